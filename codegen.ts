@@ -1,0 +1,38 @@
+import type { CodegenConfig } from "@graphql-codegen/cli";
+
+const scalars = { Date: "string", JSON: "unknown", ID: "string" };
+
+/** Writes `generated/` folders and nothing else; the result is committed and checked for freshness. */
+const config: CodegenConfig = {
+  schema: "schema.graphql",
+  generates: {
+    "sdk/generated/operations.ts": {
+      documents: "sdk/operations/*.graphql",
+      plugins: ["typescript-operations", "typed-document-node"],
+      config: {
+        scalars,
+        documentMode: "string",
+        useTypeImports: true,
+        enumType: "string-literal",
+        enumsAsTypes: true,
+        immutableTypes: true,
+        avoidOptionals: false,
+        emitLegacyCommonJSImports: false,
+        dedupeFragments: true,
+      },
+    },
+    "mock-server/generated/resolvers.ts": {
+      plugins: ["typescript", "typescript-resolvers"],
+      config: {
+        scalars,
+        useTypeImports: true,
+        enumsAsTypes: true,
+        contextType: "../graphql/context.ts#RequestContext",
+        mapperTypeSuffix: "Record",
+        emitLegacyCommonJSImports: false,
+      },
+    },
+  },
+};
+
+export default config;

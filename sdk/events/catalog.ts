@@ -1,0 +1,34 @@
+import { type KnownEventName, knownEventNames } from "./webhook-event.ts";
+
+/** Task types for which the catalog says that events are emitted. The set is open. @see interface §6 */
+export const catalogTaskTypes = ["BINDER", "TAX_PREP", "TAX_REVIEW", "TAX_ADVISOR", "TAX_PREP_LITE"] as const;
+
+/** A task type: one of the catalog's, or any other text. */
+export type TaskType = (typeof catalogTaskTypes)[number] | (string & {});
+
+export type CatalogEntry = {
+  readonly name: string;
+  readonly description: string;
+  readonly version: string;
+  /** Task status the event reports; an empty string for an event that is not about a task. */
+  readonly status: string;
+  readonly taskTypes: readonly string[];
+};
+
+const about: Record<KnownEventName, { status: string; description: string }> = {
+  "task.running": { status: "RUNNING", description: "A task started to run." },
+  "task.completed": { status: "COMPLETED", description: "A task finished successfully." },
+  "task.failed": { status: "FAILED", description: "A task failed." },
+  "subtask.completed": { status: "COMPLETED", description: "A stage of a task finished successfully." },
+  "subtask.failed": { status: "FAILED", description: "A stage of a task failed." },
+  "documents.synced": { status: "", description: "Documents were pulled from a connected system." },
+};
+
+/** The six events the interface lists, without their payload schemas. @see interface §6 */
+export const eventCatalog: readonly CatalogEntry[] = knownEventNames.map((name) => ({
+  name,
+  description: about[name].description,
+  version: "2",
+  status: about[name].status,
+  taskTypes: about[name].status === "" ? [] : catalogTaskTypes,
+}));
