@@ -4,7 +4,9 @@ import { defineConfig } from "vitest/config";
 const conditions = ["workspace-tasks-source"];
 
 export default defineConfig({
-  ssr: { resolve: { conditions: [...conditions, "module", "node", "import"], externalConditions: conditions } },
+  ssr: {
+    resolve: { conditions: [...conditions, "module", "node", "import"], externalConditions: conditions },
+  },
   test: {
     include: ["test/**/*.test.ts"],
     testTimeout: 30_000,

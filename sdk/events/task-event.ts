@@ -40,10 +40,7 @@ export const customerErrorSchema = z.looseObject({
 
 const taskFields = {
   ...taskEnvelope,
-  taxPrepResult: taxPrepResultSchema
-    .nullable()
-    .default(null)
-    .describe("Only on task.completed of TAX_PREP."),
+  taxPrepResult: taxPrepResultSchema.nullable().default(null).describe("Only on task.completed of TAX_PREP."),
   customerError: customerErrorSchema
     .nullable()
     .default(null)

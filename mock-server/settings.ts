@@ -1,0 +1,62 @@
+/** Every number of the service in one place. Those the interface does not show name their assumption. */
+export type Settings = {
+  /** Longest life of an access token in seconds. @see interface §8 */
+  readonly tokenLifetimeSeconds: number;
+  readonly rateLimit: {
+    /** @see interface §8 */
+    readonly requests: number;
+    readonly windowMs: number;
+    /** a sliding log unless switched. */
+    readonly window: "sliding" | "fixed";
+  };
+  /** 200 with a GraphQL error, or HTTP 401 as well. */
+  readonly unauthenticatedStatus: 200 | 401;
+  /** plain http to loopback hosts. */
+  readonly allowLoopbackHttp: boolean;
+  readonly delivery: {
+    /** wait before each attempt, the first included. */
+    readonly scheduleMs: readonly number[];
+    readonly timeoutMs: number;
+    /** Length of a response body that is kept per attempt. */
+    readonly responseBodyCharsMax: number;
+  };
+  readonly bounds: {
+    readonly bodyBytesMax: number;
+    readonly queryDepthMax: number;
+    readonly listItemsMax: number;
+    readonly journalEntriesMax: number;
+    readonly deliveriesMax: number;
+    readonly uploadBytesMax: number;
+    readonly endpointsPerWorkspaceMax: number;
+  };
+};
+
+export const defaultSettings: Settings = {
+  tokenLifetimeSeconds: 180,
+  rateLimit: { requests: 120, windowMs: 60_000, window: "sliding" },
+  unauthenticatedStatus: 200,
+  allowLoopbackHttp: true,
+  delivery: {
+    scheduleMs: [
+      0,
+      5_000,
+      5 * 60_000,
+      30 * 60_000,
+      2 * 3_600_000,
+      5 * 3_600_000,
+      10 * 3_600_000,
+      10 * 3_600_000,
+    ],
+    timeoutMs: 15_000,
+    responseBodyCharsMax: 1_024,
+  },
+  bounds: {
+    bodyBytesMax: 1_048_576,
+    queryDepthMax: 12,
+    listItemsMax: 1_000,
+    journalEntriesMax: 10_000,
+    deliveriesMax: 1_000_000,
+    uploadBytesMax: 100 * 1_048_576,
+    endpointsPerWorkspaceMax: 10_000,
+  },
+};

@@ -1,0 +1,166 @@
+import type { Clock } from "./clock.ts";
+
+/**
+ * Time that moves only when told to.
+ *
+ * `advance` walks from timer to timer in the order (due time, order of scheduling). Work that a timer
+ * started (a delivery on a real socket, a handler in this process) is announced with `track`; the next
+ * instant begins only when all tracked work has settled, so virtual time never overtakes real sockets.
+ * Two calls of `advance` at once run one after the other.
+ */
+export interface VirtualClock extends Clock {
+  /** Moves time forward by `byMs`; resolves to the number of timers that fired. */
+  advance(byMs: number): Promise<number>;
+  /** Resolves when all tracked work has settled and nothing more is due now. */
+  settle(): Promise<void>;
+  /** Makes `advance` and `settle` wait for `work`; gives it back. */
+  track<Result>(work: Promise<Result>): Promise<Result>;
+  /** Sets wall time back or forward without firing anything; monotonic time is unaffected. */
+  setNow(nowMs: number): void;
+  /** Number of timers that wait, and when the next is due. */
+  pending(): { readonly timers: number; readonly nextAtMs: number | null };
+}
+
+type Timer = { readonly dueMs: number; readonly order: number; run: (() => void) | null };
+
+/** @param startMs wall time at the start. Default: 2026-01-15T12:00:00Z, so that runs compare equal. */
+export function createVirtualClock(startMs = Date.UTC(2026, 0, 15, 12)): VirtualClock {
+  // Timers are kept in monotonic time, so that setNow cannot move them.
+  const timers = createTimerHeap();
+  const inFlight = new Set<Promise<unknown>>();
+  let elapsedMs = 0;
+  let offsetMs = startMs;
+  let order = 0;
+  let advancing: Promise<unknown> = Promise.resolve();
+
+  const schedule: Clock["schedule"] = (delayMs, run) => {
+    const timer: Timer = { dueMs: elapsedMs + Math.max(0, delayMs), order: order++, run };
+    timers.push(timer);
+    return () => {
+      if (timer.run) timers.forget();
+      timer.run = null;
+    };
+  };
+
+  const track = <Result>(work: Promise<Result>): Promise<Result> => {
+    const settled: Promise<unknown> = work.then(
+      () => inFlight.delete(settled),
+      () => inFlight.delete(settled),
+    );
+    inFlight.add(settled);
+    return work;
+  };
+
+  const quiet = async () => {
+    do {
+      await turn();
+      while (inFlight.size > 0) await Promise.all(inFlight);
+    } while (inFlight.size > 0);
+  };
+
+  const runUntil = async (endMs: number) => {
+    let fired = 0;
+    await quiet();
+    for (let next = timers.peek(); next && next.dueMs <= endMs; next = timers.peek()) {
+      elapsedMs = Math.max(elapsedMs, next.dueMs);
+      // Everything due at one instant fires before anything waits: a thousand deliveries go out together.
+      for (let due = timers.peek(); due && due.dueMs <= elapsedMs; due = timers.peek()) {
+        timers.pop();
+        const run = due.run;
+        if (!run) continue;
+        due.run = null;
+        fired++;
+        run();
+      }
+      await quiet();
+    }
+    elapsedMs = Math.max(elapsedMs, endMs);
+    return fired;
+  };
+
+  const inTurn = (work: () => Promise<number>): Promise<number> => {
+    const result = advancing.then(work);
+    advancing = result.catch(() => undefined);
+    return result;
+  };
+
+  return {
+    now: () => offsetMs + elapsedMs,
+    monotonic: () => elapsedMs,
+    schedule,
+    track,
+    advance: (byMs) => inTurn(() => runUntil(elapsedMs + byMs)),
+    settle: async () => {
+      await inTurn(() => runUntil(elapsedMs));
+    },
+    setNow: (nowMs) => {
+      offsetMs = nowMs - elapsedMs;
+    },
+    pending: () => ({
+      timers: timers.size(),
+      nextAtMs: timers.peek() ? offsetMs + (timers.peek()?.dueMs ?? 0) : null,
+    }),
+  };
+}
+
+/** One turn of the event loop: promises that the last timer resolved get to run. */
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** A binary heap ordered by (dueMs, order); cancelled timers are dropped when they reach the top. */
+function createTimerHeap() {
+  const heap: Timer[] = [];
+  let live = 0;
+
+  const before = (a: Timer, b: Timer) => a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.order < b.order);
+  const at = (index: number) => heap[index] as Timer;
+
+  const rise = (index: number) => {
+    const timer = at(index);
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      if (!before(timer, at(parent))) break;
+      heap[index] = at(parent);
+      index = parent;
+    }
+    heap[index] = timer;
+  };
+
+  const sink = (index: number) => {
+    const timer = at(index);
+    for (let child = 2 * index + 1; child < heap.length; child = 2 * index + 1) {
+      if (child + 1 < heap.length && before(at(child + 1), at(child))) child++;
+      if (!before(at(child), timer)) break;
+      heap[index] = at(child);
+      index = child;
+    }
+    heap[index] = timer;
+  };
+
+  const removeTop = () => {
+    const last = heap.pop();
+    if (last && heap.length > 0) {
+      heap[0] = last;
+      sink(0);
+    }
+  };
+
+  return {
+    push(timer: Timer) {
+      live++;
+      heap.push(timer);
+      rise(heap.length - 1);
+    },
+    peek(): Timer | undefined {
+      while (heap.length > 0 && at(0).run === null) removeTop();
+      return heap[0];
+    },
+    pop() {
+      live--;
+      removeTop();
+    },
+    forget() {
+      live--;
+    },
+    size: () => live,
+  };
+}

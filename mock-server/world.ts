@@ -1,0 +1,112 @@
+import type { Clock } from "./clock.ts";
+import { createRandomStreams, type RandomStreams } from "./random.ts";
+import type { Settings } from "./settings.ts";
+import { createState, type State } from "./state/state.ts";
+import type { VirtualClock } from "./virtual-clock.ts";
+
+/**
+ * One universe of the service: what it remembers, its time, its chance, and what it announces.
+ *
+ * Rules are functions `(world, caller, input)` that read and change the state synchronously and say what
+ * happened through `announce`. Nothing in here does I/O: deliveries, connection checks and downloads
+ * leave through the `Outside` port that an adapter provides.
+ */
+export type World = {
+  /** Replaced on reset; results of work begun in an older epoch are dropped. */
+  readonly epoch: number;
+  readonly state: State;
+  readonly clock: Clock;
+  readonly random: RandomStreams;
+  readonly settings: Settings;
+  readonly outside: Outside;
+  /** Schedules on the clock; a reset cancels everything scheduled through here. */
+  schedule(delayMs: number, run: () => void): () => void;
+  /** Runs work that leaves the core; a virtual clock waits for it before time moves on. */
+  begin(work: Promise<unknown>): void;
+  /** Tells listeners (event stream, journal, waiters) what has just happened. */
+  announce(happening: Happening): void;
+  listen(listener: (happening: NumberedHappening) => void): () => void;
+  newId(kind: string): string;
+  /** Cancels every timer and listener of this world. */
+  end(): void;
+};
+
+/** What the core asks of the world outside; adapters over real sockets or in-process functions. */
+export interface Outside {
+  /** Sends one delivery attempt; never rejects. */
+  deliver(request: DeliveryRequest): Promise<DeliveryAnswer>;
+  /** Reads a URL (connection check, artifact download); never rejects. */
+  read(url: string, headers: Readonly<Record<string, string>>): Promise<ReadAnswer>;
+}
+
+export type DeliveryRequest = {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  readonly timeoutMs: number;
+};
+
+export type DeliveryAnswer =
+  | { readonly status: number; readonly headers: Record<string, string>; readonly body: string }
+  | { readonly status: null; readonly error: string };
+
+export type ReadAnswer =
+  | { readonly status: number; readonly bytes: number; readonly mimeType: string }
+  | { readonly status: null; readonly error: string };
+
+/** Something that happened in the world, named `noun.verb`, for the event stream and the inspector. */
+export type Happening = { readonly type: string; readonly [field: string]: unknown };
+export type NumberedHappening = Happening & { readonly sequence: number; readonly atMs: number };
+
+export type WorldOptions = {
+  readonly epoch: number;
+  readonly seed: number;
+  readonly clock: Clock | VirtualClock;
+  readonly settings: Settings;
+  readonly outside: Outside;
+};
+
+export function createWorld(options: WorldOptions): World {
+  const { clock, settings, outside, epoch } = options;
+  const random = createRandomStreams(options.seed);
+  const cancels = new Set<() => void>();
+  const listeners = new Set<(happening: NumberedHappening) => void>();
+  let sequence = 0;
+
+  return {
+    epoch,
+    state: createState(),
+    clock,
+    random,
+    settings,
+    outside,
+    schedule(delayMs, run) {
+      const cancel = clock.schedule(delayMs, () => {
+        cancels.delete(cancel);
+        run();
+      });
+      cancels.add(cancel);
+      return () => {
+        cancels.delete(cancel);
+        cancel();
+      };
+    },
+    begin(work) {
+      if ("track" in clock) void clock.track(work);
+    },
+    announce(happening) {
+      const numbered = { ...happening, sequence: ++sequence, atMs: clock.now() };
+      for (const listener of listeners) listener(numbered);
+    },
+    listen(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    newId: (kind) => random.uuid(kind, clock.now()),
+    end() {
+      for (const cancel of cancels) cancel();
+      cancels.clear();
+      listeners.clear();
+    },
+  };
+}
