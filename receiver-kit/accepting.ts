@@ -101,4 +101,25 @@ export interface InlineInbox {
     id: string,
     options: { readonly source: string; readonly generation: number; readonly outcome: "done" | "failed" },
   ): Promise<boolean>;
+  /**
+   * Moves the ordering head of `key` to `position` unless it is already further, in one atomic step.
+   *
+   * `same` means that this very event moved it before, as when its first attempt failed afterwards: it may be
+   * applied. Only `stale` must not be.
+   */
+  advanceHead(options: {
+    readonly source: string;
+    readonly key: string;
+    readonly position: OrderPosition;
+  }): Promise<"newer" | "same" | "stale">;
 }
+
+/** Where an event stands among the events of its key: compared field by field, in this order. */
+export type OrderPosition = {
+  /** Nanoseconds since the epoch, from the text of `occurredAt`. */
+  readonly occurredAt: bigint;
+  /** Breaks a tie of `occurredAt`: a terminal status outranks a running one. */
+  readonly rank: number;
+  /** Breaks the last tie, by bytes: the id of the event. */
+  readonly id: string;
+};
