@@ -21,6 +21,10 @@ const config: CodegenConfig = {
         dedupeFragments: true,
       },
     },
+    "sdk/generated/operation-table.ts": {
+      documents: "sdk/operations/*.graphql",
+      plugins: ["./scripts/operation-table-plugin.mjs"],
+    },
     "mock-server/generated/resolvers.ts": {
       plugins: ["typescript", "typescript-resolvers"],
       config: {

@@ -1,0 +1,58 @@
+/**
+ * A code generator plugin: which router serves each operation under `sdk/operations`.
+ *
+ * The router is a property of the schema (`@router`), so it is read from there and not repeated by hand
+ * beside each call. Every field of an operation must be served by the chosen router; an operation that
+ * no single router can serve stops the code generation.
+ */
+import { getDirectiveValues, getNamedType, isCompositeType, Kind, typeFromAST } from "graphql";
+
+const allRouters = ["BASE", "GATEWAY"];
+
+export function plugin(schema, documents) {
+  const definitions = documents.flatMap((file) => file.document.definitions);
+  const fragments = new Map(
+    definitions.filter((d) => d.kind === Kind.FRAGMENT_DEFINITION).map((d) => [d.name.value, d]),
+  );
+  const operations = definitions.filter((d) => d.kind === Kind.OPERATION_DEFINITION);
+  const rows = operations.map((operation) => row(schema, fragments, operation));
+  return [
+    "/** Kind, router and root fields of every operation, read from the schema's `@router` marks. */",
+    "export const operationTable = {",
+    ...rows.sort(),
+    "} as const;",
+    "",
+  ].join("\n");
+}
+
+function row(schema, fragments, operation) {
+  const name = operation.name.value;
+  const root = schema.getRootType(operation.operation);
+  const routers = routersOf(schema, fragments, operation.selectionSet, root, allRouters);
+  if (routers.length === 0) throw new Error(`operation ${name}: no single router serves all of its fields`);
+  const fields = operation.selectionSet.selections.map((selection) => JSON.stringify(selection.name.value));
+  const router = routers.includes("BASE") ? "base" : "gateway";
+  return `  ${name}: { kind: "${operation.operation}", router: "${router}", fields: [${fields.join(", ")}] },`;
+}
+
+function routersOf(schema, fragments, selectionSet, type, routers) {
+  let left = routers;
+  for (const selection of selectionSet.selections) {
+    if (selection.kind === Kind.FIELD) {
+      if (selection.name.value === "__typename") continue;
+      const field = type.getFields()[selection.name.value];
+      const directive = getDirectiveValues(schema.getDirective("router"), field.astNode);
+      if (directive) left = left.filter((router) => directive.names.includes(router));
+      const fieldType = getNamedType(field.type);
+      if (isCompositeType(fieldType) && selection.selectionSet) {
+        left = routersOf(schema, fragments, selection.selectionSet, fieldType, left);
+      }
+    } else {
+      const fragment =
+        selection.kind === Kind.FRAGMENT_SPREAD ? fragments.get(selection.name.value) : selection;
+      const fragmentType = fragment.typeCondition ? typeFromAST(schema, fragment.typeCondition) : type;
+      left = routersOf(schema, fragments, fragment.selectionSet, fragmentType, left);
+    }
+  }
+  return left;
+}
