@@ -1,0 +1,158 @@
+/** A source file as the rules see it: its path from the root, with forward slashes, and its text. */
+export type SourceFile = { readonly path: string; readonly text: string };
+export type Violation = { readonly path: string; readonly message: string };
+export type HouseRule = {
+  readonly name: string;
+  /** What goes wrong when the rule is broken. */
+  readonly reason: string;
+  check(file: SourceFile): readonly string[];
+};
+
+const importPattern = /(?:\bfrom\s*|\bimport\s*\(\s*|^\s*import\s+)["']([^"']+)["']/gm;
+
+/** Module names a file imports; `import type` counts too, for it ties the published types together. */
+export function importsOf(file: SourceFile): readonly string[] {
+  return [...file.text.matchAll(importPattern)].map(([, specifier]) => resolve(file.path, specifier ?? ""));
+}
+
+function resolve(importer: string, specifier: string): string {
+  if (!specifier.startsWith(".")) return specifier;
+  const parts = importer.split("/").slice(0, -1);
+  for (const step of specifier.split("/")) {
+    if (step === "..") parts.pop();
+    else if (step !== ".") parts.push(step);
+  }
+  return parts.join("/");
+}
+
+const products = ["sdk", "mock-server", "receiver-kit"] as const;
+const productOf = (path: string) => products.find((product) => path.startsWith(`${product}/`));
+const isEvents = (path: string) => path.startsWith("sdk/events/");
+const isGenerated = (path: string) => path.includes("/generated/");
+
+/** Optional peers: whoever imports the SDK must not need them, so only these files may. */
+const peers: Record<string, RegExp> = {
+  express: /^receiver-kit\/express(-[a-z-]+)?\.ts$/,
+  msw: /^mock-server\/msw\.ts$/,
+  vitest: /^mock-server\/vitest\.ts$/,
+  pg: /^receiver-kit\/(postgres|cli)[a-z-]*\.ts$/,
+  libsql: /^receiver-kit\/sqlite[a-z-]*\.ts$/,
+  "better-sqlite3": /^receiver-kit\/sqlite[a-z-]*\.ts$/,
+};
+
+/** Files at the edge, where the process, its clock and its chance may be touched. */
+const edges: Record<string, RegExp> = {
+  "Date.now": /(^|\/)(clock|cli|command)\.ts$|\/cli\//,
+  "new Date()": /(^|\/)(clock|cli)\.ts$|\/cli\//,
+  "Math.random": /(^|\/)(clock|random|cli)\.ts$|\/cli\//,
+  randomUUID: /(^|\/)(random|cli)\.ts$|\/cli\//,
+  "setTimeout(": /(^|\/)(clock|cli)\.ts$|\/cli\//,
+  "setInterval(": /(^|\/)(clock|cli)\.ts$|\/cli\//,
+  "process.env": /(^|\/)cli[a-z-]*\.ts$|\/cli\//,
+};
+
+export const houseRules: readonly HouseRule[] = [
+  {
+    name: "the three products do not know each other",
+    reason: "one mistake could pass on both sides, and a user of one would install all",
+    check(file) {
+      const product = productOf(file.path);
+      if (!product) return [];
+      return importsOf(file)
+        .filter((target) => productOf(target) && productOf(target) !== product && !isEvents(target))
+        .map((target) => `imports ${target}`);
+    },
+  },
+  {
+    name: "the event contract stands alone",
+    reason: "both other products build on sdk/events; it may need zod and nothing else",
+    check(file) {
+      if (!isEvents(file.path)) return [];
+      return importsOf(file)
+        .filter((target) => target !== "zod" && !isEvents(target))
+        .map((target) => `imports ${target}`);
+    },
+  },
+  {
+    name: "optional peers stay behind their own entry point",
+    reason: "importing the SDK must not fail for want of a package that only the mock or the receiver uses",
+    check(file) {
+      if (!productOf(file.path)) return [];
+      return importsOf(file)
+        .filter((target) => peers[target] && !peers[target].test(file.path))
+        .map((target) => `imports the optional peer ${target}`);
+    },
+  },
+  {
+    name: "the signer and the verifier are two hands",
+    reason: "the mock signs with standardwebhooks, the receiver verifies by itself: they judge each other",
+    check(file) {
+      const allowed = /^(mock-server\/|receiver-kit\/audit\/)/;
+      if (!productOf(file.path) || allowed.test(file.path)) return [];
+      return importsOf(file)
+        .filter((target) => target === "standardwebhooks")
+        .map(() => "imports standardwebhooks");
+    },
+  },
+  {
+    name: "time, chance and the environment come in through the door",
+    reason: "a run must repeat under a virtual clock and a seed",
+    check(file) {
+      if (!productOf(file.path) || isGenerated(file.path) || file.path.includes("/inspector/page/"))
+        return [];
+      const code = withoutComments(file.text);
+      return Object.entries(edges)
+        .filter(([token, edge]) => code.includes(token) && !edge.test(file.path))
+        .map(([token]) => `uses ${token}`);
+    },
+  },
+  {
+    name: "no index.ts below the first level",
+    reason: "the folder tree is the table of contents; barrels hide it",
+    check: ({ path }) =>
+      /^(sdk|mock-server|receiver-kit)\/.+\/index\.ts$/.test(path) && path !== "sdk/events/index.ts"
+        ? ["is a nested index.ts"]
+        : [],
+  },
+  {
+    name: "file names are kebab-case",
+    reason: "one way to guess a name",
+    check: ({ path }) => {
+      const name = path.split("/").at(-1) ?? "";
+      return /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|test-d|config|build|bench))*\.[a-z]+$/.test(name)
+        ? []
+        : [`is named ${name}`];
+    },
+  },
+  {
+    name: "a file holds one noun",
+    reason: "past 350 lines a second noun is hiding in it",
+    check(file) {
+      if (!productOf(file.path) || isGenerated(file.path)) return [];
+      const lines = file.text.split("\n").length;
+      return lines > 350 ? [`has ${lines} lines`] : [];
+    },
+  },
+  {
+    name: "nothing is left for later",
+    reason: "a note to oneself is not visible to users; a skipped test proves nothing",
+    check(file) {
+      const marks = [/\bTO[D]O\b/, /\bFIX[M]E\b/, /\b(test|it|describe)\.(skip|only|todo)\(/, /@ts-ig[n]ore/];
+      return marks.filter((mark) => mark.test(file.text)).map((mark) => `contains ${mark.source}`);
+    },
+  },
+];
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "");
+}
+
+export function violations(files: readonly SourceFile[]): readonly Violation[] {
+  return houseRules.flatMap((rule) =>
+    files.flatMap((file) =>
+      rule
+        .check(file)
+        .map((what) => ({ path: file.path, message: `${what} — ${rule.name}: ${rule.reason}` })),
+    ),
+  );
+}

@@ -1,0 +1,187 @@
+import { Ajv } from "ajv";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  eventCatalog,
+  isKnownEvent,
+  isSubtaskEvent,
+  isTaskEvent,
+  knownEventNames,
+  parseEvent,
+  parseOccurredAt,
+  payloadJsonSchema,
+} from "workspace-tasks/events";
+
+const completed = {
+  id: "0b6c1f6e-7a52-8f0e-9a3b-2f4a5b6c7d8e",
+  event: "task.completed",
+  version: "2",
+  occurredAt: "2026-03-01T09:30:00.000Z",
+  workspaceId: "w1",
+  clientId: "c1",
+  taskId: "t1",
+  taskType: "TAX_PREP",
+  status: "COMPLETED",
+  errorMessage: null,
+  taxPrepResult: {
+    taxYear: 2025,
+    returnType: "F1040",
+    summary: "done",
+    documentCount: 3,
+    extractedFormCount: 2,
+    reviewItemCount: 1,
+    reviewItems: [{ severity: "low", category: "income", description: "check" }],
+  },
+  customerError: null,
+};
+
+const withoutKeys = (value: object, ...keys: string[]) =>
+  Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
+
+describe("parseEvent", () => {
+  test("reads an event of the catalog and keeps fields it does not know", () => {
+    const parsed = parseEvent({ ...completed, addedLater: { deep: [1] } });
+    expect(parsed).toEqual({ ok: true, event: { ...completed, addedLater: { deep: [1] } } });
+  });
+
+  test("turns absent nullable fields into null", () => {
+    const parsed = parseEvent(withoutKeys(completed, "errorMessage", "taxPrepResult", "customerError"));
+    expect(parsed).toEqual({
+      ok: true,
+      event: { ...completed, errorMessage: null, taxPrepResult: null, customerError: null },
+    });
+  });
+
+  test("gives back an event of an unknown name as it came", () => {
+    const parsed = parseEvent({ event: "task.cancelled", anything: true });
+    expect(parsed).toEqual({ ok: true, event: { event: "task.cancelled", anything: true } });
+    expect(parsed.ok && isKnownEvent(parsed.event)).toBe(false);
+  });
+
+  test("does not take an inherited property name for an event", () => {
+    expect(parseEvent({ event: "constructor" })).toEqual({ ok: true, event: { event: "constructor" } });
+  });
+
+  test("accepts documents.synced whose list has another name and whose envelope is bare", () => {
+    const event = {
+      event: "documents.synced",
+      connectionId: "c",
+      providerKey: "p",
+      sourceExternalId: "folder",
+      files: [{}],
+    };
+    expect(parseEvent(event)).toEqual({ ok: true, event: { ...event, documents: [], duplicateCount: 0 } });
+  });
+
+  test.each([
+    ["a name that is not a string", { event: 7 }],
+    ["no name", {}],
+    ["null", null],
+    ["a list", [completed]],
+    ["a status that contradicts the name", { ...completed, status: "FAILED" }],
+    ["no task id", withoutKeys(completed, "taskId")],
+    ["a time without a zone", { ...completed, occurredAt: "2026-03-01T09:30:00" }],
+    ["a day that does not exist", { ...completed, occurredAt: "2026-02-30T09:30:00Z" }],
+  ])("refuses %s and says which field", (_name, value) => {
+    const parsed = parseEvent(value);
+    expect(parsed.ok).toBe(false);
+    expect(!parsed.ok && parsed.issues.length).toBeGreaterThan(0);
+  });
+
+  test("never throws and never repeats a value in an issue", () => {
+    fc.assert(
+      fc.property(fc.anything(), (value) => {
+        const parsed = parseEvent({
+          ...completed,
+          taskId: 5,
+          errorMessage: "s3cret",
+          extra: value,
+          status: "s3cret",
+        });
+        expect(!parsed.ok && JSON.stringify(parsed.issues)).not.toContain("s3cret");
+        parseEvent(value);
+      }),
+      { seed: 1 },
+    );
+  });
+});
+
+describe("event guards", () => {
+  test("tell tasks from stages", () => {
+    const parsed = parseEvent(completed);
+    if (!parsed.ok) throw new Error("expected the event to parse");
+    expect([isTaskEvent(parsed.event), isSubtaskEvent(parsed.event)]).toEqual([true, false]);
+    expect(isTaskEvent({ event: "task.cancelled" })).toBe(false);
+  });
+});
+
+describe("parseOccurredAt", () => {
+  test.each([
+    ["1970-01-01T00:00:00Z", 0n],
+    ["1970-01-01T00:00:00.000001Z", 1_000n],
+    ["1970-01-01T00:00:00.123456789Z", 123_456_789n],
+    ["1970-01-01T00:00:00.1234567891Z", 123_456_789n],
+    ["1970-01-01T02:00:00+02:00", 0n],
+    ["1969-12-31T23:59:59.999Z", -1_000_000n],
+    ["1970-01-01t00:00:00z", 0n],
+  ])("reads %s as %s nanoseconds", (text, nanoseconds) => {
+    expect(parseOccurredAt(text)).toBe(nanoseconds);
+  });
+
+  test.each([
+    "2026-03-01",
+    "2026-03-01T09:30:00",
+    "2026-03-01T09:30:60Z",
+    "2026-03-01T24:00:00Z",
+    "2026-02-29T00:00:00Z",
+    "12026-03-01T09:30:00Z",
+    "2026-03-01T09:30:00+25:00",
+    " 2026-03-01T09:30:00Z",
+    "",
+  ])("refuses %j", (text) => {
+    expect(parseOccurredAt(text)).toBeUndefined();
+  });
+
+  test("agrees with Date.parse to the millisecond", () => {
+    fc.assert(
+      fc.property(
+        fc.date({ min: new Date(0), max: new Date("9999-12-31T00:00:00Z"), noInvalidDate: true }),
+        (date) => {
+          expect(parseOccurredAt(date.toISOString())).toBe(BigInt(date.getTime()) * 1_000_000n);
+        },
+      ),
+      { seed: 2 },
+    );
+  });
+
+  test("keeps apart two times that a Date would merge", () => {
+    const [earlier, later] = ["2026-03-01T09:30:00.000001Z", "2026-03-01T09:30:00.000002Z"];
+    expect(Date.parse(earlier ?? "")).toBe(Date.parse(later ?? ""));
+    expect(parseOccurredAt(later ?? "")! > parseOccurredAt(earlier ?? "")!).toBe(true);
+  });
+});
+
+describe("payloadJsonSchema", () => {
+  test.each(knownEventNames)("is valid Draft 7 for %s", (name) => {
+    const schema = payloadJsonSchema(name);
+    expect(schema["$schema"]).toBe("http://json-schema.org/draft-07/schema#");
+    expect(new Ajv({ strict: true }).validateSchema(schema)).toBe(true);
+  });
+
+  test("accepts what parseEvent accepts, and refuses a wrong status", () => {
+    const validate = new Ajv().compile(payloadJsonSchema("task.completed"));
+    expect(validate(completed)).toBe(true);
+    expect(validate({ ...completed, status: "FAILED" })).toBe(false);
+  });
+});
+
+test("the catalog lists the six events of the interface", () => {
+  expect(eventCatalog.map(({ name, status, version }) => [name, status, version])).toEqual([
+    ["task.running", "RUNNING", "2"],
+    ["task.completed", "COMPLETED", "2"],
+    ["task.failed", "FAILED", "2"],
+    ["subtask.completed", "COMPLETED", "2"],
+    ["subtask.failed", "FAILED", "2"],
+    ["documents.synced", "", "2"],
+  ]);
+});
