@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import { createFaultStore, type FaultStore } from "./faults/fault-store.ts";
 import { createRandomStreams, type RandomStreams } from "./random.ts";
 import type { Settings } from "./settings.ts";
 import { createState, type State } from "./state/state.ts";
@@ -19,6 +20,7 @@ export type World = {
   readonly random: RandomStreams;
   readonly settings: Settings;
   readonly outside: Outside;
+  readonly faults: FaultStore;
   /** Schedules on the clock; a reset cancels everything scheduled through here. */
   schedule(delayMs: number, run: () => void): () => void;
   /** Runs work that leaves the core; a virtual clock waits for it before time moves on. */
@@ -80,6 +82,7 @@ export function createWorld(options: WorldOptions): World {
     random,
     settings,
     outside,
+    faults: createFaultStore(),
     schedule(delayMs, run) {
       const cancel = clock.schedule(delayMs, () => {
         cancels.delete(cancel);
