@@ -1,0 +1,49 @@
+import { describe, expect, test } from "vitest";
+import { createRandomStreams, uuidFromName } from "../../../mock-server/random.ts";
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-([78])[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+describe("random streams", () => {
+  test("repeat for the same seed and differ for another", () => {
+    const draw = (seed: number) => {
+      const random = createRandomStreams(seed);
+      return [random.number("a"), random.uuid("ids", 5), random.bytes("secrets", 40).toString("hex")];
+    };
+    expect(draw(1)).toEqual(draw(1));
+    expect(draw(1)).not.toEqual(draw(2));
+  });
+
+  test("are independent: drawing from one does not move another", () => {
+    const [one, two] = [createRandomStreams(1), createRandomStreams(1)];
+    one.number("faults");
+    expect(one.uuid("ids", 0)).toBe(two.uuid("ids", 0));
+  });
+
+  test("continue from a restored position", () => {
+    const original = createRandomStreams(9);
+    original.number("a");
+    const copy = createRandomStreams(9);
+    copy.restore(original.position());
+    expect(copy.number("a")).toBe(original.number("a"));
+  });
+
+  test("give numbers in [0, 1) that fill the range", () => {
+    const random = createRandomStreams(4);
+    const numbers = Array.from({ length: 2_000 }, () => random.number("n"));
+    expect(numbers.every((number) => number >= 0 && number < 1)).toBe(true);
+    const mean = numbers.reduce((sum, number) => sum + number, 0) / numbers.length;
+    expect(Math.abs(mean - 0.5)).toBeLessThan(0.03);
+  });
+
+  test("issue UUIDs of version 7 that carry the time", () => {
+    const id = createRandomStreams(1).uuid("ids", 0x0123456789ab);
+    expect(id).toMatch(uuid);
+    expect(id.startsWith("01234567-89ab-7")).toBe(true);
+  });
+});
+
+test("a UUID from a name is the same every time and differs between names", () => {
+  expect(uuidFromName("task/1/RUNNING")).toMatch(uuid);
+  expect(uuidFromName("task/1/RUNNING")).toBe(uuidFromName("task/1/RUNNING"));
+  expect(uuidFromName("task/1/RUNNING")).not.toBe(uuidFromName("task/1/FAILED"));
+});
