@@ -1,6 +1,7 @@
 // The seam between the request side (headers, body, signature, HTTP answers) and the storing side (inbox,
 // order, handlers). The request side knows nothing of events; the storing side knows nothing of HTTP.
 
+import type { Clock } from "./clock.ts";
 import type { WebhookRejectedError } from "./errors.ts";
 
 /** The three headers of a delivery, checked for shape and age but not yet for the signature. */
@@ -8,6 +9,8 @@ export type SignedHeaders = {
   readonly id: string;
   /** When this attempt was signed, in Unix seconds. */
   readonly timestamp: number;
+  /** The exact bytes that were signed in front of the body: id, dot, timestamp, dot. */
+  readonly signedPrefix: string;
   /** Signatures of the version this kit knows, as base64 text, in the order they came. */
   readonly signatures: readonly string[];
 };
@@ -60,6 +63,8 @@ export type RequestLimits = {
 export interface WebhookAcceptor {
   readonly verifier: Verifier;
   readonly limits: RequestLimits;
+  /** Measures `bodyTimeoutMs`. Default: the machine's. */
+  readonly clock?: Clock | undefined;
   /**
    * Resolves once the delivery is durable. Reading the body as an event, and deciding on quarantine, happen here.
    *
@@ -69,8 +74,8 @@ export interface WebhookAcceptor {
   accept(webhook: VerifiedWebhook): Promise<Acceptance>;
   /** Told of every refused request. What it throws is ignored. */
   readonly onRejected?: ((rejection: WebhookRejectedError) => void) | undefined;
-  /** Told of what `accept` threw. What it throws is ignored. */
-  readonly onAcceptFailed?: ((error: unknown, webhook: VerifiedWebhook) => void) | undefined;
+  /** Told of what `accept` threw, or of a fault of the kit before it. What it throws is ignored. */
+  readonly onAcceptFailed?: ((error: unknown, webhook: VerifiedWebhook | undefined) => void) | undefined;
 }
 
 export type InlineBegin =

@@ -35,11 +35,18 @@ export class WebhookRejectedError extends Error {
   readonly code: WebhookRejectionCode;
   /** The HTTP status that answers it. */
   readonly status: number;
+  /** The `webhook-id`, once it was found well formed; it may still be forged. */
+  readonly webhookId: string | undefined;
 
-  constructor(code: WebhookRejectionCode, message: string, options?: ErrorOptions) {
+  constructor(
+    code: WebhookRejectionCode,
+    message: string,
+    options: ErrorOptions & { readonly webhookId?: string } = {},
+  ) {
     super(message, options);
     this.code = code;
     this.status = rejectionStatuses[code];
+    this.webhookId = options.webhookId;
   }
 }
 
