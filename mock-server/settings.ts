@@ -27,6 +27,8 @@ export type Settings = {
     readonly journalEntriesMax: number;
     readonly deliveriesMax: number;
     readonly uploadBytesMax: number;
+    /** Bytes of all uploads together. */
+    readonly uploadStorageBytesMax: number;
     readonly endpointsPerWorkspaceMax: number;
   };
 };
@@ -57,6 +59,7 @@ export const defaultSettings: Settings = {
     journalEntriesMax: 10_000,
     deliveriesMax: 1_000_000,
     uploadBytesMax: 100 * 1_048_576,
+    uploadStorageBytesMax: 512 * 1_048_576,
     endpointsPerWorkspaceMax: 10_000,
   },
 };

@@ -15,6 +15,8 @@ export type State = {
   readonly clients: Map<string, records.ClientRecord>;
   readonly tasks: Map<string, records.TaskRecord>;
   readonly uploads: Map<string, records.UploadRecord>;
+  /** The bytes of each upload, as they came. */
+  readonly uploadContents: Map<string, Uint8Array[]>;
   readonly events: Map<string, records.EventRecord>;
   readonly deliveries: Map<string, records.DeliveryRecord>;
 };
@@ -34,6 +36,7 @@ export function createState(): State {
     clients: new Map(),
     tasks: new Map(),
     uploads: new Map(),
+    uploadContents: new Map(),
     events: new Map(),
     deliveries: new Map(),
   };
