@@ -1,0 +1,69 @@
+// What users install is the packed tarball, not this folder. These gates look at the tarball: it holds
+// what it should and little else, its entry points resolve with types in every way Node and TypeScript
+// look for them, and its size cannot grow unnoticed.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const packedBytesMax = 600_000;
+const unpackedBytesMax = 2_500_000;
+const allowed =
+  /^(dist\/(sdk|mock-server|receiver-kit)\/|bin\/|schema\.graphql$|package\.json$|README\.md$|LICENSE$|CHANGELOG\.md$)/;
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const folder = mkdtempSync(join(tmpdir(), "workspace-tasks-pack-"));
+const run = (command, args, options = {}) =>
+  spawnSync(command, args, { cwd: root, encoding: "utf8", ...options });
+const fail = (message) => {
+  console.error(message);
+  process.exitCode = 1;
+};
+
+try {
+  const packed = run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder]);
+  if (packed.status !== 0) throw new Error(`npm pack failed:\n${packed.stderr}`);
+  const parsed = JSON.parse(packed.stdout);
+  const tarball = Array.isArray(parsed) ? parsed[0] : Object.values(parsed)[0];
+  const strangers = tarball.files.map(({ path }) => path).filter((path) => !allowed.test(path));
+  if (strangers.length > 0) fail(`the tarball holds files that nobody asked for: ${strangers.join(", ")}`);
+  if (tarball.size > packedBytesMax)
+    fail(`the tarball has ${tarball.size} bytes, expected at most ${packedBytesMax}`);
+  if (tarball.unpackedSize > unpackedBytesMax)
+    fail(`the package unpacks to ${tarball.unpackedSize} bytes, expected at most ${unpackedBytesMax}`);
+  console.log(`packed: ${tarball.entryCount} files, ${tarball.size} bytes, ${tarball.unpackedSize} unpacked`);
+
+  const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const paths = new Set(tarball.files.map(({ path }) => `./${path}`));
+  const targets = Object.values(manifest.exports).flatMap((target) =>
+    typeof target === "string" ? [target] : [target.types, target.default],
+  );
+  const absent = [...targets, ...Object.values(manifest.bin)].filter((target) => !paths.has(target));
+  if (absent.length > 0) fail(`entry points that the tarball does not hold: ${absent.join(", ")}`);
+
+  const file = join(folder, tarball.filename);
+  const gates = [
+    ["publint", ["node_modules/publint/src/cli.js", file, "--strict"]],
+    [
+      "attw",
+      [
+        "node_modules/@arethetypeswrong/cli/dist/index.js",
+        file,
+        "--profile",
+        "esm-only",
+        "--exclude-entrypoints",
+        "schema.graphql",
+        "package.json",
+        "--no-emoji",
+      ],
+    ],
+  ];
+  for (const [name, args] of gates) {
+    const { status, stdout, stderr } = run(process.execPath, args);
+    if (status !== 0) fail(`${name}:\n${stdout}${stderr}`);
+    else console.log(`${name}: passed`);
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
