@@ -11,7 +11,10 @@ export interface RandomStreams {
   readonly seed: number;
   number(stream: string): number;
   bytes(stream: string, length: number): Buffer;
-  /** A UUID version 7, as the router issues: the time, then seeded bits. */
+  /**
+   * A UUID version 7, as the router issues: the time, a counter, then seeded bits. Ids of one stream sort
+   * in the order in which they were drawn, also within one millisecond.
+   */
   uuid(stream: string, nowMs: number): string;
   /** How far each stream has been drawn; `restore` continues from there. */
   position(): Readonly<Record<string, number>>;
@@ -38,7 +41,10 @@ export function createRandomStreams(seed: number): RandomStreams {
     seed,
     bytes,
     number: (stream) => block(stream).readUIntBE(0, 6) / 2 ** 48,
-    uuid: (stream, nowMs) => uuidV7(nowMs, block(stream)),
+    uuid(stream, nowMs) {
+      const counter = counters.get(stream) ?? 0;
+      return uuidV7(nowMs, counter, block(stream));
+    },
     position: () => Object.fromEntries(counters),
     restore(position) {
       counters.clear();
@@ -47,9 +53,13 @@ export function createRandomStreams(seed: number): RandomStreams {
   };
 }
 
-function uuidV7(nowMs: number, random: Buffer): string {
+// RFC 9562 §6.2, method 1: a counter of 26 bits stands before the random bits, 12 in `rand_a` and 14 at
+// the head of `rand_b`, around the version and variant bits.
+function uuidV7(nowMs: number, counter: number, random: Buffer): string {
   const bytes = Buffer.from(random.subarray(0, 16));
   bytes.writeUIntBE(Math.max(0, Math.floor(nowMs)), 0, 6);
+  bytes.writeUInt16BE((counter >> 14) & 0x0fff, 6);
+  bytes.writeUInt16BE(counter & 0x3fff, 8);
   return formatUuid(bytes, 7);
 }
 

@@ -22,14 +22,21 @@ export type Settings = {
   };
   readonly bounds: {
     readonly bodyBytesMax: number;
+    /** Lexical tokens of one GraphQL document. */
+    readonly queryTokensMax: number;
     readonly queryDepthMax: number;
+    /** Items of one list, whether sent or asked for. */
     readonly listItemsMax: number;
     readonly journalEntriesMax: number;
+    /** Length of a query, and of its variables as JSON, that is kept per journal entry. */
+    readonly journalTextCharsMax: number;
     readonly deliveriesMax: number;
     readonly uploadBytesMax: number;
     /** Bytes of all uploads together. */
     readonly uploadStorageBytesMax: number;
     readonly endpointsPerWorkspaceMax: number;
+    /** Secrets of one endpoint that verify at the same time. */
+    readonly secretsPerEndpointMax: number;
   };
 };
 
@@ -54,12 +61,15 @@ export const defaultSettings: Settings = {
   },
   bounds: {
     bodyBytesMax: 1_048_576,
+    queryTokensMax: 2_000,
     queryDepthMax: 12,
     listItemsMax: 1_000,
     journalEntriesMax: 10_000,
+    journalTextCharsMax: 8_192,
     deliveriesMax: 1_000_000,
     uploadBytesMax: 100 * 1_048_576,
     uploadStorageBytesMax: 512 * 1_048_576,
     endpointsPerWorkspaceMax: 10_000,
+    secretsPerEndpointMax: 50,
   },
 };
