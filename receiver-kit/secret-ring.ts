@@ -34,8 +34,10 @@ export function createSecretRing(secrets: Secrets, clock: Clock): SecretRing {
     async current() {
       try {
         const texts = await withinTimeout(secrets(), clock);
-        if (!known || !sameTexts(known.texts, texts))
-          known = { texts: [...texts], keys: parseSecrets(texts) };
+        if (!known || !sameTexts(known.texts, texts)) {
+          const keys = parseSecrets(texts);
+          known = { texts: [...texts], keys };
+        }
         return known.keys;
       } catch (cause) {
         const reason = cause instanceof WebhookSecretError ? cause.message : "the function failed";
@@ -60,7 +62,11 @@ function parseSecrets(secrets: unknown): readonly KeyObject[] {
 }
 
 function sameTexts(known: readonly string[], texts: readonly string[]): boolean {
-  return known.length === texts.length && known.every((text, index) => text === texts[index]);
+  return (
+    Array.isArray(texts) &&
+    known.length === texts.length &&
+    known.every((text, index) => text === texts[index])
+  );
 }
 
 async function withinTimeout<T>(pending: T | Promise<T>, clock: Clock): Promise<T> {
