@@ -1,0 +1,99 @@
+import { Webhook } from "standardwebhooks";
+import { describe, expect, test } from "vitest";
+import { diagnose, type Secret, type Specimen } from "../../../mock-server/inspector/page/src/signature.ts";
+
+const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+const otherSecret = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
+const signedAtSeconds = 1_767_225_600;
+const body = '{"b": 1,"a":"Grüße"}';
+const current: Secret = { label: "the current secret", secret, state: "current" };
+
+function specimen(changes: Partial<Specimen> & { signWith?: string; signedBody?: string } = {}): Specimen {
+  const { signWith = secret, signedBody = body, ...rest } = changes;
+  return {
+    id: "msg_1",
+    timestamp: String(signedAtSeconds),
+    signature: new Webhook(signWith).sign("msg_1", new Date(signedAtSeconds * 1000), signedBody),
+    body,
+    secrets: [current],
+    nowSeconds: signedAtSeconds + 10,
+    toleranceSeconds: 300,
+    ...rest,
+  };
+}
+
+const codes = async (changes: Parameters<typeof specimen>[0]) =>
+  (await diagnose(specimen(changes))).findings.map(({ code }) => code);
+
+const raw = (text: string) => `whsec_${Buffer.from(text).toString("base64")}`;
+
+describe("signature diagnosis", () => {
+  test("finds nothing wrong with what standardwebhooks signed", async () => {
+    expect(await diagnose(specimen())).toEqual({
+      valid: true,
+      signedPrefix: `msg_1.${signedAtSeconds}.`,
+      bodyBytes: Buffer.byteLength(body),
+      trials: [{ label: "the current secret", state: "current", fits: true }],
+      findings: [],
+    });
+  });
+
+  test("takes one fitting signature of several, by a secret still in its grace period", async () => {
+    const good = specimen({ signWith: otherSecret });
+    const secrets: Secret[] = [current, { label: "the old secret", secret: otherSecret, state: "grace" }];
+    const diagnosis = await diagnose({ ...good, signature: `v1,AAAA ${good.signature}`, secrets });
+    expect([diagnosis.valid, diagnosis.trials.map(({ fits }) => fits)]).toEqual([true, [false, true]]);
+  });
+
+  test.each<[string, Parameters<typeof specimen>[0]]>([
+    [
+      "BODY_REWRITTEN",
+      { body: JSON.stringify(JSON.parse(body)), signedBody: JSON.stringify(JSON.parse(body), null, 2) },
+    ],
+    [
+      "BODY_REWRITTEN",
+      { body: JSON.stringify(JSON.parse(body), null, 2), signedBody: JSON.stringify(JSON.parse(body)) },
+    ],
+    ["BODY_TRAILING_NEWLINE", { body: `${body}\n` }],
+    ["BODY_NEWLINE_LOST", { signedBody: `${body}\n` }],
+    ["BODY_WHITESPACE", { body: `  ${body}` }],
+    ["BODY_LINE_ENDS", { body: "{\r\n}", signedBody: "{\n}" }],
+    ["BODY_BYTE_ORDER_MARK", { body: `\uFEFF${body}` }],
+    ["SECRET_WHITESPACE", { secrets: [{ ...current, secret: `${secret} ` }] }],
+    ["SECRET_PREFIX_LEFT_ON", { signWith: raw(secret) }],
+    ["SECRET_NOT_DECODED", { signWith: raw(secret.slice("whsec_".length)) }],
+    ["TIMESTAMP_WHITESPACE", { timestamp: ` ${signedAtSeconds}` }],
+    ["SECRET_EXPIRED", { secrets: [{ ...current, state: "expired" }] }],
+    ["SECRET_OR_BODY_DIFFERS", { signWith: otherSecret }],
+    ["SECRET_OR_BODY_DIFFERS", { body: body.replace("1", "2") }],
+    ["NO_SECRET", { secrets: [] }],
+    ["TIMESTAMP_TOO_OLD", { nowSeconds: signedAtSeconds + 301 }],
+    ["TIMESTAMP_TOO_NEW", { nowSeconds: signedAtSeconds - 301 }],
+    ["ID_MISSING", { id: "" }],
+    ["SIGNATURE_MISSING", { signature: "" }],
+  ])("names %s", async (code, changes) => {
+    expect(await codes(changes)).toContain(code);
+  });
+
+  test("names a timestamp in milliseconds", async () => {
+    expect(await codes({ timestamp: `${signedAtSeconds}000` })).toEqual([
+      "TIMESTAMP_MALFORMED",
+      "TIMESTAMP_MILLISECONDS",
+    ]);
+  });
+
+  test("names a signature in hex and one without its version", async () => {
+    const [, encoded = ""] = specimen().signature.split(",");
+    expect(await codes({ signature: Buffer.from(encoded, "base64").toString("hex") })).toEqual([
+      "SIGNATURE_HEX",
+    ]);
+    expect(await codes({ signature: encoded })).toEqual(["SIGNATURE_LIST"]);
+  });
+
+  test("names two mistakes that were made together", async () => {
+    expect(await codes({ body: `${body}\n`, secrets: [{ ...current, secret: `${secret}\n` }] })).toEqual([
+      "SECRET_WHITESPACE",
+      "BODY_TRAILING_NEWLINE",
+    ]);
+  });
+});
