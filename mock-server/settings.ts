@@ -1,3 +1,5 @@
+import { defaultTaskPlans, type TaskPlans } from "./task-plan.ts";
+
 /** Every number of the service in one place. Those the interface does not show name their assumption. */
 export type Settings = {
   /** Longest life of an access token in seconds. @see interface §8 */
@@ -17,8 +19,16 @@ export type Settings = {
     /** A-11: wait before each attempt, the first included. */
     readonly scheduleMs: readonly number[];
     readonly timeoutMs: number;
+    /** Attempts to one endpoint that are under way at the same time. */
+    readonly inFlightPerEndpointMax: number;
     /** Length of a response body that is kept per attempt. */
     readonly responseBodyCharsMax: number;
+  };
+  readonly tasks: {
+    /** How a task of each type moves on by itself; `*` stands for every other type. */
+    readonly plans: TaskPlans;
+    /** A failure this soon after the task's first start is within the retry grace period. */
+    readonly retryGraceMs: number;
   };
   readonly bounds: {
     readonly bodyBytesMax: number;
@@ -57,8 +67,10 @@ export const defaultSettings: Settings = {
       10 * 3_600_000,
     ],
     timeoutMs: 15_000,
+    inFlightPerEndpointMax: 64,
     responseBodyCharsMax: 1_024,
   },
+  tasks: { plans: defaultTaskPlans, retryGraceMs: 0 },
   bounds: {
     bodyBytesMax: 1_048_576,
     queryTokensMax: 2_000,

@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import { createHeap } from "./heap.ts";
 
 /**
  * Time that moves only when told to.
@@ -106,57 +107,23 @@ export function createVirtualClock(startMs = Date.UTC(2026, 0, 15, 12)): Virtual
 /** One turn of the event loop: promises that the last timer resolved get to run. */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** A binary heap ordered by (dueMs, order); cancelled timers are dropped when they reach the top. */
+/** Ordered by (dueMs, order); cancelled timers are dropped when they reach the top. */
 function createTimerHeap() {
-  const heap: Timer[] = [];
+  const heap = createHeap<Timer>((a, b) => a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.order < b.order));
   let live = 0;
-
-  const before = (a: Timer, b: Timer) => a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.order < b.order);
-  const at = (index: number) => heap[index] as Timer;
-
-  const rise = (index: number) => {
-    const timer = at(index);
-    while (index > 0) {
-      const parent = (index - 1) >> 1;
-      if (!before(timer, at(parent))) break;
-      heap[index] = at(parent);
-      index = parent;
-    }
-    heap[index] = timer;
-  };
-
-  const sink = (index: number) => {
-    const timer = at(index);
-    for (let child = 2 * index + 1; child < heap.length; child = 2 * index + 1) {
-      if (child + 1 < heap.length && before(at(child + 1), at(child))) child++;
-      if (!before(at(child), timer)) break;
-      heap[index] = at(child);
-      index = child;
-    }
-    heap[index] = timer;
-  };
-
-  const removeTop = () => {
-    const last = heap.pop();
-    if (last && heap.length > 0) {
-      heap[0] = last;
-      sink(0);
-    }
-  };
 
   return {
     push(timer: Timer) {
       live++;
       heap.push(timer);
-      rise(heap.length - 1);
     },
     peek(): Timer | undefined {
-      while (heap.length > 0 && at(0).run === null) removeTop();
-      return heap[0];
+      while (heap.peek()?.run === null) heap.pop();
+      return heap.peek();
     },
     pop() {
       live--;
-      removeTop();
+      heap.pop();
     },
     forget() {
       live--;

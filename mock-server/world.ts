@@ -1,8 +1,11 @@
 import type { Clock } from "./clock.ts";
 import { createFaultStore, type FaultStore } from "./faults/fault-store.ts";
 import { createRandomStreams, type RandomStreams } from "./random.ts";
+import { createRateLimiter, type RateLimiter } from "./rate-limit.ts";
+import { createRequestJournal, type RequestJournal } from "./request-journal.ts";
 import type { Settings } from "./settings.ts";
 import { createState, type State } from "./state/state.ts";
+import { createTokenSigner, type TokenSigner } from "./tokens.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /**
@@ -21,6 +24,11 @@ export type World = {
   readonly settings: Settings;
   readonly outside: Outside;
   readonly faults: FaultStore;
+  readonly limiter: RateLimiter;
+  readonly journal: RequestJournal;
+  readonly tokens: TokenSigner;
+  /** Aborts when the world ends: whatever waits for its clock must stop waiting. */
+  readonly signal: AbortSignal;
   /** Schedules on the clock; a reset cancels everything scheduled through here. */
   schedule(delayMs: number, run: () => void): () => void;
   /** Runs work that leaves the core; a virtual clock waits for it before time moves on. */
@@ -29,7 +37,9 @@ export type World = {
   announce(happening: Happening): void;
   listen(listener: (happening: NumberedHappening) => void): () => void;
   newId(kind: string): string;
-  /** Cancels every timer and listener of this world. */
+  /** True after `end`: whatever still comes back from outside belongs to the past and is dropped. */
+  readonly ended: boolean;
+  /** Cancels every timer and listener of this world and breaks off what is under way outside. */
   end(): void;
 };
 
@@ -39,7 +49,19 @@ export interface Outside {
   deliver(request: DeliveryRequest): Promise<DeliveryAnswer>;
   /** Reads a URL (connection check, artifact download); never rejects. */
   read(url: string, headers: Readonly<Record<string, string>>): Promise<ReadAnswer>;
+  /** Breaks off everything under way; those answers come back as errors. New requests are served. */
+  abort(): void;
+  /** Replaces the check of a provider connection (A-13); `true` means the platform accepted it. */
+  checkConnection?(check: ConnectionCheck): boolean | Promise<boolean>;
 }
+
+export type ConnectionCheck = {
+  readonly connectionId: string;
+  readonly workspaceId: string;
+  readonly providerKey: string;
+  /** What the start step was given. */
+  readonly inputs: unknown;
+};
 
 export type DeliveryRequest = {
   readonly url: string;
@@ -74,6 +96,8 @@ export function createWorld(options: WorldOptions): World {
   const cancels = new Set<() => void>();
   const listeners = new Set<(happening: NumberedHappening) => void>();
   let sequence = 0;
+  let ended = false;
+  const ending = new AbortController();
 
   return {
     epoch,
@@ -83,7 +107,12 @@ export function createWorld(options: WorldOptions): World {
     settings,
     outside,
     faults: createFaultStore(),
+    limiter: createRateLimiter(settings.rateLimit),
+    journal: createRequestJournal(settings.bounds.journalEntriesMax),
+    tokens: createTokenSigner(options.seed),
+    signal: ending.signal,
     schedule(delayMs, run) {
+      if (ended) return () => undefined;
       const cancel = clock.schedule(delayMs, () => {
         cancels.delete(cancel);
         run();
@@ -95,7 +124,7 @@ export function createWorld(options: WorldOptions): World {
       };
     },
     begin(work) {
-      if ("track" in clock) void clock.track(work);
+      if (!ended && "track" in clock) void clock.track(work);
     },
     announce(happening) {
       const numbered = { ...happening, sequence: ++sequence, atMs: clock.now() };
@@ -106,10 +135,16 @@ export function createWorld(options: WorldOptions): World {
       return () => listeners.delete(listener);
     },
     newId: (kind) => random.uuid(kind, clock.now()),
+    get ended() {
+      return ended;
+    },
     end() {
+      ended = true;
+      ending.abort();
       for (const cancel of cancels) cancel();
       cancels.clear();
       listeners.clear();
+      outside.abort();
     },
   };
 }

@@ -1,4 +1,6 @@
 import type { CustomerError, TaxPrepResult } from "../../sdk/events/index.ts";
+import type { DeliveryFault } from "../faults/fault.ts";
+import type { TaskPlan } from "../task-plan.ts";
 
 // What the service remembers. Plain data, times in milliseconds since the epoch, so that a snapshot is
 // the state itself. "Stage" is this project's word for what the wire calls `subTask`.
@@ -50,6 +52,13 @@ export type PartnerKeyRecord = {
   partnerId: string;
   createdAtMs: number;
   revokedAtMs: number | null;
+};
+
+/** An access token that a fault has ended before its time. */
+export type EndedTokenRecord = {
+  /** The token's `jti`. */
+  id: string;
+  endedAtMs: number;
 };
 
 export type SigningSecretRecord = {
@@ -110,6 +119,8 @@ export type JobWorkRecord = {
   jobId: string;
   name: string;
   externalId: string;
+  /** The `TAX_PREP` task its import has started. */
+  taskId?: string;
   createdAtMs: number;
   updatedAtMs: number;
 };
@@ -166,6 +177,42 @@ export type TaskRecord = {
   triggeredByUserId: string | null;
   /** How often the task has entered a status; makes each change's event id unique and repeatable. */
   changes: number;
+  /** When it entered its present status; no two changes of one task share a time. */
+  changedAtMs: number;
+};
+
+/** Where a task stands in its plan. */
+export type ProgressRecord = {
+  taskId: string;
+  /** `null`: the plan that the settings have for the task's type. */
+  plan: TaskPlan | null;
+  /** Index of the stage under way. */
+  stage: number;
+  dueAtMs: number;
+};
+
+/** A document held for a client, pulled from a connected system or added by hand. */
+export type DocumentRecord = {
+  id: string;
+  workspaceId: string;
+  clientId: string;
+  fileName: string;
+  mimeType: string;
+  /** `null` for a document added by hand. */
+  connectionId: string | null;
+  /** Its id in the connected system, or the upload's id. */
+  externalId: string;
+  createdAtMs: number;
+};
+
+/** An event that joined the catalog at run time. */
+export type CatalogAdditionRecord = {
+  name: string;
+  description: string;
+  version: string;
+  status: string;
+  taskTypes: string[];
+  payloadSchema: Record<string, unknown>;
 };
 
 export type UploadRecord = {
@@ -187,14 +234,20 @@ export type EventRecord = {
   workspaceId: string;
   name: string;
   occurredAtMs: number;
+  /** What it is about (a task, a connection); first attempts about one subject leave in order. */
+  subject: string;
   /** The exact text that is signed and sent. */
   body: string;
 };
 
 export type DeliveryStatus = "pending" | "paused" | "succeeded" | "failed" | "cancelled";
 
+/** Only a scheduled attempt uses up the schedule. */
+export type AttemptKind = "scheduled" | "duplicate" | "replay";
+
 export type AttemptRecord = {
   number: number;
+  kind: AttemptKind;
   startedAtMs: number;
   durationMs: number;
   /** HTTP status, or `null` when none came. */
@@ -221,5 +274,7 @@ export type DeliveryRecord = {
   status: DeliveryStatus;
   createdAtMs: number;
   nextAttemptAtMs: number | null;
+  /** Faults already drawn for the coming attempt, which one of them has put off. */
+  drawnFaults?: DeliveryFault[];
   attempts: AttemptRecord[];
 };

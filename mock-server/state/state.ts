@@ -7,6 +7,7 @@ export type State = {
   readonly workspaces: Map<string, records.WorkspaceRecord>;
   readonly apiKeys: Map<string, records.ApiKeyRecord>;
   readonly partnerKeys: Map<string, records.PartnerKeyRecord>;
+  readonly endedTokens: Map<string, records.EndedTokenRecord>;
   readonly endpoints: Map<string, records.WebhookEndpointRecord>;
   readonly connections: Map<string, records.ConnectionRecord>;
   readonly jobs: Map<string, records.JobRecord>;
@@ -14,6 +15,10 @@ export type State = {
   readonly artifacts: Map<string, records.ArtifactRecord>;
   readonly clients: Map<string, records.ClientRecord>;
   readonly tasks: Map<string, records.TaskRecord>;
+  /** Tasks that move on by themselves, by task id. */
+  readonly progress: Map<string, records.ProgressRecord>;
+  readonly documents: Map<string, records.DocumentRecord>;
+  readonly catalogAdditions: Map<string, records.CatalogAdditionRecord>;
   readonly uploads: Map<string, records.UploadRecord>;
   /** The bytes of each upload, as they came. */
   readonly uploadContents: Map<string, Uint8Array[]>;
@@ -28,6 +33,7 @@ export function createState(): State {
     workspaces: new Map(),
     apiKeys: new Map(),
     partnerKeys: new Map(),
+    endedTokens: new Map(),
     endpoints: new Map(),
     connections: new Map(),
     jobs: new Map(),
@@ -35,6 +41,9 @@ export function createState(): State {
     artifacts: new Map(),
     clients: new Map(),
     tasks: new Map(),
+    progress: new Map(),
+    documents: new Map(),
+    catalogAdditions: new Map(),
     uploads: new Map(),
     uploadContents: new Map(),
     events: new Map(),
