@@ -1,0 +1,124 @@
+// The interface says how many requests, not how the window moves (A-5). Sliding: the times of the last
+// requests are kept, and one leaves the count exactly `windowMs` after it was made. Fixed: the count starts
+// anew at each multiple of `windowMs`. A refused request never counts, so that waiting the stated interval
+// is always enough.
+
+export type RateLimitPolicy = {
+  readonly requests: number;
+  readonly windowMs: number;
+  readonly window: "sliding" | "fixed";
+};
+
+export type Permit =
+  | { readonly granted: true }
+  /** After this many whole seconds the next request is granted. */
+  | { readonly granted: false; readonly retryAfterSeconds: number };
+
+export type Usage = {
+  readonly keyId: string;
+  readonly used: number;
+  readonly remaining: number;
+  /** When the next request leaves the count; `null` while nothing is counted. */
+  readonly resetsAtMs: number | null;
+};
+
+/** Times of the counted requests per key, oldest first. */
+export type RateLimitSnapshot = Readonly<Record<string, readonly number[]>>;
+
+export interface RateLimiter {
+  /** Counts a request of this key, or refuses it. */
+  take(keyId: string, nowMs: number): Permit;
+  /** Uses up `requests` of what is left (default: everything) without a request. */
+  burn(keyId: string, nowMs: number, requests?: number): void;
+  usage(keyId: string, nowMs: number): Usage;
+  /** Every key that has counted requests. */
+  usages(nowMs: number): readonly Usage[];
+  snapshot(): RateLimitSnapshot;
+  restore(snapshot: RateLimitSnapshot): void;
+}
+
+export function createRateLimiter(policy: RateLimitPolicy): RateLimiter {
+  const logs = new Map<string, TimeLog>();
+
+  const logOf = (keyId: string, nowMs: number): TimeLog => {
+    let log = logs.get(keyId);
+    if (!log) {
+      log = createTimeLog(policy.requests);
+      logs.set(keyId, log);
+    }
+    log.dropUntil(startOfWindow(policy, nowMs));
+    return log;
+  };
+
+  const usage = (keyId: string, nowMs: number): Usage => {
+    const log = logOf(keyId, nowMs);
+    const used = log.size();
+    const oldestMs = log.oldest();
+    return {
+      keyId,
+      used,
+      remaining: policy.requests - used,
+      resetsAtMs: oldestMs === null ? null : leavesAt(policy, oldestMs),
+    };
+  };
+
+  return {
+    take(keyId, nowMs) {
+      const log = logOf(keyId, nowMs);
+      const oldestMs = log.oldest();
+      if (oldestMs !== null && log.size() >= policy.requests) {
+        const waitMs = leavesAt(policy, oldestMs) - nowMs;
+        return { granted: false, retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) };
+      }
+      log.add(nowMs);
+      return { granted: true };
+    },
+    burn(keyId, nowMs, requests = policy.requests) {
+      const log = logOf(keyId, nowMs);
+      for (let left = requests; left > 0 && log.size() < policy.requests; left--) log.add(nowMs);
+    },
+    usage,
+    usages: (nowMs) => [...logs.keys()].map((keyId) => usage(keyId, nowMs)).filter(({ used }) => used > 0),
+    snapshot: () => Object.fromEntries([...logs].map(([keyId, log]) => [keyId, log.times()])),
+    restore(snapshot) {
+      logs.clear();
+      for (const [keyId, times] of Object.entries(snapshot)) {
+        const log = createTimeLog(policy.requests);
+        for (const timeMs of times.slice(-policy.requests)) log.add(timeMs);
+        logs.set(keyId, log);
+      }
+    },
+  };
+}
+
+/** Requests made at this moment or before it no longer count. */
+const startOfWindow = ({ window, windowMs }: RateLimitPolicy, nowMs: number): number =>
+  window === "sliding" ? nowMs - windowMs : Math.floor(nowMs / windowMs) * windowMs - 1;
+
+const leavesAt = ({ window, windowMs }: RateLimitPolicy, timeMs: number): number =>
+  window === "sliding" ? timeMs + windowMs : (Math.floor(timeMs / windowMs) + 1) * windowMs;
+
+type TimeLog = ReturnType<typeof createTimeLog>;
+
+/** A ring of the last `capacity` times: adding and dropping cost nothing per stored time. */
+function createTimeLog(capacity: number) {
+  const times = new Float64Array(capacity);
+  let head = 0;
+  let count = 0;
+  const at = (index: number) => times[(head + index) % capacity] as number;
+  return {
+    size: () => count,
+    oldest: () => (count === 0 ? null : at(0)),
+    add(timeMs: number) {
+      times[(head + count) % capacity] = timeMs;
+      count++;
+    },
+    dropUntil(timeMs: number) {
+      while (count > 0 && at(0) <= timeMs) {
+        head = (head + 1) % capacity;
+        count--;
+      }
+    },
+    times: () => Array.from({ length: count }, (_, index) => at(index)),
+  };
+}
