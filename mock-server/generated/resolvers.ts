@@ -1,4 +1,5 @@
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
+import type { WorkspaceRecord, MembershipRecord, UserRecord, WebhookEndpointRecord, ConnectionRecord, JobRecord, JobWorkRecord, ArtifactRecord, ClientRecord, TaskRecord, StageRecord } from '../state/records.ts';
 import type { RequestContext } from '../graphql/context.ts';
 export type Maybe<T> = T | null;
 export type InputMaybe<T> = Maybe<T>;
@@ -671,12 +672,12 @@ export type DirectiveResolverFn<TResult = Record<PropertyKey, never>, TParent = 
 /** Mapping of union types */
 export type ResolversUnionTypes<_RefType extends Record<string, unknown>> = {
   Me:
-    | ( User )
-    | ( Omit<WorkspaceUser, 'workspace'> & { workspace: _RefType['Workspace'] } )
+    | ( UserRecord )
+    | ( MembershipRecord )
   ;
   TaskResult:
-    | ( TaskTaxPrepResult )
-    | ( TaskUnknownResult )
+    | ( TaskRecord )
+    | ( TaskRecord )
   ;
 };
 
@@ -688,9 +689,9 @@ export type ResolversTypes = {
   AddedUser: ResolverTypeWrapper<AddedUser>;
   BeyondInterfaceSource: BeyondInterfaceSource;
   Boolean: ResolverTypeWrapper<Scalars['Boolean']['output']>;
-  Client: ResolverTypeWrapper<Omit<Client, 'tasks'> & { tasks: Array<ResolversTypes['Task']> }>;
-  ClientShortDetails: ResolverTypeWrapper<ClientShortDetails>;
-  ConnectionJob: ResolverTypeWrapper<ConnectionJob>;
+  Client: ResolverTypeWrapper<ClientRecord>;
+  ClientShortDetails: ResolverTypeWrapper<ClientRecord>;
+  ConnectionJob: ResolverTypeWrapper<JobRecord>;
   CreateClientInput: CreateClientInput;
   CreateClientResult: ResolverTypeWrapper<Omit<CreateClientResult, 'client'> & { client: ResolversTypes['Client'] }>;
   CreateJobWorkArtifactsInput: CreateJobWorkArtifactsInput;
@@ -701,39 +702,39 @@ export type ResolversTypes = {
   ID: ResolverTypeWrapper<Scalars['ID']['output']>;
   Int: ResolverTypeWrapper<Scalars['Int']['output']>;
   JSON: ResolverTypeWrapper<Scalars['JSON']['output']>;
-  JobArtifact: ResolverTypeWrapper<JobArtifact>;
-  JobWork: ResolverTypeWrapper<JobWork>;
+  JobArtifact: ResolverTypeWrapper<ArtifactRecord>;
+  JobWork: ResolverTypeWrapper<JobWorkRecord>;
   Me: ResolverTypeWrapper<ResolversUnionTypes<ResolversTypes>['Me']>;
   Mutation: ResolverTypeWrapper<Record<PropertyKey, never>>;
   PartnerAccessToken: ResolverTypeWrapper<PartnerAccessToken>;
-  ProviderConnection: ResolverTypeWrapper<ProviderConnection>;
+  ProviderConnection: ResolverTypeWrapper<ConnectionRecord>;
   Query: ResolverTypeWrapper<Record<PropertyKey, never>>;
   RotateWebhookEndpointSecretInput: RotateWebhookEndpointSecretInput;
   RouterName: RouterName;
   StartedTask: ResolverTypeWrapper<StartedTask>;
   String: ResolverTypeWrapper<Scalars['String']['output']>;
-  SubTask: ResolverTypeWrapper<SubTask>;
-  Task: ResolverTypeWrapper<Omit<Task, 'attributes' | 'result'> & { attributes: Array<ResolversTypes['TaskAttribute']>, result: ResolversTypes['TaskResult'] }>;
+  SubTask: ResolverTypeWrapper<StageRecord>;
+  Task: ResolverTypeWrapper<TaskRecord>;
   TaskAttribute: ResolverTypeWrapper<TaskAttribute>;
   TaskFilters: TaskFilters;
   TaskResult: ResolverTypeWrapper<ResolversUnionTypes<ResolversTypes>['TaskResult']>;
   TaskStatus: TaskStatus;
-  TaskTaxPrepResult: ResolverTypeWrapper<TaskTaxPrepResult>;
-  TaskUnknownResult: ResolverTypeWrapper<TaskUnknownResult>;
+  TaskTaxPrepResult: ResolverTypeWrapper<TaskRecord>;
+  TaskUnknownResult: ResolverTypeWrapper<TaskRecord>;
   TaxPrepReviewItem: ResolverTypeWrapper<TaxPrepReviewItem>;
   TriggerTaxPrepInput: TriggerTaxPrepInput;
   UpdateWebhookEndpointInput: UpdateWebhookEndpointInput;
-  User: ResolverTypeWrapper<User>;
-  UserShortDetails: ResolverTypeWrapper<UserShortDetails>;
-  WebhookEndpoint: ResolverTypeWrapper<WebhookEndpoint>;
-  WebhookEndpointPage: ResolverTypeWrapper<WebhookEndpointPage>;
-  WebhookEndpointSecret: ResolverTypeWrapper<WebhookEndpointSecret>;
+  User: ResolverTypeWrapper<UserRecord>;
+  UserShortDetails: ResolverTypeWrapper<UserRecord>;
+  WebhookEndpoint: ResolverTypeWrapper<WebhookEndpointRecord>;
+  WebhookEndpointPage: ResolverTypeWrapper<Omit<WebhookEndpointPage, 'data'> & { data: Array<ResolversTypes['WebhookEndpoint']> }>;
+  WebhookEndpointSecret: ResolverTypeWrapper<Omit<WebhookEndpointSecret, 'endpoint'> & { endpoint: ResolversTypes['WebhookEndpoint'] }>;
   WebhookEventType: ResolverTypeWrapper<WebhookEventType>;
-  WorkArtifact: ResolverTypeWrapper<WorkArtifact>;
-  Workspace: ResolverTypeWrapper<Omit<Workspace, 'client' | 'clients' | 'tasks'> & { client?: Maybe<ResolversTypes['Client']>, clients: Array<ResolversTypes['Client']>, tasks: Array<ResolversTypes['Task']> }>;
+  WorkArtifact: ResolverTypeWrapper<ArtifactRecord>;
+  Workspace: ResolverTypeWrapper<WorkspaceRecord>;
   WorkspaceRole: WorkspaceRole;
-  WorkspaceShortDetails: ResolverTypeWrapper<WorkspaceShortDetails>;
-  WorkspaceUser: ResolverTypeWrapper<Omit<WorkspaceUser, 'workspace'> & { workspace: ResolversTypes['Workspace'] }>;
+  WorkspaceShortDetails: ResolverTypeWrapper<WorkspaceRecord>;
+  WorkspaceUser: ResolverTypeWrapper<MembershipRecord>;
 };
 
 /** Mapping between all available schema types and the resolvers parents */
@@ -742,9 +743,9 @@ export type ResolversParentTypes = {
   AddClientDocumentsInput: AddClientDocumentsInput;
   AddedUser: AddedUser;
   Boolean: Scalars['Boolean']['output'];
-  Client: Omit<Client, 'tasks'> & { tasks: Array<ResolversParentTypes['Task']> };
-  ClientShortDetails: ClientShortDetails;
-  ConnectionJob: ConnectionJob;
+  Client: ClientRecord;
+  ClientShortDetails: ClientRecord;
+  ConnectionJob: JobRecord;
   CreateClientInput: CreateClientInput;
   CreateClientResult: Omit<CreateClientResult, 'client'> & { client: ResolversParentTypes['Client'] };
   CreateJobWorkArtifactsInput: CreateJobWorkArtifactsInput;
@@ -755,36 +756,36 @@ export type ResolversParentTypes = {
   ID: Scalars['ID']['output'];
   Int: Scalars['Int']['output'];
   JSON: Scalars['JSON']['output'];
-  JobArtifact: JobArtifact;
-  JobWork: JobWork;
+  JobArtifact: ArtifactRecord;
+  JobWork: JobWorkRecord;
   Me: ResolversUnionTypes<ResolversParentTypes>['Me'];
   Mutation: Record<PropertyKey, never>;
   PartnerAccessToken: PartnerAccessToken;
-  ProviderConnection: ProviderConnection;
+  ProviderConnection: ConnectionRecord;
   Query: Record<PropertyKey, never>;
   RotateWebhookEndpointSecretInput: RotateWebhookEndpointSecretInput;
   StartedTask: StartedTask;
   String: Scalars['String']['output'];
-  SubTask: SubTask;
-  Task: Omit<Task, 'attributes' | 'result'> & { attributes: Array<ResolversParentTypes['TaskAttribute']>, result: ResolversParentTypes['TaskResult'] };
+  SubTask: StageRecord;
+  Task: TaskRecord;
   TaskAttribute: TaskAttribute;
   TaskFilters: TaskFilters;
   TaskResult: ResolversUnionTypes<ResolversParentTypes>['TaskResult'];
-  TaskTaxPrepResult: TaskTaxPrepResult;
-  TaskUnknownResult: TaskUnknownResult;
+  TaskTaxPrepResult: TaskRecord;
+  TaskUnknownResult: TaskRecord;
   TaxPrepReviewItem: TaxPrepReviewItem;
   TriggerTaxPrepInput: TriggerTaxPrepInput;
   UpdateWebhookEndpointInput: UpdateWebhookEndpointInput;
-  User: User;
-  UserShortDetails: UserShortDetails;
-  WebhookEndpoint: WebhookEndpoint;
-  WebhookEndpointPage: WebhookEndpointPage;
-  WebhookEndpointSecret: WebhookEndpointSecret;
+  User: UserRecord;
+  UserShortDetails: UserRecord;
+  WebhookEndpoint: WebhookEndpointRecord;
+  WebhookEndpointPage: Omit<WebhookEndpointPage, 'data'> & { data: Array<ResolversParentTypes['WebhookEndpoint']> };
+  WebhookEndpointSecret: Omit<WebhookEndpointSecret, 'endpoint'> & { endpoint: ResolversParentTypes['WebhookEndpoint'] };
   WebhookEventType: WebhookEventType;
-  WorkArtifact: WorkArtifact;
-  Workspace: Omit<Workspace, 'client' | 'clients' | 'tasks'> & { client?: Maybe<ResolversParentTypes['Client']>, clients: Array<ResolversParentTypes['Client']>, tasks: Array<ResolversParentTypes['Task']> };
-  WorkspaceShortDetails: WorkspaceShortDetails;
-  WorkspaceUser: Omit<WorkspaceUser, 'workspace'> & { workspace: ResolversParentTypes['Workspace'] };
+  WorkArtifact: ArtifactRecord;
+  Workspace: WorkspaceRecord;
+  WorkspaceShortDetails: WorkspaceRecord;
+  WorkspaceUser: MembershipRecord;
 };
 
 export type BeyondInterfaceDirectiveArgs = {
