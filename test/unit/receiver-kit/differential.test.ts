@@ -81,7 +81,7 @@ const honest = {
 const predicates: Record<string, (delivery: Delivery) => boolean> = {
   "secret-not-as-issued": ({ secret }) => !isIssuedSecret(secret),
   "timestamp-not-plain-digits": ({ timestamp }) =>
-    String(Number(timestamp)) !== timestamp || timestamp.length > 12,
+    /\D/.test(timestamp) || String(Number(timestamp)) !== timestamp || timestamp.length > 12,
   "id-outside-alphabet": ({ id }) =>
     id.length > 255 || [...id].some((char) => !/[A-Za-z0-9]/.test(char) && !"._:~+/=@-".includes(char)),
   "id-ends-like-timestamp": ({ id }) => /\.\d{10,12}$/.test(id),
