@@ -1,0 +1,56 @@
+/** `2026-01-15 12:00:00` in UTC: the mock's time, read the same everywhere. */
+export function formatTime(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 19).replace("T", " ");
+}
+
+const units = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["min", 60_000],
+  ["s", 1_000],
+] as const;
+
+/** A length of time in its two largest units: `2 d 3 h`, `1.4 s`, `12 ms`. */
+export function formatDuration(durationMs: number): string {
+  if (durationMs < 1_000) return `${Math.round(durationMs)} ms`;
+  if (durationMs < 60_000) return `${Number((durationMs / 1_000).toFixed(1))} s`;
+  const parts: string[] = [];
+  let restMs = durationMs;
+  for (const [unit, unitMs] of units) {
+    const count = Math.floor(restMs / unitMs);
+    restMs -= count * unitMs;
+    if (count > 0) parts.push(`${count} ${unit}`);
+    if (parts.length === 2) break;
+  }
+  return parts.join(" ");
+}
+
+/** `in 5 min`, `2 h ago`, `now`, seen from `nowMs`. */
+export function formatRelative(atMs: number, nowMs: number): string {
+  const awayMs = atMs - nowMs;
+  if (Math.abs(awayMs) < 500) return "now";
+  return awayMs > 0 ? `in ${formatDuration(awayMs)}` : `${formatDuration(-awayMs)} ago`;
+}
+
+/** The last part of an id, enough to tell rows apart. */
+export function shortId(id: string): string {
+  return id.length > 12 ? `…${id.slice(-8)}` : id;
+}
+
+/** JSON made readable; anything else as it is. */
+export function formatBody(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body; // Shown as it came: an altered or truncated body is what one wants to see.
+  }
+}
+
+/** A request as a shell command; single quotes in it are closed, escaped and opened again. */
+export function toCurl(url: string, headers: Readonly<Record<string, string>>, body: string): string {
+  const quote = (text: string) => `'${text.replace(/'/g, `'\\''`)}'`;
+  const lines = Object.entries(headers)
+    .filter(([name]) => !["content-length", "host", "connection"].includes(name.toLowerCase()))
+    .map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`);
+  return ["curl -X POST", quote(url), ...lines, `--data-binary ${quote(body)}`].join(" \\\n  ");
+}

@@ -1,0 +1,119 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+const rowPixels = 34;
+const headerPixels = 30;
+/** Rows drawn above and below what is seen, so that quick scrolling shows no gap. */
+const overscanRows = 8;
+
+type Props<Row> = {
+  readonly label: string;
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+  /** CSS grid columns, shared by the header and the rows. */
+  readonly columns: string;
+  readonly header: ComponentChildren;
+  readonly draw: (row: Row) => ComponentChildren;
+  readonly selected: string | null;
+  readonly onSelect: (key: string) => void;
+  readonly nothing: ComponentChildren;
+};
+
+/**
+ * A list that draws only the rows in view, whatever its length.
+ *
+ * One tab stop; the arrow keys (or j and k), Home, End and the page keys move the selection.
+ */
+export function WindowedRows<Row>(props: Props<Row>) {
+  const { rows, keyOf, selected, onSelect } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ top: 0, height: 600 });
+
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const measure = () => setView({ top: element.scrollTop, height: element.clientHeight });
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    element.addEventListener("scroll", measure, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("scroll", measure);
+    };
+  }, []);
+
+  const first = Math.max(0, Math.floor(view.top / rowPixels) - overscanRows);
+  const last = Math.min(rows.length, Math.ceil((view.top + view.height) / rowPixels) + overscanRows);
+  const chosen = rows.findIndex((row) => keyOf(row) === selected);
+
+  const choose = (index: number) => {
+    const bounded = Math.max(0, Math.min(rows.length - 1, index));
+    const row = rows[bounded];
+    if (row === undefined) return;
+    onSelect(keyOf(row));
+    revealRow(box.current, bounded);
+  };
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const page = Math.max(1, Math.floor(view.height / rowPixels) - 1);
+    const moves: Record<string, number> = {
+      ArrowDown: chosen + 1,
+      j: chosen + 1,
+      ArrowUp: chosen - 1,
+      k: chosen - 1,
+      PageDown: chosen + page,
+      PageUp: chosen - page,
+      Home: 0,
+      End: rows.length - 1,
+    };
+    const target = moves[event.key];
+    if (target === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    choose(target);
+  };
+
+  return (
+    <div
+      class="rows"
+      ref={box}
+      role="listbox"
+      tabIndex={0}
+      aria-label={props.label}
+      aria-activedescendant={chosen >= first && chosen < last ? `row-${selected}` : undefined}
+      onKeyDown={onKeyDown}
+    >
+      <div class="row header" style={{ gridTemplateColumns: props.columns }} aria-hidden="true">
+        {props.header}
+      </div>
+      {rows.length === 0 && <div class="nothing">{props.nothing}</div>}
+      <div style={{ height: `${first * rowPixels}px` }} />
+      {rows.slice(first, last).map((row) => {
+        const key = keyOf(row);
+        return (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the list itself takes the keys, for all of its rows.
+          <div
+            class="row"
+            key={key}
+            id={`row-${key}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={key === selected}
+            style={{ gridTemplateColumns: props.columns }}
+            onClick={() => onSelect(key)}
+          >
+            {props.draw(row)}
+          </div>
+        );
+      })}
+      <div style={{ height: `${(rows.length - last) * rowPixels}px` }} />
+    </div>
+  );
+}
+
+function revealRow(box: HTMLElement | null, index: number) {
+  if (!box) return;
+  const top = index * rowPixels;
+  const visible = box.clientHeight - headerPixels - rowPixels;
+  if (top < box.scrollTop) box.scrollTop = top;
+  else if (top > box.scrollTop + visible) box.scrollTop = top - visible;
+}

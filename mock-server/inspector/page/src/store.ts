@@ -1,0 +1,45 @@
+import { useEffect, useState } from "preact/hooks";
+import { type Happening, initialLiveState, type LiveState, takeHappenings, tickSecond } from "./live.ts";
+
+let state = initialLiveState;
+const listeners = new Set<(state: LiveState) => void>();
+
+function change(next: LiveState): void {
+  if (next === state) return;
+  state = next;
+  for (const listener of listeners) listener(state);
+}
+
+/** Follows the event stream for as long as the page is open; the browser resumes it after a cut by itself. */
+export function startLive(url: string): void {
+  let batch: Happening[] = [];
+  let waiting = false;
+  // However much happens, the page draws once per frame.
+  const flush = () => {
+    waiting = false;
+    const taken = batch;
+    batch = [];
+    change(takeHappenings(state, taken));
+  };
+  const source = new EventSource(url);
+  source.onopen = () => change({ ...state, connection: "live" });
+  source.onerror = () => change({ ...state, connection: "lost" });
+  source.onmessage = ({ data }) => {
+    batch.push(JSON.parse(data as string) as Happening);
+    if (!waiting) requestAnimationFrame(flush);
+    waiting = true;
+  };
+  setInterval(() => change(tickSecond(state)), 1_000);
+}
+
+/** The part of the live state that `select` picks; draws again only when that part changes. */
+export function useLive<Part>(select: (state: LiveState) => Part): Part {
+  const [part, setPart] = useState(() => select(state));
+  useEffect(() => {
+    const listener = (next: LiveState) => setPart(() => select(next));
+    listeners.add(listener);
+    listener(state);
+    return () => void listeners.delete(listener);
+  }, []);
+  return part;
+}
