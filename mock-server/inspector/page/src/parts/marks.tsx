@@ -34,6 +34,7 @@ export function Gauge({
 }) {
   const percent = Math.min(100, (used / Math.max(1, max)) * 100);
   return (
+    // biome-ignore lint/a11y/useSemanticElements: a <meter> cannot take the page's colours in every browser.
     <div
       class={`gauge ${used >= max ? "full" : ""}`}
       role="meter"
