@@ -43,6 +43,9 @@ export const errorCodes = [
   // Calls made of several requests.
   "TASK_FAILED",
   "PAGINATION_STALLED",
+  "UPLOAD_BODY_INVALID",
+  "UPLOAD_REFUSED",
+  "UPLOAD_LOST",
   "UPLOAD_FAILED",
 ] as const;
 
