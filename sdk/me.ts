@@ -1,0 +1,53 @@
+import { type Call, startCall } from "./call.ts";
+import type { Engine } from "./engine.ts";
+import { WorkspaceTasksError } from "./errors.ts";
+import type { WorkspaceRole as KnownWorkspaceRole, MeQuery } from "./generated/operations.ts";
+import type { OpenUnion } from "./open-union.ts";
+import { operations } from "./operations.ts";
+import type { CallOptions } from "./options.ts";
+
+type RawMe = NonNullable<MeQuery["me"]>;
+type RawWorkspaceUser = Extract<RawMe, { readonly __typename: "WorkspaceUser" }>;
+
+/** `admin`, `l1`, `l2`, `l3`, or a role added later. @see interface §2 */
+export type WorkspaceRole = OpenUnion<KnownWorkspaceRole>;
+/** The user in one workspace: the answer for a workspace's API key. @see interface §2 */
+export type WorkspaceUser = Omit<RawWorkspaceUser, "role"> & { readonly role: WorkspaceRole };
+/** The account-wide user. Its fields lie beyond the interface (documented). */
+export type User = Extract<RawMe, { readonly __typename: "User" }>;
+/** Who a token acts as; compare `__typename`. @see interface §2 */
+export type Me = WorkspaceUser | User;
+
+/** Asks who the token acts as. Errors: `API_KEY_REFUSED`. A query: repeated when it fails. @see interface §4 */
+export function fetchMe(engine: Engine, call?: CallOptions): Call<Me> {
+  return startCall(
+    engine,
+    {
+      operation: operations.me,
+      variables: () => ({}),
+      result: ({ me }) => me ?? refuse("nobody"),
+    },
+    call,
+  );
+}
+
+/** What hangs off the workspace of `me`, in the answers of the lists. */
+interface AboutWorkspace<Workspace> {
+  readonly me:
+    | { readonly __typename: "User" }
+    | { readonly __typename: "WorkspaceUser"; readonly workspace: Workspace }
+    | null;
+}
+
+/** The workspace that an answer is about. */
+export function workspaceIn<Workspace>({ me }: AboutWorkspace<Workspace>): Workspace {
+  return me?.__typename === "WorkspaceUser" ? me.workspace : refuse(me?.__typename ?? "nobody");
+}
+
+function refuse(got: string): never {
+  throw new WorkspaceTasksError(
+    "RESPONSE_INVALID",
+    `expected the service to answer as a workspace user, got ${got}`,
+    { outcome: "rejected" },
+  );
+}

@@ -1,0 +1,45 @@
+import { artifactsInput, checkArguments, identifier } from "./arguments.ts";
+import { type Call, startCall } from "./call.ts";
+import type { Engine } from "./engine.ts";
+import type { CreateJobWorkArtifactsInput, CreateJobWorkArtifactsMutation } from "./generated/operations.ts";
+import { operations } from "./operations.ts";
+import type { CallOptions } from "./options.ts";
+
+export type ArtifactInput = CreateJobWorkArtifactsInput;
+/** A file attached to a job work. Beyond the interface (documented). */
+export type JobArtifact = CreateJobWorkArtifactsMutation["createJobWorkArtifacts"][number];
+
+export interface Works {
+  /**
+   * Attaches files to a job work, by the URL from which the service fetches them at the import.
+   *
+   * `type` is free text, for example `w2`, `1099`, `receipt`. Errors: `NOT_FOUND`, `CONFLICT`, `PERMISSION_DENIED`.
+   * Not idempotent: after an error with outcome `unknown` a second call may attach the files twice. Beyond the
+   * interface, which names the operation without its shape (documented).
+   *
+   * @see interface §4
+   */
+  attachArtifacts(
+    jobWorkId: string,
+    artifacts: readonly ArtifactInput[],
+    call?: CallOptions,
+  ): Call<readonly JobArtifact[]>;
+}
+
+export function createWorks(engine: Engine): Works {
+  return {
+    attachArtifacts: (jobWorkId, artifacts, call) =>
+      startCall(
+        engine,
+        {
+          operation: operations.createJobWorkArtifacts,
+          variables: () => ({
+            jobWorkId: checkArguments("partner.works.attachArtifacts", identifier, jobWorkId),
+            inputs: checkArguments("partner.works.attachArtifacts", artifactsInput, artifacts),
+          }),
+          result: (data) => data.createJobWorkArtifacts,
+        },
+        call,
+      ),
+  };
+}
