@@ -1,0 +1,37 @@
+import { open, readFile, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { parseSnapshot } from "./read-snapshot.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+/** Reads a snapshot file; `null` when there is none yet. @throws SnapshotError when it is not one */
+export async function readSnapshotFile(path: string): Promise<Snapshot | null> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+    throw error;
+  }
+  return parseSnapshot(text);
+}
+
+/**
+ * Writes a snapshot so that a reader finds the old file or the new one and never a half: into a file
+ * beside it, onto the disk, then renamed.
+ */
+export async function writeSnapshotFile(path: string, snapshot: Snapshot): Promise<void> {
+  const draft = join(dirname(path), `.${basename(path)}.${process.pid}.draft`);
+  try {
+    const file = await open(draft, "w", 0o600);
+    try {
+      await file.writeFile(JSON.stringify(snapshot));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,85 @@
+import type { z } from "zod";
+import type { FaultSnapshot } from "../faults/fault-store.ts";
+import type { RateLimitSnapshot } from "../rate-limit.ts";
+import type { JournalEntry } from "../request-journal.ts";
+import type { State } from "../state/state.ts";
+import type { World } from "../world.ts";
+import type { stateSchema } from "./record-schemas.ts";
+
+// A snapshot is the state itself, one list per noun, together with everything else that decides what comes
+// next: time, the position in each random stream, the limiter, the faults, the journal. What waits for a
+// time is not stored as timers but stands in the records (the next attempt of a delivery, the end of a
+// stage), and restoring sets the timers going from there.
+
+export const snapshotFormat = "workspace-tasks-mock";
+export const snapshotVersion = 1;
+
+export type Snapshot = {
+  readonly format: typeof snapshotFormat;
+  readonly version: typeof snapshotVersion;
+  readonly seed: number;
+  readonly nowMs: number;
+  readonly furnishedWorkspaceId: string;
+  readonly random: Readonly<Record<string, number>>;
+  readonly limits: RateLimitSnapshot;
+  readonly faults: FaultSnapshot;
+  readonly journal: { readonly count: number; readonly entries: readonly JournalEntry[] };
+  readonly state: StateLists;
+};
+
+export type StateLists = z.infer<typeof stateSchema>;
+
+/** Everything this world remembers. The records are shared with it: write the snapshot out at once. */
+export function takeSnapshot(world: World, furnishedWorkspaceId: string): Snapshot {
+  return {
+    format: snapshotFormat,
+    version: snapshotVersion,
+    seed: world.random.seed,
+    nowMs: world.clock.now(),
+    furnishedWorkspaceId,
+    random: world.random.position(),
+    limits: world.limiter.snapshot(),
+    faults: world.faults.snapshot(),
+    journal: { count: world.journal.count, entries: world.journal.entries() },
+    state: toLists(world.state),
+  };
+}
+
+/**
+ * Fills an empty world from a snapshot that has been checked; its records become the world's. Timers are
+ * the caller's to set going.
+ */
+export function fillFromSnapshot(world: World, snapshot: Snapshot): void {
+  fromLists(world.state, snapshot.state);
+  world.random.restore(snapshot.random);
+  world.limiter.restore(snapshot.limits);
+  world.faults.restore(snapshot.faults);
+  world.journal.restore(snapshot.journal.entries, snapshot.journal.count);
+}
+
+type Noun = Exclude<keyof State, "uploadContents">;
+
+function toLists(state: State): StateLists {
+  const { uploadContents, ...maps } = state;
+  const lists = Object.entries(maps).map(([noun, map]) => [noun, [...map.values()]]);
+  const contents = [...state.uploads.keys()].map((uploadId) =>
+    Buffer.concat(uploadContents.get(uploadId) ?? []).toString("base64"),
+  );
+  return { ...Object.fromEntries(lists), uploadContents: contents } as StateLists;
+}
+
+function fromLists(state: State, { uploadContents, ...lists }: StateLists): void {
+  for (const [noun, list] of Object.entries(lists) as [Noun, readonly object[]][]) {
+    const map = state[noun] as Map<string, object>;
+    for (const record of list) map.set(keyOf(noun, record), record);
+  }
+  for (const [index, { id }] of lists.uploads.entries()) {
+    state.uploadContents.set(id, [Buffer.from(uploadContents[index] ?? "", "base64")]);
+  }
+}
+
+/** Most records are kept by their id; a task's progress by the task, an added event by its name. */
+function keyOf(noun: Noun, record: object): string {
+  const key = noun === "progress" ? "taskId" : noun === "catalogAdditions" ? "name" : "id";
+  return (record as Record<string, string>)[key] ?? "";
+}
