@@ -1,10 +1,22 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { WebhookAcceptor } from "./accepting.ts";
 import { systemClock } from "./clock.ts";
-import { WebhookRejectedError } from "./errors.ts";
+import type { WebhookRejectedError } from "./errors.ts";
+import { createMountingWarning } from "./mounting-warning.ts";
 import { readRequestBody } from "./request-body.ts";
 import { sendAnswer } from "./send-answer.ts";
 import { handleWebhook } from "./webhook-handler.ts";
+
+export { type DedupeWebhookOptions, dedupeWebhook } from "./dedupe-webhook.ts";
+export { type OrderWebhookOptions, orderWebhook } from "./order-webhook.ts";
+export type {
+  FailureListener,
+  NextStep,
+  ReceivedWebhook,
+  WebhookBearer,
+  WebhookStep,
+} from "./received-webhook.ts";
+export { type VerifyWebhookOptions, verifyWebhook } from "./verify-webhook.ts";
 
 /** Fits Express 4 and 5, Connect, and `http.createServer` alike. */
 export type WebhookMiddleware = (request: IncomingMessage, response: ServerResponse) => void;
@@ -21,26 +33,22 @@ export type WebhookMiddleware = (request: IncomingMessage, response: ServerRespo
  * @see interface §6, "Delivery headers and verification"
  */
 export function webhookMiddleware(receiver: WebhookAcceptor): WebhookMiddleware {
+  const { limits, clock = systemClock } = receiver;
   const warnOfMounting = createMountingWarning();
-  return (request, response) => {
-    const clock = receiver.clock ?? systemClock;
-    void handleWebhook(receiver, {
-      method: request.method,
-      headers: request.rawHeaders,
-      readBody: () => warnOfMounting(readRequestBody(request, receiver.limits, clock)),
-    }).then((answer) => sendAnswer(request, response, answer, receiver.limits, clock));
+  const onRejected = (rejection: WebhookRejectedError) => {
+    warnOfMounting(rejection);
+    receiver.onRejected?.(rejection);
   };
-}
-
-/** Puts a mounting mistake on the process's warning channel, once: without it every delivery fails, silently. */
-function createMountingWarning() {
-  let warned = false;
-  return (body: Promise<Uint8Array>): Promise<Uint8Array> =>
-    body.catch((error: unknown) => {
-      if (!warned && error instanceof WebhookRejectedError && error.code === "BODY_CONSUMED") {
-        warned = true;
-        process.emitWarning(error.message, { code: "WORKSPACE_TASKS_BODY_CONSUMED" });
-      }
-      throw error;
-    });
+  return (request, response) => {
+    const answered = handleWebhook(
+      receiver,
+      {
+        method: request.method,
+        headers: request.rawHeaders,
+        readBody: () => readRequestBody(request, limits, clock),
+      },
+      onRejected,
+    );
+    void answered.then((answer) => sendAnswer(request, response, answer, limits, clock));
+  };
 }

@@ -19,14 +19,18 @@ export type WebhookRequest = {
 };
 
 /** Takes a request through verification and the inbox to its answer. Never rejects. */
-export async function handleWebhook(acceptor: WebhookAcceptor, request: WebhookRequest): Promise<Answer> {
+export async function handleWebhook(
+  acceptor: WebhookAcceptor,
+  request: WebhookRequest,
+  onRejected = acceptor.onRejected,
+): Promise<Answer> {
   let webhook: VerifiedWebhook | undefined;
   try {
     webhook = await verifyRequest(acceptor.verifier, request);
     await acceptor.accept(webhook);
     return acknowledged;
   } catch (error) {
-    if (error instanceof WebhookRejectedError) tell(acceptor.onRejected, error);
+    if (error instanceof WebhookRejectedError) tell(onRejected, error);
     else tell(acceptor.onAcceptFailed, error, webhook);
     return answerFor(error);
   }
