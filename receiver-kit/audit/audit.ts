@@ -1,0 +1,298 @@
+import { randomBytes as systemRandomBytes } from "node:crypto";
+import { type Clock, systemClock } from "../clock.ts";
+import { parseSecret } from "../secret.ts";
+import { selectChecks } from "./catalog.ts";
+import type { AuditCheck, Requirement } from "./check.ts";
+import { addressOf } from "./connection.ts";
+import { diagnose } from "./diagnosis.ts";
+import { createObserver, type Observer, ObserverError } from "./observer.ts";
+import { type SchemeName, schemeByName } from "./scheme.ts";
+import { createTarget, type Target, type TargetLimits, type TargetOptions } from "./target.ts";
+
+export type AuditOptions = {
+  /** Where the receiver takes deliveries; http or https. */
+  readonly url: string;
+  /** The signing secret of the endpoint. Never shown, stored or put into a report. */
+  readonly secret: string;
+  /** A secret that is still in its grace period; without it the checks about it are skipped. */
+  readonly oldSecret?: string | undefined;
+  /** Ids or subjects of checks; all when absent or empty. */
+  readonly only?: readonly string[] | undefined;
+  /** How deliveries are signed. Default `standard-webhooks`, the service's scheme. */
+  readonly scheme?: SchemeName | undefined;
+  /** The receiver's tolerance for timestamps. Default 300. */
+  readonly toleranceSeconds?: number | undefined;
+  /** Where the receiver tells how often a delivery took effect; see the handbook. */
+  readonly observeUrl?: string | undefined;
+  /** How long to wait for further effects of a delivery. Default 300. */
+  readonly observeSettleMs?: number | undefined;
+  /** Time limit for one answer. Default 10,000. */
+  readonly timeoutMs?: number | undefined;
+  /** Time within which a stalled body has to be given up. Default 20,000. */
+  readonly stallTimeoutMs?: number | undefined;
+  /** Slowest acknowledgement that is not reported. Default 3,000. */
+  readonly answerTimeMsMax?: number | undefined;
+  /** Time limit for the whole audit; checks that it cuts off are `unfinished`. Default 180,000. */
+  readonly runTimeoutMs?: number | undefined;
+  /** Checks under way at once. Default 4. */
+  readonly concurrency?: number | undefined;
+  readonly onProgress?: ((progress: AuditProgress) => void) | undefined;
+  readonly clock?: Clock | undefined;
+  readonly randomBytes?: ((count: number) => Buffer) | undefined;
+  readonly fetch?: typeof fetch | undefined;
+};
+
+export type AuditProgress = { readonly done: number; readonly total: number; readonly id: string };
+
+export type AuditOutcome = "passed" | "failed" | "skipped" | "unfinished";
+
+export type AuditResult = {
+  readonly id: string;
+  readonly requirement: Requirement;
+  readonly title: string;
+  readonly outcome: AuditOutcome;
+  readonly sent: string;
+  readonly expected: string;
+  readonly received: string;
+  readonly mend: string;
+  readonly durationMs: number;
+};
+
+export type AuditProblem = {
+  readonly code: string;
+  readonly message: string;
+  readonly hints: readonly string[];
+};
+
+export type AuditReport = {
+  /** The audited URL, without user, password and query. */
+  readonly url: string;
+  readonly scheme: SchemeName;
+  readonly toleranceSeconds: number;
+  readonly observed: boolean;
+  readonly startedAt: string;
+  readonly durationMs: number;
+  /** Why the audit could not be made; `results` is empty then. */
+  readonly problem?: AuditProblem;
+  /** The checks under way when the receiver stopped accepting connections for good. */
+  readonly stoppedDuring?: readonly string[];
+  readonly results: readonly AuditResult[];
+};
+
+/**
+ * Attacks a webhook receiver over HTTP and judges how it answers.
+ *
+ * Deliveries are signed with the given secret and name made-up tasks: point it at a receiver that may take
+ * them, not at one in production. Bounded by `runTimeoutMs`. Never throws for what the receiver does: a
+ * receiver that cannot be audited gives a report with a `problem`. Lies beyond the interface; the checks
+ * marked MUST follow from it.
+ *
+ * @throws {RangeError} when `only` names no check
+ * @see interface §6, "Delivery headers and verification"
+ */
+export async function auditReceiver(options: AuditOptions): Promise<AuditReport> {
+  const checks = selectChecks(options.only ?? []);
+  const clock = options.clock ?? attackClock;
+  const startedAt = clock.now();
+  const startedTicks = clock.monotonic();
+  const limits = limitsOf(options);
+  const about = {
+    url: publicUrl(options.url),
+    scheme: options.scheme ?? "standard-webhooks",
+    toleranceSeconds: limits.toleranceSeconds,
+    startedAt: new Date(startedAt).toISOString(),
+  } as const;
+  const finish = (rest: Partial<AuditReport>): AuditReport => ({
+    ...about,
+    observed: false,
+    durationMs: Math.round(clock.monotonic() - startedTicks),
+    results: [],
+    ...rest,
+  });
+
+  const wrongArgument = problemOf(options);
+  if (wrongArgument) return finish({ problem: wrongArgument });
+  const targetOptions: TargetOptions = {
+    address: addressOf(new URL(options.url)),
+    scheme: schemeByName(about.scheme),
+    secret: options.secret,
+    oldSecret: options.oldSecret,
+    clock,
+    randomBytes: options.randomBytes ?? systemRandomBytes,
+    limits,
+  };
+  const prepared = await prepare(targetOptions, options);
+  if ("problem" in prepared) return finish({ problem: prepared.problem });
+  const run = await runChecks(prepared.target, checks, options);
+  return finish({ observed: prepared.target.observer !== undefined, ...run });
+}
+
+/** Unlike the kit's own timers these keep the process alive: at times an audit waits for nothing else. */
+const attackClock: Clock = {
+  ...systemClock,
+  schedule(delayMs, run) {
+    const timer = setTimeout(run, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
+
+function limitsOf(options: AuditOptions): TargetLimits {
+  return {
+    timeoutMs: options.timeoutMs ?? 10_000,
+    toleranceSeconds: options.toleranceSeconds ?? 300,
+    stallTimeoutMs: options.stallTimeoutMs ?? 20_000,
+    answerTimeMsMax: options.answerTimeMsMax ?? 3_000,
+  };
+}
+
+/** Without user, password and query, any of which may be confidential. */
+function publicUrl(text: string): string {
+  if (!URL.canParse(text)) return "(not a URL)";
+  const url = new URL(text);
+  return `${url.protocol}//${url.host}${url.pathname}`;
+}
+
+function problemOf({ url, secret, oldSecret, scheme }: AuditOptions): AuditProblem | undefined {
+  const protocol = URL.canParse(url) ? new URL(url).protocol : undefined;
+  if (protocol !== "http:" && protocol !== "https:") {
+    return {
+      code: "URL_INVALID",
+      message: "expected an http or https URL",
+      hints: ["For example http://127.0.0.1:3000/webhooks"],
+    };
+  }
+  if (scheme === "github") return undefined;
+  try {
+    parseSecret(secret, "secret");
+    if (oldSecret !== undefined) parseSecret(oldSecret, "old secret");
+    return undefined;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { code: "SECRET_INVALID", message, hints: [] };
+  }
+}
+
+/** Makes sure that there is something to audit, and that its effects can be seen if that was asked for. */
+async function prepare(
+  targetOptions: TargetOptions,
+  options: AuditOptions,
+): Promise<{ readonly target: Target } | { readonly problem: AuditProblem }> {
+  const target = createTarget(targetOptions);
+  const delivery = target.compose();
+  const answer = await target.send(delivery);
+  if (answer.kind !== "answered" || answer.status < 200 || answer.status > 299) {
+    return { problem: await diagnose(target, answer) };
+  }
+  if (options.observeUrl === undefined) return { target };
+  try {
+    const observer: Observer = await createObserver({
+      url: options.observeUrl,
+      clock: targetOptions.clock,
+      fetch: options.fetch ?? fetch,
+      timeoutMs: targetOptions.limits.timeoutMs,
+      settleMs: options.observeSettleMs ?? 300,
+      knownId: delivery.id,
+      unknownId: target.nextId(),
+    });
+    return { target: createTarget({ ...targetOptions, observer }) };
+  } catch (error) {
+    if (!(error instanceof ObserverError) && !(error instanceof TypeError)) throw error;
+    const hints = [
+      'GET <observe-url>?id=<webhook-id> answers { "count": n }, how often the delivery took effect.',
+    ];
+    return { problem: { code: "OBSERVE_URL", message: error.message, hints } };
+  }
+}
+
+async function runChecks(
+  target: Target,
+  checks: readonly AuditCheck[],
+  options: AuditOptions,
+): Promise<Pick<AuditReport, "results" | "stoppedDuring">> {
+  const results = new Map<string, AuditResult>();
+  const underWay = new Set<string>();
+  const deadline = target.clock.monotonic() + (options.runTimeoutMs ?? 180_000);
+  let stoppedDuring: readonly string[] | undefined;
+
+  async function take(check: AuditCheck): Promise<void> {
+    underWay.add(check.id);
+    const isLastWord = check.id === "baseline.still-answering";
+    const hindrance =
+      stoppedDuring && !isLastWord
+        ? "the receiver no longer accepts connections"
+        : target.clock.monotonic() >= deadline
+          ? "the time limit of the whole audit was reached"
+          : undefined;
+    const result = await runCheck(target, check, deadline, hindrance);
+    // With one refused connection a receiver may have been at its limit; with two it is gone.
+    if (!stoppedDuring && target.transcript.at(-1)?.answer.kind === "unreachable" && (await isGone(target))) {
+      stoppedDuring = [...underWay];
+    }
+    underWay.delete(check.id);
+    results.set(check.id, result);
+    options.onProgress?.({ done: results.size, total: checks.length, id: check.id });
+  }
+
+  const pooled = checks.filter((check) => check.stage === undefined);
+  await inPool(pooled, options.concurrency ?? 4, take);
+  for (const stage of ["alone", "last"] as const) {
+    for (const check of checks) if (check.stage === stage) await take(check);
+  }
+  return {
+    results: checks.flatMap(({ id }) => results.get(id) ?? []),
+    ...(stoppedDuring === undefined ? {} : { stoppedDuring }),
+  };
+}
+
+async function isGone(target: Target): Promise<boolean> {
+  return (await target.send(target.compose())).kind === "unreachable";
+}
+
+async function inPool<T>(items: readonly T[], size: number, use: (item: T) => Promise<void>): Promise<void> {
+  const waiting = items.values();
+  const worker = async () => {
+    for (const item of waiting) await use(item);
+  };
+  await Promise.all(Array.from({ length: size }, worker));
+}
+
+async function runCheck(
+  target: Target,
+  check: AuditCheck,
+  deadline: number,
+  hindrance: string | undefined,
+): Promise<AuditResult> {
+  const { id, requirement, title, sent, expected, mend } = check;
+  const startedAt = target.clock.monotonic();
+  const finding = hindrance === undefined ? await findingOf(target, check, deadline) : unfinished(hindrance);
+  const durationMs = Math.round(target.clock.monotonic() - startedAt);
+  return { id, requirement, title, sent, expected, mend, ...finding, durationMs };
+}
+
+type TimedFinding = { readonly outcome: AuditOutcome; readonly received: string };
+
+const unfinished = (received: string): TimedFinding => ({ outcome: "unfinished", received });
+
+async function findingOf(target: Target, check: AuditCheck, deadline: number): Promise<TimedFinding> {
+  if (check.schemes && !check.schemes.includes(target.scheme.name)) {
+    return { outcome: "skipped", received: `the ${target.scheme.name} scheme has nothing of the kind` };
+  }
+  const { timeoutMs, stallTimeoutMs } = target.limits;
+  const leftMs = Math.max(0, deadline - target.clock.monotonic());
+  const limitMs = Math.min(leftMs, 3 * timeoutMs + stallTimeoutMs);
+  let cancel = () => {};
+  const overdue = new Promise<TimedFinding>((resolve) => {
+    cancel = target.clock.schedule(limitMs, () =>
+      resolve(unfinished(`no result within ${Math.round(limitMs)} ms`)),
+    );
+  });
+  const finding = check.run(target).catch((error: unknown) => {
+    if (error instanceof ObserverError) return unfinished(error.message);
+    throw error;
+  });
+  try {
+    return await Promise.race([finding, overdue]);
+  } finally {
+    cancel();
+  }
+}

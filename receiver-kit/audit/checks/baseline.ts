@@ -1,0 +1,21 @@
+import type { AuditCheck } from "../check.ts";
+import { acknowledgedCheck } from "../verdict.ts";
+
+export const validDeliveryCheck: AuditCheck = acknowledgedCheck({
+  id: "baseline.valid-delivery",
+  requirement: "MUST",
+  title: "acknowledges a valid delivery",
+  sent: "a fresh, rightly signed task event",
+  mend: "Nothing else can be judged until a valid delivery is acknowledged.",
+  shots: (target) => [{ delivery: target.compose() }],
+});
+
+export const stillAnsweringCheck: AuditCheck = acknowledgedCheck({
+  id: "baseline.still-answering",
+  requirement: "MUST",
+  stage: "last",
+  title: "still acknowledges a valid delivery after all of this",
+  sent: "a fresh, rightly signed task event, after all other checks",
+  mend: "Something sent before stopped the receiver: look into its log, and use --only to find out what it was.",
+  shots: (target) => [{ delivery: target.compose() }],
+});

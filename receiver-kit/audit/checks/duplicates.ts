@@ -1,0 +1,157 @@
+import { type AuditCheck, type Finding, failed, passed } from "../check.ts";
+import type { Answer } from "../connection.ts";
+import type { Delivery } from "../scheme.ts";
+import type { Target } from "../target.ts";
+import { describeAnswer, isAcknowledged, isRefused, summaryOf } from "../verdict.ts";
+
+const uniqueId =
+  "Store webhook-id under a uniqueness constraint, in the same transaction as the effect, for as long as retries go on (days); answer a known id with 2xx and do nothing.";
+const answersOnly = "(answers only: give --observe-url to see the effects)";
+const copies = 50;
+
+/**
+ * Sends, expects every answer to be 2xx, and, where the receiver lets itself be observed, that the
+ * deliveries of `ids` took effect once each.
+ */
+async function acknowledgedWithEffects(
+  target: Target,
+  ids: readonly string[],
+  send: () => Promise<readonly Answer[]>,
+): Promise<Finding> {
+  const { observer } = target;
+  const totalBefore = observer && !observer.perDelivery ? await observer.count("") : 0;
+  const answers = await send();
+  const summary = summaryOf(answers);
+  if (!answers.every(isAcknowledged)) return failed(summary);
+  if (!observer) return passed(`${summary} ${answersOnly}`);
+  const counts = observer.perDelivery
+    ? await Promise.all(ids.map((id) => observer.settledCount(id, 1)))
+    : [(await observer.settledCount("", totalBefore + ids.length)) - totalBefore];
+  const wanted = observer.perDelivery ? 1 : ids.length;
+  const seen = `${summary}; ${counts.join(" and ")} effect${counts.length === 1 && counts[0] === 1 ? "" : "s"}`;
+  return counts.every((count) => count === wanted) ? passed(seen) : failed(seen);
+}
+
+async function inTurn(target: Target, deliveries: readonly Delivery[]): Promise<readonly Answer[]> {
+  const answers: Answer[] = [];
+  for (const delivery of deliveries) answers.push(await target.send(delivery));
+  return answers;
+}
+
+const stage = "alone";
+const requirement = "MUST";
+const expected = "2xx each time, one effect";
+
+export const duplicateChecks: readonly AuditCheck[] = [
+  {
+    id: "duplicates.again",
+    requirement,
+    stage,
+    expected,
+    title: "acknowledges the same request again without doing it again",
+    sent: "the same bytes three times, one after another",
+    mend: `${uniqueId} Never answer 409 or another error: the sender would go on retrying.`,
+    run(target) {
+      const delivery = target.compose();
+      return acknowledgedWithEffects(target, [delivery.id], () =>
+        inTurn(target, [delivery, delivery, delivery]),
+      );
+    },
+  },
+  {
+    id: "duplicates.fresh-signature",
+    requirement,
+    stage,
+    expected,
+    title: "recognises a retry, which carries a new timestamp and signature",
+    sent: "one delivery twice with the same webhook-id, signed two minutes apart, as a retry is",
+    mend: `${uniqueId} Deduplicate by webhook-id alone, not by signature, timestamp or the whole request.`,
+    run(target) {
+      const payload = target.samples.task();
+      const first = target.compose({ payload, ageSeconds: 120 });
+      const retry = target.compose({ payload, id: first.id });
+      return acknowledgedWithEffects(target, [first.id], () => inTurn(target, [first, retry]));
+    },
+  },
+  {
+    id: "duplicates.concurrent",
+    requirement,
+    stage,
+    expected: `2xx ${copies} times, one effect`,
+    title: `takes ${copies} copies at once for one`,
+    sent: `${copies} copies of one delivery at the same moment, each on its own connection`,
+    mend: `${uniqueId} Looking first and inserting afterwards lets two copies pass: insert, and let the constraint decide.`,
+    run(target) {
+      const delivery = target.compose();
+      return acknowledgedWithEffects(target, [delivery.id], () =>
+        Promise.all(Array.from({ length: copies }, () => target.send(delivery))),
+      );
+    },
+  },
+  {
+    id: "duplicates.distinct-ids",
+    requirement,
+    stage,
+    expected: "2xx each time, one effect each",
+    title: "takes ids that differ in case only for different deliveries",
+    sent: "two deliveries whose ids differ in the case of one letter",
+    mend: "Compare ids byte by byte: some database collations ignore case and would swallow the second.",
+    run(target) {
+      const id = target.nextId();
+      const deliveries = [target.compose({ id: `${id}a` }), target.compose({ id: `${id}A` })];
+      return acknowledgedWithEffects(
+        target,
+        deliveries.map((delivery) => delivery.id),
+        () => inTurn(target, deliveries),
+      );
+    },
+  },
+  {
+    id: "duplicates.same-body",
+    requirement,
+    stage,
+    expected: "2xx each time, one effect each",
+    title: "takes equal bodies under different ids for different deliveries",
+    sent: "one body under two ids",
+    mend: "Deduplicate by webhook-id, not by a hash of the body: equal events may happen twice.",
+    run(target) {
+      const body = JSON.stringify(target.samples.documents({ id: "audit-same" }));
+      const deliveries = [target.compose({ body }), target.compose({ body })];
+      return acknowledgedWithEffects(
+        target,
+        deliveries.map((delivery) => delivery.id),
+        () => inTurn(target, deliveries),
+      );
+    },
+  },
+  {
+    id: "duplicates.other-body",
+    requirement: "SHOULD",
+    stage,
+    expected,
+    title: "keeps to the first body of an id",
+    sent: "two deliveries with the same webhook-id and different bodies, both rightly signed",
+    mend: `${uniqueId} An error for the second makes the sender retry it; keep the first, and log that they differ.`,
+    run(target) {
+      const first = target.compose();
+      const second = target.compose({ id: first.id });
+      return acknowledgedWithEffects(target, [first.id], () => inTurn(target, [first, second]));
+    },
+  },
+  {
+    id: "duplicates.forged-first",
+    requirement,
+    stage,
+    expected: "4xx for the forged one, then 2xx and one effect for the true one",
+    title: "does not let a forged delivery use up an id",
+    sent: "a forged delivery, then the true one with the same webhook-id",
+    mend: "Verify the signature before touching the store: otherwise anyone can make a delivery look like a duplicate.",
+    async run(target) {
+      const delivery = target.compose();
+      const forged = await target.send({ ...delivery, signature: target.signForged(delivery) });
+      if (!isRefused(forged)) return failed(`${describeAnswer(forged)} for the forged one`);
+      const finding = await acknowledgedWithEffects(target, [delivery.id], () => inTurn(target, [delivery]));
+      return { ...finding, received: `${describeAnswer(forged)}, then ${finding.received}` };
+    },
+  },
+];
