@@ -250,8 +250,10 @@ export interface Inbox<Transaction = unknown> extends InlineInbox {
   }): Promise<readonly Suspect[]>;
   /** Notes that the receiver is alive; answers how long ago that was noted last, `null` when never. */
   beat(source: string): Promise<number | null>;
-  /** Removes at most `rowsMax` of each kind; answers how many it touched, so that it can be called until 0. */
+  /** Removes at most `rowsMax` of each kind, oldest first; answers how many it touched, so that it can be called until 0. */
   purge(retention: Retention, rowsMax: number): Promise<number>;
+  /** How many rows wait or run, counted up to `limit`: cheap enough to ask often. */
+  backlog(limit: number): Promise<number>;
   stats(): Promise<InboxStats>;
 }
 

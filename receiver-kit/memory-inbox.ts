@@ -293,6 +293,10 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
     return this.#rows.purge(retention, rowsMax, now) + this.#heads.purge(now - retention.headsMs, rowsMax);
   }
 
+  async backlog(limit: number): Promise<number> {
+    return Math.min(limit, this.#rows.openCount());
+  }
+
   async stats() {
     return this.#rows.stats(this.#clock.now());
   }

@@ -53,6 +53,10 @@ export class MemoryRows {
     return this.#rows.values();
   }
 
+  openCount(): number {
+    return this.#open.size;
+  }
+
   running(): readonly MemoryRow[] {
     return [...this.#open].filter((row) => row.state === "running");
   }

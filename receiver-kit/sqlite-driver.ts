@@ -1,0 +1,120 @@
+// Three packages speak to SQLite from Node: libsql (prebuilt, quick to install), better-sqlite3 (compiled on some
+// machines) and Node's own node:sqlite (from 22.5 on). The inbox needs little of them, so it takes any.
+
+export type SqliteValue = string | number | bigint | Uint8Array | null;
+export type SqliteRow = Readonly<Record<string, unknown>>;
+
+export const sqliteDriverNames = ["libsql", "better-sqlite3", "node:sqlite"] as const;
+export type SqliteDriverName = (typeof sqliteDriverNames)[number];
+
+/** All that the inbox needs of an open database. */
+export interface SqliteConnection {
+  exec(sql: string): void;
+  /** Runs one statement; rows come back when it has any. */
+  query(sql: string, values?: readonly SqliteValue[]): readonly SqliteRow[];
+  /**
+   * The same for the inbox's own, fixed statements, which are prepared once. Not for those of handlers: libsql keeps
+   * the values of the last run for any that are left out.
+   */
+  queryPrepared(sql: string, values?: readonly SqliteValue[]): readonly SqliteRow[];
+  close(): void;
+  /** The driver's own connection object. */
+  readonly native: unknown;
+}
+
+/** Opens a database file; called again when a broken connection has to be replaced. */
+export type SqliteOpener = (path: string) => SqliteConnection;
+
+type NativeStatement = {
+  readonly reader?: boolean;
+  all(...values: unknown[]): unknown[];
+  run(...values: unknown[]): unknown;
+};
+type NativeDatabase = { exec(sql: string): void; prepare(sql: string): NativeStatement; close(): void };
+type NativeConstructor = new (path: string) => NativeDatabase;
+
+/** Loads the named driver, or the first one that is installed. */
+export async function loadSqliteDriver(
+  name?: SqliteDriverName,
+  load: (name: SqliteDriverName) => Promise<unknown> = importDriver,
+): Promise<SqliteOpener> {
+  const causes: unknown[] = [];
+  for (const candidate of name ? [name] : sqliteDriverNames) {
+    try {
+      const native = databaseConstructor(candidate, await load(candidate));
+      return (path) => connectionOf(new native(path), { spread: candidate === "node:sqlite" });
+    } catch (cause) {
+      causes.push(cause);
+    }
+  }
+  const wanted = name === "node:sqlite" ? "Node 22.5 or later" : `npm install ${name ?? "libsql"}`;
+  throw new Error(
+    `sqlite inbox: no SQLite driver found, expected ${name ?? "one of libsql, better-sqlite3, node:sqlite"}; try: ${wanted}`,
+    { cause: new AggregateError(causes) },
+  );
+}
+
+/** Literal specifiers, so that bundlers and package checks see what may be loaded. */
+function importDriver(name: SqliteDriverName): Promise<unknown> {
+  if (name === "libsql") return import("libsql" as string);
+  if (name === "better-sqlite3") return import("better-sqlite3" as string);
+  return import("node:sqlite" as string);
+}
+
+function databaseConstructor(name: SqliteDriverName, module: unknown): NativeConstructor {
+  const exports = module as { default?: unknown; DatabaseSync?: unknown };
+  const found = name === "node:sqlite" ? exports.DatabaseSync : exports.default;
+  if (typeof found !== "function") throw new Error(`${name} has no database class`);
+  return found as NativeConstructor;
+}
+
+/** Wraps a driver's connection. `spread`: node:sqlite takes values one by one, the others as an array. */
+export function connectionOf(native: NativeDatabase, { spread = false } = {}): SqliteConnection {
+  const prepared = new Map<string, NativeStatement>();
+  const execute = (statement: NativeStatement, values: readonly SqliteValue[]) => {
+    const bound = values.map(bindable);
+    const given = spread ? bound : [bound];
+    if (statement.reader !== false) return statement.all(...given) as SqliteRow[];
+    statement.run(...given);
+    return [];
+  };
+  return {
+    native,
+    exec: (sql) => native.exec(sql),
+    query: (sql, values = []) => execute(native.prepare(sql), values),
+    queryPrepared(sql, values = []) {
+      const statement = prepared.get(sql) ?? native.prepare(sql);
+      prepared.set(sql, statement);
+      return execute(statement, values);
+    },
+    close: () => native.close(),
+  };
+}
+
+/** libsql ends the process on a boolean and binds Buffers only, so values are checked and converted here. */
+function bindable(value: unknown, index: number): unknown {
+  if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "bigint") {
+    return value;
+  }
+  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  const got = value instanceof Date ? "a Date" : typeof value;
+  throw new TypeError(
+    `sqlite inbox: expected value ${index + 1} to be text, a number, a bigint, bytes or null, got ${got}`,
+  );
+}
+
+/** The SQLite error code's name, such as `SQLITE_BUSY`; node:sqlite gives the number only. */
+export function sqliteErrorCode(error: unknown): string {
+  const { code, errcode } = error as { code?: unknown; errcode?: unknown };
+  if (typeof errcode === "number") return numericCodes[errcode & 0xff] ?? `SQLITE_${errcode}`;
+  return typeof code === "string" ? code : "";
+}
+
+const numericCodes: Readonly<Record<number, string>> = {
+  5: "SQLITE_BUSY",
+  8: "SQLITE_READONLY",
+  10: "SQLITE_IOERR",
+  13: "SQLITE_FULL",
+  14: "SQLITE_CANTOPEN",
+  26: "SQLITE_NOTADB",
+};

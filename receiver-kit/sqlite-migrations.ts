@@ -1,0 +1,84 @@
+// Migrations of the SQLite inbox, in order; once released, an entry never changes. Tables carry a prefix because the
+// file may hold the application's own tables beside them: only then can a handler's writes and the inbox commit together.
+
+import type { SqliteConnection } from "./sqlite-driver.ts";
+
+export const sqliteMigrations: readonly string[] = [
+  `CREATE TABLE workspace_tasks_inbox (
+     seq INTEGER PRIMARY KEY AUTOINCREMENT,
+     source TEXT NOT NULL,
+     webhook_id TEXT NOT NULL,
+     channel TEXT NOT NULL,
+     state TEXT NOT NULL,
+     event TEXT,
+     order_key TEXT,
+     position TEXT,
+     status TEXT,
+     signed_at INTEGER NOT NULL,
+     received_at INTEGER NOT NULL,
+     due_at INTEGER NOT NULL,
+     lease_until INTEGER,
+     worker TEXT,
+     generation INTEGER NOT NULL DEFAULT 0,
+     attempts INTEGER NOT NULL DEFAULT 0,
+     replays INTEGER NOT NULL DEFAULT 0,
+     last_error TEXT,
+     body BLOB,
+     UNIQUE (source, webhook_id)
+   );
+   CREATE INDEX workspace_tasks_inbox_due ON workspace_tasks_inbox (due_at, seq) WHERE state = 'pending';
+   CREATE INDEX workspace_tasks_inbox_leases ON workspace_tasks_inbox (lease_until) WHERE state = 'running';
+   CREATE INDEX workspace_tasks_inbox_lanes ON workspace_tasks_inbox (source, order_key, state, position, seq)
+     WHERE order_key IS NOT NULL AND state IN ('pending', 'running');
+   CREATE INDEX workspace_tasks_inbox_attention ON workspace_tasks_inbox (source, order_key)
+     WHERE state IN ('dead', 'quarantined');
+   CREATE INDEX workspace_tasks_inbox_age ON workspace_tasks_inbox (state, received_at);
+   CREATE INDEX workspace_tasks_inbox_bodies ON workspace_tasks_inbox (received_at)
+     WHERE body IS NOT NULL AND state IN ('done', 'stale', 'discarded');
+   CREATE TABLE workspace_tasks_order_heads (
+     source TEXT NOT NULL,
+     order_key TEXT NOT NULL,
+     position TEXT NOT NULL,
+     status TEXT,
+     moved_at INTEGER NOT NULL,
+     PRIMARY KEY (source, order_key)
+   ) WITHOUT ROWID;
+   CREATE INDEX workspace_tasks_order_heads_age ON workspace_tasks_order_heads (moved_at);
+   CREATE INDEX workspace_tasks_order_heads_running ON workspace_tasks_order_heads (source, moved_at)
+     WHERE status = 'RUNNING';
+   CREATE TABLE workspace_tasks_beats (source TEXT PRIMARY KEY, beat_at INTEGER NOT NULL) WITHOUT ROWID;`,
+];
+
+/**
+ * Brings the file to the newest version. Several processes may start together: the write lock lets one at a time
+ * through, and the version is read under it.
+ */
+export function migrateSqlite(connection: SqliteConnection): void {
+  connection.exec("BEGIN IMMEDIATE");
+  try {
+    connection.exec("CREATE TABLE IF NOT EXISTS workspace_tasks_migrations (version INTEGER PRIMARY KEY)");
+    const [row] = connection.query("SELECT max(version) AS version FROM workspace_tasks_migrations");
+    const version = Number(row?.["version"] ?? 0);
+    if (version > sqliteMigrations.length) {
+      throw new Error(
+        `sqlite inbox: the file is at version ${version}, expected at most ${sqliteMigrations.length}: written by a newer release`,
+      );
+    }
+    sqliteMigrations.slice(version).forEach((statements, index) => {
+      connection.exec(statements);
+      connection.query("INSERT INTO workspace_tasks_migrations (version) VALUES (?)", [version + index + 1]);
+    });
+    connection.exec("COMMIT");
+  } catch (error) {
+    rollBack(connection);
+    throw error;
+  }
+}
+
+export function rollBack(connection: SqliteConnection): void {
+  try {
+    connection.exec("ROLLBACK");
+  } catch {
+    // SQLite has rolled back by itself, as it does when the disk is full.
+  }
+}
