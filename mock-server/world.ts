@@ -36,6 +36,8 @@ export type World = {
   /** Tells listeners (event stream, journal, waiters) what has just happened. */
   announce(happening: Happening): void;
   listen(listener: (happening: NumberedHappening) => void): () => void;
+  /** Whether anybody listens: what would only be announced need not be made otherwise. */
+  readonly observed: boolean;
   newId(kind: string): string;
   /** True after `end`: whatever still comes back from outside belongs to the past and is dropped. */
   readonly ended: boolean;
@@ -133,6 +135,9 @@ export function createWorld(options: WorldOptions): World {
     listen(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
+    },
+    get observed() {
+      return listeners.size > 0;
     },
     newId: (kind) => random.uuid(kind, clock.now()),
     get ended() {

@@ -1,0 +1,109 @@
+import { type DocumentsPull, emitDocumentsSynced } from "./events.ts";
+import { ServiceError } from "./service-error.ts";
+import type { ConnectionRecord, DocumentRecord } from "./state/records.ts";
+import type { World } from "./world.ts";
+
+// A document of a connected system is held once per client: what the system offers again is left out of
+// the pull and only counted.
+
+export type PulledDocument = {
+  readonly fileName: string;
+  readonly mimeType: string;
+  /** Its id in the connected system. Default: the file name. */
+  readonly externalId?: string | undefined;
+};
+
+export type PullInput = {
+  readonly connection: ConnectionRecord;
+  readonly clientId: string;
+  /** Folder or project in the connected system. */
+  readonly sourceExternalId: string;
+  readonly documents: readonly PulledDocument[];
+  /** Files left out beside those found to be held already. Default: 0. */
+  readonly duplicateCount?: number | undefined;
+};
+
+/**
+ * Takes documents from a connected system into a client and says so with `documents.synced`, before
+ * anything is done with them. A pull that found nothing at all says nothing. @see interface §6
+ */
+export function pullDocuments(world: World, input: PullInput): DocumentsPull | null {
+  const { connection, clientId, sourceExternalId } = input;
+  const held = heldExternalIds(world, connection.id, clientId);
+  const fresh: DocumentRecord[] = [];
+  for (const { fileName, mimeType, externalId = fileName } of input.documents) {
+    if (held.has(externalId)) continue;
+    held.add(externalId);
+    fresh.push({
+      id: world.newId("document"),
+      workspaceId: connection.workspaceId,
+      clientId,
+      fileName,
+      mimeType,
+      connectionId: connection.id,
+      externalId,
+      createdAtMs: world.clock.now(),
+    });
+  }
+  const duplicateCount = (input.duplicateCount ?? 0) + input.documents.length - fresh.length;
+  if (fresh.length === 0 && duplicateCount === 0) return null;
+  for (const document of fresh) world.state.documents.set(document.id, document);
+  const pull: DocumentsPull = {
+    pullId: world.newId("pull"),
+    workspaceId: connection.workspaceId,
+    clientId,
+    connectionId: connection.id,
+    providerKey: connection.providerKey,
+    sourceExternalId,
+    documents: fresh.map(({ id, fileName, mimeType }) => ({ inputDocumentId: id, fileName, mimeType })),
+    duplicateCount,
+  };
+  emitDocumentsSynced(world, pull);
+  return pull;
+}
+
+export type SyncDocumentsInput = {
+  readonly connectionId: string;
+  /** Default: the first client of the connection's workspace. */
+  readonly clientId?: string | undefined;
+  /** Default: the client's `externalId`. */
+  readonly sourceExternalId?: string | undefined;
+  readonly documents: readonly PulledDocument[];
+  readonly duplicateCount?: number | undefined;
+};
+
+/**
+ * A pull on command, as if the connected system had new documents.
+ * @throws ServiceError `NOT_FOUND` for an unknown connection or client
+ */
+export function syncDocuments(world: World, input: SyncDocumentsInput): DocumentsPull | null {
+  const connection = world.state.connections.get(input.connectionId);
+  if (!connection) throw new ServiceError("NOT_FOUND", "Provider connection not found");
+  const client = [...world.state.clients.values()].find(
+    ({ id, workspaceId }) => workspaceId === connection.workspaceId && id === (input.clientId ?? id),
+  );
+  if (!client) throw new ServiceError("NOT_FOUND", "Client not found");
+  return pullDocuments(world, {
+    connection,
+    clientId: client.id,
+    sourceExternalId: input.sourceExternalId ?? client.externalId,
+    documents: input.documents,
+    duplicateCount: input.duplicateCount,
+  });
+}
+
+/** How many documents a client holds, pulled or added by hand. */
+export function countDocuments(world: World, clientId: string): number {
+  let count = 0;
+  for (const document of world.state.documents.values()) if (document.clientId === clientId) count++;
+  return count;
+}
+
+function heldExternalIds(world: World, connectionId: string, clientId: string): Set<string> {
+  const held = new Set<string>();
+  for (const document of world.state.documents.values()) {
+    if (document.clientId === clientId && document.connectionId === connectionId)
+      held.add(document.externalId);
+  }
+  return held;
+}

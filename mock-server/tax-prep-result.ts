@@ -1,0 +1,30 @@
+import type { TaxPrepResult } from "../sdk/events/index.ts";
+import type { TaskRecord } from "./state/records.ts";
+import type { World } from "./world.ts";
+
+/** The result of a tax preparation that nobody scripted: it fits the client and the documents held. */
+export function draftTaxPrepResult(world: World, task: TaskRecord): TaxPrepResult {
+  const client = world.state.clients.get(task.clientId);
+  const taxYear = client?.taxYear ?? new Date(task.startedAtMs).getUTCFullYear() - 1;
+  const returnType = client?.returnType ?? "F1040";
+  const documentCount = Number(task.attributes.find(({ name }) => name === "documentCount")?.value ?? 0);
+  const reviewItems =
+    documentCount > 0
+      ? []
+      : [
+          {
+            severity: "warning",
+            category: "missing-document",
+            description: "No source document was held for this client.",
+          },
+        ];
+  return {
+    taxYear,
+    returnType,
+    summary: `${returnType} for ${taxYear} prepared from ${documentCount} documents.`,
+    documentCount,
+    extractedFormCount: documentCount,
+    reviewItemCount: reviewItems.length,
+    reviewItems,
+  };
+}
