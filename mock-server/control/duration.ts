@@ -1,0 +1,21 @@
+const unitMs: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/**
+ * Reads a span of time: a number of milliseconds, or numbers with units such as `"3m"`, `"1h30m"`,
+ * `"7d"`. `undefined` when it is neither, or is negative.
+ */
+export function parseDurationMs(duration: number | string): number | undefined {
+  if (typeof duration === "number") return Number.isFinite(duration) && duration >= 0 ? duration : undefined;
+  if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/.test(duration)) return undefined;
+  let totalMs = 0;
+  for (const [, amount, unit = ""] of duration.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) {
+    totalMs += Number(amount) * (unitMs[unit] ?? 0);
+  }
+  return totalMs;
+}

@@ -1,0 +1,38 @@
+import { contractProfile } from "../faults/contract-profile.ts";
+import type { FaultPlan } from "../faults/fault.ts";
+import type { Worlds } from "../worlds.ts";
+import { type FiredFaultView, viewFiredFault } from "./views.ts";
+
+export type FaultsView = {
+  /** The plan with what is left of its instructions. */
+  readonly plan: FaultPlan;
+  readonly fired: FiredFaultView[];
+};
+
+/** What goes wrong on purpose. */
+export interface FaultControls {
+  faults(): FaultsView;
+  /** Replaces the plan; the log stays. `{ profile: "contract" }`: all that the interface permits. */
+  setFaults(plan: FaultPlan | { readonly profile: "contract" }): FaultsView;
+  /** Ends all faults and empties the log. */
+  clearFaults(): void;
+}
+
+export function createFaultControls(worlds: Worlds): FaultControls {
+  const faults = (): FaultsView => ({
+    plan: worlds.current.faults.plan(),
+    fired: worlds.current.faults.fired().map(viewFiredFault),
+  });
+  return {
+    faults,
+    setFaults(plan) {
+      worlds.current.faults.replace("profile" in plan ? contractProfile : plan);
+      worlds.current.announce({ type: "faults.changed" });
+      return faults();
+    },
+    clearFaults() {
+      worlds.current.faults.clear();
+      worlds.current.announce({ type: "faults.changed" });
+    },
+  };
+}

@@ -1,0 +1,14 @@
+import { rearmDeliveries } from "../delivery/engine.ts";
+import { rearmProgress } from "../progression.ts";
+import type { World } from "../world.ts";
+import type { Worlds } from "../worlds.ts";
+import { fillFromSnapshot, type Snapshot } from "./snapshot.ts";
+
+/** Goes on from a snapshot that has been checked; what waits for a time waits again. */
+export function restoreWorld(worlds: Worlds, snapshot: Snapshot): World {
+  return worlds.restore(snapshot, (world) => {
+    fillFromSnapshot(world, snapshot);
+    rearmProgress(world);
+    rearmDeliveries(world);
+  });
+}
