@@ -1,4 +1,6 @@
 import type { z } from "zod";
+import { ServiceError, type ServiceErrorCode } from "../service-error.ts";
+import { SnapshotError } from "../snapshot/read-snapshot.ts";
 import type { Admin } from "./admin.ts";
 import { ControlError, type ControlErrorCode, type ControlIssue } from "./control-error.ts";
 import { guardControl } from "./guard.ts";

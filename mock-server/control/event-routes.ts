@@ -4,18 +4,22 @@ import { defineRoute } from "./route.ts";
 
 export const documentsSyncedBody = z.strictObject({
   connectionId: id,
-  clientId: id.optional().describe("Default: a new client."),
-  sourceExternalId: z.string().optional().describe("Folder or project. Default: made up."),
+  clientId: id.optional().describe("Default: the first client of the connection's workspace."),
+  sourceExternalId: z.string().optional().describe("Folder or project. Default: the client's `externalId`."),
   documents: z
     .array(
       z.strictObject({
         fileName: z.string().min(1),
         mimeType: z.string().optional().describe("Default: `application/pdf`."),
-        externalId: z.string().optional(),
+        externalId: z.string().optional().describe("Its id in the connected system. Default: the file name."),
       }),
     )
     .max(10_000),
-  duplicateCount: z.int().nonnegative().optional().describe("Default: 0."),
+  duplicateCount: z
+    .int()
+    .nonnegative()
+    .optional()
+    .describe("Files left out beside those found to be held already. Default: 0."),
 });
 
 export const catalogBody = z.strictObject({

@@ -31,7 +31,11 @@ export interface TaskControls {
   moveTask(taskId: string, move: TaskMove): TaskView;
   /** Starts or finishes a stage. @throws ServiceError NOT_FOUND, or CONFLICT while the task does not run */
   moveStage(taskId: string, move: StageMove): StageView;
-  /** Pulls documents from a connected system, which says so with `documents.synced`. */
+  /**
+   * Pulls documents from a connected system, which says so with `documents.synced`. Those already held are
+   * left out and counted.
+   * @throws ServiceError NOT_FOUND for an unknown connection or client
+   */
   syncDocuments(pull: DocumentsPulled): { readonly clientId: string; readonly inputDocumentIds: string[] };
   /** Adds an event of the future; endpoints without `eventTypes` receive it from now on. */
   addToCatalog(addition: CatalogAddition): { readonly name: string };
@@ -61,7 +65,19 @@ export function createTaskControls(worlds: Worlds): TaskControls {
       );
     },
     moveStage: (taskId, move) => viewStage(moveStage(worlds.current, { taskId, ...move })),
-    syncDocuments: (pull) => syncDocuments(worlds.current, pull),
+    syncDocuments(input) {
+      const documents = input.documents.map(({ mimeType = "application/pdf", ...document }) => ({
+        ...document,
+        mimeType,
+      }));
+      const pull = syncDocuments(worlds.current, { ...input, documents });
+      if (!pull)
+        throw new ServiceError("BAD_USER_INPUT", "a pull without documents and duplicates says nothing");
+      return {
+        clientId: pull.clientId,
+        inputDocumentIds: pull.documents.map(({ inputDocumentId }) => inputDocumentId),
+      };
+    },
     addToCatalog: (addition) => ({ name: addToCatalog(worlds.current, addition).name }),
     sendEvent({ workspaceId = worlds.furnishing.workspaceId, name, payload }) {
       const world = worlds.current;

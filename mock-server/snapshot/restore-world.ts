@@ -1,4 +1,5 @@
 import { rearmDeliveries } from "../delivery/engine.ts";
+import { rearmImports } from "../imports.ts";
 import { rearmProgress } from "../progression.ts";
 import type { World } from "../world.ts";
 import type { Worlds } from "../worlds.ts";
@@ -10,5 +11,6 @@ export function restoreWorld(worlds: Worlds, snapshot: Snapshot): World {
     fillFromSnapshot(world, snapshot);
     rearmProgress(world);
     rearmDeliveries(world);
+    rearmImports(world);
   });
 }
