@@ -1,6 +1,8 @@
+import { addClient } from "./clients.ts";
 import { type DocumentsPull, emitDocumentsSynced } from "./events.ts";
+import { guessMimeType } from "./mime-type.ts";
 import { ServiceError } from "./service-error.ts";
-import type { ConnectionRecord, DocumentRecord } from "./state/records.ts";
+import type { ClientRecord, ConnectionRecord, DocumentRecord } from "./state/records.ts";
 import type { World } from "./world.ts";
 
 // A document of a connected system is held once per client: what the system offers again is left out of
@@ -8,7 +10,8 @@ import type { World } from "./world.ts";
 
 export type PulledDocument = {
   readonly fileName: string;
-  readonly mimeType: string;
+  /** Default: by the file name. */
+  readonly mimeType?: string | undefined;
   /** Its id in the connected system. Default: the file name. */
   readonly externalId?: string | undefined;
 };
@@ -25,13 +28,13 @@ export type PullInput = {
 
 /**
  * Takes documents from a connected system into a client and says so with `documents.synced`, before
- * anything is done with them. A pull that found nothing at all says nothing. @see interface §6
+ * anything is done with them. @see interface §6
  */
-export function pullDocuments(world: World, input: PullInput): DocumentsPull | null {
+export function pullDocuments(world: World, input: PullInput): DocumentsPull {
   const { connection, clientId, sourceExternalId } = input;
   const held = heldExternalIds(world, connection.id, clientId);
   const fresh: DocumentRecord[] = [];
-  for (const { fileName, mimeType, externalId = fileName } of input.documents) {
+  for (const { fileName, mimeType = guessMimeType(fileName), externalId = fileName } of input.documents) {
     if (held.has(externalId)) continue;
     held.add(externalId);
     fresh.push({
@@ -46,7 +49,6 @@ export function pullDocuments(world: World, input: PullInput): DocumentsPull | n
     });
   }
   const duplicateCount = (input.duplicateCount ?? 0) + input.documents.length - fresh.length;
-  if (fresh.length === 0 && duplicateCount === 0) return null;
   for (const document of fresh) world.state.documents.set(document.id, document);
   const pull: DocumentsPull = {
     pullId: world.newId("pull"),
@@ -64,7 +66,7 @@ export function pullDocuments(world: World, input: PullInput): DocumentsPull | n
 
 export type SyncDocumentsInput = {
   readonly connectionId: string;
-  /** Default: the first client of the connection's workspace. */
+  /** Default: the first client of the connection's workspace; one is made up where there is none. */
   readonly clientId?: string | undefined;
   /** Default: the client's `externalId`. */
   readonly sourceExternalId?: string | undefined;
@@ -76,13 +78,10 @@ export type SyncDocumentsInput = {
  * A pull on command, as if the connected system had new documents.
  * @throws ServiceError `NOT_FOUND` for an unknown connection or client
  */
-export function syncDocuments(world: World, input: SyncDocumentsInput): DocumentsPull | null {
+export function syncDocuments(world: World, input: SyncDocumentsInput): DocumentsPull {
   const connection = world.state.connections.get(input.connectionId);
   if (!connection) throw new ServiceError("NOT_FOUND", "Provider connection not found");
-  const client = [...world.state.clients.values()].find(
-    ({ id, workspaceId }) => workspaceId === connection.workspaceId && id === (input.clientId ?? id),
-  );
-  if (!client) throw new ServiceError("NOT_FOUND", "Client not found");
+  const client = clientOf(world, connection.workspaceId, input.clientId);
   return pullDocuments(world, {
     connection,
     clientId: client.id,
@@ -92,11 +91,18 @@ export function syncDocuments(world: World, input: SyncDocumentsInput): Document
   });
 }
 
-/** How many documents a client holds, pulled or added by hand. */
-export function countDocuments(world: World, clientId: string): number {
-  let count = 0;
-  for (const document of world.state.documents.values()) if (document.clientId === clientId) count++;
-  return count;
+function clientOf(world: World, workspaceId: string, clientId: string | undefined): ClientRecord {
+  for (const client of world.state.clients.values()) {
+    if (client.workspaceId === workspaceId && client.id === (clientId ?? client.id)) return client;
+  }
+  if (clientId !== undefined) throw new ServiceError("NOT_FOUND", "Client not found");
+  const taxYear = new Date(world.clock.now()).getUTCFullYear() - 1;
+  return addClient(world, workspaceId, {
+    name: "Client 1",
+    externalId: "made-up-1",
+    returnType: "F1040",
+    taxYear,
+  });
 }
 
 function heldExternalIds(world: World, connectionId: string, clientId: string): Set<string> {

@@ -1,6 +1,7 @@
 import { addClient, findClientByExternalId } from "./clients.ts";
 import { type PulledDocument, pullDocuments } from "./documents.ts";
 import { isLoopbackHost } from "./loopback.ts";
+import { guessMimeType } from "./mime-type.ts";
 import type {
   ArtifactRecord,
   ClientRecord,
@@ -90,11 +91,13 @@ function pullWork(
     artifact.updatedAtMs = Math.max(world.clock.now(), artifact.updatedAtMs + 1);
     world.announce({ type: `artifact.${artifact.status}`, artifactId: artifact.id, jobWorkId: pull.work.id });
   }
+  const documents = pull.fetched.flatMap(({ document }) => (document ? [document] : []));
+  if (documents.length === 0) return;
   pullDocuments(world, {
     connection: pull.connection,
     clientId: pull.client.id,
     sourceExternalId: pull.work.externalId,
-    documents: pull.fetched.flatMap(({ document }) => (document ? [document] : [])),
+    documents,
   });
 }
 
@@ -111,16 +114,3 @@ function moveJob(world: World, job: JobRecord, status: JobRecord["status"]): voi
   job.updatedAtMs = Math.max(world.clock.now(), job.updatedAtMs + 1);
   world.announce({ type: `job.${status}`, jobId: job.id, workspaceId: job.workspaceId });
 }
-
-const mimeTypes: Readonly<Record<string, string>> = {
-  pdf: "application/pdf",
-  png: "image/png",
-  jpg: "image/jpeg",
-  jpeg: "image/jpeg",
-  csv: "text/csv",
-  txt: "text/plain",
-  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-};
-
-const guessMimeType = (fileName: string) =>
-  mimeTypes[fileName.split(".").at(-1)?.toLowerCase() ?? ""] ?? "application/octet-stream";

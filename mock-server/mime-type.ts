@@ -1,0 +1,13 @@
+const mimeTypes: Readonly<Record<string, string>> = {
+  pdf: "application/pdf",
+  png: "image/png",
+  jpg: "image/jpeg",
+  jpeg: "image/jpeg",
+  csv: "text/csv",
+  txt: "text/plain",
+  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+};
+
+/** By the file name's ending, where nobody said more. */
+export const guessMimeType = (fileName: string): string =>
+  mimeTypes[fileName.split(".").at(-1)?.toLowerCase() ?? ""] ?? "application/octet-stream";
