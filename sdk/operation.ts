@@ -10,7 +10,12 @@ export type OperationKind = "query" | "mutation";
 export type Router = "base" | "gateway";
 
 /** An operation ready to be sent: everything about its document is worked out once. */
-export interface Operation<Result, Variables> extends DocumentTypeDecoration<Result, Variables> {
+export interface Operation<Result, Variables>
+  extends OperationFacts,
+    DocumentTypeDecoration<Result, Variables> {}
+
+/** An operation without its types, as the engine handles it. */
+export interface OperationFacts {
   readonly document: string;
   readonly name: string | undefined;
   readonly kind: OperationKind;

@@ -1,0 +1,116 @@
+/**
+ * The slots of one allowance, as a log of the last window. A slot is taken when a request is permitted and free again
+ * one window after the answer's headers came: the request reached the service before that instant at the latest, so
+ * whatever the latency was, no span of one window holds more than `limit` arrivals. That is right for a sliding and
+ * for a fixed window, and it needs no clock but the local monotonic one.
+ *
+ * Counting from the answer costs one round trip per window. Most of it is taken back: the next request needs its own
+ * time to arrive, and the fastest round trip seen lately says how much at least. Three quarters of that are taken
+ * off, so a path that suddenly halves its latency still does not overrun the limit.
+ */
+export interface WindowOptions {
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+// Timers may fire a little early, clocks of two machines drift apart by a few ms in a minute.
+export const windowMarginMs = 25;
+const roundTripPart = 0.75;
+const roundTripMemoryMs = 300_000;
+
+export class AllowanceWindow {
+  #limit: number;
+  #windowMs: number;
+  #underWay = 0;
+  // When cooling slots are free again, ascending.
+  readonly #freeAtMs: number[] = [];
+  #fastest = { currentMs: Number.POSITIVE_INFINITY, previousMs: Number.POSITIVE_INFINITY, sinceMs: 0 };
+
+  constructor(options: WindowOptions) {
+    this.#limit = options.limit;
+    this.#windowMs = options.windowMs;
+  }
+
+  configure(options: WindowOptions): void {
+    this.#limit = options.limit;
+    this.#windowMs = options.windowMs;
+  }
+
+  /** Requests that count at this moment: under way, or answered less than a window ago. */
+  used(nowMs: number): number {
+    this.#forget(nowMs);
+    return this.#underWay + this.#freeAtMs.length;
+  }
+
+  /** Takes a slot if one is free among the first `capacity`. */
+  take(nowMs: number, capacity = this.#limit): boolean {
+    if (this.used(nowMs) >= Math.min(capacity, this.#limit)) return false;
+    this.#underWay += 1;
+    return true;
+  }
+
+  /** Gives back a slot whose request did not count: it was not sent, or the service refused it. */
+  giveBack(): void {
+    this.#underWay -= 1;
+  }
+
+  /** The request was answered. Returns when its slot is free again, counted from `nowMs`. */
+  answered(takenAtMs: number, answeredAtMs: number, nowMs: number): number {
+    const roundTripMs = answeredAtMs - takenAtMs;
+    this.#learn(roundTripMs, nowMs);
+    return this.#cool(answeredAtMs - roundTripPart * this.fastestMs(), nowMs);
+  }
+
+  /** No answer came: the request may have arrived at any time until now. */
+  unanswered(nowMs: number): number {
+    return this.#cool(nowMs, nowMs);
+  }
+
+  /** Lower bound of the wait of whoever has `ahead` others before it. */
+  waitMs(ahead: number, nowMs: number, capacity = this.#limit): number {
+    const slots = Math.min(capacity, this.#limit);
+    const place = this.used(nowMs) + ahead - slots;
+    if (place < 0) return 0;
+    const cooling = this.#freeAtMs[place];
+    if (cooling !== undefined) return Math.max(0, cooling - nowMs);
+    return this.#windowMs * Math.floor(1 + (place - this.#freeAtMs.length - this.#underWay) / slots);
+  }
+
+  isIdle(nowMs: number): boolean {
+    return this.used(nowMs) === 0;
+  }
+
+  /** The fastest round trip of the last five to ten minutes. */
+  fastestMs(): number {
+    const fastest = Math.min(this.#fastest.currentMs, this.#fastest.previousMs);
+    return Number.isFinite(fastest) ? fastest : 0;
+  }
+
+  #learn(roundTripMs: number, nowMs: number): void {
+    if (nowMs - this.#fastest.sinceMs > roundTripMemoryMs) {
+      const previousMs = this.#fastest.currentMs;
+      this.#fastest = { currentMs: Number.POSITIVE_INFINITY, previousMs, sinceMs: nowMs };
+    }
+    this.#fastest.currentMs = Math.min(this.#fastest.currentMs, roundTripMs);
+  }
+
+  #cool(fromMs: number, nowMs: number): number {
+    this.#underWay -= 1;
+    const freeAtMs = fromMs + this.#windowMs + windowMarginMs;
+    insertAscending(this.#freeAtMs, freeAtMs);
+    return Math.max(0, freeAtMs - nowMs);
+  }
+
+  #forget(nowMs: number): void {
+    let count = 0;
+    while ((this.#freeAtMs[count] ?? Number.POSITIVE_INFINITY) <= nowMs) count += 1;
+    if (count > 0) this.#freeAtMs.splice(0, count);
+  }
+}
+
+// Answers come nearly in order, so the place is at or near the end.
+function insertAscending(values: number[], value: number): void {
+  let index = values.length;
+  while (index > 0 && (values[index - 1] ?? 0) > value) index -= 1;
+  values.splice(index, 0, value);
+}
