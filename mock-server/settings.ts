@@ -32,6 +32,8 @@ export type Settings = {
   };
   readonly bounds: {
     readonly bodyBytesMax: number;
+    /** Nesting of a request's JSON. */
+    readonly jsonDepthMax: number;
     /** Lexical tokens of one GraphQL document. */
     readonly queryTokensMax: number;
     readonly queryDepthMax: number;
@@ -73,6 +75,7 @@ export const defaultSettings: Settings = {
   tasks: { plans: defaultTaskPlans, retryGraceMs: 0 },
   bounds: {
     bodyBytesMax: 1_048_576,
+    jsonDepthMax: 100,
     queryTokensMax: 2_000,
     queryDepthMax: 12,
     listItemsMax: 1_000,
@@ -85,3 +88,23 @@ export const defaultSettings: Settings = {
     secretsPerEndpointMax: 50,
   },
 };
+
+/** Any part of the settings; lists and task plans replace as a whole. */
+export type SettingsChanges = {
+  readonly [Name in keyof Settings]?: Settings[Name] extends readonly unknown[] | number | boolean | string
+    ? Settings[Name]
+    : Partial<Settings[Name]>;
+};
+
+/** The defaults with these changes. */
+export function withSettings(changes: SettingsChanges = {}): Settings {
+  const { rateLimit, delivery, tasks, bounds, ...plain } = changes;
+  return {
+    ...defaultSettings,
+    ...plain,
+    rateLimit: { ...defaultSettings.rateLimit, ...rateLimit },
+    delivery: { ...defaultSettings.delivery, ...delivery },
+    tasks: { ...defaultSettings.tasks, ...tasks },
+    bounds: { ...defaultSettings.bounds, ...bounds },
+  };
+}

@@ -1,5 +1,6 @@
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
 import type { WorkspaceRecord, MembershipRecord, UserRecord, WebhookEndpointRecord, ConnectionRecord, JobRecord, JobWorkRecord, ArtifactRecord, ClientRecord, TaskRecord, StageRecord } from '../state/records.ts';
+import type { TaxPrepResult } from '../../sdk/events/index.ts';
 import type { RequestContext } from '../graphql/context.ts';
 export type Maybe<T> = T | null;
 export type InputMaybe<T> = Maybe<T>;
@@ -676,8 +677,8 @@ export type ResolversUnionTypes<_RefType extends Record<string, unknown>> = {
     | ( MembershipRecord )
   ;
   TaskResult:
-    | ( TaskRecord )
-    | ( TaskRecord )
+    | ( TaxPrepResult )
+    | ( TaskUnknownResult )
   ;
 };
 
@@ -719,8 +720,8 @@ export type ResolversTypes = {
   TaskFilters: TaskFilters;
   TaskResult: ResolverTypeWrapper<ResolversUnionTypes<ResolversTypes>['TaskResult']>;
   TaskStatus: TaskStatus;
-  TaskTaxPrepResult: ResolverTypeWrapper<TaskRecord>;
-  TaskUnknownResult: ResolverTypeWrapper<TaskRecord>;
+  TaskTaxPrepResult: ResolverTypeWrapper<TaxPrepResult>;
+  TaskUnknownResult: ResolverTypeWrapper<TaskUnknownResult>;
   TaxPrepReviewItem: ResolverTypeWrapper<TaxPrepReviewItem>;
   TriggerTaxPrepInput: TriggerTaxPrepInput;
   UpdateWebhookEndpointInput: UpdateWebhookEndpointInput;
@@ -771,8 +772,8 @@ export type ResolversParentTypes = {
   TaskAttribute: TaskAttribute;
   TaskFilters: TaskFilters;
   TaskResult: ResolversUnionTypes<ResolversParentTypes>['TaskResult'];
-  TaskTaxPrepResult: TaskRecord;
-  TaskUnknownResult: TaskRecord;
+  TaskTaxPrepResult: TaxPrepResult;
+  TaskUnknownResult: TaskUnknownResult;
   TaxPrepReviewItem: TaxPrepReviewItem;
   TriggerTaxPrepInput: TriggerTaxPrepInput;
   UpdateWebhookEndpointInput: UpdateWebhookEndpointInput;

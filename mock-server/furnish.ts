@@ -1,0 +1,19 @@
+import { createApiKey, createPartnerKey } from "./api-keys.ts";
+import { addMember, addUser } from "./members.ts";
+import { addWorkspace } from "./workspaces.ts";
+import type { World } from "./world.ts";
+import type { Furnishing } from "./worlds.ts";
+
+/**
+ * What every new world starts with: a partner, a workspace that the partner created, its administrator,
+ * and a key for each of the two. So the keys of one mock can walk the whole partner flow.
+ */
+export function furnish(world: World): Furnishing {
+  const partner = addUser(world, { name: "Example Partner", email: "partner@example.com" });
+  const { partnerApiKey } = createPartnerKey(world, { partnerId: partner.id });
+  const workspace = addWorkspace(world, { displayName: "Example Tax Firm", partnerId: partner.id });
+  const admin = addUser(world, { name: "Example Admin", email: "admin@example.com" });
+  addMember(world, { userId: admin.id, workspaceId: workspace.id, role: "admin" });
+  const { apiKey } = createApiKey(world, { workspaceId: workspace.id, userId: admin.id });
+  return { workspaceId: workspace.id, apiKey, partnerApiKey };
+}

@@ -1,0 +1,227 @@
+import { type ExecutionResult, execute, GraphQLError } from "graphql";
+import { parseRequestParams, type RequestParams } from "graphql-http";
+import type { ApiFault } from "../faults/fault.ts";
+import { type FaultyAnswer, type PlainAnswer, serveWithFaults } from "../faults/serve-with-faults.ts";
+import { takeApiFaults } from "../faults/take-faults.ts";
+import { authorise, type Caller, endToken } from "../identity.ts";
+import type { World } from "../world.ts";
+import { documentCache, type PreparedDocument, type PreparedOperation } from "./documents.ts";
+import { type Formatted, formatError, reasonOf } from "./error-format.ts";
+import { recordRequest } from "./journal-request.ts";
+import { isNestedDeeper } from "./json-depth.ts";
+import { type MediaType, negotiateMediaType } from "./media-type.ts";
+import { type Router, routerSchema } from "./router-schema.ts";
+
+// One GraphQL request from its text to its answer: media type → parameters → document → faults → who
+// calls → allowance → execution → journal. The adapters bring the text and carry the answer away, so HTTP,
+// `fetch` and MSW cannot differ.
+
+export type GraphqlRequest = {
+  readonly method: string;
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The text, or what was wrong with its bytes. */
+  readonly body: RequestBody;
+};
+
+export type RequestBody = string | BodyProblem;
+export type BodyProblem = { readonly problem: "too-large" | "not-utf-8" };
+
+/** What one request turned out to be; each step adds what it finds, the journal keeps it. */
+export type RequestTrace = {
+  readonly router: Router;
+  readonly request: GraphqlRequest;
+  readonly startedMs: number;
+  caller: Caller;
+  params?: RequestParams;
+  prepared?: PreparedDocument;
+  operation?: PreparedOperation;
+  faults: readonly ApiFault[];
+  errors: readonly Formatted[];
+  refusal: string | null;
+};
+
+/** Serves one request of a router; never rejects. */
+export async function answerGraphql(
+  world: World,
+  router: Router,
+  request: GraphqlRequest,
+): Promise<FaultyAnswer> {
+  const trace: RequestTrace = {
+    router,
+    request,
+    startedMs: world.clock.monotonic(),
+    caller: authorise(world, singleHeader(request, "authorization")),
+    faults: [],
+    errors: [],
+    refusal: null,
+  };
+  let answer: FaultyAnswer;
+  try {
+    answer = await serve(world, trace);
+  } catch (error) {
+    trace.refusal = `internal error: ${error instanceof Error ? error.message : String(error)}`;
+    answer = refuse(trace, 500, "Internal server error", "INTERNAL_SERVER_ERROR");
+  }
+  recordRequest(world, trace, answer);
+  return answer;
+}
+
+export const singleHeader = ({ headers }: GraphqlRequest, name: string): string | undefined => {
+  const value = headers[name];
+  return Array.isArray(value) ? value[0] : value;
+};
+
+async function serve(world: World, trace: RequestTrace): Promise<FaultyAnswer> {
+  const { request, router } = trace;
+  if (request.method !== "POST") {
+    return {
+      ...refuse(trace, 405, "GraphQL requests must be sent with POST"),
+      headers: { ...json, allow: "POST" },
+    };
+  }
+  const mediaType = negotiateMediaType(singleHeader(request, "accept"));
+  if (!mediaType) return refuse(trace, 406, "Accept must allow application/json");
+  const { body } = request;
+  if (typeof body !== "string") {
+    return body.problem === "too-large"
+      ? refuse(trace, 413, `Body must have at most ${world.settings.bounds.bodyBytesMax} bytes`)
+      : refuse(trace, 400, "Body must be UTF-8");
+  }
+  if (isNestedDeeper(body, world.settings.bounds.jsonDepthMax)) {
+    return refuse(trace, 400, "JSON body is nested too deeply");
+  }
+  const params = await readParams(request, body);
+  if ("status" in params) return refuse(trace, params.status, params.message);
+  trace.params = params;
+  trace.prepared = documentCache(router, world.settings.bounds).prepare(params.query);
+  const operation = trace.prepared.operation(params.operationName);
+  if (operation) trace.operation = operation;
+
+  const run = async () => runOperation(world, trace, mediaType);
+  trace.faults = takeApiFaults(world, {
+    keyId: trace.caller.kind === "nobody" ? null : trace.caller.keyId,
+    router,
+    operations: operation?.fields ?? [],
+  });
+  if (trace.faults.length === 0) return run();
+  return serveWithFaults(trace.faults, faultPorts(world, trace), run);
+}
+
+async function readParams(
+  { method, headers }: GraphqlRequest,
+  body: string,
+): Promise<RequestParams | { readonly status: number; readonly message: string }> {
+  try {
+    const params = await parseRequestParams({
+      method,
+      headers,
+      body,
+      url: "",
+      raw: undefined,
+      context: undefined,
+    });
+    if ("query" in params) return params;
+    const { status, statusText } = params[1];
+    return { status, message: status === 415 ? "Content-Type must be application/json" : statusText };
+  } catch (error) {
+    // graphql-http names in one sentence which parameter is wrong.
+    return { status: 400, message: error instanceof Error ? error.message : "Bad request" };
+  }
+}
+
+async function runOperation(world: World, trace: RequestTrace, mediaType: MediaType): Promise<PlainAnswer> {
+  const { router, params, prepared, operation, caller } = trace;
+  if (!params || !prepared) throw new Error("the request has no document");
+  const refused = countRequest(world, trace);
+  if (refused) return refused;
+  if (prepared.errors.length > 0 || !prepared.document) {
+    return toAnswer(world, trace, mediaType, { errors: prepared.errors }, "GRAPHQL_VALIDATION_FAILED");
+  }
+  if (!operation) {
+    const error = new GraphQLError("operationName must name one operation of the document");
+    return toAnswer(world, trace, mediaType, { errors: [error] }, "GRAPHQL_VALIDATION_FAILED");
+  }
+  const result = await execute({
+    schema: routerSchema(router),
+    document: prepared.document,
+    operationName: params.operationName ?? null,
+    variableValues: params.variables ?? null,
+    contextValue: { world, caller },
+  });
+  return toAnswer(world, trace, mediaType, result, "BAD_USER_INPUT");
+}
+
+/** The logins are public and counted for nobody (L3, A-20). */
+const uncounted = new Set(["exchangeSurfaceRefreshTokenForAccessTokens", "loginViaPersonalApiToken"]);
+
+/** Counts the request on its key, on both routers together (L2); gives the refusal when it is one too many. */
+function countRequest(world: World, trace: RequestTrace): PlainAnswer | null {
+  const { caller, operation } = trace;
+  if (caller.kind !== "member" && caller.kind !== "partner") return null;
+  if (operation?.fields.every((field) => uncounted.has(field))) return null;
+  const permit = world.limiter.take(caller.keyId, world.clock.now());
+  if (permit.granted) return null;
+  const answer = refuse(trace, 429, "Too many requests", "RATE_LIMITED");
+  return { ...answer, headers: { ...answer.headers, "retry-after": String(permit.retryAfterSeconds) } };
+}
+
+function toAnswer(
+  world: World,
+  trace: RequestTrace,
+  mediaType: MediaType,
+  result: ExecutionResult,
+  codeOfMistakes: "BAD_USER_INPUT" | "GRAPHQL_VALIDATION_FAILED",
+): PlainAnswer {
+  const headers = headersOf[mediaType];
+  if (!result.errors) return { status: 200, headers, body: JSON.stringify(result) };
+  const errors = result.errors.map((error) => formatError(error, codeOfMistakes));
+  trace.errors = errors;
+  trace.refusal = result.errors.map(reasonOf).join("; ");
+  const status = statusOf(world, mediaType, errors, "data" in result);
+  return { status, headers, body: JSON.stringify({ ...result, errors }) };
+}
+
+function statusOf(
+  world: World,
+  mediaType: MediaType,
+  errors: readonly Formatted[],
+  hasData: boolean,
+): number {
+  const unauthenticated = errors.some(({ extensions }) => extensions.code === "UNAUTHENTICATED");
+  if (unauthenticated) return world.settings.unauthenticatedStatus;
+  return hasData || mediaType === "application/json" ? 200 : 400;
+}
+
+const json = { "content-type": "application/json; charset=utf-8" };
+const headersOf: Record<MediaType, Readonly<Record<string, string>>> = {
+  "application/json": json,
+  "application/graphql-response+json": {
+    "content-type": "application/graphql-response+json; charset=utf-8",
+  },
+};
+
+function refuse(trace: RequestTrace, status: number, message: string, code = "BAD_REQUEST"): PlainAnswer {
+  const error: Formatted = { message, extensions: { code } };
+  trace.errors = [error];
+  trace.refusal ??= message;
+  return { status, headers: json, body: JSON.stringify({ errors: [error] }) };
+}
+
+function faultPorts(world: World, trace: RequestTrace) {
+  return {
+    wait: (delayMs: number) =>
+      new Promise<void>((resolve) => {
+        world.schedule(delayMs, resolve);
+        world.signal.addEventListener("abort", () => resolve(), { once: true });
+      }),
+    expireToken() {
+      endToken(world, trace.caller);
+      trace.caller = authorise(world, singleHeader(trace.request, "authorization"));
+    },
+    burnQuota(requests: number | null) {
+      if (trace.caller.kind === "nobody") return;
+      world.limiter.burn(trace.caller.keyId, world.clock.now(), requests ?? undefined);
+    },
+  };
+}

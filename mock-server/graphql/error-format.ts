@@ -1,0 +1,46 @@
+import { GraphQLError, type GraphQLFormattedError } from "graphql";
+import { ServiceError, type ServiceErrorCode } from "../service-error.ts";
+
+// What leaves the server is decided here. A refusal of the service goes out in its own words; a mistake in
+// the document or its variables in graphql-js's words, without their suggestions, which would name fields
+// although introspection is off (T3); anything else is a bug and goes out as "Internal server error" (T6).
+
+export type Formatted = GraphQLFormattedError & { readonly extensions: { readonly code: string } };
+
+/** @param codeOfMistakes for mistakes in the document or its variables that carry no code themselves */
+export function formatError(error: GraphQLError, codeOfMistakes: ServiceErrorCode): Formatted {
+  const { originalError } = error;
+  const where = { ...locationsOf(error), ...(error.path ? { path: error.path } : {}) };
+  if (originalError instanceof ServiceError) {
+    return { message: originalError.message, ...where, extensions: { code: originalError.code } };
+  }
+  if (originalError && !(originalError instanceof GraphQLError)) {
+    return { message: "Internal server error", ...where, extensions: { code: "INTERNAL_SERVER_ERROR" } };
+  }
+  const given = error.extensions["code"];
+  const code = typeof given === "string" ? given : codeOfMistakes;
+  return { message: withoutSuggestion(error.message), ...where, extensions: { code } };
+}
+
+function locationsOf(error: GraphQLError) {
+  return error.locations ? { locations: error.locations } : {};
+}
+
+function withoutSuggestion(message: string): string {
+  return message.replace(/ Did you mean .*\?$/s, "");
+}
+
+/** Why a request failed, for the journal: the service's reason, or what went out. */
+export function reasonOf(error: GraphQLError): string {
+  const { originalError } = error;
+  if (originalError instanceof ServiceError) return originalError.reason ?? originalError.message;
+  if (originalError && !(originalError instanceof GraphQLError)) {
+    return `internal error: ${originalError.message}`;
+  }
+  return withoutValue(withoutSuggestion(error.message));
+}
+
+/** Coercion errors quote the value, which may be a secret. */
+export function withoutValue(message: string): string {
+  return message.replace(/(Variable "\$\w+" got invalid value).*/s, "$1");
+}

@@ -1,0 +1,49 @@
+import type { FaultyAnswer } from "../faults/serve-with-faults.ts";
+import type { Caller } from "../identity.ts";
+import type { World } from "../world.ts";
+import { type RequestTrace, singleHeader } from "./answer-graphql.ts";
+import { withoutValue } from "./error-format.ts";
+import { maskVariables } from "./masking.ts";
+
+/** Writes down what came and how it was answered, without the secrets in it. */
+export function recordRequest(world: World, trace: RequestTrace, answer: FaultyAnswer): void {
+  const { router, request, caller, params, prepared, operation } = trace;
+  const { journalTextCharsMax } = world.settings.bounds;
+  const cut = answer.ending?.kind === "cut" && answer.ending.afterBytes === null;
+  const entry = world.journal.append({
+    atMs: world.clock.now(),
+    router,
+    operationName: operation?.name ?? null,
+    operations: operation?.fields ?? [],
+    query: prepared ? prepared.masked.text.slice(0, journalTextCharsMax) : null,
+    variables:
+      prepared &&
+      params?.variables &&
+      typeof request.body === "string" &&
+      request.body.length <= journalTextCharsMax
+        ? maskVariables(params.variables, prepared.masked.secretVariables)
+        : null,
+    ...identityOf(caller),
+    sourcePlatform: singleHeader(request, "source-platform")?.slice(0, 200) ?? null,
+    status: cut ? null : answer.status,
+    errors: trace.errors.map(({ message, path, extensions }) => ({
+      message: withoutValue(message).slice(0, 500),
+      code: extensions.code,
+      path: path ? path.join(".") : null,
+    })),
+    refusal: trace.refusal,
+    faults: trace.faults.map(({ kind }) => kind),
+    durationMs: world.clock.monotonic() - trace.startedMs,
+  });
+  world.announce({ type: "request.answered", request: entry });
+}
+
+function identityOf(caller: Caller) {
+  if (caller.kind === "nobody") return { caller: caller.kind, keyId: null, userId: null, workspaceId: null };
+  return {
+    caller: caller.kind,
+    keyId: caller.keyId,
+    userId: caller.user.id,
+    workspaceId: caller.kind === "member" ? caller.workspace.id : null,
+  };
+}

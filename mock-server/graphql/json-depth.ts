@@ -1,0 +1,33 @@
+const quote = 0x22;
+const backslash = 0x5c;
+
+/**
+ * Whether a JSON text nests deeper than `depthMax`. Asked before parsing, so that nothing that walks the
+ * value recursively afterwards can run out of stack.
+ */
+export function isNestedDeeper(json: string, depthMax: number): boolean {
+  // Each level takes two characters at least.
+  if (json.length < 2 * depthMax) return false;
+  let depth = 0;
+  for (let index = 0; index < json.length; index++) {
+    const code = json.charCodeAt(index);
+    if (code === quote) index = endOfString(json, index);
+    else if (code === 0x7b || code === 0x5b) {
+      if (++depth > depthMax) return true;
+    } else if (code === 0x7d || code === 0x5d) depth--;
+  }
+  return false;
+}
+
+/** Index of the quotation mark that ends the string which begins at `start`. */
+function endOfString(json: string, start: number): number {
+  let index = start + 1;
+  for (
+    let code = json.charCodeAt(index);
+    index < json.length && code !== quote;
+    code = json.charCodeAt(index)
+  ) {
+    index += code === backslash ? 2 : 1;
+  }
+  return index;
+}

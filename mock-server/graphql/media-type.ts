@@ -1,0 +1,18 @@
+export type MediaType = "application/json" | "application/graphql-response+json";
+
+/**
+ * The media type of the answer: the first one in `Accept` that the service speaks, `application/json` when
+ * the header is missing; `null` when it speaks none.
+ * @see https://graphql.github.io/graphql-over-http/draft/#sec-Accept
+ */
+export function negotiateMediaType(accept: string | undefined): MediaType | null {
+  if (!accept || accept === "*/*" || accept === "application/json") return "application/json";
+  for (const range of accept.replace(/\s/g, "").toLowerCase().split(",")) {
+    const [name, ...parameters] = range.split(";");
+    const charset = parameters.find((parameter) => parameter.startsWith("charset="));
+    if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset)) continue;
+    if (name === "application/graphql-response+json") return name;
+    if (name === "application/json" || name === "application/*" || name === "*/*") return "application/json";
+  }
+  return null;
+}

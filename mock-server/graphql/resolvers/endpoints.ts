@@ -1,0 +1,36 @@
+import { listCatalog, payloadSchemaOf } from "../../catalog.ts";
+import {
+  createEndpoint,
+  deleteEndpoint,
+  listEndpoints,
+  rotateSecret,
+  updateEndpoint,
+} from "../../endpoints.ts";
+import type { Resolvers } from "../../generated/resolvers.ts";
+import { formatDate } from "../format-date.ts";
+
+export const endpointResolvers: Resolvers = {
+  Query: {
+    webhookEventCatalog: (_parent, _args, { world }) =>
+      listCatalog(world).map(({ taskTypes, ...entry }) => ({
+        ...entry,
+        taskTypes: [...taskTypes],
+        payloadSchema: () => payloadSchemaOf(world, entry.name),
+      })),
+  },
+  Mutation: {
+    createWebhookEndpoint: (_parent, { input }, { world, caller }) => createEndpoint(world, caller, input),
+    updateWebhookEndpoint: (_parent, { input }, { world, caller }) => updateEndpoint(world, caller, input),
+    deleteWebhookEndpoint: (_parent, { endpointId }, { world, caller }) =>
+      deleteEndpoint(world, caller, endpointId),
+    rotateWebhookEndpointSecret: (_parent, { input }, { world, caller }) =>
+      rotateSecret(world, caller, input),
+  },
+  Workspace: {
+    webhookEndpoints: (_workspace, args, { world, caller }) => listEndpoints(world, caller, args),
+  },
+  WebhookEndpoint: {
+    createdAt: ({ createdAtMs }) => formatDate(createdAtMs),
+    updatedAt: ({ updatedAtMs }) => formatDate(updatedAtMs),
+  },
+};

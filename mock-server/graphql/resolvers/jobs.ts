@@ -1,0 +1,31 @@
+import { createArtifacts } from "../../artifacts.ts";
+import type { Resolvers } from "../../generated/resolvers.ts";
+import { createJob, initiateImport } from "../../jobs.ts";
+import { createJobWorks } from "../../works.ts";
+import { formatDate } from "../format-date.ts";
+
+const times = {
+  createdAt: ({ createdAtMs }: { createdAtMs: number }) => formatDate(createdAtMs),
+  updatedAt: ({ updatedAtMs }: { updatedAtMs: number }) => formatDate(updatedAtMs),
+};
+
+export const jobResolvers: Resolvers = {
+  Mutation: {
+    createConnectionJob: (_parent, input, { world, caller }) => createJob(world, caller, input),
+    createJobWorks: (_parent, input, { world, caller }) => createJobWorks(world, caller, input),
+    createJobWorkArtifacts: (_parent, input, { world, caller }) => createArtifacts(world, caller, input),
+    initiateTaxPrepsImport: (_parent, { connectionJobId }, { world, caller }) =>
+      initiateImport(world, caller, connectionJobId),
+  },
+  ConnectionJob: times,
+  JobWork: { ...times, connectionJobId: ({ jobId }) => jobId },
+  JobArtifact: {
+    ...times,
+    connectionJobId: ({ jobId }) => jobId,
+    workArtifact: (artifact) => artifact,
+  },
+  WorkArtifact: {
+    id: ({ artifactId }) => artifactId,
+    uploadedUrl: ({ url }) => url,
+  },
+};

@@ -1,0 +1,25 @@
+import type { Resolvers } from "../../generated/resolvers.ts";
+import { listWorkspaceTasks } from "../../task-queries.ts";
+import { formatDate, formatOptionalDate } from "../format-date.ts";
+
+export const taskResolvers: Resolvers = {
+  Workspace: {
+    tasks: (workspace, args, { world }) => listWorkspaceTasks(world, workspace, args),
+  },
+  Task: {
+    startedAt: ({ startedAtMs }) => formatDate(startedAtMs),
+    completedAt: ({ completedAtMs }) => formatOptionalDate(completedAtMs),
+    subTasks: ({ stages }) => stages,
+    result: ({ result, type }) => result ?? { taskType: type },
+    client: ({ clientId }, _args, { world }) => world.state.clients.get(clientId) ?? null,
+    triggeredBy: ({ triggeredByUserId }, _args, { world }) =>
+      (triggeredByUserId && world.state.users.get(triggeredByUserId)) || null,
+  },
+  SubTask: {
+    startedAt: ({ startedAtMs }) => formatDate(startedAtMs),
+    completedAt: ({ completedAtMs }) => formatOptionalDate(completedAtMs),
+  },
+  TaskResult: {
+    __resolveType: (result) => ("taskType" in result ? "TaskUnknownResult" : "TaskTaxPrepResult"),
+  },
+};

@@ -1,0 +1,93 @@
+import { isUtf8 } from "node:buffer";
+import type { Admin } from "./control/admin.ts";
+import type { EventStream } from "./control/event-stream.ts";
+import { faultyResponse } from "./faults/faulty-answer.ts";
+import { answerGraphql, type RequestBody } from "./graphql/answer-graphql.ts";
+import type { Router } from "./graphql/router-schema.ts";
+import { authorise } from "./identity.ts";
+import type { Worlds } from "./worlds.ts";
+
+// One handler serves every way in: `fetch` in this process and MSW call it as it is, the HTTP adapter
+// takes the shorter way to `answerGraphql` for the two GraphQL paths. What a first GraphQL request does
+// not need is loaded when first asked for.
+
+/** One running mock, as the adapters see it. */
+export type Service = {
+  readonly worlds: Worlds;
+  readonly admin: Admin;
+  /** Host names besides the loopback ones that the control API answers to. */
+  readonly hostsAllowed: readonly string[];
+  /** Opened by the first reader. */
+  stream(): Promise<EventStream>;
+};
+
+export const uploadPath = "/api/uploads";
+
+/** The router behind a path, if it is one of the two GraphQL paths. */
+export function routerAt(path: string): Router | null {
+  if (path === "/graphql") return "base";
+  return path === "/gateway/graphql" ? "gateway" : null;
+}
+
+/** The whole service as a function of a request; rejects only where a fault cuts the connection. */
+export function createHandler(service: Service): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const { pathname } = new URL(request.url);
+    const router = routerAt(pathname);
+    if (router) return serveGraphql(service, router, request);
+    if (pathname === uploadPath || pathname.startsWith(`${uploadPath}/`))
+      return serveUpload(service, request);
+    if (pathname.startsWith("/_mock/v1/")) return serveControl(service, request);
+    const message =
+      "there is nothing here; the paths are /graphql, /gateway/graphql, /api/uploads and /_mock/v1";
+    return Response.json({ error: { code: "NOT_FOUND", message } }, { status: 404 });
+  };
+}
+
+async function serveGraphql(service: Service, router: Router, request: Request): Promise<Response> {
+  const { current } = service.worlds;
+  const headers = Object.fromEntries(request.headers);
+  const body = await readBody(request, current.settings.bounds.bodyBytesMax);
+  return faultyResponse(await answerGraphql(current, router, { method: request.method, headers, body }));
+}
+
+async function readBody(request: Request, bytesMax: number): Promise<RequestBody> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of request.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) return { problem: "too-large" };
+    chunks.push(chunk);
+  }
+  return decodeBody(Buffer.concat(chunks));
+}
+
+export function decodeBody(bytes: Buffer): RequestBody {
+  return isUtf8(bytes) ? bytes.toString("utf8") : { problem: "not-utf-8" };
+}
+
+async function serveUpload({ worlds }: Service, request: Request): Promise<Response> {
+  const { handleUpload } = await import("./uploads/upload-handler.ts");
+  const { UploadRefusal } = await import("./uploads/upload-refusal.ts");
+  const world = worlds.current;
+  return handleUpload(request, {
+    world,
+    path: uploadPath,
+    authorise(authorization, writes) {
+      const caller = authorise(world, authorization);
+      if (caller.kind !== "member") throw new UploadRefusal(401, "Unauthorized");
+      if (writes && caller.access === "read_only") throw new UploadRefusal(403, "Unauthorized");
+      return { workspaceId: caller.workspace.id };
+    },
+  });
+}
+
+async function serveControl(service: Service, request: Request): Promise<Response> {
+  const { handleControl } = await import("./control/control-handler.ts");
+  const stream = await service.stream();
+  return handleControl(request, {
+    admin: service.admin,
+    hostsAllowed: service.hostsAllowed,
+    stream: ({ headers, signal }) => stream.open(headers.get("last-event-id"), signal),
+  });
+}

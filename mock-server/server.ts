@@ -1,0 +1,154 @@
+import { createRequire } from "node:module";
+import { type Clock, createRealClock } from "./clock.ts";
+import { type Admin, createAdmin } from "./control/admin.ts";
+import type { EventStream } from "./control/event-stream.ts";
+import { createFunctionOutside, createSocketOutside, type ReceiverFunction } from "./delivery/outside.ts";
+import type { FaultPlan } from "./faults/fault.ts";
+import { furnish } from "./furnish.ts";
+import { createHandler, type Service } from "./handler.ts";
+import { type HttpListener, listenHttp } from "./http.ts";
+import { createMockClock, type MockClock } from "./mock-clock.ts";
+import { type SettingsChanges, withSettings } from "./settings.ts";
+import { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";
+import type { ConnectionCheck, Outside } from "./world.ts";
+import { createWorlds } from "./worlds.ts";
+
+export type MockServerOptions = {
+  /** `false`: no port, reachable through `fetch` only. Default: `true`. */
+  readonly listen?: boolean | undefined;
+  /** Default: 0, any free port. */
+  readonly port?: number | undefined;
+  /** Default: `127.0.0.1`. Anything but loopback lets others on the network in. */
+  readonly host?: string | undefined;
+  /** `virtual`: time moves only by `clock.advance`. A clock of your own is shared. Default: `real`. */
+  readonly clock?: "real" | "virtual" | Clock | undefined;
+  /** Equal seeds and equal calls give equal ids, keys, faults and journals. Default: 1. */
+  readonly seed?: number | undefined;
+  /** Changes to single settings; everything else keeps its default. */
+  readonly settings?: SettingsChanges | undefined;
+  /** Faults from the start on; a reset brings them back. */
+  readonly faults?: FaultPlan | undefined;
+  /** Receivers in this process by endpoint URL, called in place of a socket. */
+  readonly receivers?: ReadonlyMap<string, ReceiverFunction> | undefined;
+  /** Replaces the check of a provider connection: `true` makes it `active`. */
+  readonly checkConnection?: ((check: ConnectionCheck) => boolean | Promise<boolean>) | undefined;
+  /** Host names besides the loopback ones that the control API answers to. Default: none. */
+  readonly hostsAllowed?: readonly string[] | undefined;
+};
+
+export interface MockServer extends AsyncDisposable {
+  /** Operations at `/graphql`, uploads at `/api/uploads`. */
+  readonly baseUrl: string;
+  /** Partner operations at `/graphql` below it. */
+  readonly gatewayUrl: string;
+  readonly inspectorUrl: string;
+  /** An administrator's `read_write` key of the first workspace. */
+  readonly apiKey: string;
+  /** A key of the partner who created the first workspace. */
+  readonly partnerApiKey: string;
+  readonly workspaceId: string;
+  /** The service in this process, without a socket. Accepts paths such as `/graphql` too. */
+  fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
+  readonly clock: MockClock;
+  /** The control API for callers in this process. */
+  readonly admin: Admin;
+  /** Stops everything; resolves when no socket is open any more. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Starts a mock of the whole service. @throws Error with code EADDRINUSE when the port is taken */
+export async function createMockServer(options: MockServerOptions = {}): Promise<MockServer> {
+  const clock = clockOf(options.clock ?? "real");
+  const worlds = createWorlds({
+    seed: options.seed ?? 1,
+    clock,
+    settings: withSettings(options.settings),
+    outside: outsideOf(options),
+    furnish(world) {
+      if (options.faults) world.faults.replace(options.faults);
+      return furnish(world);
+    },
+  });
+  const admin = createAdmin({ worlds, clock, version: packageVersion() });
+  const stream = createLazyStream(worlds);
+  const service: Service = { worlds, admin, hostsAllowed: options.hostsAllowed ?? [], stream: stream.open };
+  const handler = createHandler(service);
+  const listener = await listenUnlessTold(options, service, handler);
+  const origin = listener?.origin ?? "http://mock.localhost";
+
+  const stop = async () => {
+    stream.close();
+    worlds.end();
+    await listener?.close();
+  };
+  let stopping: Promise<void> | undefined;
+  const close = () => {
+    stopping ??= stop();
+    return stopping;
+  };
+
+  return {
+    baseUrl: origin,
+    gatewayUrl: `${origin}/gateway`,
+    inspectorUrl: `${origin}/_mock/`,
+    get apiKey() {
+      return worlds.furnishing.apiKey;
+    },
+    get partnerApiKey() {
+      return worlds.furnishing.partnerApiKey;
+    },
+    get workspaceId() {
+      return worlds.furnishing.workspaceId;
+    },
+    fetch: (input, init) =>
+      handler(new Request(input instanceof Request ? input : new URL(input, origin), init)),
+    clock: createMockClock(clock),
+    admin,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function clockOf(choice: NonNullable<MockServerOptions["clock"]>): Clock | VirtualClock {
+  if (choice === "real") return createRealClock();
+  return choice === "virtual" ? createVirtualClock() : choice;
+}
+
+function outsideOf({ receivers, checkConnection }: MockServerOptions): Outside {
+  const sockets = createSocketOutside();
+  const outside = receivers ? createFunctionOutside(receivers, sockets) : sockets;
+  return checkConnection ? { ...outside, checkConnection } : outside;
+}
+
+/** The event stream, opened by its first reader and following every new world. */
+function createLazyStream(worlds: Service["worlds"]) {
+  let opening: Promise<EventStream> | undefined;
+  const open = async (): Promise<EventStream> => {
+    const { createEventStream } = await import("./control/event-stream.ts");
+    const stream = createEventStream(worlds.current, createRealClock());
+    worlds.follow((world) => stream.follow(world));
+    return stream;
+  };
+  return {
+    open() {
+      opening ??= open();
+      return opening;
+    },
+    close() {
+      void opening?.then((stream) => stream.close());
+    },
+  };
+}
+
+async function listenUnlessTold(
+  { listen = true, host = "127.0.0.1", port = 0 }: MockServerOptions,
+  service: Service,
+  handler: (request: Request) => Promise<Response>,
+): Promise<HttpListener | null> {
+  return listen ? listenHttp({ service, handler, host, port }) : null;
+}
+
+function packageVersion(): string {
+  const manifest = createRequire(import.meta.url)("workspace-tasks/package.json") as { version: string };
+  return manifest.version;
+}
