@@ -1,11 +1,13 @@
 import { defineConfig } from "vitest/config";
 
 // The tests import the package by its public names; this condition resolves them to the sources.
+// They reach `require` in the packages too: with "import" or "module" among them, CommonJS packages such as
+// Express would be handed ES modules.
 const conditions = ["workspace-tasks-source"];
 
 export default defineConfig({
   ssr: {
-    resolve: { conditions: [...conditions, "module", "node", "import"], externalConditions: conditions },
+    resolve: { conditions: [...conditions, "node"], externalConditions: conditions },
   },
   test: {
     include: ["test/**/*.test.ts"],
