@@ -30,8 +30,8 @@ export function createUploadSource(body: unknown, declaredSizeBytes: number | nu
   if (body instanceof Uint8Array) return bytesSource(body);
   if (body instanceof ArrayBuffer) return bytesSource(new Uint8Array(body));
   if (body instanceof Blob) return blobSource(body);
-  if (isAsyncIterable(body)) return streamSource(body, declaredSizeBytes);
-  return null;
+  const parts = readerOf(body);
+  return parts && streamSource(parts, declaredSizeBytes);
 }
 
 function bytesSource(bytes: Uint8Array): UploadSource {
@@ -61,8 +61,7 @@ function blobSource(blob: Blob): UploadSource {
   };
 }
 
-function streamSource(stream: AsyncIterable<unknown>, declaredSizeBytes: number | null): UploadSource {
-  const iterator = stream[Symbol.asyncIterator]();
+function streamSource(parts: PartReader, declaredSizeBytes: number | null): UploadSource {
   let buffered: Uint8Array[] = [];
   let bufferedBytes = 0;
   let startOffset = 0;
@@ -71,7 +70,7 @@ function streamSource(stream: AsyncIterable<unknown>, declaredSizeBytes: number 
   /** Reads until more than `lengthMax` bytes are at hand, so that a last chunk is known to be the last. */
   async function fillPast(lengthMax: number): Promise<void> {
     while (!ended && bufferedBytes <= lengthMax) {
-      const step = await iterator.next();
+      const step = await parts.next();
       if (step.done === true) {
         ended = true;
       } else if (step.value instanceof Uint8Array) {
@@ -101,7 +100,7 @@ function streamSource(stream: AsyncIterable<unknown>, declaredSizeBytes: number 
 
   async function cancel(): Promise<void> {
     try {
-      await iterator.return?.();
+      await parts.cancel();
     } catch {
       // The upload is over; how the stream takes its cancellation changes nothing about that.
     }
@@ -121,6 +120,33 @@ function streamSource(stream: AsyncIterable<unknown>, declaredSizeBytes: number 
   };
 }
 
-function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+/** A stream, reduced to what is needed of it. */
+interface PartReader {
+  next(): Promise<{ readonly done?: boolean | undefined; readonly value?: unknown }>;
+  cancel(): unknown;
+}
+
+// The `return` of an async generator waits for the read that is under way. Where a stream offers a way to
+// cut even that short, it is used: an upload that was ended must not leave a file or a socket open.
+function readerOf(body: unknown): PartReader | null {
+  if (body instanceof ReadableStream) {
+    // Taken at the first read, so that a stream somebody else holds fails like one that cannot be read.
+    let reader: ReadableStreamDefaultReader<unknown> | undefined;
+    const take = () => {
+      reader ??= body.getReader();
+      return reader;
+    };
+    return { next: async () => take().read(), cancel: async () => take().cancel() };
+  }
+  if (!isAsyncIterable(body)) return null;
+  const iterator = body[Symbol.asyncIterator]();
+  const { destroy } = body;
+  return {
+    next: () => iterator.next(),
+    cancel: typeof destroy === "function" ? () => destroy.call(body) : () => iterator.return?.(),
+  };
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> & { readonly destroy?: unknown } {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }

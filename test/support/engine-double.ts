@@ -1,0 +1,75 @@
+import { createVirtualClock, type VirtualClock } from "../../mock-server/virtual-clock.ts";
+import type { Engine, RateLimitSnapshot } from "../../sdk/engine.ts";
+import type { CallOptions } from "../../sdk/options.ts";
+
+export interface EngineDoubleOptions {
+  /** Answers an operation by its name. */
+  answer?(name: string, variables: unknown, call: CallOptions): unknown;
+  readonly fetch?: Engine["fetch"];
+  readonly allowance?: RateLimitSnapshot;
+}
+
+export interface EngineDouble extends Engine {
+  readonly clock: VirtualClock;
+  /** Every execution, in order. */
+  readonly sent: { readonly name: string; readonly variables: unknown; readonly atMs: number }[];
+  readonly tokens: { issued: number; invalidated: string[] };
+}
+
+/** Stands where the engine stands, without a policy: what it is asked to do is recorded and answered at once. */
+export function createEngineDouble(options: EngineDoubleOptions = {}): EngineDouble {
+  const clock = createVirtualClock();
+  const sent: EngineDouble["sent"] = [];
+  const tokens: EngineDouble["tokens"] = { issued: 1, invalidated: [] };
+  const executeWithMeta: Engine["executeWithMeta"] = async (operation, variables, call = {}) => {
+    const name = operation.name ?? "";
+    sent.push({ name, variables, atMs: clock.monotonic() });
+    const data = (await options.answer?.(name, variables, call)) as never;
+    return { data, meta: { attempts: 1, queuedMs: 0, retryAfterSeenMs: undefined } };
+  };
+  return {
+    clock,
+    sent,
+    tokens,
+    executeWithMeta,
+    execute: async (...call) => (await executeWithMeta(...call)).data,
+    async workspaceToken() {
+      const token = `token-${tokens.issued}`;
+      return {
+        token,
+        invalidate() {
+          tokens.invalidated.push(token);
+          tokens.issued += 1;
+        },
+      };
+    },
+    rateLimitSnapshot: () => options.allowance,
+    redact: (text) => text,
+    baseUrl: new URL("https://service.test/"),
+    gatewayUrl: new URL("https://service.test/gateway/"),
+    fetch: options.fetch ?? (() => Promise.reject(new TypeError("no network here"))),
+    random: () => 0.5,
+    timeoutMs: 15_000,
+    maxRetries: 3,
+    async close() {},
+  };
+}
+
+/** Twice the promise: what became of it, without an unhandled rejection. */
+export function outcomeOf<Value>(promise: Promise<Value>): Promise<Value | Error> {
+  return promise.catch((error: Error) => error);
+}
+
+/** Lets time pass until the promise has settled; for what waits on nothing but the clock. */
+export async function inTime<Value>(clock: VirtualClock, promise: Promise<Value>): Promise<Value> {
+  let settled = false;
+  const done = () => {
+    settled = true;
+  };
+  promise.then(done, done);
+  for (let steps = 0; !settled; steps += 1) {
+    if (steps > 100_000) throw new Error("nothing happened in 100,000 s");
+    await clock.advance(1_000);
+  }
+  return promise;
+}
