@@ -45,10 +45,12 @@ export function createHandler(service: Service): (request: Request) => Promise<R
 }
 
 async function serveGraphql(service: Service, router: Router, request: Request): Promise<Response> {
-  const { current } = service.worlds;
+  const { worlds } = service;
   const headers = Object.fromEntries(request.headers);
-  const body = await readBody(request, current.settings.bounds.bodyBytesMax);
-  return faultyResponse(await answerGraphql(current, router, { method: request.method, headers, body }));
+  const body = await readBody(request, worlds.current.settings.bounds.bodyBytesMax);
+  return faultyResponse(
+    await answerGraphql(worlds.current, router, { method: request.method, headers, body }),
+  );
 }
 
 async function readBody(request: Request, bytesMax: number): Promise<RequestBody> {

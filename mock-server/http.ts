@@ -57,10 +57,9 @@ async function serveGraphql(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const world = worlds.current;
-  const body = await readBody(request, world.settings.bounds.bodyBytesMax);
+  const body = await readBody(request, worlds.current.settings.bounds.bodyBytesMax);
   const { method = "GET", headers } = request;
-  const answer = await answerGraphql(world, router, { method, headers, body });
+  const answer = await answerGraphql(worlds.current, router, { method, headers, body });
   // What is left of a body that was too long will not be read.
   if (typeof body !== "string" && body.problem === "too-large") response.setHeader("connection", "close");
   writeFaultyAnswer(response, answer);

@@ -212,6 +212,7 @@ function faultPorts(world: World, trace: RequestTrace) {
   return {
     wait: (delayMs: number) =>
       new Promise<void>((resolve) => {
+        if (world.ended) resolve();
         world.schedule(delayMs, resolve);
         world.signal.addEventListener("abort", () => resolve(), { once: true });
       }),
