@@ -2,6 +2,7 @@ import { type Clock, createRealClock } from "../clock.ts";
 import type { NumberedHappening } from "../world.ts";
 import { createDeliveryControls, type DeliveryControls } from "./delivery-controls.ts";
 import { createFaultControls, type FaultControls } from "./fault-controls.ts";
+import { createInspectionControls, type InspectionControls } from "./inspection-controls.ts";
 import { createKeyControls, type KeyControls } from "./key-controls.ts";
 import { createStateControls, type StateControls, type StateControlsOptions } from "./state-controls.ts";
 import { createTaskControls, type TaskControls } from "./task-controls.ts";
@@ -10,7 +11,13 @@ import { createTaskControls, type TaskControls } from "./task-controls.ts";
  * The control API for callers in this process: the same calls, without HTTP. What cannot be done rejects
  * or throws with a `ControlError`, or a `ServiceError` where a rule of the service refuses it.
  */
-export interface Admin extends KeyControls, TaskControls, DeliveryControls, FaultControls, StateControls {
+export interface Admin
+  extends KeyControls,
+    TaskControls,
+    DeliveryControls,
+    FaultControls,
+    StateControls,
+    InspectionControls {
   /** Calls `listener` with everything that happens from now on, also over resets. Returns how to stop. */
   listen(listener: (happening: NumberedHappening) => void): () => void;
 }
@@ -28,6 +35,7 @@ export function createAdmin(options: AdminOptions): Admin {
     ...createDeliveryControls(worlds, wallClock),
     ...createFaultControls(worlds),
     ...createStateControls(options),
+    ...createInspectionControls(worlds),
     listen(listener) {
       let stop = worlds.current.listen(listener);
       const stopFollowing = worlds.follow((world) => {

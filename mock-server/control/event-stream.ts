@@ -85,7 +85,9 @@ export function createEventStream(first: World, wallClock: Clock): EventStream {
   };
 }
 
-const restarted = 'event: stream.restarted\ndata: {"type":"stream.restarted"}\n\n';
+// Events are not named in the stream: an `EventSource` hands only unnamed ones to `onmessage`, and a reader
+// should not have to list every type there is. The type stands in the data.
+const restarted = 'data: {"type":"stream.restarted"}\n\n';
 
 function toEntry(epoch: number, happening: NumberedHappening): Entry {
   const { sequence, atMs, ...rest } = happening;
@@ -93,7 +95,7 @@ function toEntry(epoch: number, happening: NumberedHappening): Entry {
   return {
     epoch,
     sequence,
-    text: `id: ${epoch}-${sequence}\nevent: ${happening.type}\ndata: ${data}\n\n`,
+    text: `id: ${epoch}-${sequence}\ndata: ${data}\n\n`,
   };
 }
 

@@ -1,6 +1,7 @@
 import { deliveryRoutes } from "./delivery-routes.ts";
 import { eventRoutes } from "./event-routes.ts";
 import { faultRoutes } from "./fault-routes.ts";
+import { inspectionRoutes } from "./inspection-routes.ts";
 import { keyRoutes } from "./key-routes.ts";
 import { requestRoutes } from "./request-routes.ts";
 import type { Route } from "./route.ts";
@@ -16,4 +17,5 @@ export const routes: readonly Route[] = [
   ...deliveryRoutes,
   ...requestRoutes,
   ...faultRoutes,
+  ...inspectionRoutes,
 ];

@@ -1,0 +1,229 @@
+import type { z } from "zod";
+import { ServiceError } from "../service-error.ts";
+import type {
+  DeliveryRecord,
+  EventRecord,
+  SigningSecretRecord,
+  StageRecord,
+  TaskRecord,
+} from "../state/records.ts";
+import { findTask } from "../task-moves.ts";
+import type { World } from "../world.ts";
+import type { Worlds } from "../worlds.ts";
+import type {
+  deliveryLogQuery,
+  endpointView,
+  eventView,
+  overviewView,
+  secretView,
+  taskHistory,
+  taskSummary,
+  tasksQuery,
+} from "./inspection-routes.ts";
+import { type DeliverySummary, toTime, toTimeOrNull, viewDeliverySummary } from "./views.ts";
+
+export type Overview = Readonly<z.infer<typeof overviewView>>;
+export type TaskSummary = Readonly<z.infer<typeof taskSummary>>;
+export type TaskHistory = Readonly<z.infer<typeof taskHistory>>;
+export type EventView = Readonly<z.infer<typeof eventView>>;
+export type EndpointView = Readonly<z.infer<typeof endpointView>>;
+export type SecretView = Readonly<z.infer<typeof secretView>>;
+export type Page<Item> = {
+  readonly data: Item[];
+  readonly done: boolean;
+  readonly iterator: string | null;
+};
+
+/** Looking at the mock, as its inspector page does. */
+export interface InspectionControls {
+  overview(): Overview;
+  /** A page of tasks, newest first; 100 unless `limit` says otherwise. */
+  tasks(query?: Partial<z.output<typeof tasksQuery>>): Page<TaskSummary>;
+  /** @throws ServiceError NOT_FOUND */
+  taskHistory(taskId: string): TaskHistory;
+  /** A page of deliveries, newest first; 100 unless `limit` says otherwise. */
+  deliveryLog(query?: Partial<z.output<typeof deliveryLogQuery>>): Page<DeliverySummary>;
+  /** @throws ServiceError NOT_FOUND, also for an event that no endpoint wanted */
+  event(eventId: string): EventView;
+  endpoints(): EndpointView[];
+  /** @throws ServiceError NOT_FOUND */
+  endpointSecrets(endpointId: string): SecretView[];
+}
+
+const upcomingMax = 10;
+
+export function createInspectionControls(worlds: Worlds): InspectionControls {
+  return {
+    overview() {
+      const { state } = worlds.current;
+      const tasks = { RUNNING: 0, COMPLETED: 0, FAILED: 0 };
+      for (const { status } of state.tasks.values()) tasks[status]++;
+      const deliveries = { pending: 0, paused: 0, succeeded: 0, failed: 0, cancelled: 0 };
+      for (const { status } of state.deliveries.values()) deliveries[status]++;
+      return {
+        clients: state.clients.size,
+        endpoints: state.endpoints.size,
+        events: state.events.size,
+        tasks,
+        deliveries,
+        upcoming: upcoming(worlds.current),
+      };
+    },
+    tasks({ limit = 100, before, status, type, workspaceId } = {}) {
+      const world = worlds.current;
+      const matches = (task: TaskRecord) =>
+        (status === undefined || task.status === status) &&
+        (type === undefined || task.type === type) &&
+        (workspaceId === undefined || task.workspaceId === workspaceId);
+      return newestFirst(world.state.tasks, {
+        limit,
+        before,
+        matches,
+        view: (task) => summarise(world, task),
+      });
+    },
+    taskHistory(taskId) {
+      const world = worlds.current;
+      const task = findTask(world, taskId);
+      return {
+        ...summarise(world, task),
+        clientId: task.clientId,
+        errorMessage: task.errorMessage,
+        subTasks: task.stages.map(viewStageHistory),
+        events: eventsAbout(world, taskId),
+      };
+    },
+    deliveryLog({ limit = 100, before, status, event, endpointId } = {}) {
+      const matches = (delivery: DeliveryRecord) =>
+        (status === undefined || delivery.status === status) &&
+        (event === undefined || delivery.eventName === event) &&
+        (endpointId === undefined || delivery.endpointId === endpointId);
+      const world = worlds.current;
+      const view = (delivery: DeliveryRecord) => viewDeliverySummary(world, delivery);
+      return newestFirst(world.state.deliveries, { limit, before, matches, view });
+    },
+    event(eventId) {
+      const world = worlds.current;
+      const event = world.state.events.get(eventId);
+      if (!event) throw new ServiceError("NOT_FOUND", `event "${eventId}" not found`);
+      return {
+        ...viewEventSummary(event),
+        workspaceId: event.workspaceId,
+        body: event.body,
+        deliveries: deliveriesOf(world, new Set([eventId])).get(eventId) ?? [],
+      };
+    },
+    endpoints() {
+      const { state, clock } = worlds.current;
+      return [...state.endpoints.values()].map(({ secrets, createdAtMs, updatedAtMs, ...endpoint }) => ({
+        ...endpoint,
+        workspace: state.workspaces.get(endpoint.workspaceId)?.name ?? "",
+        createdAt: toTime(createdAtMs),
+        updatedAt: toTime(updatedAtMs),
+        secrets: secrets.map((secret) => viewSecretState(secret, clock.now())),
+      }));
+    },
+    endpointSecrets(endpointId) {
+      const { state, clock } = worlds.current;
+      const endpoint = state.endpoints.get(endpointId);
+      if (!endpoint) throw new ServiceError("NOT_FOUND", "Webhook endpoint not found");
+      return endpoint.secrets.map((record) => ({
+        secret: record.secret,
+        ...viewSecretState(record, clock.now()),
+      }));
+    },
+  };
+}
+
+/** Ids are in order of creation, so the oldest one given out says where to go on. */
+function newestFirst<Item extends { readonly id: string }, View>(
+  items: ReadonlyMap<string, Item>,
+  options: {
+    readonly limit: number;
+    readonly before: string | undefined;
+    readonly matches: (item: Item) => boolean;
+    readonly view: (item: Item) => View;
+  },
+): Page<View> {
+  const found: Item[] = [];
+  const all = [...items.values()];
+  for (let index = all.length - 1; index >= 0 && found.length <= options.limit; index--) {
+    const item = all[index] as Item;
+    if ((options.before === undefined || item.id < options.before) && options.matches(item)) found.push(item);
+  }
+  const data = found.slice(0, options.limit);
+  const done = found.length <= options.limit;
+  return { data: data.map(options.view), done, iterator: done ? null : (data.at(-1)?.id ?? null) };
+}
+
+function upcoming(world: World): Overview["upcoming"] {
+  const due: (DeliveryRecord & { nextAttemptAtMs: number })[] = [];
+  for (const delivery of world.state.deliveries.values()) {
+    const { nextAttemptAtMs } = delivery;
+    if (delivery.status === "pending" && nextAttemptAtMs !== null) due.push({ ...delivery, nextAttemptAtMs });
+  }
+  due.sort((a, b) => a.nextAttemptAtMs - b.nextAttemptAtMs);
+  return due.slice(0, upcomingMax).map(({ id, eventName, attempts, nextAttemptAtMs }) => ({
+    deliveryId: id,
+    event: eventName,
+    attempt: attempts.length + 1,
+    at: toTime(nextAttemptAtMs),
+  }));
+}
+
+function summarise(world: World, task: TaskRecord): TaskSummary {
+  return {
+    taskId: task.id,
+    taskType: task.type,
+    status: task.status,
+    client: world.state.clients.get(task.clientId)?.name ?? "",
+    workspaceId: task.workspaceId,
+    startedAt: toTime(task.startedAtMs),
+    completedAt: toTimeOrNull(task.completedAtMs),
+    stagesDone: task.stages.filter(({ status }) => status !== "RUNNING").length,
+    stages: task.stages.length,
+  };
+}
+
+function viewStageHistory(stage: StageRecord): TaskHistory["subTasks"][number] {
+  return {
+    subTaskId: stage.id,
+    subTaskType: stage.type,
+    status: stage.status,
+    startedAt: toTime(stage.startedAtMs),
+    completedAt: toTimeOrNull(stage.completedAtMs),
+    errorMessage: stage.errorMessage,
+  };
+}
+
+function eventsAbout(world: World, subject: string): TaskHistory["events"] {
+  const events = [...world.state.events.values()].filter((event) => event.subject === subject);
+  const deliveries = deliveriesOf(world, new Set(events.map(({ id }) => id)));
+  return events.map((event) => ({
+    ...viewEventSummary(event),
+    deliveries: deliveries.get(event.id) ?? [],
+  }));
+}
+
+function deliveriesOf(world: World, eventIds: ReadonlySet<string>): Map<string, DeliverySummary[]> {
+  const found = new Map<string, DeliverySummary[]>();
+  for (const delivery of world.state.deliveries.values()) {
+    if (!eventIds.has(delivery.eventId)) continue;
+    const list = found.get(delivery.eventId) ?? [];
+    list.push(viewDeliverySummary(world, delivery));
+    found.set(delivery.eventId, list);
+  }
+  return found;
+}
+
+function viewEventSummary({ id, name, occurredAtMs }: EventRecord) {
+  return { eventId: id, name, occurredAt: toTime(occurredAtMs) };
+}
+
+function viewSecretState(
+  { expiresAtMs }: SigningSecretRecord,
+  nowMs: number,
+): EndpointView["secrets"][number] {
+  const state = expiresAtMs === null ? "current" : expiresAtMs > nowMs ? "grace" : "expired";
+  return { state, expiresAt: toTimeOrNull(expiresAtMs) };
+}
