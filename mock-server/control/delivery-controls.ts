@@ -3,6 +3,7 @@ import type { Clock } from "../clock.ts";
 import { replayDelivery } from "../delivery/engine.ts";
 import { ServiceError } from "../service-error.ts";
 import type { DeliveryRecord } from "../state/records.ts";
+import type { World } from "../world.ts";
 import type { Worlds } from "../worlds.ts";
 import { ControlError } from "./control-error.ts";
 import type { deliveriesQuery, waitBody } from "./delivery-routes.ts";
@@ -10,6 +11,9 @@ import { type DeliverySummary, type DeliveryView, viewDelivery, viewDeliverySumm
 import { waitFor } from "./waiting.ts";
 
 export type DeliveriesQuery = Partial<Readonly<z.output<typeof deliveriesQuery>>>;
+type DeliveryFilter = Omit<DeliveriesQuery, "limit" | "iterator"> & {
+  readonly attempted?: boolean | undefined;
+};
 export type WaitInput = Readonly<z.input<typeof waitBody>>;
 export type DeliveryPage = {
   readonly data: DeliverySummary[];
@@ -39,28 +43,31 @@ export function createDeliveryControls(worlds: Worlds, wallClock: Clock): Delive
     return delivery;
   };
 
-  const matching = (filter: DeliveriesQuery): DeliveryRecord[] => {
+  const matching = (filter: DeliveryFilter): DeliveryRecord[] => {
+    const world = worlds.current;
     const found: DeliveryRecord[] = [];
-    for (const delivery of worlds.current.state.deliveries.values()) {
-      if (matches(delivery, filter)) found.push(delivery);
+    for (const delivery of world.state.deliveries.values()) {
+      if (matches(world, delivery, filter)) found.push(delivery);
     }
     return found;
   };
+
+  const summarise = (delivery: DeliveryRecord) => viewDeliverySummary(worlds.current, delivery);
 
   return {
     deliveries(query = {}) {
       const { limit = 100, iterator = "" } = query;
       // Ids are in order of creation, so the last one given out says where to go on.
       const rest = matching(query).filter(({ id }) => id > iterator);
-      const data = rest.slice(0, limit).map(viewDeliverySummary);
+      const data = rest.slice(0, limit).map(summarise);
       const done = rest.length <= limit;
       return { data, done, iterator: done ? null : (data.at(-1)?.id ?? null) };
     },
-    delivery: (deliveryId) => viewDelivery(find(deliveryId)),
+    delivery: (deliveryId) => viewDelivery(worlds.current, find(deliveryId)),
     async replay(deliveryId) {
       const delivery = find(deliveryId);
       await replayDelivery(worlds.current, deliveryId);
-      return viewDelivery(delivery);
+      return viewDelivery(worlds.current, delivery);
     },
     async wait({ deliveries: { count, ...filter }, timeoutMs = 10_000 }, signal) {
       const look = () => {
@@ -68,7 +75,7 @@ export function createDeliveryControls(worlds: Worlds, wallClock: Clock): Delive
         return found.length >= count ? found : undefined;
       };
       const found = await waitFor(worlds.current, look, { timeoutMs, wallClock, signal });
-      if (found) return found.map(viewDeliverySummary);
+      if (found) return found.map(summarise);
       const there = matching(filter).length;
       throw new ControlError(
         "WAIT_TIMED_OUT",
@@ -78,10 +85,12 @@ export function createDeliveryControls(worlds: Worlds, wallClock: Clock): Delive
   };
 }
 
-function matches(delivery: DeliveryRecord, filter: DeliveriesQuery): boolean {
+function matches(world: World, delivery: DeliveryRecord, filter: DeliveryFilter): boolean {
   return (
     (filter.endpointId === undefined || delivery.endpointId === filter.endpointId) &&
     (filter.event === undefined || delivery.eventName === filter.event) &&
-    (filter.status === undefined || delivery.status === filter.status)
+    (filter.status === undefined || delivery.status === filter.status) &&
+    (filter.attempted === undefined || delivery.attempts.length > 0 === filter.attempted) &&
+    (filter.subject === undefined || world.state.events.get(delivery.eventId)?.subject === filter.subject)
   );
 }

@@ -25,6 +25,7 @@ const deliveryFields = {
   workspaceId: id,
   endpointId: id,
   status: deliveryStatus,
+  subject: z.string().describe("What the event is about: the task's id, for example."),
   createdAt: time,
   nextAttemptAt: time.nullable(),
 };
@@ -37,6 +38,7 @@ export const deliveryFilter = {
   endpointId: id.optional(),
   event: z.string().optional(),
   status: deliveryStatus.optional(),
+  subject: z.string().optional().describe("What the event is about: the task's id, for example."),
 };
 
 export const deliveriesQuery = z.strictObject({ ...deliveryFilter, ...listQuery });
@@ -44,6 +46,7 @@ export const deliveriesQuery = z.strictObject({ ...deliveryFilter, ...listQuery 
 export const waitBody = z.strictObject({
   deliveries: z.strictObject({
     ...deliveryFilter,
+    attempted: z.boolean().optional().describe("Only those that have had an attempt."),
     count: z.int().min(1).describe("How many matching deliveries there must be."),
   }),
   timeoutMs: z.int().min(0).max(600_000).default(10_000).describe("On the computer's clock."),

@@ -75,21 +75,22 @@ export function viewTask(task: TaskRecord): TaskView {
   };
 }
 
-export function viewDeliverySummary(delivery: DeliveryRecord): DeliverySummary {
-  return { ...deliveryFields(delivery), attemptCount: delivery.attempts.length };
+export function viewDeliverySummary(world: World, delivery: DeliveryRecord): DeliverySummary {
+  return { ...deliveryFields(world, delivery), attemptCount: delivery.attempts.length };
 }
 
-export function viewDelivery(delivery: DeliveryRecord): DeliveryView {
-  return { ...deliveryFields(delivery), attempts: delivery.attempts.map(viewAttempt) };
+export function viewDelivery(world: World, delivery: DeliveryRecord): DeliveryView {
+  return { ...deliveryFields(world, delivery), attempts: delivery.attempts.map(viewAttempt) };
 }
 
-const deliveryFields = (delivery: DeliveryRecord) => ({
+const deliveryFields = (world: World, delivery: DeliveryRecord) => ({
   id: delivery.id,
   event: delivery.eventName,
   eventId: delivery.eventId,
   workspaceId: delivery.workspaceId,
   endpointId: delivery.endpointId,
   status: delivery.status,
+  subject: world.state.events.get(delivery.eventId)?.subject ?? "",
   createdAt: toTime(delivery.createdAtMs),
   nextAttemptAt: toTimeOrNull(delivery.nextAttemptAtMs),
 });

@@ -1,0 +1,72 @@
+import { spawn } from "node:child_process";
+import { constants } from "node:os";
+import type { MockServer } from "../server.ts";
+import { CommandError, type CommandIo, runCommand, UsageError } from "./command-io.ts";
+import { mockFlagsHelp, readMockOrder } from "./mock-options.ts";
+import { startMock } from "./start-mock.ts";
+
+const usage = `Usage: workspace-tasks mock exec [options] -- <command> …
+
+Starts the mock on a free port, runs the command with these variables, stops the mock, and ends with the
+command's exit code:
+
+  WORKSPACE_TASKS_BASE_URL      WORKSPACE_TASKS_GATEWAY_URL      WORKSPACE_TASKS_INSPECTOR_URL
+  WORKSPACE_TASKS_API_KEY       WORKSPACE_TASKS_PARTNER_API_KEY  WORKSPACE_TASKS_WORKSPACE_ID
+
+  --port <n>                    port; 0 takes any that is free (0)
+${mockFlagsHelp}  --help                        this text
+
+Exit code: the command's; 128 and the signal's number when a signal ended it; 127 when there is no such
+command; 1 the mock could not start, 2 wrong arguments.
+`;
+
+/** Runs `workspace-tasks mock exec` and returns the command's exit code. */
+export function runExecCommand(argv: readonly string[], io: CommandIo): Promise<number> {
+  return runCommand({ command: "mock exec", usage }, argv, io, async () => {
+    const separator = argv.indexOf("--");
+    const [file, ...args] = separator === -1 ? [] : argv.slice(separator + 1);
+    if (file === undefined) throw new UsageError("expected a command after --");
+    const { mock, stop } = await startMock(readMockOrder(argv.slice(0, separator), 0));
+    try {
+      return await runBeside(mock, { file, args }, io);
+    } finally {
+      await stop();
+    }
+  });
+}
+
+function runBeside(
+  mock: MockServer,
+  command: { readonly file: string; readonly args: readonly string[] },
+  io: CommandIo,
+): Promise<number> {
+  const child = spawn(command.file, command.args, {
+    stdio: "inherit",
+    env: { ...io.env, ...variablesOf(mock) },
+  });
+  // The terminal sends Ctrl+C to the child as well; this passes on what only this process was told.
+  const pass = () => child.kill("SIGTERM");
+  io.stop.addEventListener("abort", pass, { once: true });
+  return new Promise<number>((resolve, reject) => {
+    child.once("error", (error) => {
+      const missing = "code" in error && error.code === "ENOENT";
+      if (missing) resolve(notFound(command.file, io));
+      else reject(new CommandError(`${command.file} could not be run: ${error.message}`));
+    });
+    child.once("exit", (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
+  }).finally(() => io.stop.removeEventListener("abort", pass));
+}
+
+function notFound(file: string, io: CommandIo): number {
+  io.stderr.write(`mock exec: there is no command ${JSON.stringify(file)}\n`);
+  return 127;
+}
+
+const variablesOf = (mock: MockServer) => ({
+  WORKSPACE_TASKS_BASE_URL: mock.baseUrl,
+  WORKSPACE_TASKS_GATEWAY_URL: mock.gatewayUrl,
+  WORKSPACE_TASKS_INSPECTOR_URL: mock.inspectorUrl,
+  WORKSPACE_TASKS_API_KEY: mock.apiKey,
+  WORKSPACE_TASKS_PARTNER_API_KEY: mock.partnerApiKey,
+  WORKSPACE_TASKS_WORKSPACE_ID: mock.workspaceId,
+});
