@@ -144,6 +144,7 @@ function emit(world: World, emission: Emission): void {
 }
 
 function announceEvent(world: World, event: Omit<EventRecord, "body">): void {
+  if (!world.observed) return;
   const { id, name, workspaceId, subject, occurredAtMs } = event;
   world.announce({
     type: "event.emitted",

@@ -107,7 +107,8 @@ export function startStage(world: World, task: TaskRecord, type: string): StageR
     completedAtMs: null,
     errorMessage: null,
   };
-  task.stages.push(stage);
+  // Not pushed: an array that grows takes room for seventeen at its first item.
+  task.stages = [...task.stages, stage];
   if (world.observed) tellStageChange(world, task, stage);
   return stage;
 }
@@ -137,8 +138,10 @@ export function findTask(world: World, taskId: string): TaskRecord {
 
 /** Announces the status a task has just entered and emits its event. */
 export function tellTaskChange(world: World, task: TaskRecord, withinRetryGrace: boolean): void {
-  const { id, workspaceId, clientId, status } = task;
-  world.announce({ type: "task.changed", taskId: id, workspaceId, clientId, taskType: task.type, status });
+  if (world.observed) {
+    const { id, workspaceId, clientId, type, status } = task;
+    world.announce({ type: "task.changed", taskId: id, workspaceId, clientId, taskType: type, status });
+  }
   emitTaskEvent(world, task, withinRetryGrace);
 }
 

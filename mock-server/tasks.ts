@@ -33,7 +33,7 @@ export function startTask(world: World, input: StartTaskInput): TaskRecord {
     startedAtMs: nowMs,
     completedAtMs: null,
     errorMessage: null,
-    attributes: input.attributes?.map(({ name, value }) => ({ name, value })) ?? [],
+    attributes: input.attributes?.map(({ name, value }) => ({ name, value })) ?? noAttributes,
     stages: [],
     result: null,
     customerError: null,
@@ -46,3 +46,6 @@ export function startTask(world: World, input: StartTaskInput): TaskRecord {
   beginProgress(world, task, input.plan ?? null);
   return task;
 }
+
+const noAttributes: TaskRecord["attributes"] = [];
+Object.freeze(noAttributes);

@@ -1,4 +1,5 @@
 import type { TaxPrepResult } from "../sdk/events/index.ts";
+import { perWorld } from "./per-world.ts";
 import type { TaskRecord } from "./state/records.ts";
 import type { World } from "./world.ts";
 
@@ -8,6 +9,21 @@ export function draftTaxPrepResult(world: World, task: TaskRecord): TaxPrepResul
   const taxYear = client?.taxYear ?? new Date(task.startedAtMs).getUTCFullYear() - 1;
   const returnType = client?.returnType ?? "F1040";
   const documentCount = Number(task.attributes.find(({ name }) => name === "documentCount")?.value ?? 0);
+  return results(world)(returnType, taxYear, documentCount);
+}
+
+/** Tasks with equal results share one object: a result is never changed, only replaced. */
+const results = perWorld(() => {
+  const known = new Map<string, TaxPrepResult>();
+  return (returnType: string, taxYear: number, documentCount: number): TaxPrepResult => {
+    const key = `${taxYear}/${documentCount}/${returnType}`;
+    const result = known.get(key) ?? compose(returnType, taxYear, documentCount);
+    known.set(key, result);
+    return result;
+  };
+});
+
+function compose(returnType: string, taxYear: number, documentCount: number): TaxPrepResult {
   const reviewItems =
     documentCount > 0
       ? []

@@ -129,6 +129,7 @@ export function createWorld(options: WorldOptions): World {
       if (!ended && "track" in clock) void clock.track(work);
     },
     announce(happening) {
+      if (listeners.size === 0) return;
       const numbered = { ...happening, sequence: ++sequence, atMs: clock.now() };
       for (const listener of listeners) listener(numbered);
     },

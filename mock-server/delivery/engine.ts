@@ -46,7 +46,7 @@ export function deliverEvent(world: World, event: EventRecord): void {
       attempts: [],
     };
     world.state.deliveries.set(delivery.id, delivery);
-    world.announce({ type: "delivery.created", ...describe(delivery) });
+    if (world.observed) world.announce({ type: "delivery.created", ...describe(delivery) });
     arm(world, beginJourney(world, delivery, event), world.settings.delivery.scheduleMs[0] ?? 0);
   }
   for (const old of forgetOldDeliveries(world)) dropJourney(world, old);

@@ -141,7 +141,8 @@ const copiesOf = (faults: readonly DeliveryFault[]) =>
 
 export function recordAttempt(delivery: DeliveryRecord, made: Omit<AttemptRecord, "number">): AttemptRecord {
   const record = { number: delivery.attempts.length + 1, ...made };
-  delivery.attempts.push(record);
+  // Not pushed: an array that grows takes room for seventeen at its first item.
+  delivery.attempts = [...delivery.attempts, record];
   return record;
 }
 
@@ -214,6 +215,7 @@ export const describe = (delivery: DeliveryRecord) => ({
 });
 
 export function announceAttempt(world: World, delivery: DeliveryRecord, attempt: AttemptRecord): void {
+  if (!world.observed) return;
   world.announce({
     type: "delivery.attempted",
     ...describe(delivery),
