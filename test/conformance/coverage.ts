@@ -1,0 +1,90 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type RuleId, rules } from "./rules.ts";
+
+export type ConformanceTest = {
+  readonly rule: string;
+  readonly name: string;
+  readonly file: string;
+  /** Whether it needs the mock's control API and is skipped against another service. */
+  readonly mockOnly: boolean;
+};
+
+const testCall = /\b(test|mockTest)(?:\.each\([\s\S]*?\))?\(\s*(["'`])([A-Z]\d+) ((?:(?!\2).)+)\2/g;
+
+/** The tests of one file whose names begin with the id of a rule. */
+export function conformanceTestsIn(file: string, text: string): readonly ConformanceTest[] {
+  return [...text.matchAll(testCall)].map(([, call, , rule = "", name = ""]) => ({
+    rule,
+    name,
+    file,
+    mockOnly: call === "mockTest",
+  }));
+}
+
+export function readConformanceTests(folder: string): readonly ConformanceTest[] {
+  return readdirSync(folder)
+    .filter((file) => file.endsWith(".test.ts"))
+    .sort()
+    .flatMap((file) => conformanceTestsIn(file, readFileSync(join(folder, file), "utf8")));
+}
+
+/** Rules without a test, and tests that name a rule there is not. */
+export function findGaps(tests: readonly ConformanceTest[]): { untested: string[]; unknown: string[] } {
+  const named = new Set(tests.map(({ rule }) => rule));
+  return {
+    untested: Object.keys(rules).filter((id) => !named.has(id)),
+    unknown: [...named].filter((id) => !Object.hasOwn(rules, id)),
+  };
+}
+
+const subjects: Readonly<Record<string, string>> = {
+  T: "Transport and errors",
+  K: "API keys and tokens",
+  L: "Rate limit",
+  W: "Webhook endpoints",
+  C: "Event catalog",
+  E: "Events and payloads",
+  D: "Delivery",
+  P: "Partner operations",
+  V: "Versioning",
+};
+
+/** docs/conformance.md: each rule in one sentence and the tests that prove it. */
+export function renderConformanceTable(tests: readonly ConformanceTest[]): string {
+  const sections = Object.entries(subjects).map(([letter, subject]) => {
+    const ids = (Object.keys(rules) as RuleId[]).filter((id) => id.startsWith(letter));
+    return `## ${letter}. ${subject}\n\n${ids.map((id) => renderRule(id, tests)).join("\n")}\n`;
+  });
+  return `${introduction(tests)}\n${sections.join("\n")}`;
+}
+
+function renderRule(id: RuleId, tests: readonly ConformanceTest[]): string {
+  const proofs = tests
+    .filter(({ rule }) => rule === id)
+    .map(
+      ({ name, file, mockOnly }) =>
+        `  - ${name} ([${file}](../test/conformance/${file})${mockOnly ? ", mock" : ""})`,
+    );
+  return [`- **${id}** ${rules[id]}`, ...proofs].join("\n");
+}
+
+function introduction(tests: readonly ConformanceTest[]): string {
+  const ids = Object.keys(rules).length;
+  const anywhere = tests.filter(({ mockOnly }) => !mockOnly).length;
+  return `# Conformance
+
+The interface of the service, cut into ${ids} rules, and the ${tests.length} tests that prove that the mock
+holds them. Where the interface is silent, a rule names the assumption (such as A-5) that
+[assumptions.md](assumptions.md) explains. A rule without a test fails the suite.
+
+The tests see the service over HTTP only. The same suite can be pointed at a real service: set
+\`WORKSPACE_TASKS_TARGET\` to its base address, \`WORKSPACE_TASKS_API_KEY\`, \`WORKSPACE_TASKS_READ_ONLY_API_KEY\`
+and \`WORKSPACE_TASKS_PARTNER_API_KEY\` to keys of it (and \`WORKSPACE_TASKS_GATEWAY\` where the gateway is not
+below it at \`/gateway\`), and run \`npx vitest run test/conformance\`. ${anywhere} of the tests run there; the others,
+marked "mock", move time, make tasks or issue keys through the mock's control API, and are reported as
+skipped.
+
+This page is written by a test: \`npx vitest run test/conformance/coverage.test.ts --update\`.
+`;
+}
