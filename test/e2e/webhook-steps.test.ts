@@ -1,0 +1,439 @@
+// The three composable steps on a real Express application, each alone and all together.
+
+import type { NextFunction, Request, Response } from "express";
+import express from "express";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { InboxUnavailableError } from "workspace-tasks/receiver-kit";
+import { dedupeWebhook, orderWebhook, verifyWebhook } from "workspace-tasks/receiver-kit/express";
+import type { Inbox } from "../../receiver-kit/inbox.ts";
+import { memoryInbox } from "../../receiver-kit/memory-inbox.ts";
+import { completedEvent, sampleEvent } from "../support/sample-event.ts";
+import { type SignedDelivery, secretA, secretX, signDelivery } from "../support/signed-delivery.ts";
+import { WebhookHost } from "../support/webhook-host.ts";
+
+const nowSeconds = 1_772_357_400;
+
+/** Time that a test moves; timers fire when their time comes. */
+class TestClock {
+  ms = nowSeconds * 1000;
+  readonly #timers = new Map<() => void, number>();
+  now = () => this.ms;
+  monotonic = () => this.ms;
+  schedule = (delayMs: number, run: () => void) => {
+    this.#timers.set(run, this.ms + delayMs);
+    return () => this.#timers.delete(run);
+  };
+  advance(ms: number): void {
+    this.ms += ms;
+    for (const [run, at] of this.#timers) {
+      if (at > this.ms) continue;
+      this.#timers.delete(run);
+      run();
+    }
+  }
+}
+
+/** A promise that a test settles. */
+function gate() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+let clock: TestClock;
+let inbox: Inbox;
+let handled: string[];
+let host: WebhookHost;
+/** What the handler does with an event; each test may replace it. */
+let handle: (request: Request, response: Response) => void | Promise<void>;
+
+beforeEach(async () => {
+  clock = new TestClock();
+  inbox = memoryInbox({ clock });
+  handled = [];
+  handle = (_, response) => void response.sendStatus(204);
+  host = await WebhookHost.express((app) => {
+    app.post(
+      "/webhooks",
+      verifyWebhook({ secrets: [secretA], clock }),
+      dedupeWebhook({ inbox, leaseMs: 30_000 }),
+      orderWebhook({ inbox, clock, waitMs: 10_000 }),
+      async (request, response) => {
+        handled.push(`${request.webhook?.event?.event} ${request.webhook?.id}`);
+        await handle(request, response);
+      },
+    );
+    app.use((_error: Error, _request: Request, response: Response, _next: NextFunction) => {
+      response.status(500).json({ error: "application" });
+    });
+  });
+});
+afterEach(() => host[Symbol.asyncDispose]());
+
+const post = (delivery: SignedDelivery, to = host) =>
+  fetch(to.url, { method: "POST", headers: delivery.headers, body: delivery.body });
+
+const signed = (event: object, options: { id?: string; timestampSeconds?: number; secret?: string } = {}) =>
+  signDelivery({ body: JSON.stringify(event), timestampSeconds: nowSeconds, ...options });
+
+async function rowStates(): Promise<Record<string, number>> {
+  const { rows } = await inbox.stats();
+  return Object.fromEntries(Object.entries(rows).filter(([, count]) => count > 0));
+}
+
+describe("verifyWebhook", () => {
+  it("hands the verified delivery and its event to the next handler", async () => {
+    let seen: unknown;
+    handle = (request, response) => {
+      seen = request.webhook;
+      response.sendStatus(204);
+    };
+    const event = sampleEvent();
+    const delivery = signed(event);
+    expect((await post(delivery)).status).toBe(204);
+    expect(seen).toEqual({
+      id: delivery.id,
+      timestamp: nowSeconds,
+      body: delivery.body,
+      secretIndex: 0,
+      event,
+      problem: undefined,
+    });
+  });
+
+  it("answers a forged delivery itself, with no row and no handler", async () => {
+    const answer = await post(signed(sampleEvent(), { secret: secretX }));
+    expect(answer.status).toBe(401);
+    expect(handled).toEqual([]);
+    expect(await rowStates()).toEqual({});
+  });
+
+  it("alone, passes on what is genuine but no event, with the reason", async () => {
+    await using alone = await WebhookHost.express((app) =>
+      app.post("/webhooks", verifyWebhook({ secrets: [secretA], clock }), (request, response) => {
+        response.json({ event: request.webhook?.event ?? null, problem: request.webhook?.problem });
+      }),
+    );
+    const answer = await post(signDelivery({ body: "not JSON", timestampSeconds: nowSeconds }), alone);
+    expect(await answer.json()).toEqual({ event: null, problem: "body is not JSON" });
+  });
+
+  it("tells its listener of refusals", async () => {
+    const codes: string[] = [];
+    await using alone = await WebhookHost.express((app) =>
+      app.post(
+        "/webhooks",
+        verifyWebhook({ secrets: [secretA], clock, onRejected: ({ code }) => codes.push(code) }),
+      ),
+    );
+    await post(signed(sampleEvent(), { secret: secretX }), alone);
+    expect(codes).toEqual(["SIGNATURE_MISMATCH"]);
+  });
+
+  it("respects its own limit", async () => {
+    await using alone = await WebhookHost.express((app) =>
+      app.post("/webhooks", verifyWebhook({ secrets: [secretA], clock, bodyBytesMax: 100 })),
+    );
+    expect((await post(signed(sampleEvent()), alone)).status).toBe(413);
+  });
+
+  it("hands an error of a later handler to Express", async () => {
+    await using failing = await WebhookHost.express((app) => {
+      app.post("/webhooks", verifyWebhook({ secrets: [secretA], clock }), () => {
+        throw new Error("handler");
+      });
+      app.use((error: Error, _request: Request, response: Response, _next: NextFunction) => {
+        response.status(500).json({ caught: error.message });
+      });
+    });
+    expect(await (await post(signed(sampleEvent()), failing)).json()).toEqual({ caught: "handler" });
+  });
+});
+
+describe("dedupeWebhook", () => {
+  it("runs the handler once for an id, and acknowledges its repetitions", async () => {
+    const event = sampleEvent();
+    const first = signed(event, { id: "msg_same" });
+    const retry = signed(event, { id: "msg_same", timestampSeconds: nowSeconds + 5 });
+    expect((await post(first)).status).toBe(204);
+    expect((await post(retry)).status).toBe(200);
+    expect((await post(first)).status).toBe(200);
+    expect(handled).toEqual(["task.running msg_same"]);
+    expect(await rowStates()).toEqual({ done: 1 });
+  });
+
+  it("without it, every repetition runs the handler", async () => {
+    let runs = 0;
+    await using bare = await WebhookHost.express((app) =>
+      app.post("/webhooks", verifyWebhook({ secrets: [secretA], clock }), (_, response) => {
+        runs += 1;
+        response.sendStatus(204);
+      }),
+    );
+    const delivery = signed(sampleEvent());
+    await post(delivery, bare);
+    await post(delivery, bare);
+    expect(runs).toBe(2);
+  });
+
+  it.each([
+    ["answers 500", (response: Response) => void response.sendStatus(500)],
+    ["answers 404", (response: Response) => void response.sendStatus(404)],
+    ["throws", () => Promise.reject(new Error("handler"))],
+  ])("runs the handler again at the sender's next attempt when it %s", async (_, fail) => {
+    const delivery = signed(sampleEvent(), { id: "msg_again" });
+    handle = (_request, response) => fail(response);
+    expect((await post(delivery)).status).toBeGreaterThanOrEqual(400);
+    handle = (_request, response) => void response.sendStatus(204);
+    expect((await post(delivery)).status).toBe(204);
+    expect((await post(delivery)).status).toBe(200);
+    expect(handled).toHaveLength(2);
+  });
+
+  it("asks an attempt that meets a running one to come again", async () => {
+    const running = gate();
+    const finish = gate();
+    handle = async (_, response) => {
+      running.open();
+      await finish.opened;
+      response.sendStatus(204);
+    };
+    const delivery = signed(sampleEvent());
+    const first = post(delivery);
+    await running.opened;
+    const second = await post(delivery);
+    expect(second.status).toBe(503);
+    expect(second.headers.get("retry-after")).toBe("30");
+    finish.open();
+    expect((await first).status).toBe(204);
+    expect(handled).toHaveLength(1);
+  });
+
+  it("lets an attempt take over once the lease of an earlier one ran out", async () => {
+    const running = gate();
+    handle = () => running.open();
+    const delivery = signed(sampleEvent());
+    const stuck = post(delivery).catch((error: unknown) => error);
+    await running.opened;
+    clock.advance(30_000);
+    handle = (_, response) => void response.sendStatus(204);
+    expect((await post(delivery)).status).toBe(204);
+    expect(handled).toHaveLength(2);
+    await host[Symbol.asyncDispose]();
+    expect(await stuck).toBeInstanceOf(Error);
+  });
+
+  it("records the end before it is answered", async () => {
+    const states: unknown[] = [];
+    const finishInline = inbox.finishInline.bind(inbox);
+    inbox.finishInline = async (...args) => {
+      states.push("recorded");
+      return finishInline(...args);
+    };
+    await post(signed(sampleEvent())).then(() => states.push("answered"));
+    expect(states).toEqual(["recorded", "answered"]);
+  });
+
+  it("lets the handler's answer stand when the end cannot be recorded, and reports it", async () => {
+    const failures: unknown[] = [];
+    const outage = new InboxUnavailableError("gone");
+    const failing = withMethods(memoryInbox({ clock }), { finishInline: () => Promise.reject(outage) });
+    await using other = await WebhookHost.express((app) =>
+      app.post(
+        "/webhooks",
+        verifyWebhook({ secrets: [secretA], clock }),
+        dedupeWebhook({
+          inbox: failing,
+          onFailed: (error) => failures.push(error),
+        }),
+        (_, response) => void response.sendStatus(204),
+      ),
+    );
+    expect((await post(signed(sampleEvent()), other)).status).toBe(204);
+    expect(failures).toEqual([outage]);
+  });
+
+  it("answers 503 while the inbox is down, and recovers by itself", async () => {
+    let down = true;
+    const memory = memoryInbox({ clock });
+    const open = async () => {
+      if (down) throw new InboxUnavailableError("connection refused", { retryAfterSeconds: 9 });
+    };
+    await using other = await WebhookHost.express((app) =>
+      app.post(
+        "/webhooks",
+        verifyWebhook({ secrets: [secretA], clock }),
+        dedupeWebhook({ inbox: withMethods(memory, { open }) }),
+        (_, response) => void response.sendStatus(204),
+      ),
+    );
+    const delivery = signed(sampleEvent());
+    const refused = await post(delivery, other);
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get("retry-after")).toBe("9");
+    expect(await refused.text()).not.toContain("connection");
+    down = false;
+    expect((await post(delivery, other)).status).toBe(204);
+  });
+
+  it("keeps what is genuine but no event in quarantine, acknowledged and not handled", async () => {
+    const answer = await post(signDelivery({ body: "not JSON", timestampSeconds: nowSeconds }));
+    expect(answer.status).toBe(200);
+    expect(handled).toEqual([]);
+    expect(await rowStates()).toEqual({ quarantined: 1 });
+  });
+
+  it("tells two sources with the same id apart", async () => {
+    await using other = await WebhookHost.express((app) =>
+      app.post(
+        "/webhooks",
+        verifyWebhook({ secrets: [secretA], clock }),
+        dedupeWebhook({ inbox, source: "other" }),
+        (_, response) => void response.sendStatus(204),
+      ),
+    );
+    const delivery = signed(sampleEvent());
+    expect((await post(delivery)).status).toBe(204);
+    expect((await post(delivery, other)).status).toBe(204);
+    expect(await rowStates()).toEqual({ done: 2 });
+  });
+});
+
+describe("orderWebhook", () => {
+  const running = (taskId: string, occurredAt: string) => sampleEvent({ taskId, occurredAt });
+  const completed = (taskId: string, occurredAt: string) => completedEvent({ taskId, occurredAt });
+
+  it("acknowledges an older event after a newer one, and does not run the handler", async () => {
+    expect((await post(signed(completed("t1", "2026-03-01T09:00:00.000002Z")))).status).toBe(204);
+    expect((await post(signed(running("t1", "2026-03-01T09:00:00.000001Z")))).status).toBe(200);
+    expect(handled).toHaveLength(1);
+    expect(await rowStates()).toEqual({ done: 2 });
+  });
+
+  it("without it, the older event runs the handler and overwrites the newer state", async () => {
+    let state = "";
+    await using bare = await WebhookHost.express((app) =>
+      app.post("/webhooks", verifyWebhook({ secrets: [secretA], clock }), (request, response) => {
+        state = String(request.webhook?.event?.["status"]);
+        response.sendStatus(204);
+      }),
+    );
+    await post(signed(completed("t1", "2026-03-01T09:00:01Z")), bare);
+    await post(signed(running("t1", "2026-03-01T09:00:00Z")), bare);
+    expect(state).toBe("RUNNING");
+  });
+
+  it("lets events of other tasks, and events without an order, pass", async () => {
+    await post(signed(completed("t1", "2026-03-01T09:00:01Z")));
+    expect((await post(signed(running("t2", "2026-03-01T09:00:00Z")))).status).toBe(204);
+    expect((await post(signed({ event: "invoice.paid" }))).status).toBe(204);
+  });
+
+  it("lets an event pass again whose first attempt failed after it had moved the head", async () => {
+    const delivery = signed(completed("t1", "2026-03-01T09:00:01Z"), { id: "msg_failed" });
+    handle = (_, response) => void response.sendStatus(500);
+    expect((await post(delivery)).status).toBe(500);
+    handle = (_, response) => void response.sendStatus(204);
+    expect((await post(delivery)).status).toBe(204);
+  });
+
+  it("runs the handlers of one task one after the other, and those of another meanwhile", async () => {
+    const started = gate();
+    const finish = gate();
+    handle = async (request, response) => {
+      if (request.webhook?.id === "msg_slow") {
+        started.open();
+        await finish.opened;
+      }
+      response.sendStatus(204);
+    };
+    const slow = post(signed(running("t1", "2026-03-01T09:00:00Z"), { id: "msg_slow" }));
+    await started.opened;
+    const next = post(signed(completed("t1", "2026-03-01T09:00:01Z"), { id: "msg_next" }));
+    expect((await post(signed(running("t2", "2026-03-01T09:00:00Z"), { id: "msg_other" }))).status).toBe(204);
+    expect(handled.map((entry) => entry.split(" ")[1])).toEqual(["msg_slow", "msg_other"]);
+    finish.open();
+    expect((await slow).status).toBe(204);
+    expect((await next).status).toBe(204);
+    expect(handled.at(-1)).toContain("msg_next");
+  });
+
+  it("does not let a handler that never answers hold its task up for ever", async () => {
+    const started = gate();
+    handle = () => started.open();
+    const stuck = post(signed(running("t1", "2026-03-01T09:00:00Z"))).catch((error: unknown) => error);
+    await started.opened;
+    clock.advance(10_000);
+    handle = (_, response) => void response.sendStatus(204);
+    expect((await post(signed(completed("t1", "2026-03-01T09:00:01Z")))).status).toBe(204);
+    await host[Symbol.asyncDispose]();
+    expect(await stuck).toBeInstanceOf(Error);
+  });
+
+  it("frees the task when the inbox fails in between", async () => {
+    const outage = new InboxUnavailableError("gone");
+    let down = true;
+    const memory = memoryInbox({ clock });
+    const advanceHead: Inbox["advanceHead"] = (options) =>
+      down ? Promise.reject(outage) : memory.advanceHead(options);
+    await using other = await WebhookHost.express((app) =>
+      app.post(
+        "/webhooks",
+        verifyWebhook({ secrets: [secretA], clock }),
+        orderWebhook({ inbox: withMethods(memory, { advanceHead }), clock }),
+        (_, response) => void response.sendStatus(204),
+      ),
+    );
+    const delivery = signed(running("t1", "2026-03-01T09:00:00Z"));
+    expect((await post(delivery, other)).status).toBe(503);
+    down = false;
+    expect((await post(delivery, other)).status).toBe(204);
+  });
+});
+
+describe("a wrong order of mounting", () => {
+  it.each([
+    ["dedupeWebhook", () => dedupeWebhook({ inbox })],
+    ["orderWebhook", () => orderWebhook({ inbox })],
+  ])("%s without verifyWebhook before it is an error of the application that says so", async (name, step) => {
+    await using wrong = await WebhookHost.express((app) => {
+      app.post("/webhooks", step(), (_, response) => void response.sendStatus(204));
+      app.use((error: Error, _request: Request, response: Response, _next: NextFunction) => {
+        response.status(500).json({ message: error.message });
+      });
+    });
+    const answer = await post(signed(sampleEvent()), wrong);
+    expect(answer.status).toBe(500);
+    expect(await answer.text()).toContain(`${name}: no verified webhook`);
+  });
+
+  it("a body parser before verifyWebhook is answered 500, and warned of once", async () => {
+    const warnings: Error[] = [];
+    const listen = (warning: Error) => warnings.push(warning);
+    process.on("warning", listen);
+    await using wrong = await WebhookHost.express((app) => {
+      app.use(express.json());
+      app.post("/webhooks", verifyWebhook({ secrets: [secretA], clock }));
+    });
+    const event = signed(sampleEvent());
+    const json = { ...event, headers: { ...event.headers, "content-type": "application/json" } };
+    expect((await post(json, wrong)).status).toBe(500);
+    expect((await post(json, wrong)).status).toBe(500);
+    process.off("warning", listen);
+    expect(warnings).toMatchObject([{ code: "WORKSPACE_TASKS_BODY_CONSUMED" }]);
+  });
+});
+
+/** An inbox with some methods replaced; the others keep their own `this`. */
+function withMethods(base: Inbox, methods: Partial<Inbox>): Inbox {
+  return new Proxy(base, {
+    get(target, name) {
+      const replaced = methods[name as keyof Inbox];
+      if (replaced !== undefined && Object.hasOwn(methods, name)) return replaced;
+      const own = target[name as keyof Inbox];
+      return typeof own === "function" ? own.bind(target) : own;
+    },
+  });
+}
