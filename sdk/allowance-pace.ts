@@ -75,6 +75,8 @@ export class AllowancePace {
     const untilMs = nowMs + Math.min(pauseMs, pauseMsMax) + returnMarginMs + returnJitterMs * random();
     this.#blockedUntilMs = Math.max(this.#blockedUntilMs, untilMs);
     this.#growAtMs = this.#blockedUntilMs + this.#windowMs / 2;
+    // The first one after the pause goes at its end; the spacing begins with it.
+    this.#lastGrantMs = Number.NEGATIVE_INFINITY;
     return this.#blockedUntilMs - nowMs;
   }
 

@@ -68,12 +68,16 @@ export class AllowanceWindow {
 
   /** Lower bound of the wait of whoever has `ahead` others before it. */
   waitMs(ahead: number, nowMs: number, capacity = this.#limit): number {
+    const used = this.used(nowMs);
     const slots = Math.min(capacity, this.#limit);
-    const place = this.used(nowMs) + ahead - slots;
+    // Slots that must become free before this one's turn; each of them can be used once in a window.
+    const place = used + ahead - slots;
     if (place < 0) return 0;
-    const cooling = this.#freeAtMs[place];
-    if (cooling !== undefined) return Math.max(0, cooling - nowMs);
-    return this.#windowMs * Math.floor(1 + (place - this.#freeAtMs.length - this.#underWay) / slots);
+    const perWindow = Math.max(slots, used);
+    const coolingUntilMs = this.#freeAtMs[place % perWindow];
+    const restMs =
+      coolingUntilMs === undefined ? this.#windowMs - roundTripPart * this.fastestMs() : coolingUntilMs - nowMs;
+    return this.#windowMs * Math.floor(place / perWindow) + Math.max(1, restMs);
   }
 
   isIdle(nowMs: number): boolean {

@@ -189,7 +189,8 @@ export class Allowance {
       const nowMs = this.#clock.monotonic();
       const waitMs = this.#waitMs(0, nowMs);
       if (waitMs > 0) {
-        this.#cancelTimer = this.#clock.schedule(waitMs, () => this.#pump());
+        // A rest below the resolution of the clock would fire without time having moved.
+        this.#cancelTimer = this.#clock.schedule(Math.max(1, waitMs), () => this.#pump());
         break;
       }
       const remote = this.#shared?.take();

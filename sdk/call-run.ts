@@ -2,7 +2,7 @@ import type { Permit, Ticket } from "./allowance.ts";
 import type { AllowanceLease } from "./allowance-registry.ts";
 import type { Attempt, AttemptResult } from "./attempt.ts";
 import type { CallScope } from "./call-scope.ts";
-import type { Credential } from "./credentials.ts";
+import type { Credential, Credentials } from "./credentials.ts";
 import type { CallEvent, Emit } from "./diagnostics.ts";
 import type { Outcome } from "./errors.ts";
 import { Failed, type Failure, toError } from "./failure.ts";
@@ -109,7 +109,7 @@ async function admit(call: Call, parts: CallParts): Promise<Admission> {
   for (;;) {
     const lease = identity.lease(credential.keyHash);
     if (!lease) return { credential };
-    const permit = await queue(call, parts, lease);
+    const permit = await queue(call, parts, lease, identity.credentials);
     try {
       const current = await scope.race(identity.credentials.get());
       if (current.keyHash === credential.keyHash) return { credential: current, permit };
@@ -123,11 +123,17 @@ async function admit(call: Call, parts: CallParts): Promise<Admission> {
   }
 }
 
-async function queue(call: Call, parts: CallParts, lease: AllowanceLease): Promise<Permit> {
+async function queue(
+  call: Call,
+  parts: CallParts,
+  lease: AllowanceLease,
+  credentials: Credentials,
+): Promise<Permit> {
   const limits = parts.options.rateLimit;
   if (!limits) throw new Error("a lease without a rate limit");
   if (call.place?.lease !== lease) call.place = { lease, ticket: lease.allowance.ticket() };
-  const permit = await lease.allowance.acquire(call.place.ticket, limits, call.scope);
+  const release = credentials.keepFresh();
+  const permit = await lease.allowance.acquire(call.place.ticket, limits, call.scope).finally(release);
   call.queuedMs += permit.queuedMs;
   const { queuedMs } = permit;
   if (queuedMs > 0) parts.emit("workspace-tasks:request:queued", () => ({ ...call.event, queuedMs }));

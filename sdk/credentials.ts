@@ -63,6 +63,8 @@ export class Credentials {
   #exchange: Promise<Held> | undefined;
   #reason: RefreshReason = "first";
   #pausedUntilMs = 0;
+  #keepers = 0;
+  #cancelKeeping: (() => void) | undefined;
   #refusal: { readonly failure: Failure; readonly keyHash: string; readonly untilMs: number } | undefined;
 
   constructor(options: CredentialsOptions) {
@@ -91,13 +93,45 @@ export class Credentials {
     this.#reason = "refused";
   }
 
+  /**
+   * Refreshes in time until the returned function is called, without anybody asking for a token. For calls that wait
+   * in a queue: they would come out of it together and find a token that ended meanwhile.
+   */
+  keepFresh(): () => void {
+    this.#keepers += 1;
+    if (this.#keepers === 1) this.#keep();
+    let kept = true;
+    return () => {
+      if (kept) this.#keepers -= 1;
+      kept = false;
+      if (this.#keepers === 0) this.#stopKeeping();
+    };
+  }
+
+  #keep(): void {
+    this.#stopKeeping();
+    const { clock } = this.#options;
+    if (this.#keepers === 0 || !this.#held) return;
+    const atMs = Math.max(this.#held.refreshAtMs, this.#pausedUntilMs);
+    this.#cancelKeeping = clock.schedule(atMs - clock.monotonic(), () => this.#refreshInBackground());
+  }
+
+  #stopKeeping(): void {
+    this.#cancelKeeping?.();
+    this.#cancelKeeping = undefined;
+  }
+
   #refreshInBackground(): void {
     if (this.#exchange) return;
     this.#reason = "due";
-    this.#exchanged().catch(() => {
-      // The token in hand still works; the next caller tries again after a pause.
-      this.#pausedUntilMs = this.#options.clock.monotonic() + refreshPauseMs;
-    });
+    this.#exchanged().then(
+      () => this.#keep(),
+      () => {
+        // The token in hand still works; the next caller tries again after a pause.
+        this.#pausedUntilMs = this.#options.clock.monotonic() + refreshPauseMs;
+        this.#keep();
+      },
+    );
   }
 
   #exchanged(): Promise<Held> {

@@ -19,6 +19,12 @@ export type {
   ProviderConnectionStatus,
   StartConnectionInput,
 } from "./connections.ts";
+export {
+  type CallEvent,
+  type DiagnosticsEvents,
+  type DiagnosticsName,
+  diagnosticsChannels,
+} from "./diagnostics.ts";
 export type { AnyDocument } from "./document.ts";
 export type { CallMeta, Executed, RateLimitSnapshot } from "./engine.ts";
 export {
@@ -66,6 +72,11 @@ export type {
   PartnerWorkspace,
   PartnerWorkspaces,
 } from "./partner-workspaces.ts";
+export {
+  type PostgresPool,
+  type PostgresRateLimitStoreOptions,
+  postgresRateLimitStore,
+} from "./postgres-rate-limit-store.ts";
 export type {
   AcquiredSlot,
   AcquiredSlots,

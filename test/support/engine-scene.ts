@@ -1,0 +1,51 @@
+import { createEngine, type Engine } from "../../sdk/engine.ts";
+import type { CreateClientOptions } from "../../sdk/options.ts";
+import { type Legs, seeded, withLatency } from "./latency.ts";
+import { createServiceDouble, type ServiceDouble, type ServiceDoubleOptions } from "./service-double.ts";
+
+/** An engine in front of a service, with the way between them and one virtual clock for all three. */
+export interface EngineScene {
+  readonly service: ServiceDouble;
+  readonly engine: Engine;
+}
+
+export interface EngineSceneOptions extends ServiceDoubleOptions {
+  readonly legs?: () => Legs;
+  readonly client?: Partial<CreateClientOptions>;
+}
+
+export function createEngineScene(options: EngineSceneOptions = {}): EngineScene {
+  const service = createServiceDouble(options);
+  const legs = options.legs ?? constantLegs(100);
+  const engine = createEngine({
+    apiKey: service.apiKey,
+    baseUrl: service.baseUrl,
+    fetch: withLatency(service.fetch, service.clock, legs),
+    clock: service.clock,
+    random: seeded(1),
+    ...options.client,
+  });
+  return { service, engine };
+}
+
+export function constantLegs(latencyMs: number): () => Legs {
+  return () => ({ forwardMs: latencyMs / 2, backwardMs: latencyMs / 2 });
+}
+
+/** Each leg varies on its own by up to `jitter` of its length. */
+export function jitteryLegs(latencyMs: number, jitter: number, random: () => number): () => Legs {
+  const leg = () => (latencyMs / 2) * (1 - jitter + 2 * jitter * random());
+  return () => ({ forwardMs: leg(), backwardMs: leg() });
+}
+
+/** The most requests any span of one window saw: slides over the books of the service. */
+export function busiestWindow(acceptedAtMs: readonly number[], windowMs = 60_000): number {
+  const sorted = [...acceptedAtMs].sort((a, b) => a - b);
+  let busiest = 0;
+  let first = 0;
+  sorted.forEach((at, index) => {
+    while ((sorted[first] ?? at) <= at - windowMs) first += 1;
+    busiest = Math.max(busiest, index - first + 1);
+  });
+  return busiest;
+}

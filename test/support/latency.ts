@@ -1,0 +1,50 @@
+/**
+ * The way between a client and a service, in virtual time: a request needs `forwardMs` to arrive, its answer
+ * `backwardMs` to come back. An abort cuts whichever leg is under way; a request that has arrived stays arrived.
+ */
+export interface Legs {
+  readonly forwardMs: number;
+  readonly backwardMs: number;
+}
+
+interface Timers {
+  schedule(delayMs: number, run: () => void): () => void;
+}
+
+type Fetch = (input: URL | string, init?: RequestInit) => Promise<Response>;
+
+export function withLatency(fetch: Fetch, clock: Timers, legs: () => Legs): Fetch {
+  return async (input, init) => {
+    const { forwardMs, backwardMs } = legs();
+    await pause(clock, forwardMs, init?.signal);
+    const response = await fetch(input, init);
+    await pause(clock, backwardMs, init?.signal);
+    return response;
+  };
+}
+
+function pause(clock: Timers, delayMs: number, signal: AbortSignal | null | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const cut = () => {
+      cancel();
+      reject(new DOMException("aborted", "AbortError"));
+    };
+    const cancel = clock.schedule(delayMs, () => {
+      signal?.removeEventListener("abort", cut);
+      resolve();
+    });
+    if (signal?.aborted) cut();
+    else signal?.addEventListener("abort", cut, { once: true });
+  });
+}
+
+/** A small, fast generator with a seed (mulberry32), for runs that can be repeated. */
+export function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

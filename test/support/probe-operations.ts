@@ -1,0 +1,19 @@
+import type { Operation } from "../../sdk/operation.ts";
+
+/** Two operations without any meaning of their own, for tests of the engine. */
+export const probe = {
+  query: operation("ProbeQuery", "query", "query ProbeQuery { __typename }"),
+  mutation: operation(
+    "ProbeMutation",
+    "mutation",
+    "mutation ProbeMutation($ref: String) { probe(ref: $ref) }",
+  ),
+} as const;
+
+function operation(
+  name: string,
+  kind: "query" | "mutation",
+  document: string,
+): Operation<Readonly<Record<string, unknown>>, Readonly<Record<string, unknown>>> {
+  return { name, kind, document, router: "base", authenticated: true };
+}

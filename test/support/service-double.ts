@@ -1,0 +1,181 @@
+import { createVirtualClock, type VirtualClock } from "../../mock-server/virtual-clock.ts";
+
+/**
+ * A few dozen lines with the service's semantics for keys, tokens and the rate limit, for simulations that count
+ * hundreds of thousands of requests. It keeps its own books: every promise is judged by what arrived here.
+ */
+export interface ServiceDouble {
+  readonly clock: VirtualClock;
+  readonly apiKey: string;
+  readonly baseUrl: string;
+  fetch(input: URL | string, init?: RequestInit): Promise<Response>;
+  /** Accepts or refuses one request of somebody else on the same key. */
+  rivalRequest(): boolean;
+  revokeTokens(): void;
+  readonly books: Books;
+}
+
+export interface Books {
+  exchanges: number;
+  accepted: number;
+  refused429: number;
+  refused401: number;
+  /** Arrival times of accepted requests, rivals included. */
+  readonly acceptedAtMs: number[];
+  /** Names of operations in the order of arrival. */
+  readonly operations: string[];
+  /** `ref` variables of mutations that took effect. */
+  readonly applied: string[];
+}
+
+type Headings = Readonly<Record<string, string>>;
+
+export type Fault =
+  | {
+      readonly type: "status";
+      readonly status: number;
+      readonly body?: string;
+      readonly headers?: Headings;
+    }
+  | { readonly type: "answer"; readonly body: unknown }
+  | { readonly type: "cut_before" }
+  | { readonly type: "cut_after" };
+
+export interface ServiceDoubleOptions {
+  readonly clock?: VirtualClock;
+  readonly limit?: number;
+  readonly windowMs?: number;
+  readonly window?: "sliding" | "fixed";
+  readonly tokenTtlSeconds?: number;
+  /** Offset of the service's wall clock. */
+  readonly skewMs?: number;
+  /** Where fixed windows begin, so that they need not begin with the client. */
+  readonly windowOffsetMs?: number;
+  readonly withRetryAfter?: boolean;
+  /** Consulted for each request after authentication. */
+  readonly fault?: (operation: string) => Fault | undefined;
+}
+
+let instance = 0;
+
+export function createServiceDouble(options: ServiceDoubleOptions = {}): ServiceDouble {
+  const { clock = createVirtualClock(), tokenTtlSeconds = 180, skewMs = 0, withRetryAfter = true } = options;
+  const apiKey = `key_${instance}_8f3a9d2c71`;
+  const baseUrl = `http://double-${instance++}.localhost`;
+  const books: Books = {
+    exchanges: 0,
+    accepted: 0,
+    refused429: 0,
+    refused401: 0,
+    acceptedAtMs: [],
+    operations: [],
+    applied: [],
+  };
+  const limiter = createLimiter(options, () => clock.monotonic());
+  const tokens = new Map<string, number>();
+  const serverNowMs = () => clock.now() + skewMs;
+  let issued = 0;
+
+  function exchange(refreshToken: unknown): Response {
+    books.exchanges += 1;
+    if (refreshToken !== apiKey) return graphqlError("Invalid refresh token", "UNAUTHENTICATED");
+    const iat = serverNowMs() / 1_000;
+    const claims = Buffer.from(JSON.stringify({ iat, exp: iat + tokenTtlSeconds, n: issued })).toString(
+      "base64url",
+    );
+    const token = `eyJhbGciOiJub25lIn0.${claims}.c2ln${issued++}`;
+    tokens.set(token, clock.monotonic() + tokenTtlSeconds * 1_000);
+    const answer = { userToken: `${token}u`, workspaceToken: token };
+    return json({ data: { exchangeSurfaceRefreshTokenForAccessTokens: answer } });
+  }
+
+  function accept(): number | undefined {
+    const waitMs = limiter();
+    if (waitMs !== undefined) return waitMs;
+    books.acceptedAtMs.push(clock.monotonic());
+    return undefined;
+  }
+
+  function answer(
+    body: { query: string; operationName?: string; variables?: Record<string, unknown> },
+    token: string,
+  ) {
+    const operation = body.operationName ?? "anonymous";
+    books.operations.push(operation);
+    if (operation === "ExchangeApiKey") return exchange(body.variables?.["refreshToken"]);
+    if ((tokens.get(token) ?? 0) <= clock.monotonic()) {
+      books.refused401 += 1;
+      return graphqlError("Unauthorized", "UNAUTHENTICATED");
+    }
+    const waitMs = accept();
+    if (waitMs !== undefined) {
+      books.refused429 += 1;
+      const headers: Headings = withRetryAfter ? { "retry-after": String(Math.ceil(waitMs / 1_000)) } : {};
+      return graphqlError("Rate limited", "RATE_LIMITED", 429, headers);
+    }
+    books.accepted += 1;
+    const fault = options.fault?.(operation);
+    if (fault?.type === "cut_before") throw lost();
+    if (fault?.type === "status") {
+      return new Response(fault.body ?? "", { status: fault.status, headers: fault.headers ?? {} });
+    }
+    const ref = body.variables?.["ref"];
+    if (typeof ref === "string") books.applied.push(ref);
+    if (fault?.type === "cut_after") throw lost();
+    return json(fault?.type === "answer" ? fault.body : { data: { __typename: "Query", ref: ref ?? null } });
+  }
+
+  return {
+    clock,
+    apiKey,
+    baseUrl,
+    books,
+    async fetch(_input, init) {
+      const headers = new Headers(init?.headers);
+      const token = headers.get("authorization")?.replace("Bearer ", "") ?? "";
+      const response = answer(JSON.parse(String(init?.body)), token);
+      response.headers.set("date", new Date(serverNowMs()).toUTCString());
+      return response;
+    },
+    rivalRequest: () => accept() === undefined,
+    revokeTokens: () => tokens.clear(),
+  };
+}
+
+/** Returns undefined for an accepted request, else how long until the next would be. */
+function createLimiter(options: ServiceDoubleOptions, nowMs: () => number): () => number | undefined {
+  const { limit = 120, windowMs = 60_000, window = "sliding", windowOffsetMs = 0 } = options;
+  let log: number[] = [];
+  return () => {
+    const now = nowMs();
+    const since =
+      window === "sliding" ? now - windowMs : Math.floor((now + windowOffsetMs) / windowMs) * windowMs;
+    log =
+      window === "sliding"
+        ? log.filter((at) => at > since)
+        : log.filter((at) => at + windowOffsetMs >= since);
+    if (log.length >= limit) {
+      const end = window === "sliding" ? (log[0] ?? now) + windowMs : since + windowMs - windowOffsetMs;
+      return end - now;
+    }
+    log.push(now);
+    return undefined;
+  };
+}
+
+function lost(): Error {
+  return new TypeError("fetch failed", {
+    cause: Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }),
+  });
+}
+
+function json(body: unknown, status = 200, headers: Headings = {}): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { "content-type": "application/json", ...headers },
+  });
+}
+
+function graphqlError(message: string, code: string, status = 200, headers: Headings = {}): Response {
+  return json({ data: null, errors: [{ message, extensions: { code } }] }, status, headers);
+}
