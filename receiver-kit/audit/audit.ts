@@ -2,12 +2,20 @@ import { randomBytes as systemRandomBytes } from "node:crypto";
 import { type Clock, systemClock } from "../clock.ts";
 import { parseSecret } from "../secret.ts";
 import { selectChecks } from "./catalog.ts";
-import type { AuditCheck, Requirement } from "./check.ts";
+import type { AuditCheck, Finding, Requirement } from "./check.ts";
 import { addressOf } from "./connection.ts";
-import { diagnose } from "./diagnosis.ts";
+import { diagnose, unreachableProblem } from "./diagnosis.ts";
 import { createObserver, type Observer, ObserverError } from "./observer.ts";
 import { type SchemeName, schemeByName } from "./scheme.ts";
-import { createTarget, type Target, type TargetLimits, type TargetOptions } from "./target.ts";
+import {
+  createTarget,
+  type Target,
+  type TargetLimits,
+  type TargetOptions,
+  UnreachableError,
+} from "./target.ts";
+
+import { isAcknowledged } from "./verdict.ts";
 
 export type AuditOptions = {
   /** Where the receiver takes deliveries; http or https. */
@@ -179,9 +187,12 @@ async function prepare(
 ): Promise<{ readonly target: Target } | { readonly problem: AuditProblem }> {
   const target = createTarget(targetOptions);
   const delivery = target.compose();
-  const answer = await target.send(delivery);
-  if (answer.kind !== "answered" || answer.status < 200 || answer.status > 299) {
-    return { problem: await diagnose(target, answer) };
+  try {
+    const answer = await target.send(delivery);
+    if (!isAcknowledged(answer)) return { problem: await diagnose(target, answer) };
+  } catch (error) {
+    if (error instanceof UnreachableError) return { problem: unreachableProblem(error) };
+    throw error;
   }
   if (options.observeUrl === undefined) return { target };
   try {
@@ -225,11 +236,10 @@ async function runChecks(
           : undefined;
     const result = await runCheck(target, check, deadline, hindrance);
     // With one refused connection a receiver may have been at its limit; with two it is gone.
-    if (!stoppedDuring && target.transcript.at(-1)?.answer.kind === "unreachable" && (await isGone(target))) {
-      stoppedDuring = [...underWay];
-    }
+    if (!stoppedDuring && result.unreachable && (await isGone(target))) stoppedDuring ??= [...underWay];
     underWay.delete(check.id);
-    results.set(check.id, result);
+    const { unreachable: _, ...kept } = result;
+    results.set(check.id, kept);
     options.onProgress?.({ done: results.size, total: checks.length, id: check.id });
   }
 
@@ -245,7 +255,13 @@ async function runChecks(
 }
 
 async function isGone(target: Target): Promise<boolean> {
-  return (await target.send(target.compose())).kind === "unreachable";
+  try {
+    await target.send(target.compose());
+    return false;
+  } catch (error) {
+    if (error instanceof UnreachableError) return true;
+    throw error;
+  }
 }
 
 async function inPool<T>(items: readonly T[], size: number, use: (item: T) => Promise<void>): Promise<void> {
@@ -261,7 +277,7 @@ async function runCheck(
   check: AuditCheck,
   deadline: number,
   hindrance: string | undefined,
-): Promise<AuditResult> {
+): Promise<AuditResult & { readonly unreachable?: boolean }> {
   const { id, requirement, title, sent, expected, mend } = check;
   const startedAt = target.clock.monotonic();
   const finding = hindrance === undefined ? await findingOf(target, check, deadline) : unfinished(hindrance);
@@ -269,7 +285,7 @@ async function runCheck(
   return { id, requirement, title, sent, expected, mend, ...finding, durationMs };
 }
 
-type TimedFinding = { readonly outcome: AuditOutcome; readonly received: string };
+type TimedFinding = Omit<Finding, "outcome"> & { readonly outcome: AuditOutcome };
 
 const unfinished = (received: string): TimedFinding => ({ outcome: "unfinished", received });
 
@@ -288,6 +304,7 @@ async function findingOf(target: Target, check: AuditCheck, deadline: number): P
   });
   const finding = check.run(target).catch((error: unknown) => {
     if (error instanceof ObserverError) return unfinished(error.message);
+    if (error instanceof UnreachableError) return { ...unfinished(error.message), unreachable: true };
     throw error;
   });
   try {

@@ -8,6 +8,8 @@ export type Requirement = "MUST" | "SHOULD";
 export type Finding = {
   readonly outcome: "passed" | "failed" | "skipped";
   readonly received: string;
+  /** The receiver could no longer be reached at the end of the check. */
+  readonly unreachable?: boolean;
 };
 
 /**

@@ -1,7 +1,6 @@
 import type { AuditProblem } from "./audit.ts";
-import type { Answer } from "./connection.ts";
 import type { Delivery, HeaderLine } from "./scheme.ts";
-import type { SendOptions, Target } from "./target.ts";
+import type { Reply, SendOptions, Target, UnreachableError } from "./target.ts";
 import { describeAnswer, isAcknowledged } from "./verdict.ts";
 
 // A receiver that refuses even a valid delivery is usually right except for one thing. Each near miss below
@@ -14,10 +13,8 @@ type NearMiss = {
 };
 
 /** Says why the valid delivery was not acknowledged, as precisely as further deliveries can tell. */
-export async function diagnose(target: Target, answer: Answer): Promise<AuditProblem> {
+export async function diagnose(target: Target, answer: Reply): Promise<AuditProblem> {
   switch (answer.kind) {
-    case "unreachable":
-      return unreachable(answer.code);
     case "silent":
       return {
         code: "NO_ANSWER",
@@ -44,7 +41,8 @@ export async function diagnose(target: Target, answer: Answer): Promise<AuditPro
   }
 }
 
-function unreachable(code: string): AuditProblem {
+/** Why nothing could be sent at all. */
+export function unreachableProblem({ code }: UnreachableError): AuditProblem {
   const hints: Readonly<Record<string, string>> = {
     ECONNREFUSED: "Nothing listens on that port: start the receiver, or correct the port.",
     ENOTFOUND: "The host name is not known: correct it.",
@@ -65,7 +63,7 @@ function unreachable(code: string): AuditProblem {
 
 async function diagnoseStatus(
   target: Target,
-  answer: Extract<Answer, { kind: "answered" }>,
+  answer: Extract<Reply, { kind: "answered" }>,
 ): Promise<AuditProblem> {
   const { status } = answer;
   const message = `the receiver answered ${status} to a valid delivery`;
@@ -99,7 +97,7 @@ function usualCause(status: number): string {
 
 async function firstAcknowledged(
   target: Target,
-  answer: Extract<Answer, { kind: "answered" }>,
+  answer: Extract<Reply, { kind: "answered" }>,
 ): Promise<string | undefined> {
   for (const { cause, delivery, options } of nearMisses(target, answer)) {
     const second = await target.send(delivery, options);
@@ -108,7 +106,7 @@ async function firstAcknowledged(
   return undefined;
 }
 
-function nearMisses(target: Target, answer: Extract<Answer, { kind: "answered" }>): readonly NearMiss[] {
+function nearMisses(target: Target, answer: Extract<Reply, { kind: "answered" }>): readonly NearMiss[] {
   const asText: NearMiss = {
     cause:
       "It accepts the same delivery as text/plain: a JSON body parser consumes the body before the signature is checked; mount the webhook route before it",
@@ -135,7 +133,7 @@ function withSvixHeaders(target: Target): { delivery: Delivery; options: SendOpt
   return { delivery, options: { headers } };
 }
 
-function otherClock(target: Target, answer: Extract<Answer, { kind: "answered" }>): readonly NearMiss[] {
+function otherClock(target: Target, answer: Extract<Reply, { kind: "answered" }>): readonly NearMiss[] {
   const theirs = Date.parse(answer.headers.get("date") ?? "");
   const aheadSeconds = Math.round((theirs - target.clock.now()) / 1000);
   if (Number.isNaN(aheadSeconds) || Math.abs(aheadSeconds) < 30) return [];

@@ -7,10 +7,10 @@ export type AuditSummary = Readonly<Record<Requirement, Readonly<Record<AuditOut
 
 const textWidth = 100;
 
-/** `failed` when a MUST failed; `could-not-run` when the audit could not judge every MUST. */
+/** `failed` when a MUST failed or the receiver died of it; `could-not-run` when the audit could not judge every MUST. */
 export function verdictOf(report: AuditReport): AuditVerdict {
   const musts = report.results.filter(({ requirement }) => requirement === "MUST");
-  if (musts.some(({ outcome }) => outcome === "failed")) return "failed";
+  if (report.stoppedDuring || musts.some(({ outcome }) => outcome === "failed")) return "failed";
   if (report.problem || report.results.length === 0) return "could-not-run";
   return musts.some(({ outcome }) => outcome === "unfinished") ? "could-not-run" : "passed";
 }
@@ -91,12 +91,12 @@ function firstPart(received: string): string {
 }
 
 function details(results: readonly AuditResult[], paint: Paint): readonly string[] {
-  const failures = results.filter(({ outcome }) => outcome === "failed" || outcome === "unfinished");
+  const failures = results.filter(({ outcome }) => outcome === "failed");
   const musts = failures.filter(({ requirement }) => requirement === "MUST");
   const shoulds = failures.filter(({ requirement }) => requirement === "SHOULD");
   return [...musts, ...shoulds].map((result) =>
     [
-      paint(`${marks[result.outcome]}  ${result.id} (${result.requirement}): ${result.title}`, "bad"),
+      paint(`FAIL  ${result.id} (${result.requirement}): ${result.title}`, "bad"),
       field("sent", result.sent),
       field("expected", result.expected),
       field("received", result.received),
@@ -123,11 +123,15 @@ function footer(report: AuditReport, paint: Paint): string {
     : [];
   const verdicts = {
     passed: paint("Every MUST holds.", "good"),
-    failed: paint(`${summary.MUST.failed} MUST failed.`, "bad"),
+    failed: paint(failureOf(summary.MUST.failed), "bad"),
     "could-not-run": paint("The audit could not judge every MUST.", "bad"),
   } as const;
   const seconds = (report.durationMs / 1000).toFixed(1);
   return [...lines, ...stopped, `${verdicts[verdictOf(report)]} (${seconds} s)`].join("\n");
+}
+
+function failureOf(failedMusts: number): string {
+  return failedMusts === 0 ? "The receiver did not survive." : `${failedMusts} MUST failed.`;
 }
 
 function field(name: string, text: string): string {

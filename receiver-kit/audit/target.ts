@@ -26,7 +26,21 @@ export type SendOptions = {
   readonly timeoutMs?: number;
 };
 
-export type Exchange = { readonly delivery: Delivery; readonly answer: Answer };
+/** A connection was refused, so that the check at hand cannot judge anything. */
+export class UnreachableError extends Error {
+  override readonly name = "UnreachableError";
+  readonly code: string;
+
+  constructor(code: string) {
+    super(`could not connect (${code})`);
+    this.code = code;
+  }
+}
+
+/** What came back over a connection that stood. */
+export type Reply = Exclude<Answer, { readonly kind: "unreachable" }>;
+
+export type Exchange = { readonly delivery: Delivery; readonly answer: Reply };
 
 export type TargetLimits = {
   /** Time limit for one answer. */
@@ -60,13 +74,13 @@ export type Target = {
   signWithKey(content: SignedContent, key: Buffer): string;
   /** Signs with a key that the receiver cannot know. */
   signForged(content: SignedContent): string;
-  /** One request on a connection of its own. */
-  send(delivery: Delivery, options?: SendOptions): Promise<Answer>;
+  /** One request on a connection of its own. @throws {UnreachableError} */
+  send(delivery: Delivery, options?: SendOptions): Promise<Reply>;
   connect(): Connection;
   /** The bytes of a request, for checks that use a connection themselves. */
   request(delivery: Delivery, options?: SendOptions & { readonly keepAlive?: boolean }): Buffer;
-  /** Adds an exchange that a check made on a connection of its own. */
-  record(delivery: Delivery, answer: Answer): Answer;
+  /** Adds an exchange that a check made on a connection of its own. @throws {UnreachableError} */
+  record(delivery: Delivery, answer: Answer): Reply;
   wait(ms: number): Promise<void>;
 };
 
@@ -129,6 +143,7 @@ export function createTarget(options: TargetOptions): Target {
     connect: () => openConnection(address, clock),
     request: (delivery, requestOptions = {}) => requestBytes(address, scheme, delivery, requestOptions),
     record(delivery, answer) {
+      if (answer.kind === "unreachable") throw new UnreachableError(answer.code);
       transcript.push({ delivery, answer });
       return answer;
     },

@@ -1,7 +1,7 @@
 import { type AuditCheck, type Finding, failed, passed } from "./check.ts";
 import type { Answer } from "./connection.ts";
 import type { Delivery } from "./scheme.ts";
-import type { SendOptions, Target } from "./target.ts";
+import { type SendOptions, type Target, UnreachableError } from "./target.ts";
 
 /** One delivery as it is sent. `label` tells several of one check apart. */
 export type Shot = {
@@ -59,20 +59,22 @@ async function judge(
   shots: readonly Shot[],
   isRight: (answer: Answer) => boolean,
 ): Promise<Finding> {
-  const results: { readonly shot: Shot; readonly answer: Answer }[] = [];
-  for (const shot of shots) {
-    const answer = await target.send(shot.delivery, shot.options);
-    results.push({ shot, answer });
-    // A silent receiver would take the time limit once more for every further shot.
-    if (answer.kind === "silent") break;
+  const answers: Answer[] = [];
+  const wrong: string[] = [];
+  try {
+    for (const shot of shots) {
+      const answer = await target.send(shot.delivery, shot.options);
+      answers.push(answer);
+      if (!isRight(answer)) wrong.push((shot.label ? `${shot.label}: ` : "") + describeAnswer(answer));
+      // A silent receiver would take the time limit once more for every further shot.
+      if (answer.kind === "silent") break;
+    }
+  } catch (error) {
+    // What the receiver did before it went away still counts.
+    if (!(error instanceof UnreachableError) || wrong.length === 0) throw error;
+    return { ...failed([...wrong, `then ${error.message}`].join("; ")), unreachable: true };
   }
-  const wrong = results.filter(({ answer }) => !isRight(answer));
-  if (wrong.length === 0) return passed(summaryOf(results.map(({ answer }) => answer)));
-  return failed(
-    wrong
-      .map(({ shot, answer }) => (shot.label ? `${shot.label}: ` : "") + describeAnswer(answer))
-      .join("; "),
-  );
+  return wrong.length === 0 ? passed(summaryOf(answers)) : failed(wrong.join("; "));
 }
 
 /** `200`, `closed without an answer`, … : never anything of the body. */

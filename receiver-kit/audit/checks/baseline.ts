@@ -1,4 +1,5 @@
-import type { AuditCheck } from "../check.ts";
+import { type AuditCheck, failed } from "../check.ts";
+import { UnreachableError } from "../target.ts";
 import { acknowledgedCheck } from "../verdict.ts";
 
 export const validDeliveryCheck: AuditCheck = acknowledgedCheck({
@@ -10,7 +11,7 @@ export const validDeliveryCheck: AuditCheck = acknowledgedCheck({
   shots: (target) => [{ delivery: target.compose() }],
 });
 
-export const stillAnsweringCheck: AuditCheck = acknowledgedCheck({
+const stillAnswering = acknowledgedCheck({
   id: "baseline.still-answering",
   requirement: "MUST",
   stage: "last",
@@ -19,3 +20,13 @@ export const stillAnsweringCheck: AuditCheck = acknowledgedCheck({
   mend: "Something sent before stopped the receiver: look into its log, and use --only to find out what it was.",
   shots: (target) => [{ delivery: target.compose() }],
 });
+
+/** Unlike anywhere else, not being able to connect is a finding here. */
+export const stillAnsweringCheck: AuditCheck = {
+  ...stillAnswering,
+  run: (target) =>
+    stillAnswering.run(target).catch((error: unknown) => {
+      if (error instanceof UnreachableError) return failed(error.message);
+      throw error;
+    }),
+};

@@ -1,36 +1,13 @@
-import { type AuditCheck, type Finding, failed, passed } from "../check.ts";
+import { type AuditCheck, failed } from "../check.ts";
 import type { Answer } from "../connection.ts";
+import { acknowledgedWithEffects } from "../effects.ts";
 import type { Delivery } from "../scheme.ts";
 import type { Target } from "../target.ts";
-import { describeAnswer, isAcknowledged, isRefused, summaryOf } from "../verdict.ts";
+import { describeAnswer, isRefused } from "../verdict.ts";
 
 const uniqueId =
   "Store webhook-id under a uniqueness constraint, in the same transaction as the effect, for as long as retries go on (days); answer a known id with 2xx and do nothing.";
-const answersOnly = "(answers only: give --observe-url to see the effects)";
 const copies = 50;
-
-/**
- * Sends, expects every answer to be 2xx, and, where the receiver lets itself be observed, that the
- * deliveries of `ids` took effect once each.
- */
-async function acknowledgedWithEffects(
-  target: Target,
-  ids: readonly string[],
-  send: () => Promise<readonly Answer[]>,
-): Promise<Finding> {
-  const { observer } = target;
-  const totalBefore = observer && !observer.perDelivery ? await observer.count("") : 0;
-  const answers = await send();
-  const summary = summaryOf(answers);
-  if (!answers.every(isAcknowledged)) return failed(summary);
-  if (!observer) return passed(`${summary} ${answersOnly}`);
-  const counts = observer.perDelivery
-    ? await Promise.all(ids.map((id) => observer.settledCount(id, 1)))
-    : [(await observer.settledCount("", totalBefore + ids.length)) - totalBefore];
-  const wanted = observer.perDelivery ? 1 : ids.length;
-  const seen = `${summary}; ${counts.join(" and ")} effect${counts.length === 1 && counts[0] === 1 ? "" : "s"}`;
-  return counts.every((count) => count === wanted) ? passed(seen) : failed(seen);
-}
 
 async function inTurn(target: Target, deliveries: readonly Delivery[]): Promise<readonly Answer[]> {
   const answers: Answer[] = [];

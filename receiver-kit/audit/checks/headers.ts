@@ -66,18 +66,17 @@ export const headerChecks: readonly AuditCheck[] = [
     sent: "deliveries with webhook-signature twice, of which one is right: the first, then the second",
     mend: oneOfEach,
     shots: (target) => {
-      const delivery = target.compose();
-      const wrong = target.signForged(delivery);
+      const [first, second] = [target.compose(), target.compose()];
       return [
         {
           label: "the first is right",
-          delivery,
-          options: { extraHeaders: [["webhook-signature", wrong]] },
+          delivery: first,
+          options: { extraHeaders: [["webhook-signature", target.signForged(first)]] },
         },
         {
           label: "the second is right",
-          delivery: { ...delivery, signature: wrong },
-          options: { extraHeaders: [["webhook-signature", delivery.signature]] },
+          delivery: { ...second, signature: target.signForged(second) },
+          options: { extraHeaders: [["webhook-signature", second.signature]] },
         },
       ];
     },

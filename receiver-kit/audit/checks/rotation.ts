@@ -97,13 +97,13 @@ export const rotationChecks: readonly AuditCheck[] = [
       sent: "deliveries with a signature by each secret, in both orders",
       mend: everyToken,
       shots: (target) => {
-        const delivery = target.compose();
-        const old = target.signWithSecret(delivery, target.oldSecret ?? "");
-        const tokens = [delivery.signature, old];
-        return [
-          { label: "new first", delivery: { ...delivery, signature: tokens.join(" ") } },
-          { label: "old first", delivery: { ...delivery, signature: tokens.toReversed().join(" ") } },
-        ];
+        const orders = ["new first", "old first"] as const;
+        return orders.map((label) => {
+          const delivery = target.compose();
+          const tokens = [delivery.signature, target.signWithSecret(delivery, target.oldSecret ?? "")];
+          const inOrder = label === "new first" ? tokens : tokens.toReversed();
+          return { label, delivery: { ...delivery, signature: inOrder.join(" ") } };
+        });
       },
     }),
   ),

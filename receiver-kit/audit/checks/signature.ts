@@ -56,11 +56,10 @@ export const signatureChecks: readonly AuditCheck[] = [
     sent: "deliveries whose signature is nothing, only the version, or the version and its separator",
     mend: "A signature without bytes matches nothing; never compare only as many bytes as were sent.",
     shots: (target) => {
-      const delivery = target.compose();
-      const start = opening(delivery.signature);
+      const start = opening(target.compose().signature);
       return ["", start.slice(0, -1), start].map((signature) => ({
         label: JSON.stringify(signature),
-        delivery: { ...delivery, signature },
+        delivery: { ...target.compose(), signature },
       }));
     },
   }),
@@ -82,12 +81,12 @@ export const signatureChecks: readonly AuditCheck[] = [
     sent: "deliveries with the first 4 and the first half of the characters of the right signature",
     mend: "Check that both signatures have the same length before comparing them.",
     shots: (target) => {
-      const delivery = target.compose();
-      const half = Math.floor(proof(delivery.signature).length / 8) * 4;
-      return [4, half].map((characters) => ({
-        label: `${characters} characters`,
-        delivery: { ...delivery, signature: cutAfter(delivery.signature, characters) },
-      }));
+      const half = Math.floor(proof(target.compose().signature).length / 8) * 4;
+      return [4, half].map((characters) => {
+        const delivery = target.compose();
+        const signature = cutAfter(delivery.signature, characters);
+        return { label: `${characters} characters`, delivery: { ...delivery, signature } };
+      });
     },
   }),
   refusedCheck({
@@ -119,12 +118,16 @@ export const signatureChecks: readonly AuditCheck[] = [
     id: "signature.reserialised",
     requirement: "MUST",
     title: "refuses a body that was parsed and written again",
-    sent: "a delivery signed over indented JSON, sent as compact JSON of the same value",
-    mend: rawBytes,
+    sent: "a delivery signed over compact JSON, sent indented, and one the other way round",
+    mend: `${rawBytes} A body that is parsed and serialised again for the HMAC has one signature for many spellings.`,
     shots: (target) => {
       const payload = target.samples.task();
-      const delivery = target.compose({ body: JSON.stringify(payload, null, 2) });
-      return [{ delivery: altered(delivery, Buffer.from(JSON.stringify(payload))) }];
+      const compact = target.compose({ payload });
+      const indented = target.compose({ body: JSON.stringify(payload, null, 2) });
+      return [
+        { label: "sent indented", delivery: altered(compact, indented.body) },
+        { label: "sent compact", delivery: altered(indented, compact.body) },
+      ];
     },
   }),
   refusedCheck({
@@ -193,11 +196,11 @@ export const signatureChecks: readonly AuditCheck[] = [
     sent: "deliveries whose right signature is labelled v2, v1a, V1, or not at all",
     mend: "Accept only tokens that begin with exactly `v1,`; ignore all others.",
     shots: (target) => {
-      const delivery = target.compose();
-      return ["v2,", "v1a,", "V1,", ""].map((label) => ({
-        label: JSON.stringify(label),
-        delivery: { ...delivery, signature: label + proof(delivery.signature) },
-      }));
+      return ["v2,", "v1a,", "V1,", ""].map((label) => {
+        const delivery = target.compose();
+        const signature = label + proof(delivery.signature);
+        return { label: JSON.stringify(label), delivery: { ...delivery, signature } };
+      });
     },
   }),
   refusedCheck({
@@ -208,14 +211,15 @@ export const signatureChecks: readonly AuditCheck[] = [
     sent: "deliveries whose right signature is written as hex, as base64url, and without padding",
     mend: "Accept only canonical base64 of 32 bytes, so that one delivery has one valid form.",
     shots: (target) => {
-      const delivery = target.compose();
-      const bytes = Buffer.from(proof(delivery.signature), "base64");
-      const spellings = { hex: bytes.toString("hex"), base64url: bytes.toString("base64url") };
-      const unpadded = proof(delivery.signature).replace(/=+$/, "");
-      return Object.entries({ ...spellings, unpadded }).map(([label, text]) => ({
-        label,
-        delivery: { ...delivery, signature: `v1,${text}` },
-      }));
+      const spellings = {
+        hex: (right: string) => Buffer.from(right, "base64").toString("hex"),
+        base64url: (right: string) => Buffer.from(right, "base64").toString("base64url"),
+        unpadded: (right: string) => right.replace(/=+$/, ""),
+      };
+      return Object.entries(spellings).map(([label, spell]) => {
+        const delivery = target.compose();
+        return { label, delivery: { ...delivery, signature: `v1,${spell(proof(delivery.signature))}` } };
+      });
     },
   }),
   refusedCheck({

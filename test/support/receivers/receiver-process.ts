@@ -1,0 +1,52 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { RunningReceiver } from "./running-receiver.ts";
+
+const serveScript = fileURLToPath(new URL("serve.ts", import.meta.url));
+const pythonScript = fileURLToPath(new URL("python_receiver.py", import.meta.url));
+
+export type ForeignReceiver =
+  | "express-standardwebhooks"
+  | "express-svix"
+  | "octokit"
+  | "octokit-behind-json-parser";
+
+export function startForeignReceiver(name: ForeignReceiver, secret: string): Promise<RunningReceiver> {
+  const { NODE_ENV: _, ...env } = process.env;
+  const args = ["--conditions=workspace-tasks-source", "--import", "tsx", serveScript, name, secret];
+  return running(spawn(process.execPath, args, { stdio: ["ignore", "pipe", "ignore"], env }));
+}
+
+/** A receiver on Python's standard library. `bodyTimeoutSeconds` is how long it waits for a stalled body. */
+export function startPythonReceiver(secret: string, bodyTimeoutSeconds: number): Promise<RunningReceiver> {
+  const args = [pythonScript, secret, String(bodyTimeoutSeconds)];
+  return running(spawn("python3", args, { stdio: ["ignore", "pipe", "ignore"] }));
+}
+
+/** The version of `python3`, or why there is none to use. */
+export function findPython(command = "python3"): { readonly version: string } | { readonly missing: string } {
+  const { error, status, stdout, stderr } = spawnSync(command, ["--version"], { encoding: "utf8" });
+  if (error) return { missing: error.message };
+  return status === 0 ? { version: stdout.trim() } : { missing: stderr.trim() || `exit code ${status}` };
+}
+
+async function running(child: ChildProcess): Promise<RunningReceiver> {
+  if (!child.stdout) throw new Error("the receiver has no standard output");
+  const ended = once(child, "exit");
+  const line = once(createInterface(child.stdout), "line");
+  const first: unknown[] = await Promise.race([line, ended]);
+  const [printed] = first;
+  if (typeof printed !== "string")
+    throw new Error(`the receiver ended with ${first.join(" ")} before it listened`);
+  const { url, observeUrl } = JSON.parse(printed) as { url: string; observeUrl: string };
+  return {
+    url,
+    observeUrl,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
