@@ -1,0 +1,46 @@
+import { describe, expect } from "vitest";
+import { exchangeDocument, mockTest, useService } from "./harness.ts";
+
+// Apart from the other rules of keys: these tests let years pass, and the first key does not live that long.
+
+const service = useService();
+
+const exchange = (apiKey: string) => service.graphql(exchangeDocument, { apiKey }, { token: null });
+
+describe("K4 failed exchange", () => {
+  mockTest("K4 a wrong, a revoked and an expired key are refused in the same words", async () => {
+    const revoked = await service.key();
+    await service.control("DELETE", `api-keys/${revoked.id}`);
+    const expired = await service.key({ expiresInDays: 30 });
+    await service.advance("30d");
+    const answers = [
+      await exchange("wtk_wrong"),
+      await exchange(revoked.apiKey),
+      await exchange(expired.apiKey),
+    ];
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(answers[0]?.errors?.[0]?.message).toBe("Invalid refresh token");
+  });
+});
+
+describe("K5 key expiry", () => {
+  mockTest.each([30, 60, 90, 365] as const)(
+    "K5 a key of %i days ends with its last day",
+    async (expiresInDays) => {
+      const { apiKey } = await service.key({ expiresInDays });
+      await service.advance(`${expiresInDays * 24 - 1}h`);
+      expect((await exchange(apiKey)).errors).toBeUndefined();
+      await service.advance("1h");
+      expect((await exchange(apiKey)).errors?.[0]?.message).toBe("Invalid refresh token");
+    },
+  );
+
+  mockTest("K5 a key lives 90 days unless said otherwise, and no other number is taken", async () => {
+    const { apiKey } = await service.key();
+    await service.advance("89d");
+    expect((await exchange(apiKey)).errors).toBeUndefined();
+    await service.advance("1d");
+    expect((await exchange(apiKey)).errors).toHaveLength(1);
+    await expect(service.control("POST", "api-keys", { expiresInDays: 45 })).rejects.toThrow("400");
+  });
+});
