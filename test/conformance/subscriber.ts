@@ -1,0 +1,118 @@
+import { createHmac } from "node:crypto";
+import { vi } from "vitest";
+import {
+  type Answer,
+  type CapturedDelivery,
+  type CapturingReceiver,
+  type Harness,
+  type ReceiverAnswer,
+  startReceiver,
+} from "./harness.ts";
+
+/** A workspace of its own with one endpoint and a real receiver behind it. */
+export interface Subscriber extends AsyncDisposable {
+  readonly workspaceId: string;
+  readonly endpointId: string;
+  readonly secret: string;
+  readonly receiver: CapturingReceiver;
+  /** Sends GraphQL as the workspace's administrator, with a fresh token. */
+  call(query: string, variables?: Record<string, unknown>): Promise<Answer>;
+  /** The deliveries to this endpoint as the control API shows them, attempts included. */
+  deliveries(filter?: Readonly<Record<string, string>>): Promise<DeliveryView[]>;
+}
+
+export type AttemptView = {
+  readonly number: number;
+  readonly kind: string;
+  readonly startedAt: string;
+  readonly durationMs: number;
+  readonly status: number | null;
+  readonly error: string | null;
+  readonly requestHeaders: Readonly<Record<string, string>>;
+  readonly requestBody: string;
+  readonly responseHeaders: Readonly<Record<string, string>>;
+  readonly responseBody: string;
+  readonly faults: readonly string[];
+};
+
+export type DeliveryView = {
+  readonly id: string;
+  readonly event: string;
+  readonly eventId: string;
+  readonly status: string;
+  readonly nextAttemptAt: string | null;
+  readonly attempts: readonly AttemptView[];
+};
+
+export type SubscribeOptions = {
+  readonly eventTypes?: readonly string[];
+  readonly answer?: ReceiverAnswer;
+  /** Another endpoint of a workspace that exists already. */
+  readonly within?: Subscriber;
+};
+
+const createEndpoint = `mutation ($input: CreateWebhookEndpointInput!) {
+  createWebhookEndpoint(input: $input) { endpoint { id } signingSecret }
+}`;
+
+export async function subscribe(
+  service: Harness,
+  { eventTypes, answer = 204, within }: SubscribeOptions = {},
+): Promise<Subscriber> {
+  const receiver = await startReceiver();
+  receiver.answer(answer);
+  const workspace = within ? null : await service.workspace();
+  const call: Subscriber["call"] =
+    within?.call ??
+    (async (query, variables) => {
+      const { workspaceToken } = await service.tokens(workspace?.apiKey);
+      return service.graphql(query, variables, { token: workspaceToken });
+    });
+  const created = await call(createEndpoint, {
+    input: { url: receiver.url, ...(eventTypes ? { eventTypes } : {}) },
+  });
+  const { endpoint, signingSecret } = created.data.createWebhookEndpoint;
+  return {
+    workspaceId: within?.workspaceId ?? workspace?.workspaceId ?? "",
+    endpointId: endpoint.id,
+    secret: signingSecret,
+    receiver,
+    call,
+    async deliveries(filter = {}) {
+      const query = new URLSearchParams({ endpointId: endpoint.id, limit: "1000", ...filter });
+      const page = await service.control("GET", `deliveries?${query}`);
+      return Promise.all(
+        page.data.map(({ id }: { id: string }) => service.control("GET", `deliveries/${id}`)),
+      );
+    },
+    [Symbol.asyncDispose]: () => receiver.close(),
+  };
+}
+
+/** Which of the secrets a delivery's signature list fits, computed here and not by any library. */
+export function secretsThatSigned(delivery: CapturedDelivery, secrets: readonly string[]): string[] {
+  const { id, timestamp, signatures } = signatureHeaders(delivery);
+  return secrets.filter((secret) => {
+    const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
+    const hmac = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(delivery.body);
+    return signatures.includes(`v1,${hmac.digest("base64")}`);
+  });
+}
+
+export function signatureHeaders({ headers }: Pick<CapturedDelivery, "headers">) {
+  return {
+    id: String(headers["webhook-id"]),
+    timestamp: String(headers["webhook-timestamp"]),
+    signatures: String(headers["webhook-signature"]).split(" "),
+  };
+}
+
+/** Runs `check` while `Date` shows this time: a verifier's tolerance then fits the mock's virtual clock. */
+export function atTime<Result>(atMs: number, check: () => Result): Result {
+  vi.useFakeTimers({ toFake: ["Date"], now: atMs });
+  try {
+    return check();
+  } finally {
+    vi.useRealTimers();
+  }
+}
