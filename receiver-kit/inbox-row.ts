@@ -1,6 +1,15 @@
 // Both databases name their columns alike, so what comes out of them is read in one place.
 
-import type { Channel, Claim, InboxStats, RowDetails, RowState, RowSummary } from "./inbox.ts";
+import type {
+  Channel,
+  Claim,
+  InboxStats,
+  RowDetails,
+  RowReference,
+  RowState,
+  RowSummary,
+  Suspect,
+} from "./inbox.ts";
 import { rowStates } from "./inbox.ts";
 
 export type SqlRow = Readonly<Record<string, unknown>>;
@@ -38,6 +47,20 @@ export function toSummary(row: SqlRow): RowSummary {
 
 export function toDetails(row: SqlRow): RowDetails {
   return { ...toSummary(row), body: toBytes(row["body"]) };
+}
+
+export function toReference(row: SqlRow): RowReference {
+  return { source: String(row["source"]), id: String(row["webhook_id"]) };
+}
+
+/** A key may be suspect for several reasons; the first counts. */
+export function distinctSuspects(rows: readonly SqlRow[]): readonly Suspect[] {
+  const found = new Map<string, Suspect["reason"]>();
+  for (const row of rows) {
+    const key = String(row["order_key"]);
+    if (!found.has(key)) found.set(key, row["reason"] as Suspect["reason"]);
+  }
+  return [...found].map(([key, reason]) => ({ key, reason }));
 }
 
 /** From rows of `state`, `count` and, on the pending one, `oldest` in milliseconds. */

@@ -78,6 +78,8 @@ export type Insertion =
   | { readonly outcome: "duplicate"; readonly sameBody: boolean | null };
 
 export type ClaimOptions = {
+  /** Only rows of this source: another receiver, with other handlers, may share the inbox. */
+  readonly source: string;
   /** Name of the claiming worker, unique among all processes. */
   readonly worker: string;
   readonly rowsMax: number;
@@ -252,8 +254,8 @@ export interface Inbox<Transaction = unknown> extends InlineInbox {
   beat(source: string): Promise<number | null>;
   /** Removes at most `rowsMax` of each kind, oldest first; answers how many it touched, so that it can be called until 0. */
   purge(retention: Retention, rowsMax: number): Promise<number>;
-  /** How many rows wait or run, counted up to `limit`: cheap enough to ask often. */
-  backlog(limit: number): Promise<number>;
+  /** How many rows of a source wait or run, counted up to `limit`: cheap enough to ask often. */
+  backlog(source: string, limit: number): Promise<number>;
   stats(): Promise<InboxStats>;
 }
 

@@ -72,7 +72,7 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
 
   async claim(options: ClaimOptions): Promise<ClaimResult> {
     const now = this.#clock.now();
-    const died = this.#reclaimExpired(now, options.attemptsMax);
+    const died = this.#reclaimExpired(now, options);
     const chosen = this.#rows.claimable(now, options);
     for (const row of chosen) {
       this.#rows.move(row, "running");
@@ -81,11 +81,15 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
       row.attempts += 1;
       row.leaseUntilMs = now + options.leaseMs;
     }
-    return { claims: chosen.map((row) => this.#toClaim(row)), died, nextInMs: this.#rows.nextInMs(now) };
+    return {
+      claims: chosen.map((row) => this.#toClaim(row)),
+      died,
+      nextInMs: this.#rows.nextInMs(options.source, now),
+    };
   }
 
-  #reclaimExpired(nowMs: number, attemptsMax: number): readonly RowReference[] {
-    const expired = this.#rows.running().filter((row) => row.leaseUntilMs <= nowMs);
+  #reclaimExpired(nowMs: number, { source, attemptsMax }: ClaimOptions): readonly RowReference[] {
+    const expired = this.#rows.running(source).filter((row) => row.leaseUntilMs <= nowMs);
     for (const row of expired) {
       if (row.attempts >= attemptsMax) this.#end(row, "dead", "the lease ran out at the last attempt");
       else this.#makeDue(row, nowMs);
@@ -293,8 +297,8 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
     return this.#rows.purge(retention, rowsMax, now) + this.#heads.purge(now - retention.headsMs, rowsMax);
   }
 
-  async backlog(limit: number): Promise<number> {
-    return Math.min(limit, this.#rows.openCount());
+  async backlog(source: string, limit: number): Promise<number> {
+    return Math.min(limit, this.#rows.openCount(source));
   }
 
   async stats() {

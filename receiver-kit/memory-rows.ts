@@ -53,12 +53,16 @@ export class MemoryRows {
     return this.#rows.values();
   }
 
-  openCount(): number {
-    return this.#open.size;
+  openCount(source: string): number {
+    return this.#openOf(source).length;
   }
 
-  running(): readonly MemoryRow[] {
-    return [...this.#open].filter((row) => row.state === "running");
+  running(source: string): readonly MemoryRow[] {
+    return this.#openOf(source).filter((row) => row.state === "running");
+  }
+
+  #openOf(source: string): MemoryRow[] {
+    return [...this.#open].filter((row) => row.source === source);
   }
 
   add(arrival: Arrival, state: RowState, nowMs: number): MemoryRow {
@@ -85,13 +89,13 @@ export class MemoryRows {
   }
 
   /** Due rows that are first in their key, while no other row of the key runs; in the order they fell due. */
-  claimable(nowMs: number, { keyOrder, rowsMax }: ClaimOptions): readonly MemoryRow[] {
+  claimable(nowMs: number, { source, keyOrder, rowsMax }: ClaimOptions): readonly MemoryRow[] {
     const { busy, first } = this.#lanes(nowMs, keyOrder);
     const free = (row: MemoryRow) => {
       const lane = laneOf(row);
       return lane === undefined || (!busy.has(lane) && first.get(lane) === row);
     };
-    return [...this.#open]
+    return this.#openOf(source)
       .filter((row) => row.state === "pending" && row.dueAtMs <= nowMs && free(row))
       .sort((a, b) => a.dueAtMs - b.dueAtMs || a.seq - b.seq)
       .slice(0, rowsMax);
@@ -112,9 +116,9 @@ export class MemoryRows {
     return { busy, first };
   }
 
-  nextInMs(nowMs: number): number | null {
+  nextInMs(source: string, nowMs: number): number | null {
     let next = Number.POSITIVE_INFINITY;
-    for (const row of this.#open) {
+    for (const row of this.#openOf(source)) {
       const at = row.state === "running" ? row.leaseUntilMs : row.dueAtMs;
       if (at > nowMs) next = Math.min(next, at);
     }

@@ -26,8 +26,8 @@ export const sqliteMigrations: readonly string[] = [
      body BLOB,
      UNIQUE (source, webhook_id)
    );
-   CREATE INDEX workspace_tasks_inbox_due ON workspace_tasks_inbox (due_at, seq) WHERE state = 'pending';
-   CREATE INDEX workspace_tasks_inbox_leases ON workspace_tasks_inbox (lease_until) WHERE state = 'running';
+   CREATE INDEX workspace_tasks_inbox_due ON workspace_tasks_inbox (source, due_at, seq) WHERE state = 'pending';
+   CREATE INDEX workspace_tasks_inbox_leases ON workspace_tasks_inbox (source, lease_until) WHERE state = 'running';
    CREATE INDEX workspace_tasks_inbox_lanes ON workspace_tasks_inbox (source, order_key, state, position, seq)
      WHERE order_key IS NOT NULL AND state IN ('pending', 'running');
    CREATE INDEX workspace_tasks_inbox_attention ON workspace_tasks_inbox (source, order_key)

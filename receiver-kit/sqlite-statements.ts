@@ -20,7 +20,7 @@ export const reclaimExpired = `
   SET state = CASE WHEN attempts >= ?2 THEN 'dead' ELSE 'pending' END,
       last_error = CASE WHEN attempts >= ?2 THEN 'the lease ran out at the last attempt' ELSE last_error END,
       due_at = ?1, worker = NULL, lease_until = NULL
-  WHERE state = 'running' AND lease_until <= ?1
+  WHERE source = ?3 AND state = 'running' AND lease_until <= ?1
   RETURNING source, webhook_id, state`;
 
 /** Due rows that are first in their key while none of it runs. */
@@ -30,7 +30,7 @@ export function claimRows(keyOrder: KeyOrder): string {
   SET state = 'running', worker = ?2, lease_until = ?3, generation = generation + 1, attempts = attempts + 1
   WHERE seq IN (
     SELECT candidate.seq FROM workspace_tasks_inbox AS candidate
-    WHERE candidate.state = 'pending' AND candidate.due_at <= ?1
+    WHERE candidate.source = ?5 AND candidate.state = 'pending' AND candidate.due_at <= ?1
       AND (candidate.order_key IS NULL OR (
         NOT EXISTS (
           SELECT 1 FROM workspace_tasks_inbox AS busy
@@ -50,9 +50,9 @@ export const headPosition = `
 
 export const nextDue = `
   SELECT min(at) AS at FROM (
-    SELECT min(due_at) AS at FROM workspace_tasks_inbox WHERE state = 'pending' AND due_at > ?1
+    SELECT min(due_at) AS at FROM workspace_tasks_inbox WHERE source = ?2 AND state = 'pending' AND due_at > ?1
     UNION ALL
-    SELECT min(lease_until) FROM workspace_tasks_inbox WHERE state = 'running' AND lease_until > ?1)`;
+    SELECT min(lease_until) FROM workspace_tasks_inbox WHERE source = ?2 AND state = 'running' AND lease_until > ?1)`;
 
 const held = "seq = ?1 AND state = 'running' AND worker = ?2 AND generation = ?3";
 
@@ -158,8 +158,10 @@ export const purgeHeads = `
   RETURNING order_key`;
 
 export const countBacklog = `
-  SELECT (SELECT count(*) FROM (SELECT 1 FROM workspace_tasks_inbox WHERE state = 'pending' LIMIT ?1))
-       + (SELECT count(*) FROM (SELECT 1 FROM workspace_tasks_inbox WHERE state = 'running' LIMIT ?1)) AS count`;
+  SELECT (SELECT count(*) FROM (
+      SELECT 1 FROM workspace_tasks_inbox WHERE source = ?1 AND state = 'pending' LIMIT ?2))
+    + (SELECT count(*) FROM (
+      SELECT 1 FROM workspace_tasks_inbox WHERE source = ?1 AND state = 'running' LIMIT ?2)) AS count`;
 
 export const countStates = `
   SELECT state, count(*) AS count,

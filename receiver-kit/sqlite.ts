@@ -16,7 +16,16 @@ import type {
   Settlement,
   Suspect,
 } from "./inbox.ts";
-import { type SqlRow, toClaim, toDetails, toNumber, toStats, toSummary } from "./inbox-row.ts";
+import {
+  distinctSuspects,
+  type SqlRow,
+  toClaim,
+  toDetails,
+  toNumber,
+  toReference,
+  toStats,
+  toSummary,
+} from "./inbox-row.ts";
 import { encodePosition } from "./order.ts";
 import {
   loadSqliteDriver,
@@ -120,11 +129,17 @@ class SqliteInbox implements Inbox<SqliteTransaction> {
   }
 
   claim(options: ClaimOptions): Promise<ClaimResult> {
-    const { worker, leaseMs, rowsMax, attemptsMax, keyOrder } = options;
+    const { source, worker, leaseMs, rowsMax, attemptsMax, keyOrder } = options;
     return this.#run((connection, now) => {
-      const expired = connection.queryPrepared(sql.reclaimExpired, [now, attemptsMax]);
-      const rows = connection.queryPrepared(sql.claimRows(keyOrder), [now, worker, now + leaseMs, rowsMax]);
-      const [next] = connection.queryPrepared(sql.nextDue, [now]);
+      const expired = connection.queryPrepared(sql.reclaimExpired, [now, attemptsMax, source]);
+      const rows = connection.queryPrepared(sql.claimRows(keyOrder), [
+        now,
+        worker,
+        now + leaseMs,
+        rowsMax,
+        source,
+      ]);
+      const [next] = connection.queryPrepared(sql.nextDue, [now, source]);
       const nextAtMs = toNumber(next?.["at"]);
       return {
         claims: rows
@@ -282,9 +297,9 @@ class SqliteInbox implements Inbox<SqliteTransaction> {
     });
   }
 
-  backlog(limit: number): Promise<number> {
+  backlog(source: string, limit: number): Promise<number> {
     return this.#run((connection) => {
-      const [row] = connection.queryPrepared(sql.countBacklog, [limit]);
+      const [row] = connection.queryPrepared(sql.countBacklog, [source, limit]);
       return Math.min(limit, Number(row?.["count"]));
     });
   }
@@ -298,17 +313,4 @@ function headOf(connection: SqliteConnection, row: SqlRow): unknown {
   if (row["order_key"] === null) return null;
   const values = [String(row["source"]), String(row["order_key"])];
   return connection.queryPrepared(sql.headPosition, values)[0]?.["position"];
-}
-
-function toReference(row: SqlRow): RowReference {
-  return { source: String(row["source"]), id: String(row["webhook_id"]) };
-}
-
-function distinctSuspects(rows: readonly SqlRow[]): readonly Suspect[] {
-  const found = new Map<string, Suspect["reason"]>();
-  for (const row of rows) {
-    const key = String(row["order_key"]);
-    if (!found.has(key)) found.set(key, row["reason"] as Suspect["reason"]);
-  }
-  return [...found].map(([key, reason]) => ({ key, reason }));
 }

@@ -1,0 +1,93 @@
+// Migrations of the PostgreSQL inbox, in order; once released, an entry never changes. All tables live in one schema.
+//
+// RIGHTS. The role that migrates owns the schema (or may create it: CREATE on the database). The role that runs the
+// receiver needs USAGE on the schema, SELECT, INSERT, UPDATE and DELETE on its tables, USAGE on its one sequence, and
+// nothing else; with the tables up to date it never tries to change them.
+
+import { inTransaction, type PostgresPool, type PostgresQueries } from "./postgres-pool.ts";
+
+/** Ids and positions compare by bytes, whatever the database's language. */
+export const postgresMigrations: readonly ((schema: string) => string)[] = [
+  (schema) => `
+    CREATE TABLE ${schema}.inbox (
+      seq bigserial PRIMARY KEY,
+      source text COLLATE "C" NOT NULL,
+      webhook_id text COLLATE "C" NOT NULL,
+      channel text NOT NULL,
+      state text NOT NULL,
+      event text,
+      order_key text COLLATE "C",
+      position text COLLATE "C",
+      status text,
+      signed_at bigint NOT NULL,
+      received_at bigint NOT NULL,
+      due_at bigint NOT NULL,
+      lease_until bigint,
+      worker text,
+      generation integer NOT NULL DEFAULT 0,
+      attempts integer NOT NULL DEFAULT 0,
+      replays integer NOT NULL DEFAULT 0,
+      last_error text,
+      body bytea,
+      UNIQUE (source, webhook_id)
+    );
+    CREATE INDEX inbox_due ON ${schema}.inbox (source, due_at, seq) WHERE state = 'pending';
+    CREATE INDEX inbox_leases ON ${schema}.inbox (source, lease_until) WHERE state = 'running';
+    CREATE INDEX inbox_lanes ON ${schema}.inbox (source, order_key, state, position, seq)
+      WHERE order_key IS NOT NULL AND state IN ('pending', 'running');
+    CREATE INDEX inbox_attention ON ${schema}.inbox (source, order_key) WHERE state IN ('dead', 'quarantined');
+    CREATE INDEX inbox_age ON ${schema}.inbox (state, received_at);
+    CREATE INDEX inbox_bodies ON ${schema}.inbox (received_at)
+      WHERE body IS NOT NULL AND state IN ('done', 'stale', 'discarded');
+    CREATE TABLE ${schema}.order_heads (
+      source text COLLATE "C" NOT NULL,
+      order_key text COLLATE "C" NOT NULL,
+      position text COLLATE "C" NOT NULL,
+      status text,
+      moved_at bigint NOT NULL,
+      PRIMARY KEY (source, order_key)
+    );
+    CREATE INDEX order_heads_age ON ${schema}.order_heads (moved_at);
+    CREATE INDEX order_heads_running ON ${schema}.order_heads (source, moved_at) WHERE status = 'RUNNING';
+    CREATE TABLE ${schema}.beats (source text COLLATE "C" PRIMARY KEY, beat_at bigint NOT NULL);`,
+];
+
+/**
+ * Brings the schema to the newest version. Several processes may start together: an advisory lock lets one at a time
+ * through, and the version is read under it. An up-to-date schema is only read.
+ */
+export async function migratePostgres(pool: PostgresPool, schema: string, lockKey: string): Promise<void> {
+  if ((await currentVersion(pool, schema)) === postgresMigrations.length) return;
+  await inTransaction(pool, "BEGIN", async (client) => {
+    await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [lockKey]);
+    const version = await currentVersion(client, schema);
+    if (version > postgresMigrations.length) throw new Error(newerMessage(version));
+    if (version === 0) await createSchema(client, schema);
+    for (const [index, migration] of postgresMigrations.entries()) {
+      if (index < version) continue;
+      await client.query(migration(schema));
+      await client.query(`INSERT INTO ${schema}.migrations (version) VALUES ($1)`, [index + 1]);
+    }
+  });
+}
+
+function newerMessage(version: number): string {
+  return `postgres inbox: the schema is at version ${version}, expected at most ${postgresMigrations.length}: written by a newer release`;
+}
+
+/** 0 when there is nothing yet. */
+async function currentVersion(queries: PostgresQueries, schema: string): Promise<number> {
+  const table = await queries.query("SELECT to_regclass($1) IS NOT NULL AS present", [
+    `${schema}.migrations`,
+  ]);
+  if (table.rows[0]?.["present"] !== true) return 0;
+  const { rows } = await queries.query(`SELECT max(version) AS version FROM ${schema}.migrations`);
+  return Number(rows[0]?.["version"] ?? 0);
+}
+
+/** CREATE SCHEMA asks for a right on the database even when the schema is there, so that is looked up first. */
+async function createSchema(client: PostgresQueries, schema: string): Promise<void> {
+  const { rows } = await client.query("SELECT to_regnamespace($1) IS NOT NULL AS present", [schema]);
+  if (rows[0]?.["present"] !== true) await client.query(`CREATE SCHEMA ${schema}`);
+  await client.query(`CREATE TABLE IF NOT EXISTS ${schema}.migrations (version integer PRIMARY KEY)`);
+}

@@ -1,0 +1,65 @@
+// The part of the `pg` package that the inbox uses, described by shape: the kit's types then need no package of their
+// own, and pools that wrap pg's fit too.
+
+export type PostgresRow = Readonly<Record<string, unknown>>;
+export type PostgresResult = { readonly rows: readonly PostgresRow[]; readonly rowCount?: number | null };
+
+export interface PostgresQueries {
+  query(text: string, values?: unknown[]): Promise<PostgresResult>;
+}
+
+export interface PostgresClient extends PostgresQueries {
+  release(destroy?: boolean): void;
+  on(event: string, listener: (value: never) => void): unknown;
+  removeListener(event: string, listener: (value: never) => void): unknown;
+}
+
+export interface PostgresPool extends PostgresQueries {
+  connect(): Promise<PostgresClient>;
+  on?(event: "error", listener: (error: Error) => void): unknown;
+  removeListener?(event: "error", listener: (error: Error) => void): unknown;
+}
+
+/** A client taken from the pool, given back once. Its error events are heard: an unheard one would end the process. */
+export type Lease = { readonly client: PostgresClient; giveBack(how?: "destroy"): void };
+
+export async function leaseClient(pool: PostgresPool): Promise<Lease> {
+  const client = await pool.connect();
+  let broken = false;
+  let given = false;
+  const onError = () => {
+    broken = true;
+  };
+  client.on("error", onError);
+  return {
+    client,
+    giveBack(how) {
+      if (given) return;
+      given = true;
+      client.removeListener("error", onError);
+      client.release(broken || how === "destroy");
+    },
+  };
+}
+
+/** Runs `work` in one transaction; a failure rolls back and is passed on. */
+export async function inTransaction<Result>(
+  pool: PostgresPool,
+  begin: string,
+  work: (client: PostgresQueries) => Promise<Result>,
+): Promise<Result> {
+  const lease = await leaseClient(pool);
+  try {
+    await lease.client.query(begin);
+    const result = await work(lease.client);
+    await lease.client.query("COMMIT");
+    lease.giveBack();
+    return result;
+  } catch (error) {
+    await lease.client.query("ROLLBACK").then(
+      () => lease.giveBack(),
+      () => lease.giveBack("destroy"),
+    );
+    throw error;
+  }
+}
