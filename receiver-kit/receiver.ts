@@ -1,0 +1,252 @@
+import type { RequestLimits, VerifiedWebhook, WebhookAcceptor } from "./accepting.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { openOnce } from "./dedupe-webhook.ts";
+import { InboxUnavailableError, type WebhookRejectedError } from "./errors.ts";
+import { handleFetch } from "./fetch-handler.ts";
+import {
+  type EventHandler,
+  type EventPattern,
+  type EventPatterns,
+  Handlers,
+  type StatePattern,
+  type StatePatterns,
+} from "./handlers.ts";
+import type { Inbox, InboxStats, KeyOrder, RowReference } from "./inbox.ts";
+import { Intake, type IntakeCounts } from "./intake.ts";
+import { type ReceiverLogger, silentLogger } from "./logger.ts";
+import { Maintenance, type RetentionOptions, resolveRetention } from "./maintenance.ts";
+import { type Random, systemRandom } from "./random.ts";
+import {
+  type ReconcileClient,
+  type ReconcileOptions,
+  type ReconcileReport,
+  reconcileTasks,
+} from "./reconcile.ts";
+import { replayRow } from "./replay.ts";
+import { defaultRetryPlan, type RetryPlan } from "./retry-plan.ts";
+import type { Secrets } from "./secret-ring.ts";
+import { createVerifier } from "./verifier.ts";
+import { Worker, type WorkerCounts } from "./worker.ts";
+
+export type ReceiverOptions<Transaction> = {
+  /** The endpoint's signing secrets, `whsec_…`; several while one is rotated, or a function that answers them. */
+  readonly secrets: Secrets;
+  /** Where deliveries are kept: `sqliteInbox(…)`, `postgresInbox(…)`, or `memoryInbox()` in tests. */
+  readonly inbox: Inbox<Transaction>;
+  /** Names the endpoint when several share one inbox: ids and order are kept per source. Default `default`. */
+  readonly source?: string;
+  /** How far the signing time may lie in the past or the future. Default 300. */
+  readonly toleranceSeconds?: number;
+  /** Limits of one request. */
+  readonly limits?: Partial<RequestLimits>;
+  /** How long storing one delivery may take before it is answered 503. Default 10,000. */
+  readonly acceptTimeoutMs?: number;
+  /** Deliveries waiting to be handled beyond which new ones are answered 429. Default 100,000. */
+  readonly backlogMax?: number;
+  /** Events handled at the same time. Default 8. */
+  readonly concurrency?: number;
+  /** How long the handlers of one event may take. Default 60,000. */
+  readonly handlerTimeoutMs?: number;
+  /** How long a claimed event stays with a process that stopped; renewed at a third of it. Default 30,000. */
+  readonly leaseMs?: number;
+  /** How often to look for due events that nothing announced. Default 1,000. */
+  readonly pollMs?: number;
+  readonly retry?: Partial<RetryPlan>;
+  /**
+   * What a failed event means to later ones of its task or stage. `latest`, the default: they go on, and it is stale
+   * when its turn comes again. `strict`: they wait until it is done or dead.
+   */
+  readonly keyOrder?: KeyOrder;
+  readonly retention?: RetentionOptions;
+  /** Default: silent. A pino logger fits. */
+  readonly logger?: ReceiverLogger;
+  /** Told of every refused request. */
+  readonly onRejected?: (rejection: WebhookRejectedError) => void;
+  /** Told of every event that was given up. */
+  readonly onDead?: (row: RowReference, error: unknown) => void;
+  readonly clock?: Clock;
+  readonly random?: Random;
+};
+
+export type ReceiverStats = {
+  /** Since this receiver was created. */
+  readonly intake: Readonly<IntakeCounts>;
+  /** Attempts of this receiver's worker, by how they ended. */
+  readonly attempts: Readonly<WorkerCounts>;
+  /** Events being handled by this receiver right now. */
+  readonly running: number;
+  readonly inbox: InboxStats;
+};
+
+export interface Receiver<Transaction> extends WebhookAcceptor, AsyncDisposable {
+  /**
+   * Runs `handler` for every delivered event that the pattern names, older ones too: `context.stale` tells.
+   *
+   * Once per event if all its handlers succeed; after a failure or a crash all of them run again, and only what they
+   * wrote through `context.transaction` is not repeated.
+   */
+  on<Pattern extends EventPattern>(
+    pattern: Pattern,
+    handler: EventHandler<EventPatterns[Pattern], Transaction>,
+  ): this;
+  /**
+   * Runs `handler` for an event only if nothing newer of its task or stage was applied before, so that state never
+   * goes back. Also sees what `reconcile` found.
+   *
+   * @see interface §6, "Events may be delayed or out of order"
+   */
+  onState<Pattern extends StatePattern>(
+    pattern: Pattern,
+    handler: EventHandler<StatePatterns[Pattern], Transaction>,
+  ): this;
+  /** Opens the inbox and starts handling events. A receiver that is not started only stores them. */
+  start(): Promise<void>;
+  /** Answers a fetch `Request`; for frameworks other than Express. */
+  fetch(request: Request): Promise<Response>;
+  /**
+   * Reads tasks that may have moved on unheard of from the tasks API, and puts what is newer before the state
+   * handlers: tasks `RUNNING` for too long, those with dead or quarantined events, and after a downtime all since.
+   *
+   * Safe to repeat and to run in several processes. Lies on the tasks API, whose shape is beyond the interface.
+   */
+  reconcile(client: ReconcileClient, options?: ReconcileOptions): Promise<ReconcileReport>;
+  /** Has a settled, dead or quarantined event handled again; its attempts are counted anew. */
+  replay(id: string): Promise<"replayed" | "not-found" | "not-replayable">;
+  stats(): Promise<ReceiverStats>;
+  /**
+   * Stops claiming, waits up to `graceMs` (default 10,000) for running handlers, gives unfinished events back and
+   * closes the inbox. Deliveries that come later are answered 503. Close the HTTP server first.
+   */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
+}
+
+/**
+ * A webhook receiver: verified deliveries become durable rows before they are acknowledged, and handlers run from there,
+ * in the order of each task, with retries and dead letters.
+ *
+ * @throws {WebhookSecretError} at once when a secret cannot be right
+ * @throws {RangeError} at once when an option is out of range
+ * @see interface §6
+ */
+export function createReceiver<Transaction>(options: ReceiverOptions<Transaction>): Receiver<Transaction> {
+  const settings = resolveOptions(options);
+  const { inbox, source, clock, logger } = settings;
+  const verifier = createVerifier({
+    secrets: options.secrets,
+    toleranceSeconds: options.toleranceSeconds,
+    clock,
+  });
+  const handlers = new Handlers<Transaction>();
+  const open = openOnce(inbox);
+  const intake = new Intake({ ...settings, open });
+  const worker = new Worker<Transaction>({ ...settings, handlers });
+  const maintenance = new Maintenance(settings);
+  let closing: Promise<void> | undefined;
+
+  const close = async (graceMs: number) => {
+    await worker.stop(graceMs);
+    await maintenance.stop();
+    await intake.drain();
+    await inbox.close();
+  };
+
+  const receiver: Receiver<Transaction> = {
+    verifier,
+    limits: settings.limits,
+    clock,
+    onRejected: options.onRejected,
+    async accept(webhook: VerifiedWebhook) {
+      if (closing) throw new InboxUnavailableError("the receiver is closing");
+      return intake.accept(webhook);
+    },
+    on(pattern, handler) {
+      handlers.on(pattern, handler);
+      return receiver;
+    },
+    onState(pattern, handler) {
+      handlers.onState(pattern, handler);
+      return receiver;
+    },
+    async start() {
+      if (!inbox.durable) {
+        logger.warn(
+          { source },
+          "the inbox is in memory: acknowledged deliveries are lost when the process ends",
+        );
+      }
+      await open();
+      await maintenance.start();
+      await worker.start();
+    },
+    fetch: (request) => handleFetch(receiver, request),
+    async reconcile(client, reconcileOptions = {}) {
+      await open();
+      const sinceMs = reconcileOptions.sinceMs ?? maintenance.downMs;
+      const report = await reconcileTasks({ inbox, source, clock }, client, { ...reconcileOptions, sinceMs });
+      maintenance.caughtUp();
+      logger.info({ source, ...report }, "reconciled with the tasks API");
+      return report;
+    },
+    async replay(id) {
+      await open();
+      return replayRow(inbox, { source, id }, clock.now());
+    },
+    async stats() {
+      await open();
+      return {
+        intake: { ...intake.counts },
+        attempts: { ...worker.counts },
+        running: worker.running,
+        inbox: await inbox.stats(),
+      };
+    },
+    close({ graceMs = 10_000 } = {}) {
+      closing ??= close(graceMs);
+      return closing;
+    },
+    [Symbol.asyncDispose]: () => receiver.close(),
+  };
+  return receiver;
+}
+
+function resolveOptions<Transaction>(options: ReceiverOptions<Transaction>) {
+  const source = options.source ?? "default";
+  if (!/^[A-Za-z0-9._:-]{1,64}$/.test(source)) {
+    throw new RangeError(`source: expected 1 to 64 of A-Z a-z 0-9 . _ : -, got ${JSON.stringify(source)}`);
+  }
+  return {
+    inbox: options.inbox,
+    source,
+    clock: options.clock ?? systemClock,
+    random: options.random ?? systemRandom,
+    logger: options.logger ?? silentLogger,
+    onDead: options.onDead,
+    keyOrder: options.keyOrder ?? "latest",
+    retention: resolveRetention(options.retention ?? {}),
+    limits: {
+      bodyBytesMax: positive("limits.bodyBytesMax", options.limits?.bodyBytesMax, 1_048_576),
+      bodyTimeoutMs: positive("limits.bodyTimeoutMs", options.limits?.bodyTimeoutMs, 10_000),
+    },
+    acceptTimeoutMs: positive("acceptTimeoutMs", options.acceptTimeoutMs, 10_000),
+    backlogMax: positive("backlogMax", options.backlogMax, 100_000),
+    concurrency: positive("concurrency", options.concurrency, 8),
+    handlerTimeoutMs: positive("handlerTimeoutMs", options.handlerTimeoutMs, 60_000),
+    leaseMs: positive("leaseMs", options.leaseMs, 30_000),
+    pollMs: positive("pollMs", options.pollMs, 1_000),
+    retry: {
+      firstDelayMs: positive(
+        "retry.firstDelayMs",
+        options.retry?.firstDelayMs,
+        defaultRetryPlan.firstDelayMs,
+      ),
+      delayMsMax: positive("retry.delayMsMax", options.retry?.delayMsMax, defaultRetryPlan.delayMsMax),
+      attemptsMax: positive("retry.attemptsMax", options.retry?.attemptsMax, defaultRetryPlan.attemptsMax),
+    },
+  } as const;
+}
+
+function positive(name: string, given: number | undefined, fallback: number): number {
+  const value = given ?? fallback;
+  if (Number.isInteger(value) && value > 0) return value;
+  throw new RangeError(`${name}: expected a positive whole number, got ${String(value)}`);
+}
