@@ -38,8 +38,9 @@ export function createHandler(service: Service): (request: Request) => Promise<R
     if (pathname === uploadPath || pathname.startsWith(`${uploadPath}/`))
       return serveUpload(service, request);
     if (pathname.startsWith("/_mock/v1/")) return serveControl(service, request);
+    if (pathname === "/_mock" || pathname.startsWith("/_mock/")) return serveInspector(pathname);
     const message =
-      "there is nothing here; the paths are /graphql, /gateway/graphql, /api/uploads and /_mock/v1";
+      "there is nothing here; the paths are /graphql, /gateway/graphql, /api/uploads, /_mock/ and /_mock/v1";
     return Response.json({ error: { code: "NOT_FOUND", message } }, { status: 404 });
   };
 }
@@ -82,6 +83,16 @@ async function serveUpload({ worlds }: Service, request: Request): Promise<Respo
       return { workspaceId: caller.workspace.id };
     },
   });
+}
+
+let inspector: ((path: string) => Response) | undefined;
+
+async function serveInspector(path: string): Promise<Response> {
+  const { createInspector, inspectorPath } = await import("./inspector/inspector.ts");
+  if (!path.startsWith(inspectorPath))
+    return new Response(null, { status: 308, headers: { location: inspectorPath } });
+  inspector ??= createInspector();
+  return inspector(path);
 }
 
 async function serveControl(service: Service, request: Request): Promise<Response> {

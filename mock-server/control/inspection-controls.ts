@@ -20,7 +20,14 @@ import type {
   taskSummary,
   tasksQuery,
 } from "./inspection-routes.ts";
-import { type DeliverySummary, toTime, toTimeOrNull, viewDeliverySummary } from "./views.ts";
+import {
+  type DeliverySummary,
+  type RequestView,
+  toTime,
+  toTimeOrNull,
+  viewDeliverySummary,
+  viewRequest,
+} from "./views.ts";
 
 export type Overview = Readonly<z.infer<typeof overviewView>>;
 export type TaskSummary = Readonly<z.infer<typeof taskSummary>>;
@@ -43,6 +50,8 @@ export interface InspectionControls {
   taskHistory(taskId: string): TaskHistory;
   /** A page of deliveries, newest first; 100 unless `limit` says otherwise. */
   deliveryLog(query?: Partial<z.output<typeof deliveryLogQuery>>): Page<DeliverySummary>;
+  /** A page of the request journal, newest first; 100 unless `limit` says otherwise. */
+  requestLog(query?: { readonly limit?: number; readonly before?: string | undefined }): Page<RequestView>;
   /** @throws ServiceError NOT_FOUND, also for an event that no endpoint wanted */
   event(eventId: string): EventView;
   endpoints(): EndpointView[];
@@ -101,6 +110,16 @@ export function createInspectionControls(worlds: Worlds): InspectionControls {
       const world = worlds.current;
       const view = (delivery: DeliveryRecord) => viewDeliverySummary(world, delivery);
       return newestFirst(world.state.deliveries, { limit, before, matches, view });
+    },
+    requestLog({ limit = 100, before } = {}) {
+      const entries = worlds.current.journal.entries();
+      const end =
+        before === undefined
+          ? entries.length
+          : entries.findIndex(({ sequence }) => sequence >= Number(before));
+      const start = Math.max(0, end - limit);
+      const data = entries.slice(start, Math.max(0, end)).reverse().map(viewRequest);
+      return { data, done: start === 0, iterator: start === 0 ? null : String(data.at(-1)?.sequence) };
     },
     event(eventId) {
       const world = worlds.current;

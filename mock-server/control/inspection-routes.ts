@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { deliverySummary } from "./delivery-routes.ts";
 import { deliveryStatus, id, pageOf, taskStatus, time } from "./fields.ts";
+import { requestView } from "./request-routes.ts";
 import { defineRoute } from "./route.ts";
 
 // What a person wants to see of the mock: newest first, with names beside ids.
@@ -125,6 +126,14 @@ export const inspectionRoutes = [
     query: deliveryLogQuery,
     answer: pageOf(deliverySummary),
     run: (admin, { query }) => admin.deliveryLog(query),
+  }),
+  defineRoute({
+    method: "GET",
+    path: "/request-log",
+    summary: "Journal of GraphQL requests, newest first.",
+    query: z.strictObject(newestFirst),
+    answer: pageOf(requestView),
+    run: (admin, { query }) => admin.requestLog(query),
   }),
   defineRoute({
     method: "GET",

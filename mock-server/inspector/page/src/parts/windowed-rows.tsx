@@ -17,6 +17,7 @@ type Props<Row> = {
   readonly selected: string | null;
   readonly onSelect: (key: string) => void;
   readonly nothing: ComponentChildren;
+  readonly footer?: ComponentChildren;
 };
 
 /**
@@ -106,6 +107,7 @@ export function WindowedRows<Row>(props: Props<Row>) {
         );
       })}
       <div style={{ height: `${(rows.length - last) * rowPixels}px` }} />
+      {props.footer}
     </div>
   );
 }
