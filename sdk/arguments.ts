@@ -109,12 +109,12 @@ export const addUsersInput = z.strictObject({
 export const startConnectionInput = z.strictObject({
   workspaceId: identifier,
   providerKey: identifier,
-  inputs: z.unknown(),
+  inputs: z.unknown().optional(),
 });
 
 export const collectConnectionInput = z.strictObject({
   connectionId: identifier,
-  inputs: z.unknown(),
+  inputs: z.unknown().optional(),
 });
 
 export const createJobInput = z.strictObject({ connectionId: identifier, jobName: nonBlank });
@@ -128,7 +128,7 @@ export const artifactsInput = z
       type: z.string(),
       externalId: identifier,
       url: z.string().nullish(),
-      metadata: z.unknown(),
+      metadata: z.unknown().optional(),
     }),
   )
   .min(1);

@@ -1,0 +1,389 @@
+import { describe, expect, test } from "vitest";
+import { isWorkspaceTasksError, type TaskFailedError } from "workspace-tasks/sdk";
+import { createSdkScene, roads } from "../support/sdk-scene.ts";
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const url = "https://receiver.example/hook";
+
+describe.each(roads)("every operation, %s", (road) => {
+  test("me says whose key it is", async () => {
+    await using scene = await createSdkScene(road);
+    const me = await scene.client.me();
+    expect(me.__typename).toBe("WorkspaceUser");
+    expect(me.__typename === "WorkspaceUser" && [me.role, me.workspace.id, me.user.email]).toEqual([
+      "admin",
+      scene.mock.workspaceId,
+      "admin@example.com",
+    ]);
+  });
+
+  test("the result comes plain, and with its meta data on request", async () => {
+    await using scene = await createSdkScene(road);
+    const { data, meta } = await scene.client.me().withMeta();
+    expect(data.__typename).toBe("WorkspaceUser");
+    expect(meta).toMatchObject({ attempts: 1, retryAfterSeenMs: undefined });
+    expect(meta.queuedMs).toBeLessThan(1_000);
+    expect(scene.requests("me")).toBe(1);
+  });
+
+  test("the catalog is public: no key is used to read it", async () => {
+    await using scene = await createSdkScene(road);
+    const client = scene.createClient({ apiKey: "not-a-key" });
+    const catalog = await client.webhooks.catalog();
+    expect(catalog.map(({ name }) => name)).toContain("task.completed");
+    expect(catalog[0]?.payloadSchema).toMatchObject({ $schema: expect.stringContaining("draft-07") });
+    expect(scene.requests("exchangeSurfaceRefreshTokenForAccessTokens")).toBe(0);
+  });
+
+  test("webhook endpoints live from creation to deletion", async () => {
+    await using scene = await createSdkScene(road);
+    const { endpoints } = scene.client.webhooks;
+    const { endpoint, signingSecret } = await endpoints.create({ url, eventTypes: ["task.completed"] });
+    expect(endpoint).toMatchObject({ url, description: "", enabled: true, eventTypes: ["task.completed"] });
+    expect(signingSecret).toMatch(/^whsec_/);
+
+    const paused = await endpoints.update({ endpointId: endpoint.id, enabled: false, eventTypes: null });
+    expect(paused).toMatchObject({ enabled: false, eventTypes: null, url });
+
+    const rotated = await endpoints.rotateSecret({ endpointId: endpoint.id, gracePeriodSeconds: 60 });
+    expect(rotated.signingSecret).not.toBe(signingSecret);
+
+    expect(await endpoints.list().toArray()).toEqual([rotated.endpoint]);
+    expect(await endpoints.delete(endpoint.id)).toBe(true);
+    expect(await endpoints.list().toArray()).toEqual([]);
+    await expect(endpoints.delete(endpoint.id)).rejects.toMatchObject({
+      code: "NOT_FOUND",
+      outcome: "rejected",
+    });
+  });
+
+  test("endpoints are listed completely, page by page, and from a checkpoint", async () => {
+    await using scene = await createSdkScene(road);
+    const { endpoints } = scene.client.webhooks;
+    const created = await Promise.all(
+      Array.from({ length: 7 }, (_, index) => endpoints.create({ url: `${url}/${index}` })),
+    );
+    const ids = created.map(({ endpoint }) => endpoint.id).sort();
+    const pages: string[][] = [];
+    let checkpoint: string | null = null;
+    for await (const page of endpoints.list({ limit: 3 }).pages()) {
+      pages.push(page.items.map(({ id }) => id));
+      checkpoint ??= page.next;
+      expect(page.meta.attempts).toBe(1);
+    }
+    expect(pages.map((page) => page.length)).toEqual([3, 3, 1]);
+    expect(pages.flat().sort()).toEqual(ids);
+    const rest = await endpoints.list({ limit: 3, iterator: checkpoint }).toArray();
+    expect(rest.map(({ id }) => id)).toEqual(pages.slice(1).flat());
+    await expect(endpoints.list({ iterator: "nonsense" }).toArray()).rejects.toMatchObject({
+      code: "ITERATOR_INVALID",
+    });
+  });
+
+  test("a partner's customer is set up, from the workspace to the start of the import", async () => {
+    await using scene = await createSdkScene(road);
+    const { partner } = scene.client;
+    const workspace = await partner.workspaces.create({
+      displayName: "Ledger & Sons",
+      firmSize: "sm",
+      metadata: { customer: "c-1" },
+    });
+    expect(workspace).toMatchObject({
+      displayName: "Ledger & Sons",
+      status: "active",
+      workspaceType: "partner",
+    });
+    const users = await partner.workspaces.addUsers({
+      workspaceId: workspace.id,
+      userEmails: ["ann@ledger.example"],
+    });
+    expect(users).toMatchObject([{ email: "ann@ledger.example" }]);
+
+    const pending = await partner.connections.start({
+      workspaceId: workspace.id,
+      providerKey: "acme",
+      inputs: { apiKey: "platform-key" },
+    });
+    expect(pending).toMatchObject({ status: "pending", workspaceId: workspace.id });
+    const connection = await partner.connections.collect({
+      connectionId: pending.id,
+      inputs: { referenceId: "r-1" },
+    });
+    expect(connection).toMatchObject({ status: "active", settings: { referenceId: "r-1" } });
+
+    const job = await partner.jobs.create({ connectionId: connection.id, jobName: "Season 2025" });
+    expect(job).toMatchObject({ status: "pending", name: "Season 2025", connectionId: connection.id });
+    const works = await partner.jobs.addWorks(job.id, [
+      { name: "Ann", externalId: "x-1" },
+      { name: "Bob", externalId: "x-2" },
+    ]);
+    expect(works.map(({ connectionJobId }) => connectionJobId)).toEqual([job.id, job.id]);
+    for (const { id } of works) {
+      const artifacts = await partner.works.attachArtifacts(id, [
+        { name: "w2.pdf", type: "w2", externalId: `doc-${id}`, url: "https://platform.example/w2.pdf" },
+      ]);
+      expect(artifacts).toMatchObject([{ jobWorkId: id, workArtifact: { type: "w2", name: "w2.pdf" } }]);
+    }
+    expect(await partner.jobs.startImport(job.id)).toMatchObject({ id: job.id });
+    await expect(partner.jobs.addWorks(job.id, [{ name: "Late", externalId: "x-3" }])).rejects.toMatchObject({
+      code: "CONFLICT",
+      outcome: "rejected",
+    });
+  });
+
+  test("clients are created, found, listed, given documents and prepared", async () => {
+    await using scene = await createSdkScene(road);
+    const { clients, uploads, tasks } = scene.client;
+    const { uploadId } = await uploads.upload(new TextEncoder().encode("wages"), {
+      fileName: "w2.pdf",
+      mimeType: "application/pdf",
+    });
+    const { client, taskId } = await clients.create({
+      name: "Ann",
+      externalId: "ann-1",
+      returnType: "F1040",
+      taxYear: 2025,
+      uploadIds: [uploadId],
+    });
+    expect(client).toMatchObject({ name: "Ann", externalId: "ann-1", returnType: "F1040", taxYear: 2025 });
+    expect(await clients.get(client.id)).toEqual(client);
+    expect(await clients.list().toArray()).toEqual([client]);
+
+    const second = await uploads.upload(new Uint8Array(3), {
+      fileName: "1099.pdf",
+      mimeType: "application/pdf",
+    });
+    const added = await clients.addDocuments({ clientId: client.id, uploadIds: [second.uploadId] });
+    const started = await clients.triggerTaxPrep({ clientId: client.id, returnType: "F1040" });
+
+    const listed = await clients.tasks(client.id);
+    expect(listed.map(({ id }) => id).sort()).toEqual([taskId, added.taskId, started.taskId].sort());
+    const preps = await clients.tasks(client.id, { type: "TAX_PREP", limit: 1 });
+    expect(preps.map(({ id }) => id)).toEqual([started.taskId]);
+    expect(await tasks.get(started.taskId)).toMatchObject({
+      id: started.taskId,
+      type: "TAX_PREP",
+      client: { id: client.id, name: "Ann" },
+    });
+
+    await expect(
+      clients.create({ name: "Ann", externalId: "ann-1", returnType: "F1040", taxYear: 2025 }),
+    ).rejects.toMatchObject({ code: "CONFLICT" });
+    await expect(clients.triggerTaxPrep({ clientId: client.id, returnType: "F990" })).rejects.toMatchObject({
+      outcome: "rejected",
+    });
+    await expect(clients.get(scene.mock.workspaceId)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(clients.tasks(scene.mock.workspaceId)).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+
+  test("tasks are listed by every filter, page by page", async () => {
+    await using scene = await createSdkScene(road);
+    const { tasks } = scene.client;
+    const started = Array.from({ length: 5 }, (_, index) =>
+      scene.mock.admin.startTask({
+        taskType: index % 2 === 0 ? "TAX_PREP" : "BINDER",
+        progression: "manual",
+      }),
+    );
+    scene.mock.admin.moveTask(started[0]!.taskId, { status: "FAILED", errorMessage: "unreadable" });
+    const ids = started.map(({ taskId }) => taskId);
+    const idsOf = async (options: Parameters<typeof tasks.list>[0]) =>
+      (await tasks.list(options).toArray()).map(({ id }) => id).sort();
+
+    expect(await idsOf({ limit: 2 })).toEqual([...ids].sort());
+    expect(await idsOf({ types: ["BINDER"] })).toEqual([ids[1], ids[3]].sort());
+    expect(await idsOf({ statuses: ["FAILED"] })).toEqual([ids[0]]);
+    expect(await idsOf({ ids: [ids[4]!, ids[2]!] })).toEqual([ids[2], ids[4]].sort());
+    expect(await idsOf({ clientIds: [started[3]!.clientId] })).toEqual([ids[3]]);
+    expect(await idsOf({ statuses: ["FAILED"], types: ["BINDER"] })).toEqual([]);
+    await expect(tasks.get(scene.mock.workspaceId)).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+
+  test("any other document can be sent, typed or as text, to either router", async () => {
+    await using scene = await createSdkScene(road);
+    const answer = await scene.client.request<{ me: { id: string } }>(
+      "query Mine { me { ... on WorkspaceUser { id } } }",
+    );
+    expect(answer.me.id).toMatch(uuid);
+    const { createWorkspace } = await scene.client.request<{ createWorkspace: { id: string } }>(
+      "mutation Make($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { id } }",
+      { input: { displayName: "By hand" } },
+      { router: "gateway" },
+    );
+    expect(createWorkspace.id).toMatch(uuid);
+    await expect(scene.client.request("{ nothingLikeThis }")).rejects.toMatchObject({
+      code: "DOCUMENT_INVALID",
+      outcome: "rejected",
+    });
+    const { data } = await scene.client
+      .request<{ __typename: string }>("{ __typename }", {}, { authenticated: false })
+      .withMeta();
+    expect(data.__typename).toBe("Query");
+  });
+
+  test("the service's own refusals carry codes", async () => {
+    await using scene = await createSdkScene(road);
+    const { endpoints } = scene.client.webhooks;
+    await expect(endpoints.create({ url, eventTypes: ["task.exploded"] })).rejects.toMatchObject({
+      code: "WEBHOOK_EVENT_TYPE_UNSUPPORTED",
+      outcome: "rejected",
+      attempts: 1,
+    });
+    const { partner } = scene.client;
+    await expect(partner.connections.collect({ connectionId: scene.mock.workspaceId })).rejects.toMatchObject(
+      { code: "NOT_FOUND" },
+    );
+    await expect(
+      partner.jobs.create({ connectionId: scene.mock.workspaceId, jobName: "x" }),
+    ).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(
+      partner.jobs.addWorks(scene.mock.workspaceId, [{ name: "n", externalId: "e" }]),
+    ).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(partner.jobs.startImport(scene.mock.workspaceId)).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
+    await expect(
+      partner.works.attachArtifacts(scene.mock.workspaceId, [{ name: "n", type: "w2", externalId: "e" }]),
+    ).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+
+  test("a read-only key may look and may not touch", async () => {
+    await using scene = await createSdkScene(road);
+    const { apiKey } = scene.mock.admin.createApiKey({ access: "read_only" });
+    const reader = scene.createClient({ apiKey });
+    expect((await reader.me()).__typename).toBe("WorkspaceUser");
+    await expect(reader.webhooks.endpoints.create({ url })).rejects.toMatchObject({
+      code: "PERMISSION_DENIED",
+      outcome: "rejected",
+    });
+  });
+
+  test("a wrong key is refused by the exchange", async () => {
+    await using scene = await createSdkScene(road);
+    await expect(scene.createClient({ apiKey: "not-a-key" }).me()).rejects.toMatchObject({
+      code: "API_KEY_REFUSED",
+      outcome: "not_sent",
+    });
+  });
+
+  test("partner calls without a gateway are a matter of configuration", async () => {
+    await using scene = await createSdkScene(road);
+    const client = scene.createClient({ gatewayUrl: undefined });
+    await expect(client.partner.jobs.startImport("job")).rejects.toMatchObject({
+      code: "CONFIGURATION_INVALID",
+      outcome: "not_sent",
+    });
+  });
+
+  test("a closed client sends nothing more", async () => {
+    await using scene = await createSdkScene(road);
+    await scene.client.close();
+    await expect(scene.client.me()).rejects.toMatchObject({ code: "CLIENT_CLOSED" });
+    expect(scene.requests("me")).toBe(0);
+  });
+});
+
+describe("waiting for tasks, under the virtual clock", () => {
+  test("the tasks of an import are found by their client and waited for", async () => {
+    await using scene = await createSdkScene("in process");
+    const { partner } = scene.client;
+    const { id: workspaceId } = await partner.workspaces.create({ displayName: "Ledger & Sons" });
+    const { id: connectionId } = await partner.connections.start({ workspaceId, providerKey: "acme" });
+    await partner.connections.collect({ connectionId });
+    const job = await partner.jobs.create({ connectionId, jobName: "Season 2025" });
+    await partner.jobs.addWorks(job.id, [
+      { name: "Ann", externalId: "x-1" },
+      { name: "Bob", externalId: "x-2" },
+    ]);
+    await partner.jobs.startImport(job.id);
+    await scene.mock.clock.advance(1_000);
+
+    const firm = scene.createClient({ apiKey: scene.mock.admin.createApiKey({ workspaceId }).apiKey });
+    const clients = await firm.clients.list().toArray();
+    expect(clients.map(({ externalId }) => externalId).sort()).toEqual(["x-1", "x-2"]);
+    const started = await firm.tasks.list({ clientIds: clients.map(({ id }) => id) }).toArray();
+    const done = await scene.inTime(Promise.all(started.map(({ id }) => firm.tasks.waitFor(id))));
+    expect(done.map(({ type, status }) => [type, status])).toEqual([
+      ["TAX_PREP", "COMPLETED"],
+      ["TAX_PREP", "COMPLETED"],
+    ]);
+  });
+
+  test("resolves when the task is completed, having seen its stages finish", async () => {
+    await using scene = await createSdkScene("in process");
+    const { taskId } = scene.mock.admin.startTask({ taskType: "TAX_PREP" });
+    const stagesSeen: number[] = [];
+    const task = await scene.inTime(
+      scene.client.tasks.waitFor(taskId, {
+        onProgress: ({ subTasks }) =>
+          stagesSeen.push(subTasks.filter(({ status }) => status === "COMPLETED").length),
+      }),
+    );
+    expect(task.status).toBe("COMPLETED");
+    expect(task.result.__typename).toBe("TaskTaxPrepResult");
+    expect(stagesSeen.at(-1)).toBe(5);
+    expect(stagesSeen.length).toBeGreaterThan(1);
+  });
+
+  test("rejects with the task when it fails", async () => {
+    await using scene = await createSdkScene("in process");
+    const { taskId } = scene.mock.admin.startTask({ taskType: "BINDER", progression: "manual" });
+    const waiting = scene.client.tasks.waitFor(taskId).catch((error: unknown) => error);
+    await scene.mock.clock.advance(5_000);
+    scene.mock.admin.moveTask(taskId, { status: "FAILED", errorMessage: "page 3 is unreadable" });
+    const error = await scene.inTime(waiting);
+    expect(isWorkspaceTasksError(error, "TASK_FAILED")).toBe(true);
+    expect((error as TaskFailedError).task).toMatchObject({
+      id: taskId,
+      status: "FAILED",
+      errorMessage: "page 3 is unreadable",
+    });
+  });
+
+  test("a hundred waits cost the service as many requests as one", async () => {
+    const cost = async (count: number) => {
+      await using scene = await createSdkScene("in process");
+      const stages = [{ type: "slow", durationMs: 60_000 }];
+      const ids = Array.from(
+        { length: count },
+        () => scene.mock.admin.startTask({ taskType: "TAX_PREP", progression: "timed", stages }).taskId,
+      );
+      const done = await scene.inTime(Promise.all(ids.map((id) => scene.client.tasks.waitFor(id))));
+      expect(done.map(({ id }) => id)).toEqual(ids);
+      return scene.requests("me");
+    };
+    const one = await cost(1);
+    expect(await cost(100)).toBe(one);
+    expect(one).toBeLessThan(12);
+  });
+
+  test("waits keep to a quarter of the allowance, and other calls are not held up", async () => {
+    await using scene = await createSdkScene("in process");
+    const ids = Array.from(
+      { length: 300 },
+      () => scene.mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" }).taskId,
+    );
+    const options = { pollIntervalMs: 1, pollIntervalMsMax: 1, deadlineMs: 240_000 };
+    const waits = ids.map((id) => scene.client.tasks.waitFor(id, options).catch(() => undefined));
+    await scene.mock.clock.advance(120_000);
+    const { meta } = await scene.client.me().withMeta();
+    expect(meta.queuedMs).toBe(0);
+    await scene.inTime(Promise.all(waits));
+    expect(scene.requests("me")).toBeLessThanOrEqual(30 * 4 + 4);
+    expect(scene.mock.admin.requests({ limit: 1_000 }).data.every(({ status }) => status === 200)).toBe(true);
+  });
+
+  test("a wait outlives an outage of the service", async () => {
+    await using scene = await createSdkScene("in process");
+    const { taskId } = scene.mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" });
+    const waiting = scene.client.tasks.waitFor(taskId);
+    await scene.mock.clock.advance(5_000);
+    scene.mock.admin.setFaults({
+      api: [{ chances: [{ probability: 1, fault: { kind: "status", status: 503 } }] }],
+    });
+    await scene.mock.clock.advance(120_000);
+    scene.mock.admin.clearFaults();
+    scene.mock.admin.moveTask(taskId, { status: "COMPLETED" });
+    expect((await scene.inTime(waiting)).status).toBe("COMPLETED");
+  });
+});

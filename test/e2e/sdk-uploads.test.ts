@@ -1,0 +1,186 @@
+import { createReadStream } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { MockServer } from "workspace-tasks/mock-server";
+import type { UploadBody, WorkspaceTasksClient } from "workspace-tasks/sdk";
+import { createCuttingProxy } from "../support/cutting-proxy.ts";
+import { createSdkScene, roads } from "../support/sdk-scene.ts";
+
+const file = { fileName: "w2.pdf", mimeType: "application/pdf" };
+const bytesOf = (length: number) =>
+  Uint8Array.from({ length }, (_, index) => (index * 31 + (index >> 9)) % 251);
+
+/** What the service holds of an upload. */
+function stored(mock: MockServer, uploadId: string) {
+  const { uploads, uploadContents } = mock.admin.snapshot().state;
+  const index = uploads.findIndex(({ id }) => id === uploadId);
+  return { record: uploads[index], content: Buffer.from(uploadContents[index] ?? "", "base64") };
+}
+
+describe.each(roads)("uploads, %s", (road) => {
+  test("arrive byte for byte, named and typed, and are not counted against the allowance", async () => {
+    await using scene = await createSdkScene(road);
+    const bytes = bytesOf(250_000);
+    const { uploadId, sizeBytes } = await scene.client.uploads.upload(bytes, {
+      ...file,
+      chunkBytes: 100_000,
+    });
+    const { record, content } = stored(scene.mock, uploadId);
+    expect(sizeBytes).toBe(250_000);
+    expect(content.equals(bytes)).toBe(true);
+    expect(record).toMatchObject({ fileName: "w2.pdf", fileType: "application/pdf", lengthBytes: 250_000 });
+    expect(record?.completedAtMs).not.toBeNull();
+    expect(scene.mock.admin.limits().reduce((used, limit) => used + limit.used, 0)).toBe(0);
+  });
+
+  test("of a stream of unknown length arrive whole", async () => {
+    await using scene = await createSdkScene(road);
+    const bytes = bytesOf(250_000);
+    async function* parts() {
+      for (let start = 0; start < bytes.byteLength; start += 30_000)
+        yield bytes.subarray(start, start + 30_000);
+    }
+    const { uploadId } = await scene.client.uploads.upload(parts(), { ...file, chunkBytes: 100_000 });
+    const { record, content } = stored(scene.mock, uploadId);
+    expect(content.equals(bytes)).toBe(true);
+    expect(record?.lengthBytes).toBe(250_000);
+  });
+
+  test("of nothing make an empty upload", async () => {
+    await using scene = await createSdkScene(road);
+    const { uploadId } = await scene.client.uploads.upload(new Uint8Array(0), file);
+    expect(stored(scene.mock, uploadId).record).toMatchObject({ lengthBytes: 0 });
+  });
+
+  test("that are too large are refused before a byte is sent", async () => {
+    await using scene = await createSdkScene(road, {
+      mock: { settings: { bounds: { uploadBytesMax: 1_000 } } },
+    });
+    const steps: number[] = [];
+    const upload = scene.client.uploads.upload(bytesOf(1_001), {
+      ...file,
+      onProgress: ({ sentBytes }) => steps.push(sentBytes),
+    });
+    await expect(upload).rejects.toMatchObject({
+      code: "UPLOAD_REFUSED",
+      httpStatus: 413,
+      outcome: "rejected",
+    });
+    expect(steps).toEqual([]);
+  });
+
+  test("with a read-only key are refused", async () => {
+    await using scene = await createSdkScene(road);
+    const { apiKey } = scene.mock.admin.createApiKey({ access: "read_only" });
+    const upload = scene.createClient({ apiKey }).uploads.upload(bytesOf(5), file);
+    await expect(upload).rejects.toMatchObject({ code: "PERMISSION_DENIED" });
+  });
+});
+
+test("an upload that takes longer than a token lives goes on with fresh ones", async () => {
+  await using scene = await createSdkScene("in process");
+  const bytes = bytesOf(50_000);
+  async function* slow() {
+    for (let start = 0; start < bytes.byteLength; start += 5_000) {
+      await scene.mock.clock.advance("100s");
+      yield bytes.subarray(start, start + 5_000);
+    }
+  }
+  const { uploadId } = await scene.client.uploads.upload(slow(), { ...file, chunkBytes: 5_000 });
+  expect(stored(scene.mock, uploadId).content.equals(bytes)).toBe(true);
+  const exchanges = scene.requests("exchangeSurfaceRefreshTokenForAccessTokens");
+  expect(exchanges).toBeGreaterThan(3);
+  expect(exchanges).toBeLessThanOrEqual(11);
+});
+
+test("an upload whose token the service ends in the middle goes on with a fresh one", async () => {
+  await using scene = await createSdkScene("http");
+  const bytes = bytesOf(30_000);
+  const statuses: number[] = [];
+  const tokens = new Set<string>();
+  const endToken = async (authorization: string) => {
+    scene.mock.admin.setFaults({ api: [{ operation: "me", instructions: [{ kind: "expire-token" }] }] });
+    await scene.mock.fetch("/graphql", {
+      method: "POST",
+      headers: { authorization, "content-type": "application/json" },
+      body: JSON.stringify({ query: "{ me { __typename } }" }),
+    });
+  };
+  const client = scene.createClient({
+    async fetch(input, init) {
+      const response = await fetch(input, init);
+      if (!`${input}`.includes("/api/uploads")) return response;
+      statuses.push(response.status);
+      const authorization = new Headers(init?.headers).get("authorization") ?? "";
+      tokens.add(authorization);
+      if (statuses.length === 2) await endToken(authorization);
+      return response;
+    },
+  });
+  const { uploadId } = await client.uploads.upload(bytes, { ...file, chunkBytes: 10_000 });
+  expect(stored(scene.mock, uploadId).content.equals(bytes)).toBe(true);
+  expect(statuses).toEqual([201, 204, 401, 204, 204]);
+  expect(tokens.size).toBe(2);
+});
+
+describe("an upload over connections that are cut", () => {
+  const sources: Record<string, (path: string, bytes: Uint8Array) => UploadBody> = {
+    "of bytes": (_, bytes) => bytes,
+    "of a file's stream": (path) => createReadStream(path),
+  };
+  const upload = (client: WorkspaceTasksClient, body: UploadBody) =>
+    client.uploads.upload(body, { ...file, chunkBytes: 400_000 });
+
+  test.each(Object.entries(sources))(
+    "%s arrives whole, and what was confirmed is not sent again",
+    async (_, make) => {
+      await using scene = await createSdkScene("http");
+      await using proxy = await createCuttingProxy(scene.mock.baseUrl);
+      const folder = await mkdtemp(join(tmpdir(), "upload-"));
+      try {
+        const bytes = bytesOf(2_000_000);
+        await writeFile(join(folder, "w2.pdf"), bytes);
+        const client = scene.createClient({ baseUrl: proxy.origin });
+        proxy.cutAfter(250_000, 700_000, 300_000, 1_000);
+        const { uploadId } = await upload(client, make(join(folder, "w2.pdf"), bytes));
+        expect(stored(scene.mock, uploadId).content.equals(bytes)).toBe(true);
+        expect(proxy.cuts).toBe(4);
+      } finally {
+        await rm(folder, { recursive: true });
+      }
+    },
+  );
+
+  test("gives up when nothing gets through any more, and is taken up again later", async () => {
+    await using scene = await createSdkScene("http");
+    await using proxy = await createCuttingProxy(scene.mock.baseUrl);
+    const client = scene.createClient({ baseUrl: proxy.origin });
+    const bytes = bytesOf(1_000_000);
+    let uploadUrl = "";
+    let confirmed = 0;
+    proxy.cutAfter(600_000, ...Array.from({ length: 50 }, () => 1));
+    const first = client.uploads.upload(bytes, {
+      ...file,
+      chunkBytes: 400_000,
+      maxRetries: 2,
+      onProgress(progress) {
+        uploadUrl = progress.uploadUrl;
+        confirmed = progress.sentBytes;
+      },
+    });
+    await expect(first).rejects.toMatchObject({ code: "UPLOAD_FAILED", outcome: "unknown" });
+    expect(confirmed).toBe(400_000);
+
+    proxy.cutAfter();
+    const resumed: number[] = [];
+    const { uploadId } = await client.uploads.upload(bytes, {
+      ...file,
+      resumeUrl: uploadUrl,
+      onProgress: ({ sentBytes }) => resumed.push(sentBytes),
+    });
+    expect(stored(scene.mock, uploadId).content.equals(bytes)).toBe(true);
+    expect(resumed[0]).toBeGreaterThanOrEqual(400_000);
+  });
+});
