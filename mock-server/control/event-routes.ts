@@ -4,13 +4,15 @@ import { defineRoute } from "./route.ts";
 
 export const documentsSyncedBody = z.strictObject({
   connectionId: id,
-  clientId: id.optional().describe("Default: the first client of the connection's workspace."),
+  clientId: id
+    .optional()
+    .describe("Default: the first client of the connection's workspace; one is made up where there is none."),
   sourceExternalId: z.string().optional().describe("Folder or project. Default: the client's `externalId`."),
   documents: z
     .array(
       z.strictObject({
         fileName: z.string().min(1),
-        mimeType: z.string().optional().describe("Default: `application/pdf`."),
+        mimeType: z.string().optional().describe("Default: by the file name."),
         externalId: z.string().optional().describe("Its id in the connected system. Default: the file name."),
       }),
     )

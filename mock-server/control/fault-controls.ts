@@ -12,8 +12,8 @@ export type FaultsView = {
 /** What goes wrong on purpose. */
 export interface FaultControls {
   faults(): FaultsView;
-  /** Replaces the plan; the log stays. `{ profile: "contract" }`: all that the interface permits. */
-  setFaults(plan: FaultPlan | { readonly profile: "contract" }): FaultsView;
+  /** Replaces the plan; the log stays. `profile: "contract"` adds all that the interface permits. */
+  setFaults(plan: FaultPlan & { readonly profile?: "contract" | undefined }): FaultsView;
   /** Ends all faults and empties the log. */
   clearFaults(): void;
 }
@@ -25,8 +25,9 @@ export function createFaultControls(worlds: Worlds): FaultControls {
   });
   return {
     faults,
-    setFaults(plan) {
-      worlds.current.faults.replace("profile" in plan ? contractProfile : plan);
+    setFaults({ profile, api = [], deliveries = [] }) {
+      const permitted = profile === "contract" ? (contractProfile.deliveries ?? []) : [];
+      worlds.current.faults.replace({ api, deliveries: [...permitted, ...deliveries] });
       worlds.current.announce({ type: "faults.changed" });
       return faults();
     },

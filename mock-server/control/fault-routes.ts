@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { faultPlanSchema } from "../faults/fault-schema.ts";
+import { faultPlanFields } from "../faults/fault-schema.ts";
 import { time } from "./fields.ts";
 import { defineRoute } from "./route.ts";
 
@@ -17,12 +17,13 @@ export const faultsView = z.object({
   fired: z.array(firedView),
 });
 
-export const faultsBody = z.union([
-  faultPlanSchema,
-  z
-    .strictObject({ profile: z.literal("contract") })
-    .describe("Everything the interface permits a delivery to do, and nothing else."),
-]);
+export const faultsBody = z.strictObject({
+  ...faultPlanFields,
+  profile: z
+    .literal("contract")
+    .optional()
+    .describe("Adds everything the interface permits a delivery to do, and nothing else."),
+});
 
 export const faultRoutes = [
   defineRoute({

@@ -4,6 +4,7 @@ import { addToCatalog, isCatalogEvent } from "../catalog.ts";
 import { addClient } from "../clients.ts";
 import { syncDocuments } from "../documents.ts";
 import { emitCustomEvent } from "../events.ts";
+import { planFor, planTasks } from "../progression.ts";
 import { ServiceError } from "../service-error.ts";
 import { findTask, moveStage, moveTask } from "../task-moves.ts";
 import type { TaskPlan } from "../task-plan.ts";
@@ -15,6 +16,7 @@ import type { moveStageBody, moveTaskBody, startTaskBody } from "./task-routes.t
 import { type StageView, type TaskView, viewStage, viewTask } from "./views.ts";
 
 export type NewTask = Readonly<z.input<typeof startTaskBody>>;
+export type PlanChanges = Pick<NewTask, "progression" | "stages" | "outcome">;
 export type TaskMove = Readonly<z.input<typeof moveTaskBody>>;
 export type StageMove = Readonly<z.input<typeof moveStageBody>>;
 export type DocumentsPulled = Readonly<z.input<typeof documentsSyncedBody>>;
@@ -25,6 +27,8 @@ export type SentEvent = Readonly<z.input<typeof sendEventBody>>;
 export interface TaskControls {
   /** Starts a task; it is RUNNING from then on. A new client unless `clientId` names one. */
   startTask(input: NewTask): TaskView;
+  /** Changes how tasks of this type move on from now on; `null`: as the settings say. */
+  planTasks(taskType: string, changes: PlanChanges | null): void;
   /** @throws ServiceError NOT_FOUND */
   task(taskId: string): TaskView;
   /** @throws ServiceError NOT_FOUND, or CONFLICT for a move that does not exist */
@@ -54,9 +58,13 @@ export function createTaskControls(worlds: Worlds): TaskControls {
         clientId: input.clientId ?? makeUpClient(world, workspaceId),
         type: input.taskType,
         attributes: input.attributes,
-        plan: planOf(world, input),
+        plan: planOf(world, input.taskType, input),
       });
       return viewTask(task);
+    },
+    planTasks(taskType, changes) {
+      const world = worlds.current;
+      planTasks(world, taskType, changes && planOf(world, taskType, changes));
     },
     task: (taskId) => viewTask(findTask(worlds.current, taskId)),
     moveTask(taskId, { customerError, ...move }) {
@@ -66,17 +74,8 @@ export function createTaskControls(worlds: Worlds): TaskControls {
     },
     moveStage: (taskId, move) => viewStage(moveStage(worlds.current, { taskId, ...move })),
     syncDocuments(input) {
-      const documents = input.documents.map(({ mimeType = "application/pdf", ...document }) => ({
-        ...document,
-        mimeType,
-      }));
-      const pull = syncDocuments(worlds.current, { ...input, documents });
-      if (!pull)
-        throw new ServiceError("BAD_USER_INPUT", "a pull without documents and duplicates says nothing");
-      return {
-        clientId: pull.clientId,
-        inputDocumentIds: pull.documents.map(({ inputDocumentId }) => inputDocumentId),
-      };
+      const { clientId, documents } = syncDocuments(worlds.current, input);
+      return { clientId, inputDocumentIds: documents.map(({ inputDocumentId }) => inputDocumentId) };
     },
     addToCatalog: (addition) => ({ name: addToCatalog(worlds.current, addition).name }),
     sendEvent({ workspaceId = worlds.furnishing.workspaceId, name, payload }) {
@@ -95,10 +94,10 @@ export function createTaskControls(worlds: Worlds): TaskControls {
 }
 
 /** The plan of the task's type with what was said otherwise; `null` when nothing was. */
-function planOf(world: World, { taskType, progression, stages, outcome }: NewTask): TaskPlan | null {
+function planOf(world: World, taskType: string, changes: PlanChanges): TaskPlan | null {
+  const { progression, stages, outcome } = changes;
   if (progression === undefined && stages === undefined && outcome === undefined) return null;
-  const { plans } = world.settings.tasks;
-  const plan = plans[taskType] ?? plans["*"] ?? { mode: "manual", stages: [] };
+  const plan = planFor(world, taskType);
   return {
     mode: progression ?? plan.mode,
     stages: stages?.map(({ durationMs = 0, ...stage }) => ({ ...stage, durationMs })) ?? plan.stages,

@@ -45,7 +45,7 @@ const chanceOf = <Fault extends z.ZodType>(fault: Fault) =>
 
 const instructionsMax = 10_000;
 
-export const faultPlanSchema: z.ZodType<FaultPlan> = z.strictObject({
+export const faultPlanFields = {
   api: z
     .array(
       z.strictObject({
@@ -69,4 +69,6 @@ export const faultPlanSchema: z.ZodType<FaultPlan> = z.strictObject({
     )
     .max(1_000)
     .optional(),
-});
+};
+
+export const faultPlanSchema: z.ZodType<FaultPlan> = z.strictObject(faultPlanFields);
