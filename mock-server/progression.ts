@@ -18,13 +18,26 @@ const agendaOf = perWorld(
 
 /** Sets a task that has just started to run on its way. `null`: by the plan of its type. */
 export function beginProgress(world: World, task: TaskRecord, plan: TaskPlan | null): void {
-  const progress = { taskId: task.id, plan, stage: 0, dueAtMs: world.clock.now() };
+  const ownPlan = plan ?? world.state.taskPlans.get(task.type)?.plan ?? null;
+  const progress = { taskId: task.id, plan: ownPlan, stage: 0, dueAtMs: world.clock.now() };
   const { mode, stages } = planOf(world, task, progress);
   if (mode === "manual") return;
   world.state.progress.set(task.id, progress);
   const first = stages[0];
   if (first) startStage(world, task, first.type);
   waitForStage(world, task, progress);
+}
+
+/** Decides how tasks of a type move on from now on; `null`: as the settings say. */
+export function planTasks(world: World, taskType: string, plan: TaskPlan | null): void {
+  if (plan) world.state.taskPlans.set(taskType, { taskType, plan });
+  else world.state.taskPlans.delete(taskType);
+  world.announce({ type: "task-plan.changed", taskType, mode: planFor(world, taskType).mode });
+}
+
+/** How a task of this type moves on unless it has a plan of its own. */
+export function planFor(world: World, taskType: string): TaskPlan {
+  return world.state.taskPlans.get(taskType)?.plan ?? settledPlan(world, taskType);
 }
 
 /** Sets the tasks of a restored state going again. */
@@ -69,9 +82,12 @@ function waitForStage(world: World, task: TaskRecord, progress: ProgressRecord):
   agendaOf(world).add(delayMs, progress);
 }
 
-function planOf(world: World, task: TaskRecord, progress: ProgressRecord): TaskPlan {
+const planOf = (world: World, task: TaskRecord, progress: ProgressRecord): TaskPlan =>
+  progress.plan ?? settledPlan(world, task.type);
+
+function settledPlan(world: World, taskType: string): TaskPlan {
   const { plans } = world.settings.tasks;
-  return progress.plan ?? plans[task.type] ?? plans["*"] ?? { mode: "manual", stages: [] };
+  return plans[taskType] ?? plans["*"] ?? { mode: "manual", stages: [] };
 }
 
 const failureOf = (stage: StageRecord) => `${stage.type}: ${stage.errorMessage ?? "failed"}`;

@@ -89,7 +89,7 @@ export const defaultSettings: Settings = {
   },
 };
 
-/** Any part of the settings; lists and task plans replace as a whole. */
+/** Any part of the settings; a list or a task plan replaces the one that stood there. */
 export type SettingsChanges = {
   readonly [Name in keyof Settings]?: Settings[Name] extends readonly unknown[] | number | boolean | string
     ? Settings[Name]
@@ -104,7 +104,11 @@ export function withSettings(changes: SettingsChanges = {}): Settings {
     ...plain,
     rateLimit: { ...defaultSettings.rateLimit, ...rateLimit },
     delivery: { ...defaultSettings.delivery, ...delivery },
-    tasks: { ...defaultSettings.tasks, ...tasks },
+    tasks: {
+      ...defaultSettings.tasks,
+      ...tasks,
+      plans: { ...defaultSettings.tasks.plans, ...tasks?.plans },
+    },
     bounds: { ...defaultSettings.bounds, ...bounds },
   };
 }

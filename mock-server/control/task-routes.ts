@@ -33,16 +33,22 @@ const outcome = z.strictObject({
   taxPrepResult: taxPrepResultBody.optional(),
 });
 
-export const startTaskBody = z.strictObject({
-  workspaceId: id.optional().describe("Default: the client's, else the first workspace."),
-  clientId: id.optional().describe("Default: a new client."),
-  taskType: z.string().min(1),
+const plan = {
   progression: z
     .enum(["immediate", "timed", "manual"])
     .optional()
     .describe("Default: as the mock's plan for the task type says."),
   stages: z.array(stagePlan).max(1_000).optional(),
   outcome: outcome.optional().describe("How the task ends when no stage has failed."),
+};
+
+export const taskPlanBody = z.strictObject(plan);
+
+export const startTaskBody = z.strictObject({
+  workspaceId: id.optional().describe("Default: the client's, else the first workspace."),
+  clientId: id.optional().describe("Default: a new client."),
+  taskType: z.string().min(1),
+  ...plan,
   attributes: z
     .array(z.strictObject({ name: z.string(), value: z.string() }))
     .max(100)
@@ -87,6 +93,19 @@ export const taskRoutes = [
     status: 201,
     answer: taskView,
     run: (admin, { body }) => admin.startTask(body),
+  }),
+  defineRoute({
+    method: "PUT",
+    path: "/task-plans/{taskType}",
+    summary: "Changes how tasks of a type move on from now on; tasks under way keep their plan.",
+    body: taskPlanBody,
+    run: (admin, { params, body }) => admin.planTasks(params.taskType, body),
+  }),
+  defineRoute({
+    method: "DELETE",
+    path: "/task-plans/{taskType}",
+    summary: "Lets tasks of a type move on as the mock's settings say.",
+    run: (admin, { params }) => admin.planTasks(params.taskType, null),
   }),
   defineRoute({
     method: "GET",

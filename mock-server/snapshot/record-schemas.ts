@@ -180,6 +180,8 @@ const taskPlan: z.ZodType<TaskPlan> = z.strictObject({
     .optional(),
 });
 
+const plannedType: z.ZodType<records.TaskPlanRecord> = z.strictObject({ taskType: id, plan: taskPlan });
+
 const progress: z.ZodType<records.ProgressRecord> = z.strictObject({
   taskId: id,
   plan: taskPlan.nullable(),
@@ -271,6 +273,7 @@ export const stateSchema = z.strictObject({
   clients: z.array(client),
   tasks: z.array(task),
   progress: z.array(progress),
+  taskPlans: z.array(plannedType),
   documents: z.array(document),
   catalogAdditions: z.array(catalogAddition),
   uploads: z.array(upload),

@@ -78,8 +78,13 @@ function fromLists(state: State, { uploadContents, ...lists }: StateLists): void
   }
 }
 
-/** Most records are kept by their id; a task's progress by the task, an added event by its name. */
+/** Most records are kept by their id. */
+const otherKeys: { readonly [noun: string]: string } = {
+  progress: "taskId",
+  taskPlans: "taskType",
+  catalogAdditions: "name",
+};
+
 function keyOf(noun: Noun, record: object): string {
-  const key = noun === "progress" ? "taskId" : noun === "catalogAdditions" ? "name" : "id";
-  return (record as Record<string, string>)[key] ?? "";
+  return (record as Record<string, string>)[otherKeys[noun] ?? "id"] ?? "";
 }

@@ -184,12 +184,15 @@ export type TaskRecord = {
 /** Where a task stands in its plan. */
 export type ProgressRecord = {
   taskId: string;
-  /** `null`: the plan that the settings have for the task's type. */
+  /** `null`: the plan that the settings have for the task's type. A task keeps the plan it started with. */
   plan: TaskPlan | null;
   /** Index of the stage under way. */
   stage: number;
   dueAtMs: number;
 };
+
+/** How tasks of a type move on from now on, in place of what the settings say. */
+export type TaskPlanRecord = { taskType: string; plan: TaskPlan };
 
 /** A document held for a client, pulled from a connected system or added by hand. */
 export type DocumentRecord = {

@@ -17,6 +17,7 @@ export type State = {
   readonly tasks: Map<string, records.TaskRecord>;
   /** Tasks that move on by themselves, by task id. */
   readonly progress: Map<string, records.ProgressRecord>;
+  readonly taskPlans: Map<string, records.TaskPlanRecord>;
   readonly documents: Map<string, records.DocumentRecord>;
   readonly catalogAdditions: Map<string, records.CatalogAdditionRecord>;
   readonly uploads: Map<string, records.UploadRecord>;
@@ -42,6 +43,7 @@ export function createState(): State {
     clients: new Map(),
     tasks: new Map(),
     progress: new Map(),
+    taskPlans: new Map(),
     documents: new Map(),
     catalogAdditions: new Map(),
     uploads: new Map(),
