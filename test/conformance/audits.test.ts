@@ -1,0 +1,73 @@
+import { type Audit, serverAudits } from "graphql-http";
+import { describe, expect } from "vitest";
+import { mockTest, onMock, test, useService } from "./harness.ts";
+
+// The audits of the GraphQL-over-HTTP specification that graphql-http publishes, 61 in number, on both
+// routers, over HTTP and in process. Five cannot pass, because a rule of the service forbids what they ask.
+
+const service = useService();
+
+const forbidden: Record<string, string> = {
+  "5A70": "T4 refuses GET",
+  D6D5: "T4 refuses GET",
+  "6A70": "T4 refuses GET",
+  "2EA1": "T3 refuses the __type field that the audit asks for",
+  "28B9": "T3 refuses the __type field that the audit asks for",
+};
+
+type Fetch = (input: string, init?: RequestInit) => Promise<Response>;
+
+/** The audits' question about variables, asked with a query that needs no introspection. */
+const withoutIntrospection =
+  (next: Fetch): Fetch =>
+  (input, init) => {
+    const body = String(init?.body);
+    if (!body.includes("__type(")) return next(input, init);
+    const query = "query Type($name: Boolean!) { __typename @include(if: $name) }";
+    return next(input, { ...init, body: JSON.stringify({ query, variables: { name: true } }) });
+  };
+
+const auditsOf = (router: "base" | "gateway", fetchFn: () => Fetch) =>
+  serverAudits({
+    url: () => `${router === "base" ? service.baseUrl : service.gatewayUrl}/graphql`,
+    // Asked for at each call: the service starts after the tests have been named.
+    fetchFn: (input: string, init?: RequestInit) => fetchFn()(input, init),
+  });
+
+const overHttp = (): Fetch => fetch;
+const inProcess = (): Fetch => (input, init) => service.mock.fetch(input, init);
+
+async function outcome(audit: Audit | undefined): Promise<string> {
+  if (!audit) throw new Error("there is no such audit");
+  const result = await audit.fn();
+  return result.status === "ok" ? "ok" : `${result.status}: ${result.reason}`;
+}
+
+for (const router of ["base", "gateway"] as const) {
+  const ways: [string, () => Fetch][] = onMock
+    ? [
+        ["over HTTP", overHttp],
+        ["in process", inProcess],
+      ]
+    : [["over HTTP", overHttp]];
+  describe.each(ways)(`T1 audits of the ${router} router %s`, (_way, fetchFn) => {
+    const audits = auditsOf(router, fetchFn);
+
+    test("T1 there are 61 of them", () => {
+      expect(audits).toHaveLength(61);
+    });
+
+    test.each(audits.filter(({ id }) => !(id in forbidden)))("T1 $id $name", async (audit) => {
+      expect(await outcome(audit)).toBe("ok");
+    });
+
+    test.each(Object.entries(forbidden))("T1 %s cannot pass: %s", async (id) => {
+      expect(await outcome(audits.find((audit) => audit.id === id))).not.toBe("ok");
+    });
+
+    mockTest.each(["2EA1", "28B9"])("T1 %s passes when it asks without introspection", async (id) => {
+      const asked = auditsOf(router, () => withoutIntrospection(fetchFn()));
+      expect(await outcome(asked.find((audit) => audit.id === id))).toBe("ok");
+    });
+  });
+}
