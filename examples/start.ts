@@ -1,0 +1,79 @@
+// What `npm start` runs: the mock service with its inspector page, an Express receiver on a durable SQLite
+// inbox, and an SDK client that walks the whole partner flow. With `--once` it ends after the flow, with
+// exit code 0 only if the receiver and the service agree about every task.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
+import { say, step, taskTable } from "./start/narrator.ts";
+import { walkPartnerFlow } from "./start/partner-flow.ts";
+import { startReceiver } from "./start/receiver.ts";
+
+const once = process.argv.includes("--once");
+const inspectorPort = 4010;
+const taxPrepInTwoSeconds = {
+  mode: "timed",
+  stages: ["document-classification", "tax-extraction", "reconciliation", "data-entry", "review"].map(
+    (type) => ({ type, durationMs: 400 }),
+  ),
+} as const;
+
+const folder = mkdtempSync(join(tmpdir(), "workspace-tasks-start-"));
+const mock = await startMock();
+const receiver = await startReceiver(join(folder, "webhooks.db"));
+let agreed = false;
+
+try {
+  say("workspace-tasks: a partner's whole integration, on this machine\n");
+  step("mock service", `${mock.baseUrl}  inspector page: ${mock.inspectorUrl}`);
+  step("receiver", `${receiver.url}  inbox: SQLite, in a temporary folder`);
+
+  const expected = await walkPartnerFlow(mock, receiver);
+  const differences = taskTable(expected, receiver.board());
+  const { intake } = await receiver.stats();
+  step(
+    "deliveries",
+    `${intake.accepted} taken, ${intake.duplicates} repetitions recognised, each applied once`,
+  );
+  agreed = differences === 0 && expected.length > 0;
+  step("result", agreed ? "receiver and service agree" : `${differences} tasks differ`);
+
+  if (!once) {
+    say(`\nLook around: ${mock.inspectorUrl}   API key: ${mock.apiKey}`);
+    say("Ctrl-C ends it.");
+    await interrupted();
+  }
+} finally {
+  await receiver.close();
+  await mock.close();
+  rmSync(folder, { recursive: true, force: true });
+}
+process.exitCode = agreed ? 0 : 1;
+
+/** On the port of the documentation, or on any other when that one is taken. */
+async function startMock(): Promise<MockServer> {
+  const options = {
+    // Quick stages, and a network that repeats and overtakes, as the service's interface permits.
+    settings: { tasks: { plans: { TAX_PREP: taxPrepInTwoSeconds } } },
+    faults: {
+      deliveries: [
+        { chances: [{ probability: 0.2, fault: { kind: "duplicate" } }] },
+        { chances: [{ probability: 0.2, fault: { kind: "delay", delayMs: 400 } }] },
+      ],
+    },
+  } as const;
+  try {
+    return await createMockServer({ ...options, port: inspectorPort });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+    return createMockServer(options);
+  }
+}
+
+function interrupted(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once("SIGINT", () => resolve());
+    process.once("SIGTERM", () => resolve());
+  });
+}
