@@ -1,10 +1,10 @@
 import type { Clock } from "./clock.ts";
 import { Failed, type Failure } from "./failure.ts";
+import { onAbort } from "./signal-listener.ts";
 
 /**
  * The life of one call. Whatever the call waits for (queue, token, pause, answer) it waits for through its scope,
- * so one deadline and one abort end all of it. A scope puts a single listener on the caller's signal and takes it
- * off in `dispose`; signals that live as long as the process collect nothing.
+ * so one deadline and one abort end all of it, and `dispose` takes everything off again.
  */
 export interface CallScopeOptions {
   readonly clock: Clock;
@@ -90,8 +90,7 @@ export class CallScope {
       abort();
       return;
     }
-    signal.addEventListener("abort", abort);
-    this.#cleanups.push(() => signal.removeEventListener("abort", abort));
+    this.#cleanups.push(onAbort(signal, abort));
   }
 }
 

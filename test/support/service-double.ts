@@ -37,6 +37,9 @@ export type Fault =
       readonly body?: string;
       readonly headers?: Headings;
     }
+  /** Answers with `body` instead of taking effect. */
+  | { readonly type: "refusal"; readonly body: unknown }
+  /** Takes effect and answers with `body`. */
   | { readonly type: "answer"; readonly body: unknown }
   | { readonly type: "cut_before" }
   | { readonly type: "cut_after" };
@@ -119,6 +122,7 @@ export function createServiceDouble(options: ServiceDoubleOptions = {}): Service
     if (fault?.type === "status") {
       return new Response(fault.body ?? "", { status: fault.status, headers: fault.headers ?? {} });
     }
+    if (fault?.type === "refusal") return json(fault.body);
     const ref = body.variables?.["ref"];
     if (typeof ref === "string") books.applied.push(ref);
     if (fault?.type === "cut_after") throw lost();
