@@ -10,14 +10,14 @@ export interface PostgresQueries {
 
 export interface PostgresClient extends PostgresQueries {
   release(destroy?: boolean): void;
-  on(event: string, listener: (value: never) => void): unknown;
-  removeListener(event: string, listener: (value: never) => void): unknown;
+  on(event: string, listener: () => void): unknown;
+  removeListener(event: string, listener: () => void): unknown;
 }
 
 export interface PostgresPool extends PostgresQueries {
   connect(): Promise<PostgresClient>;
-  on?(event: "error", listener: (error: Error) => void): unknown;
-  removeListener?(event: "error", listener: (error: Error) => void): unknown;
+  on?(event: "error", listener: () => void): unknown;
+  removeListener?(event: "error", listener: () => void): unknown;
 }
 
 /** A client taken from the pool, given back once. Its error events are heard: an unheard one would end the process. */

@@ -1,0 +1,54 @@
+import type { Arrival, ClaimOptions, HeadMove, Settlement } from "workspace-tasks/receiver-kit";
+import { inspectBody } from "workspace-tasks/receiver-kit";
+import { completedEvent, sampleEvent } from "./sample-event.ts";
+
+/** A delivery of `event` as the receiver would store it. */
+export function arrivalOf(event: Readonly<Record<string, unknown>>, fields: Partial<Arrival> = {}): Arrival {
+  const body = Buffer.from(JSON.stringify(event));
+  const inspection = inspectBody(body, Date.UTC(2026, 5, 1));
+  return {
+    ...inspection.facts,
+    source: "default",
+    id: `msg_${String(event["id"])}`,
+    channel: "webhook",
+    timestamp: 1_772_357_400,
+    body,
+    quarantine: inspection.usable ? null : inspection.reason,
+    ...fields,
+  };
+}
+
+/** The n-th second of a task: later ones are newer. */
+export function instant(second: number): string {
+  return new Date(Date.UTC(2026, 2, 1) + second * 1000).toISOString();
+}
+
+export function runningAt(taskId: string, second: number, fields: Partial<Arrival> = {}): Arrival {
+  return arrivalOf(sampleEvent({ taskId, occurredAt: instant(second) }), fields);
+}
+
+export function completedAt(taskId: string, second: number, fields: Partial<Arrival> = {}): Arrival {
+  return arrivalOf(completedEvent({ taskId, occurredAt: instant(second) }), fields);
+}
+
+export function claimOptions(fields: Partial<ClaimOptions> = {}): ClaimOptions {
+  return {
+    source: "default",
+    worker: "worker-1",
+    rowsMax: 10,
+    leaseMs: 30_000,
+    attemptsMax: 3,
+    keyOrder: "latest",
+    ...fields,
+  };
+}
+
+/** Settles as a worker does that found the event newer than its head. */
+export function doneWith(
+  row: { readonly orderKey: string | null; readonly position: string | null; readonly status: string | null },
+  fields: Partial<HeadMove> = {},
+): Settlement {
+  if (row.orderKey === null || row.position === null) return { state: "done", move: null };
+  const move = { key: row.orderKey, position: row.position, status: row.status, allowSame: false, ...fields };
+  return { state: "done", move };
+}

@@ -1,0 +1,589 @@
+// What every inbox promises, as tests. Each inbox runs the whole suite; only the SQL ones have transactions to show.
+
+import { describe, expect, it } from "vitest";
+import type { VirtualClock } from "workspace-tasks/mock-server";
+import type { Claim, Inbox } from "workspace-tasks/receiver-kit";
+import { arrivalOf, claimOptions, completedAt, doneWith, instant, runningAt } from "./inbox-rows.ts";
+import { sampleEvent, stageEvent } from "./sample-event.ts";
+
+/** A fresh, open inbox under a clock that the test moves. */
+export interface InboxFixture extends AsyncDisposable {
+  readonly inbox: Inbox;
+  readonly clock: VirtualClock;
+  /** A second handle on the same rows: another process, or the same after a restart. */
+  reopen(): Promise<Inbox>;
+  /** Records a handler's write in its transaction, and reads back which writes were kept. */
+  readonly effects: {
+    write(transaction: unknown, name: string): Promise<void>;
+    kept(): Promise<readonly string[]>;
+  };
+}
+
+const limits = { timeoutMs: 60_000 };
+
+export function describeInbox(name: string, create: () => Promise<InboxFixture>): void {
+  describe(`${name}: storing`, () => {
+    it("keeps a delivery for a process that opens the inbox later (I1)", async () => {
+      await using fixture = await create();
+      const arrival = runningAt("task-1", 1);
+      expect(await fixture.inbox.insert(arrival)).toEqual({ outcome: "new" });
+      const later = await fixture.reopen();
+      const row = await later.get(arrival);
+      expect(row).toMatchObject({
+        state: "pending",
+        event: "task.running",
+        attempts: 0,
+        receivedAtMs: fixture.clock.now(),
+      });
+      expect(Buffer.from(row?.body ?? [])).toEqual(Buffer.from(arrival.body));
+    });
+
+    it("keeps any bytes as they are", async () => {
+      await using fixture = await create();
+      const body = Buffer.from([0, 255, 254, 0, 0xc3, 0x28, 34, 39, 92]);
+      await fixture.inbox.insert(runningAt("task-1", 1, { id: "bytes", body }));
+      const row = await fixture.inbox.get({ source: "default", id: "bytes" });
+      expect(Buffer.from(row?.body ?? [])).toEqual(body);
+    });
+
+    it("stores an id once, however many copies come at once, through however many processes (I2)", async () => {
+      await using fixture = await create();
+      const other = await fixture.reopen();
+      const arrival = runningAt("task-1", 1);
+      const copies = Array.from({ length: 50 }, (_, index) =>
+        (index % 2 ? fixture.inbox : other).insert(arrival),
+      );
+      const outcomes = (await Promise.all(copies)).map(({ outcome }) => outcome);
+      expect(outcomes.filter((outcome) => outcome === "new")).toHaveLength(1);
+      expect(await fixture.inbox.list({})).toHaveLength(1);
+    });
+
+    it("tells a repeated body from another body under the same id", async () => {
+      await using fixture = await create();
+      const arrival = runningAt("task-1", 1);
+      await fixture.inbox.insert(arrival);
+      expect(await fixture.inbox.insert(arrival)).toEqual({ outcome: "duplicate", sameBody: true });
+      const other = { ...arrival, body: Buffer.from("{}") };
+      expect(await fixture.inbox.insert(other)).toEqual({ outcome: "duplicate", sameBody: false });
+      const row = await fixture.inbox.get(arrival);
+      expect(Buffer.from(row?.body ?? [])).toEqual(Buffer.from(arrival.body));
+    });
+
+    it("keeps ids apart by source, by case and by every character", async () => {
+      await using fixture = await create();
+      const ids = ["msg_a", "msg_A", "msg.a", "msg_a."];
+      for (const source of ["default", "other"]) {
+        for (const id of ids) {
+          expect(await fixture.inbox.insert(runningAt("task-1", 1, { id, source }))).toEqual({
+            outcome: "new",
+          });
+        }
+      }
+      expect(await fixture.inbox.list({ source: "other" })).toHaveLength(ids.length);
+    });
+
+    it("keeps a quarantined delivery where no worker takes it", async () => {
+      await using fixture = await create();
+      await fixture.inbox.insert(runningAt("task-1", 1, { id: "odd", quarantine: "body is not JSON" }));
+      expect((await fixture.inbox.claim(claimOptions())).claims).toEqual([]);
+      const [row] = await fixture.inbox.list({ states: ["quarantined"] });
+      expect(row).toMatchObject({ id: "odd", lastError: "body is not JSON" });
+    });
+
+    it("lists the newest first and pages without repeats", async () => {
+      await using fixture = await create();
+      for (let n = 0; n < 7; n++) await fixture.inbox.insert(runningAt("task-1", n, { id: `msg_${n}` }));
+      const first = await fixture.inbox.list({ limit: 4 });
+      const rest = await fixture.inbox.list({ limit: 4, beforeSeq: first.at(-1)?.seq ?? 0 });
+      expect([...first, ...rest].map(({ id }) => id)).toEqual([6, 5, 4, 3, 2, 1, 0].map((n) => `msg_${n}`));
+      expect(await fixture.inbox.list({ states: ["dead"] })).toEqual([]);
+    });
+  });
+
+  describe(`${name}: claiming`, () => {
+    it("gives a row to one worker only, with the attempt counted", async () => {
+      await using fixture = await create();
+      const other = await fixture.reopen();
+      for (let n = 0; n < 20; n++) await fixture.inbox.insert(runningAt(`task-${n}`, 1));
+      const results = await Promise.all(
+        Array.from({ length: 8 }, (_, index) =>
+          (index % 2 ? fixture.inbox : other).claim(claimOptions({ worker: `worker-${index}`, rowsMax: 5 })),
+        ),
+      );
+      const seqs = results.flatMap(({ claims }) => claims.map(({ seq }) => seq));
+      expect(seqs).toHaveLength(20);
+      expect(new Set(seqs).size).toBe(20);
+      expect(results.flatMap(({ claims }) => claims.map(({ attempts }) => attempts))).toEqual(
+        Array(20).fill(1),
+      );
+    });
+
+    it("lets one row of a key run at a time, oldest event first, whatever order they came in", async () => {
+      await using fixture = await create();
+      for (const second of [3, 1, 2])
+        await fixture.inbox.insert(runningAt("task-1", second, { id: `at-${second}` }));
+      const order: string[] = [];
+      for (let turn = 0; turn < 3; turn++) {
+        const { claims } = await fixture.inbox.claim(claimOptions());
+        expect(claims).toHaveLength(1);
+        expect((await fixture.inbox.claim(claimOptions({ worker: "worker-2" }))).claims).toEqual([]);
+        order.push(claims[0]!.id);
+        await settle(fixture.inbox, claims[0]!);
+      }
+      expect(order).toEqual(["at-1", "at-2", "at-3"]);
+    });
+
+    it("lets one of two deliveries of the same event wait for the other", async () => {
+      await using fixture = await create();
+      const event = sampleEvent({ taskId: "task-1" });
+      await fixture.inbox.insert(arrivalOf(event, { id: "one" }));
+      await fixture.inbox.insert(arrivalOf(event, { id: "two" }));
+      expect((await fixture.inbox.claim(claimOptions())).claims.map(({ id }) => id)).toEqual(["one"]);
+    });
+
+    it("runs a task, its stages and other tasks side by side", async () => {
+      await using fixture = await create();
+      await fixture.inbox.insert(runningAt("task-1", 1));
+      await fixture.inbox.insert(runningAt("task-2", 1));
+      await fixture.inbox.insert(arrivalOf(stageEvent({ taskId: "task-1", subTaskId: "stage-1" })));
+      await fixture.inbox.insert(arrivalOf(stageEvent({ taskId: "task-1", subTaskId: "stage-2" })));
+      expect((await fixture.inbox.claim(claimOptions())).claims).toHaveLength(4);
+    });
+
+    it("claims only the rows of its source", async () => {
+      await using fixture = await create();
+      await fixture.inbox.insert(runningAt("task-1", 1, { source: "other" }));
+      expect((await fixture.inbox.claim(claimOptions())).claims).toEqual([]);
+      expect((await fixture.inbox.claim(claimOptions({ source: "other" }))).claims).toHaveLength(1);
+    });
+
+    it("lets newer events of a key pass one that waits to be retried, unless told to be strict", async () => {
+      await using fixture = await create();
+      await fixture.inbox.insert(runningAt("task-1", 1, { id: "first" }));
+      const [first] = (await fixture.inbox.claim(claimOptions())).claims;
+      await fixture.inbox.fail(first!, { kind: "retry", delayMs: 60_000, error: "no" });
+      await fixture.inbox.insert(completedAt("task-1", 2, { id: "second" }));
+      expect((await fixture.inbox.claim(claimOptions({ keyOrder: "strict" }))).claims).toEqual([]);
+      const { claims } = await fixture.inbox.claim(claimOptions({ keyOrder: "latest" }));
+      expect(claims.map(({ id }) => id)).toEqual(["second"]);
+    });
+
+    it("says when the next row falls due", async () => {
+      await using fixture = await create();
+      expect((await fixture.inbox.claim(claimOptions())).nextInMs).toBeNull();
+      await fixture.inbox.insert(runningAt("task-1", 1));
+      const [claim] = (await fixture.inbox.claim(claimOptions())).claims;
+      await fixture.inbox.fail(claim!, { kind: "retry", delayMs: 5_000, error: "no" });
+      expect((await fixture.inbox.claim(claimOptions())).nextInMs).toBe(5_000);
+      await fixture.clock.advance(4_999);
+      expect((await fixture.inbox.claim(claimOptions())).claims).toEqual([]);
+      await fixture.clock.advance(1);
+      expect((await fixture.inbox.claim(claimOptions())).claims).toHaveLength(1);
+    });
+  });
+
+  describe(`${name}: leases and fencing`, () => {
+    it("hands a row on once its lease ran out, and fences the first worker off", async () => {
+      await using fixture = await create();
+      await fixture.inbox.insert(runningAt("task-1", 1));
+      const [zombie] = (await fixture.inbox.claim(claimOptions({ leaseMs: 1_000 }))).claims;
+      await fixture.clock.advance(1_000);
+      const [heir] = (await fixture.inbox.claim(claimOptions({ worker: "worker-2" }))).claims;
+      expect(heir).toMatchObject({ seq: zombie!.seq, attempts: 2, generation: zombie!.generation + 1 });
+
+      expect(await fixture.inbox.fail(zombie!, { kind: "dead", error: "late" })).toBe(false);
+      expect(await settle(fixture.inbox, zombie!)).toBe("lost");
+      expect(await fixture.inbox.renew([zombie!], 1_000)).toEqual(new Set());
+      expect(await settle(fixture.inbox, heir!)).toBe("settled");
+    });
+
+    it("fences off a worker of another name even at the same generation", async () => {
+      await using fixture = await create();
+      await fixture.inbox.insert(runningAt("task-1", 1));
+      const [claim] = (await fixture.inbox.claim(claimOptions())).claims;
+      expect(await settle(fixture.inbox, { ...claim!, worker: "worker-2" })).toBe("lost");
+      expect(await settle(fixture.inbox, claim!)).toBe("settled");
+    });
+
+    it("keeps a renewed lease", async () => {
+      await using fixture = await create();
+      await fixture.inbox.insert(runningAt("task-1", 1));
+      const [claim] = (await fixture.inbox.claim(claimOptions({ leaseMs: 1_000 }))).claims;
+      await fixture.clock.advance(900);
+      expect(await fixture.inbox.renew([claim!], 1_000)).toEqual(new Set([claim!.seq]));
+      await fixture.clock.advance(900);
+      expect((await fixture.inbox.claim(claimOptions({ worker: "worker-2" }))).claims).toEqual([]);
+      expect(await settle(fixture.inbox, claim!)).toBe("settled");
+    });
+
+    it("calls a row dead whose lease ran out at the last attempt, and says so once", async () => {
+      await using fixture = await create();
+      const arrival = runningAt("task-1", 1);
+      await fixture.inbox.insert(arrival);
+      for (let attempt = 1; attempt <= 3; attempt++) {
+        expect((await fixture.inbox.claim(claimOptions({ leaseMs: 1_000 }))).claims).toHaveLength(1);
+        await fixture.clock.advance(1_000);
+      }
+      expect((await fixture.inbox.claim(claimOptions())).died).toEqual([
+        { source: "default", id: arrival.id },
+      ]);
+      expect((await fixture.inbox.claim(claimOptions())).died).toEqual([]);
+      expect(await fixture.inbox.get(arrival)).toMatchObject({ state: "dead", attempts: 3 });
+    });
+
+    it("gives a released row back at once, without the attempt", async () => {
+      await using fixture = await create();
+      const arrival = runningAt("task-1", 1);
+      await fixture.inbox.insert(arrival);
+      const [claim] = (await fixture.inbox.claim(claimOptions())).claims;
+      expect(await fixture.inbox.fail(claim!, { kind: "release" })).toBe(true);
+      expect(await fixture.inbox.get(arrival)).toMatchObject({ state: "pending", attempts: 0 });
+      expect((await fixture.inbox.claim(claimOptions({ worker: "worker-2" }))).claims).toHaveLength(1);
+    });
+  });
+
+  describe(`${name}: order`, () => {
+    it("never moves a head back (I3)", async () => {
+      await using fixture = await create();
+      const [older, newer] = [runningAt("task-1", 1), completedAt("task-1", 2)];
+      await fixture.inbox.insert(newer);
+      expect(await settle(fixture.inbox, await claimOne(fixture.inbox))).toBe("settled");
+      await fixture.inbox.insert(older);
+      const late = await claimOne(fixture.inbox);
+      expect(late.head).toBe(newer.position);
+      expect(await settle(fixture.inbox, late)).toBe("settled-stale");
+      expect(await fixture.inbox.head("default", newer.orderKey!)).toEqual({
+        position: newer.position,
+        status: "COMPLETED",
+      });
+      expect(await fixture.inbox.get(older)).toMatchObject({ state: "stale" });
+    });
+
+    it("does not take the same event for a newer one, unless it is replayed", async () => {
+      await using fixture = await create();
+      const event = sampleEvent({ taskId: "task-1" });
+      for (const id of ["one", "two", "three"]) await fixture.inbox.insert(arrivalOf(event, { id }));
+      expect(await settle(fixture.inbox, await claimOne(fixture.inbox))).toBe("settled");
+      expect(await settle(fixture.inbox, await claimOne(fixture.inbox))).toBe("settled-stale");
+      const third = await claimOne(fixture.inbox);
+      expect(await settle(fixture.inbox, third, doneWith(third, { allowSame: true }))).toBe("settled");
+    });
+
+    it("tells microseconds apart", async () => {
+      await using fixture = await create();
+      const at = (fraction: string) =>
+        arrivalOf(sampleEvent({ taskId: "task-1", occurredAt: `2026-03-01T00:00:00.${fraction}Z` }));
+      await fixture.inbox.insert(at("123457"));
+      expect(await settle(fixture.inbox, await claimOne(fixture.inbox))).toBe("settled");
+      await fixture.inbox.insert(at("123456"));
+      expect(await settle(fixture.inbox, await claimOne(fixture.inbox))).toBe("settled-stale");
+    });
+
+    it("settles many rows at once, each for itself", async () => {
+      await using fixture = await create();
+      const tasks = Array.from({ length: 12 }, (_, n) => `task-${n}`);
+      for (const task of tasks) await fixture.inbox.insert(runningAt(task, 5, { id: `new-${task}` }));
+      const { claims } = await fixture.inbox.claim(claimOptions({ rowsMax: 20 }));
+      await Promise.all(claims.map((claim) => settle(fixture.inbox, claim)));
+      for (const [n, task] of tasks.entries()) {
+        await fixture.inbox.insert(runningAt(task, n % 2 ? 9 : 1, { id: `next-${task}` }));
+      }
+      const next = await fixture.inbox.claim(claimOptions({ rowsMax: 20 }));
+      const lost = { ...next.claims[0]!, worker: "nobody" };
+      const outcomes = await Promise.all(
+        [lost, ...next.claims.slice(1)].map((claim) => settle(fixture.inbox, claim)),
+      );
+      const expected = tasks.map((_, n) => (n === 0 ? "lost" : n % 2 ? "settled" : "settled-stale"));
+      expect(outcomes).toEqual(expected);
+    });
+  });
+
+  describe(`${name}: handlers' transactions`, () => {
+    it("keeps a handler's write, the end of the row and the head together (I4)", async () => {
+      await using fixture = await create();
+      const arrival = runningAt("task-1", 1);
+      await fixture.inbox.insert(arrival);
+      const claim = await claimOne(fixture.inbox);
+      const transaction = fixture.inbox.begin(claim, doneWith(claim), limits);
+      await fixture.effects.write(transaction.handle, "first");
+      await fixture.effects.write(transaction.handle, "second");
+      expect(await transaction.commit()).toBe("settled");
+      expect(await fixture.effects.kept()).toEqual(["first", "second"]);
+      expect(await fixture.inbox.get(arrival)).toMatchObject({ state: "done" });
+      expect((await fixture.inbox.head("default", arrival.orderKey!))?.position).toBe(arrival.position);
+    });
+
+    it("keeps nothing of a transaction that is rolled back", async () => {
+      await using fixture = await create();
+      const arrival = runningAt("task-1", 1);
+      await fixture.inbox.insert(arrival);
+      const claim = await claimOne(fixture.inbox);
+      const transaction = fixture.inbox.begin(claim, doneWith(claim), limits);
+      await fixture.effects.write(transaction.handle, "never");
+      await transaction.rollback();
+      await expect(fixture.effects.write(transaction.handle, "late")).rejects.toMatchObject({
+        code: "TRANSACTION_ENDED",
+      });
+      expect(await fixture.effects.kept()).toEqual([]);
+      expect(await fixture.inbox.get(arrival)).toMatchObject({ state: "running" });
+      expect(await fixture.inbox.head("default", arrival.orderKey!)).toBeUndefined();
+    });
+
+    it("keeps nothing of a worker that lost its lease", async () => {
+      await using fixture = await create();
+      await fixture.inbox.insert(runningAt("task-1", 1));
+      const [zombie] = (await fixture.inbox.claim(claimOptions({ leaseMs: 1_000 }))).claims;
+      await fixture.clock.advance(1_000);
+      const heir = await claimOne(fixture.inbox, "worker-2");
+      const late = fixture.inbox.begin(zombie!, doneWith(zombie!), limits);
+      await fixture.effects.write(late.handle, "zombie").catch((error: { code?: string }) => {
+        expect(error.code).toBe("LEASE_LOST");
+      });
+      expect(await late.commit()).toBe("lost");
+      const transaction = fixture.inbox.begin(heir, doneWith(heir), limits);
+      await fixture.effects.write(transaction.handle, "heir");
+      expect(await transaction.commit()).toBe("settled");
+      expect(await fixture.effects.kept()).toEqual(["heir"]);
+    });
+
+    it("keeps nothing when something newer was applied before it began, and leaves the row to be handled as stale", async () => {
+      await using fixture = await create();
+      const arrival = runningAt("task-1", 1);
+      await fixture.inbox.insert(arrival);
+      const claim = await claimOne(fixture.inbox);
+      await fixture.inbox.advanceHead({
+        source: "default",
+        key: arrival.orderKey!,
+        position: { occurredAt: 2_000_000_000n * 1_000_000_000n, rank: 1, id: "x" },
+      });
+      const transaction = fixture.inbox.begin(claim, doneWith(claim), limits);
+      await fixture.effects.write(transaction.handle, "old").catch((error: { code?: string }) => {
+        expect(error.code).toBe("SUPERSEDED");
+      });
+      expect(await transaction.commit()).toBe("superseded");
+      expect(await fixture.effects.kept()).toEqual([]);
+      expect(await fixture.inbox.fail(claim, { kind: "release" })).toBe(true);
+    });
+
+    it("goes on accepting while a handler's transaction is not begun", async () => {
+      await using fixture = await create();
+      await fixture.inbox.insert(runningAt("task-1", 1));
+      const claim = await claimOne(fixture.inbox);
+      const transaction = fixture.inbox.begin(claim, doneWith(claim), limits);
+      expect(await fixture.inbox.insert(runningAt("task-2", 1))).toEqual({ outcome: "new" });
+      expect(await transaction.commit()).toBe("settled");
+    });
+  });
+
+  describe(`${name}: replay, discard, retention`, () => {
+    it("makes dead, quarantined and settled rows pending again, and leaves their id taken", async () => {
+      await using fixture = await create();
+      const arrival = runningAt("task-1", 1);
+      await fixture.inbox.insert(arrival);
+      const claim = await claimOne(fixture.inbox);
+      expect(await fixture.inbox.replay(arrival, arrival)).toBe(false);
+      await fixture.inbox.fail(claim, { kind: "dead", error: "broken" });
+      expect(await fixture.inbox.replay(arrival, arrival)).toBe(true);
+      expect(await fixture.inbox.replay(arrival, arrival)).toBe(false);
+      expect(await fixture.inbox.insert(arrival)).toMatchObject({ outcome: "duplicate" });
+      const again = await claimOne(fixture.inbox);
+      expect(again).toMatchObject({ attempts: 1, replays: 1 });
+      expect(await settle(fixture.inbox, again)).toBe("settled");
+      expect(await fixture.inbox.replay(arrival, arrival)).toBe(true);
+      expect(await fixture.inbox.replay({ source: "default", id: "absent" }, arrival)).toBe(false);
+    });
+
+    it("puts dead and quarantined rows aside, and no others", async () => {
+      await using fixture = await create();
+      const arrival = runningAt("task-1", 1);
+      await fixture.inbox.insert(arrival);
+      expect(await fixture.inbox.discard(arrival)).toBe(false);
+      await fixture.inbox.fail(await claimOne(fixture.inbox), { kind: "dead", error: "broken" });
+      expect(await fixture.inbox.discard(arrival)).toBe(true);
+      expect(await fixture.inbox.get(arrival)).toMatchObject({ state: "discarded" });
+    });
+
+    it("removes bodies first, settled rows later, heads last, and never what still needs somebody", async () => {
+      await using fixture = await create();
+      const [settled, dead] = [runningAt("task-1", 1), runningAt("task-2", 1)];
+      await fixture.inbox.insert(settled);
+      await settle(fixture.inbox, await claimOne(fixture.inbox));
+      await fixture.inbox.insert(dead);
+      await fixture.inbox.fail(await claimOne(fixture.inbox), { kind: "dead", error: "broken" });
+      await fixture.inbox.insert(runningAt("task-3", 1, { id: "waiting" }));
+      const retention = { bodiesMs: 1_000, rowsMs: 5_000, headsMs: 9_000 };
+      expect(await fixture.inbox.purge(retention, 100)).toBe(0);
+
+      await fixture.clock.advance(1_000);
+      expect(await fixture.inbox.purge(retention, 100)).toBe(1);
+      expect(await fixture.inbox.get(settled)).toMatchObject({ state: "done", bodyBytes: null, body: null });
+      expect(await fixture.inbox.insert(settled)).toEqual({ outcome: "duplicate", sameBody: null });
+      expect(await fixture.inbox.replay(settled, settled)).toBe(false);
+
+      await fixture.clock.advance(4_000);
+      expect(await fixture.inbox.purge(retention, 100)).toBe(1);
+      expect(await fixture.inbox.get(settled)).toBeUndefined();
+      // Its id is forgotten, but the head still knows: a repetition changes no state.
+      await fixture.inbox.insert(settled);
+      expect(
+        (await fixture.inbox.claim(claimOptions())).claims.find(({ id }) => id === settled.id)?.head,
+      ).toBe(settled.position);
+
+      await fixture.clock.advance(4_000);
+      expect(await fixture.inbox.purge(retention, 100)).toBe(1);
+      expect(await fixture.inbox.head("default", settled.orderKey!)).toBeUndefined();
+      expect(await fixture.inbox.get(dead)).toMatchObject({ state: "dead", bodyBytes: dead.body.byteLength });
+      expect(await fixture.inbox.get({ source: "default", id: "waiting" })).toBeDefined();
+    });
+
+    it("removes in steps of the given size", async () => {
+      await using fixture = await create();
+      for (let n = 0; n < 5; n++) {
+        await fixture.inbox.insert(runningAt(`task-${n}`, 1));
+        await settle(fixture.inbox, await claimOne(fixture.inbox));
+      }
+      await fixture.clock.advance(10_000);
+      const retention = { bodiesMs: 1_000, rowsMs: 5_000, headsMs: 90_000 };
+      const steps: number[] = [];
+      for (let touched = 1; touched > 0; steps.push(touched))
+        touched = await fixture.inbox.purge(retention, 2);
+      expect(Math.max(...steps)).toBeLessThanOrEqual(4);
+      expect(await fixture.inbox.list({})).toEqual([]);
+    });
+  });
+
+  describe(`${name}: watching`, () => {
+    it("counts rows by state and tells the longest wait", async () => {
+      await using fixture = await create();
+      expect((await fixture.inbox.stats()).oldestPendingMs).toBeNull();
+      await fixture.inbox.insert(runningAt("task-1", 1));
+      await settle(fixture.inbox, await claimOne(fixture.inbox));
+      await fixture.inbox.insert(runningAt("task-2", 1));
+      await fixture.inbox.insert(runningAt("task-3", 1, { quarantine: "odd" }));
+      await fixture.clock.advance(1_500);
+      const stats = await fixture.inbox.stats();
+      expect(stats.rows).toMatchObject({ done: 1, pending: 1, quarantined: 1, dead: 0 });
+      expect(stats.oldestPendingMs).toBe(1_500);
+    });
+
+    it("counts what waits or runs, up to a limit", async () => {
+      await using fixture = await create();
+      for (let n = 0; n < 4; n++) await fixture.inbox.insert(runningAt(`task-${n}`, 1));
+      await claimOne(fixture.inbox);
+      expect(await fixture.inbox.backlog("default", 100)).toBe(4);
+      expect(await fixture.inbox.backlog("default", 3)).toBe(3);
+      expect(await fixture.inbox.backlog("other", 100)).toBe(0);
+    });
+
+    it("names the keys whose state may be behind", async () => {
+      await using fixture = await create();
+      await fixture.inbox.insert(runningAt("quiet", 1));
+      await settle(fixture.inbox, await claimOne(fixture.inbox));
+      await fixture.inbox.insert(completedAt("finished", 1));
+      await settle(fixture.inbox, await claimOne(fixture.inbox));
+      await fixture.inbox.insert(runningAt("failing", 1));
+      await fixture.inbox.fail(await claimOne(fixture.inbox), { kind: "dead", error: "broken" });
+      await fixture.inbox.insert(runningAt("odd", 1, { quarantine: "occurredAt is odd", position: null }));
+      await fixture.clock.advance(10_000);
+      const suspects = await fixture.inbox.suspects({ source: "default", runningForMs: 10_000, limit: 10 });
+      expect(Object.fromEntries(suspects.map(({ key, reason }) => [key, reason]))).toEqual({
+        '["quiet"]': "running-too-long",
+        '["failing"]': "dead",
+        '["odd"]': "quarantined",
+      });
+      expect(
+        await fixture.inbox.suspects({ source: "default", runningForMs: 10_001, limit: 10 }),
+      ).toHaveLength(2);
+      expect(await fixture.inbox.suspects({ source: "other", runningForMs: 0, limit: 10 })).toEqual([]);
+    });
+
+    it("remembers when it was last seen alive", async () => {
+      await using fixture = await create();
+      expect(await fixture.inbox.beat("default")).toBeNull();
+      await fixture.clock.advance(1_234);
+      expect(await (await fixture.reopen()).beat("default")).toBe(1_234);
+      expect(await fixture.inbox.beat("other")).toBeNull();
+    });
+  });
+
+  describe(`${name}: inline steps`, () => {
+    const webhook = { id: "msg_inline", timestamp: 1_772_357_400, body: Buffer.from("{}"), secretIndex: 0 };
+    const begin = (inbox: Inbox) => inbox.beginInline(webhook, { source: "default", leaseMs: 1_000 });
+
+    it("lets one caller begin, tells others to wait, and remembers the end", async () => {
+      await using fixture = await create();
+      expect(await begin(fixture.inbox)).toEqual({ state: "begun", generation: 1 });
+      await fixture.clock.advance(400);
+      expect(await begin(fixture.inbox)).toEqual({ state: "busy", retryAfterMs: 600 });
+      expect((await fixture.inbox.claim(claimOptions())).claims).toEqual([]);
+      const done = { source: "default", generation: 1, outcome: "done" } as const;
+      expect(await fixture.inbox.finishInline(webhook.id, done)).toBe(true);
+      expect(await begin(fixture.inbox)).toEqual({ state: "done" });
+    });
+
+    it("begins anew after a failure or a lost lease, and fences the earlier caller off", async () => {
+      await using fixture = await create();
+      await begin(fixture.inbox);
+      const failed = { source: "default", generation: 1, outcome: "failed" } as const;
+      expect(await fixture.inbox.finishInline(webhook.id, failed)).toBe(true);
+      expect(await begin(fixture.inbox)).toEqual({ state: "begun", generation: 2 });
+      await fixture.clock.advance(1_000);
+      expect((await fixture.inbox.claim(claimOptions())).claims).toEqual([]);
+      expect(await begin(fixture.inbox)).toEqual({ state: "begun", generation: 3 });
+      const late = { source: "default", generation: 2, outcome: "done" } as const;
+      expect(await fixture.inbox.finishInline(webhook.id, late)).toBe(false);
+    });
+
+    it("leaves ids alone that came another way", async () => {
+      await using fixture = await create();
+      await fixture.inbox.insert(runningAt("task-1", 1, { id: webhook.id }));
+      expect(await begin(fixture.inbox)).toEqual({ state: "done" });
+    });
+
+    it("moves a head forward only, and knows the event that moved it", async () => {
+      await using fixture = await create();
+      const move = (occurredAt: bigint, rank = 0, id = "a") =>
+        fixture.inbox.advanceHead({
+          source: "default",
+          key: '["task-1"]',
+          position: { occurredAt, rank, id },
+        });
+      expect(await move(5n)).toBe("newer");
+      expect(await move(5n)).toBe("same");
+      expect(await move(4n)).toBe("stale");
+      expect(await move(-62_135_596_800_000_000_000n)).toBe("stale");
+      expect(await move(5n, 1)).toBe("newer");
+      expect(await move(5n, 1, "b")).toBe("newer");
+      expect(await move(5n, 1, "B")).toBe("stale");
+      expect(await move(253_402_300_799_999_999_999n)).toBe("newer");
+      expect(await move(9_000_000_000_000_000_000n)).toBe("stale");
+    });
+
+    it("lets one of many callers move a head to one position", async () => {
+      await using fixture = await create();
+      const other = await fixture.reopen();
+      const order = arrivalOf(sampleEvent({ taskId: "task-1", occurredAt: instant(1) }));
+      const position = { occurredAt: 1n, rank: 0, id: "a" };
+      const verdicts = await Promise.all(
+        Array.from({ length: 20 }, (_, index) =>
+          (index % 2 ? fixture.inbox : other).advanceHead({
+            source: "default",
+            key: order.orderKey!,
+            position,
+          }),
+        ),
+      );
+      expect(verdicts.filter((verdict) => verdict === "newer")).toHaveLength(1);
+    });
+  });
+}
+
+async function claimOne(inbox: Inbox, worker = "worker-1"): Promise<Claim> {
+  const { claims } = await inbox.claim(claimOptions({ worker, rowsMax: 1 }));
+  expect(claims).toHaveLength(1);
+  return claims[0]!;
+}
+
+function settle(inbox: Inbox, claim: Claim, settlement = doneWith(claim)) {
+  return inbox.begin(claim, settlement, limits).commit();
+}
