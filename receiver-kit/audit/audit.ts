@@ -30,7 +30,10 @@ export type AuditOptions = {
   readonly scheme?: SchemeName | undefined;
   /** The receiver's tolerance for timestamps. Default 300. */
   readonly toleranceSeconds?: number | undefined;
-  /** Where the receiver tells how often a delivery took effect; see the handbook. */
+  /**
+   * Where the receiver tells what it did: `?id=<webhook-id>` answers `{ "count": n }`, how often the delivery took
+   * effect, and `?taskId=<id>` may answer `{ "status": "…" }`. Without it duplicates are judged by answers only.
+   */
   readonly observeUrl?: string | undefined;
   /** How long to wait for further effects of a delivery. Default 300. */
   readonly observeSettleMs?: number | undefined;
@@ -44,6 +47,8 @@ export type AuditOptions = {
   readonly runTimeoutMs?: number | undefined;
   /** Checks under way at once. Default 4. */
   readonly concurrency?: number | undefined;
+  /** Ends the audit early; checks that it cuts off are `unfinished`. */
+  readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: AuditProgress) => void) | undefined;
   readonly clock?: Clock | undefined;
   readonly randomBytes?: ((count: number) => Buffer) | undefined;
@@ -228,8 +233,9 @@ async function runChecks(
   async function take(check: AuditCheck): Promise<void> {
     underWay.add(check.id);
     const isLastWord = check.id === "baseline.still-answering";
-    const hindrance =
-      stoppedDuring && !isLastWord
+    const hindrance = options.signal?.aborted
+      ? "the audit was stopped"
+      : stoppedDuring && !isLastWord
         ? "the receiver no longer accepts connections"
         : target.clock.monotonic() >= deadline
           ? "the time limit of the whole audit was reached"

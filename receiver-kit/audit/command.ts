@@ -11,6 +11,8 @@ export type CommandIo = {
   /** Whether stdout is a terminal, for colours. */
   readonly isTTY?: boolean | undefined;
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Ends the command early. */
+  readonly stop?: AbortSignal | undefined;
 };
 
 const secretVariable = "WORKSPACE_TASKS_SIGNING_SECRET";
@@ -50,7 +52,7 @@ export async function runCheckReceiverCommand(argv: readonly string[], io: Comma
     if (values.help) return say(io, usage);
     if (values.list) return say(io, listOfChecks(values.json ?? false));
     const options = auditOptions(values, positionals, io);
-    const report = await auditReceiver({ ...options, ...progressTo(io) });
+    const report = await auditReceiver({ ...options, ...progressTo(io), signal: io.stop });
     const color = io.isTTY === true && !io.env?.["NO_COLOR"];
     io.stdout.write(values.json ? renderJsonReport(report) : renderTextReport(report, { color }));
     return exitCodeOf(report);

@@ -26,8 +26,15 @@ export const contentTypeChecks: readonly AuditCheck[] = [
     id: "content-type.json-with-charset",
     requirement: "MUST",
     title: "accepts application/json with a charset",
-    sent: "deliveries as `application/json; charset=utf-8` and `Application/JSON`",
-    contentTypes: ["application/json; charset=utf-8", "Application/JSON"],
+    sent: "deliveries as `application/json; charset=utf-8` and `application/json;charset=UTF-8`",
+    contentTypes: ["application/json; charset=utf-8", "application/json;charset=UTF-8"],
+  }),
+  accepts({
+    id: "content-type.other-case",
+    requirement: "SHOULD",
+    title: "accepts application/json in any case",
+    sent: "deliveries as `Application/JSON` and `APPLICATION/JSON`",
+    contentTypes: ["Application/JSON", "APPLICATION/JSON"],
   }),
   accepts({
     id: "content-type.other-json",

@@ -169,7 +169,8 @@ export async function startReferenceReceiver(options: ReferenceReceiverOptions):
     if (has("does-without-a-timestamp") && text === "") return text;
     if (!lenient && !timestampPattern().test(text)) throw new Refusal(400);
     const unit = has("takes-milliseconds") && text.length === 13 ? 1000 : 1;
-    const ageSeconds = Math.floor(Date.now() / 1000) - (has("ignores-the-sign") ? Math.abs(seconds) : seconds) / unit;
+    const ageSeconds =
+      Math.floor(Date.now() / 1000) - (has("ignores-the-sign") ? Math.abs(seconds) : seconds) / unit;
     const window = has("has-a-narrow-window") ? 150 : toleranceSeconds;
     if (!(ageSeconds <= window) && !has("forgets-the-past-limit")) throw new Refusal(401);
     if (!(ageSeconds >= -window) && !has("forgets-the-future-limit")) throw new Refusal(401);

@@ -1,5 +1,5 @@
-import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { Server as HttpServer } from "node:http";
+import type { AddressInfo, Server } from "node:net";
 
 /** A receiver that listens on a port of its own until it is disposed. */
 export type RunningReceiver = AsyncDisposable & {
@@ -18,7 +18,7 @@ export async function listen(
     url: origin + paths.webhooks,
     ...(paths.effects === undefined ? {} : { observeUrl: origin + paths.effects }),
     async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
+      if (server instanceof HttpServer) server.closeAllConnections();
       await new Promise<void>((resolve) => void server.close(() => resolve()));
     },
   };

@@ -1,0 +1,210 @@
+import { createServer } from "node:http";
+import express from "express";
+import { describe, expect, it } from "vitest";
+import {
+  type AuditReport,
+  auditReceiver,
+  createReceiver,
+  exitCodeOf,
+  memoryInbox,
+} from "workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
+import {
+  findPython,
+  startForeignReceiver,
+  startPythonReceiver,
+} from "../support/receivers/receiver-process.ts";
+import { listen, type RunningReceiver } from "../support/receivers/running-receiver.ts";
+
+const secret = `whsec_${Buffer.alloc(32, 0x5a).toString("base64")}`;
+const oldSecret = `whsec_${Buffer.alloc(32, 0x6b).toString("base64")}`;
+const quick = { observeSettleMs: 40, timeoutMs: 2_000, stallTimeoutMs: 2_000 } as const;
+
+const failedIds = ({ results }: AuditReport) =>
+  results.filter(({ outcome }) => outcome === "failed").map(({ id }) => id);
+
+/** What follows from `express.raw({ type: "application/json" })` and Express's own error page. */
+const expressRaw = [
+  "content-type.other-json",
+  "content-type.not-json",
+  "content-type.absent",
+  "transfer.gzip",
+  "slow.stalled-body",
+  "limits.large-event",
+  "limits.announced-too-large",
+  "limits.streamed-too-large",
+  "answers.no-stack-trace",
+];
+
+/** What follows from how the public library reads headers and bodies. */
+const library = {
+  body: ["signature.replacement-character", "signature.trailing-junk"],
+  timestamp: [
+    "timestamp.trailing-letter",
+    "timestamp.leading-space",
+    "timestamp.plus-sign",
+    "timestamp.leading-zeros",
+    "timestamp.other-notation",
+  ],
+  headers: [
+    "headers.id-repeated",
+    "headers.timestamp-repeated",
+    "headers.signature-repeated",
+    "headers.seventeen-signatures",
+    "headers.huge-signature",
+  ],
+};
+
+/** Nothing in the examples remembers an id. */
+const noMemory = [
+  "duplicates.again",
+  "duplicates.fresh-signature",
+  "duplicates.concurrent",
+  "duplicates.other-body",
+];
+
+describe.concurrent("check-receiver and receivers written as other documentation suggests", () => {
+  it("finds what is known of Express with standardwebhooks", async () => {
+    await using receiver = await startForeignReceiver("express-standardwebhooks", secret);
+    const { url, observeUrl } = receiver;
+    const report = await auditReceiver({ url, secret, observeUrl, ...quick });
+    expect(failedIds(report)).toEqual([
+      ...library.body,
+      ...library.timestamp,
+      ...library.headers,
+      ...noMemory,
+      ...expressRaw,
+    ]);
+    expect(exitCodeOf(report)).toBe(1);
+  });
+
+  it("finds what is known of Express with svix, which also follows another header family", async () => {
+    await using receiver = await startForeignReceiver("express-svix", secret);
+    const { url, observeUrl } = receiver;
+    const report = await auditReceiver({ url, secret, observeUrl, ...quick });
+    expect(failedIds(report)).toEqual([
+      ...library.body,
+      ...library.timestamp,
+      ...library.headers,
+      "headers.other-family-bad",
+      "headers.other-family-right",
+      ...noMemory,
+      ...expressRaw,
+    ]);
+  });
+
+  it("finds that octokit's middleware hashes text, remembers no id and limits no body", async () => {
+    await using receiver = await startForeignReceiver("octokit", secret);
+    const { url, observeUrl } = receiver;
+    const only = [
+      "signature",
+      "timestamp",
+      "duplicates",
+      "content-type",
+      "transfer",
+      "slow",
+      "limits",
+      "methods",
+    ];
+    const report = await auditReceiver({ url, secret, scheme: "github", observeUrl, only, ...quick });
+    expect(failedIds(report)).toEqual([
+      "signature.replacement-character",
+      "signature.byte-order-mark-added",
+      ...noMemory,
+      "content-type.other-case",
+      "content-type.other-json",
+      "content-type.not-json",
+      "content-type.absent",
+      "slow.stalled-body",
+      "limits.announced-too-large",
+      "limits.streamed-too-large",
+    ]);
+    const skipped = report.results.filter(({ outcome }) => outcome === "skipped").map(({ id }) => id);
+    expect(skipped).toContain("timestamp.stale");
+  });
+
+  it("tells when a signed body ends the process, and during which check", async () => {
+    await using receiver = await startForeignReceiver("octokit", secret);
+    const report = await auditReceiver({
+      url: receiver.url,
+      secret,
+      scheme: "github",
+      only: ["bodies.not-an-object", "answers.in-time", "baseline.still-answering"],
+      ...quick,
+    });
+    expect(report.stoppedDuring).toEqual(["bodies.not-an-object"]);
+    expect(report.results.map(({ id, outcome }) => [id, outcome])).toEqual([
+      ["bodies.not-an-object", "failed"],
+      ["answers.in-time", "unfinished"],
+      ["baseline.still-answering", "failed"],
+    ]);
+    expect(exitCodeOf(report)).toBe(1);
+  });
+
+  it("tells a success answer without an effect, as octokit gives behind a JSON parser, from a success", async () => {
+    await using receiver = await startForeignReceiver("octokit-behind-json-parser", secret);
+    const { url, observeUrl } = receiver;
+    const observed = await auditReceiver({ url, secret, scheme: "github", observeUrl, ...quick });
+    expect(observed.problem).toMatchObject({ code: "OBSERVE_URL" });
+    expect(exitCodeOf(observed)).toBe(2);
+    // Without a view of the effects, the success answers to forgeries still give it away.
+    const only = ["signature.forged", "signature.altered-byte"];
+    const unobserved = await auditReceiver({ url, secret, scheme: "github", only, ...quick });
+    expect(failedIds(unobserved)).toEqual(only);
+  });
+
+  it("audits a receiver in Python, or says why there is no python3", async () => {
+    const python = findPython();
+    if ("missing" in python) {
+      expect(python.missing).not.toBe("");
+      return;
+    }
+    await using receiver = await startPythonReceiver(secret, 1.2);
+    const { url, observeUrl } = receiver;
+    const report = await auditReceiver({ url, secret, observeUrl, ...quick });
+    expect(failedIds(report)).toEqual([]);
+    expect(exitCodeOf(report)).toBe(0);
+  });
+
+  it("says what is missing when a command is not there", () => {
+    expect(findPython("python3-that-does-not-exist")).toEqual({ missing: expect.stringContaining("ENOENT") });
+  });
+});
+
+describe("check-receiver and the receiver of this kit", () => {
+  it("finds nothing to object to", async () => {
+    await using receiver = await startKitReceiver();
+    const { url, observeUrl } = receiver;
+    const report = await auditReceiver({ url, secret, oldSecret, observeUrl, ...quick });
+    expect(report.problem).toBeUndefined();
+    expect(report.results.filter(({ outcome }) => outcome !== "passed")).toEqual([]);
+    expect(report.observed).toBe(true);
+  });
+});
+
+async function startKitReceiver(): Promise<RunningReceiver> {
+  const counts = new Map<string, number>();
+  const statuses = new Map<string, string>();
+  const receiver = createReceiver({
+    secrets: [secret, oldSecret],
+    inbox: memoryInbox(),
+    limits: { bodyTimeoutMs: 1_200 },
+  });
+  receiver.on("*", (_, { id }) => void counts.set(id, (counts.get(id) ?? 0) + 1));
+  receiver.onState("task", ({ taskId, status }) => void statuses.set(taskId, status));
+  await receiver.start();
+  const app = express();
+  app.all("/webhooks", webhookMiddleware(receiver));
+  app.get("/effects", ({ query }, response) => {
+    const [count, status] = [counts.get(String(query["id"])) ?? 0, statuses.get(String(query["taskId"]))];
+    response.json({ count, status });
+  });
+  const running = await listen(createServer(app), { webhooks: "/webhooks", effects: "/effects" });
+  return {
+    ...running,
+    async [Symbol.asyncDispose]() {
+      await running[Symbol.asyncDispose]();
+      await receiver.close();
+    },
+  };
+}

@@ -1,0 +1,300 @@
+import { describe, expect, it } from "vitest";
+import {
+  type AuditReport,
+  type AuditResult,
+  auditChecks,
+  exitCodeOf,
+  renderJsonReport,
+  renderTextReport,
+  summaryOfReport,
+  verdictOf,
+} from "workspace-tasks/receiver-kit";
+
+const passing: AuditResult = {
+  id: "signature.forged",
+  requirement: "MUST",
+  title: "refuses a forged delivery",
+  outcome: "passed",
+  sent: "a forged delivery",
+  expected: "a 4xx answer",
+  received: "401",
+  mend: "Compare signatures.",
+  durationMs: 3,
+};
+const failing: AuditResult = {
+  ...passing,
+  id: "timestamp.stale",
+  title: "refuses an old delivery",
+  outcome: "failed",
+  sent: "an old delivery",
+  received: "200",
+  mend: "Refuse a webhook-timestamp that lies more than the tolerance (300 s is customary) in the past, whatever the signature says.",
+};
+const weak: AuditResult = {
+  ...failing,
+  id: "headers.huge-id",
+  requirement: "SHOULD",
+  title: "copes with a huge id",
+};
+const skipped: AuditResult = {
+  ...passing,
+  id: "rotation.old-secret",
+  outcome: "skipped",
+  received: "needs --old-secret",
+};
+const open: AuditResult = {
+  ...passing,
+  id: "order.older",
+  outcome: "unfinished",
+  received: "the audit was stopped",
+};
+
+function reportOf(results: readonly AuditResult[], more: Partial<AuditReport> = {}): AuditReport {
+  return {
+    url: "http://127.0.0.1:3000/webhooks",
+    scheme: "standard-webhooks",
+    toleranceSeconds: 300,
+    observed: false,
+    startedAt: "2026-03-01T09:30:00.000Z",
+    durationMs: 1234,
+    results,
+    ...more,
+  };
+}
+
+describe("the text report of an audit", () => {
+  it("shows a table, what failed and how to mend it, MUST before SHOULD, and a verdict", () => {
+    expect(renderTextReport(reportOf([passing, weak, failing, skipped]))).toBe(
+      `Audit of http://127.0.0.1:3000/webhooks (standard-webhooks, tolerance 300 s)
+
+pass  MUST    signature.forged     refuses a forged delivery  401
+FAIL  SHOULD  headers.huge-id      copes with a huge id       200
+FAIL  MUST    timestamp.stale      refuses an old delivery    200
+skip  MUST    rotation.old-secret  refuses a forged delivery  needs --old-secret
+
+FAIL  timestamp.stale (MUST): refuses an old delivery
+      sent      an old delivery
+      expected  a 4xx answer
+      received  200
+      mend      Refuse a webhook-timestamp that lies more than the tolerance (300 s is customary) in
+                the past, whatever the signature says.
+
+FAIL  headers.huge-id (SHOULD): copes with a huge id
+      sent      an old delivery
+      expected  a 4xx answer
+      received  200
+      mend      Refuse a webhook-timestamp that lies more than the tolerance (300 s is customary) in
+                the past, whatever the signature says.
+
+MUST    1 passed, 1 failed, 1 skipped
+SHOULD  0 passed, 1 failed
+1 MUST failed. (1.2 s)
+`,
+    );
+  });
+
+  it("says why an audit could not be made, instead of a table", () => {
+    const problem = { code: "UNREACHABLE", message: "could not connect", hints: ["Start the receiver."] };
+    expect(renderTextReport(reportOf([], { problem }))).toBe(
+      `Audit of http://127.0.0.1:3000/webhooks (standard-webhooks, tolerance 300 s)
+
+The audit could not be made: could not connect.
+      hint      Start the receiver.
+`,
+    );
+  });
+
+  it("shortens a long finding in the table and tells it in full below", () => {
+    const received = `1: 200; ${"2: 200; ".repeat(20)}last: 500`;
+    const text = renderTextReport(reportOf([{ ...failing, received }]));
+    expect(text.split("\n")[2]).toMatch(/…$/);
+    expect(text.replace(/\s+/g, " ")).toContain(received);
+  });
+
+  it("names the checks under way when the receiver died, and no detail of those that could not run", () => {
+    const text = renderTextReport(reportOf([open], { stoppedDuring: ["order.older"] }));
+    expect(text).toContain("The receiver stopped accepting connections during order.older.");
+    expect(text).toContain("The receiver did not survive.");
+    expect(text).not.toContain("mend");
+  });
+
+  it("is coloured only when asked", () => {
+    const report = reportOf([passing, failing, skipped]);
+    expect(renderTextReport(report)).not.toContain("\u001b");
+    const colored = renderTextReport(report, { color: true });
+    for (const text of ["\u001b[32mpass\u001b[0m", "\u001b[31mFAIL\u001b[0m", "\u001b[2mskip\u001b[0m"]) {
+      expect(colored).toContain(text);
+    }
+  });
+});
+
+describe("the verdict of an audit", () => {
+  it.each([
+    ["passed, exit code 0, when every MUST passed", [passing, weak, skipped], {}, "passed", 0],
+    ["failed, exit code 1, when a MUST failed", [passing, failing, open], {}, "failed", 1],
+    ["failed, exit code 1, when the receiver died", [passing, open], { stoppedDuring: ["x"] }, "failed", 1],
+    ["could-not-run, exit code 2, when a MUST stayed open", [passing, open], {}, "could-not-run", 2],
+    ["could-not-run, exit code 2, when nothing was judged", [], {}, "could-not-run", 2],
+  ] as const)("is %s", (_, results, more, verdict, exitCode) => {
+    const report = reportOf(results, more);
+    expect(verdictOf(report)).toBe(verdict);
+    expect(exitCodeOf(report)).toBe(exitCode);
+  });
+
+  it("is not changed by an open SHOULD", () => {
+    expect(verdictOf(reportOf([passing, { ...open, requirement: "SHOULD" }]))).toBe("passed");
+  });
+
+  it("stands in the JSON document beside counts and results", () => {
+    const report = reportOf([passing, failing, weak]);
+    const document: unknown = JSON.parse(renderJsonReport(report));
+    expect(document).toEqual({
+      tool: "check-receiver",
+      formatVersion: 1,
+      verdict: "failed",
+      summary: {
+        MUST: { passed: 1, failed: 1, skipped: 0, unfinished: 0 },
+        SHOULD: { passed: 0, failed: 1, skipped: 0, unfinished: 0 },
+      },
+      ...report,
+    });
+    expect(summaryOfReport(report).MUST.passed).toBe(1);
+  });
+});
+
+describe("the catalogue of checks", () => {
+  // Reports and scripts of users name these. An id is never renamed, reused or given another meaning or
+  // another requirement; new ones are added.
+  it("keeps its ids and requirements", () => {
+    expect(auditChecks.map(({ requirement, id }) => `${requirement} ${id}`)).toEqual([
+      "MUST baseline.valid-delivery",
+      "MUST signature.forged",
+      "MUST signature.missing",
+      "MUST signature.empty",
+      "MUST signature.bit-flipped",
+      "MUST signature.truncated",
+      "MUST signature.empty-key",
+      "MUST signature.altered-byte",
+      "MUST signature.reserialised",
+      "MUST signature.replacement-character",
+      "MUST signature.byte-order-mark-added",
+      "MUST signature.newline-added",
+      "MUST signature.other-id",
+      "MUST signature.other-timestamp",
+      "MUST signature.unknown-version",
+      "SHOULD signature.other-spelling",
+      "SHOULD signature.trailing-junk",
+      "MUST signature.exact-bytes",
+      "MUST signature.non-ascii",
+      "MUST timestamp.stale",
+      "MUST timestamp.future",
+      "SHOULD timestamp.within-tolerance",
+      "MUST timestamp.missing",
+      "SHOULD timestamp.trailing-letter",
+      "SHOULD timestamp.leading-space",
+      "SHOULD timestamp.plus-sign",
+      "SHOULD timestamp.leading-zeros",
+      "SHOULD timestamp.milliseconds",
+      "SHOULD timestamp.iso",
+      "SHOULD timestamp.negative",
+      "SHOULD timestamp.not-a-number",
+      "SHOULD timestamp.other-notation",
+      "SHOULD timestamp.too-long",
+      "MUST headers.id-missing",
+      "SHOULD headers.id-repeated",
+      "SHOULD headers.timestamp-repeated",
+      "SHOULD headers.signature-repeated",
+      "SHOULD headers.seventeen-signatures",
+      "SHOULD headers.huge-signature",
+      "SHOULD headers.huge-id",
+      "SHOULD headers.odd-id",
+      "MUST headers.other-case",
+      "SHOULD headers.other-family-bad",
+      "SHOULD headers.other-family-right",
+      "SHOULD headers.too-large",
+      "MUST rotation.second-of-list",
+      "MUST rotation.first-of-list",
+      "MUST rotation.ten-wrong-then-right",
+      "MUST rotation.unknown-version-beside",
+      "MUST rotation.all-wrong",
+      "MUST rotation.old-secret",
+      "MUST rotation.both-secrets",
+      "MUST duplicates.again",
+      "MUST duplicates.fresh-signature",
+      "MUST duplicates.concurrent",
+      "MUST duplicates.distinct-ids",
+      "MUST duplicates.same-body",
+      "SHOULD duplicates.other-body",
+      "MUST duplicates.forged-first",
+      "MUST order.older-after-newer",
+      "SHOULD order.microseconds",
+      "SHOULD order.offsets",
+      "MUST events.catalog",
+      "MUST events.unknown-name",
+      "MUST events.unknown-fields",
+      "MUST events.unknown-stage",
+      "MUST events.unknown-task-type",
+      "MUST events.error-in-grace",
+      "MUST events.documents-other-list",
+      "SHOULD events.documents-bare-envelope",
+      "SHOULD events.nul",
+      "SHOULD events.lone-surrogate",
+      "MUST events.prototype-keys",
+      "SHOULD events.deep-nesting",
+      "SHOULD events.repeated-keys",
+      "SHOULD bodies.empty",
+      "SHOULD bodies.not-json",
+      "SHOULD bodies.not-an-object",
+      "SHOULD bodies.byte-order-mark",
+      "SHOULD bodies.not-utf8",
+      "SHOULD bodies.nul-bytes",
+      "SHOULD bodies.missing-fields",
+      "SHOULD bodies.impossible-times",
+      "MUST content-type.json-with-charset",
+      "SHOULD content-type.other-case",
+      "SHOULD content-type.other-json",
+      "SHOULD content-type.not-json",
+      "SHOULD content-type.absent",
+      "MUST transfer.chunked",
+      "MUST transfer.in-pieces",
+      "MUST transfer.pipelined",
+      "MUST transfer.keep-alive",
+      "MUST transfer.truncated",
+      "SHOULD transfer.content-length-too-high",
+      "MUST transfer.aborted-then-retried",
+      "SHOULD transfer.length-and-chunked",
+      "SHOULD transfer.gzip",
+      "SHOULD transfer.gzip-bomb",
+      "MUST slow.trickling-body",
+      "SHOULD slow.headers-do-not-block",
+      "SHOULD slow.bodies-do-not-block",
+      "SHOULD slow.stalled-body",
+      "MUST limits.ordinary-size",
+      "SHOULD limits.large-event",
+      "SHOULD limits.announced-too-large",
+      "SHOULD limits.streamed-too-large",
+      "SHOULD methods.get",
+      "SHOULD methods.put",
+      "SHOULD answers.bad-input-is-4xx",
+      "SHOULD answers.no-redirect",
+      "MUST answers.no-secret",
+      "MUST answers.no-expected-signature",
+      "SHOULD answers.no-body-echo",
+      "SHOULD answers.no-stack-trace",
+      "SHOULD answers.in-time",
+      "MUST baseline.still-answering",
+    ]);
+  });
+
+  it("has no id twice", () => {
+    expect(new Set(auditChecks.map(({ id }) => id)).size).toBe(auditChecks.length);
+  });
+
+  it.each(auditChecks.map((check) => [check.id, check] as const))("explains %s", (id, check) => {
+    expect(id).toMatch(/^[a-z-]+\.[a-z0-9-]+$/);
+    expect(check.title).toMatch(/^[a-z].*[^.]$/);
+    expect(check.sent).not.toBe("");
+    expect(check.expected).not.toBe("");
+    expect(check.mend).toMatch(/[.)]$/);
+  });
+});
