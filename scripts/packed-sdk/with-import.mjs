@@ -1,0 +1,4 @@
+import * as sdk from "workspace-tasks/sdk";
+import { walk } from "./walk.mjs";
+
+await walk(sdk);

@@ -1,0 +1,3 @@
+const sdk = require("workspace-tasks/sdk");
+
+void import("./walk.mjs").then(({ walk }) => walk(sdk));
