@@ -12,10 +12,13 @@ const importPattern = /(?:\bfrom\s*|\bimport\s*\(\s*|^\s*import\s+)["']([^"']+)[
 
 /** Module names a file imports; `import type` counts too, for it ties the published types together. */
 export function importsOf(file: SourceFile): readonly string[] {
-  return [...file.text.matchAll(importPattern)].map(([, specifier]) => resolve(file.path, specifier ?? ""));
+  return [...file.text.matchAll(importPattern)].map(([, specifier]) =>
+    resolveImport(file.path, specifier ?? ""),
+  );
 }
 
-function resolve(importer: string, specifier: string): string {
+/** The path from the root that a relative specifier means; a package's name as it is. */
+export function resolveImport(importer: string, specifier: string): string {
   if (!specifier.startsWith(".")) return specifier;
   const parts = importer.split("/").slice(0, -1);
   for (const step of specifier.split("/")) {
@@ -119,7 +122,7 @@ export const houseRules: readonly HouseRule[] = [
     reason: "one way to guess a name",
     check: ({ path }) => {
       const name = path.split("/").at(-1) ?? "";
-      return /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|test-d|config|build|bench))*\.[a-z]+$/.test(name)
+      return /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|test-d|config|build|bench|d))*\.[a-z]+$/.test(name)
         ? []
         : [`is named ${name}`];
     },

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { houseRules, type SourceFile, violations } from "./house-rules.ts";
+import { importCycles } from "./import-cycles.ts";
 
 const tracked = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], { encoding: "utf8" })
   .split("\n")
@@ -46,6 +47,24 @@ describe("house rules", () => {
     const example = broken[rule.name];
     expect(example && rule.check(example)).not.toEqual([]);
     expect(rule.check({ path: "sdk/clock.ts", text: 'import { z } from "zod";\n' })).toEqual([]);
+  });
+});
+
+describe("import cycles", () => {
+  test("do not exist at run time", () => {
+    expect(importCycles(sources)).toEqual([]);
+  });
+
+  test("are found, and type imports are not taken for one", () => {
+    const file = (path: string, text: string): SourceFile => ({ path, text });
+    const circle = [
+      file("sdk/a.ts", 'import { b } from "./b.ts";'),
+      file("sdk/b.ts", 'export { c } from "./c.ts";'),
+      file("sdk/c.ts", 'import {\n  type A,\n  a,\n} from "./a.ts";'),
+    ];
+    expect(importCycles(circle)).toEqual([["sdk/a.ts", "sdk/b.ts", "sdk/c.ts"]]);
+    const typesOnly = [...circle.slice(0, 2), file("sdk/c.ts", 'import type { A } from "./a.ts";')];
+    expect(importCycles(typesOnly)).toEqual([]);
   });
 });
 
