@@ -9,6 +9,7 @@ const mockFlags = {
   clock: { type: "string" },
   seed: { type: "string" },
   state: { type: "string" },
+  scenario: { type: "string" },
   chaos: { type: "string" },
   "rate-window": { type: "string" },
   "unauthenticated-status": { type: "string" },
@@ -20,6 +21,7 @@ export const mockFlagsHelp = `  --host <name>                 address to listen 
   --clock <real|virtual>        virtual: time moves only when told to (real)
   --seed <n>                    equal seeds and calls give equal ids and keys (1)
   --state <file.json>           go on from this snapshot and keep it up to date
+  --scenario <file.json>        take the steps of this scenario before the mock is ready
   --chaos contract              deliveries repeat, come late and out of order, as the interface permits
   --rate-window <kind>          sliding or fixed (sliding)
   --unauthenticated-status <n>  200 or 401 (200)
@@ -30,6 +32,8 @@ export type MockOrder = {
   readonly server: MockServerOptions;
   /** Snapshot file, if one is to be kept. */
   readonly statePath: string | undefined;
+  /** Scenario to play before the mock is ready, if any. */
+  readonly scenarioPath: string | undefined;
   readonly json: boolean;
 };
 
@@ -55,6 +59,7 @@ export function readMockOrder(argv: readonly string[], portDefault: number): Moc
       hostsAllowed: values["allow-host"]?.map((host) => host.toLowerCase()),
     },
     statePath: values.state,
+    scenarioPath: values.scenario,
     json: values.json ?? false,
   };
 }

@@ -1,3 +1,6 @@
+import { readFile } from "node:fs/promises";
+import { ControlError } from "../control/control-error.ts";
+import type { ScenarioDocument } from "../scenario/scenario.ts";
 import type { MockServer } from "../server.ts";
 import { createMockServer } from "../server.ts";
 import { SnapshotError } from "../snapshot/read-snapshot.ts";
@@ -13,12 +16,14 @@ export type RunningMock = {
 };
 
 /** Starts the mock that the flags ask for, from its snapshot where there is one. */
-export async function startMock({ server, statePath }: MockOrder): Promise<RunningMock> {
+export async function startMock({ server, statePath, scenarioPath }: MockOrder): Promise<RunningMock> {
   const snapshot = statePath === undefined ? null : await readState(statePath);
+  const scenario = scenarioPath === undefined ? null : await readScenarioFile(scenarioPath);
   const mock = await createMockServer(server).catch((error: unknown) => {
     throw explainStart(error, server.port ?? 0, server.host ?? "127.0.0.1");
   });
   if (snapshot) await mock.admin.restore(snapshot);
+  if (scenario) await play(mock, scenario);
   const keeper = statePath === undefined ? null : keepState(mock.admin, statePath);
   return {
     mock,
@@ -35,6 +40,25 @@ async function readState(path: string) {
   } catch (error) {
     const reason = error instanceof SnapshotError ? error.message : codeOf(error);
     throw new CommandError(`cannot go on from ${path}: ${reason}; move the file away to start anew`);
+  }
+}
+
+async function readScenarioFile(path: string): Promise<ScenarioDocument> {
+  try {
+    const { parseScenario } = await import("../scenario/scenario.ts");
+    return parseScenario(await readFile(path, "utf8"));
+  } catch (error) {
+    const reason = error instanceof ControlError ? error.message : codeOf(error);
+    throw new CommandError(`cannot play ${path}: ${reason}`);
+  }
+}
+
+async function play(mock: MockServer, scenario: ScenarioDocument): Promise<void> {
+  try {
+    await mock.admin.playScenario(scenario);
+  } catch (error) {
+    await mock.close();
+    throw error instanceof ControlError ? new CommandError(error.message) : error;
   }
 }
 

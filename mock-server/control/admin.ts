@@ -1,4 +1,6 @@
 import { type Clock, createRealClock } from "../clock.ts";
+import type { ScenarioReport } from "../scenario/play-scenario.ts";
+import type { ScenarioDocument } from "../scenario/scenario.ts";
 import type { NumberedHappening } from "../world.ts";
 import { createDeliveryControls, type DeliveryControls } from "./delivery-controls.ts";
 import { createFaultControls, type FaultControls } from "./fault-controls.ts";
@@ -18,6 +20,15 @@ export interface Admin
     FaultControls,
     StateControls,
     InspectionControls {
+  /**
+   * Checks a scenario and takes its steps; resolves when the last one is done.
+   * @param variables names that its texts may refer to as `{{name}}`
+   * @throws ScenarioError for a scenario that is wrong, or a step that did not go as it says
+   */
+  playScenario(
+    scenario: ScenarioDocument,
+    variables?: Readonly<Record<string, string>>,
+  ): Promise<ScenarioReport>;
   /** Calls `listener` with everything that happens from now on, also over resets. Returns how to stop. */
   listen(listener: (happening: NumberedHappening) => void): () => void;
 }
@@ -29,13 +40,19 @@ export type AdminOptions = StateControlsOptions & {
 
 export function createAdmin(options: AdminOptions): Admin {
   const { worlds, wallClock = createRealClock() } = options;
-  return {
+  const admin: Admin = {
     ...createKeyControls(worlds),
     ...createTaskControls(worlds),
     ...createDeliveryControls(worlds, wallClock),
     ...createFaultControls(worlds),
     ...createStateControls(options),
     ...createInspectionControls(worlds),
+    async playScenario(scenario, variables) {
+      // Loaded when first needed, with the schemas of the whole control API.
+      const { readScenario } = await import("../scenario/scenario.ts");
+      const { playScenario } = await import("../scenario/play-scenario.ts");
+      return playScenario(admin, readScenario(scenario), variables);
+    },
     listen(listener) {
       let stop = worlds.current.listen(listener);
       const stopFollowing = worlds.follow((world) => {
@@ -47,4 +64,5 @@ export function createAdmin(options: AdminOptions): Admin {
       };
     },
   };
+  return admin;
 }

@@ -11,6 +11,7 @@ export type ControlErrorCode =
   | "CLOCK_IS_REAL"
   | "WAIT_TIMED_OUT"
   | "SNAPSHOT_REFUSED"
+  | "SCENARIO_REFUSED"
   | "INTERNAL";
 
 export type ControlIssue = { readonly path: string; readonly message: string };
@@ -27,6 +28,7 @@ const statuses: Readonly<Record<ControlErrorCode, number>> = {
   CLOCK_IS_REAL: 409,
   WAIT_TIMED_OUT: 408,
   SNAPSHOT_REFUSED: 422,
+  SCENARIO_REFUSED: 422,
   INTERNAL: 500,
 };
 

@@ -5,6 +5,7 @@ import { inspectionRoutes } from "./inspection-routes.ts";
 import { keyRoutes } from "./key-routes.ts";
 import { requestRoutes } from "./request-routes.ts";
 import type { Route } from "./route.ts";
+import { scenarioRoutes } from "./scenario-routes.ts";
 import { stateRoutes } from "./state-routes.ts";
 import { taskRoutes } from "./task-routes.ts";
 
@@ -18,4 +19,5 @@ export const routes: readonly Route[] = [
   ...requestRoutes,
   ...faultRoutes,
   ...inspectionRoutes,
+  ...scenarioRoutes,
 ];
