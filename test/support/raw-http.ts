@@ -36,6 +36,7 @@ export class RawConnection implements AsyncDisposable {
   readonly #answers: RawAnswer[] = [];
   #unread = Buffer.alloc(0);
   #closed = false;
+  #continued = false;
   #waiting: (() => void)[] = [];
 
   private constructor(socket: Socket, bodiless: boolean) {
@@ -64,7 +65,7 @@ export class RawConnection implements AsyncDisposable {
   /** Writes and resolves once the system has taken the bytes, or the other side has closed. */
   async writeAll(bytes: Uint8Array): Promise<void> {
     if (this.#closed || this.#socket.write(bytes)) return;
-    await Promise.race([once(this.#socket, "drain"), once(this.#socket, "close")]);
+    await new Promise<void>((resolve) => this.#socket.once("drain", resolve).once("close", () => resolve()));
   }
 
   /** Closes this side for writing, as a sender that died in the middle would. */
@@ -80,6 +81,14 @@ export class RawConnection implements AsyncDisposable {
       await this.#change();
     }
     return this.#answers.slice(0, count);
+  }
+
+  /** Resolves once the server has said 100 Continue. */
+  async continued(): Promise<void> {
+    while (!this.#continued) {
+      if (this.#closed) throw new Error("connection closed before 100 Continue");
+      await this.#change();
+    }
   }
 
   async closed(): Promise<readonly RawAnswer[]> {
@@ -115,8 +124,8 @@ export class RawConnection implements AsyncDisposable {
       if (this.#unread.length < end) return;
       const body = this.#unread.subarray(headEnd + 4, end).toString();
       this.#unread = this.#unread.subarray(end);
-      if (status === 100) continue;
-      this.#answers.push({ status, headers, body });
+      if (status === 100) this.#continued = true;
+      else this.#answers.push({ status, headers, body });
       this.#signal();
     }
   }

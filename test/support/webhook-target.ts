@@ -1,0 +1,115 @@
+import { inspect } from "node:util";
+import type { Express } from "express";
+import { vi } from "vitest";
+import {
+  type Clock,
+  createReceiver,
+  type Inbox,
+  type InboxStats,
+  memoryInbox,
+  type ReceiverOptions,
+  type WebhookRejectedError,
+} from "workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
+import { target } from "./adversarial-requests.ts";
+import { WebhookHost } from "./webhook-host.ts";
+
+/** A clock that stands still until a test moves it; its timers are the machine's. */
+export class StandingClock implements Clock {
+  ms = target.nowSeconds * 1000;
+  /** Time that passed without the wall clock showing it. */
+  unseenMs = 0;
+  now = () => this.ms;
+  monotonic = () => this.ms + this.unseenMs;
+  schedule = (delayMs: number, run: () => void) => {
+    const timer = setTimeout(run, delayMs);
+    return () => clearTimeout(timer);
+  };
+}
+
+export type Handled = { readonly id: string; readonly event: string; readonly stale: boolean };
+type Methods = Partial<Inbox>;
+
+/** A receiver on a real Express application and a memory inbox, with everything it does on record. */
+export class WebhookTarget implements AsyncDisposable {
+  readonly clock = new StandingClock();
+  readonly inbox: Inbox;
+  /** Replacements for the inbox's own methods, for as long as they are here. */
+  readonly faults: Methods = {};
+  readonly rejections: WebhookRejectedError[] = [];
+  readonly handled: Handled[] = [];
+  /** Status by task, as an application would keep it. */
+  readonly states = new Map<string, string>();
+  readonly log: string[] = [];
+  inserts = 0;
+  readonly receiver;
+  #host: WebhookHost | undefined;
+
+  private constructor(options: Partial<ReceiverOptions<unknown>>) {
+    const memory = memoryInbox({ clock: this.clock });
+    this.inbox = memory;
+    const record = (level: string) => (fields: object, message: string) => {
+      this.log.push(`${level} ${message} ${inspect(fields, { depth: 10, showHidden: true })}`);
+    };
+    this.receiver = createReceiver<unknown>({
+      secrets: target.secrets,
+      inbox: this.#recorded(memory),
+      clock: this.clock,
+      limits: { bodyBytesMax: target.bodyBytesMax, bodyTimeoutMs: 100 },
+      logger: { info: record("info"), warn: record("warn"), error: record("error") },
+      onRejected: (rejection) => this.rejections.push(rejection),
+      ...options,
+    });
+    this.receiver.on("*", (event, { id, stale }) => {
+      this.handled.push({ id, event: event.event, stale });
+    });
+    this.receiver.onState("task", (event) => {
+      this.states.set(event.taskId, event.status);
+    });
+  }
+
+  static async start(
+    options: Partial<ReceiverOptions<unknown>> = {},
+    mount?: (app: Express, started: WebhookTarget) => void,
+  ): Promise<WebhookTarget> {
+    const started = new WebhookTarget(options);
+    await started.receiver.start();
+    started.#host = await WebhookHost.express((app) => {
+      if (mount) mount(app, started);
+      else app.all("/webhooks", webhookMiddleware(started.receiver));
+    });
+    return started;
+  }
+
+  get port(): number {
+    return this.#host?.port ?? 0;
+  }
+
+  /** Resolves once no row waits or runs. */
+  async settled(): Promise<InboxStats["rows"]> {
+    return vi.waitFor(
+      async () => {
+        const { rows } = await this.inbox.stats();
+        if (rows.pending + rows.running > 0)
+          throw new Error(`${rows.pending + rows.running} rows are not settled`);
+        return rows;
+      },
+      { interval: 1, timeout: 5000 },
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#host?.[Symbol.asyncDispose]();
+    await this.receiver.close();
+  }
+
+  #recorded(inbox: Inbox): Inbox {
+    return new Proxy(inbox, {
+      get: (own, name) => {
+        if (name === "insert") this.inserts += 1;
+        const method = this.faults[name as keyof Inbox] ?? own[name as keyof Inbox];
+        return typeof method === "function" ? method.bind(own) : method;
+      },
+    });
+  }
+}
