@@ -1,0 +1,89 @@
+import { setupServer } from "msw/node";
+import { expect, test } from "vitest";
+import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
+import { mockHandlers } from "workspace-tasks/mock-server/msw";
+
+type Send = (path: string, init: RequestInit) => Promise<Response>;
+
+const exchange = `mutation ($key: String!) {
+  exchangeSurfaceRefreshTokenForAccessTokens(refreshToken: $key) { workspaceToken userToken }
+}`;
+
+/** A little of everything, right and wrong, that depends on nothing but the answers. */
+async function walk(mock: MockServer, send: Send): Promise<string[]> {
+  const answers: string[] = [];
+  const post = async (path: string, body: unknown, headers: Record<string, string> = {}) => {
+    const response = await send(path, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    });
+    const text = await response.text();
+    answers.push(`${response.status} ${response.headers.get("content-type")} ${text}`);
+    return JSON.parse(text);
+  };
+  const { data } = await post("/graphql", { query: exchange, variables: { key: mock.apiKey } });
+  const bearer = {
+    authorization: `Bearer ${data.exchangeSurfaceRefreshTokenForAccessTokens.workspaceToken}`,
+  };
+  await post(
+    "/graphql",
+    { query: "{ me { __typename ... on WorkspaceUser { id workspace { id } } } }" },
+    bearer,
+  );
+  await post("/graphql", { query: "{ me { __typename } }" });
+  await post("/graphql", { query: "{ nonsense }" }, bearer);
+  await post("/graphql", "{ not json");
+  await post("/graphql", { query: "{ __schema { types { name } } }" }, bearer);
+  const create = `mutation ($input: CreateWebhookEndpointInput!) {
+    createWebhookEndpoint(input: $input) { endpoint { id createdAt } signingSecret }
+  }`;
+  await post(
+    "/graphql",
+    { query: create, variables: { input: { url: "https://example.com/ünïcode" } } },
+    bearer,
+  );
+  await post("/graphql", { query: create, variables: { input: { url: "ftp://example.com" } } }, bearer);
+  const start = `mutation ($id: ID!) {
+    startProviderConnection(workspaceId: $id, providerKey: "drive", inputs: { apiKey: "k" }) { id status }
+  }`;
+  const headers = { ...bearer, "source-platform": "fidelity" };
+  await post("/gateway/graphql", { query: start, variables: { id: mock.workspaceId } }, headers);
+  await post("/gateway/graphql", { query: "mutation { nothing }" }, headers);
+  await mock.clock.advance("4m");
+  await post("/graphql", { query: "{ me { __typename } }" }, bearer);
+  return answers;
+}
+
+const journalOf = (mock: MockServer) => JSON.stringify(mock.admin.requests({ limit: 1_000 }));
+
+async function run(way: "http" | "fetch" | "msw", seed = 5): Promise<{ journal: string; answers: string[] }> {
+  await using mock = await createMockServer({ clock: "virtual", seed, listen: way === "http" });
+  if (way === "http") {
+    const answers = await walk(mock, (path, init) => fetch(`${mock.baseUrl}${path}`, init));
+    return { answers, journal: journalOf(mock) };
+  }
+  if (way === "fetch") return { answers: await walk(mock, mock.fetch), journal: journalOf(mock) };
+  const msw = setupServer(...mockHandlers(mock));
+  msw.listen({ onUnhandledRequest: "error" });
+  try {
+    const answers = await walk(mock, (path, init) => fetch(`${mock.baseUrl}${path}`, init));
+    return { answers, journal: journalOf(mock) };
+  } finally {
+    msw.close();
+  }
+}
+
+test("equal seeds and calls give byte-identical answers and journals over HTTP, fetch and MSW", async () => {
+  const overHttp = await run("http");
+  expect(JSON.parse(overHttp.journal).data).toHaveLength(11);
+  expect(await run("fetch")).toEqual(overHttp);
+  expect(await run("msw")).toEqual(overHttp);
+  expect(await run("http")).toEqual(overHttp);
+});
+
+test("another seed gives other ids, keys and secrets", async () => {
+  const [one, other] = [await run("fetch", 5), await run("fetch", 6)];
+  expect(one.answers).not.toEqual(other.answers);
+  expect(one.journal).not.toBe(other.journal);
+});
