@@ -1,0 +1,238 @@
+import { once } from "node:events";
+import { request as httpRequest } from "node:http";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { describe, expect, test } from "vitest";
+import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
+import { callGraphql, workspaceToken } from "../support/mock-client.ts";
+
+// The HTTP adapter over real sockets: what a well-behaved `fetch` cannot send.
+
+async function openSocket(mock: MockServer): Promise<Socket> {
+  const socket = connect(Number(new URL(mock.baseUrl).port), "127.0.0.1");
+  // A server that cuts us off is part of what is tested.
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  return socket;
+}
+
+/** Sends the text and gives what came back until the other side closed. */
+async function exchange(mock: MockServer, text: string): Promise<string> {
+  const socket = await openSocket(mock);
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+  socket.write(text);
+  await once(socket, "close");
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+async function expectAlive(mock: MockServer): Promise<void> {
+  const response = await fetch(`${mock.baseUrl}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: '{"query":"{ __typename }"}',
+  });
+  expect(await response.json()).toEqual({ data: { __typename: "Query" } });
+}
+
+describe("listening", () => {
+  test("is on the loopback address and a free port unless said otherwise", async () => {
+    await using one = await createMockServer();
+    await using two = await createMockServer();
+    expect(one.baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect(one.gatewayUrl).toBe(`${one.baseUrl}/gateway`);
+    expect(two.baseUrl).not.toBe(one.baseUrl);
+    await expectAlive(one);
+    await expectAlive(two);
+  });
+
+  test("works on the IPv6 loopback address", async () => {
+    await using mock = await createMockServer({ host: "::1" });
+    expect(mock.baseUrl).toMatch(/^http:\/\/\[::1\]:\d+$/);
+    await expectAlive(mock);
+  });
+
+  test("a port that is taken is told by code and leaves nothing open", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const { port } = taken.address() as AddressInfo;
+    await expect(createMockServer({ port })).rejects.toMatchObject({ code: "EADDRINUSE" });
+    await new Promise((resolve) => taken.close(resolve));
+    await using mock = await createMockServer({ port });
+    await expectAlive(mock);
+  });
+
+  test("without a port everything still works through fetch", async () => {
+    await using mock = await createMockServer({ listen: false });
+    const token = await workspaceToken(mock);
+    expect(await callGraphql(mock, "{ me { __typename } }", { token })).toEqual({
+      me: { __typename: "WorkspaceUser" },
+    });
+  });
+});
+
+describe("closing", () => {
+  test("cuts idle, half-sent and streaming connections, and can be asked for twice", async () => {
+    const mock = await createMockServer({ clock: "virtual" });
+    const idle = await openSocket(mock);
+    const half = await openSocket(mock);
+    half.write("POST /graphql HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{");
+    const stream = await fetch(`${mock.baseUrl}/_mock/v1/stream`);
+    expect(stream.status).toBe(200);
+    const ends = [once(idle, "close"), once(half, "close")];
+    await Promise.all([mock.close(), mock.close()]);
+    await Promise.all(ends);
+    await stream.text().catch(() => "cut");
+    await expect(fetch(mock.baseUrl)).rejects.toThrow();
+  });
+
+  test("ends a request that waits for a clock which will never move again", async () => {
+    const mock = await createMockServer({
+      clock: "virtual",
+      faults: { api: [{ instructions: [{ kind: "delay", delayMs: 60_000 }] }] },
+    });
+    const waiting = fetch(`${mock.baseUrl}/graphql`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"query":"{ __typename }"}',
+    }).then(
+      (response) => response.status,
+      () => "cut",
+    );
+    const heard = new Promise<void>((resolve) =>
+      mock.admin.listen(({ type }) => type === "fault.fired" && resolve()),
+    );
+    await heard;
+    await mock.close();
+    expect(["cut", 200]).toContain(await waiting);
+  });
+});
+
+describe("trouble on the wire", () => {
+  test("what is no HTTP gets 400", async () => {
+    await using mock = await createMockServer();
+    expect(await exchange(mock, "garbage\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 /);
+    await expectAlive(mock);
+  });
+
+  test("headers past the bound of Node get 431", async () => {
+    await using mock = await createMockServer();
+    const text = `GET /graphql HTTP/1.1\r\nhost: localhost\r\nx: ${"x".repeat(40_000)}\r\n\r\n`;
+    expect(await exchange(mock, text)).toMatch(/^HTTP\/1\.1 431 /);
+    await expectAlive(mock);
+  });
+
+  test.each(["TRACE / HTTP/1.1", "GET //[ HTTP/1.1", "GET http://[/ HTTP/1.1", "OPTIONS * HTTP/1.1"])(
+    "%s gets an answer and no stack",
+    async (line) => {
+      await using mock = await createMockServer();
+      const answer = await exchange(mock, `${line}\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
+      expect(answer).toMatch(/^HTTP\/1\.1 [24]\d\d /);
+      expect(answer).not.toMatch(/\n\s+at /);
+      await expectAlive(mock);
+    },
+  );
+
+  test.each(["/", "/graphq", "/graphql/", "/gateway", "/api/upload", "/_moc"])(
+    "%s is not found",
+    async (path) => {
+      await using mock = await createMockServer();
+      const response = await fetch(`${mock.baseUrl}${path}`);
+      expect(response.status).toBe(404);
+      expect(await response.json()).toMatchObject({ error: { code: "NOT_FOUND" } });
+    },
+  );
+
+  test("a client that leaves in the middle of its body disturbs nobody", async () => {
+    await using mock = await createMockServer();
+    for (const path of ["/graphql", "/api/uploads", "/_mock/v1/api-keys"]) {
+      const socket = await openSocket(mock);
+      socket.write(`POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\n{"query":`);
+      socket.resetAndDestroy();
+      await once(socket, "close");
+    }
+    await expectAlive(mock);
+  });
+
+  test("a body far past the bound is answered with 413 on a connection that lives on", async () => {
+    await using mock = await createMockServer();
+    const url = new URL(`${mock.baseUrl}/graphql`);
+    const request = httpRequest(url, { method: "POST", headers: { "content-type": "application/json" } });
+    const answered = once(request, "response");
+    for (let sent = 0; sent < 8; sent++) {
+      if (!request.write(Buffer.alloc(1_048_576, 0x20))) await once(request, "drain");
+    }
+    request.end();
+    const [response] = await answered;
+    expect(response.statusCode).toBe(413);
+    expect(response.headers.connection).not.toBe("close");
+    response.resume();
+    await expectAlive(mock);
+  });
+
+  test("a body without end is cut off", async () => {
+    await using mock = await createMockServer();
+    const socket = await openSocket(mock);
+    // `once` would reject on the reset that is expected here.
+    const closed = new Promise((resolve) => socket.on("close", resolve));
+    socket.write("POST /graphql HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000000000\r\n\r\n");
+    const chunk = Buffer.alloc(1_048_576, 0x20);
+    const pump = () => {
+      while (!socket.destroyed && socket.write(chunk));
+    };
+    socket.on("drain", pump);
+    pump();
+    await closed;
+    await expectAlive(mock);
+  });
+});
+
+describe("two ways in", () => {
+  test("equal seeds and calls leave equal journals, byte for byte, over HTTP and in process", async () => {
+    const run = async (through: "http" | "fetch"): Promise<string> => {
+      await using mock = await createMockServer({ clock: "virtual", seed: 7 });
+      const send = through === "http" ? fetch : mock.fetch;
+      const post = async (path: string, body: string, headers: Record<string, string> = {}) => {
+        const response = await send(`${mock.baseUrl}${path}`, {
+          method: "POST",
+          headers: { "content-type": "application/json", ...headers },
+          body,
+        });
+        return response.text();
+      };
+      const answers: string[] = [];
+      const exchanged = await post(
+        "/graphql",
+        JSON.stringify({
+          query:
+            "mutation ($k: String!) { exchangeSurfaceRefreshTokenForAccessTokens(refreshToken: $k) { workspaceToken } }",
+          variables: { k: mock.apiKey },
+        }),
+      );
+      answers.push(exchanged);
+      const { workspaceToken: token } = JSON.parse(exchanged).data.exchangeSurfaceRefreshTokenForAccessTokens;
+      const authorization = `Bearer ${token}`;
+      const queries = [
+        "{ me { ... on WorkspaceUser { id role workspace { id name } } } }",
+        'mutation { createWebhookEndpoint(input: { url: "https://a.example" }) { signingSecret endpoint { id } } }',
+        "{ nothing }",
+        "{",
+      ];
+      for (const query of queries)
+        answers.push(await post("/graphql", JSON.stringify({ query }), { authorization }));
+      answers.push(await post("/graphql", "not json"));
+      answers.push(
+        await post("/gateway/graphql", JSON.stringify({ query: queries[0] }), {
+          authorization,
+          "source-platform": "é",
+        }),
+      );
+      await mock.clock.advance("5m");
+      answers.push(await post("/graphql", JSON.stringify({ query: queries[0] }), { authorization }));
+      return JSON.stringify({ answers, journal: mock.admin.requests({ limit: 1_000 }) });
+    };
+    const overHttp = await run("http");
+    expect(await run("fetch")).toBe(overHttp);
+    expect(await run("http")).toBe(overHttp);
+    expect(JSON.parse(overHttp).journal.data).toHaveLength(8);
+  });
+});
