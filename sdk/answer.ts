@@ -150,6 +150,7 @@ function isUnauthorized(error: GraphQLErrorEntry): boolean {
 }
 
 const messageLengthMax = 300;
+const redactedLengthMax = 10_000;
 const errorsMax = 100;
 
 function readErrors(errors: unknown, redactor: Redactor): readonly GraphQLErrorEntry[] {
@@ -160,13 +161,24 @@ function readErrors(errors: unknown, redactor: Redactor): readonly GraphQLErrorE
 
 function readEntry(entry: unknown, redactor: Redactor): GraphQLErrorEntry {
   const { message, path, extensions } = isRecord(entry) ? entry : {};
-  const text = typeof message === "string" ? redactor.text(message.slice(0, messageLengthMax)) : "";
+  const text = typeof message === "string" ? boundedText(message, redactor) : "";
   const code = isRecord(extensions) ? extensions["code"] : undefined;
   return {
     message: text === "" ? "the service gave no message" : text,
-    ...(Array.isArray(path) ? { path: path.filter(isPathSegment) } : {}),
-    ...(typeof code === "string" ? { code } : {}),
+    ...(Array.isArray(path) ? { path: readPath(path, redactor) } : {}),
+    ...(typeof code === "string" ? { code: boundedText(code, redactor) } : {}),
   };
+}
+
+function readPath(path: readonly unknown[], redactor: Redactor): readonly (string | number)[] {
+  return path
+    .filter(isPathSegment)
+    .map((segment) => (typeof segment === "string" ? boundedText(segment, redactor) : segment));
+}
+
+// Redacted before it is cut: half of a secret is not recognised any more.
+function boundedText(value: string, redactor: Redactor): string {
+  return redactor.text(value.slice(0, redactedLengthMax)).slice(0, messageLengthMax);
 }
 
 function isPathSegment(value: unknown): value is string | number {

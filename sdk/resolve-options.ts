@@ -78,7 +78,14 @@ const optionsSchema = z.strictObject(
     deadlineMs: durationMs.optional(),
     maxRetries: integer(0, 20).default(3),
     responseBytesMax: integer(1, 2 ** 31).default(32 * 1024 * 1024),
-    rateLimit: z.union([z.literal(false), rateLimitSchema]).prefault({}),
+    rateLimit: z
+      .union([z.literal(false), rateLimitSchema], {
+        error: ({ input }) =>
+          typeof input === "object" && input !== null
+            ? undefined
+            : `expected false or an object, got ${nameOfType(input)}`,
+      })
+      .prefault({}),
     dangerouslyAllowBrowser: z.boolean().default(false),
     fetch: anyFunction.optional(),
     clock: objectWith("now", "monotonic", "schedule").optional(),
@@ -91,7 +98,7 @@ const optionsSchema = z.strictObject(
 /** Checks the options of `createClient`. Throws `ConfigurationError`; its message never holds a key. */
 export function resolveOptions(options: CreateClientOptions) {
   const parsed = optionsSchema.safeParse(options);
-  if (!parsed.success) throw new ConfigurationError(`createClient: ${describeIssue(parsed.error, options)}`);
+  if (!parsed.success) throw new ConfigurationError(`createClient: ${describeIssue(parsed.error)}`);
   const checked = parsed.data;
   if (checked.apiKey === undefined && checked.partnerApiKey === undefined) {
     throw new ConfigurationError("createClient: expected apiKey or partnerApiKey, got neither");
@@ -171,26 +178,17 @@ function isLoopback(hostname: string): boolean {
   );
 }
 
-function describeIssue(error: z.ZodError, options: unknown): string {
+function describeIssue(error: z.ZodError): string {
   const issue = error.issues[0];
   if (!issue) return "expected valid options";
   const path = issue.path.join(".");
   if (issue.code === "unrecognized_keys") {
     return `expected known options, got ${issue.keys.map((key) => [...issue.path, key].join(".")).join(", ")}`;
   }
-  if (issue.code === "invalid_union") return `${path}: ${describeUnion(issue, options, path)}`;
+  // Of a union the last member is the one a value was meant for.
+  const nested = issue.code === "invalid_union" ? issue.errors.at(-1)?.[0] : undefined;
+  if (nested && nested.path.length > 0) return `${path}.${nested.path.join(".")}: ${nested.message}`;
   return path === "" ? issue.message : `${path}: ${issue.message}`;
-}
-
-function describeUnion(issue: z.core.$ZodIssueInvalidUnion, options: unknown, path: string): string {
-  const value: unknown =
-    typeof options === "object" && options !== null ? Reflect.get(options, path) : options;
-  const nested = issue.errors.at(-1)?.[0];
-  if (typeof value !== "object" || value === null || !nested) {
-    return path === "rateLimit" ? `expected false or an object, got ${nameOfType(value)}` : issue.message;
-  }
-  if (nested.code === "unrecognized_keys") return `expected known options, got ${nested.keys.join(", ")}`;
-  return `${nested.path.join(".")}: ${nested.message}`;
 }
 
 function invalidArgument(message: string): WorkspaceTasksError {
@@ -205,5 +203,6 @@ function hasMethods(value: unknown, methods: readonly string[]): boolean {
 function nameOfType(value: unknown): string {
   if (value === null) return "null";
   if (value === undefined) return "nothing";
-  return Array.isArray(value) ? "an array" : `a ${typeof value}`;
+  if (Array.isArray(value)) return "an array";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }

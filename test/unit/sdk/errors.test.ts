@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import {
+  ConfigurationError,
+  errorCodes,
+  isWorkspaceTasksError,
+  WorkspaceTasksError,
+} from "../../../sdk/errors.ts";
+import { toError } from "../../../sdk/failure.ts";
+
+describe("an error", () => {
+  it("has its class by its code, and its name by its class", () => {
+    const names = errorCodes.map((code) => {
+      const error = toError({ code, message: "x", outcome: "rejected", remedy: "none" }, { attempts: 1 });
+      expect(error.code).toBe(code);
+      expect(error).toBeInstanceOf(WorkspaceTasksError);
+      return error.name;
+    });
+    expect(new Set(names)).toEqual(
+      new Set([
+        "WorkspaceTasksError",
+        "ConfigurationError",
+        "AuthenticationError",
+        "PermissionError",
+        "RateLimitError",
+        "RateLimitQueueFullError",
+        "RequestTimeoutError",
+        "DeadlineExceededError",
+        "AbortedError",
+      ]),
+    );
+  });
+
+  it("is recognised across two copies of the package", async () => {
+    const copyPath = "../../../sdk/errors.ts?copy";
+    const copy = (await import(/* @vite-ignore */ copyPath)) as typeof import("../../../sdk/errors.ts");
+    const foreign = new copy.ConfigurationError("elsewhere");
+    expect(foreign).not.toBeInstanceOf(ConfigurationError);
+    expect(isWorkspaceTasksError(foreign)).toBe(true);
+    expect(isWorkspaceTasksError(foreign, "CONFIGURATION_INVALID")).toBe(true);
+    expect(isWorkspaceTasksError(foreign, "NOT_FOUND")).toBe(false);
+  });
+
+  it.each([[null], [undefined], ["text"], [new Error("x")], [{ code: "NOT_FOUND" }]])(
+    "%j is none",
+    (value) => {
+      expect(isWorkspaceTasksError(value)).toBe(false);
+    },
+  );
+
+  it("as JSON says what happened and leaves the data out", () => {
+    const error = new WorkspaceTasksError("CONFLICT", "taken", {
+      outcome: "rejected",
+      attempts: 2,
+      data: { x: 1 },
+    });
+    expect(JSON.parse(JSON.stringify(error))).toEqual({
+      name: "WorkspaceTasksError",
+      code: "CONFLICT",
+      message: "taken",
+      outcome: "rejected",
+      attempts: 2,
+    });
+    expect(error.data).toEqual({ x: 1 });
+  });
+});

@@ -1,0 +1,141 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { createEngine } from "../../../sdk/engine.ts";
+import { ConfigurationError, isWorkspaceTasksError } from "../../../sdk/errors.ts";
+import type { CreateClientOptions } from "../../../sdk/options.ts";
+import { probe } from "../../support/probe-operations.ts";
+
+const good: CreateClientOptions = { apiKey: "key_1234567890", baseUrl: "https://api.example.com" };
+
+function problemWith(options: unknown): string {
+  try {
+    createEngine(options as CreateClientOptions);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    expect(error).toMatchObject({ code: "CONFIGURATION_INVALID", outcome: "not_sent" });
+    return error.message;
+  }
+  return "no problem";
+}
+
+describe("options", () => {
+  it.each([
+    ["https://api.example.com"],
+    ["https://api.example.com/v1/"],
+    [new URL("https://api.example.com")],
+    ["http://127.0.0.1:4010"],
+    ["http://localhost:4010"],
+    ["http://mock.localhost"],
+    ["http://[::1]:4010"],
+  ])("baseUrl may be %s", (baseUrl) => {
+    expect(problemWith({ ...good, baseUrl })).toBe("no problem");
+  });
+
+  it.each([
+    [{ ...good, baseUrl: "http://api.example.com" }, /baseUrl: expected https, got http/],
+    [{ ...good, baseUrl: "http://127.0.0.1.example.com" }, /baseUrl: expected https/],
+    [{ ...good, baseUrl: "ftp://api.example.com" }, /baseUrl: expected https, got ftp/],
+    [{ ...good, baseUrl: "/graphql" }, /baseUrl: expected an absolute URL/],
+    [{ ...good, baseUrl: "https://user:pw@api.example.com" }, /without user and password/],
+    [{ ...good, baseUrl: "https://api.example.com?x=1" }, /without query/],
+    [{ ...good, baseUrl: "https://api.example.com/graphql" }, /base address/],
+    [{ ...good, baseUrl: 12 }, /baseUrl: expected a URL, got a number/],
+    [{ ...good, gatewayUrl: "http://gateway.example.com" }, /gatewayUrl: expected https/],
+    [{ apiKey: "key_1234567890" }, /baseUrl: expected a URL, got nothing/],
+    [{ baseUrl: good.baseUrl }, /expected apiKey or partnerApiKey, got neither/],
+    [{ ...good, apiKey: "" }, /apiKey: expected a key without spaces/],
+    [{ ...good, apiKey: "key_1234567890\n" }, /apiKey: expected a key without spaces/],
+    [{ ...good, apiKey: 12 }, /apiKey: expected a string or a function, got a number/],
+    [{ ...good, timeoutMs: 0 }, /timeoutMs: expected an integer from 1 to 2147483647, got 0/],
+    [{ ...good, timeoutMs: -5 }, /timeoutMs: .*got -5/],
+    [{ ...good, timeoutMs: "15s" }, /timeoutMs: .*got a string/],
+    [{ ...good, timeoutMs: Number.NaN }, /timeoutMs: .*got NaN/],
+    [{ ...good, deadlineMs: 3_000_000_000 }, /deadlineMs: .*got 3000000000/],
+    [{ ...good, maxRetries: 1.5 }, /maxRetries: .*got 1.5/],
+    [{ ...good, maxRetries: 500 }, /maxRetries: expected an integer from 0 to 20, got 500/],
+    [{ ...good, rateLimit: true }, /rateLimit: expected false or an object, got a boolean/],
+    [
+      { ...good, rateLimit: { requests: 0 } },
+      /rateLimit.requests: expected an integer from 1 to 1000000, got 0/,
+    ],
+    [
+      { ...good, rateLimit: { share: 1.2 } },
+      /rateLimit.share: expected a number above 0 and at most 1, got 1.2/,
+    ],
+    [{ ...good, rateLimit: { maxQueueed: 3 } }, /expected known options, got rateLimit.maxQueueed/],
+    [
+      { ...good, rateLimit: { store: {} } },
+      /rateLimit.store: expected an object with acquire, release, block/,
+    ],
+    [{ ...good, timeout: 3 }, /expected known options, got timeout/],
+    [{ ...good, fetch: "node-fetch" }, /fetch: expected a function, got a string/],
+    [{ ...good, clock: {} }, /clock: expected an object with now, monotonic, schedule/],
+    [{ ...good, logger: console.log }, /logger: expected an object with debug, info, warn, error/],
+    [{ ...good, sourcePlatform: "a\r\nb" }, /sourcePlatform: expected visible ASCII/],
+    [undefined, /expected options, got nothing/],
+    [null, /createClient: /],
+  ])("%j is refused at construction", (options, message) => {
+    expect(problemWith(options)).toMatch(message);
+  });
+
+  it("a refused key, address or password is never printed", () => {
+    expect(problemWith({ ...good, apiKey: "secret key 123" })).not.toContain("secret key");
+    expect(problemWith({ ...good, baseUrl: "https://u:hunter22@api.example.com" })).not.toContain("hunter22");
+    expect(problemWith({ ...good, baseUrl: "u:hunter22@api" })).not.toContain("hunter22");
+  });
+
+  it("undefined means the default, so that options can be built from an environment", () => {
+    const none = {
+      gatewayUrl: undefined,
+      partnerApiKey: undefined,
+      timeoutMs: undefined,
+      rateLimit: undefined,
+    };
+    expect(problemWith({ ...good, ...none })).toBe("no problem");
+  });
+});
+
+describe("options of a call", () => {
+  const never = () => Promise.reject(new Error("nothing may be sent"));
+
+  it.each([
+    [{ timeoutMs: 0 }, /timeoutMs: expected an integer/],
+    [{ deadlineMs: Number.POSITIVE_INFINITY }, /deadlineMs: expected an integer/],
+    [{ signal: {} as AbortSignal }, /signal: expected an AbortSignal, got an object/],
+  ])("%j is refused before anything is sent", async (call, message) => {
+    const engine = createEngine({ ...good, fetch: never });
+    const error: unknown = await engine.execute(probe.query, {}, call).catch((reason: unknown) => reason);
+    expect(isWorkspaceTasksError(error, "ARGUMENT_INVALID")).toBe(true);
+    expect((error as Error).message).toMatch(message);
+  });
+
+  it("a gateway call without gatewayUrl is a configuration error and names the option", async () => {
+    const engine = createEngine({ ...good, fetch: never });
+    const call = engine.execute({ ...probe.mutation, router: "gateway" }, {});
+    await expect(call).rejects.toMatchObject({
+      code: "CONFIGURATION_INVALID",
+      message: expect.stringContaining("gatewayUrl"),
+    });
+  });
+
+  it("a base call of a partner-only client is a configuration error and names the option", async () => {
+    const engine = createEngine({ partnerApiKey: "pk_1234567890", baseUrl: good.baseUrl, fetch: never });
+    const call = engine.execute(probe.query, {});
+    await expect(call).rejects.toMatchObject({
+      code: "CONFIGURATION_INVALID",
+      message: expect.stringContaining("apiKey"),
+    });
+  });
+});
+
+describe("a browser", () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  it.each([
+    ["a page", { window: { document: {} } }],
+    ["a web worker", { importScripts: () => {} }],
+  ])("is refused: %s", (_, globals) => {
+    for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value);
+    expect(problemWith(good)).toMatch(/every visitor could read the key/);
+    expect(problemWith({ ...good, dangerouslyAllowBrowser: true })).toBe("no problem");
+  });
+});
