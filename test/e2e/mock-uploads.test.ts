@@ -1,0 +1,84 @@
+import { once } from "node:events";
+import { request } from "node:http";
+import { connect } from "node:net";
+import { expect, test } from "vitest";
+import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
+import { workspaceToken } from "../support/mock-client.ts";
+
+async function createUpload(mock: MockServer, lengthBytes: number) {
+  const authorization = `Bearer ${await workspaceToken(mock)}`;
+  const headers = { "tus-resumable": "1.0.0", authorization };
+  const created = await fetch(`${mock.baseUrl}/api/uploads`, {
+    method: "POST",
+    headers: { ...headers, "upload-length": String(lengthBytes) },
+  });
+  const location = new URL(created.headers.get("location") ?? "");
+  const arrived = async () =>
+    Number((await fetch(location, { method: "HEAD", headers })).headers.get("upload-offset"));
+  const patch = (offsetBytes: number, body: string) =>
+    fetch(location, { method: "PATCH", headers: { ...headers, ...offsetHeaders(offsetBytes) }, body });
+  return { location, headers, arrived, patch };
+}
+
+const offsetHeaders = (bytes: number) => ({
+  "upload-offset": String(bytes),
+  "content-type": "application/offset+octet-stream",
+});
+
+test("what arrived before the connection broke is kept, and the client goes on from there", async () => {
+  await using mock = await createMockServer();
+  const { location, headers, arrived, patch } = await createUpload(mock, 10);
+  const broken = request(location, {
+    method: "PATCH",
+    headers: { ...headers, ...offsetHeaders(0), "content-length": 10 },
+  });
+  broken.on("error", () => undefined);
+  broken.write("0123456");
+  await expect.poll(arrived, { interval: 1 }).toBe(7);
+  broken.destroy();
+  await expect.poll(async () => (await patch(7, "789")).status, { interval: 1 }).toBe(204);
+  expect(await arrived()).toBe(10);
+  expect(mock.admin.snapshot().state.uploadContents).toEqual([btoa("0123456789")]);
+});
+
+test("the address of an upload follows the host by which the client called", async () => {
+  await using mock = await createMockServer();
+  const authorization = `Bearer ${await workspaceToken(mock)}`;
+  const { port, hostname } = new URL(mock.baseUrl);
+  const socket = connect(Number(port), hostname);
+  socket.end(
+    `POST /api/uploads HTTP/1.1\r\nHost: uploads.test:8080\r\nTus-Resumable: 1.0.0\r\nAuthorization: ${authorization}\r\n` +
+      "Upload-Length: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+  );
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk) => chunks.push(chunk));
+  await once(socket, "close");
+  expect(Buffer.concat(chunks).toString()).toMatch(
+    /location: http:\/\/uploads\.test:8080\/api\/uploads\/[0-9a-f-]{36}/i,
+  );
+});
+
+test("five megabytes in one chunk come through unchanged", async () => {
+  await using mock = await createMockServer();
+  const body = Array.from({ length: 5 * 1_048_576 }, (_, index) =>
+    String.fromCharCode(97 + (index % 26)),
+  ).join("");
+  const { arrived, patch } = await createUpload(mock, body.length);
+  expect((await patch(0, body)).status).toBe(204);
+  expect(await arrived()).toBe(body.length);
+  const [content = ""] = mock.admin.snapshot().state.uploadContents;
+  expect(Buffer.from(content, "base64").toString() === body).toBe(true);
+});
+
+test("bytes beyond the announced length are refused, and those within it are kept", async () => {
+  await using mock = await createMockServer();
+  const { location, headers, arrived } = await createUpload(mock, 4);
+  const chunked = request(location, { method: "PATCH", headers: { ...headers, ...offsetHeaders(0) } });
+  chunked.write("abc");
+  await expect.poll(arrived, { interval: 1 }).toBe(3);
+  chunked.end("defgh");
+  const [response] = await once(chunked, "response");
+  expect(response.statusCode).toBe(413);
+  response.resume();
+  expect(await arrived()).toBe(3);
+});

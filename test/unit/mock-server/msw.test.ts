@@ -1,0 +1,83 @@
+import { HttpResponse, http } from "msw";
+import { setupServer } from "msw/node";
+import { afterEach, expect, test } from "vitest";
+import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
+import { mockHandlers } from "workspace-tasks/mock-server/msw";
+import { workspaceToken } from "../../support/mock-client.ts";
+
+const addresses = { baseUrl: "https://api.example.com/v2", gatewayUrl: "https://partners.example.com/gw/" };
+
+const stops: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+
+async function intercept(): Promise<MockServer> {
+  const mock = await createMockServer({ listen: false });
+  const server = setupServer(
+    ...mockHandlers(mock, addresses),
+    http.all("*", () => new HttpResponse(null, { status: 421 })),
+  );
+  server.listen();
+  stops.push(() => server.close(), mock.close);
+  return mock;
+}
+
+const query = (text: string, token?: string) => ({
+  method: "POST",
+  headers: { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) },
+  body: JSON.stringify({ query: text }),
+});
+
+test("requests to the real addresses are answered by the mock, each router at its own", async () => {
+  const mock = await intercept();
+  const token = await workspaceToken(mock);
+  const base = await fetch(`${addresses.baseUrl}/graphql`, query("{ webhookEventCatalog { name } }", token));
+  expect(await base.json()).toMatchObject({ data: { webhookEventCatalog: { length: 6 } } });
+  const gateway = await fetch(
+    "https://partners.example.com/gw/graphql",
+    query("{ webhookEventCatalog { name } }", token),
+  );
+  expect(await gateway.json()).toMatchObject({
+    errors: [{ extensions: { code: "GRAPHQL_VALIDATION_FAILED" } }],
+  });
+  expect(
+    mock.admin
+      .requests()
+      .data.map(({ router }) => router)
+      .slice(1),
+  ).toEqual(["base", "gateway"]);
+});
+
+test("an upload's address is one that the client can reach", async () => {
+  const mock = await intercept();
+  const headers = { "tus-resumable": "1.0.0", authorization: `Bearer ${await workspaceToken(mock)}` };
+  const created = await fetch(`${addresses.baseUrl}/api/uploads`, {
+    method: "POST",
+    headers: { ...headers, "upload-length": "3" },
+  });
+  const location = created.headers.get("location") ?? "";
+  expect(location).toMatch(/^https:\/\/api\.example\.com\/v2\/api\/uploads\/[0-9a-f-]{36}$/);
+  const patched = await fetch(location, {
+    method: "PATCH",
+    headers: { ...headers, "upload-offset": "0", "content-type": "application/offset+octet-stream" },
+    body: "abc",
+  });
+  expect([patched.status, patched.headers.get("upload-offset")]).toEqual([204, "3"]);
+});
+
+test("a fault that cuts the connection is a network error", async () => {
+  const mock = await intercept();
+  mock.admin.setFaults({ api: [{ instructions: [{ kind: "reset-before-effect" }] }] });
+  const ask = () => fetch(`${addresses.baseUrl}/graphql`, query("{ webhookEventCatalog { name } }"));
+  await expect(ask()).rejects.toThrow(TypeError);
+  expect((await ask()).status).toBe(200);
+});
+
+test("requests to other addresses are none of the mock's", async () => {
+  const mock = await intercept();
+  for (const url of ["https://api.example.com/v1/graphql", "https://partners.example.com/graphql"]) {
+    expect((await fetch(url, query("{ me { __typename } }"))).status).toBe(421);
+  }
+  expect(mock.admin.requests().data).toEqual([]);
+});
