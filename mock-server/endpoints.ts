@@ -4,7 +4,8 @@ import { type Caller, requireAdministrator } from "./identity.ts";
 import { isLoopbackHost } from "./loopback.ts";
 import { decodeIterator, encodeIterator } from "./page-iterator.ts";
 import { ServiceError } from "./service-error.ts";
-import type { SigningSecretRecord, WebhookEndpointRecord } from "./state/records.ts";
+import { newSecret } from "./signing-secrets.ts";
+import type { WebhookEndpointRecord } from "./state/records.ts";
 import type { World } from "./world.ts";
 
 // An endpoint is enabled from its creation. `enabled: false` pauses it: pending deliveries wait. Deleting
@@ -125,12 +126,6 @@ export function rotateSecret(world: World, caller: Caller, input: RotateSecretIn
   return { endpoint, signingSecret };
 }
 
-/** The secrets that verify now, newest first: each signs every attempt (W13). */
-export function liveSecrets(world: World, endpoint: WebhookEndpointRecord): readonly SigningSecretRecord[] {
-  const nowMs = world.clock.now();
-  return endpoint.secrets.filter(({ expiresAtMs }) => expiresAtMs === null || expiresAtMs > nowMs);
-}
-
 export type EndpointPage = {
   data: WebhookEndpointRecord[];
   done: boolean;
@@ -194,5 +189,3 @@ function checkUrl(world: World, url: string): void {
     (parsed?.protocol === "http:" && world.settings.allowLoopbackHttp && isLoopbackHost(parsed.hostname));
   if (!allowed) throw new ServiceError("BAD_USER_INPUT", "Webhook endpoint url must be an HTTPS URL");
 }
-
-const newSecret = (world: World) => `whsec_${world.random.bytes("signing-secret", 32).toString("base64")}`;

@@ -3,7 +3,8 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { writeFaultyAnswer } from "./faults/faulty-answer.ts";
-import { answerGraphql, type RequestBody } from "./graphql/answer-graphql.ts";
+import { answerGraphql } from "./graphql/answer-graphql.ts";
+import type { RequestBody } from "./graphql/request-trace.ts";
 import type { Router } from "./graphql/router-schema.ts";
 import { decodeBody, routerAt, type Service } from "./handler.ts";
 

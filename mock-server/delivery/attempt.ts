@@ -1,5 +1,5 @@
-import { liveSecrets } from "../endpoints.ts";
 import type { DeliveryFault } from "../faults/fault.ts";
+import { liveSecrets } from "../signing-secrets.ts";
 import type {
   AttemptKind,
   AttemptRecord,

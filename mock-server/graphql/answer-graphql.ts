@@ -1,45 +1,20 @@
 import { type ExecutionResult, execute, GraphQLError } from "graphql";
 import { parseRequestParams, type RequestParams } from "graphql-http";
-import type { ApiFault } from "../faults/fault.ts";
 import { type FaultyAnswer, type PlainAnswer, serveWithFaults } from "../faults/serve-with-faults.ts";
 import { takeApiFaults } from "../faults/take-faults.ts";
-import { authorise, type Caller, endToken } from "../identity.ts";
+import { authorise, endToken } from "../identity.ts";
 import type { World } from "../world.ts";
-import { documentCache, type PreparedDocument, type PreparedOperation } from "./documents.ts";
+import { documentCache } from "./documents.ts";
 import { type Formatted, formatError, reasonOf } from "./error-format.ts";
 import { recordRequest } from "./journal-request.ts";
 import { isNestedDeeper } from "./json-depth.ts";
 import { type MediaType, negotiateMediaType } from "./media-type.ts";
+import { type GraphqlRequest, type RequestTrace, singleHeader } from "./request-trace.ts";
 import { type Router, routerSchema } from "./router-schema.ts";
 
 // One GraphQL request from its text to its answer: media type → parameters → document → faults → who
 // calls → allowance → execution → journal. The adapters bring the text and carry the answer away, so HTTP,
 // `fetch` and MSW cannot differ.
-
-export type GraphqlRequest = {
-  readonly method: string;
-  /** By lower-case name. */
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The text, or what was wrong with its bytes. */
-  readonly body: RequestBody;
-};
-
-export type RequestBody = string | BodyProblem;
-export type BodyProblem = { readonly problem: "too-large" | "not-utf-8" };
-
-/** What one request turned out to be; each step adds what it finds, the journal keeps it. */
-export type RequestTrace = {
-  readonly router: Router;
-  readonly request: GraphqlRequest;
-  readonly startedMs: number;
-  caller: Caller;
-  params?: RequestParams;
-  prepared?: PreparedDocument;
-  operation?: PreparedOperation;
-  faults: readonly ApiFault[];
-  errors: readonly Formatted[];
-  refusal: string | null;
-};
 
 /** Serves one request of a router; never rejects. */
 export async function answerGraphql(
@@ -66,11 +41,6 @@ export async function answerGraphql(
   recordRequest(world, trace, answer);
   return answer;
 }
-
-export const singleHeader = ({ headers }: GraphqlRequest, name: string): string | undefined => {
-  const value = headers[name];
-  return Array.isArray(value) ? value[0] : value;
-};
 
 async function serve(world: World, trace: RequestTrace): Promise<FaultyAnswer> {
   const { request, router } = trace;
