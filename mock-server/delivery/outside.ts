@@ -54,7 +54,7 @@ export function createSocketOutside(options: OutsideOptions = {}): Outside {
     return null;
   };
 
-  const exchange = <Answer>(call: Exchange<Answer>): Promise<Answer | Failure> =>
+  const send = <Answer>(call: Exchange<Answer>): Promise<Answer | Failure> =>
     new Promise((resolve) => {
       let cancelDeadline = () => {};
       const finish = (answer: Answer | Failure) => {
@@ -85,6 +85,10 @@ export function createSocketOutside(options: OutsideOptions = {}): Outside {
       });
       request.end(call.body);
     });
+
+  // Node throws at once for a header it cannot send, such as a credential with a line break in it.
+  const exchange = <Answer>(call: Exchange<Answer>): Promise<Answer | Failure> =>
+    send(call).catch((error: unknown) => ({ status: null, error: describeError(error) }));
 
   return {
     deliver: (request) =>

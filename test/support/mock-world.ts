@@ -1,0 +1,106 @@
+import { addClient } from "../../mock-server/clients.ts";
+import { defaultSettings, type SettingsChanges, withSettings } from "../../mock-server/settings.ts";
+import type { WebhookEndpointRecord } from "../../mock-server/state/records.ts";
+import { createVirtualClock, type VirtualClock } from "../../mock-server/virtual-clock.ts";
+import { addWorkspace } from "../../mock-server/workspaces.ts";
+import {
+  createWorld,
+  type DeliveryAnswer,
+  type DeliveryRequest,
+  type Outside,
+  type World,
+} from "../../mock-server/world.ts";
+
+/** A world of the mock without a server: a workspace, a client, and whatever answers its deliveries. */
+export interface WorldBench {
+  readonly world: World;
+  readonly clock: VirtualClock;
+  readonly workspaceId: string;
+  readonly clientId: string;
+  /** Every delivery attempt that left, in order. */
+  readonly sent: readonly SentAttempt[];
+  /** Adds an endpoint as the API would; the URL tells receivers apart. */
+  addEndpoint(changes?: Partial<WebhookEndpointRecord>): WebhookEndpointRecord;
+}
+
+export type SentAttempt = {
+  readonly url: string;
+  readonly deliveryId: string;
+  readonly atMs: number;
+  readonly headers: Readonly<Record<string, string>>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into payloads of every shape
+  readonly event: any;
+};
+
+export type WorldBenchOptions = {
+  readonly seed?: number;
+  readonly settings?: SettingsChanges;
+  readonly clock?: VirtualClock;
+  /** Default: 204 to everything. */
+  readonly answer?: (attempt: SentAttempt) => DeliveryAnswer | Promise<DeliveryAnswer>;
+  readonly read?: Outside["read"];
+};
+
+export const answered = (status: number, headers: Record<string, string> = {}): DeliveryAnswer => ({
+  status,
+  headers,
+  body: "",
+});
+
+export function createWorldBench(options: WorldBenchOptions = {}): WorldBench {
+  const clock = options.clock ?? createVirtualClock();
+  const answer = options.answer ?? (() => answered(204));
+  const sent: SentAttempt[] = [];
+  const deliver = async ({ url, headers, body }: DeliveryRequest) => {
+    const attempt = {
+      url,
+      headers,
+      deliveryId: headers["webhook-id"] ?? "",
+      atMs: clock.now(),
+      event: JSON.parse(body.toString()),
+    };
+    sent.push(attempt);
+    return answer(attempt);
+  };
+  const world = createWorld({
+    epoch: 0,
+    seed: options.seed ?? 1,
+    clock,
+    settings: options.settings ? withSettings(options.settings) : defaultSettings,
+    outside: {
+      deliver,
+      read: options.read ?? (async () => ({ status: null, error: "nothing is there" })),
+      abort: () => undefined,
+    },
+  });
+  const workspace = addWorkspace(world, { displayName: "Firm", partnerId: null });
+  const client = addClient(world, workspace.id, {
+    name: "Ada",
+    externalId: "ada",
+    returnType: "F1040",
+    taxYear: 2025,
+  });
+  return {
+    world,
+    clock,
+    workspaceId: workspace.id,
+    clientId: client.id,
+    sent,
+    addEndpoint(changes = {}) {
+      const endpoint: WebhookEndpointRecord = {
+        id: world.newId("endpoint"),
+        workspaceId: workspace.id,
+        url: "http://127.0.0.1:9/hook",
+        description: "",
+        enabled: true,
+        eventTypes: null,
+        secrets: [{ secret: `whsec_${Buffer.alloc(32, 7).toString("base64")}`, expiresAtMs: null }],
+        createdAtMs: clock.now(),
+        updatedAtMs: clock.now(),
+        ...changes,
+      };
+      world.state.endpoints.set(endpoint.id, endpoint);
+      return endpoint;
+    },
+  };
+}
