@@ -1,0 +1,21 @@
+// The first request: who does the key act as? Run it beside a mock:
+//   npm run example -- first-request
+
+// #region first-request
+import { createClient } from "workspace-tasks/sdk";
+
+const client = createClient({
+  apiKey: process.env["WORKSPACE_TASKS_API_KEY"],
+  baseUrl: process.env["WORKSPACE_TASKS_BASE_URL"] ?? "http://127.0.0.1:4010",
+});
+
+const me = await client.me();
+if (me.__typename === "WorkspaceUser") {
+  console.log(`${me.user.name} is ${me.role} of ${me.workspace.name}`);
+}
+
+for await (const task of client.tasks.list({ statuses: ["RUNNING"] })) {
+  console.log(task.id, task.type, task.status);
+}
+await client.close();
+// #endregion

@@ -1,0 +1,59 @@
+// Endpoints and their secrets: create one, rotate its secret while deliveries arrive, and lose none. During
+// the grace period the service signs with both secrets, so the receiver may learn of the new one late.
+//   npm run example -- rotate-secret
+
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import express from "express";
+import { createMockServer } from "workspace-tasks/mock-server";
+import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
+import { createClient } from "workspace-tasks/sdk";
+
+await using mock = await createMockServer();
+await using client = createClient({ apiKey: mock.apiKey, baseUrl: mock.baseUrl });
+
+// What a secret store would hold; the receiver asks at every delivery.
+let secrets: string[] = [];
+let handled = 0;
+await using receiver = createReceiver({ secrets: () => secrets, inbox: memoryInbox() });
+receiver.on("task.*", () => void handled++);
+await receiver.start();
+
+const server = createServer(express().post("/webhooks", webhookMiddleware(receiver)));
+await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+const { port } = server.address() as AddressInfo;
+
+const { endpoint, signingSecret } = await client.webhooks.endpoints.create({
+  url: `http://127.0.0.1:${port}/webhooks`,
+  eventTypes: ["task.running", "task.completed"],
+});
+secrets = [signingSecret];
+
+const runTask = () => mock.admin.startTask({ taskType: "BINDER", progression: "immediate" });
+const delivered = (count: number) =>
+  mock.admin.wait({ deliveries: { status: "succeeded", count }, timeoutMs: 10_000 });
+
+runTask();
+await delivered(2);
+
+const rotated = await client.webhooks.endpoints.rotateSecret({
+  endpointId: endpoint.id,
+  gracePeriodSeconds: 3_600,
+});
+// The receiver still knows the old secret only; these two verify with it.
+runTask();
+await delivered(4);
+
+// Both for a while, then the new one alone.
+secrets = [rotated.signingSecret, signingSecret];
+runTask();
+await delivered(6);
+
+await client.webhooks.endpoints.delete(endpoint.id);
+const failed = mock.admin.deliveries({ status: "failed" }).data.length;
+console.log(`6 deliveries over a rotation: ${handled} handled, ${failed} failed`);
+
+server.close();
+server.closeAllConnections();
+process.exitCode = failed === 0 ? 0 : 1;
