@@ -1,9 +1,8 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
-import type { MockServer } from "../server.ts";
 import { CommandError, type CommandIo, runCommand, UsageError } from "./command-io.ts";
 import { mockFlagsHelp, readMockOrder } from "./mock-options.ts";
-import { startMock } from "./start-mock.ts";
+import { type RunningMock, startMock } from "./start-mock.ts";
 
 const usage = `Usage: workspace-tasks mock exec [options] -- <command> …
 
@@ -12,6 +11,7 @@ command's exit code:
 
   WORKSPACE_TASKS_BASE_URL      WORKSPACE_TASKS_GATEWAY_URL      WORKSPACE_TASKS_INSPECTOR_URL
   WORKSPACE_TASKS_API_KEY       WORKSPACE_TASKS_PARTNER_API_KEY  WORKSPACE_TASKS_WORKSPACE_ID
+  WORKSPACE_TASKS_SIGNING_SECRET (with --deliver-to)
 
   --port <n>                    port; 0 takes any that is free (0)
 ${mockFlagsHelp}  --help                        this text
@@ -26,23 +26,23 @@ export function runExecCommand(argv: readonly string[], io: CommandIo): Promise<
     const separator = argv.indexOf("--");
     const [file, ...args] = separator === -1 ? [] : argv.slice(separator + 1);
     if (file === undefined) throw new UsageError("expected a command after --");
-    const { mock, stop } = await startMock(readMockOrder(argv.slice(0, separator), 0));
+    const running = await startMock(readMockOrder(argv.slice(0, separator), 0));
     try {
-      return await runBeside(mock, { file, args }, io);
+      return await runBeside(running, { file, args }, io);
     } finally {
-      await stop();
+      await running.stop();
     }
   });
 }
 
 function runBeside(
-  mock: MockServer,
+  running: RunningMock,
   command: { readonly file: string; readonly args: readonly string[] },
   io: CommandIo,
 ): Promise<number> {
   const child = spawn(command.file, command.args, {
     stdio: "inherit",
-    env: { ...io.env, ...variablesOf(mock) },
+    env: { ...io.env, ...variablesOf(running) },
   });
   // The terminal sends Ctrl+C to the child as well; this passes on what only this process was told.
   const pass = () => child.kill("SIGTERM");
@@ -62,11 +62,12 @@ function notFound(file: string, io: CommandIo): number {
   return 127;
 }
 
-const variablesOf = (mock: MockServer) => ({
+const variablesOf = ({ mock, signingSecret }: RunningMock) => ({
   WORKSPACE_TASKS_BASE_URL: mock.baseUrl,
   WORKSPACE_TASKS_GATEWAY_URL: mock.gatewayUrl,
   WORKSPACE_TASKS_INSPECTOR_URL: mock.inspectorUrl,
   WORKSPACE_TASKS_API_KEY: mock.apiKey,
   WORKSPACE_TASKS_PARTNER_API_KEY: mock.partnerApiKey,
   WORKSPACE_TASKS_WORKSPACE_ID: mock.workspaceId,
+  ...(signingSecret === undefined ? {} : { WORKSPACE_TASKS_SIGNING_SECRET: signingSecret }),
 });

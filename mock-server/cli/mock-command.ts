@@ -1,7 +1,6 @@
-import type { MockServer } from "../server.ts";
 import { CommandError, type CommandIo, runCommand } from "./command-io.ts";
 import { mockFlagsHelp, readMockOrder } from "./mock-options.ts";
-import { startMock } from "./start-mock.ts";
+import { type RunningMock, startMock } from "./start-mock.ts";
 
 const portDefault = 4010;
 
@@ -27,22 +26,31 @@ export async function runMockCommand(argv: readonly string[], io: CommandIo): Pr
   }
   return runCommand({ command: "mock", usage }, argv, io, async () => {
     const order = readMockOrder(argv, portDefault);
-    const { mock, stop } = await startMock(order);
-    io.stdout.write(order.json ? `${JSON.stringify(readyLine(mock))}\n` : greeting(mock));
+    const running = await startMock(order);
+    io.stdout.write(order.json ? `${JSON.stringify(readyLine(running))}\n` : greeting(running));
     await stopped(io.stop);
-    await stop().catch((error: unknown) => {
+    await running.stop().catch((error: unknown) => {
       throw new CommandError(`the state could not be written to ${order.statePath}: ${messageOf(error)}`);
     });
     return 0;
   });
 }
 
-function readyLine(mock: MockServer) {
+function readyLine({ mock, signingSecret }: RunningMock) {
   const { baseUrl, gatewayUrl, inspectorUrl, apiKey, partnerApiKey, workspaceId } = mock;
-  return { ready: true, baseUrl, gatewayUrl, inspectorUrl, apiKey, partnerApiKey, workspaceId };
+  return {
+    ready: true,
+    baseUrl,
+    gatewayUrl,
+    inspectorUrl,
+    apiKey,
+    partnerApiKey,
+    workspaceId,
+    signingSecret,
+  };
 }
 
-function greeting(mock: MockServer): string {
+function greeting({ mock, signingSecret }: RunningMock): string {
   return `The mock service is ready.
 
   base url         ${mock.baseUrl}
@@ -50,7 +58,7 @@ function greeting(mock: MockServer): string {
   inspector        ${mock.inspectorUrl}
   workspace        ${mock.workspaceId}
   api key          ${mock.apiKey}
-  partner api key  ${mock.partnerApiKey}
+  partner api key  ${mock.partnerApiKey}${signingSecret ? `\n  signing secret   ${signingSecret}` : ""}
   time             ${new Date(mock.clock.now()).toISOString()} (${mock.clock.mode})
 
 Ctrl+C stops it.

@@ -10,6 +10,7 @@ const mockFlags = {
   seed: { type: "string" },
   state: { type: "string" },
   scenario: { type: "string" },
+  "deliver-to": { type: "string" },
   chaos: { type: "string" },
   "rate-window": { type: "string" },
   "unauthenticated-status": { type: "string" },
@@ -22,6 +23,7 @@ export const mockFlagsHelp = `  --host <name>                 address to listen 
   --seed <n>                    equal seeds and calls give equal ids and keys (1)
   --state <file.json>           go on from this snapshot and keep it up to date
   --scenario <file.json>        take the steps of this scenario before the mock is ready
+  --deliver-to <url>            register a webhook endpoint for every event and tell its signing secret
   --chaos contract              deliveries repeat, come late and out of order, as the interface permits
   --rate-window <kind>          sliding or fixed (sliding)
   --unauthenticated-status <n>  200 or 401 (200)
@@ -32,6 +34,8 @@ export type MockOrder = {
   readonly server: MockServerOptions;
   /** Snapshot file, if one is to be kept. */
   readonly statePath: string | undefined;
+  /** URL of a receiver that is to get every event. */
+  readonly deliverTo: string | undefined;
   /** Scenario to play before the mock is ready, if any. */
   readonly scenarioPath: string | undefined;
   readonly json: boolean;
@@ -60,6 +64,7 @@ export function readMockOrder(argv: readonly string[], portDefault: number): Moc
     },
     statePath: values.state,
     scenarioPath: values.scenario,
+    deliverTo: values["deliver-to"],
     json: values.json ?? false,
   };
 }

@@ -7,31 +7,42 @@ import { SnapshotError } from "../snapshot/read-snapshot.ts";
 import { readSnapshotFile } from "../snapshot/snapshot-file.ts";
 import { CommandError } from "./command-io.ts";
 import type { MockOrder } from "./mock-options.ts";
+import { registerReceiver } from "./register-receiver.ts";
 import { keepState } from "./state-keeper.ts";
 
 export type RunningMock = {
   readonly mock: MockServer;
+  /** Of the endpoint that `--deliver-to` asked for. */
+  readonly signingSecret: string | undefined;
   /** Writes the state a last time, if it is kept, and stops. */
   stop(): Promise<void>;
 };
 
 /** Starts the mock that the flags ask for, from its snapshot where there is one. */
-export async function startMock({ server, statePath, scenarioPath }: MockOrder): Promise<RunningMock> {
+export async function startMock(order: MockOrder): Promise<RunningMock> {
+  const { server, statePath, scenarioPath, deliverTo } = order;
   const snapshot = statePath === undefined ? null : await readState(statePath);
   const scenario = scenarioPath === undefined ? null : await readScenarioFile(scenarioPath);
   const mock = await createMockServer(server).catch((error: unknown) => {
     throw explainStart(error, server.port ?? 0, server.host ?? "127.0.0.1");
   });
-  if (snapshot) await mock.admin.restore(snapshot);
-  if (scenario) await play(mock, scenario);
-  const keeper = statePath === undefined ? null : keepState(mock.admin, statePath);
-  return {
-    mock,
-    async stop() {
-      await keeper?.stop();
-      await mock.close();
-    },
-  };
+  try {
+    if (snapshot) await mock.admin.restore(snapshot);
+    const signingSecret = deliverTo === undefined ? undefined : await registerReceiver(mock, deliverTo);
+    if (scenario) await play(mock, scenario);
+    const keeper = statePath === undefined ? null : keepState(mock.admin, statePath);
+    const stop = async () => {
+      try {
+        await keeper?.stop();
+      } finally {
+        await mock.close();
+      }
+    };
+    return { mock, signingSecret, stop };
+  } catch (error) {
+    await mock.close();
+    throw error;
+  }
 }
 
 async function readState(path: string) {
@@ -57,7 +68,6 @@ async function play(mock: MockServer, scenario: ScenarioDocument): Promise<void>
   try {
     await mock.admin.playScenario(scenario);
   } catch (error) {
-    await mock.close();
     throw error instanceof ControlError ? new CommandError(error.message) : error;
   }
 }
