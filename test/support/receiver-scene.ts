@@ -1,0 +1,84 @@
+import { createVirtualClock, type VirtualClock } from "workspace-tasks/mock-server";
+import {
+  type Acceptance,
+  createReceiver,
+  type Inbox,
+  type MemoryTransaction,
+  memoryInbox,
+  type Receiver,
+  type ReceiverOptions,
+} from "workspace-tasks/receiver-kit";
+import { secretA } from "./signed-delivery.ts";
+
+export type LogLine = {
+  readonly level: "info" | "warn" | "error";
+  readonly message: string;
+  readonly fields: object;
+};
+
+/** A receiver on a memory inbox under a virtual clock, with what it logged. */
+export interface ReceiverScene extends AsyncDisposable {
+  readonly clock: VirtualClock;
+  readonly inbox: Inbox<MemoryTransaction>;
+  readonly receiver: Receiver<MemoryTransaction>;
+  readonly log: readonly LogLine[];
+  /** Hands a verified delivery over; the id defaults to the event's own. */
+  deliver(event: Readonly<Record<string, unknown>>, id?: string): Promise<Acceptance["outcome"]>;
+  deliverBytes(id: string, body: Uint8Array): Promise<Acceptance["outcome"]>;
+  /** State of a row by its webhook-id. */
+  stateOf(id: string): Promise<string | undefined>;
+}
+
+export type SceneOptions = Partial<ReceiverOptions<MemoryTransaction>>;
+
+/** A virtual clock that starts after the sample events occurred. */
+export function createSceneClock(): VirtualClock {
+  return createVirtualClock(Date.UTC(2026, 5, 1));
+}
+
+export function createReceiverScene(options: SceneOptions = {}): ReceiverScene {
+  const clock = (options.clock as VirtualClock | undefined) ?? createSceneClock();
+  const inbox = options.inbox ?? memoryInbox({ clock });
+  const log: LogLine[] = [];
+  const note = (level: LogLine["level"]) => (fields: object, message: string) => {
+    log.push({ level, message, fields });
+  };
+  const receiver = createReceiver<MemoryTransaction>({
+    secrets: [secretA],
+    random: () => 0.5,
+    logger: { info: note("info"), warn: note("warn"), error: note("error") },
+    ...options,
+    clock,
+    inbox,
+  });
+  const deliverBytes = async (id: string, body: Uint8Array) => {
+    const timestamp = Math.floor(clock.now() / 1000);
+    return (await receiver.accept({ id, timestamp, body, secretIndex: 0 })).outcome;
+  };
+  return {
+    clock,
+    inbox,
+    receiver,
+    log,
+    deliver: (event, id = `msg_${String(event["id"])}`) =>
+      deliverBytes(id, Buffer.from(JSON.stringify(event))),
+    deliverBytes,
+    stateOf: async (id) => (await inbox.get({ source: options.source ?? "default", id }))?.state,
+    async [Symbol.asyncDispose]() {
+      const closed = receiver.close({ graceMs: 1 });
+      await clock.advance(10);
+      await closed;
+    },
+  };
+}
+
+/** A promise and the functions that settle it. */
+export function deferred<Value = void>() {
+  let resolve: (value: Value) => void = () => {};
+  let reject: (error: unknown) => void = () => {};
+  const promise = new Promise<Value>((onResolve, onReject) => {
+    resolve = onResolve;
+    reject = onReject;
+  });
+  return { promise, resolve, reject };
+}
