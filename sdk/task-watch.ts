@@ -1,6 +1,6 @@
-// All waits of a client share one poller. A round asks for every task that is waited for, 100 ids to a
-// request, so the number of waits does not multiply the requests. Rounds are spaced so that polling takes
-// at most a quarter of the allowance; the calls that do the work keep the rest.
+// All waits of a client share one poller. A look asks for the 100 tasks whose turn is next, those that are
+// not due yet included, so the number of waits does not multiply the requests. Looks are spaced so that
+// polling takes at most a quarter of the allowance; the calls that do the work keep the rest.
 //
 // A wait is `waiting` until it is settled, once: by the task (`COMPLETED` or `FAILED`), by its absence in
 // three looks in a row, by a failure that polling again cannot mend, by its deadline, its signal or `close`.
@@ -66,52 +66,60 @@ export function createTaskWatch(engine: Engine): TaskWatch {
   const { clock } = engine;
   const waits = new Set<Wait>();
   let cancelTimer: (() => void) | undefined;
-  let round: AbortController | undefined;
+  let looking: AbortController | undefined;
   let spacedUntil = 0;
+  let planning = false;
   let closed = false;
+
+  /** Plans after the current work, once for all waits that begin or end in it: they look together. */
+  function planSoon(): void {
+    if (planning) return;
+    planning = true;
+    queueMicrotask(() => {
+      planning = false;
+      plan();
+    });
+  }
 
   function plan(): void {
     cancelTimer?.();
     cancelTimer = undefined;
-    if (waits.size === 0) round?.abort();
-    if (waits.size === 0 || round !== undefined) return;
-    const dueAt = Math.max(spacedUntil, Math.min(...[...waits].map((wait) => wait.nextLookAt)));
-    cancelTimer = clock.schedule(Math.max(0, dueAt - clock.monotonic()), () => void runRound());
+    if (waits.size === 0) looking?.abort();
+    if (waits.size === 0 || looking !== undefined) return;
+    let dueAt = Number.POSITIVE_INFINITY;
+    for (const { nextLookAt } of waits) dueAt = Math.min(dueAt, nextLookAt);
+    const delayMs = Math.max(dueAt, spacedUntil) - clock.monotonic();
+    if (delayMs > 0) cancelTimer = clock.schedule(delayMs, () => void look());
+    else void look();
   }
 
-  async function runRound(): Promise<void> {
+  async function look(): Promise<void> {
     const controller = new AbortController();
-    round = controller;
-    cancelTimer = undefined;
-    const batches = batchesOf([...waits]);
-    spacedUntil = clock.monotonic() + batches.length * spacingMs(engine);
-    await Promise.all(batches.map((batch) => look(batch, controller.signal)));
-    round = undefined;
-    plan();
-  }
-
-  async function look(batch: ReadonlyMap<string, readonly Wait[]>, signal: AbortSignal): Promise<void> {
-    let seen: ReadonlyMap<string, Task>;
+    looking = controller;
+    const batch = nextBatch(waits);
     try {
-      seen = await fetchTasks(engine, [...batch.keys()], signal);
+      const seen = await fetchTasks(engine, [...batch.keys()], controller.signal, () => {
+        spacedUntil = Math.max(spacedUntil, clock.monotonic()) + spacingMs(engine);
+      });
+      for (const [id, waiting] of batch) for (const wait of waiting) wait.looked(seen.get(id));
     } catch (error) {
       for (const wait of [...batch.values()].flat()) wait.failed(error);
-      return;
     }
-    for (const [id, waiting] of batch) for (const wait of waiting) wait.looked(seen.get(id));
+    looking = undefined;
+    planSoon();
   }
 
   return {
     async waitFor(taskId, options) {
       if (closed) throw clientClosed();
       const wait = createWait(engine, taskId, options);
-      waits.add(wait);
-      plan();
+      if (!wait.over) waits.add(wait);
+      planSoon();
       try {
         return await wait.settled;
       } finally {
         waits.delete(wait);
-        plan();
+        planSoon();
       }
     },
     close() {
@@ -124,6 +132,8 @@ export function createTaskWatch(engine: Engine): TaskWatch {
 interface Wait {
   readonly taskId: string;
   readonly settled: Promise<Task>;
+  /** True once it is settled; a signal that was aborted before ends it at its creation. */
+  readonly over: boolean;
   readonly nextLookAt: number;
   looked(task: Task | undefined): void;
   failed(error: unknown): void;
@@ -136,6 +146,7 @@ function createWait({ clock }: Engine, taskId: string, options: WaitOptions): Wa
   let missing = 0;
   let intervalMs = options.pollIntervalMs;
   let nextLookAt = clock.monotonic();
+  let over = false;
   let lastSeen = "";
   let lastFailure: unknown;
 
@@ -154,6 +165,7 @@ function createWait({ clock }: Engine, taskId: string, options: WaitOptions): Wa
   scope.onEnd((failure) => end(toError(failure, { attempts: looks })));
 
   function end(error: unknown): void {
+    over = true;
     scope.dispose();
     reject(error);
   }
@@ -176,10 +188,14 @@ function createWait({ clock }: Engine, taskId: string, options: WaitOptions): Wa
     taskId,
     settled: promise,
     end,
+    get over() {
+      return over;
+    },
     get nextLookAt() {
       return nextLookAt;
     },
     looked(task) {
+      if (over) return;
       looks += 1;
       if (task === undefined) {
         missing += 1;
@@ -196,6 +212,7 @@ function createWait({ clock }: Engine, taskId: string, options: WaitOptions): Wa
       }
       if (task.status === "FAILED") end(new TaskFailedError(task, looks));
       if (task.status !== "COMPLETED") return;
+      over = true;
       scope.dispose();
       resolve(task);
     },
@@ -213,6 +230,7 @@ async function fetchTasks(
   engine: Engine,
   ids: readonly string[],
   signal: AbortSignal,
+  onRequest: () => void,
 ): Promise<ReadonlyMap<string, Task>> {
   const found = new Map<string, Task>();
   let wanted = ids;
@@ -220,6 +238,7 @@ async function fetchTasks(
   do {
     asked = wanted.length;
     const variables = { filters: { ids: wanted }, offset: 0, limit: asked };
+    onRequest();
     const data = await engine.execute(operations.listTasks, variables, { signal });
     for (const task of workspaceIn(data).tasks) found.set(task.id, readTask(task));
     wanted = wanted.filter((id) => !found.has(id));
@@ -227,16 +246,16 @@ async function fetchTasks(
   return found;
 }
 
-/** The waits by task, in groups of as many tasks as one request may ask for. */
-function batchesOf(waits: readonly Wait[]): readonly ReadonlyMap<string, readonly Wait[]>[] {
-  const grouped = new Map<string, Wait[]>();
-  for (const wait of waits) grouped.set(wait.taskId, [...(grouped.get(wait.taskId) ?? []), wait]);
-  const byTask = [...grouped];
-  const batches: ReadonlyMap<string, readonly Wait[]>[] = [];
-  for (let start = 0; start < byTask.length; start += idsPerRequestMax) {
-    batches.push(new Map(byTask.slice(start, start + idsPerRequestMax)));
+/** The waits whose turn is next, by task: as many tasks as one request may ask for. */
+function nextBatch(waits: Iterable<Wait>): ReadonlyMap<string, readonly Wait[]> {
+  const inTurn = [...waits].sort((one, other) => one.nextLookAt - other.nextLookAt);
+  const batch = new Map<string, Wait[]>();
+  for (const wait of inTurn) {
+    const sharing = batch.get(wait.taskId);
+    if (sharing) sharing.push(wait);
+    else if (batch.size < idsPerRequestMax) batch.set(wait.taskId, [wait]);
   }
-  return batches;
+  return batch;
 }
 
 /** Time that one request must keep from the next for polling to stay within its share. */

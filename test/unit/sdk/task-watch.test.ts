@@ -208,6 +208,34 @@ describe("a wait ends", () => {
     expect(engine.sent).toEqual([]);
   });
 
+  test("and reports nothing after that, though a look was under way", async () => {
+    let answer = () => {};
+    const engine = createEngineDouble({
+      answer: () =>
+        new Promise((resolve) => {
+          answer = () =>
+            resolve({
+              me: {
+                __typename: "WorkspaceUser",
+                workspace: { tasks: [taskOf("a", "RUNNING"), taskOf("b", "COMPLETED")] },
+              },
+            });
+        }),
+    });
+    const { waitFor } = createTasks(engine, createTaskWatch(engine));
+    const controller = new AbortController();
+    const reported: string[] = [];
+    const onProgress = ({ id }: Task) => reported.push(id);
+    const ended = outcomeOf(waitFor("a", { signal: controller.signal, onProgress }));
+    const other = waitFor("b", { onProgress });
+    await engine.clock.settle();
+    controller.abort();
+    await ended;
+    answer();
+    await other;
+    expect(reported).toEqual(["b"]);
+  });
+
   test("when the client closes, and no new one begins", async () => {
     const { start, watch, engine } = setUp({ taskAt: completesAt(1e9) });
     const outcome = outcomeOf(start("t"));
@@ -254,12 +282,14 @@ describe("many waits", () => {
     expect(engine.sent[0]?.variables).toMatchObject({ filters: { ids: ["t"] } });
   });
 
-  test("of more than 100 tasks ask for 100 at a time, and all come home", async () => {
-    const { start, engine } = setUp({ taskAt: completesAt(10_000) });
+  test("of more than 100 tasks ask for 100 at a time, in turn, and all come home", async () => {
+    const { start, engine, looks } = setUp({ taskAt: completesAt(10_000) });
     const waits = Array.from({ length: 250 }, (_, index) => start(`t-${index}`));
     await inTime(engine.clock, Promise.all(waits));
-    const sizes = engine.sent.map(({ variables }) => (variables as Variables).filters.ids.length);
-    expect(sizes.slice(0, 3)).toEqual([100, 100, 50]);
+    const asked = engine.sent.map(({ variables }) => (variables as Variables).filters.ids);
+    expect(asked.map((taskIds) => taskIds.length).slice(0, 3)).toEqual([100, 100, 100]);
+    expect(new Set(asked.slice(0, 3).flat()).size).toBe(250);
+    expect(looks().slice(0, 3)).toEqual([0, 2_000, 4_000]);
   });
 
   test("never take more than a quarter of the allowance, however often they want to look", async () => {
@@ -275,6 +305,14 @@ describe("many waits", () => {
     const { start, engine } = setUp({ taskAt: completesAt(10_000), pageMax: 20 });
     const waits = Array.from({ length: 50 }, (_, index) => start(`t-${index}`));
     expect(await inTime(engine.clock, Promise.all(waits))).toHaveLength(50);
+  });
+
+  test("in their thousands begin and end without slowing each other down", async () => {
+    const { start, engine } = setUp({ taskAt: completesAt(0) });
+    const waits = Array.from({ length: 5_000 }, (_, index) => start(`t-${index}`));
+    const startedAt = performance.now();
+    expect(await inTime(engine.clock, Promise.all(waits))).toHaveLength(5_000);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 
   test("that begin one after the other still look together", async () => {
