@@ -2,6 +2,7 @@ import { createReadStream } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import type { MockServer } from "workspace-tasks/mock-server";
 import type { UploadBody, WorkspaceTasksClient } from "workspace-tasks/sdk";
@@ -123,6 +124,27 @@ test("an upload whose token the service ends in the middle goes on with a fresh 
   expect(stored(scene.mock, uploadId).content.equals(bytes)).toBe(true);
   expect(statuses).toEqual([201, 204, 401, 204, 204]);
   expect(tokens.size).toBe(2);
+});
+
+test("a failed upload prints no token, whatever the network's error says", async () => {
+  await using scene = await createSdkScene("in process");
+  const tokens: string[] = [];
+  const client = scene.createClient({
+    async fetch(input, init) {
+      const authorization = new Headers(init?.headers).get("authorization") ?? "";
+      if (init?.method !== "PATCH") return scene.mock.fetch(input, init);
+      tokens.push(authorization.replace("Bearer ", ""));
+      throw new TypeError(`fetch failed with ${authorization}`, { cause: { authorization } });
+    },
+  });
+  const failure = await scene.inTime(
+    client.uploads.upload(bytesOf(10), file).catch((error: unknown) => error),
+  );
+  expect(failure).toMatchObject({ code: "UPLOAD_FAILED", cause: { code: "NETWORK_FAILED" } });
+  expect(tokens.length).toBeGreaterThan(0);
+  const printed = `${inspect(failure, { depth: 9 })} ${JSON.stringify(failure)} ${(failure as Error).stack}`;
+  for (const token of [...tokens, scene.mock.apiKey]) expect(printed).not.toContain(token);
+  expect(printed).toContain("fetch failed with [redacted]");
 });
 
 describe("an upload over connections that are cut", () => {

@@ -124,6 +124,26 @@ describe("an upload", () => {
     expect([...(stored()?.content ?? [])]).toEqual([1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]);
   });
 
+  test("of a stream reads no further ahead than the chunk that it sends", async () => {
+    const { upload } = setUp();
+    let confirmed = 0;
+    let ahead = 0;
+    async function* watched() {
+      let read = 0;
+      for await (const part of partsOf(bytesOf(200), 3)) {
+        read += part.byteLength;
+        ahead = Math.max(ahead, read - confirmed);
+        yield part;
+      }
+    }
+    await upload(watched(), {
+      onProgress: ({ sentBytes }) => {
+        confirmed = sentBytes;
+      },
+    });
+    expect(ahead).toBeLessThanOrEqual(10 + 3);
+  });
+
   test("follows a relative Location", async () => {
     const { upload } = setUp({ location: () => "/api/uploads/u-1" });
     expect(await upload(bytesOf(3))).toMatchObject({ uploadUrl: "https://service.test/api/uploads/u-1" });

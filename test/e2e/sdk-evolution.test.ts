@@ -1,0 +1,107 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createSdkScene, type SdkScene } from "../support/sdk-scene.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** A client of a service of the future: its answers are changed on their way. */
+function futureClient(scene: SdkScene, change: (key: string, value: unknown) => unknown) {
+  return scene.createClient({
+    async fetch(input, init) {
+      const response = await scene.mock.fetch(input, init);
+      const body = JSON.parse(await response.text(), (key, value: unknown) => change(key, value)) as Json;
+      return Response.json(body, { status: response.status });
+    },
+  });
+}
+
+describe("V1 what the service adds later never makes the SDK fail", () => {
+  test("V1 a status, a role and a stage that do not exist today are passed on", async () => {
+    await using scene = await createSdkScene("in process");
+    const { taskId } = scene.mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" });
+    scene.mock.admin.moveStage(taskId, { subTaskType: "quantum-audit", status: "COMPLETED" });
+    const client = futureClient(scene, (key, value) => {
+      if (key === "status" && value === "RUNNING") return "HIBERNATING";
+      return key === "role" ? "owner" : value;
+    });
+    expect(await client.me()).toMatchObject({ role: "owner" });
+    expect(await client.tasks.get(taskId)).toMatchObject({
+      status: "HIBERNATING",
+      subTasks: [{ type: "quantum-audit" }],
+    });
+  });
+
+  test("V1 fields that were not asked for are passed on", async () => {
+    await using scene = await createSdkScene("in process");
+    const client = futureClient(scene, (key, value) =>
+      key === "user" ? { ...(value as Json), plan: "gold" } : value,
+    );
+    expect(await client.me()).toMatchObject({ user: { plan: "gold", email: "admin@example.com" } });
+  });
+
+  test("V1 a kind of task result that does not exist today becomes the fallback kind", async () => {
+    await using scene = await createSdkScene("in process");
+    const { taskId } = scene.mock.admin.startTask({ taskType: "TAX_PREP", progression: "immediate" });
+    const client = futureClient(scene, (key, value) =>
+      key === "result" ? { __typename: "TaskHologramResult" } : value,
+    );
+    const { result } = await client.tasks.waitFor(taskId);
+    expect(result).toEqual({ __typename: "TaskUnknownResult", taskType: "TAX_PREP" });
+  });
+
+  test("V1 events that the catalog gains are listed and can be subscribed to", async () => {
+    await using scene = await createSdkScene("in process");
+    scene.mock.admin.addToCatalog({ name: "task.archived", description: "A task was archived." });
+    const { webhooks } = scene.client;
+    expect((await webhooks.catalog()).map(({ name }) => name)).toContain("task.archived");
+    const { endpoint } = await webhooks.endpoints.create({
+      url: "https://receiver.example/hook",
+      eventTypes: ["task.archived"],
+    });
+    expect(endpoint.eventTypes).toEqual(["task.archived"]);
+  });
+});
+
+describe("a list that changes while it is read", () => {
+  const step = fc.oneof(fc.constant("create" as const), fc.nat({ max: 30 }));
+
+  test("holds every endpoint that was there throughout, and none twice", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 0, max: 20 }),
+        fc.integer({ min: 1, max: 5 }),
+        fc.array(fc.array(step, { maxLength: 4 }), { maxLength: 10 }),
+        async (count, limit, changes) => {
+          await using scene = await createSdkScene("in process", { client: { rateLimit: false } });
+          scene.mock.admin.setFaults({});
+          const { endpoints } = scene.client.webhooks;
+          const create = async () =>
+            (await endpoints.create({ url: "https://receiver.example/hook" })).endpoint.id;
+          const initial: string[] = [];
+          for (let index = 0; index < count; index += 1) initial.push(await create());
+          const throughout = new Set(initial);
+          const alive = [...initial];
+
+          const seen: string[] = [];
+          let pageNumber = 0;
+          for await (const page of endpoints.list({ limit }).pages()) {
+            seen.push(...page.items.map(({ id }) => id));
+            for (const change of changes[pageNumber++] ?? []) {
+              if (change === "create") {
+                alive.push(await create());
+                continue;
+              }
+              const [removed] = alive.splice(change % Math.max(1, alive.length), 1);
+              if (removed === undefined) continue;
+              await endpoints.delete(removed);
+              throughout.delete(removed);
+            }
+          }
+          expect(new Set(seen).size).toBe(seen.length);
+          expect([...throughout].filter((id) => !seen.includes(id))).toEqual([]);
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+});
