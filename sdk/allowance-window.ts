@@ -6,7 +6,8 @@
  *
  * Counting from the answer costs one round trip per window. Most of it is taken back: the next request needs its own
  * time to arrive, and the fastest round trip seen lately says how much at least. Three quarters of that are taken
- * off, so a path that suddenly halves its latency still does not overrun the limit.
+ * off, so a path that suddenly halves its latency still does not overrun the limit. Only round trips of two different
+ * windows are believed: those of a cold start are slow for reasons the next window does not have.
  */
 export interface WindowOptions {
   readonly limit: number;
@@ -22,9 +23,11 @@ export class AllowanceWindow {
   #limit: number;
   #windowMs: number;
   #underWay = 0;
-  // When cooling slots are free again, ascending.
-  readonly #freeAtMs: number[] = [];
+  // When the requests of cooling slots had arrived at the latest, ascending.
+  readonly #arrivedByMs: number[] = [];
   #fastest = { currentMs: Number.POSITIVE_INFINITY, previousMs: Number.POSITIVE_INFINITY, sinceMs: 0 };
+  #firstAnswerMs: number | undefined;
+  #isTried = false;
 
   constructor(options: WindowOptions) {
     this.#limit = options.limit;
@@ -39,7 +42,7 @@ export class AllowanceWindow {
   /** Requests that count at this moment: under way, or answered less than a window ago. */
   used(nowMs: number): number {
     this.#forget(nowMs);
-    return this.#underWay + this.#freeAtMs.length;
+    return this.#underWay + this.#arrivedByMs.length;
   }
 
   /** Takes a slot if one is free among the first `capacity`. */
@@ -56,14 +59,13 @@ export class AllowanceWindow {
 
   /** The request was answered. Returns when its slot is free again, counted from `nowMs`. */
   answered(takenAtMs: number, answeredAtMs: number, nowMs: number): number {
-    const roundTripMs = answeredAtMs - takenAtMs;
-    this.#learn(roundTripMs, nowMs);
-    return this.#cool(answeredAtMs - roundTripPart * this.fastestMs(), nowMs);
+    this.#learn(answeredAtMs - takenAtMs, nowMs);
+    return this.#cool(answeredAtMs, nowMs);
   }
 
-  /** No answer came: the request may have arrived at any time until now. */
+  /** No answer came: the request may have arrived at any time until now, so nothing is taken off. */
   unanswered(nowMs: number): number {
-    return this.#cool(nowMs, nowMs);
+    return this.#cool(nowMs + this.#creditMs(), nowMs);
   }
 
   /** Lower bound of the wait of whoever has `ahead` others before it. */
@@ -74,9 +76,8 @@ export class AllowanceWindow {
     const place = used + ahead - slots;
     if (place < 0) return 0;
     const perWindow = Math.max(slots, used);
-    const coolingUntilMs = this.#freeAtMs[place % perWindow];
-    const restMs =
-      coolingUntilMs === undefined ? this.#windowMs - roundTripPart * this.fastestMs() : coolingUntilMs - nowMs;
+    const arrivedByMs = this.#arrivedByMs[place % perWindow] ?? nowMs;
+    const restMs = arrivedByMs + this.#coolingMs() - nowMs;
     return this.#windowMs * Math.floor(place / perWindow) + Math.max(1, restMs);
   }
 
@@ -84,13 +85,19 @@ export class AllowanceWindow {
     return this.used(nowMs) === 0;
   }
 
-  /** The fastest round trip of the last five to ten minutes. */
-  fastestMs(): number {
-    const fastest = Math.min(this.#fastest.currentMs, this.#fastest.previousMs);
-    return Number.isFinite(fastest) ? fastest : 0;
+  /** What is taken off: most of the fastest round trip of the last five to ten minutes. */
+  #creditMs(): number {
+    const fastestMs = Math.min(this.#fastest.currentMs, this.#fastest.previousMs);
+    return this.#isTried && Number.isFinite(fastestMs) ? roundTripPart * fastestMs : 0;
+  }
+
+  #coolingMs(): number {
+    return this.#windowMs + windowMarginMs - this.#creditMs();
   }
 
   #learn(roundTripMs: number, nowMs: number): void {
+    this.#firstAnswerMs ??= nowMs;
+    this.#isTried ||= nowMs - this.#firstAnswerMs >= this.#windowMs;
     if (nowMs - this.#fastest.sinceMs > roundTripMemoryMs) {
       const previousMs = this.#fastest.currentMs;
       this.#fastest = { currentMs: Number.POSITIVE_INFINITY, previousMs, sinceMs: nowMs };
@@ -98,17 +105,17 @@ export class AllowanceWindow {
     this.#fastest.currentMs = Math.min(this.#fastest.currentMs, roundTripMs);
   }
 
-  #cool(fromMs: number, nowMs: number): number {
+  #cool(arrivedByMs: number, nowMs: number): number {
     this.#underWay -= 1;
-    const freeAtMs = fromMs + this.#windowMs + windowMarginMs;
-    insertAscending(this.#freeAtMs, freeAtMs);
-    return Math.max(0, freeAtMs - nowMs);
+    insertAscending(this.#arrivedByMs, arrivedByMs);
+    return Math.max(0, arrivedByMs + this.#coolingMs() - nowMs);
   }
 
   #forget(nowMs: number): void {
+    const sinceMs = nowMs - this.#coolingMs();
     let count = 0;
-    while ((this.#freeAtMs[count] ?? Number.POSITIVE_INFINITY) <= nowMs) count += 1;
-    if (count > 0) this.#freeAtMs.splice(0, count);
+    while ((this.#arrivedByMs[count] ?? Number.POSITIVE_INFINITY) <= sinceMs) count += 1;
+    if (count > 0) this.#arrivedByMs.splice(0, count);
   }
 }
 
