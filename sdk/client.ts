@@ -17,6 +17,14 @@ import { createWorks, type Works } from "./works.ts";
 
 /** The operations of partners, at `{gateway_url}`. Without a `gatewayUrl` they fail with `CONFIGURATION_INVALID`. @see interface §4 */
 export interface Partner {
+  /**
+   * Asks the gateway who its token acts as: a `User` for a partner's key; compare `__typename`.
+   *
+   * Errors: `API_KEY_REFUSED`, `CONFIGURATION_INVALID`. That the gateway serves `me` too is an assumption (A-21).
+   *
+   * @see interface §4
+   */
+  me(call?: CallOptions): Call<Me>;
   readonly workspaces: PartnerWorkspaces;
   readonly connections: Connections;
   readonly jobs: Jobs;
@@ -87,12 +95,13 @@ export function createClient(options: CreateClientOptions): WorkspaceTasksClient
   }
 
   return {
-    me: (call) => fetchMe(engine, call),
+    me: (call) => fetchMe(engine, "base", call),
     webhooks: createWebhooks(engine),
     tasks: createTasks(engine, watch),
     clients: createClients(engine),
     uploads,
     partner: {
+      me: (call) => fetchMe(engine, "gateway", call),
       workspaces: createPartnerWorkspaces(engine),
       connections: createConnections(engine),
       jobs: createJobs(engine),

@@ -3,6 +3,7 @@ import type { Engine } from "./engine.ts";
 import { WorkspaceTasksError } from "./errors.ts";
 import type { WorkspaceRole as KnownWorkspaceRole, MeQuery } from "./generated/operations.ts";
 import type { OpenUnion } from "./open-union.ts";
+import type { Router } from "./operation.ts";
 import { operations } from "./operations.ts";
 import type { CallOptions } from "./options.ts";
 
@@ -18,12 +19,12 @@ export type User = Extract<RawMe, { readonly __typename: "User" }>;
 /** Who a token acts as; compare `__typename`. @see interface §2 */
 export type Me = WorkspaceUser | User;
 
-/** Asks who the token acts as. Errors: `API_KEY_REFUSED`. A query: repeated when it fails. @see interface §4 */
-export function fetchMe(engine: Engine, call?: CallOptions): Call<Me> {
+/** Asks who the token of a router acts as. */
+export function fetchMe(engine: Engine, router: Router, call: CallOptions | undefined): Call<Me> {
   return startCall(
     engine,
     {
-      operation: operations.me,
+      operation: { ...operations.me, router },
       variables: () => ({}),
       result: ({ me }) => me ?? refuse("nobody"),
     },

@@ -12,7 +12,10 @@ export interface Page<Item, Cursor> {
   readonly meta: CallMeta;
 }
 
-/** A list that is fetched while it is read. Each loop over it starts again at its beginning. */
+/**
+ * A list that is fetched while it is read. Each loop over it starts again at its beginning. The call options that
+ * `list` was given apply to the request of each page.
+ */
 export interface PagedList<Item, Cursor> extends AsyncIterable<Item> {
   /** The pages, for checkpoints: a later `list` continues from a page's `next`. */
   pages(): AsyncGenerator<Page<Item, Cursor>, void, undefined>;

@@ -101,7 +101,7 @@ describe("a list that changes while it is read", () => {
           expect([...throughout].filter((id) => !seen.includes(id))).toEqual([]);
         },
       ),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
   });
 });

@@ -17,6 +17,17 @@ describe.each(roads)("every operation, %s", (road) => {
     ]);
   });
 
+  test("partner.me says whose partner key it is, or else whose workspace key", async () => {
+    await using scene = await createSdkScene(road);
+    const partner = await scene.client.partner.me();
+    expect(partner.__typename === "User" && [partner.email, partner.workspaces.map(({ id }) => id)]).toEqual([
+      "partner@example.com",
+      [scene.mock.workspaceId],
+    ]);
+    const firm = scene.createClient({ partnerApiKey: undefined });
+    expect((await firm.partner.me()).__typename).toBe("WorkspaceUser");
+  });
+
   test("the result comes plain, and with its meta data on request", async () => {
     await using scene = await createSdkScene(road);
     const { data, meta } = await scene.client.me().withMeta();
@@ -197,6 +208,13 @@ describe.each(roads)("every operation, %s", (road) => {
     expect(await idsOf({ clientIds: [started[3]!.clientId] })).toEqual([ids[3]]);
     expect(await idsOf({ statuses: ["FAILED"], types: ["BINDER"] })).toEqual([]);
     await expect(tasks.get(scene.mock.workspaceId)).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+
+  test("a task that is done already is not waited for", async () => {
+    await using scene = await createSdkScene(road);
+    const { taskId } = scene.mock.admin.startTask({ taskType: "TAX_PREP", progression: "immediate" });
+    expect(await scene.client.tasks.waitFor(taskId)).toMatchObject({ id: taskId, status: "COMPLETED" });
+    expect(scene.requests("me")).toBe(1);
   });
 
   test("any other document can be sent, typed or as text, to either router", async () => {

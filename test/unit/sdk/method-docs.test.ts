@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { buildSchema, type GraphQLField, type GraphQLObjectType, Kind } from "graphql";
 import ts from "typescript";
 import { describe, expect, test } from "vitest";
-import { createClient } from "workspace-tasks/sdk";
+import * as sdk from "workspace-tasks/sdk";
 import { errorCodes } from "../../../sdk/errors.ts";
 import { operationTable } from "../../../sdk/generated/operation-table.ts";
 import { operations } from "../../../sdk/operations.ts";
@@ -29,6 +29,7 @@ const methods: Record<string, readonly [file: string, declaration: string, field
   "clients.list": ["clients.ts", "Clients", "Workspace.clients"],
   "clients.get": ["clients.ts", "Clients", "Workspace.client"],
   "clients.tasks": ["clients.ts", "Clients", "Client.tasks"],
+  "partner.me": ["client.ts", "Partner", "Query.me"],
   "partner.workspaces.create": ["partner-workspaces.ts", "PartnerWorkspaces", "Mutation.createWorkspace"],
   "partner.workspaces.addUsers": [
     "partner-workspaces.ts",
@@ -93,9 +94,32 @@ function functionsOf(value: object, path: readonly string[] = []): readonly stri
   });
 }
 
+describe("the entry point", () => {
+  test("exports these values and no others", () => {
+    expect(Object.keys(sdk).sort()).toEqual([
+      "AbortedError",
+      "AuthenticationError",
+      "ConfigurationError",
+      "DeadlineExceededError",
+      "GraphQLRequestError",
+      "PermissionError",
+      "RateLimitError",
+      "RateLimitQueueFullError",
+      "RequestTimeoutError",
+      "TaskFailedError",
+      "WorkspaceTasksError",
+      "createClient",
+      "diagnosticsChannels",
+      "errorCodes",
+      "isWorkspaceTasksError",
+      "postgresRateLimitStore",
+    ]);
+  });
+});
+
 describe("the client", () => {
   test("has exactly the methods that are documented here", async () => {
-    await using client = createClient({ baseUrl: "https://service.example", apiKey: "key" });
+    await using client = sdk.createClient({ baseUrl: "https://service.example", apiKey: "key" });
     expect([...functionsOf(client)].sort()).toEqual([...Object.keys({ ...methods, ...others })].sort());
   });
 
