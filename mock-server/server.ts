@@ -73,7 +73,10 @@ export async function createMockServer(options: MockServerOptions = {}): Promise
   const stream = createLazyStream(worlds);
   const service: Service = { worlds, admin, hostsAllowed: options.hostsAllowed ?? [], stream: stream.open };
   const handler = createHandler(service);
-  const listener = await listenUnlessTold(options, service, handler);
+  const listener = await listenUnlessTold(options, service, handler).catch((error: unknown) => {
+    worlds.end();
+    throw error;
+  });
   const origin = listener?.origin ?? "http://mock.localhost";
 
   const stop = async () => {

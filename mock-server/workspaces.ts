@@ -18,8 +18,9 @@ export const firmSizes = ["xs", "sm", "md", "lg", "xl"];
 export function createWorkspace(world: World, caller: Caller, input: CreateWorkspaceInput): WorkspaceRecord {
   const known = requireToken(caller);
   if (known.kind !== "partner") throw forbidden("only a partner's token creates workspaces");
-  const displayName = input.displayName.trim();
-  if (displayName === "") throw new ServiceError("BAD_USER_INPUT", "Workspace displayName must not be empty");
+  const { displayName } = input;
+  if (displayName.trim() === "")
+    throw new ServiceError("BAD_USER_INPUT", "Workspace displayName must not be empty");
   if (input.firmSize != null && !firmSizes.includes(input.firmSize)) {
     throw new ServiceError("BAD_USER_INPUT", `Workspace firmSize must be one of ${firmSizes.join(", ")}`);
   }

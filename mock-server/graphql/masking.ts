@@ -74,9 +74,10 @@ function replaceSpans(text: string, spans: readonly Span[]): string {
 export function maskVariables(value: unknown, secretVariables: ReadonlySet<string>): unknown {
   if (Array.isArray(value)) return value.map((item) => maskVariables(item, secretVariables));
   if (typeof value !== "object" || value === null) return value;
-  const copy: Record<string, unknown> = {};
-  for (const [name, inner] of Object.entries(value)) {
-    copy[name] = inner !== null && secretVariables.has(name) ? masked : maskVariables(inner, secretVariables);
-  }
-  return copy;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      name,
+      inner !== null && secretVariables.has(name) ? masked : maskVariables(inner, secretVariables),
+    ]),
+  );
 }
