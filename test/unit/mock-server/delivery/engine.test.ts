@@ -287,28 +287,29 @@ describe("how many deliveries are kept", () => {
 
 describe("a signature", () => {
   test("of any text is accepted by the standard library", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.jsonValue(), fc.string({ unit: "binary" }), async (value, text) => {
-        const bench = createWorldBench();
-        const endpoint = bench.addEndpoint();
-        emitCustomEvent(bench.world, {
-          workspaceId: bench.workspaceId,
-          name: "task.running",
-          payload: { value, text },
-        });
-        const [delivery] = deliveriesOf(bench);
-        await bench.clock.settle();
-        const attempt = delivery?.attempts[0];
-        vi.useFakeTimers({ toFake: ["Date"], now: bench.clock.now() });
-        try {
-          const webhook = new Webhook(endpoint.secrets[0]?.secret ?? "");
-          const payload = Buffer.from(attempt?.requestBody ?? "");
-          expect(() => webhook.verify(payload, { ...attempt?.requestHeaders })).not.toThrow();
-        } finally {
-          vi.useRealTimers();
-        }
-      }),
-      { numRuns: 50 },
-    );
+    const bench = createWorldBench();
+    const endpoint = bench.addEndpoint();
+    const texts = fc.sample(fc.string({ unit: "binary" }), 200);
+    for (const [index, text] of texts.entries()) {
+      emitCustomEvent(bench.world, {
+        workspaceId: bench.workspaceId,
+        name: "task.running",
+        payload: { index, text },
+      });
+    }
+    await bench.clock.settle();
+    const webhook = new Webhook(endpoint.secrets[0]?.secret ?? "");
+    vi.useFakeTimers({ toFake: ["Date"], now: bench.clock.now() });
+    try {
+      for (const { attempts } of deliveriesOf(bench)) {
+        const [attempt] = attempts;
+        const payload = Buffer.from(attempt?.requestBody ?? "");
+        const verified = webhook.verify(payload, { ...attempt?.requestHeaders }) as { index: number };
+        expect(verified).toMatchObject({ text: texts[verified.index] });
+      }
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(deliveriesOf(bench)).toHaveLength(200);
   });
 });
