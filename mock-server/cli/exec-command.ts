@@ -46,7 +46,8 @@ function runBeside(
   });
   // The terminal sends Ctrl+C to the child as well; this passes on what only this process was told.
   const pass = () => child.kill("SIGTERM");
-  io.stop.addEventListener("abort", pass, { once: true });
+  if (io.stop.aborted) pass();
+  else io.stop.addEventListener("abort", pass, { once: true });
   return new Promise<number>((resolve, reject) => {
     child.once("error", (error) => {
       const missing = "code" in error && error.code === "ENOENT";

@@ -1,0 +1,344 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Webhook } from "standardwebhooks";
+import { describe, expect, test } from "vitest";
+import { createMockServer } from "workspace-tasks/mock-server";
+import { runMockCommand } from "../../../mock-server/cli/mock-command.ts";
+import { runTriggerCommand } from "../../../mock-server/cli/trigger-command.ts";
+import { createEndpoint, workspaceToken } from "../../support/mock-client.ts";
+
+type Run = (argv: readonly string[], io: never) => Promise<number>;
+
+/** Runs a command with its own ears and mouth; `lines` resolves when so much has been said. */
+function start(run: Run, argv: readonly string[], env: Record<string, string> = {}) {
+  const stopper = new AbortController();
+  let out = "";
+  let err = "";
+  let wake: () => void = () => {};
+  const hear = (text: string) => {
+    out += text;
+    wake();
+  };
+  const complain = (text: string) => {
+    err += text;
+  };
+  const io = {
+    stdout: { write: hear },
+    stderr: { write: complain },
+    env: { PATH: process.env["PATH"], ...env },
+    stop: stopper.signal,
+  };
+  const code = run(argv, io as never);
+  const said = new Promise<void>((resolve) => {
+    wake = resolve;
+  });
+  return {
+    code,
+    /** Resolves with the first output, or when the command has ended without any. */
+    ready: () => Promise.race([said, code]).then(() => out),
+    stop: () => stopper.abort(),
+    result: async () => ({ code: await code, out, err }),
+  };
+}
+
+const runMock = runMockCommand as Run;
+const runTrigger = runTriggerCommand as Run;
+
+async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "mock-cli-"));
+  try {
+    await use(folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** Starts a mock that says one line of JSON, and stops it. */
+async function withMock(
+  argv: readonly string[],
+  use: (ready: Record<string, string>) => Promise<void>,
+): Promise<{ code: number; err: string }> {
+  const command = start(runMock, ["--port", "0", "--json", ...argv]);
+  const text = await command.ready();
+  try {
+    if (text) await use(JSON.parse(text));
+  } finally {
+    command.stop();
+  }
+  return command.result();
+}
+
+describe("mock", () => {
+  test("says in one line of JSON where it listens and which keys are ready", async () => {
+    const { code } = await withMock(["--seed", "7", "--clock", "virtual"], async (ready) => {
+      expect(ready).toMatchObject({ ready: true, gatewayUrl: `${ready["baseUrl"]}/gateway` });
+      const health = await fetch(`${ready["baseUrl"]}/_mock/v1/health`);
+      expect(await health.json()).toMatchObject({ status: "ok", now: "2026-01-15T12:00:00.000Z" });
+      await using twin = await createMockServer({ seed: 7, clock: "virtual", listen: false });
+      expect(ready["apiKey"]).toBe(twin.apiKey);
+    });
+    expect(code).toBe(0);
+  });
+
+  test("says it to people in words", async () => {
+    const command = start(runMock, ["--port", "0"]);
+    const text = await command.ready();
+    expect(text).toMatch(/base url +http:\/\/127\.0\.0\.1:\d+\n/);
+    expect(text).toMatch(/api key +wtk_\S+\n/);
+    command.stop();
+    expect(await command.result()).toMatchObject({ code: 0, err: "" });
+  });
+
+  test("registers a receiver and tells its secret, which verifies the deliveries", async () => {
+    const bodies: { body: string; headers: Record<string, string> }[] = [];
+    const receiver = createServer(async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      bodies.push({
+        body: Buffer.concat(chunks).toString(),
+        headers: request.headers as Record<string, string>,
+      });
+      response.writeHead(204).end();
+    });
+    await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hooks`;
+    await withMock(["--deliver-to", url], async (ready) => {
+      const { code, out } = await start(runTrigger, [
+        "task.completed",
+        "--mock",
+        ready["baseUrl"] ?? "",
+      ]).result();
+      expect(out).toMatch(/^task\.completed → endpoint \S+: succeeded after 1 attempt/);
+      expect(code).toBe(0);
+      const names = bodies.map(({ body, headers }) => {
+        const event = new Webhook(ready["signingSecret"] ?? "").verify(body, headers) as { event: string };
+        return event.event;
+      });
+      expect(names).toEqual(["task.running", "task.completed"]);
+    });
+    receiver.close();
+  });
+
+  test("keeps its state in a file and goes on from there", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "state.json");
+      const first = await withMock(["--state", path], async (ready) => {
+        await fetch(`${ready["baseUrl"]}/_mock/v1/tasks`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ taskType: "BINDER", progression: "manual" }),
+        });
+      });
+      expect(first.code).toBe(0);
+      await withMock(["--state", path, "--seed", "9"], async (ready) => {
+        const { state } = JSON.parse(await readFile(path, "utf8"));
+        const task = await fetch(`${ready["baseUrl"]}/_mock/v1/tasks/${state.tasks[0].id}`);
+        expect(await task.json()).toMatchObject({ taskType: "BINDER", status: "RUNNING" });
+        const health = await fetch(`${ready["baseUrl"]}/graphql`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({
+            query:
+              "mutation ($k: String!) { exchangeSurfaceRefreshTokenForAccessTokens(refreshToken: $k) { userToken } }",
+            variables: { k: ready["apiKey"] },
+          }),
+        });
+        expect(await health.json()).not.toHaveProperty("errors");
+      });
+    }));
+
+  test("plays a scenario before it is ready", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "scenario.json");
+      await writeFile(path, JSON.stringify({ steps: [{ do: "start-task", taskType: "BINDER" }] }));
+      await withMock(["--scenario", path], async (ready) => {
+        const snapshot = await (await fetch(`${ready["baseUrl"]}/_mock/v1/snapshot`)).json();
+        expect(snapshot).toMatchObject({ state: { tasks: [{ type: "BINDER" }] } });
+      });
+    }));
+
+  test.each([
+    [["--port", "x"], "expected a whole number from 0 to 65535 for --port"],
+    [["--port", "70000"], "expected a whole number from 0 to 65535 for --port"],
+    [["--clock", "sideways"], "expected real or virtual for --clock"],
+    [["--chaos", "total"], "expected contract for --chaos"],
+    [["--colour"], "'--colour'"],
+    [["--seed"], "--seed"],
+    [["stop"], 'expected flags only, got "stop"'],
+    [["exec"], "expected a command after --"],
+    [["exec", "--port", "0"], "expected a command after --"],
+  ])("refuses %j in one sentence that says what is wrong", async (argv, sentence) => {
+    const { code, out, err } = await start(runMock, argv).result();
+    expect(code).toBe(2);
+    expect(out).toBe("");
+    expect(err).toContain(sentence);
+    expect(err).toMatch(/^mock( exec)?: .+\nTry workspace-tasks mock( exec)? --help\n$/);
+  });
+
+  test("says in one sentence that the port is in use, and what to do", async () => {
+    await using mock = await createMockServer();
+    const { port } = new URL(mock.baseUrl);
+    const { code, err } = await start(runMock, ["--port", port]).result();
+    expect(code).toBe(1);
+    expect(err).toBe(`mock: port ${port} is in use; stop what listens there or choose another with --port\n`);
+  });
+
+  test("says in one sentence that a host is not this computer's", async () => {
+    const { code, err } = await start(runMock, ["--port", "0", "--host", "203.0.113.7"]).result();
+    expect(code).toBe(1);
+    expect(err).toBe("mock: this computer has no address 203.0.113.7; choose another with --host\n");
+  });
+
+  test("says in one sentence that a state file is broken, and leaves the file as it is", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "state.json");
+      for (const text of ["", "{", "{}", '{"format":"workspace-tasks-mock","version":99}']) {
+        await writeFile(path, text);
+        const { code, err } = await start(runMock, ["--port", "0", "--state", path]).result();
+        expect(code).toBe(1);
+        expect(err).toMatch(/^mock: cannot go on from .+ to start anew\n$/);
+        expect(err).not.toContain("    at ");
+        expect(await readFile(path, "utf8")).toBe(text);
+      }
+    }));
+
+  test("says in one sentence that a state file cannot be written", async () => {
+    const command = start(runMock, ["--port", "0", "--state", "/nowhere/at/all.json"]);
+    await command.ready();
+    command.stop();
+    const { code, err } = await command.result();
+    expect(code).toBe(1);
+    expect(err).toMatch(/^mock: the state could not be written to \/nowhere\/at\/all\.json: .+\n$/);
+  });
+
+  test("says in one sentence what is wrong with a scenario or a receiver's address", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "scenario.json");
+      await writeFile(path, JSON.stringify({ steps: [{ do: "dance" }] }));
+      const dance = await start(runMock, ["--port", "0", "--scenario", path]).result();
+      expect(dance).toMatchObject({ code: 1, err: expect.stringMatching(/^mock: cannot play .+\n$/) });
+      const ftp = await start(runMock, ["--port", "0", "--deliver-to", "ftp://receiver"]).result();
+      expect(ftp).toMatchObject({ code: 1, err: "mock: Webhook endpoint url must be an HTTPS URL\n" });
+    }));
+});
+
+describe("mock exec", () => {
+  const script = "process.exit(Number(process.argv[1]))";
+
+  test("passes the command's exit code through", async () => {
+    for (const wanted of [0, 3]) {
+      const argv = ["exec", "--", process.execPath, "-e", script, String(wanted)];
+      expect((await start(runMock, argv).result()).code).toBe(wanted);
+    }
+  });
+
+  test("tells the command where the mock is and which keys are ready", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "env.json");
+      const tell = `
+        const mine = Object.entries(process.env).filter(([name]) => name.startsWith("WORKSPACE_TASKS_"));
+        fetch(process.env.WORKSPACE_TASKS_BASE_URL + "/_mock/v1/health").then((health) =>
+          require("fs").writeFileSync(${JSON.stringify(path)}, JSON.stringify({ ...Object.fromEntries(mine), status: health.status })));`;
+      const command = start(runMock, ["exec", "--seed", "7", "--", process.execPath, "-e", tell]);
+      expect((await command.result()).code).toBe(0);
+      const told = JSON.parse(await readFile(path, "utf8"));
+      await using twin = await createMockServer({ seed: 7, listen: false });
+      expect(told).toMatchObject({
+        status: 200,
+        WORKSPACE_TASKS_API_KEY: twin.apiKey,
+        WORKSPACE_TASKS_PARTNER_API_KEY: twin.partnerApiKey,
+        WORKSPACE_TASKS_GATEWAY_URL: `${told.WORKSPACE_TASKS_BASE_URL}/gateway`,
+      });
+      await expect(fetch(told.WORKSPACE_TASKS_BASE_URL)).rejects.toThrow();
+    }));
+
+  test("answers 127 for a command that there is not", async () => {
+    const { code, err } = await start(runMock, ["exec", "--", "no-such-command-anywhere"]).result();
+    expect([code, err]).toEqual([127, 'mock exec: there is no command "no-such-command-anywhere"\n']);
+  });
+
+  test("hands a request to stop on to the command, and answers with its signal", async () => {
+    const command = start(runMock, ["exec", "--", process.execPath, "-e", "setInterval(() => {}, 1000)"]);
+    command.stop();
+    expect((await command.result()).code).toBe(128 + 15);
+  });
+});
+
+describe("trigger", () => {
+  const withReceiver = async (status: number, use: (mockUrl: string) => Promise<void>) => {
+    const url = "http://127.0.0.1:1/hooks";
+    const receivers = new Map([[url, () => new Response(null, { status })]]);
+    await using mock = await createMockServer({ receivers });
+    await createEndpoint(mock, url);
+    await use(mock.baseUrl);
+  };
+
+  test.each(["task.running", "task.failed", "subtask.completed", "subtask.failed", "documents.synced"])(
+    "makes %s happen and waits for its deliveries",
+    (event) =>
+      withReceiver(204, async (mockUrl) => {
+        const command = start(runTrigger, [event, "--json"], { WORKSPACE_TASKS_BASE_URL: mockUrl });
+        const { code, out } = await command.result();
+        expect(code).toBe(0);
+        expect(JSON.parse(out)).toMatchObject({ event, deliveries: [{ event, status: "succeeded" }] });
+      }),
+  );
+
+  test("says that a delivery did not succeed and when it is tried again", () =>
+    withReceiver(500, async (mockUrl) => {
+      const { code, out } = await start(runTrigger, ["task.running", "--mock", mockUrl]).result();
+      expect(code).toBe(1);
+      expect(out).toMatch(/: pending after 1 attempt\(s\), next at 20\d\d-/);
+    }));
+
+  test("says that nobody subscribes", async () => {
+    await using mock = await createMockServer();
+    const { out } = await start(runTrigger, ["task.running", "--mock", mock.baseUrl]).result();
+    expect(out).toBe("task.running: no enabled endpoint of the workspace subscribes to it\n");
+  });
+
+  test("passes on why the mock refuses", async () => {
+    await using mock = await createMockServer();
+    await workspaceToken(mock);
+    const { code, err } = await start(runTrigger, ["client.archived", "--mock", mock.baseUrl]).result();
+    expect(code).toBe(1);
+    expect(err).toContain('event "client.archived" is not in the catalog');
+  });
+
+  test("says how to start a mock where none answers", async () => {
+    const closed = await createMockServer();
+    await closed.close();
+    const { code, err } = await start(runTrigger, ["task.running", "--mock", closed.baseUrl]).result();
+    expect(code).toBe(1);
+    expect(err).toContain('start one with "workspace-tasks mock"');
+  });
+
+  test.each([
+    [[], "expected one event name, got 0"],
+    [["a", "b"], "expected one event name, got 2"],
+    [["a", "--mock", "nowhere"], "expected a URL for --mock"],
+    [["a", "--payload", "{"], "expected JSON for --payload"],
+    [["a", "--payload", "[]"], "expected a JSON object for --payload"],
+    [["a", "--timeout-ms", "0"], "expected a whole number from 1 to 600000 for --timeout-ms"],
+  ])("refuses %j in one sentence", async (argv, sentence) => {
+    const { code, err } = await start(runTrigger, argv).result();
+    expect(code).toBe(2);
+    expect(err).toContain(`trigger: ${sentence}`);
+  });
+});
+
+test.each([
+  ["mock", runMock, ["--help"]],
+  ["mock exec", runMock, ["exec", "-h"]],
+  ["trigger", runTrigger, ["--help"]],
+] as const)("%s --help fits on one screen and is all that happens", async (name, run, argv) => {
+  const { code, out, err } = await start(run, argv).result();
+  expect([code, err]).toEqual([0, ""]);
+  expect(out).toContain(`Usage: workspace-tasks ${name}`);
+  const lines = out.trimEnd().split("\n");
+  expect(lines.length).toBeLessThanOrEqual(30);
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(110);
+});
