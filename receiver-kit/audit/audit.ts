@@ -1,11 +1,13 @@
 import { randomBytes as systemRandomBytes } from "node:crypto";
-import { type Clock, systemClock } from "../clock.ts";
+import type { Clock } from "../clock.ts";
 import { parseSecret } from "../secret.ts";
 import { selectChecks } from "./catalog.ts";
-import type { AuditCheck, Finding, Requirement } from "./check.ts";
+import type { Requirement } from "./check.ts";
+import { attackClock } from "./clock.ts";
 import { addressOf } from "./connection.ts";
 import { diagnose, unreachableProblem } from "./diagnosis.ts";
 import { createObserver, type Observer, ObserverError } from "./observer.ts";
+import { runChecks } from "./run.ts";
 import { type SchemeName, schemeByName } from "./scheme.ts";
 import {
   createTarget,
@@ -14,7 +16,6 @@ import {
   type TargetOptions,
   UnreachableError,
 } from "./target.ts";
-
 import { isAcknowledged } from "./verdict.ts";
 
 export type AuditOptions = {
@@ -35,6 +36,8 @@ export type AuditOptions = {
    * effect, and `?taskId=<id>` may answer `{ "status": "…" }`. Without it duplicates are judged by answers only.
    */
   readonly observeUrl?: string | undefined;
+  /** How long an effect may take to show after the acknowledgement. Default 10,000. */
+  readonly observeTimeoutMs?: number | undefined;
   /** How long to wait for further effects of a delivery. Default 300. */
   readonly observeSettleMs?: number | undefined;
   /** Time limit for one answer. Default 10,000. */
@@ -140,15 +143,6 @@ export async function auditReceiver(options: AuditOptions): Promise<AuditReport>
   return finish({ observed: prepared.target.observer !== undefined, ...run });
 }
 
-/** Unlike the kit's own timers these keep the process alive: at times an audit waits for nothing else. */
-const attackClock: Clock = {
-  ...systemClock,
-  schedule(delayMs, run) {
-    const timer = setTimeout(run, delayMs);
-    return () => clearTimeout(timer);
-  },
-};
-
 function limitsOf(options: AuditOptions): TargetLimits {
   return {
     timeoutMs: options.timeoutMs ?? 10_000,
@@ -205,7 +199,7 @@ async function prepare(
       url: options.observeUrl,
       clock: targetOptions.clock,
       fetch: options.fetch ?? fetch,
-      timeoutMs: targetOptions.limits.timeoutMs,
+      timeoutMs: options.observeTimeoutMs ?? 10_000,
       settleMs: options.observeSettleMs ?? 300,
       knownId: delivery.id,
       unknownId: target.nextId(),
@@ -217,105 +211,5 @@ async function prepare(
       'GET <observe-url>?id=<webhook-id> answers { "count": n }, how often the delivery took effect.',
     ];
     return { problem: { code: "OBSERVE_URL", message: error.message, hints } };
-  }
-}
-
-async function runChecks(
-  target: Target,
-  checks: readonly AuditCheck[],
-  options: AuditOptions,
-): Promise<Pick<AuditReport, "results" | "stoppedDuring">> {
-  const results = new Map<string, AuditResult>();
-  const underWay = new Set<string>();
-  const deadline = target.clock.monotonic() + (options.runTimeoutMs ?? 180_000);
-  let stoppedDuring: readonly string[] | undefined;
-
-  async function take(check: AuditCheck): Promise<void> {
-    underWay.add(check.id);
-    const isLastWord = check.id === "baseline.still-answering";
-    const hindrance = options.signal?.aborted
-      ? "the audit was stopped"
-      : stoppedDuring && !isLastWord
-        ? "the receiver no longer accepts connections"
-        : target.clock.monotonic() >= deadline
-          ? "the time limit of the whole audit was reached"
-          : undefined;
-    const result = await runCheck(target, check, deadline, hindrance);
-    // With one refused connection a receiver may have been at its limit; with two it is gone.
-    if (!stoppedDuring && result.unreachable && (await isGone(target))) stoppedDuring ??= [...underWay];
-    underWay.delete(check.id);
-    const { unreachable: _, ...kept } = result;
-    results.set(check.id, kept);
-    options.onProgress?.({ done: results.size, total: checks.length, id: check.id });
-  }
-
-  const pooled = checks.filter((check) => check.stage === undefined);
-  await inPool(pooled, options.concurrency ?? 4, take);
-  for (const stage of ["alone", "last"] as const) {
-    for (const check of checks) if (check.stage === stage) await take(check);
-  }
-  return {
-    results: checks.flatMap(({ id }) => results.get(id) ?? []),
-    ...(stoppedDuring === undefined ? {} : { stoppedDuring }),
-  };
-}
-
-async function isGone(target: Target): Promise<boolean> {
-  try {
-    await target.send(target.compose());
-    return false;
-  } catch (error) {
-    if (error instanceof UnreachableError) return true;
-    throw error;
-  }
-}
-
-async function inPool<T>(items: readonly T[], size: number, use: (item: T) => Promise<void>): Promise<void> {
-  const waiting = items.values();
-  const worker = async () => {
-    for (const item of waiting) await use(item);
-  };
-  await Promise.all(Array.from({ length: size }, worker));
-}
-
-async function runCheck(
-  target: Target,
-  check: AuditCheck,
-  deadline: number,
-  hindrance: string | undefined,
-): Promise<AuditResult & { readonly unreachable?: boolean }> {
-  const { id, requirement, title, sent, expected, mend } = check;
-  const startedAt = target.clock.monotonic();
-  const finding = hindrance === undefined ? await findingOf(target, check, deadline) : unfinished(hindrance);
-  const durationMs = Math.round(target.clock.monotonic() - startedAt);
-  return { id, requirement, title, sent, expected, mend, ...finding, durationMs };
-}
-
-type TimedFinding = Omit<Finding, "outcome"> & { readonly outcome: AuditOutcome };
-
-const unfinished = (received: string): TimedFinding => ({ outcome: "unfinished", received });
-
-async function findingOf(target: Target, check: AuditCheck, deadline: number): Promise<TimedFinding> {
-  if (check.schemes && !check.schemes.includes(target.scheme.name)) {
-    return { outcome: "skipped", received: `the ${target.scheme.name} scheme has nothing of the kind` };
-  }
-  const { timeoutMs, stallTimeoutMs } = target.limits;
-  const leftMs = Math.max(0, deadline - target.clock.monotonic());
-  const limitMs = Math.min(leftMs, 3 * timeoutMs + stallTimeoutMs);
-  let cancel = () => {};
-  const overdue = new Promise<TimedFinding>((resolve) => {
-    cancel = target.clock.schedule(limitMs, () =>
-      resolve(unfinished(`no result within ${Math.round(limitMs)} ms`)),
-    );
-  });
-  const finding = check.run(target).catch((error: unknown) => {
-    if (error instanceof ObserverError) return unfinished(error.message);
-    if (error instanceof UnreachableError) return { ...unfinished(error.message), unreachable: true };
-    throw error;
-  });
-  try {
-    return await Promise.race([finding, overdue]);
-  } finally {
-    cancel();
   }
 }

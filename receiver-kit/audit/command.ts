@@ -26,6 +26,7 @@ rightly signed unless an attack says otherwise and name made-up tasks: do not po
   --old-secret <whsec_…>      also test a secret that is in its grace period
   --observe-url <url>         GET <url>?id=<webhook-id> answers { "count": n }, its effects so far;
                               GET <url>?taskId=<id> may answer { "status": "…" }, the state held
+  --observe-timeout-ms <n>    how long an effect may take to show (10000)
   --only <ids>                ids or subjects, separated by commas: signature,timestamp.stale
   --tolerance-seconds <n>     the receiver's tolerance for timestamps (300)
   --timeout-ms <n>            time limit for one answer (10000)
@@ -74,6 +75,7 @@ function readArguments(argv: readonly string[]) {
         secret: text,
         "old-secret": text,
         "observe-url": text,
+        "observe-timeout-ms": text,
         only: { type: "string", multiple: true },
         "tolerance-seconds": text,
         "timeout-ms": text,
@@ -110,6 +112,7 @@ function auditOptions(values: Values, positionals: readonly string[], io: Comman
     scheme,
     oldSecret: values["old-secret"],
     observeUrl: values["observe-url"],
+    observeTimeoutMs: wholeNumber(values, "observe-timeout-ms"),
     only: (values.only ?? []).flatMap((list) => list.split(",")).filter((name) => name !== ""),
     toleranceSeconds: wholeNumber(values, "tolerance-seconds"),
     timeoutMs: wholeNumber(values, "timeout-ms"),
@@ -123,6 +126,7 @@ function auditOptions(values: Values, positionals: readonly string[], io: Comman
 type NumberOption =
   | "tolerance-seconds"
   | "timeout-ms"
+  | "observe-timeout-ms"
   | "stall-timeout-ms"
   | "answer-time-ms-max"
   | "run-timeout-ms"

@@ -27,6 +27,7 @@ export async function createObserver(options: {
   readonly url: string;
   readonly clock: Clock;
   readonly fetch: typeof fetch;
+  /** How long an effect may take to show, and one request to the address. */
   readonly timeoutMs: number;
   readonly settleMs: number;
   /** A delivery that was acknowledged before, and an id that was never sent. */

@@ -1,15 +1,30 @@
+import { execFile } from "node:child_process";
 import { createHmac } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createTcpServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import express from "express";
-import { describe, expect, it } from "vitest";
-import { auditChecks, auditReceiver, runCheckReceiverCommand } from "workspace-tasks/receiver-kit";
+import { describe, expect, it, onTestFinished } from "vitest";
+import {
+  type AuditReport,
+  auditChecks,
+  auditReceiver,
+  runCheckReceiverCommand,
+} from "workspace-tasks/receiver-kit";
 import { startReferenceReceiver } from "../support/receivers/reference-receiver.ts";
 import { listen, type RunningReceiver } from "../support/receivers/running-receiver.ts";
+import { createSelfSignedCertificate } from "../support/self-signed-certificate.ts";
+
+const run = promisify(execFile);
+const bin = fileURLToPath(new URL("../../bin/workspace-tasks.js", import.meta.url));
 
 const secret = `whsec_${Buffer.alloc(32, 0x5a).toString("base64")}`;
 const otherSecret = `whsec_${Buffer.alloc(32, 0x7c).toString("base64")}`;
-const fast = ["--timeout-ms", "500", "--stall-timeout-ms", "500"];
+const fast = ["--timeout-ms", "5000", "--stall-timeout-ms", "4000"];
 
 async function command(
   argv: readonly string[],
@@ -65,6 +80,21 @@ describe.concurrent("the exit code of check-receiver", () => {
     const limits = ["--run-timeout-ms", "100", "--timeout-ms", "5000"];
     const { code, out } = await command([...argv, ...limits]);
     expect(out).toContain("2 unfinished");
+    expect(code).toBe(2);
+  });
+
+  it("is 2 when the command is stopped in the middle of a check", async () => {
+    const stopping = new AbortController();
+    let requests = 0;
+    // Acknowledges the first delivery, which is the true one, and falls silent at the second.
+    await using receiver = await answering((_, response) => {
+      requests += 1;
+      if (requests === 1) response.writeHead(200).end();
+      else stopping.abort();
+    });
+    const argv = [receiver.url, "--secret", secret, "--only", "signature.forged"];
+    const { code, out } = await command(argv, { stop: stopping.signal });
+    expect(out).toContain("the audit was stopped");
     expect(code).toBe(2);
   });
 
@@ -163,7 +193,7 @@ describe.concurrent("the output of check-receiver", () => {
 
 describe.concurrent("check-receiver says why a receiver cannot be audited", () => {
   const diagnose = async (url: string, own: string = secret) =>
-    (await auditReceiver({ url, secret: own, timeoutMs: 400 })).problem;
+    (await auditReceiver({ url, secret: own, timeoutMs: 2_000 })).problem;
 
   it("when the URL is not one", async () => {
     expect(await diagnose("ftp://host/")).toMatchObject({ code: "URL_INVALID" });
@@ -222,7 +252,12 @@ describe.concurrent("check-receiver says why a receiver cannot be audited", () =
 
   it("when it has the old secret only", async () => {
     await using receiver = await startReferenceReceiver({ secrets: [otherSecret] });
-    const report = await auditReceiver({ url: receiver.url, secret, oldSecret: otherSecret, timeoutMs: 400 });
+    const report = await auditReceiver({
+      url: receiver.url,
+      secret,
+      oldSecret: otherSecret,
+      timeoutMs: 2_000,
+    });
     expect(report.problem?.hints.join()).toContain("It knows the secret given as --old-secret");
   });
 
@@ -265,8 +300,38 @@ describe.concurrent("check-receiver says why a receiver cannot be audited", () =
   it("when the observe URL shows nothing", async () => {
     await using receiver = await startReferenceReceiver({ secrets: [secret] });
     const observeUrl = new URL("/elsewhere", receiver.url).href;
-    const { problem } = await auditReceiver({ url: receiver.url, secret, observeUrl, timeoutMs: 400 });
+    const { problem } = await auditReceiver({ url: receiver.url, secret, observeUrl, timeoutMs: 2_000 });
     expect(problem).toMatchObject({ code: "OBSERVE_URL" });
+  });
+});
+
+describe("check-receiver over https", () => {
+  const { key, cert } = createSelfSignedCertificate(Date.now());
+
+  it("audits a receiver whose certificate it is told to trust", async () => {
+    await using receiver = await startReferenceReceiver({ secrets: [secret], tls: { key, cert } });
+    const folder = await mkdtemp(join(tmpdir(), "check-receiver-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const certificate = join(folder, "cert.pem");
+    await writeFile(certificate, cert);
+    const argv = [receiver.url, "--secret", secret, "--only", "signature,transfer", "--json", ...fast];
+    // Trusted certificates are read when a process starts, so this one needs a process of its own.
+    const args = ["--conditions=workspace-tasks-source", "--import", "tsx", bin, "check-receiver", ...argv];
+    const env = { ...process.env, NODE_EXTRA_CA_CERTS: certificate };
+    const { stdout } = await run(process.execPath, args, { env });
+    const report = JSON.parse(stdout) as AuditReport & { verdict: string };
+    expect(report.results.filter(({ outcome }) => outcome === "failed")).toEqual([]);
+    expect(report).toMatchObject({ verdict: "passed", url: expect.stringMatching(/^https:/) });
+  });
+
+  it("says so when the certificate is not trusted, or there is none", async () => {
+    await using secure = await startReferenceReceiver({ secrets: [secret], tls: { key, cert } });
+    await using plain = await startReferenceReceiver({ secrets: [secret] });
+    const untrusted = await auditReceiver({ url: secure.url, secret });
+    expect(untrusted.problem).toMatchObject({ code: "UNREACHABLE" });
+    expect(untrusted.problem?.hints.join()).toContain("NODE_EXTRA_CA_CERTS");
+    const unencrypted = await auditReceiver({ url: plain.url.replace("http:", "https:"), secret });
+    expect(unencrypted.problem?.hints.join()).toContain("does not speak TLS");
   });
 });
 

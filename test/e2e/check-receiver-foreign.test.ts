@@ -1,24 +1,20 @@
-import { createServer } from "node:http";
-import express from "express";
 import { describe, expect, it } from "vitest";
-import {
-  type AuditReport,
-  auditReceiver,
-  createReceiver,
-  exitCodeOf,
-  memoryInbox,
-} from "workspace-tasks/receiver-kit";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
+import { type AuditReport, auditReceiver, exitCodeOf } from "workspace-tasks/receiver-kit";
+import { startKitReceiver } from "../support/receivers/kit-receiver.ts";
 import {
   findPython,
-  startForeignReceiver,
   startPythonReceiver,
+  startReceiverProcess,
 } from "../support/receivers/receiver-process.ts";
-import { listen, type RunningReceiver } from "../support/receivers/running-receiver.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 0x5a).toString("base64")}`;
 const oldSecret = `whsec_${Buffer.alloc(32, 0x6b).toString("base64")}`;
-const quick = { observeSettleMs: 40, timeoutMs: 2_000, stallTimeoutMs: 2_000 } as const;
+const quick = {
+  observeSettleMs: 40,
+  observeTimeoutMs: 3_000,
+  timeoutMs: 3_000,
+  stallTimeoutMs: 4_000,
+} as const;
 
 const failedIds = ({ results }: AuditReport) =>
   results.filter(({ outcome }) => outcome === "failed").map(({ id }) => id);
@@ -65,7 +61,7 @@ const noMemory = [
 
 describe.concurrent("check-receiver and receivers written as other documentation suggests", () => {
   it("finds what is known of Express with standardwebhooks", async () => {
-    await using receiver = await startForeignReceiver("express-standardwebhooks", secret);
+    await using receiver = await startReceiverProcess("express-standardwebhooks", secret);
     const { url, observeUrl } = receiver;
     const report = await auditReceiver({ url, secret, observeUrl, ...quick });
     expect(failedIds(report)).toEqual([
@@ -79,7 +75,7 @@ describe.concurrent("check-receiver and receivers written as other documentation
   });
 
   it("finds what is known of Express with svix, which also follows another header family", async () => {
-    await using receiver = await startForeignReceiver("express-svix", secret);
+    await using receiver = await startReceiverProcess("express-svix", secret);
     const { url, observeUrl } = receiver;
     const report = await auditReceiver({ url, secret, observeUrl, ...quick });
     expect(failedIds(report)).toEqual([
@@ -94,7 +90,7 @@ describe.concurrent("check-receiver and receivers written as other documentation
   });
 
   it("finds that octokit's middleware hashes text, remembers no id and limits no body", async () => {
-    await using receiver = await startForeignReceiver("octokit", secret);
+    await using receiver = await startReceiverProcess("octokit", secret);
     const { url, observeUrl } = receiver;
     const only = [
       "signature",
@@ -124,7 +120,7 @@ describe.concurrent("check-receiver and receivers written as other documentation
   });
 
   it("tells when a signed body ends the process, and during which check", async () => {
-    await using receiver = await startForeignReceiver("octokit", secret);
+    await using receiver = await startReceiverProcess("octokit", secret);
     const report = await auditReceiver({
       url: receiver.url,
       secret,
@@ -142,7 +138,7 @@ describe.concurrent("check-receiver and receivers written as other documentation
   });
 
   it("tells a success answer without an effect, as octokit gives behind a JSON parser, from a success", async () => {
-    await using receiver = await startForeignReceiver("octokit-behind-json-parser", secret);
+    await using receiver = await startReceiverProcess("octokit-behind-json-parser", secret);
     const { url, observeUrl } = receiver;
     const observed = await auditReceiver({ url, secret, scheme: "github", observeUrl, ...quick });
     expect(observed.problem).toMatchObject({ code: "OBSERVE_URL" });
@@ -159,7 +155,7 @@ describe.concurrent("check-receiver and receivers written as other documentation
       expect(python.missing).not.toBe("");
       return;
     }
-    await using receiver = await startPythonReceiver(secret, 1.2);
+    await using receiver = await startPythonReceiver(secret, 2);
     const { url, observeUrl } = receiver;
     const report = await auditReceiver({ url, secret, observeUrl, ...quick });
     expect(failedIds(report)).toEqual([]);
@@ -173,7 +169,7 @@ describe.concurrent("check-receiver and receivers written as other documentation
 
 describe("check-receiver and the receiver of this kit", () => {
   it("finds nothing to object to", async () => {
-    await using receiver = await startKitReceiver();
+    await using receiver = await startKitReceiver([secret, oldSecret], { bodyTimeoutMs: 2_000 });
     const { url, observeUrl } = receiver;
     const report = await auditReceiver({ url, secret, oldSecret, observeUrl, ...quick });
     expect(report.problem).toBeUndefined();
@@ -181,30 +177,3 @@ describe("check-receiver and the receiver of this kit", () => {
     expect(report.observed).toBe(true);
   });
 });
-
-async function startKitReceiver(): Promise<RunningReceiver> {
-  const counts = new Map<string, number>();
-  const statuses = new Map<string, string>();
-  const receiver = createReceiver({
-    secrets: [secret, oldSecret],
-    inbox: memoryInbox(),
-    limits: { bodyTimeoutMs: 1_200 },
-  });
-  receiver.on("*", (_, { id }) => void counts.set(id, (counts.get(id) ?? 0) + 1));
-  receiver.onState("task", ({ taskId, status }) => void statuses.set(taskId, status));
-  await receiver.start();
-  const app = express();
-  app.all("/webhooks", webhookMiddleware(receiver));
-  app.get("/effects", ({ query }, response) => {
-    const [count, status] = [counts.get(String(query["id"])) ?? 0, statuses.get(String(query["taskId"]))];
-    response.json({ count, status });
-  });
-  const running = await listen(createServer(app), { webhooks: "/webhooks", effects: "/effects" });
-  return {
-    ...running,
-    async [Symbol.asyncDispose]() {
-      await running[Symbol.asyncDispose]();
-      await receiver.close();
-    },
-  };
-}

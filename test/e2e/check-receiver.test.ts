@@ -6,13 +6,19 @@ import {
   auditReceiver,
   verdictOf,
 } from "workspace-tasks/receiver-kit";
-import { type Flaw, flaws, startReferenceReceiver } from "../support/receivers/reference-receiver.ts";
+import { type Flaw, flaws } from "../support/receivers/flaws.ts";
+import { startReferenceReceiver } from "../support/receivers/reference-receiver.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 0x5a).toString("base64")}`;
 const oldSecret = `whsec_${Buffer.alloc(32, 0x6b).toString("base64")}`;
 
 /** Short limits: the receivers are on this machine. */
-const quick = { observeSettleMs: 40, timeoutMs: 2_000, stallTimeoutMs: 2_000 } as const;
+const quick = {
+  observeSettleMs: 40,
+  observeTimeoutMs: 400,
+  timeoutMs: 5_000,
+  stallTimeoutMs: 4_000,
+} as const;
 
 const failedIds = ({ results }: AuditReport) =>
   results.filter(({ outcome }) => outcome === "failed").map(({ id }) => id);
@@ -158,7 +164,7 @@ const catches: Readonly<Record<Flaw, Catch>> = {
     caught: ["duplicates.same-body", "duplicates.other-body"],
     options: { timeoutMs: 500 },
   },
-  "folds-the-case-of-ids": { caught: ["duplicates.distinct-ids"], options: { timeoutMs: 500 } },
+  "folds-the-case-of-ids": { caught: ["duplicates.distinct-ids"] },
   "answers-409-to-duplicates": {
     caught: [
       "duplicates.again",
@@ -167,8 +173,8 @@ const catches: Readonly<Record<Flaw, Catch>> = {
       "duplicates.other-body",
     ],
   },
-  "records-ids-before-verifying": { caught: ["duplicates.forged-first"], options: { timeoutMs: 500 } },
-  "records-ids-before-reading": { caught: ["transfer.aborted-then-retried"], options: { timeoutMs: 500 } },
+  "records-ids-before-verifying": { caught: ["duplicates.forged-first"] },
+  "records-ids-before-reading": { caught: ["transfer.aborted-then-retried"] },
   "lets-the-last-event-win": {
     caught: ["order.older-after-newer", "order.microseconds", "order.offsets"],
   },
@@ -220,7 +226,7 @@ const catches: Readonly<Record<Flaw, Catch>> = {
   "inflates-bodies": { caught: ["transfer.gzip"] },
   "reads-without-limit": {
     caught: ["limits.announced-too-large", "limits.streamed-too-large"],
-    options: { timeoutMs: 1_000 },
+    options: { timeoutMs: 2_000 },
   },
   "allows-10-kb": { caught: ["limits.ordinary-size", "limits.large-event"] },
   "allows-100-kb": { caught: ["limits.large-event"] },
@@ -229,7 +235,7 @@ const catches: Readonly<Record<Flaw, Catch>> = {
   "takes-one-connection-at-a-time": {
     only: ["slow.bodies-do-not-block"],
     caught: ["slow.bodies-do-not-block"],
-    options: { timeoutMs: 500 },
+    options: { timeoutMs: 1_000 },
   },
   "takes-ten-connections-only": {
     caught: ["slow.headers-do-not-block", "slow.bodies-do-not-block"],
@@ -241,7 +247,7 @@ const catches: Readonly<Record<Flaw, Catch>> = {
   "stays-silent-on-bad-input": {
     only: ["signature.forged", "timestamp.stale", "methods.get", "answers.bad-input-is-4xx"],
     caught: ["signature.forged", "timestamp.stale", "methods.get", "answers.bad-input-is-4xx"],
-    options: { timeoutMs: 300 },
+    options: { timeoutMs: 1_000 },
   },
   "tells-its-secret": { caught: ["answers.no-secret"] },
   "tells-the-expected-signature": { caught: ["answers.no-expected-signature"] },
@@ -257,7 +263,7 @@ describe.concurrent("check-receiver and a careful receiver", () => {
   it("finds nothing to object to, with effects observed for each delivery", async () => {
     await using receiver = await startReferenceReceiver({
       secrets: [secret, oldSecret],
-      bodyTimeoutMs: 1_200,
+      bodyTimeoutMs: 2_000,
     });
     const { url, observeUrl } = receiver;
     const report = await auditReceiver({ url, secret, oldSecret, observeUrl, ...quick });
@@ -297,7 +303,7 @@ describe.concurrent("check-receiver bites", () => {
     await using receiver = await startReferenceReceiver({
       secrets: [secret, oldSecret],
       flaw,
-      bodyTimeoutMs: 1_200,
+      bodyTimeoutMs: 2_000,
     });
     const { caught, only, options } = catches[flaw];
     const { url, observeUrl } = receiver;

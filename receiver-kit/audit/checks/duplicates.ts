@@ -15,6 +15,20 @@ async function inTurn(target: Target, deliveries: readonly Delivery[]): Promise<
   return answers;
 }
 
+/** All copies but their last byte first, then all the last bytes, so that they are complete together. */
+async function atOnce(target: Target, delivery: Delivery): Promise<readonly Answer[]> {
+  const bytes = target.request(delivery);
+  const connections = Array.from({ length: copies }, () => target.connect());
+  try {
+    await Promise.all(connections.map((connection) => connection.write(bytes.subarray(0, -1))));
+    for (const connection of connections) void connection.write(bytes.subarray(-1));
+    const answers = connections.map((connection) => connection.answer(target.limits.timeoutMs));
+    return (await Promise.all(answers)).map((answer) => target.record(delivery, answer));
+  } finally {
+    for (const connection of connections) connection.close();
+  }
+}
+
 const stage = "alone";
 const requirement = "MUST";
 const expected = "2xx each time, one effect";
@@ -56,13 +70,11 @@ export const duplicateChecks: readonly AuditCheck[] = [
     stage,
     expected: `2xx ${copies} times, one effect`,
     title: `takes ${copies} copies at once for one`,
-    sent: `${copies} copies of one delivery at the same moment, each on its own connection`,
+    sent: `${copies} copies of one delivery, each on its own connection, completed at the same moment`,
     mend: `${uniqueId} Looking first and inserting afterwards lets two copies pass: insert, and let the constraint decide.`,
     run(target) {
       const delivery = target.compose();
-      return acknowledgedWithEffects(target, [delivery.id], () =>
-        Promise.all(Array.from({ length: copies }, () => target.send(delivery))),
-      );
+      return acknowledgedWithEffects(target, [delivery.id], () => atOnce(target, delivery));
     },
   },
   {

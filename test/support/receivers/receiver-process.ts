@@ -7,15 +7,16 @@ import type { RunningReceiver } from "./running-receiver.ts";
 const serveScript = fileURLToPath(new URL("serve.ts", import.meta.url));
 const pythonScript = fileURLToPath(new URL("python_receiver.py", import.meta.url));
 
-export type ForeignReceiver =
+export type ServedReceiver =
+  | "kit"
   | "express-standardwebhooks"
   | "express-svix"
   | "octokit"
   | "octokit-behind-json-parser";
 
-export function startForeignReceiver(name: ForeignReceiver, secret: string): Promise<RunningReceiver> {
+export function startReceiverProcess(name: ServedReceiver, ...secrets: string[]): Promise<RunningReceiver> {
   const { NODE_ENV: _, ...env } = process.env;
-  const args = ["--conditions=workspace-tasks-source", "--import", "tsx", serveScript, name, secret];
+  const args = ["--conditions=workspace-tasks-source", "--import", "tsx", serveScript, name, ...secrets];
   return running(spawn(process.execPath, args, { stdio: ["ignore", "pipe", "ignore"], env }));
 }
 

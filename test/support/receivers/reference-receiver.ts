@@ -3,105 +3,19 @@
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import { gunzipSync } from "node:zlib";
 import { parseOccurredAt } from "workspace-tasks/events";
+import type { Flaw } from "./flaws.ts";
 import { listen, type RunningReceiver } from "./running-receiver.ts";
-
-export const flaws = [
-  "accepts-anything",
-  "accepts-unsigned",
-  "compares-a-prefix",
-  "accepts-an-empty-key",
-  "hashes-decoded-text",
-  "drops-the-byte-order-mark",
-  "trims-the-body",
-  "hashes-the-parsed-body",
-  "reads-latin1",
-  "decodes-each-piece",
-  "takes-any-version",
-  "decodes-leniently",
-  "splits-at-commas",
-  "forgets-the-past-limit",
-  "forgets-the-future-limit",
-  "has-a-narrow-window",
-  "parses-numbers-leniently",
-  "skips-the-age-of-nonsense",
-  "joins-repeated-headers",
-  "does-without-an-id",
-  "does-without-a-timestamp",
-  "takes-milliseconds",
-  "ignores-the-sign",
-  "reads-the-first-signature-only",
-  "takes-a-single-signature-only",
-  "knows-the-new-secret-only",
-  "counts-signatures-without-limit",
-  "is-fussy-about-header-case",
-  "prefers-another-header-family",
-  "stumbles-over-odd-ids",
-  "stumbles-over-large-headers",
-  "forgets-ids",
-  "looks-before-it-inserts",
-  "dedupes-by-signature",
-  "dedupes-by-body",
-  "folds-the-case-of-ids",
-  "answers-409-to-duplicates",
-  "records-ids-before-verifying",
-  "records-ids-before-reading",
-  "lets-the-last-event-win",
-  "orders-by-milliseconds",
-  "orders-by-text",
-  "refuses-documents",
-  "knows-six-events-only",
-  "forbids-unknown-fields",
-  "knows-three-stages-only",
-  "knows-five-task-types-only",
-  "demands-a-customer-error",
-  "demands-documents",
-  "demands-the-envelope",
-  "cannot-store-nul",
-  "cannot-store-lone-surrogates",
-  "fails-on-unreadable-bodies",
-  "fails-on-bytes-that-are-not-utf8",
-  "fails-on-missing-fields",
-  "fails-on-impossible-times",
-  "fails-on-repeated-keys",
-  "calls-methods-of-the-event",
-  "dies-of-an-unknown-event",
-  "wants-application-json",
-  "wants-exactly-application-json",
-  "wants-a-content-length",
-  "acknowledges-before-reading",
-  "verifies-as-it-reads",
-  "trusts-the-connection",
-  "parses-http-leniently",
-  "inflates-bodies",
-  "chokes-on-compressed-bodies",
-  "reads-without-limit",
-  "allows-10-kb",
-  "allows-100-kb",
-  "waits-forever-for-bodies",
-  "is-impatient",
-  "takes-one-connection-at-a-time",
-  "takes-ten-connections-only",
-  "takes-any-method",
-  "answers-get-with-200",
-  "redirects-what-it-refuses",
-  "answers-500-to-bad-input",
-  "stays-silent-on-bad-input",
-  "tells-its-secret",
-  "tells-the-expected-signature",
-  "echoes-the-body",
-  "shows-a-stack-trace",
-  "answers-late",
-] as const;
-
-export type Flaw = (typeof flaws)[number];
 
 export type ReferenceReceiverOptions = {
   /** The first is the newest. */
   readonly secrets: readonly string[];
   readonly flaw?: Flaw;
   readonly bodyTimeoutMs?: number;
+  /** Serves https instead of http. */
+  readonly tls?: { readonly key: string; readonly cert: string };
   /** Answers effects as a total over all deliveries instead of per id. */
   readonly totalOnly?: boolean;
 };
@@ -286,7 +200,7 @@ export async function startReferenceReceiver(options: ReferenceReceiverOptions):
           : id;
     const isKnown = seen.has(key);
     if (isKnown && has("answers-409-to-duplicates")) throw new Refusal(409);
-    if (has("looks-before-it-inserts")) await new Promise((resolve) => setTimeout(resolve, 5));
+    if (has("looks-before-it-inserts")) await new Promise((resolve) => setTimeout(resolve, 50));
     if (isKnown && !has("forgets-ids")) return;
     seen.add(key);
     effects.set(id, (effects.get(id) ?? 0) + 1);
@@ -401,10 +315,13 @@ export async function startReferenceReceiver(options: ReferenceReceiverOptions):
   }
 
   let turn: Promise<unknown> = Promise.resolve();
-  const lenientHttp = { maxHeaderSize: 128 * 1024, insecureHTTPParser: has("parses-http-leniently") };
-  const server = createServer(lenientHttp, (request, response) => {
+  const httpOptions = { maxHeaderSize: 128 * 1024, insecureHTTPParser: has("parses-http-leniently") };
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
     const url = new URL(request.url ?? "/", "http://localhost");
-    if (url.pathname === "/effects") return answerEffects(url, response);
+    if (url.pathname === "/effects") {
+      answerEffects(url, response);
+      return;
+    }
     const handled = (has("takes-one-connection-at-a-time") ? turn : Promise.resolve())
       .then(() => receive(request))
       .then(() => (has("answers-late") ? new Promise((resolve) => setTimeout(resolve, 60)) : undefined))
@@ -413,7 +330,10 @@ export async function startReferenceReceiver(options: ReferenceReceiverOptions):
       )
       .catch((error: unknown) => answerRefusal(response, error));
     turn = handled;
-  });
+  };
+  const server = options.tls
+    ? createSecureServer({ ...httpOptions, ...options.tls }, handle)
+    : createServer(httpOptions, handle);
 
   if (has("takes-ten-connections-only")) server.maxConnections = 10;
 

@@ -1,20 +1,26 @@
-// Runs one of the foreign receivers as a process of its own, as a partner would, so that nothing it does
+// Runs one of the receivers as a process of its own, as a partner would, so that nothing it does
 // (an exception that ends the process, a log full of stack traces) can touch the audit or the tests.
-// Arguments: name, secret. Prints one line of JSON and serves until it is ended.
+// Arguments: name, secret, for the kit also an old secret. Prints one line of JSON and serves until it is ended.
 
 import { startExpressStandardWebhooks } from "./express-standardwebhooks.ts";
 import { startExpressSvix } from "./express-svix.ts";
+import { startKitReceiver } from "./kit-receiver.ts";
 import { startOctokit, startOctokitBehindJsonParser } from "./octokit-webhooks.ts";
+import type { ServedReceiver } from "./receiver-process.ts";
+import type { RunningReceiver } from "./running-receiver.ts";
 
-const receivers = {
+const receivers: Readonly<
+  Record<ServedReceiver, (...secrets: [string, ...string[]]) => Promise<RunningReceiver>>
+> = {
+  kit: (...secrets) => startKitReceiver(secrets),
   "express-standardwebhooks": startExpressStandardWebhooks,
   "express-svix": startExpressSvix,
   octokit: startOctokit,
   "octokit-behind-json-parser": startOctokitBehindJsonParser,
-} as const;
+};
 
-const [name = "", secret = ""] = process.argv.slice(2);
+const [name = "", secret = "", ...oldSecrets] = process.argv.slice(2);
 const start = Object.entries(receivers).find(([known]) => known === name)?.[1];
 if (!start) throw new Error(`expected one of ${Object.keys(receivers).join(", ")}, got ${name}`);
-const { url, observeUrl } = await start(secret);
+const { url, observeUrl } = await start(secret, ...oldSecrets);
 console.log(JSON.stringify({ url, observeUrl }));
