@@ -10,6 +10,7 @@ import {
   jitteryLegs,
 } from "../../support/engine-scene.ts";
 import { seeded, withLatency } from "../../support/latency.ts";
+import { memoryRateLimitStore } from "../../support/memory-rate-limit-store.ts";
 import { probe } from "../../support/probe-operations.ts";
 import { createServiceDouble } from "../../support/service-double.ts";
 
@@ -214,6 +215,91 @@ describe("with a share of the allowance", () => {
     await clock.advance(4 * minuteMs);
     await Promise.all(calls);
     expect(service.books).toMatchObject({ accepted: 360, refused429: 0 });
+  });
+});
+
+describe("with a store", () => {
+  /** Each process has its own clock object: allowances of different clocks do not know of each other. */
+  function processes(count: number, seed: number, latencyMs: number) {
+    const random = seeded(seed);
+    const service = createServiceDouble({ window: seed % 2 === 0 ? "sliding" : "fixed" });
+    const { apiKey, baseUrl, clock } = service;
+    const store = memoryRateLimitStore(clock, () => 1 + 10 * random());
+    const engines = Array.from({ length: count }, () => {
+      const own = { ...clock };
+      const fetch = withLatency(service.fetch, own, jitteryLegs(latencyMs, 0.5, random));
+      return createEngine({
+        apiKey,
+        baseUrl,
+        clock: own,
+        fetch,
+        random,
+        rateLimit: { store, maxQueued: 5_000 },
+      });
+    });
+    return { service, engines };
+  }
+
+  it.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    "four processes use one allowance up, without a 429 and never above the window (seed %i)",
+    async (seed) => {
+      const { service, engines } = processes(4, seed, 5 * 3 ** (seed % 5));
+      const calls = engines.flatMap((engine) =>
+        Array.from({ length: 180 }, () => engine.execute(probe.query, {})),
+      );
+      await service.clock.advance(8 * minuteMs);
+      await Promise.all(calls);
+      expect(service.books).toMatchObject({ accepted: 720, refused429: 0 });
+      expect(busiestWindow(service.books.acceptedAtMs)).toBeLessThanOrEqual(120);
+      expect(shareUsed(service.books.acceptedAtMs, 120)).toBeGreaterThanOrEqual(0.95);
+      await Promise.all([...engines.map((engine) => engine.close()), service.clock.advance(1_000)]);
+    },
+  );
+
+  it("one process that is refused makes all of them wait", async () => {
+    const { service, engines } = processes(4, 2, 50);
+    for (let count = 0; count < 120; count += 1) service.rivalRequest();
+    const [first, ...others] = engines;
+    const calls = [first?.execute(probe.query, {})];
+    await service.clock.advance(1_000);
+    expect(service.books.refused429).toBe(1);
+    calls.push(...others.map((engine) => engine.execute(probe.query, {})));
+    await service.clock.advance(50_000);
+    expect(service.books.refused429).toBe(1);
+    await service.clock.advance(30_000);
+    await Promise.all(calls);
+  });
+
+  it("a process that dies keeps its slots only until the lease ends", async () => {
+    const { service, engines } = processes(2, 2, 50);
+    const [dead, alive] = engines;
+    const lost = Array.from({ length: 120 }, () => dead?.execute(probe.query, {}).catch(() => {}));
+    await service.clock.advance(1_000);
+    await Promise.all(lost);
+    const call = alive?.execute(probe.query, {});
+    await service.clock.advance(76_000);
+    await call;
+    expect(service.books).toMatchObject({ accepted: 121, refused429: 0 });
+  });
+
+  it("aborted calls give their slots back unused", async () => {
+    const { service, engines } = processes(2, 2, 50);
+    const [first, second] = engines;
+    const controller = new AbortController();
+    const warm = Promise.all([first?.execute(probe.query, {}), second?.execute(probe.query, {})]);
+    await service.clock.advance(1_000);
+    await warm;
+    const { signal } = controller;
+    const aborted = Array.from({ length: 100 }, () =>
+      failureOf(first?.execute(probe.query, {}, { signal }) ?? Promise.reject()),
+    );
+    await service.clock.settle();
+    controller.abort();
+    expect((await Promise.all(aborted)).every(({ outcome }) => outcome === "not_sent")).toBe(true);
+    const calls = Array.from({ length: 118 }, () => second?.execute(probe.query, {}));
+    await service.clock.advance(3_000);
+    await Promise.all(calls);
+    expect(service.books.accepted).toBe(120);
   });
 });
 

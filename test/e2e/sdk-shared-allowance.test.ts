@@ -1,0 +1,158 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createMockServer } from "workspace-tasks/mock-server";
+import { createClient, postgresRateLimitStore } from "workspace-tasks/sdk";
+import type { AllowanceProcessInput } from "../support/allowance-process.ts";
+import { busiestWindow } from "../support/engine-scene.ts";
+import { PostgresServer } from "../support/postgres.ts";
+
+const processFile = fileURLToPath(new URL("../support/allowance-process.ts", import.meta.url));
+
+let postgres: PostgresServer;
+
+beforeAll(async () => {
+  postgres = await PostgresServer.start();
+});
+
+afterAll(async () => {
+  await postgres[Symbol.asyncDispose]();
+});
+
+async function runProcess(input: AllowanceProcessInput): Promise<{ succeeded: number; failures: string[] }> {
+  const flags = ["--conditions=workspace-tasks-source", "--import", "tsx", processFile];
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, JSON.stringify(input)]);
+  return JSON.parse(stdout) as { succeeded: number; failures: string[] };
+}
+
+describe("an allowance in PostgreSQL", () => {
+  it("is shared by four processes: together they stay within it, and nobody sees a 429", async () => {
+    await using database = await postgres.database();
+    const requests = 120;
+    const windowMs = 3_000;
+    await using mock = await createMockServer({ settings: { rateLimit: { requests, windowMs } } });
+    const { apiKey, baseUrl } = mock;
+    const common = { apiKey, baseUrl, databaseUrl: database.url, requests, windowMs, concurrency: 60 };
+    const results = await Promise.all([1, 2, 3, 4].map(() => runProcess({ ...common, forMs: 10_000 })));
+    expect(results.flatMap(({ failures }) => failures)).toEqual([]);
+
+    const counted = mock.admin
+      .requests({ limit: 1_000 })
+      .data.filter(({ operationName }) => operationName === "Me");
+    expect(counted.filter(({ status }) => status === 429)).toEqual([]);
+    const times = counted.map(({ at }) => Date.parse(at));
+    expect(busiestWindow(times, windowMs)).toBeLessThanOrEqual(requests);
+    // How much of it is used is measured in virtual time; here three windows must at least have been begun.
+    expect(times.length).toBeGreaterThan(2 * requests);
+    expect(results.every(({ succeeded }) => succeeded > 0)).toBe(true);
+  });
+
+  it("control: four processes without it are refused", async () => {
+    const requests = 20;
+    const windowMs = 60_000;
+    await using mock = await createMockServer({ settings: { rateLimit: { requests, windowMs } } });
+    const { apiKey, baseUrl } = mock;
+    // Separate clock objects stand for separate processes: their allowances do not know of each other.
+    const clients = [1, 2, 3, 4].map(() => createClient({ apiKey, baseUrl, clock: ownClock() }));
+    const calls = clients.flatMap((client) =>
+      Array.from({ length: 10 }, () => client.me({ deadlineMs: 5_000 }).catch(() => undefined)),
+    );
+    await Promise.all(calls);
+    expect(
+      mock.admin.requests({ limit: 1_000 }).data.filter(({ status }) => status === 429).length,
+    ).toBeGreaterThan(0);
+  });
+
+  it("blocks every process when the service refused one", async () => {
+    await using database = await postgres.database();
+    const store = postgresRateLimitStore(database.pool());
+    const other = postgresRateLimitStore(database.pool());
+    const acquire = { key: "k", limit: 3, count: 2, leaseMs: 60_000 };
+    expect((await store.acquire(acquire)).slots).toHaveLength(2);
+    await other.block("k", 60_000);
+    const refused = await store.acquire(acquire);
+    expect(refused.slots).toEqual([]);
+    expect(refused.retryInMs).toBe(1_000);
+    expect((await store.acquire({ ...acquire, key: "another" })).slots).toHaveLength(2);
+  });
+
+  it("gives each slot to one holder, and a late holder cannot free the slot of the next", async () => {
+    await using database = await postgres.database();
+    const stores = [1, 2, 3, 4].map(() => postgresRateLimitStore(database.pool()));
+    const acquire = { key: "k", limit: 50, count: 20, leaseMs: 1 };
+    const taken = await Promise.all(stores.map((store) => store.acquire({ ...acquire, leaseMs: 60_000 })));
+    const slots = taken.flatMap((each) => each.slots.map(({ slot }) => slot));
+    expect(slots.length).toBeLessThanOrEqual(50);
+    expect(new Set(slots).size).toBe(slots.length);
+
+    const [store] = stores;
+    if (!store) throw new Error("no store");
+    const [late] = (await store.acquire({ ...acquire, key: "l", limit: 1, count: 1 })).slots;
+    await expect
+      .poll(
+        async () =>
+          (await store.acquire({ ...acquire, key: "l", limit: 1, count: 1, leaseMs: 60_000 })).slots.length,
+      )
+      .toBe(1);
+    if (!late) throw new Error("no slot");
+    await store.release("l", [{ ...late, freeInMs: 0 }]);
+    expect((await store.acquire({ ...acquire, key: "l", limit: 1, count: 1 })).slots).toEqual([]);
+  });
+
+  it("sets itself up once, whoever comes first", async () => {
+    await using database = await postgres.database();
+    const stores = Array.from({ length: 8 }, () => postgresRateLimitStore(database.pool({ max: 1 })));
+    const taken = await Promise.all(
+      stores.map((store) => store.acquire({ key: "k", limit: 8, count: 1, leaseMs: 60_000 })),
+    );
+    expect(taken.flatMap(({ slots }) => slots).length).toBeGreaterThan(0);
+  });
+
+  it("that cannot be reached fails calls unsent, with the reason", async () => {
+    await using mock = await createMockServer();
+    const { apiKey, baseUrl } = mock;
+    const pool = {
+      query: () => Promise.reject(Object.assign(new Error("no route"), { code: "EHOSTUNREACH" })),
+    };
+    const client = createClient({
+      apiKey,
+      baseUrl,
+      maxRetries: 1,
+      rateLimit: { store: postgresRateLimitStore(pool) },
+    });
+    const failure: unknown = await client.me().catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      code: "RATE_LIMIT_STORE_FAILED",
+      outcome: "not_sent",
+      attempts: 0,
+      cause: { code: "EHOSTUNREACH" },
+    });
+    await client.close();
+  });
+
+  it("keeps no key, only a hash of it", async () => {
+    await using database = await postgres.database();
+    await using mock = await createMockServer();
+    const { apiKey, baseUrl } = mock;
+    const pool = database.pool();
+    const client = createClient({ apiKey, baseUrl, rateLimit: { store: postgresRateLimitStore(pool) } });
+    await client.me();
+    await client.close();
+    const { rows } = await pool.query(
+      "select allowance, count(*)::int as slots from workspace_tasks_allowance_slot group by 1",
+    );
+    expect(rows).toEqual([{ allowance: expect.stringMatching(/^[0-9a-f]{64}$/), slots: 120 }]);
+  });
+});
+
+function ownClock() {
+  return {
+    now: () => Date.now(),
+    monotonic: () => performance.now(),
+    schedule(delayMs: number, run: () => void) {
+      const timer = setTimeout(run, delayMs);
+      return () => clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import type { RateLimitStore } from "../../sdk/rate-limit-store.ts";
+
+interface Timers {
+  monotonic(): number;
+  schedule(delayMs: number, run: () => void): () => void;
+}
+
+interface Slot {
+  freeAtMs: number;
+  fence: number;
+}
+
+/** A store under a virtual clock, with a way to it that takes time; for what PostgreSQL's own clock cannot show. */
+export function memoryRateLimitStore(clock: Timers, latencyMs: () => number): RateLimitStore {
+  const allowances = new Map<string, { slots: Slot[]; blockedUntilMs: number }>();
+  const allowanceOf = (key: string) => {
+    const found = allowances.get(key) ?? { slots: [], blockedUntilMs: 0 };
+    allowances.set(key, found);
+    return found;
+  };
+  const travel = () => new Promise<void>((resolve) => clock.schedule(latencyMs(), resolve));
+
+  return {
+    async acquire({ key, limit, count, leaseMs }) {
+      await travel();
+      const nowMs = clock.monotonic();
+      const { slots, blockedUntilMs } = allowanceOf(key);
+      while (slots.length < limit) slots.push({ freeAtMs: 0, fence: 0 });
+      const free = slots.flatMap((slot, index) => (slot.freeAtMs <= nowMs ? [{ slot, index }] : []));
+      const taken = nowMs < blockedUntilMs ? [] : free.slice(0, count);
+      for (const { slot } of taken) {
+        slot.freeAtMs = nowMs + leaseMs;
+        slot.fence += 1;
+      }
+      const nextMs = Math.max(blockedUntilMs, Math.min(...slots.map(({ freeAtMs }) => freeAtMs)));
+      await travel();
+      return {
+        slots: taken.map(({ slot, index }) => ({ slot: index, fence: String(slot.fence) })),
+        retryInMs: Math.min(1_000, Math.max(0, nextMs - nowMs)),
+      };
+    },
+    async release(key, released) {
+      await travel();
+      for (const { slot: index, fence, freeInMs } of released) {
+        const slot = allowanceOf(key).slots[index];
+        if (slot && String(slot.fence) === fence) slot.freeAtMs = clock.monotonic() + freeInMs;
+      }
+    },
+    async block(key, durationMs) {
+      await travel();
+      const allowance = allowanceOf(key);
+      allowance.blockedUntilMs = Math.max(allowance.blockedUntilMs, clock.monotonic() + durationMs);
+    },
+  };
+}
