@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { InboxUnavailableError } from "./errors.ts";
 import type { Inbox } from "./inbox.ts";
+import { openOnce } from "./open-once.ts";
 import { inspectBody } from "./quarantine.ts";
 import {
   answerStep,
@@ -75,16 +76,4 @@ async function pass(
     }
   });
   next();
-}
-
-/** Opens an inbox at the first delivery, and again at the next when that failed. */
-export function openOnce(inbox: Inbox): () => Promise<void> {
-  let opened: Promise<void> | undefined;
-  return () => {
-    opened ??= inbox.open().catch((error: unknown) => {
-      opened = undefined;
-      throw error;
-    });
-    return opened;
-  };
 }

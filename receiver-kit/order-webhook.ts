@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import { type Clock, systemClock } from "./clock.ts";
-import { openOnce } from "./dedupe-webhook.ts";
 import { InboxUnavailableError } from "./errors.ts";
 import type { Inbox } from "./inbox.ts";
 import { KeyQueue } from "./key-queue.ts";
+import { openOnce } from "./open-once.ts";
 import { type EventOrder, eventOrder } from "./order.ts";
 import {
   answerStep,

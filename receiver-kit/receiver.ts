@@ -1,6 +1,5 @@
 import type { RequestLimits, VerifiedWebhook, WebhookAcceptor } from "./accepting.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { openOnce } from "./dedupe-webhook.ts";
 import { InboxUnavailableError, type WebhookRejectedError } from "./errors.ts";
 import { handleFetch } from "./fetch-handler.ts";
 import {
@@ -15,6 +14,7 @@ import type { Inbox, InboxStats, KeyOrder, RowReference } from "./inbox.ts";
 import { Intake, type IntakeCounts } from "./intake.ts";
 import { type ReceiverLogger, silentLogger } from "./logger.ts";
 import { Maintenance, type RetentionOptions, resolveRetention } from "./maintenance.ts";
+import { openOnce } from "./open-once.ts";
 import { type Random, systemRandom } from "./random.ts";
 import {
   type ReconcileClient,
