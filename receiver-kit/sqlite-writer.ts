@@ -40,6 +40,7 @@ export class SqliteWriter {
   readonly #options: SqliteWriterOptions;
   #connection: SqliteConnection | undefined;
   #waiting: Work[] = [];
+  readonly #reading: Work[] = [];
   readonly #turns: Turn[] = [];
   #held = false;
   #scheduled = false;
@@ -53,6 +54,14 @@ export class SqliteWriter {
   run<Result>(operation: (connection: SqliteConnection) => Result): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       this.#waiting.push({ run: operation, resolve: resolve as (result: unknown) => void, reject });
+      this.#schedule();
+    });
+  }
+
+  /** Runs `operation` outside any transaction, so that looking never waits for another process's writes. */
+  read<Result>(operation: (connection: SqliteConnection) => Result): Promise<Result> {
+    return new Promise<Result>((resolve, reject) => {
+      this.#reading.push({ run: operation, resolve: resolve as (result: unknown) => void, reject });
       this.#schedule();
     });
   }
@@ -112,12 +121,23 @@ export class SqliteWriter {
 
   #turn(): void {
     if (this.#held) return;
+    for (const reading of this.#reading.splice(0)) this.#readNow(reading);
     const works = this.#waiting.splice(0, batchMax);
     if (works.length > 0) this.#commitTogether(works);
     const turn = this.#busySinceMs === undefined ? this.#turns.shift() : undefined;
     if (turn) this.#grant(turn);
     if (this.#busySinceMs === undefined && (this.#waiting.length > 0 || this.#turns.length > 0))
       this.#schedule();
+  }
+
+  #readNow({ run, resolve, reject }: Work): void {
+    try {
+      this.#connection ??= this.#options.connect();
+      resolve(run(this.#connection));
+    } catch (error) {
+      this.#replaceIfBroken(error);
+      reject(error);
+    }
   }
 
   #grant(turn: Turn): void {
@@ -220,4 +240,4 @@ export class SqliteWriter {
 
 // Bounds how long one commit keeps the event loop.
 const batchMax = 256;
-const busyRetryMs = 10;
+const busyRetryMs = 5;

@@ -91,8 +91,8 @@ class SqliteInbox implements Inbox<SqliteTransaction> {
     try {
       connection.query("PRAGMA journal_mode = WAL");
       connection.query("PRAGMA synchronous = FULL");
-      // Waiting for a lock inside SQLite would stop the event loop; the writer waits outside.
-      connection.query("PRAGMA busy_timeout = 0");
+      // Waiting inside SQLite stops the event loop: long enough for another's commit, the writer waits outside for more.
+      connection.query("PRAGMA busy_timeout = 5");
       migrateSqlite(connection);
     } catch (error) {
       connection.close();
@@ -107,6 +107,10 @@ class SqliteInbox implements Inbox<SqliteTransaction> {
 
   #run<Result>(operation: (connection: SqliteConnection, nowMs: number) => Result): Promise<Result> {
     return this.#writer.run((connection) => operation(connection, this.#clock.now()));
+  }
+
+  #read<Result>(operation: (connection: SqliteConnection, nowMs: number) => Result): Promise<Result> {
+    return this.#writer.read((connection) => operation(connection, this.#clock.now()));
   }
 
   #wakeAll(): void {
@@ -207,11 +211,11 @@ class SqliteInbox implements Inbox<SqliteTransaction> {
       states ? JSON.stringify(states) : null,
       limit,
     ];
-    return this.#run((connection) => connection.queryPrepared(sql.listRows, values).map(toSummary));
+    return this.#read((connection) => connection.queryPrepared(sql.listRows, values).map(toSummary));
   }
 
   get({ source, id }: RowReference) {
-    return this.#run((connection) => {
+    return this.#read((connection) => {
       const [row] = connection.queryPrepared(sql.getRow, [source, id]);
       return row && toDetails(row);
     });
@@ -266,7 +270,7 @@ class SqliteInbox implements Inbox<SqliteTransaction> {
   }
 
   head(source: string, key: string) {
-    return this.#run((connection) => {
+    return this.#read((connection) => {
       const [row] = connection.queryPrepared(sql.headPosition, [source, key]);
       if (!row) return undefined;
       return { position: String(row["position"]), status: (row["status"] as string | null) ?? null };
@@ -274,7 +278,7 @@ class SqliteInbox implements Inbox<SqliteTransaction> {
   }
 
   suspects({ source, runningForMs, limit }: Parameters<Inbox["suspects"]>[0]): Promise<readonly Suspect[]> {
-    return this.#run((connection, now) => {
+    return this.#read((connection, now) => {
       const rows = connection.queryPrepared(sql.suspectKeys, [source, now - runningForMs, limit * 3]);
       return distinctSuspects(rows).slice(0, limit);
     });
@@ -298,14 +302,14 @@ class SqliteInbox implements Inbox<SqliteTransaction> {
   }
 
   backlog(source: string, limit: number): Promise<number> {
-    return this.#run((connection) => {
+    return this.#read((connection) => {
       const [row] = connection.queryPrepared(sql.countBacklog, [source, limit]);
       return Math.min(limit, Number(row?.["count"]));
     });
   }
 
   stats() {
-    return this.#run((connection, now) => toStats(connection.queryPrepared(sql.countStates, [now])));
+    return this.#read((connection, now) => toStats(connection.queryPrepared(sql.countStates, [now])));
   }
 }
 
