@@ -1,0 +1,225 @@
+// Receivers that really die: kill -9 in mid-traffic, and PostgreSQL stopped without a goodbye. The sender keeps the
+// ledger of what was acknowledged. WORKSPACE_TASKS_CRASH_ROUNDS=300 makes a long run of it.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Inbox, RowSummary } from "workspace-tasks/receiver-kit";
+import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
+import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { loadSqliteDriver } from "../../receiver-kit/sqlite-driver.ts";
+import { DeliverySender, type DeliveryToSend } from "../support/delivery-sender.ts";
+import { instant, runningAt } from "../support/inbox-rows.ts";
+import { type PostgresDatabase, PostgresServer } from "../support/postgres.ts";
+import { ReceiverProcess } from "../support/receiver-process.ts";
+import { completedEvent, sampleEvent } from "../support/sample-event.ts";
+
+const rounds = Number(process.env["WORKSPACE_TASKS_CRASH_ROUNDS"] ?? 4);
+const tasksPerRound = 100;
+const timeoutMs = 30_000 + rounds * 5_000;
+
+type Effect = { readonly webhook_id: string };
+type TaskState = { readonly task: string; readonly status: string };
+
+/** What a test needs to see of a store beside the receiver. */
+interface Ledger {
+  readonly store: string;
+  readonly inbox: Inbox;
+  effects(): Promise<readonly Effect[]>;
+  states(): Promise<readonly TaskState[]>;
+}
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await PostgresServer.start();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+describe("kill -9 of a receiver in mid-traffic", () => {
+  it(
+    "loses nothing it acknowledged and repeats no transactional effect, on SQLite",
+    async () => {
+      const directory = await mkdtemp(path.join(tmpdir(), "workspace-tasks-crash-"));
+      const store = path.join(directory, "inbox.db");
+      const inbox = sqliteInbox(store);
+      const read = async <Row>(statement: string) => {
+        const connection = (await loadSqliteDriver())(store);
+        const rows = connection.query(statement) as readonly Row[];
+        connection.close();
+        return rows;
+      };
+      await crashRounds({
+        store,
+        inbox,
+        effects: () => read("SELECT webhook_id FROM effects"),
+        states: () => read("SELECT task, status FROM task_states"),
+      });
+      await inbox.close();
+      await rm(directory, { recursive: true });
+    },
+    timeoutMs,
+  );
+
+  it(
+    "loses nothing it acknowledged and repeats no transactional effect, on PostgreSQL",
+    async () => {
+      await using database = await server.database();
+      await crashRounds(postgresLedger(database));
+    },
+    timeoutMs,
+  );
+});
+
+describe("an immediate stop of PostgreSQL", () => {
+  it(
+    "loses nothing that was acknowledged, and the receiver goes on without a restart",
+    async () => {
+      await using database = await server.database();
+      const ledger = postgresLedger(database);
+      await using receiver = await ReceiverProcess.load({ store: ledger.store });
+      using sender = new DeliverySender();
+      sender.aimAt(await receiver.begin());
+      const deliveries = eventsOf("stop", tasksPerRound * 2);
+      const sweep = sender.sweep(deliveries, 16);
+      await reached(() => sender.acknowledged.size > deliveries.length / 4);
+      await server.stopImmediately();
+      expect(await sender.attempt(deliveries.at(-1)!)).toBe(503);
+      await server.resume();
+      await sweep;
+      await sendUntilAcknowledged(sender, deliveries);
+      await settled(ledger.inbox);
+      await expectLedger(ledger, sender.acknowledged);
+      expect(sender.refusals.get(503)).toBeGreaterThan(0);
+    },
+    timeoutMs,
+  );
+
+  it(
+    "loses nothing even where somebody has turned synchronous_commit off; a plain insert is lost there",
+    async () => {
+      await using database = await server.database();
+      const setting = database.pool({ max: 1 });
+      await setting.query("CREATE TABLE plain (id text)");
+      const name = new URL(database.url).pathname.slice(1);
+      await setting.query(`ALTER DATABASE ${name} SET synchronous_commit = off`);
+      await setting.query("ALTER SYSTEM SET wal_writer_delay = '10s'");
+      await setting.query("SELECT pg_reload_conf()");
+      const pool = database.pool();
+      const inbox = postgresInbox(pool);
+      await inbox.open();
+
+      const stored = Array.from({ length: 40 }, (_, n) => runningAt(`task-${n}`, n, { id: `kept-${n}` }));
+      await Promise.all(stored.map((arrival) => inbox.insert(arrival)));
+      for (let n = 0; n < 40; n++) await pool.query("INSERT INTO plain VALUES ($1)", [`plain-${n}`]);
+      await server.stopImmediately();
+      await server.resume();
+
+      const { rows } = await pool.query("SELECT count(*) AS count FROM plain");
+      expect(Number(rows[0].count)).toBeLessThan(40);
+      expect(await inbox.list({ limit: 100 })).toHaveLength(40);
+      await inbox.close();
+      await pool.query("ALTER SYSTEM RESET wal_writer_delay");
+    },
+    timeoutMs,
+  );
+});
+
+/** Sends to a receiver that is killed again and again, then lets the last one finish and compares. */
+async function crashRounds(ledger: Ledger): Promise<void> {
+  using sender = new DeliverySender();
+  const all: DeliveryToSend[] = [];
+  let killedInTraffic = 0;
+  let next = await ReceiverProcess.load({ store: ledger.store });
+  for (let round = 0; round < rounds; round++) {
+    await using receiver = next;
+    const deliveries = eventsOf(`round-${round}`, tasksPerRound);
+    all.push(...deliveries);
+    const before = sender.acknowledged.size;
+    const killAfter = before + Math.floor(Math.random() * deliveries.length * 0.8);
+    sender.aimAt(await receiver.begin());
+    let killed = false;
+    const sweep = sender.sweep(deliveries, 16, () => killed);
+    // The next one loads its modules while this one works, so that a round takes little longer than its traffic.
+    const loading = ReceiverProcess.load({ store: ledger.store });
+    await reached(() => sender.acknowledged.size >= killAfter);
+    await receiver.kill();
+    killed = true;
+    await sweep;
+    const gained = sender.acknowledged.size - before;
+    if (gained > 0 && gained < deliveries.length) killedInTraffic += 1;
+    next = await loading;
+  }
+  await using last = next;
+  sender.aimAt(await last.begin());
+  await ledger.inbox.open();
+  await expectAcknowledgedAreStored(ledger, sender.acknowledged);
+  await sendUntilAcknowledged(sender, all);
+  await settled(ledger.inbox);
+  await expectLedger(ledger, sender.acknowledged);
+  const ended = new Map((await ledger.states()).map(({ task, status }) => [task, status]));
+  expect(new Set(ended.values())).toEqual(new Set(["COMPLETED"]));
+  expect(ended.size).toBe(rounds * tasksPerRound);
+  expect(killedInTraffic).toBeGreaterThan(0);
+  await last.stop();
+}
+
+/** Acknowledged ids are rows; every row was handled; every handled row has exactly one effect. */
+async function expectLedger(ledger: Ledger, acknowledged: ReadonlySet<string>): Promise<void> {
+  await expectAcknowledgedAreStored(ledger, acknowledged);
+  const rows = await allRows(ledger.inbox);
+  expect(rows.filter(({ state }) => state !== "done" && state !== "stale")).toEqual([]);
+  const effects = (await ledger.effects()).map(({ webhook_id }) => webhook_id);
+  expect(effects.toSorted()).toEqual(rows.map(({ id }) => id).toSorted());
+}
+
+async function expectAcknowledgedAreStored(ledger: Ledger, acknowledged: ReadonlySet<string>): Promise<void> {
+  const stored = new Set((await allRows(ledger.inbox)).map(({ id }) => id));
+  expect([...acknowledged].filter((id) => !stored.has(id))).toEqual([]);
+}
+
+async function allRows(inbox: Inbox): Promise<readonly RowSummary[]> {
+  return inbox.list({ limit: 1_000_000 });
+}
+
+async function settled(inbox: Inbox): Promise<void> {
+  await reached(async () => (await inbox.backlog("default", 1)) === 0);
+}
+
+async function sendUntilAcknowledged(
+  sender: DeliverySender,
+  deliveries: readonly DeliveryToSend[],
+): Promise<void> {
+  const missing = () => deliveries.filter(({ id }) => !sender.acknowledged.has(id));
+  for (let left = missing(); left.length > 0; left = missing()) await sender.sweep(left, 16);
+}
+
+/** Two events of each task in random order, every tenth of them twice. */
+function eventsOf(name: string, tasks: number): readonly DeliveryToSend[] {
+  const deliveries = Array.from({ length: tasks }, (_, n) => {
+    const taskId = `${name}-task-${n}`;
+    const events = [
+      sampleEvent({ taskId, occurredAt: instant(1) }),
+      completedEvent({ taskId, occurredAt: instant(2) }),
+    ];
+    return events.map((event) => ({ id: `${taskId}-${event["status"]}`, body: JSON.stringify(event) }));
+  }).flat();
+  const repeated = deliveries.filter((_, index) => index % 10 === 0);
+  return [...deliveries, ...repeated].toSorted(() => Math.random() - 0.5);
+}
+
+function postgresLedger(database: PostgresDatabase): Ledger {
+  const pool = database.pool();
+  return {
+    store: database.url,
+    inbox: postgresInbox(pool),
+    effects: async () => (await pool.query("SELECT webhook_id FROM effects")).rows,
+    states: async () => (await pool.query("SELECT task, status FROM task_states")).rows,
+  };
+}
+
+/** Waits for a condition in another process, which no event of this one announces. */
+async function reached(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await pause(5);
+}

@@ -1,0 +1,77 @@
+import { Agent, request } from "node:http";
+import { secretA, signDelivery } from "./signed-delivery.ts";
+
+export type DeliveryToSend = { readonly id: string; readonly body: string };
+
+/**
+ * Sends deliveries as the service does: signed afresh at each attempt, several at a time, each again until it is
+ * acknowledged. `acknowledged` holds what the receiver has promised to keep.
+ */
+export class DeliverySender implements Disposable {
+  readonly acknowledged = new Set<string>();
+  /** Statuses other than 200, and how often each came; `0` stands for no answer at all. */
+  readonly refusals = new Map<number, number>();
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  #port = 0;
+
+  /** Where the receiver listens now; changes when it is restarted. */
+  aimAt(port: number): void {
+    this.#port = port;
+  }
+
+  /** One attempt; resolves to the status, or 0 when the connection failed. */
+  async attempt({ id, body }: DeliveryToSend): Promise<number> {
+    const delivery = signDelivery({
+      id,
+      body,
+      timestampSeconds: Math.floor(Date.now() / 1000),
+      secret: secretA,
+    });
+    const status = await this.#post(delivery.headers, delivery.body);
+    if (status === 200) this.acknowledged.add(id);
+    else this.refusals.set(status, (this.refusals.get(status) ?? 0) + 1);
+    return status;
+  }
+
+  #post(headers: Readonly<Record<string, string>>, body: Buffer): Promise<number> {
+    return new Promise((resolve) => {
+      const sent = request(
+        {
+          host: "127.0.0.1",
+          port: this.#port,
+          path: "/webhooks",
+          method: "POST",
+          agent: this.#agent,
+          headers: { ...headers, "content-type": "application/json", "content-length": body.byteLength },
+        },
+        (response) => {
+          response.resume();
+          response.on("end", () => resolve(response.statusCode ?? 0));
+          response.on("error", () => resolve(0));
+        },
+      );
+      sent.on("error", () => resolve(0));
+      sent.end(body);
+    });
+  }
+
+  /** Attempts each of `deliveries` once, `atOnce` at a time, until all were tried or `stop` says so. */
+  async sweep(
+    deliveries: readonly DeliveryToSend[],
+    atOnce: number,
+    stop: () => boolean = () => false,
+  ): Promise<void> {
+    const queue = deliveries.values();
+    const lane = async () => {
+      for (const delivery of queue) {
+        if (stop()) return;
+        await this.attempt(delivery);
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, lane));
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+}

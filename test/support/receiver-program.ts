@@ -1,0 +1,84 @@
+// A receiver as a user would write it, for tests that kill it: Express, a durable inbox, handlers that write through
+// their transaction. Every handled event leaves one row in `effects`, whose times show which events overlapped.
+
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import express from "express";
+import pg from "pg";
+import { createReceiver, type Inbox } from "workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
+import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
+import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import type { ReceiverProgramOptions } from "./receiver-process.ts";
+import { secretA } from "./signed-delivery.ts";
+
+type Transaction = { query(statement: string, values?: (string | number)[]): Promise<unknown> };
+type Store = { readonly inbox: Inbox<Transaction>; readonly now: string; close(): Promise<void> };
+
+const options = JSON.parse(process.argv[2] ?? "{}") as ReceiverProgramOptions;
+
+const createEffects = `CREATE TABLE IF NOT EXISTS effects
+  (webhook_id TEXT, task TEXT, occurred_at TEXT, stale TEXT, process TEXT, began BIGINT, ended BIGINT)`;
+const createStates =
+  "CREATE TABLE IF NOT EXISTS task_states (task TEXT PRIMARY KEY, status TEXT, occurred_at TEXT)";
+
+function openStore(): Store {
+  if (!options.store.startsWith("postgres://")) {
+    const inbox = sqliteInbox({ path: options.store });
+    return { inbox, now: "", close: async () => {} };
+  }
+  const pool = new pg.Pool({ connectionString: options.store, max: 16, connectionTimeoutMillis: 2_000 });
+  return { inbox: postgresInbox(pool), now: "", close: () => pool.end() };
+}
+
+/** SQLite takes `?1` where PostgreSQL takes `$1`. */
+const sql = (statement: string) =>
+  options.store.startsWith("postgres://") ? statement : statement.replaceAll("$", "?");
+
+console.log("loaded");
+await once(process.stdin, "data");
+
+const store = openStore();
+const receiver = createReceiver<Transaction>({
+  secrets: [secretA],
+  inbox: store.inbox,
+  leaseMs: options.leaseMs ?? 1_000,
+  concurrency: options.concurrency ?? 8,
+  pollMs: 100,
+  retry: { firstDelayMs: 50, attemptsMax: 1_000 },
+  logger: { info() {}, warn() {}, error: (fields, message) => console.error(message, fields) },
+});
+
+receiver.on("task.*", async ({ taskId, occurredAt }, { id, stale, transaction }) => {
+  const began = Date.now();
+  if (options.handlerMs) await pause(options.handlerMs);
+  await transaction.query(createEffects);
+  await transaction.query(sql("INSERT INTO effects VALUES ($1, $2, $3, $4, $5, $6, $7)"), [
+    ...[id, taskId, occurredAt, String(stale), String(process.pid), began, Date.now()],
+  ]);
+});
+receiver.onState("task", async ({ taskId, status, occurredAt }, { transaction }) => {
+  await transaction.query(createStates);
+  await transaction.query(
+    sql(`INSERT INTO task_states VALUES ($1, $2, $3)
+      ON CONFLICT (task) DO UPDATE SET status = excluded.status, occurred_at = excluded.occurred_at`),
+    [taskId, status, occurredAt],
+  );
+});
+
+const app = express();
+app.post("/webhooks", webhookMiddleware(receiver));
+const server = createServer(app).listen(0, "127.0.0.1");
+await once(server, "listening");
+await receiver.start();
+console.log(`port ${(server.address() as AddressInfo).port}`);
+
+process.once("SIGTERM", async () => {
+  server.closeAllConnections();
+  server.close();
+  await receiver.close();
+  await store.close();
+  process.exit(0);
+});
