@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { auditDeviations } from "./audit-deviations.ts";
 import { type RuleId, rules } from "./rules.ts";
 
 export type ConformanceTest = {
@@ -59,7 +60,7 @@ export function renderConformanceTable(tests: readonly ConformanceTest[]): strin
     const ids = (Object.keys(rules) as RuleId[]).filter((id) => id.startsWith(letter));
     return `## ${letter}. ${subject}\n\n${ids.map((id) => renderRule(id, tests)).join("\n")}\n`;
   });
-  return `${introduction(tests)}\n${sections.join("\n")}`;
+  return `${introduction(tests)}\n${sections.join("\n")}\n${audits()}`;
 }
 
 function renderRule(id: RuleId, tests: readonly ConformanceTest[]): string {
@@ -70,6 +71,17 @@ function renderRule(id: RuleId, tests: readonly ConformanceTest[]): string {
         `  - ${withoutPlaceholders(name)} ([${file}](../test/conformance/${file})${mockOnly ? ", mock" : ""})`,
     );
   return [`- **${id}** ${rules[id]}`, ...proofs].join("\n");
+}
+
+function audits(): string {
+  const deviations = Object.entries(auditDeviations).map(([id, reason]) => `- **${id}**: ${reason}.`);
+  return `## GraphQL over HTTP
+
+Both routers pass the 61 audits that graphql-http publishes for the GraphQL-over-HTTP specification, over HTTP
+and in process, but for these:
+
+${deviations.join("\n")}
+`;
 }
 
 /** Names of tests that run once per case have gaps for the case. */
