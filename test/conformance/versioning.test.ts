@@ -1,0 +1,75 @@
+import { expect } from "vitest";
+import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
+import { createClient } from "workspace-tasks/sdk";
+import { mockTest, useService } from "./harness.ts";
+import { subscribe } from "./subscriber.ts";
+
+const service = useService();
+
+/** A task of an unknown type with an unknown stage, failed for an unknown reason, and an unknown event. */
+async function causeTheUnknown(workspaceId: string): Promise<string> {
+  const { taskId } = await service.control("POST", "tasks", {
+    workspaceId,
+    taskType: "SALES_TAX",
+    progression: "manual",
+  });
+  await service.control("POST", `tasks/${taskId}/subtasks`, {
+    subTaskType: "quantum-audit",
+    status: "COMPLETED",
+  });
+  await service.control("POST", `tasks/${taskId}/status`, {
+    status: "FAILED",
+    customerError: { code: "NEW_CODE", action: { type: "NEW_ACTION", connectionId: null, deadline: "soon" } },
+  });
+  const catalog = await service.control("POST", "catalog", { name: `new.event-${workspaceId.slice(-8)}` });
+  await service.control("POST", "events", { workspaceId, name: catalog.name, payload: { taskId: null } });
+  return taskId;
+}
+
+mockTest("V1 the receiver takes unknown stages, events, fields and codes and handles them", async () => {
+  await using all = await subscribe(service);
+  await causeTheUnknown(all.workspaceId);
+  const received = await all.receiver.received(4);
+
+  const handled: string[] = [];
+  await using receiver = createReceiver({
+    secrets: [all.secret],
+    inbox: memoryInbox(),
+    clock: service.mock.clock,
+  });
+  receiver.on("*", (event) => {
+    handled.push(event.event);
+  });
+  await receiver.start();
+  for (const { headers, body } of received) {
+    const request = new Request(all.receiver.url, {
+      method: "POST",
+      headers: headers as Record<string, string>,
+      body: new Uint8Array(body),
+    });
+    expect((await receiver.fetch(request)).status).toBe(200);
+  }
+  await expect.poll(() => handled.length).toBe(4);
+  expect(handled.toSorted()).toEqual([
+    expect.stringMatching(/^new\.event-/),
+    "subtask.completed",
+    "task.failed",
+    "task.running",
+  ]);
+  expect((await receiver.stats()).intake).toMatchObject({ quarantined: 0 });
+});
+
+mockTest("V1 the SDK reads tasks and stages of unknown types", async () => {
+  await using all = await subscribe(service);
+  const taskId = await causeTheUnknown(all.workspaceId);
+  const { apiKey } = await service.key({ workspaceId: all.workspaceId, role: "admin" });
+  const client = createClient({ baseUrl: service.baseUrl, apiKey, clock: service.mock.clock });
+  expect(await client.tasks.get(taskId)).toMatchObject({
+    id: taskId,
+    type: "SALES_TAX",
+    status: "FAILED",
+    subTasks: [{ type: "quantum-audit", status: "COMPLETED" }],
+  });
+  const names = (await client.webhooks.catalog()).map(({ name }) => name);
+  expect(names.some((name) => name.startsWith("new.event-"))).toBe(true);
+});
