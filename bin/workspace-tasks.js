@@ -38,7 +38,7 @@ ${Object.entries(commands)
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"]) {
   // Asked once it ends in order, asked again it ends at once.
-  process.once(signal, () => stop.abort());
+  process.once(signal, () => stop.abort(signal));
 }
 
 const [name, ...argv] = process.argv.slice(2);

@@ -5,7 +5,9 @@ export type CommandIo = {
   readonly stdout: { write(text: string): unknown };
   readonly stderr: { write(text: string): unknown };
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Fires when the command is asked to end. */
+  /** Whether a person sits at a terminal. */
+  readonly isTTY?: boolean | undefined;
+  /** Fires when the command is asked to end; the reason is the signal's name. */
   readonly stop: AbortSignal;
 };
 

@@ -44,8 +44,11 @@ function runBeside(
     stdio: "inherit",
     env: { ...io.env, ...variablesOf(running) },
   });
-  // The terminal sends Ctrl+C to the child as well; this passes on what only this process was told.
-  const pass = () => child.kill("SIGTERM");
+  // A terminal sends Ctrl+C to the child as well, and twice would mean "at once" to many programs.
+  const toldByTerminal = () => io.isTTY === true && io.stop.reason === "SIGINT";
+  const pass = () => {
+    if (!toldByTerminal()) child.kill("SIGTERM");
+  };
   if (io.stop.aborted) pass();
   else io.stop.addEventListener("abort", pass, { once: true });
   return new Promise<number>((resolve, reject) => {

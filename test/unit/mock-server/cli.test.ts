@@ -13,7 +13,7 @@ import { createEndpoint, workspaceToken } from "../../support/mock-client.ts";
 type Run = (argv: readonly string[], io: never) => Promise<number>;
 
 /** Runs a command with its own ears and mouth; `lines` resolves when so much has been said. */
-function start(run: Run, argv: readonly string[], env: Record<string, string> = {}) {
+function start(run: Run, argv: readonly string[], env: Record<string, string> = {}, more: object = {}) {
   const stopper = new AbortController();
   let out = "";
   let err = "";
@@ -30,6 +30,7 @@ function start(run: Run, argv: readonly string[], env: Record<string, string> = 
     stderr: { write: complain },
     env: { PATH: process.env["PATH"], ...env },
     stop: stopper.signal,
+    ...more,
   };
   const code = run(argv, io as never);
   const said = new Promise<void>((resolve) => {
@@ -39,7 +40,7 @@ function start(run: Run, argv: readonly string[], env: Record<string, string> = 
     code,
     /** Resolves with the first output, or when the command has ended without any. */
     ready: () => Promise.race([said, code]).then(() => out),
-    stop: () => stopper.abort(),
+    stop: (signal = "SIGTERM") => stopper.abort(signal),
     result: async () => ({ code: await code, out, err }),
   };
 }
@@ -264,6 +265,13 @@ describe("mock exec", () => {
     const command = start(runMock, ["exec", "--", process.execPath, "-e", "setInterval(() => {}, 1000)"]);
     command.stop();
     expect((await command.result()).code).toBe(128 + 15);
+  });
+
+  test("leaves Ctrl+C at a terminal to the command, which has heard it too", async () => {
+    const script = "setTimeout(() => process.exit(4), 300)";
+    const command = start(runMock, ["exec", "--", process.execPath, "-e", script], {}, { isTTY: true });
+    command.stop("SIGINT");
+    expect((await command.result()).code).toBe(4);
   });
 });
 
