@@ -21,6 +21,20 @@ const config: CodegenConfig = {
         dedupeFragments: true,
       },
     },
+    // The schema's types with its descriptions: the SDK's public types pick their fields from them.
+    "sdk/generated/schema-types.ts": {
+      plugins: ["typescript"],
+      config: {
+        scalars,
+        onlyEnums: false,
+        enumsAsTypes: true,
+        immutableTypes: true,
+        avoidOptionals: { field: true, inputValue: false, object: false, defaultValue: false },
+        maybeValue: "T | null",
+        skipTypename: true,
+        emitLegacyCommonJSImports: false,
+      },
+    },
     "sdk/generated/operation-table.ts": {
       documents: "sdk/operations/*.graphql",
       plugins: ["./scripts/operation-table-plugin.mjs"],

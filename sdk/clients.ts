@@ -12,25 +12,25 @@ import type { Engine } from "./engine.ts";
 import { WorkspaceTasksError } from "./errors.ts";
 import type {
   AddClientDocumentsInput,
-  AddClientDocumentsMutation,
   ClientFieldsFragment,
   CreateClientInput,
-  CreateClientMutation,
   TriggerTaxPrepInput,
 } from "./generated/operations.ts";
+import type * as schema from "./generated/schema-types.ts";
 import { workspaceIn } from "./me.ts";
 import { operations } from "./operations.ts";
 import type { CallOptions } from "./options.ts";
 import { createOffsetList, type PagedList } from "./pagination.ts";
+import type { Changed, Selected } from "./selected.ts";
 import { readTask, type Task, type TaskStatus } from "./task.ts";
 
 export type { AddClientDocumentsInput, CreateClientInput, TriggerTaxPrepInput };
 
 /** One client of the tax firm. Beyond the interface (documented). */
-export type TaxClient = ClientFieldsFragment;
+export type TaxClient = Selected<schema.Client, ClientFieldsFragment>;
 /** `taskId` is the `BINDER` task; `null` when no `uploadIds` were given. */
-export type CreateClientResult = CreateClientMutation["createClient"];
-export type StartedTask = AddClientDocumentsMutation["addClientDocuments"];
+export type CreateClientResult = Changed<schema.CreateClientResult, { readonly client: TaxClient }>;
+export type StartedTask = schema.StartedTask;
 
 export interface ListClientsOptions {
   /** Clients to skip. Default 0. */

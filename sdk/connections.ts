@@ -6,16 +6,20 @@ import type {
   ProviderConnectionFieldsFragment,
   StartProviderConnectionMutationVariables,
 } from "./generated/operations.ts";
+import type * as schema from "./generated/schema-types.ts";
 import type { OpenUnion } from "./open-union.ts";
 import { operations } from "./operations.ts";
 import type { CallOptions } from "./options.ts";
+import type { Selected } from "./selected.ts";
 
 /** `pending`, then `active`; otherwise an error state such as `failed` or `disconnected`. An open set. @see interface §3 */
 export type ProviderConnectionStatus = OpenUnion<"pending" | "active" | "failed" | "disconnected">;
 /** A link between a workspace and a partner's platform. @see interface §2 */
-export type ProviderConnection = Omit<ProviderConnectionFieldsFragment, "status"> & {
-  readonly status: ProviderConnectionStatus;
-};
+export type ProviderConnection = Selected<
+  schema.ProviderConnection,
+  ProviderConnectionFieldsFragment,
+  { readonly status: ProviderConnectionStatus }
+>;
 export type StartConnectionInput = StartProviderConnectionMutationVariables;
 export type CollectConnectionInput = CollectProviderConnectionMutationVariables;
 

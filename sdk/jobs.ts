@@ -7,20 +7,24 @@ import type {
   CreateJobWorksInput,
   CreateJobWorksMutation,
 } from "./generated/operations.ts";
+import type * as schema from "./generated/schema-types.ts";
 import type { OpenUnion } from "./open-union.ts";
 import { operations } from "./operations.ts";
 import type { CallOptions } from "./options.ts";
+import type { Selected } from "./selected.ts";
 
 /** `pending`, `active`, `completed`, or another: the full list is not shown. @see interface §3 */
 export type ConnectionJobStatus = OpenUnion<"pending" | "active" | "completed">;
 /** A batch of works on one connection, imported together. @see interface §2 */
-export type ConnectionJob = Omit<ConnectionJobFieldsFragment, "status"> & {
-  readonly status: ConnectionJobStatus;
-};
+export type ConnectionJob = Selected<
+  schema.ConnectionJob,
+  ConnectionJobFieldsFragment,
+  { readonly status: ConnectionJobStatus }
+>;
 export type CreateJobInput = CreateConnectionJobMutationVariables;
 export type JobWorkInput = CreateJobWorksInput;
 /** One client's tax preparation in a job. @see interface §2 */
-export type JobWork = CreateJobWorksMutation["createJobWorks"][number];
+export type JobWork = Selected<schema.JobWork, CreateJobWorksMutation["createJobWorks"][number]>;
 
 export interface Jobs {
   /**

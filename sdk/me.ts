@@ -2,10 +2,12 @@ import { type Call, startCall } from "./call.ts";
 import type { Engine } from "./engine.ts";
 import { WorkspaceTasksError } from "./errors.ts";
 import type { WorkspaceRole as KnownWorkspaceRole, MeQuery } from "./generated/operations.ts";
+import type * as schema from "./generated/schema-types.ts";
 import type { OpenUnion } from "./open-union.ts";
 import type { Router } from "./operation.ts";
 import { operations } from "./operations.ts";
 import type { CallOptions } from "./options.ts";
+import type { Selected } from "./selected.ts";
 
 type RawMe = NonNullable<MeQuery["me"]>;
 type RawWorkspaceUser = Extract<RawMe, { readonly __typename: "WorkspaceUser" }>;
@@ -13,9 +15,17 @@ type RawWorkspaceUser = Extract<RawMe, { readonly __typename: "WorkspaceUser" }>
 /** `admin`, `l1`, `l2`, `l3`, or a role added later. @see interface §2 */
 export type WorkspaceRole = OpenUnion<KnownWorkspaceRole>;
 /** The user in one workspace: the answer for a workspace's API key. @see interface §2 */
-export type WorkspaceUser = Omit<RawWorkspaceUser, "role"> & { readonly role: WorkspaceRole };
+export type WorkspaceUser = Pick<RawWorkspaceUser, "__typename"> &
+  Selected<
+    schema.WorkspaceUser,
+    RawWorkspaceUser,
+    {
+      readonly role: WorkspaceRole;
+      readonly workspace: Selected<schema.Workspace, RawWorkspaceUser["workspace"]>;
+    }
+  >;
 /** The account-wide user. Its fields lie beyond the interface (documented). */
-export type User = Extract<RawMe, { readonly __typename: "User" }>;
+export type User = { readonly __typename: "User" } & schema.User;
 /** Who a token acts as; compare `__typename`. @see interface §2 */
 export type Me = WorkspaceUser | User;
 

@@ -2,28 +2,31 @@ import { addUsersInput, checkArguments, createWorkspaceInput } from "./arguments
 import { type Call, startCall } from "./call.ts";
 import type { Engine } from "./engine.ts";
 import type {
-  AddUsersToTheWorkspaceMutation,
   AddUsersToTheWorkspaceMutationVariables,
   CreateWorkspaceMutation,
   CreateWorkspaceInput as GeneratedInput,
 } from "./generated/operations.ts";
+import type * as schema from "./generated/schema-types.ts";
 import { operations } from "./operations.ts";
 import type { CallOptions } from "./options.ts";
+import type { Changed, Selected } from "./selected.ts";
 
 /** Size class of a tax firm. @see interface §2 */
 export type FirmSize = "xs" | "sm" | "md" | "lg" | "xl";
 
-export type CreateWorkspaceInput = Omit<GeneratedInput, "firmSize" | "metadata"> & {
-  readonly firmSize?: FirmSize | null | undefined;
-  /** Customer and partner references. */
-  readonly metadata?: Readonly<Record<string, unknown>> | null | undefined;
-};
+export type CreateWorkspaceInput = Changed<
+  GeneratedInput,
+  {
+    readonly firmSize: FirmSize | null | undefined;
+    readonly metadata: Readonly<Record<string, unknown>> | null | undefined;
+  }
+>;
 
 /** A workspace as its creation returns it; `status` is for example `active`. @see interface §2 */
-export type PartnerWorkspace = CreateWorkspaceMutation["createWorkspace"];
+export type PartnerWorkspace = Selected<schema.Workspace, CreateWorkspaceMutation["createWorkspace"]>;
 export type AddUsersInput = AddUsersToTheWorkspaceMutationVariables;
 /** A user who now belongs to a workspace. Beyond the interface (documented). */
-export type AddedUser = AddUsersToTheWorkspaceMutation["addUsersToTheWorkspace"][number];
+export type AddedUser = schema.AddedUser;
 
 export interface PartnerWorkspaces {
   /**

@@ -1,5 +1,7 @@
 import type { TaskStatus as KnownTaskStatus, ListTasksQuery } from "./generated/operations.ts";
+import type * as schema from "./generated/schema-types.ts";
 import type { OpenUnion } from "./open-union.ts";
+import type { Changed, Selected } from "./selected.ts";
 
 type RawWorkspaceUser = Extract<NonNullable<ListTasksQuery["me"]>, { readonly __typename: "WorkspaceUser" }>;
 /** A task as it comes over the wire. */
@@ -9,20 +11,23 @@ export type RawTask = RawWorkspaceUser["workspace"]["tasks"][number];
 export type TaskStatus = OpenUnion<KnownTaskStatus>;
 
 /** One stage of a task; `type` is free text, and an unrecognised stage is informational. @see interface §6 */
-export type SubTask = Omit<RawTask["subTasks"][number], "status"> & { readonly status: TaskStatus };
+export type SubTask = Changed<schema.SubTask, { readonly status: TaskStatus }>;
 
-export type TaskTaxPrepResult = Extract<RawTask["result"], { readonly __typename: "TaskTaxPrepResult" }>;
-export type TaskUnknownResult = Extract<RawTask["result"], { readonly __typename: "TaskUnknownResult" }>;
+export type TaskTaxPrepResult = { readonly __typename: "TaskTaxPrepResult" } & schema.TaskTaxPrepResult;
+export type TaskUnknownResult = { readonly __typename: "TaskUnknownResult" } & schema.TaskUnknownResult;
 /** Compare `__typename`; kinds of result that are added later arrive as `TaskUnknownResult`. */
 export type TaskResult = TaskTaxPrepResult | TaskUnknownResult;
 
 /** A task with its stages and its result. Its fields lie beyond the interface (documented). @see interface §3 */
-export type Task = Omit<RawTask, "status" | "subTasks" | "result"> & {
-  readonly status: TaskStatus;
-  /** The stages, in the order in which they started. */
-  readonly subTasks: readonly SubTask[];
-  readonly result: TaskResult;
-};
+export type Task = Changed<
+  schema.Task,
+  {
+    readonly status: TaskStatus;
+    readonly subTasks: readonly SubTask[];
+    readonly result: TaskResult;
+    readonly triggeredBy: Selected<schema.UserShortDetails, NonNullable<RawTask["triggeredBy"]>> | null;
+  }
+>;
 
 /** Reads a task off the wire; a kind of result that this version does not know becomes the fallback kind. */
 export function readTask(raw: RawTask): Task {

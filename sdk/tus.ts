@@ -56,7 +56,7 @@ export async function runTusUpload(upload: TusUpload, link: TusLink): Promise<Tu
   link.onProgress(state);
   let furthest = state.offset;
   while (state.offset !== state.length) {
-    const chunk = await readChunk(upload, state);
+    const chunk = await readChunk(upload, state.offset);
     state = await sendChunk(upload, link, retry, state, chunk);
     // Only new ground counts as progress: a service that keeps losing bytes must not keep us for ever.
     if (state.offset > furthest) {
@@ -76,7 +76,7 @@ export function encodeMetadata(metadata: Readonly<Record<string, string>>): stri
 }
 
 async function create(upload: TusUpload, link: TusLink, retry: Retry): Promise<TusState> {
-  const first = await readChunk(upload, { url: "", offset: 0, length: upload.source.sizeBytes });
+  const first = await readChunk(upload, 0);
   const length = upload.source.sizeBytes ?? (first.last ? first.bytes.byteLength : null);
   const answer = await retry.run("create the upload", () =>
     link.send({
@@ -144,12 +144,12 @@ async function sendChunk(
   }
 }
 
-async function readChunk({ source, chunkBytes }: TusUpload, state: TusState): Promise<UploadChunk> {
-  const chunk = await readSource(source, state.offset, chunkBytes);
+async function readChunk({ source, chunkBytes }: TusUpload, offset: number): Promise<UploadChunk> {
+  const chunk = await readSource(source, offset, chunkBytes);
   if (chunk === null) {
     throw lost("the service confirms an offset that the body cannot be read from any more");
   }
-  const end = state.offset + chunk.bytes.byteLength;
+  const end = offset + chunk.bytes.byteLength;
   const { sizeBytes } = source;
   if (sizeBytes !== null && (chunk.last ? end !== sizeBytes : end >= sizeBytes)) {
     throw sourceFailed(`expected a body of ${sizeBytes} bytes, got ${chunk.last ? end : "more"}`);

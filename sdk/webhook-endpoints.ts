@@ -11,22 +11,26 @@ import type { Engine } from "./engine.ts";
 import { WorkspaceTasksError } from "./errors.ts";
 import type {
   CreateWebhookEndpointInput,
-  CreateWebhookEndpointMutation,
   RotateWebhookEndpointSecretInput,
   UpdateWebhookEndpointInput,
   WebhookEndpointFieldsFragment,
 } from "./generated/operations.ts";
+import type * as schema from "./generated/schema-types.ts";
 import { workspaceIn } from "./me.ts";
 import { operations } from "./operations.ts";
 import type { CallOptions } from "./options.ts";
 import { createPagedList, type PagedList } from "./pagination.ts";
+import type { Changed, Selected } from "./selected.ts";
 
 export type { CreateWebhookEndpointInput, RotateWebhookEndpointSecretInput, UpdateWebhookEndpointInput };
 
 /** A delivery URL and what is sent to it; `eventTypes: null` means all current and future events. @see interface §2 */
-export type WebhookEndpoint = WebhookEndpointFieldsFragment;
+export type WebhookEndpoint = Selected<schema.WebhookEndpoint, WebhookEndpointFieldsFragment>;
 /** An endpoint with the signing secret just issued for it, which no other call ever returns. @see interface §4 */
-export type WebhookEndpointSecret = CreateWebhookEndpointMutation["createWebhookEndpoint"];
+export type WebhookEndpointSecret = Changed<
+  schema.WebhookEndpointSecret,
+  { readonly endpoint: WebhookEndpoint }
+>;
 
 export interface ListWebhookEndpointsOptions {
   /** Endpoints per page, 1 to 100. Default 20. */

@@ -1,12 +1,17 @@
 import { type Call, startCall } from "./call.ts";
 import type { Engine } from "./engine.ts";
 import type { WebhookEventCatalogQuery } from "./generated/operations.ts";
+import type * as schema from "./generated/schema-types.ts";
 import { operations } from "./operations.ts";
 import type { CallOptions } from "./options.ts";
+import type { Selected } from "./selected.ts";
 import { createWebhookEndpoints, type WebhookEndpoints } from "./webhook-endpoints.ts";
 
 /** An entry of the event catalog; `payloadSchema` is a JSON Schema (Draft 7). @see interface §2 */
-export type WebhookEventType = WebhookEventCatalogQuery["webhookEventCatalog"][number];
+export type WebhookEventType = Selected<
+  schema.WebhookEventType,
+  WebhookEventCatalogQuery["webhookEventCatalog"][number]
+>;
 
 export interface Webhooks {
   /** The endpoints that the workspace's events are delivered to. */

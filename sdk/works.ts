@@ -1,13 +1,14 @@
 import { artifactsInput, checkArguments, identifier } from "./arguments.ts";
 import { type Call, startCall } from "./call.ts";
 import type { Engine } from "./engine.ts";
-import type { CreateJobWorkArtifactsInput, CreateJobWorkArtifactsMutation } from "./generated/operations.ts";
+import type { CreateJobWorkArtifactsInput } from "./generated/operations.ts";
+import type * as schema from "./generated/schema-types.ts";
 import { operations } from "./operations.ts";
 import type { CallOptions } from "./options.ts";
 
 export type ArtifactInput = CreateJobWorkArtifactsInput;
 /** A file attached to a job work. Beyond the interface (documented). */
-export type JobArtifact = CreateJobWorkArtifactsMutation["createJobWorkArtifacts"][number];
+export type JobArtifact = schema.JobArtifact;
 
 export interface Works {
   /**
