@@ -108,7 +108,7 @@ export function startStage(world: World, task: TaskRecord, type: string): StageR
     errorMessage: null,
   };
   // Not pushed: an array that grows takes room for seventeen at its first item.
-  task.stages = [...task.stages, stage];
+  task.stages = task.stages.concat(stage);
   if (world.observed) tellStageChange(world, task, stage);
   return stage;
 }

@@ -142,7 +142,7 @@ const copiesOf = (faults: readonly DeliveryFault[]) =>
 export function recordAttempt(delivery: DeliveryRecord, made: Omit<AttemptRecord, "number">): AttemptRecord {
   const record = { number: delivery.attempts.length + 1, ...made };
   // Not pushed: an array that grows takes room for seventeen at its first item.
-  delivery.attempts = [...delivery.attempts, record];
+  delivery.attempts = delivery.attempts.concat(record);
   return record;
 }
 
