@@ -1,0 +1,199 @@
+import { describe, expect, it } from "vitest";
+import { createMockServer, type MockServer, type MockServerOptions } from "workspace-tasks/mock-server";
+import {
+  type CreateClientOptions,
+  createClient,
+  isWorkspaceTasksError,
+  type Outcome,
+} from "workspace-tasks/sdk";
+import { busiestWindow } from "../support/engine-scene.ts";
+import { type Legs, withLatency } from "../support/latency.ts";
+
+// The promises of the client, counted in the books of the service: its journal of requests.
+
+const minuteMs = 60_000;
+
+async function open(
+  options: MockServerOptions = {},
+  client: Partial<CreateClientOptions> = {},
+  legs = constant(100),
+) {
+  const mock = await createMockServer({ listen: false, clock: "virtual", ...options });
+  const { apiKey, baseUrl, gatewayUrl, clock } = mock;
+  const fetch = withLatency((input, init) => mock.fetch(input, init), clock, legs);
+  return { mock, client: createClient({ apiKey, baseUrl, gatewayUrl, clock, fetch, ...client }) };
+}
+
+function constant(latencyMs: number): () => Legs {
+  return () => ({ forwardMs: latencyMs / 2, backwardMs: latencyMs / 2 });
+}
+
+/** Every entry of the journal, a page at a time. */
+function journal(mock: MockServer) {
+  const entries: ReturnType<MockServer["admin"]["requests"]>["data"][number][] = [];
+  let iterator: string | null = null;
+  do {
+    const after = iterator === null ? {} : { iterator };
+    const page: ReturnType<MockServer["admin"]["requests"]> = mock.admin.requests({ limit: 1_000, ...after });
+    entries.push(...page.data);
+    iterator = page.iterator;
+  } while (iterator !== null);
+  return entries;
+}
+
+function exchanges(mock: MockServer): number {
+  return journal(mock).filter(({ operations }) =>
+    operations.includes("exchangeSurfaceRefreshTokenForAccessTokens"),
+  ).length;
+}
+
+function refused(mock: MockServer): number {
+  return journal(mock).filter(({ status }) => status === 429).length;
+}
+
+describe("pacing", () => {
+  it.each([
+    [360, "sliding", 5],
+    [360, "fixed", 100],
+    [600, "sliding", 2_000],
+    [600, "fixed", 700],
+  ] as const)("a burst of %i against a %s window at %i ms takes no 429", async (count, window, latencyMs) => {
+    const { mock, client } = await open({ settings: { rateLimit: { window } } }, {}, constant(latencyMs));
+    await using _ = mock;
+    await mock.clock.advance(31_000);
+    const calls = Array.from({ length: count }, () => client.me());
+    await mock.clock.advance((count / 120) * minuteMs);
+    await Promise.all(calls);
+    expect(refused(mock)).toBe(0);
+    const times = journal(mock)
+      .filter(({ operationName }) => operationName === "Me")
+      .map(({ at }) => Date.parse(at));
+    expect(times).toHaveLength(count);
+    expect(busiestWindow(times)).toBeLessThanOrEqual(120);
+    const windows = count / 120 - 1;
+    expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeLessThan(windows * minuteMs * 1.01 + latencyMs);
+    await client.close();
+  });
+
+  it("a rival that burns half of the allowance costs few 429s and no call", async () => {
+    const { mock, client } = await open();
+    await using _ = mock;
+    const rival = createClient({
+      apiKey: mock.apiKey,
+      baseUrl: mock.baseUrl,
+      fetch: mock.fetch,
+      clock: { now: mock.clock.now, monotonic: mock.clock.monotonic, schedule: mock.clock.schedule },
+      rateLimit: false,
+      maxRetries: 0,
+    });
+    const calls: Promise<unknown>[] = [];
+    let ours = 0;
+    for (let second = 0; second < 600; second += 1) {
+      if (second >= 60 && second % 2 === 0) {
+        calls.push(client.me().then(() => (ours += 1)));
+        calls.push(client.me().then(() => (ours += 1)));
+      }
+      void rival.me().catch(() => {});
+      await mock.clock.advance(1_000);
+    }
+    await mock.clock.advance(10 * minuteMs);
+    await Promise.all(calls);
+    expect(ours).toBe(540);
+    expect(refused(mock)).toBeLessThanOrEqual(3 * 9);
+    await Promise.all([client.close(), rival.close()]);
+  });
+
+  it("both routers are counted together on a workspace's key, and paced together", async () => {
+    const { mock, client } = await open();
+    await using _ = mock;
+    const calls = Array.from({ length: 100 }, () => [
+      client.me(),
+      client.request("query OnGateway { me { __typename } }", {}, { router: "gateway" }),
+    ]).flat();
+    await mock.clock.advance(2 * minuteMs);
+    await Promise.all(calls);
+    expect(refused(mock)).toBe(0);
+    await client.close();
+  });
+});
+
+describe("tokens", () => {
+  it("cost at most 25 exchanges in an hour of two calls a second", async () => {
+    const { mock, client } = await open({ settings: { bounds: { journalEntriesMax: 20_000 } } });
+    await using _ = mock;
+    const calls: Promise<unknown>[] = [];
+    for (let tick = 0; tick < 2 * 3_600; tick += 1) {
+      calls.push(client.me());
+      await mock.clock.advance(500);
+    }
+    await mock.clock.advance(minuteMs);
+    await Promise.all(calls);
+    expect(exchanges(mock)).toBeLessThanOrEqual(25);
+    expect(journal(mock)).toHaveLength(7_200 + exchanges(mock));
+    expect(journal(mock).every(({ refusal }) => refusal === null)).toBe(true);
+    await client.close();
+  });
+
+  it.each([200, 401] as const)(
+    "revoked with 100 calls in flight cost one exchange (refusals as HTTP %i)",
+    async (status) => {
+      const { mock, client } = await open({ settings: { unauthenticatedStatus: status } });
+      await using _ = mock;
+      const warm = client.me();
+      await mock.clock.advance(1_000);
+      await warm;
+      mock.admin.setFaults({ api: [{ operation: "me", instructions: [{ kind: "expire-token" }] }] });
+      const calls = Array.from({ length: 100 }, () => client.me());
+      await mock.clock.advance(3 * minuteMs);
+      await Promise.all(calls);
+      expect(exchanges(mock)).toBe(2);
+      await client.close();
+    },
+  );
+});
+
+describe("outcomes", () => {
+  const chances = [
+    { probability: 0.08, fault: { kind: "reset-before-effect" } },
+    { probability: 0.08, fault: { kind: "reset-after-effect" } },
+    { probability: 0.08, fault: { kind: "truncate" } },
+    { probability: 0.08, fault: { kind: "html", status: 200 } },
+    { probability: 0.08, fault: { kind: "status", status: 503 } },
+    { probability: 0.04, fault: { kind: "stall" } },
+    { probability: 0.04, fault: { kind: "delay", delayMs: 4_000 } },
+    { probability: 0.06, fault: { kind: "graphql-error", message: "taken", code: "CONFLICT" } },
+    { probability: 0.02, fault: { kind: "expire-token" } },
+    { probability: 0.02, fault: { kind: "burn-quota" } },
+  ] as const;
+
+  it.each([1, 2, 3])("of mutations agree with what the service holds (seed %i)", async (seed) => {
+    const settings = { bounds: { endpointsPerWorkspaceMax: 1_000 } };
+    const { mock, client } = await open({ seed, settings }, { timeoutMs: 2_000 });
+    await using _ = mock;
+    mock.admin.setFaults({ api: [{ operation: "createWebhookEndpoint", chances }] });
+    const labels = new Map<string, Outcome | "applied">();
+    const calls = Array.from({ length: 250 }, async (_, index) => {
+      const description = `m${index}`;
+      try {
+        await client.webhooks.endpoints.create({ url: "https://receiver.example.com/hooks", description });
+        labels.set(description, "applied");
+      } catch (error) {
+        if (!isWorkspaceTasksError(error)) throw error;
+        labels.set(description, error.outcome);
+      }
+    });
+    await mock.clock.advance(30 * minuteMs);
+    await Promise.all(calls);
+    mock.admin.clearFaults();
+
+    const listing = client.webhooks.endpoints.list({ limit: 100 }).toArray();
+    await mock.clock.advance(minuteMs);
+    const held = (await listing).map(({ description }) => description).filter((each) => /^m\d+$/.test(each));
+    expect(new Set(held).size).toBe(held.length);
+    for (const [ref, label] of labels) {
+      if (label !== "unknown") expect([ref, held.includes(ref)]).toEqual([ref, label === "applied"]);
+    }
+    expect(new Set(labels.values())).toEqual(new Set(["applied", "rejected", "unknown"]));
+    await client.close();
+  });
+});
