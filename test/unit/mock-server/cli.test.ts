@@ -268,7 +268,8 @@ describe("mock exec", () => {
   });
 
   test("leaves Ctrl+C at a terminal to the command, which has heard it too", async () => {
-    const script = "setTimeout(() => process.exit(4), 300)";
+    const script =
+      'fetch(process.env.WORKSPACE_TASKS_BASE_URL + "/_mock/v1/health").then(() => process.exit(4))';
     const command = start(runMock, ["exec", "--", process.execPath, "-e", script], {}, { isTTY: true });
     command.stop("SIGINT");
     expect((await command.result()).code).toBe(4);
