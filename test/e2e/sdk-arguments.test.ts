@@ -1,0 +1,99 @@
+import { expect, test } from "vitest";
+import { isWorkspaceTasksError, type WorkspaceTasksClient } from "workspace-tasks/sdk";
+import { createSdkScene } from "../support/sdk-scene.ts";
+
+const create =
+  "mutation C($input: CreateWebhookEndpointInput!) { createWebhookEndpoint(input: $input) { signingSecret } }";
+const update =
+  "mutation U($input: UpdateWebhookEndpointInput!) { updateWebhookEndpoint(input: $input) { id } }";
+const rotate =
+  "mutation R($input: RotateWebhookEndpointSecretInput!) { rotateWebhookEndpointSecret(input: $input) { signingSecret } }";
+const list = `query L($limit: Int, $iterator: String) {
+  me { ... on WorkspaceUser { workspace { webhookEndpoints(limit: $limit, iterator: $iterator) { done } } } }
+}`;
+const url = "https://receiver.example/hook";
+
+type Send = (client: WorkspaceTasksClient, endpointId: string) => unknown;
+
+/** Each mistake twice: through the method that checks it, and past the checks to the service. */
+const mistakes: Record<string, readonly [checked: Send, unchecked: Send]> = {
+  "no event type at creation": [
+    ({ webhooks }) => webhooks.endpoints.create({ url, eventTypes: [] }),
+    (client) => client.request(create, { input: { url, eventTypes: [] } }),
+  ],
+  "no event type at an update": [
+    ({ webhooks }, endpointId) => webhooks.endpoints.update({ endpointId, eventTypes: [] }),
+    (client, endpointId) => client.request(update, { input: { endpointId, eventTypes: [] } }),
+  ],
+  "an update of nothing": [
+    ({ webhooks }, endpointId) => webhooks.endpoints.update({ endpointId }),
+    (client, endpointId) => client.request(update, { input: { endpointId } }),
+  ],
+  "a url without TLS": [
+    ({ webhooks }) => webhooks.endpoints.create({ url: "http://receiver.example/hook" }),
+    (client) => client.request(create, { input: { url: "http://receiver.example/hook" } }),
+  ],
+  "a limit of 0": [
+    ({ webhooks }) => webhooks.endpoints.list({ limit: 0 }),
+    (client) => client.request(list, { limit: 0 }),
+  ],
+  "a limit of 101": [
+    ({ webhooks }) => webhooks.endpoints.list({ limit: 101 }),
+    (client) => client.request(list, { limit: 101 }),
+  ],
+  "a grace period below 0": [
+    ({ webhooks }, endpointId) => webhooks.endpoints.rotateSecret({ endpointId, gracePeriodSeconds: -1 }),
+    (client, endpointId) => client.request(rotate, { input: { endpointId, gracePeriodSeconds: -1 } }),
+  ],
+  "a grace period above 7 days": [
+    ({ webhooks }, endpointId) =>
+      webhooks.endpoints.rotateSecret({ endpointId, gracePeriodSeconds: 604_801 }),
+    (client, endpointId) => client.request(rotate, { input: { endpointId, gracePeriodSeconds: 604_801 } }),
+  ],
+};
+
+test.each(Object.entries(mistakes))(
+  "%s is told in the service's own words, and costs no request",
+  async (_, [checked, unchecked]) => {
+    await using scene = await createSdkScene("in process");
+    const { endpoint } = await scene.client.webhooks.endpoints.create({ url });
+    const before = scene.mock.admin.requests().data.length;
+    const local = await errorOf(() => checked(scene.client, endpoint.id));
+    expect(scene.mock.admin.requests().data.length).toBe(before);
+    expect(local).toMatchObject({ outcome: "not_sent", attempts: 0 });
+
+    const remote = await errorOf(() => unchecked(scene.client, endpoint.id));
+    expect(scene.mock.admin.requests().data.length).toBe(before + 1);
+    expect(remote).toMatchObject({ outcome: "rejected", attempts: 1, code: local.code });
+    expect(remote.errors[0]?.message).toBe(local.message);
+  },
+);
+
+test.each([
+  ["the smallest limit", 1],
+  ["the largest limit", 100],
+])("%s is accepted by the check and by the service", async (_, limit) => {
+  await using scene = await createSdkScene("in process");
+  expect(await scene.client.webhooks.endpoints.list({ limit }).toArray()).toEqual([]);
+});
+
+test.each([
+  ["no", 0],
+  ["the longest", 604_800],
+])("%s grace period is accepted by the check and by the service", async (_, gracePeriodSeconds) => {
+  await using scene = await createSdkScene("in process");
+  const { endpoints } = scene.client.webhooks;
+  const { endpoint, signingSecret } = await endpoints.create({ url });
+  const rotated = await endpoints.rotateSecret({ endpointId: endpoint.id, gracePeriodSeconds });
+  expect(rotated.signingSecret).not.toBe(signingSecret);
+});
+
+async function errorOf(send: () => unknown) {
+  try {
+    await send();
+  } catch (error) {
+    if (isWorkspaceTasksError(error)) return error;
+    throw error;
+  }
+  throw new Error("expected the call to fail");
+}
