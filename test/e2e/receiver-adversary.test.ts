@@ -175,7 +175,7 @@ describe("the connection", () => {
     ["with a length", () => deliveryBytes({ contentLength: 5000 })],
     ["in chunks", headWithoutLength],
   ])("50: a body %s that does not come to its end in time is answered 408", async (_, head) => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await WebhookTarget.start({ limits: { bodyTimeoutMs: 50 } });
     await using connection = await RawConnection.open(subject.port);
     connection.write(head());
     const answers = await connection.closed();
@@ -216,7 +216,7 @@ describe("the connection", () => {
   });
 
   it("88: a body that comes byte by byte is accepted", async () => {
-    await using subject = await WebhookTarget.start({ limits: { bodyTimeoutMs: 10_000 } });
+    await using subject = await WebhookTarget.start();
     await using connection = await RawConnection.open(subject.port);
     for (const byte of deliveryBytes()) await connection.writeAll(Buffer.of(byte));
     expect((await connection.answers(1))[0]?.status).toBe(200);
@@ -774,7 +774,7 @@ describe("replay and retention", () => {
 
 describe("a flood", () => {
   it("78: of forged deliveries as large as permitted asks the inbox nothing, and lets the honest ones through", async () => {
-    await using subject = await WebhookTarget.start({ limits: { bodyBytesMax, bodyTimeoutMs: 10_000 } });
+    await using subject = await WebhookTarget.start();
     const forged = deliveryBytes({ body: Buffer.alloc(bodyBytesMax, "x"), secret: secretX });
     const flood = Array.from({ length: 8 }, async () => {
       await using connection = await RawConnection.open(subject.port);

@@ -55,7 +55,7 @@ export class WebhookTarget implements AsyncDisposable {
       secrets: target.secrets,
       inbox: this.#recorded(memory),
       clock: this.clock,
-      limits: { bodyBytesMax: target.bodyBytesMax, bodyTimeoutMs: 100 },
+      limits: { bodyBytesMax: target.bodyBytesMax, bodyTimeoutMs: 10_000 },
       logger: { info: record("info"), warn: record("warn"), error: record("error") },
       onRejected: (rejection) => this.rejections.push(rejection),
       ...options,
