@@ -75,19 +75,24 @@ function newerMessage(version: number): string {
   return `postgres inbox: the schema is at version ${version}, expected at most ${postgresMigrations.length}: written by a newer release`;
 }
 
-/** 0 when there is nothing yet. */
+/**
+ * 0 when there is nothing yet. The catalog is read as a table: `to_regclass` answers from a cache that waiting for an
+ * advisory lock does not refresh, and so denies what the lock's last holder has just created.
+ */
 async function currentVersion(queries: PostgresQueries, schema: string): Promise<number> {
-  const table = await queries.query("SELECT to_regclass($1) IS NOT NULL AS present", [
-    `${schema}.migrations`,
-  ]);
-  if (table.rows[0]?.["present"] !== true) return 0;
+  const table = await queries.query(
+    `SELECT 1 FROM pg_catalog.pg_class AS class JOIN pg_catalog.pg_namespace AS space ON space.oid = class.relnamespace
+     WHERE space.nspname = $1 AND class.relname = 'migrations'`,
+    [schema],
+  );
+  if (table.rows.length === 0) return 0;
   const { rows } = await queries.query(`SELECT max(version) AS version FROM ${schema}.migrations`);
   return Number(rows[0]?.["version"] ?? 0);
 }
 
 /** CREATE SCHEMA asks for a right on the database even when the schema is there, so that is looked up first. */
 async function createSchema(client: PostgresQueries, schema: string): Promise<void> {
-  const { rows } = await client.query("SELECT to_regnamespace($1) IS NOT NULL AS present", [schema]);
-  if (rows[0]?.["present"] !== true) await client.query(`CREATE SCHEMA ${schema}`);
+  const { rows } = await client.query("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1", [schema]);
+  if (rows.length === 0) await client.query(`CREATE SCHEMA ${schema}`);
   await client.query(`CREATE TABLE IF NOT EXISTS ${schema}.migrations (version integer PRIMARY KEY)`);
 }
