@@ -13,12 +13,12 @@ import { loadSqliteDriver } from "../../receiver-kit/sqlite-driver.ts";
 import { DeliverySender, type DeliveryToSend } from "../support/delivery-sender.ts";
 import { instant, runningAt } from "../support/inbox-rows.ts";
 import { type PostgresDatabase, PostgresServer } from "../support/postgres.ts";
-import { ReceiverProcess } from "../support/receiver-process.ts";
+import { programTables, ReceiverProcess } from "../support/receiver-process.ts";
 import { completedEvent, sampleEvent } from "../support/sample-event.ts";
 
 const rounds = Number(process.env["WORKSPACE_TASKS_CRASH_ROUNDS"] ?? 4);
 const tasksPerRound = 100;
-const timeoutMs = 30_000 + rounds * 5_000;
+const timeoutMs = 120_000 + rounds * 10_000;
 
 type Effect = { readonly webhook_id: string };
 type TaskState = { readonly task: string; readonly status: string };
@@ -44,6 +44,9 @@ describe("kill -9 of a receiver in mid-traffic", () => {
       const directory = await mkdtemp(path.join(tmpdir(), "workspace-tasks-crash-"));
       const store = path.join(directory, "inbox.db");
       const inbox = sqliteInbox(store);
+      const connection = (await loadSqliteDriver())(store);
+      for (const statement of programTables) connection.exec(statement);
+      connection.close();
       const read = async <Row>(statement: string) => {
         const connection = (await loadSqliteDriver())(store);
         const rows = connection.query(statement) as readonly Row[];
@@ -66,7 +69,7 @@ describe("kill -9 of a receiver in mid-traffic", () => {
     "loses nothing it acknowledged and repeats no transactional effect, on PostgreSQL",
     async () => {
       await using database = await server.database();
-      await crashRounds(postgresLedger(database));
+      await crashRounds(await postgresLedger(database));
     },
     timeoutMs,
   );
@@ -77,7 +80,7 @@ describe("an immediate stop of PostgreSQL", () => {
     "loses nothing that was acknowledged, and the receiver goes on without a restart",
     async () => {
       await using database = await server.database();
-      const ledger = postgresLedger(database);
+      const ledger = await postgresLedger(database);
       await using receiver = await ReceiverProcess.load({ store: ledger.store });
       using sender = new DeliverySender();
       sender.aimAt(await receiver.begin());
@@ -209,8 +212,9 @@ function eventsOf(name: string, tasks: number): readonly DeliveryToSend[] {
   return [...deliveries, ...repeated].toSorted(() => Math.random() - 0.5);
 }
 
-function postgresLedger(database: PostgresDatabase): Ledger {
+async function postgresLedger(database: PostgresDatabase): Promise<Ledger> {
   const pool = database.pool();
+  for (const statement of programTables) await pool.query(statement);
   return {
     store: database.url,
     inbox: postgresInbox(pool),

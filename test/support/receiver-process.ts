@@ -4,6 +4,13 @@ import { fileURLToPath } from "node:url";
 
 const script = fileURLToPath(new URL("./receiver-program.ts", import.meta.url));
 
+/** Tables that the program's handlers write to; a test makes them before it starts the program. */
+export const programTables = [
+  `CREATE TABLE effects
+     (webhook_id TEXT, task TEXT, occurred_at TEXT, stale TEXT, process TEXT, began BIGINT, ended BIGINT)`,
+  "CREATE TABLE task_states (task TEXT PRIMARY KEY, status TEXT, occurred_at TEXT)",
+] as const;
+
 export type ReceiverProgramOptions = {
   /** A SQLite file or a `postgres://` URL. */
   readonly store: string;

@@ -15,22 +15,17 @@ import type { ReceiverProgramOptions } from "./receiver-process.ts";
 import { secretA } from "./signed-delivery.ts";
 
 type Transaction = { query(statement: string, values?: (string | number)[]): Promise<unknown> };
-type Store = { readonly inbox: Inbox<Transaction>; readonly now: string; close(): Promise<void> };
+type Store = { readonly inbox: Inbox<Transaction>; close(): Promise<void> };
 
 const options = JSON.parse(process.argv[2] ?? "{}") as ReceiverProgramOptions;
-
-const createEffects = `CREATE TABLE IF NOT EXISTS effects
-  (webhook_id TEXT, task TEXT, occurred_at TEXT, stale TEXT, process TEXT, began BIGINT, ended BIGINT)`;
-const createStates =
-  "CREATE TABLE IF NOT EXISTS task_states (task TEXT PRIMARY KEY, status TEXT, occurred_at TEXT)";
 
 function openStore(): Store {
   if (!options.store.startsWith("postgres://")) {
     const inbox = sqliteInbox({ path: options.store });
-    return { inbox, now: "", close: async () => {} };
+    return { inbox, close: async () => {} };
   }
   const pool = new pg.Pool({ connectionString: options.store, max: 16, connectionTimeoutMillis: 2_000 });
-  return { inbox: postgresInbox(pool), now: "", close: () => pool.end() };
+  return { inbox: postgresInbox(pool), close: () => pool.end() };
 }
 
 /** SQLite takes `?1` where PostgreSQL takes `$1`. */
@@ -54,13 +49,11 @@ const receiver = createReceiver<Transaction>({
 receiver.on("task.*", async ({ taskId, occurredAt }, { id, stale, transaction }) => {
   const began = Date.now();
   if (options.handlerMs) await pause(options.handlerMs);
-  await transaction.query(createEffects);
   await transaction.query(sql("INSERT INTO effects VALUES ($1, $2, $3, $4, $5, $6, $7)"), [
     ...[id, taskId, occurredAt, String(stale), String(process.pid), began, Date.now()],
   ]);
 });
 receiver.onState("task", async ({ taskId, status, occurredAt }, { transaction }) => {
-  await transaction.query(createStates);
   await transaction.query(
     sql(`INSERT INTO task_states VALUES ($1, $2, $3)
       ON CONFLICT (task) DO UPDATE SET status = excluded.status, occurred_at = excluded.occurred_at`),

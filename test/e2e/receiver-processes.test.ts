@@ -1,0 +1,153 @@
+// Several receiver processes on one PostgreSQL inbox. Every handled event leaves the time it began and ended.
+
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Inbox } from "workspace-tasks/receiver-kit";
+import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
+import { DeliverySender, type DeliveryToSend } from "../support/delivery-sender.ts";
+import { arrivalOf, instant } from "../support/inbox-rows.ts";
+import { PostgresServer } from "../support/postgres.ts";
+import { programTables, ReceiverProcess } from "../support/receiver-process.ts";
+import { completedEvent, sampleEvent } from "../support/sample-event.ts";
+
+type Effect = {
+  readonly webhook_id: string;
+  readonly task: string;
+  readonly occurred_at: string;
+  readonly stale: string;
+  readonly process: string;
+  readonly began: number;
+  readonly ended: number;
+};
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await PostgresServer.start();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+describe.each([2, 4])("%i receiver processes on one inbox", { timeout: 120_000 }, (count) => {
+  it("share a backlog, handle no event twice, and keep the order of each task", async () => {
+    await using database = await server.database();
+    await createTables(database.pool());
+    const inbox = postgresInbox(database.pool());
+    await inbox.open();
+    // Five events of each of forty tasks, stored in no order at all.
+    const arrivals = Array.from({ length: 200 }, (_, n) =>
+      arrivalOf(sampleEvent({ taskId: `task-${n % 40}`, occurredAt: instant(Math.floor(n / 40)) })),
+    ).toSorted(() => Math.random() - 0.5);
+    await Promise.all(arrivals.map((arrival) => inbox.insert(arrival)));
+
+    await using processes = await startProcesses(database.url, count);
+    await settled(inbox);
+    const effects = await readEffects(database.pool());
+
+    expect(effects.map(({ webhook_id }) => webhook_id).toSorted()).toEqual(
+      arrivals.map(({ id }) => id).toSorted(),
+    );
+    expect(new Set(effects.map(({ process }) => process)).size).toBe(count);
+    for (const handled of byTask(effects)) {
+      // Nothing arrived late, so nothing was stale: the events of a task ran from the oldest to the newest.
+      expect(handled.map(({ occurred_at }) => occurred_at)).toEqual([0, 1, 2, 3, 4].map(instant));
+      expect(overlaps(handled)).toEqual([]);
+    }
+    await processes.stop();
+  });
+
+  it("store an id once that comes to all of them at once, and apply the newest event of each task", async () => {
+    await using database = await server.database();
+    await createTables(database.pool());
+    const inbox = postgresInbox(database.pool());
+    await using processes = await startProcesses(database.url, count);
+    const deliveries = Array.from({ length: 30 }, (_, n) => eventsOf(`task-${n}`)).flat();
+    const senders = processes.ports.map((port) => {
+      const sender = new DeliverySender();
+      sender.aimAt(port);
+      return sender;
+    });
+    await Promise.all(
+      senders.map((sender) =>
+        sender.sweep(
+          deliveries.toSorted(() => Math.random() - 0.5),
+          8,
+        ),
+      ),
+    );
+    await settled(inbox);
+    for (const sender of senders) {
+      expect(sender.acknowledged.size).toBe(deliveries.length);
+      sender[Symbol.dispose]();
+    }
+    const effects = await readEffects(database.pool());
+    expect(effects.map(({ webhook_id }) => webhook_id).toSorted()).toEqual(
+      deliveries.map(({ id }) => id).toSorted(),
+    );
+    for (const handled of byTask(effects)) expect(overlaps(handled)).toEqual([]);
+    const { rows } = await database.pool().query("SELECT DISTINCT status, occurred_at FROM task_states");
+    expect(rows).toEqual([{ status: "COMPLETED", occurred_at: instant(9) }]);
+    await processes.stop();
+  });
+});
+
+describe("the check for overlaps", () => {
+  it("sees two events of a task that ran at the same time", () => {
+    const effect = (began: number, ended: number) => ({ webhook_id: `at-${began}`, began, ended }) as Effect;
+    expect(overlaps([effect(0, 10), effect(9, 20)])).toEqual([["at-0", "at-9"]]);
+    expect(overlaps([effect(0, 10), effect(10, 20)])).toEqual([]);
+  });
+});
+
+async function createTables(pool: { query(text: string): Promise<unknown> }): Promise<void> {
+  for (const statement of programTables) await pool.query(statement);
+}
+
+async function startProcesses(store: string, count: number) {
+  const options = { store, leaseMs: 30_000, concurrency: 4, handlerMs: 5 };
+  const loaded = await Promise.all(Array.from({ length: count }, () => ReceiverProcess.load(options)));
+  // All at once: their migrations meet.
+  const ports = await Promise.all(loaded.map((each) => each.begin()));
+  return {
+    ports,
+    stop: () => Promise.all(loaded.map((each) => each.stop())),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(loaded.map((each) => each[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+async function settled(inbox: Inbox): Promise<void> {
+  while ((await inbox.backlog("default", 1)) > 0) await pause(10);
+}
+
+async function readEffects(pool: { query(text: string): Promise<{ rows: unknown[] }> }) {
+  const { rows } = await pool.query("SELECT * FROM effects ORDER BY began, ended");
+  return (rows as Effect[]).map((row) => ({ ...row, began: Number(row.began), ended: Number(row.ended) }));
+}
+
+function byTask(effects: readonly Effect[]): readonly (readonly Effect[])[] {
+  return [...groupByTask(effects).values()];
+}
+
+/** Pairs of events whose handling overlapped; equal milliseconds do not count. */
+function overlaps(handled: readonly Effect[]): readonly (readonly [string, string])[] {
+  return handled.flatMap((effect, index) => {
+    const next = handled[index + 1];
+    return next && next.began < effect.ended ? [[effect.webhook_id, next.webhook_id] as const] : [];
+  });
+}
+
+function eventsOf(taskId: string): readonly DeliveryToSend[] {
+  const running = Array.from({ length: 4 }, (_, second) =>
+    sampleEvent({ taskId, occurredAt: instant(second) }),
+  );
+  return [...running, completedEvent({ taskId, occurredAt: instant(9) })].map((event) => ({
+    id: `msg_${String(event["id"])}`,
+    body: JSON.stringify(event),
+  }));
+}
+
+function groupByTask(effects: readonly Effect[]): ReadonlyMap<string, readonly Effect[]> {
+  const groups = new Map<string, Effect[]>();
+  for (const effect of effects) groups.set(effect.task, [...(groups.get(effect.task) ?? []), effect]);
+  return groups;
+}
