@@ -1,4 +1,5 @@
 import { isCatalogEvent } from "./catalog.ts";
+import { checkListLength } from "./list-bounds.ts";
 import { ServiceError } from "./service-error.ts";
 import type { World } from "./world.ts";
 
@@ -8,6 +9,7 @@ export function checkEventTypes(world: World, eventTypes: readonly string[] | nu
   if (eventTypes.length === 0) {
     throw new ServiceError("BAD_USER_INPUT", "At least one webhook event type is required");
   }
+  checkListLength(world, "eventTypes", eventTypes);
   if (!eventTypes.every((name) => isCatalogEvent(world, name))) {
     throw new ServiceError("BAD_USER_INPUT", "Unsupported webhook event type");
   }

@@ -96,19 +96,43 @@ export type SettingsChanges = {
     : Partial<Settings[Name]>;
 };
 
-/** The defaults with these changes. */
+/**
+ * The defaults with these changes.
+ * @throws TypeError for a setting there is not; RangeError for a number that makes no sense
+ */
 export function withSettings(changes: SettingsChanges = {}): Settings {
+  checkNames("settings", changes, defaultSettings);
   const { rateLimit, delivery, tasks, bounds, ...plain } = changes;
-  return {
+  const settings: Settings = {
     ...defaultSettings,
     ...plain,
     rateLimit: { ...defaultSettings.rateLimit, ...rateLimit },
     delivery: { ...defaultSettings.delivery, ...delivery },
-    tasks: {
-      ...defaultSettings.tasks,
-      ...tasks,
-      plans: { ...defaultSettings.tasks.plans, ...tasks?.plans },
-    },
+    tasks: { ...defaultSettings.tasks, ...tasks },
     bounds: { ...defaultSettings.bounds, ...bounds },
   };
+  checkNumbers("settings", { ...settings, tasks: null });
+  return settings;
+}
+
+function checkNames(path: string, given: object, known: object): void {
+  for (const [name, value] of Object.entries(given)) {
+    const expected: unknown = (known as Record<string, unknown>)[name];
+    if (expected === undefined) throw new TypeError(`unknown setting ${path}.${name}`);
+    const isGroup = typeof expected === "object" && expected !== null && !Array.isArray(expected);
+    // Task plans go by the names of task types, which are an open set.
+    if (isGroup && name !== "plans" && value) checkNames(`${path}.${name}`, value, expected);
+  }
+}
+
+function checkNumbers(path: string, value: unknown): void {
+  if (typeof value === "number") {
+    // A wait before an attempt may be nothing; everything else counts something.
+    const min = path.includes(".scheduleMs.") ? 0 : 1;
+    if (!Number.isFinite(value) || value < min) {
+      throw new RangeError(`expected ${path} to be a number of at least ${min}, got ${value}`);
+    }
+  } else if (typeof value === "object" && value !== null) {
+    for (const [name, inner] of Object.entries(value)) checkNumbers(`${path}.${name}`, inner);
+  }
 }
