@@ -71,11 +71,25 @@ export type AuditResult = {
   readonly expected: string;
   readonly received: string;
   readonly mend: string;
+  /** The answers were right, but whether the effects were could not be seen. */
+  readonly answersOnly?: boolean;
   readonly durationMs: number;
 };
 
 export type AuditProblem = {
-  readonly code: string;
+  readonly code:
+    | "URL_INVALID"
+    | "SECRET_INVALID"
+    | "UNREACHABLE"
+    | "NO_ANSWER"
+    | "CLOSED"
+    | "NOT_HTTP"
+    | "NOT_FOUND"
+    | "WRONG_ROUTE"
+    | "REDIRECTED"
+    | "REFUSED"
+    | "SERVER_ERROR"
+    | "OBSERVE_URL";
   readonly message: string;
   readonly hints: readonly string[];
 };
@@ -199,6 +213,7 @@ async function prepare(
       url: options.observeUrl,
       clock: targetOptions.clock,
       fetch: options.fetch ?? fetch,
+      requestTimeoutMs: targetOptions.limits.timeoutMs,
       timeoutMs: options.observeTimeoutMs ?? 10_000,
       settleMs: options.observeSettleMs ?? 300,
       knownId: delivery.id,

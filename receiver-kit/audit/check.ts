@@ -8,6 +8,8 @@ export type Requirement = "MUST" | "SHOULD";
 export type Finding = {
   readonly outcome: "passed" | "failed" | "skipped";
   readonly received: string;
+  /** The answers were right, but whether the effects were could not be seen. */
+  readonly answersOnly?: boolean;
   /** The receiver could no longer be reached at the end of the check. */
   readonly unreachable?: boolean;
 };

@@ -90,6 +90,7 @@ function usualCause(status: number): string {
   if (status >= 500) {
     return "Look into its log: it failed on a valid delivery. A body parser that runs before the handler is the usual cause.";
   }
+  if (status === 429) return "It limits the number of requests: lift the limit for the audit.";
   if (status === 413) return "Its limit for bodies is below one kilobyte.";
   if (status === 415) return "It refuses application/json.";
   return "Its secret is another one, or its clock is wrong, or something altered the body or the headers before the signature was checked (a body parser, a proxy).";

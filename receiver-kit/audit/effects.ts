@@ -3,8 +3,6 @@ import type { Answer } from "./connection.ts";
 import type { Target } from "./target.ts";
 import { isAcknowledged, summaryOf } from "./verdict.ts";
 
-const answersOnly = "(answers only: give --observe-url to see the effects)";
-
 /**
  * Sends, expects every answer to be 2xx, and, where the receiver lets itself be observed, that the
  * deliveries of `ids` took effect once each.
@@ -19,7 +17,7 @@ export async function acknowledgedWithEffects(
   const answers = await send();
   const summary = summaryOf(answers);
   if (!answers.every(isAcknowledged)) return failed(summary);
-  if (!observer) return passed(`${summary} ${answersOnly}`);
+  if (!observer) return { ...passed(`${summary} (answers only)`), answersOnly: true };
   const counts = observer.perDelivery
     ? await Promise.all(ids.map((id) => observer.settledCount(id, 1)))
     : [(await observer.settledCount("", totalBefore + ids.length)) - totalBefore];

@@ -27,7 +27,9 @@ export async function createObserver(options: {
   readonly url: string;
   readonly clock: Clock;
   readonly fetch: typeof fetch;
-  /** How long an effect may take to show, and one request to the address. */
+  /** Time limit for one request to the address. */
+  readonly requestTimeoutMs: number;
+  /** How long an effect may take to show. */
   readonly timeoutMs: number;
   readonly settleMs: number;
   /** A delivery that was acknowledged before, and an id that was never sent. */
@@ -40,7 +42,7 @@ export async function createObserver(options: {
     const url = new URL(options.url);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     try {
-      const response = await options.fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
+      const response = await options.fetch(url, { signal: AbortSignal.timeout(options.requestTimeoutMs) });
       const value: unknown = await response.json();
       if (!response.ok || typeof value !== "object" || value === null) throw new Error(`${response.status}`);
       return value as Record<string, unknown>;

@@ -118,6 +118,13 @@ function footer(report: AuditReport, paint: Paint): string {
     const rest = [skipped && `${skipped} skipped`, unfinished && `${unfinished} unfinished`].filter(Boolean);
     return `${requirement.padEnd(6)}  ${[`${passed} passed`, `${failed} failed`, ...rest].join(", ")}`;
   });
+  const blind = report.results.filter(({ answersOnly }) => answersOnly).length;
+  const observe =
+    blind === 0
+      ? []
+      : [
+          `${blind} of the passed saw the answers only: --observe-url, with "count" and "status", shows effects.`,
+        ];
   const stopped = report.stoppedDuring
     ? [paint(`The receiver stopped accepting connections during ${report.stoppedDuring.join(", ")}.`, "bad")]
     : [];
@@ -127,7 +134,7 @@ function footer(report: AuditReport, paint: Paint): string {
     "could-not-run": paint("The audit could not judge every MUST.", "bad"),
   } as const;
   const seconds = (report.durationMs / 1000).toFixed(1);
-  return [...lines, ...stopped, `${verdicts[verdictOf(report)]} (${seconds} s)`].join("\n");
+  return [...lines, ...observe, ...stopped, `${verdicts[verdictOf(report)]} (${seconds} s)`].join("\n");
 }
 
 function failureOf(failedMusts: number): string {

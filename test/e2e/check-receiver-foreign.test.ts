@@ -59,7 +59,10 @@ const noMemory = [
   "duplicates.other-body",
 ];
 
-describe.concurrent("check-receiver and receivers written as other documentation suggests", () => {
+// Whole audits of processes that wait out several time limits: quick on an idle machine, not on a busy one.
+const patient = { timeout: 120_000 };
+
+describe.concurrent("check-receiver and receivers written as other documentation suggests", patient, () => {
   it("finds what is known of Express with standardwebhooks", async () => {
     await using receiver = await startReceiverProcess("express-standardwebhooks", secret);
     const { url, observeUrl } = receiver;
@@ -167,7 +170,7 @@ describe.concurrent("check-receiver and receivers written as other documentation
   });
 });
 
-describe("check-receiver and the receiver of this kit", () => {
+describe("check-receiver and the receiver of this kit", patient, () => {
   it("finds nothing to object to", async () => {
     await using receiver = await startKitReceiver([secret, oldSecret], { bodyTimeoutMs: 2_000 });
     const { url, observeUrl } = receiver;

@@ -4,6 +4,7 @@ import {
   type AuditReport,
   auditChecks,
   auditReceiver,
+  renderTextReport,
   verdictOf,
 } from "workspace-tasks/receiver-kit";
 import { type Flaw, flaws } from "../support/receivers/flaws.ts";
@@ -286,7 +287,8 @@ describe.concurrent("check-receiver and a careful receiver", () => {
     const report = await auditReceiver({ url: receiver.url, secret, only: ["duplicates.again"], ...quick });
     expect(report.observed).toBe(false);
     expect(report.results).toMatchObject([{ outcome: "passed" }]);
-    expect(receivedBy(report, "duplicates.again")).toContain("answers only: give --observe-url");
+    expect(report.results).toMatchObject([{ received: "200 (answers only)", answersOnly: true }]);
+    expect(renderTextReport(report)).toContain("1 of the passed saw the answers only: --observe-url");
   });
 
   it("skips the checks about an old secret when none is given, and still passes", async () => {
@@ -300,12 +302,14 @@ describe.concurrent("check-receiver and a careful receiver", () => {
 
 describe.concurrent("check-receiver bites", () => {
   it.each(flaws.map((flaw) => [flaw]))("when a receiver %s", async (flaw) => {
+    const { caught, only, options } = catches[flaw];
+    const subjects = only ?? subjectsOf(caught);
     await using receiver = await startReferenceReceiver({
       secrets: [secret, oldSecret],
       flaw,
-      bodyTimeoutMs: 2_000,
+      // Short only where the audit waits for it: on a busy machine pieces of a body are late, too.
+      bodyTimeoutMs: subjects.includes("slow") ? 2_000 : 10_000,
     });
-    const { caught, only, options } = catches[flaw];
     const { url, observeUrl } = receiver;
     const report = await auditReceiver({
       url,
@@ -313,7 +317,7 @@ describe.concurrent("check-receiver bites", () => {
       oldSecret,
       observeUrl,
       ...quick,
-      only: only ?? subjectsOf(caught),
+      only: subjects,
       ...options,
     });
     expect(report.problem).toBeUndefined();

@@ -15,6 +15,7 @@ import {
 } from "../verdict.ts";
 
 const compress = promisify(gzip);
+const pieceBytes = 41;
 const inflatedBombBytes = 32 * 1024 * 1024;
 
 let bomb: Promise<Buffer> | undefined;
@@ -101,15 +102,15 @@ export const transferChecks: readonly AuditCheck[] = [
     id: "transfer.in-pieces",
     requirement: "MUST",
     title: "accepts a request that arrives in small pieces",
-    sent: "a delivery in pieces of 17 bytes, which split header names and characters of several bytes",
+    sent: "a delivery in pieces of 41 bytes, which split header names and characters of several bytes",
     expected: "2xx",
     mend: "Collect the pieces as bytes and decode once at the end; a decoded piece may end inside a character.",
     run(target) {
       const delivery = target.compose({ payload: target.samples.task({ errorMessage: "税🧾".repeat(40) }) });
       const bytes = target.request(delivery);
       return withConnection(target, async (connection) => {
-        for (let at = 0; at < bytes.length && !connection.ended; at += 17) {
-          await connection.write(bytes.subarray(at, at + 17));
+        for (let at = 0; at < bytes.length && !connection.ended; at += pieceBytes) {
+          await connection.write(bytes.subarray(at, at + pieceBytes));
           await target.wait(1);
         }
         const answer = target.record(delivery, await connection.answer(target.limits.timeoutMs));

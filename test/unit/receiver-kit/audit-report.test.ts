@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import {
   type AuditReport,
@@ -94,7 +95,11 @@ SHOULD  0 passed, 1 failed
   });
 
   it("says why an audit could not be made, instead of a table", () => {
-    const problem = { code: "UNREACHABLE", message: "could not connect", hints: ["Start the receiver."] };
+    const problem = {
+      code: "UNREACHABLE",
+      message: "could not connect",
+      hints: ["Start the receiver."],
+    } as const;
     expect(renderTextReport(reportOf([], { problem }))).toBe(
       `Audit of http://127.0.0.1:3000/webhooks (standard-webhooks, tolerance 300 s)
 
@@ -116,6 +121,12 @@ The audit could not be made: could not connect.
     expect(text).toContain("The receiver stopped accepting connections during order.older.");
     expect(text).toContain("The receiver did not survive.");
     expect(text).not.toContain("mend");
+  });
+
+  it("says how many checks could not see effects", () => {
+    const text = renderTextReport(reportOf([passing, { ...passing, id: "order.older", answersOnly: true }]));
+    expect(text).toContain("1 of the passed saw the answers only");
+    expect(renderTextReport(reportOf([passing]))).not.toContain("answers only");
   });
 
   it("is coloured only when asked", () => {
@@ -284,6 +295,14 @@ describe("the catalogue of checks", () => {
       "SHOULD answers.in-time",
       "MUST baseline.still-answering",
     ]);
+  });
+
+  it("stands as it is now in the published reports", () => {
+    const published = readFileSync(new URL("../../../docs/receiver-reports.md", import.meta.url), "utf8");
+    const missing = auditChecks.filter(
+      ({ id, title, sent }) => !published.includes(`| ${id} | ${title} | ${sent}`),
+    );
+    expect(missing.map(({ id }) => id)).toEqual([]);
   });
 
   it("has no id twice", () => {
