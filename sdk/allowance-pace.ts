@@ -68,7 +68,9 @@ export class AllowancePace {
    */
   refused(nowMs: number, retryAfterMs: number | undefined, own: number, random: () => number): number {
     const floor = Math.max(1, Math.ceil(this.#limit * capacityPartMin));
-    this.#capacity = Math.min(this.#limit, Math.max(floor, Math.min(this.#capacity, own)));
+    const kept = Math.max(floor, Math.min(this.#capacity, own));
+    // Below the limit in any case: after a refusal everybody goes on evenly spaced for a while.
+    this.#capacity = Math.max(1, Math.min(this.#limit - 1, kept));
     // The refusals of one burst come together and count as one.
     if (nowMs >= this.#blockedUntilMs) this.#refusals += 1;
     const pauseMs = Math.max(retryAfterMs ?? 0, this.#ownPauseMs(retryAfterMs));

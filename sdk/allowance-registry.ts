@@ -1,4 +1,4 @@
-import { Allowance, type AllowanceOptions } from "./allowance.ts";
+import { Allowance, type AllowanceOptions, type QueueLimits } from "./allowance.ts";
 import type { Clock, Random } from "./clock.ts";
 import type { RateLimitStore } from "./rate-limit-store.ts";
 import { createRedactor } from "./redaction.ts";
@@ -12,6 +12,8 @@ import { SharedSlots } from "./shared-slots.ts";
  */
 export interface AllowanceLease {
   readonly allowance: Allowance;
+  /** How long its holder's calls may queue; the allowance is shared, these are not. */
+  readonly limits: QueueLimits;
   /** Resolves when what was given back has reached the store, if there is one. */
   end(): Promise<void>;
 }
@@ -54,6 +56,7 @@ export function leaseAllowance(request: LeaseRequest): AllowanceLease {
   entry.allowance.configure(smallest(entry.holders));
   return {
     allowance: entry.allowance,
+    limits: holder,
     async end() {
       if (!entry.holders.delete(holder)) return;
       // The entry stays: what was sent in the last minute counts for the next client as well.

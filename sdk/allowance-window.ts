@@ -17,14 +17,17 @@ export interface WindowOptions {
 // Timers may fire a little early, clocks of two machines drift apart by a few ms in a minute.
 export const windowMarginMs = 25;
 const roundTripPart = 0.75;
+const lateWindows = 1.05;
 const roundTripMemoryMs = 300_000;
 
 export class AllowanceWindow {
   #limit: number;
   #windowMs: number;
   #underWay = 0;
-  // When the requests of cooling slots had arrived at the latest, ascending.
+  // When the requests of slots that are no longer under way had arrived at the latest, ascending.
   readonly #arrivedByMs: number[] = [];
+  // How many of them, from the front, are free again. They are kept a little for `countedLately`.
+  #free = 0;
   #fastest = { currentMs: Number.POSITIVE_INFINITY, previousMs: Number.POSITIVE_INFINITY, sinceMs: 0 };
   #firstAnswerMs: number | undefined;
   #isTried = false;
@@ -41,7 +44,13 @@ export class AllowanceWindow {
 
   /** Requests that count at this moment: under way, or answered less than a window ago. */
   used(nowMs: number): number {
-    this.#forget(nowMs);
+    this.#advance(nowMs);
+    return this.#underWay + this.#arrivedByMs.length - this.#free;
+  }
+
+  /** Requests that the service may still count, although their slots have just become free. */
+  countedLately(nowMs: number): number {
+    this.#advance(nowMs);
     return this.#underWay + this.#arrivedByMs.length;
   }
 
@@ -76,7 +85,7 @@ export class AllowanceWindow {
     const place = used + ahead - slots;
     if (place < 0) return 0;
     const perWindow = Math.max(slots, used);
-    const arrivedByMs = this.#arrivedByMs[place % perWindow] ?? nowMs;
+    const arrivedByMs = this.#arrivedByMs[this.#free + (place % perWindow)] ?? nowMs;
     const restMs = arrivedByMs + this.#coolingMs() - nowMs;
     return this.#windowMs * Math.floor(place / perWindow) + Math.max(1, restMs);
   }
@@ -111,11 +120,18 @@ export class AllowanceWindow {
     return Math.max(0, arrivedByMs + this.#coolingMs() - nowMs);
   }
 
-  #forget(nowMs: number): void {
-    const sinceMs = nowMs - this.#coolingMs();
-    let count = 0;
-    while ((this.#arrivedByMs[count] ?? Number.POSITIVE_INFINITY) <= sinceMs) count += 1;
-    if (count > 0) this.#arrivedByMs.splice(0, count);
+  #advance(nowMs: number): void {
+    const isBefore = (index: number, limitMs: number) =>
+      (this.#arrivedByMs[index] ?? Number.POSITIVE_INFINITY) <= limitMs;
+    const coolSinceMs = nowMs - this.#coolingMs();
+    while (isBefore(this.#free, coolSinceMs)) this.#free += 1;
+    // A faster round trip was seen: less is taken off, also for slots that seemed free a moment ago.
+    while (this.#free > 0 && !isBefore(this.#free - 1, coolSinceMs)) this.#free -= 1;
+    const forgottenSinceMs = nowMs - this.#windowMs * lateWindows;
+    let forgotten = 0;
+    while (forgotten < this.#free && isBefore(forgotten, forgottenSinceMs)) forgotten += 1;
+    this.#arrivedByMs.splice(0, forgotten);
+    this.#free -= forgotten;
   }
 }
 

@@ -227,7 +227,7 @@ export class Allowance {
       },
       refused: (retryAfterMs) => {
         this.#window.giveBack();
-        const own = this.#window.used(nowMs());
+        const own = this.#window.countedLately(nowMs());
         const waitMs = this.#pace.refused(nowMs(), retryAfterMs, own, this.#random);
         this.#shared?.block(waitMs);
         settle(0);

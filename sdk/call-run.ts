@@ -129,11 +129,9 @@ async function queue(
   lease: AllowanceLease,
   credentials: Credentials,
 ): Promise<Permit> {
-  const limits = parts.options.rateLimit;
-  if (!limits) throw new Error("a lease without a rate limit");
   if (call.place?.lease !== lease) call.place = { lease, ticket: lease.allowance.ticket() };
   const release = credentials.keepFresh();
-  const permit = await lease.allowance.acquire(call.place.ticket, limits, call.scope).finally(release);
+  const permit = await lease.allowance.acquire(call.place.ticket, lease.limits, call.scope).finally(release);
   call.queuedMs += permit.queuedMs;
   const { queuedMs } = permit;
   if (queuedMs > 0) parts.emit("workspace-tasks:request:queued", () => ({ ...call.event, queuedMs }));

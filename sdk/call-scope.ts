@@ -10,21 +10,21 @@ export interface CallScopeOptions {
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
   readonly limitMs?: number | undefined;
-  /** The failure that running out of `limitMs` is. */
-  readonly onLimit: (limitMs: number) => Failure;
+  /** The failure that running out of `limitMs` is. Default: `DEADLINE_EXCEEDED`. */
+  readonly onLimit?: ((limitMs: number) => Failure) | undefined;
 }
 
 export class CallScope {
   readonly #clock: Clock;
-  readonly #endsAt: number;
+  readonly #endsAtMs: number;
   readonly #listeners = new Set<(failure: Failure) => void>();
   readonly #cleanups: (() => void)[] = [];
   #failure: Failure | undefined;
 
   constructor(options: CallScopeOptions) {
-    const { clock, signal, limitMs, onLimit } = options;
+    const { clock, signal, limitMs, onLimit = pastDeadline } = options;
     this.#clock = clock;
-    this.#endsAt = limitMs === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() + limitMs;
+    this.#endsAtMs = limitMs === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() + limitMs;
     if (limitMs !== undefined) this.#cleanups.push(clock.schedule(limitMs, () => this.end(onLimit(limitMs))));
     if (signal) this.#follow(signal);
   }
@@ -34,7 +34,7 @@ export class CallScope {
   }
 
   remainingMs(): number {
-    return Math.max(0, this.#endsAt - this.#clock.monotonic());
+    return Math.max(0, this.#endsAtMs - this.#clock.monotonic());
   }
 
   end(failure: Failure): void {
@@ -92,6 +92,15 @@ export class CallScope {
     }
     this.#cleanups.push(onAbort(signal, abort));
   }
+}
+
+function pastDeadline(limitMs: number): Failure {
+  return {
+    code: "DEADLINE_EXCEEDED",
+    message: `the call took longer than deadlineMs (${limitMs})`,
+    outcome: "not_sent",
+    remedy: "none",
+  };
 }
 
 function aborted(reason: unknown): Failure {

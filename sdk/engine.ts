@@ -77,7 +77,7 @@ export function createEngine(options: CreateClientOptions): Engine {
   const redactor = createRedactor();
   const attempt = createAttempt({ ...resolved, redactor });
   const emit = createEmit(resolved.logger);
-  const life = new CallScope({ clock: resolved.clock, onLimit: () => closed });
+  const life = new CallScope({ clock: resolved.clock });
   const identities = createIdentities({ options: resolved, attempt, redactor, emit, life });
   const calls = new Map<Call, Promise<unknown>>();
   let callId = 0;
@@ -160,16 +160,7 @@ function beginCall(
 
 function openScope({ clock, deadlineMs }: ResolvedOptions, options: CallOptions): CallScope {
   const limitMs = options.deadlineMs ?? deadlineMs;
-  return new CallScope({ clock, signal: options.signal, limitMs, onLimit: pastDeadline });
-}
-
-function pastDeadline(limitMs: number): Failure {
-  return {
-    code: "DEADLINE_EXCEEDED",
-    message: `the call took longer than deadlineMs (${limitMs})`,
-    outcome: "not_sent",
-    remedy: "none",
-  };
+  return new CallScope({ clock, signal: options.signal, limitMs });
 }
 
 async function workspaceToken(

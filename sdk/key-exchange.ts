@@ -88,7 +88,7 @@ async function askForKey(source: () => unknown, exchange: KeyExchange, redactor:
 
 async function exchangeKey(options: KeyExchangeOptions, key: Key): Promise<ExchangedToken> {
   const { exchange, url, headers, attempt, clock, random, timeoutMs, maxRetries, life } = options;
-  const scope = new CallScope({ clock, onLimit: neverEnds });
+  const scope = new CallScope({ clock });
   const off = life.onEnd((failure) => scope.end(failure));
   try {
     for (let retries = 0; ; retries += 1) {
@@ -140,10 +140,6 @@ const noToken: Failure = {
 
 function misconfigured(message: string, cause: unknown): Failure {
   return { code: "CONFIGURATION_INVALID", message, outcome: "not_sent", remedy: "none", cause };
-}
-
-function neverEnds(): Failure {
-  return noToken;
 }
 
 function fieldOf(value: unknown, name: string): unknown {

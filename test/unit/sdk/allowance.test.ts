@@ -101,6 +101,21 @@ describe("alone on a key", () => {
     expect(service.books).toMatchObject({ accepted: 480, refused429: 0 });
   });
 
+  it("a path that suddenly becomes 400 times faster costs one pause at most and no call", async () => {
+    let fast = false;
+    const legs = () => (fast ? { forwardMs: 2, backwardMs: 3 } : { forwardMs: 1_000, backwardMs: 1_000 });
+    const { service, engine } = createEngineScene({ legs });
+    const calls = Array.from({ length: 720 }, () => engine.execute(probe.query, {}));
+    await service.clock.advance(2.5 * minuteMs);
+    fast = true;
+    await service.clock.advance(10 * minuteMs);
+    await Promise.all(calls);
+    expect(service.books.accepted).toBe(720);
+    // Everything of one wave is on its way before the first refusal is heard of.
+    expect(service.books.refused429).toBeLessThanOrEqual(120);
+    expect(busiestWindow(service.books.acceptedAtMs)).toBeLessThanOrEqual(120);
+  });
+
   it("a steady stream above the limit is held to it for ten minutes", async () => {
     const { service, engine } = createEngineScene({ client: { rateLimit: { maxQueued: 5_000 } } });
     const calls: Promise<unknown>[] = [];
