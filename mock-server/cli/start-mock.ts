@@ -3,8 +3,7 @@ import { ControlError } from "../control/control-error.ts";
 import type { ScenarioDocument } from "../scenario/scenario.ts";
 import type { MockServer } from "../server.ts";
 import { createMockServer } from "../server.ts";
-import { SnapshotError } from "../snapshot/read-snapshot.ts";
-import { readSnapshotFile } from "../snapshot/snapshot-file.ts";
+import { SnapshotError } from "../snapshot/snapshot-error.ts";
 import { CommandError } from "./command-io.ts";
 import type { MockOrder } from "./mock-options.ts";
 import { registerReceiver } from "./register-receiver.ts";
@@ -47,6 +46,8 @@ export async function startMock(order: MockOrder): Promise<RunningMock> {
 
 async function readState(path: string) {
   try {
+    // Loaded when first needed: the schemas of a snapshot cost time that other starts should not pay.
+    const { readSnapshotFile } = await import("../snapshot/snapshot-file.ts");
     return await readSnapshotFile(path);
   } catch (error) {
     const reason = error instanceof SnapshotError ? error.message : codeOf(error);

@@ -1,4 +1,4 @@
-/** Codes of the control API; each stands in docs/errors.md. */
+/** Codes of the control API; its OpenAPI document lists them. */
 export type ControlErrorCode =
   | "INVALID_BODY"
   | "INVALID_QUERY"
@@ -16,7 +16,7 @@ export type ControlErrorCode =
 
 export type ControlIssue = { readonly path: string; readonly message: string };
 
-const statuses: Readonly<Record<ControlErrorCode, number>> = {
+export const controlErrorStatuses: Readonly<Record<ControlErrorCode, number>> = {
   INVALID_BODY: 400,
   INVALID_QUERY: 400,
   NOT_FOUND: 404,
@@ -45,6 +45,6 @@ export class ControlError extends Error {
   }
 
   get status(): number {
-    return statuses[this.code];
+    return controlErrorStatuses[this.code];
   }
 }

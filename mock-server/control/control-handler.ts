@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { ServiceError, type ServiceErrorCode } from "../service-error.ts";
-import { SnapshotError } from "../snapshot/read-snapshot.ts";
+import { SnapshotError } from "../snapshot/snapshot-error.ts";
 import type { Admin } from "./admin.ts";
 import { ControlError, type ControlErrorCode, type ControlIssue } from "./control-error.ts";
 import { guardControl } from "./guard.ts";
@@ -49,7 +49,8 @@ async function answer(request: Request, options: ControlOptions): Promise<Respon
     : undefined;
   const input = { params, query: query as never, body: body as never, signal: request.signal };
   const result = await route.run(options.admin, input);
-  return route.answer ? json(route.status, result) : new Response(null, { status: route.status });
+  if (!route.answer) return new Response(null, { status: route.status });
+  return route.answersText ? jsonText(route.status, String(result)) : json(route.status, result);
 }
 
 function findRoute(method: string, path: string): { route: Route; params: Record<string, string> } {
@@ -142,8 +143,10 @@ const serviceCodes: { readonly [Code in ServiceErrorCode]?: ControlErrorCode } =
   CONFLICT: "CONFLICT",
 };
 
-function json(status: number, value: unknown): Response {
-  return new Response(JSON.stringify(value), {
+const json = (status: number, value: unknown) => jsonText(status, JSON.stringify(value));
+
+function jsonText(status: number, text: string): Response {
+  return new Response(text, {
     status,
     headers: { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" },
   });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { controlErrorStatuses } from "./control-error.ts";
 import type { Route } from "./route.ts";
 
 type Json = { readonly [name: string]: unknown };
@@ -88,7 +89,7 @@ const errorSchema = {
       type: "object",
       required: ["code", "message", "issues"],
       properties: {
-        code: { type: "string" },
+        code: { type: "string", enum: Object.keys(controlErrorStatuses) },
         message: { type: "string" },
         issues: {
           type: "array",

@@ -12,6 +12,8 @@ export type Route = {
   readonly status: number;
   /** What the answer looks like; absent: an empty body. */
   readonly answer?: z.ZodType;
+  /** `run` gives the answer as JSON text already. */
+  readonly answersText?: boolean;
   run(admin: Admin, input: RouteInput): unknown;
 };
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { duration, id, time } from "./fields.ts";
-import { defineRoute } from "./route.ts";
+import { defineRoute, type Route } from "./route.ts";
 
 export const healthView = z.object({
   status: z.literal("ok"),
@@ -37,7 +37,17 @@ export const workspaceView = z.object({
 /** Checked in depth by the snapshot codec, which knows its versions. */
 const snapshotBody = z.looseObject({});
 
-export const stateRoutes = [
+const getSnapshot: Route = {
+  method: "GET",
+  path: "/snapshot",
+  summary: "Everything the mock remembers, as one document.",
+  status: 200,
+  answer: snapshotBody,
+  answersText: true,
+  run: (admin) => admin.snapshotText(),
+};
+
+export const stateRoutes: readonly Route[] = [
   defineRoute({
     method: "GET",
     path: "/health",
@@ -81,13 +91,7 @@ export const stateRoutes = [
     body: z.strictObject({}),
     run: (admin) => admin.reset(),
   }),
-  defineRoute({
-    method: "GET",
-    path: "/snapshot",
-    summary: "Everything the mock remembers, as one document.",
-    answer: snapshotBody,
-    run: (admin) => admin.snapshot() as unknown as Record<string, unknown>,
-  }),
+  getSnapshot,
   defineRoute({
     method: "PUT",
     path: "/snapshot",

@@ -3,11 +3,7 @@ import type { FiredFault } from "../faults/fault.ts";
 import { faultPlanSchema } from "../faults/fault-schema.ts";
 import { stateSchema } from "./record-schemas.ts";
 import { type Snapshot, snapshotFormat, snapshotVersion } from "./snapshot.ts";
-
-/** A document that cannot be restored; nothing has changed. */
-export class SnapshotError extends Error {
-  override readonly name = "SnapshotError";
-}
+import { SnapshotError } from "./snapshot-error.ts";
 
 const envelopeSchema = z.looseObject({ format: z.literal(snapshotFormat), version: z.int() });
 

@@ -1,6 +1,5 @@
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { parseSnapshot } from "./read-snapshot.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** Reads a snapshot file; `null` when there is none yet. @throws SnapshotError when it is not one */
@@ -12,6 +11,7 @@ export async function readSnapshotFile(path: string): Promise<Snapshot | null> {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
     throw error;
   }
+  const { parseSnapshot } = await import("./read-snapshot.ts");
   return parseSnapshot(text);
 }
 
@@ -19,12 +19,12 @@ export async function readSnapshotFile(path: string): Promise<Snapshot | null> {
  * Writes a snapshot so that a reader finds the old file or the new one and never a half: into a file
  * beside it, onto the disk, then renamed.
  */
-export async function writeSnapshotFile(path: string, snapshot: Snapshot): Promise<void> {
+export async function writeSnapshotFile(path: string, snapshotText: string): Promise<void> {
   const draft = join(dirname(path), `.${basename(path)}.${process.pid}.draft`);
   try {
     const file = await open(draft, "w", 0o600);
     try {
-      await file.writeFile(JSON.stringify(snapshot));
+      await file.writeFile(snapshotText);
       await file.sync();
     } finally {
       await file.close();

@@ -1,9 +1,10 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createMockServer, type MockServer, type MockServerOptions } from "workspace-tasks/mock-server";
-import { parseSnapshot, readSnapshot, SnapshotError } from "../../../mock-server/snapshot/read-snapshot.ts";
+import { parseSnapshot, readSnapshot } from "../../../mock-server/snapshot/read-snapshot.ts";
+import { SnapshotError } from "../../../mock-server/snapshot/snapshot-error.ts";
 import { readSnapshotFile, writeSnapshotFile } from "../../../mock-server/snapshot/snapshot-file.ts";
 import { createState } from "../../../mock-server/state/state.ts";
 import {
@@ -235,7 +236,7 @@ describe("a snapshot file", () => {
       await using mock = await start();
       await live(mock);
       const path = join(folder, "state.json");
-      await writeSnapshotFile(path, mock.admin.snapshot());
+      await writeSnapshotFile(path, mock.admin.snapshotText());
       expect(await readSnapshotFile(path)).toEqual(mock.admin.snapshot());
       expect(await readdir(folder)).toEqual(["state.json"]);
     }));
@@ -249,17 +250,20 @@ describe("a snapshot file", () => {
     inFolder(async (folder) => {
       const path = join(folder, "state.json");
       await writeFile(path, "the old one");
-      await expect(writeSnapshotFile(path, { toJSON: () => failToWrite() } as never)).rejects.toThrow(
-        "no space",
-      );
+      await expect(writeSnapshotFile(path, Symbol("no text") as never)).rejects.toThrow();
       expect(await readFile(path, "utf8")).toBe("the old one");
       expect(await readdir(folder)).toEqual(["state.json"]);
     }));
-});
 
-function failToWrite(): never {
-  throw new Error("no space");
-}
+  test("that is a folder is said to be one, and nothing is left beside it", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "state.json");
+      await mkdir(path);
+      await expect(writeSnapshotFile(path, "text")).rejects.toThrow();
+      await expect(readSnapshotFile(path)).rejects.toThrow("EISDIR");
+      expect(await readdir(folder)).toEqual(["state.json"]);
+    }));
+});
 
 describe("a reset", () => {
   test("leaves nothing behind: the mock is as a new one of the same seed", async () => {
