@@ -8,7 +8,10 @@ export interface Clock {
   schedule(delayMs: number, run: () => void): () => void;
 }
 
+/** Gives a number of at least 0 and below 1. */
 export type Random = () => number;
+
+export const systemRandom: Random = Math.random;
 
 // setTimeout turns a longer delay into 1 ms.
 const timerDelayMsMax = 2_147_483_647;

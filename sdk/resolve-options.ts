@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { systemClock } from "./clock.ts";
+import { systemClock, systemRandom } from "./clock.ts";
 import { ConfigurationError, WorkspaceTasksError } from "./errors.ts";
 import type { CallOptions, CreateClientOptions, Fetch, KeySource } from "./options.ts";
 import type { RateLimitStore } from "./rate-limit-store.ts";
@@ -113,7 +113,7 @@ export function resolveOptions(options: CreateClientOptions) {
     fetch: fetch ?? (((input, init) => globalThis.fetch(input, init)) satisfies Fetch),
     clock: clock ?? systemClock,
     hasOwnClock: clock !== undefined,
-    random: random ?? Math.random,
+    random: random ?? systemRandom,
     logger,
   };
 }
