@@ -157,12 +157,15 @@ function createWait({ clock }: Engine, taskId: string, options: WaitOptions): Wa
     onLimit: (limitMs) => ({
       code: "DEADLINE_EXCEEDED",
       message: `task ${taskId} did not finish within ${limitMs} ms`,
-      outcome: "rejected",
+      outcome: "unknown",
       remedy: "none",
       cause: lastFailure,
     }),
   });
-  scope.onEnd((failure) => end(toError(failure, { attempts: looks })));
+  scope.onEnd((failure) => {
+    const outcome = looks === 0 ? "not_sent" : "unknown";
+    end(toError({ ...failure, outcome }, { attempts: looks }));
+  });
 
   function end(error: unknown): void {
     over = true;

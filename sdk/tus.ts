@@ -3,7 +3,8 @@
 // connection, a timeout, a 5xx, a 409) the service is asked before another byte is sent. Failures that
 // bring no byte forward are counted and bounded; each confirmed byte resets the count.
 
-import { type ErrorDetails, isWorkspaceTasksError, WorkspaceTasksError } from "./errors.ts";
+import { isWorkspaceTasksError } from "./errors.ts";
+import { Failed, type Failure, toError } from "./failure.ts";
 import type { UploadChunk, UploadSource } from "./upload-source.ts";
 
 export interface TusRequest {
@@ -183,8 +184,7 @@ function createRetry(maxRetries: number, link: TusLink): Retry {
     if (failures > maxRetries) {
       const status = answer === undefined ? "" : `, the last answer was HTTP ${answer.status}`;
       throw failed(`could not ${what}: ${failures} failures in a row${status}`, {
-        attempts: failures,
-        cause,
+        cause: cause instanceof Failed ? toError(cause.failure, { attempts: 1 }) : cause,
         httpStatus: answer?.status,
       });
     }
@@ -228,7 +228,8 @@ function isPassing(status: number): boolean {
 const passingFailures = ["NETWORK_FAILED", "REQUEST_TIMEOUT", "SERVICE_UNAVAILABLE"] as const;
 
 function isPassingFailure(error: unknown): boolean {
-  return passingFailures.some((code) => isWorkspaceTasksError(error, code));
+  const { code } = error instanceof Failed ? error.failure : isWorkspaceTasksError(error) ? error : {};
+  return passingFailures.some((passing) => passing === code);
 }
 
 function locationOf(answer: TusAnswer, endpointUrl: string): string {
@@ -250,23 +251,25 @@ function countIn(answer: TusAnswer, header: string): number | null {
   return Number(text);
 }
 
-function refused(what: string, { status }: TusAnswer): WorkspaceTasksError {
+function refused(what: string, { status }: TusAnswer): Failed {
   if (status === 404 || status === 410)
     return lost(`could not ${what}: the service no longer holds it`, status);
-  return new WorkspaceTasksError("UPLOAD_REFUSED", `could not ${what}: the service answered HTTP ${status}`, {
-    outcome: "rejected",
-    httpStatus: status,
-  });
+  const message = `could not ${what}: the service answered HTTP ${status}`;
+  return failedAs("UPLOAD_REFUSED", message, { outcome: "rejected", httpStatus: status });
 }
 
-function lost(message: string, httpStatus?: number): WorkspaceTasksError {
-  return new WorkspaceTasksError("UPLOAD_LOST", message, { outcome: "rejected", httpStatus });
+function lost(message: string, httpStatus?: number): Failed {
+  return failedAs("UPLOAD_LOST", message, { outcome: "rejected", httpStatus });
 }
 
-function failed(message: string, details: ErrorDetails = {}): WorkspaceTasksError {
-  return new WorkspaceTasksError("UPLOAD_FAILED", message, { outcome: "unknown", ...details });
+function failed(message: string, details: Partial<Failure> = {}): Failed {
+  return failedAs("UPLOAD_FAILED", message, details);
 }
 
-function sourceFailed(message: string, cause?: unknown): WorkspaceTasksError {
-  return new WorkspaceTasksError("UPLOAD_BODY_INVALID", message, { outcome: "unknown", cause });
+function sourceFailed(message: string, cause?: unknown): Failed {
+  return failedAs("UPLOAD_BODY_INVALID", message, { cause });
+}
+
+function failedAs(code: Failure["code"], message: string, details: Partial<Failure>): Failed {
+  return new Failed({ outcome: "unknown", remedy: "none", ...details, code, message });
 }

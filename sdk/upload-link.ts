@@ -3,8 +3,7 @@
 
 import { CallScope } from "./call-scope.ts";
 import type { Engine } from "./engine.ts";
-import { PermissionError, WorkspaceTasksError } from "./errors.ts";
-import { Failed, toError } from "./failure.ts";
+import { Failed } from "./failure.ts";
 import { parseRetryAfterMs } from "./retry-after.ts";
 import { backoffMs } from "./retry-policy.ts";
 import type { TusAnswer, TusLink, TusRequest, TusState } from "./tus.ts";
@@ -21,8 +20,14 @@ export interface UploadLinkOptions {
 // A service that asks for more than this is answered with the failure instead of a silent wait.
 const pauseMsMax = 60_000;
 
-export function createUploadLink({ engine, scope, timeoutMs, onProgress }: UploadLinkOptions): TusLink {
+export interface UploadLink extends TusLink {
+  /** Requests that were sent. */
+  readonly attempts: number;
+}
+
+export function createUploadLink({ engine, scope, timeoutMs, onProgress }: UploadLinkOptions): UploadLink {
   const { clock, random } = engine;
+  let attempts = 0;
 
   async function authorised(request: TusRequest): Promise<TusAnswer> {
     const first = await scope.race(engine.workspaceToken());
@@ -47,6 +52,7 @@ export function createUploadLink({ engine, scope, timeoutMs, onProgress }: Uploa
     const controller = new AbortController();
     const follow = scope.onEnd((failure) => limit.end(failure));
     limit.onEnd(() => controller.abort());
+    attempts += 1;
     try {
       return await limit.race(exchange(engine, request, token, controller.signal));
     } finally {
@@ -56,23 +62,17 @@ export function createUploadLink({ engine, scope, timeoutMs, onProgress }: Uploa
   }
 
   return {
+    get attempts() {
+      return attempts;
+    },
     async send(request) {
-      try {
-        const answer = await authorised(request);
-        if (answer.status === 401 || answer.status === 403) throw denied(answer);
-        return answer;
-      } catch (error) {
-        throw error instanceof Failed ? toError(error.failure, { attempts: 1 }) : error;
-      }
+      const answer = await authorised(request);
+      if (answer.status === 401 || answer.status === 403) throw denied(answer);
+      return answer;
     },
     async pause(failures, answer) {
       const asked = answer && parseRetryAfterMs(answer.headers, clock.now());
-      const delayMs = Math.max(backoffMs(failures - 1, random), Math.min(asked ?? 0, pauseMsMax));
-      try {
-        await scope.sleep(delayMs);
-      } catch (error) {
-        throw error instanceof Failed ? toError(error.failure, { attempts: failures }) : error;
-      }
+      await scope.sleep(Math.max(backoffMs(failures - 1, random), Math.min(asked ?? 0, pauseMsMax)));
     },
     onProgress,
   };
@@ -96,17 +96,23 @@ async function exchange(
     await response.body?.cancel();
     return { status: response.status, headers: response.headers };
   } catch (error) {
-    throw new WorkspaceTasksError("NETWORK_FAILED", "the connection was lost during an upload", {
+    throw new Failed({
+      code: "NETWORK_FAILED",
+      message: "the connection was lost during an upload",
       outcome: "unknown",
-      attempts: 1,
+      remedy: "repeat",
       cause: new Error(engine.redact(error instanceof Error ? error.message : "not an error")),
     });
   }
 }
 
-function denied({ status }: TusAnswer): PermissionError {
-  return new PermissionError("PERMISSION_DENIED", `the service refused the upload with HTTP ${status}`, {
+function denied({ status }: TusAnswer): Failed {
+  const message = `the service refused the upload with HTTP ${status}`;
+  return new Failed({
+    code: "PERMISSION_DENIED",
+    message,
     outcome: "rejected",
+    remedy: "none",
     httpStatus: status,
   });
 }

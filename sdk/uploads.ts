@@ -109,7 +109,7 @@ export function createUploads(engine: Engine): { readonly uploads: Uploads; clos
       );
       return { uploadId: uploadIdOf(state.url), uploadUrl: state.url, sizeBytes: state.offset };
     } catch (error) {
-      throw error instanceof Failed ? toError(error.failure, { attempts: 0 }) : error;
+      throw error instanceof Failed ? toUploadError(error.failure, link.attempts) : error;
     } finally {
       underWay.delete(scope);
       scope.dispose();
@@ -124,6 +124,12 @@ export function createUploads(engine: Engine): { readonly uploads: Uploads; clos
       for (const scope of underWay) scope.end(clientClosed);
     },
   };
+}
+
+/** What never left has no effect; of an upload that was ended under way nobody knows how far it came. */
+function toUploadError(failure: Failure, attempts: number): WorkspaceTasksError {
+  const outcome = attempts === 0 ? "not_sent" : failure.outcome === "rejected" ? "rejected" : "unknown";
+  return toError({ ...failure, outcome }, { attempts });
 }
 
 function uploadsUrl(baseUrl: URL): string {

@@ -256,7 +256,11 @@ describe("after trouble the upload goes on where the service says", () => {
 describe("an upload that cannot go on says so", () => {
   test("after the failures in a row that it may take, and not for ever", async () => {
     const { upload, methods } = setUp({ fault: () => ({ arriving: 0, answer: 500 }) });
-    await expect(upload(bytesOf(5))).rejects.toMatchObject({ code: "UPLOAD_FAILED", httpStatus: 500 });
+    await expect(upload(bytesOf(5))).rejects.toMatchObject({
+      code: "UPLOAD_FAILED",
+      httpStatus: 500,
+      attempts: 4,
+    });
     expect(methods()).toBe("POST POST POST POST");
   });
 
@@ -356,7 +360,12 @@ describe("an upload ends at once", () => {
     const outcome = outcomeOf(start(bytesOf(5), { signal: controller.signal }));
     await engine.clock.settle();
     controller.abort(new Error("changed my mind"));
-    expect(await outcome).toMatchObject({ code: "ABORTED", cause: { message: "changed my mind" } });
+    expect(await outcome).toMatchObject({
+      code: "ABORTED",
+      cause: { message: "changed my mind" },
+      outcome: "unknown",
+      attempts: 2,
+    });
     await engine.clock.settle();
     expect(getEventListeners(controller.signal, "abort")).toEqual([]);
     expect(engine.clock.pending().timers).toBe(0);
@@ -365,7 +374,7 @@ describe("an upload ends at once", () => {
   test("by a signal that was aborted before, without a request", async () => {
     const { start, tus } = setUp();
     const error = await outcomeOf(start(bytesOf(5), { signal: AbortSignal.abort() }));
-    expect(error).toMatchObject({ code: "ABORTED" });
+    expect(error).toMatchObject({ code: "ABORTED", outcome: "not_sent", attempts: 0 });
     expect(tus.log).toEqual([]);
   });
 
