@@ -5,7 +5,6 @@ import { faultyResponse } from "./faults/faulty-answer.ts";
 import { answerGraphql } from "./graphql/answer-graphql.ts";
 import type { RequestBody } from "./graphql/request-trace.ts";
 import type { Router } from "./graphql/router-schema.ts";
-import { authorise } from "./identity.ts";
 import type { Worlds } from "./worlds.ts";
 
 // One handler serves every way in: `fetch` in this process and MSW call it as it is, the HTTP adapter
@@ -71,19 +70,8 @@ export function decodeBody(bytes: Buffer): RequestBody {
 }
 
 async function serveUpload({ worlds }: Service, request: Request): Promise<Response> {
-  const { handleUpload } = await import("./uploads/upload-handler.ts");
-  const { UploadRefusal } = await import("./uploads/upload-refusal.ts");
-  const world = worlds.current;
-  return handleUpload(request, {
-    world,
-    path: uploadPath,
-    authorise(authorization, writes) {
-      const caller = authorise(world, authorization);
-      if (caller.kind !== "member") throw new UploadRefusal(401, "Unauthorized");
-      if (writes && caller.access === "read_only") throw new UploadRefusal(403, "Unauthorized");
-      return { workspaceId: caller.workspace.id };
-    },
-  });
+  const { serveUpload } = await import("./uploads/serve-upload.ts");
+  return serveUpload(worlds.current, request, uploadPath);
 }
 
 let inspector: ((path: string) => Response) | undefined;

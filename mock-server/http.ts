@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { writeFaultyAnswer } from "./faults/faulty-answer.ts";
+import { ConnectionCutError, writeFaultyAnswer } from "./faults/faulty-answer.ts";
 import { answerGraphql } from "./graphql/answer-graphql.ts";
 import type { RequestBody } from "./graphql/request-trace.ts";
 import type { Router } from "./graphql/router-schema.ts";
@@ -26,7 +26,10 @@ export type HttpOptions = {
 /** @throws Error with the system's `code` (such as EADDRINUSE) when the port cannot be had */
 export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   const server = createServer((request, response) => {
-    serve(options, request, response).catch(() => failClosed(response));
+    serve(options, request, response).catch((error: unknown) => {
+      if (error instanceof ConnectionCutError) request.socket.resetAndDestroy();
+      else failClosed(response);
+    });
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

@@ -54,7 +54,10 @@ export type ApiFaultRule = {
   /** Id of an API key or partner key; absent: every caller. */
   readonly keyId?: string | undefined;
   readonly router?: "base" | "gateway" | undefined;
-  /** Name of a top-level field, such as `createWebhookEndpoint`; absent: every operation. */
+  /**
+   * Name of a top-level field, such as `createWebhookEndpoint`, or `upload.post`, `upload.patch`,
+   * `upload.head`, `upload.delete`; absent: every operation.
+   */
   readonly operation?: string | undefined;
   /** Used up in order, one per matching call; then all is normal again. */
   readonly instructions?: readonly ApiFault[] | undefined;

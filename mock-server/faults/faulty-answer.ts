@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { FaultyAnswer } from "./serve-with-faults.ts";
+import type { Ending, FaultyAnswer } from "./serve-with-faults.ts";
 
 /** Writes an answer to a real connection, broken in the way its ending says. */
 export function writeFaultyAnswer(response: ServerResponse, answer: FaultyAnswer): void {
@@ -23,27 +23,38 @@ export function writeFaultyAnswer(response: ServerResponse, answer: FaultyAnswer
   response.write(bytes.subarray(0, ending.afterBytes ?? 0), () => socket?.destroy());
 }
 
-/** The same answer for callers of `fetch` in this process; a cut connection rejects as `fetch` does. */
-export function faultyResponse(answer: FaultyAnswer): Response {
-  const { ending } = answer;
-  const bytes = Buffer.from(answer.body, "utf8");
-  if (!ending) return new Response(answer.body, { status: answer.status, headers: { ...answer.headers } });
-  if (ending.kind === "cut" && ending.afterBytes === null) throw connectionReset();
-  const headers = { ...answer.headers, "content-length": String(bytes.length) };
-  // An error drops what is queued in a stream, so the part that gets through and the cut take turns.
-  let sent = ending.kind === "cut" && ending.afterBytes === 0;
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      if (ending.kind === "stall") return new Promise<void>(() => {});
-      if (sent) return controller.error(connectionReset());
-      sent = true;
-      controller.enqueue(new Uint8Array(bytes.subarray(0, ending.afterBytes ?? 0)));
-    },
-  });
-  return new Response(body, { status: answer.status, headers });
+/** A connection that a fault cuts, as `fetch` reports it: a TypeError with the system's error as its cause. */
+export class ConnectionCutError extends TypeError {
+  constructor() {
+    const cause = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+    super("fetch failed", { cause });
+  }
 }
 
-function connectionReset(): TypeError {
-  const cause = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
-  return new TypeError("fetch failed", { cause });
+/** Statuses whose answers have no body that could be cut. */
+const bodiless: readonly number[] = [204, 205, 304];
+
+/** The same answer for callers of `fetch` in this process; a cut connection rejects as `fetch` does. */
+export function faultyResponse(answer: FaultyAnswer): Response {
+  const { ending, status } = answer;
+  const hasBody = !bodiless.includes(status);
+  if (!ending) return new Response(hasBody ? answer.body : null, { status, headers: { ...answer.headers } });
+  if (!hasBody || (ending.kind === "cut" && ending.afterBytes === null)) throw new ConnectionCutError();
+  const bytes = Buffer.from(answer.body, "utf8");
+  const headers = { ...answer.headers, "content-length": String(bytes.length) };
+  return new Response(breakingBody(bytes, ending), { status, headers });
+}
+
+function breakingBody(bytes: Buffer, ending: Ending): ReadableStream<Uint8Array> {
+  const part = new Uint8Array(bytes.subarray(0, ending.kind === "cut" ? (ending.afterBytes ?? 0) : 0));
+  // An error drops what is queued in a stream, so the part that gets through and the cut take turns.
+  let sent = part.length === 0;
+  return new ReadableStream({
+    async pull(controller) {
+      if (ending.kind === "stall") return new Promise<void>(() => {});
+      if (sent) return controller.error(new ConnectionCutError());
+      sent = true;
+      controller.enqueue(part);
+    },
+  });
 }

@@ -61,7 +61,8 @@ function endingOf(faults: readonly ApiFault[], answer: PlainAnswer): Ending | un
     if (fault.kind === "reset-after-effect") return { kind: "cut", afterBytes: null };
     if (fault.kind === "truncate") {
       const bytes = Buffer.byteLength(answer.body);
-      return { kind: "cut", afterBytes: Math.min(fault.bytes ?? Math.floor(bytes / 2), bytes - 1) };
+      const wanted = fault.bytes ?? Math.floor(bytes / 2);
+      return { kind: "cut", afterBytes: Math.max(0, Math.min(wanted, bytes - 1)) };
     }
     if (fault.kind === "stall") return { kind: "stall" };
   }

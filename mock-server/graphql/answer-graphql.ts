@@ -2,6 +2,7 @@ import { type ExecutionResult, execute, GraphQLError } from "graphql";
 import { parseRequestParams, type RequestParams } from "graphql-http";
 import { type FaultyAnswer, type PlainAnswer, serveWithFaults } from "../faults/serve-with-faults.ts";
 import { takeApiFaults } from "../faults/take-faults.ts";
+import { waitOnClock } from "../faults/wait-on-clock.ts";
 import { authorise, endToken } from "../identity.ts";
 import type { World } from "../world.ts";
 import { documentCache } from "./documents.ts";
@@ -180,12 +181,7 @@ function refuse(trace: RequestTrace, status: number, message: string, code = "BA
 
 function faultPorts(world: World, trace: RequestTrace) {
   return {
-    wait: (delayMs: number) =>
-      new Promise<void>((resolve) => {
-        if (world.ended) resolve();
-        world.schedule(delayMs, resolve);
-        world.signal.addEventListener("abort", () => resolve(), { once: true });
-      }),
+    wait: (delayMs: number) => waitOnClock(world, delayMs),
     expireToken() {
       endToken(world, trace.caller);
       trace.caller = authorise(world, singleHeader(trace.request, "authorization"));

@@ -82,3 +82,36 @@ test("bytes beyond the announced length are refused, and those within it are kep
   response.resume();
   expect(await arrived()).toBe(3);
 });
+
+test("faults befall uploads too, and a client that asks where it stands loses nothing", async () => {
+  await using mock = await createMockServer();
+  const { arrived, patch } = await createUpload(mock, 6);
+  mock.admin.setFaults({
+    api: [
+      {
+        operation: "upload.patch",
+        instructions: [
+          { kind: "status", status: 503 },
+          { kind: "reset-before-effect" },
+          { kind: "reset-after-effect" },
+        ],
+      },
+    ],
+  });
+  expect((await patch(0, "abc")).status).toBe(503);
+  await expect(patch(0, "abc")).rejects.toThrow(TypeError);
+  expect(await arrived()).toBe(0);
+  await expect(patch(0, "abc")).rejects.toThrow(TypeError);
+  mock.admin.setFaults({});
+  expect(await arrived()).toBe(3);
+  expect((await patch(3, "def")).status).toBe(204);
+  expect(mock.admin.faults().fired.map(({ subject }) => subject)).toEqual(Array(3).fill("upload.patch"));
+});
+
+test("a fault that ends the token of an upload refuses it from then on", async () => {
+  await using mock = await createMockServer();
+  const { patch } = await createUpload(mock, 3);
+  mock.admin.setFaults({ api: [{ operation: "upload.patch", instructions: [{ kind: "expire-token" }] }] });
+  expect((await patch(0, "abc")).status).toBe(401);
+  expect((await patch(0, "abc")).status).toBe(401);
+});
