@@ -1,0 +1,336 @@
+// What a sender and an operator see while the inbox cannot store: 503 with Retry-After, one clear line in the log, and
+// everything working again by itself afterwards.
+
+import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createReceiver, type Inbox } from "workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
+import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
+import { type SqliteConnection, sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { loadSqliteDriver } from "../../receiver-kit/sqlite-driver.ts";
+import { claimOptions, doneWith, runningAt } from "../support/inbox-rows.ts";
+import { PostgresServer } from "../support/postgres.ts";
+import type { LogLine } from "../support/receiver-scene.ts";
+import { sampleEvent } from "../support/sample-event.ts";
+import { secretA, signDelivery } from "../support/signed-delivery.ts";
+import { WebhookHost } from "../support/webhook-host.ts";
+
+let server: PostgresServer;
+let directory: string;
+beforeAll(async () => {
+  server = await PostgresServer.start();
+  directory = await mkdtemp(path.join(tmpdir(), "workspace-tasks-outage-"));
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await rm(directory, { recursive: true });
+});
+
+/** A receiver behind real Express, and everything it logged. */
+async function serve(inbox: Inbox) {
+  const log: LogLine[] = [];
+  const note = (level: LogLine["level"]) => (fields: object, message: string) => {
+    log.push({ level, message, fields });
+  };
+  const receiver = createReceiver({
+    secrets: [secretA],
+    inbox,
+    pollMs: 50,
+    logger: { info: note("info"), warn: note("warn"), error: note("error") },
+  });
+  const handled: string[] = [];
+  receiver.on("*", (_, { id }) => void handled.push(id));
+  const host = await WebhookHost.express((app) => app.post("/webhooks", webhookMiddleware(receiver)));
+  return {
+    receiver,
+    log,
+    handled,
+    async send(id: string, fill = 0): Promise<Response> {
+      const body = JSON.stringify(sampleEvent({ note: "x".repeat(fill) }));
+      const { headers } = signDelivery({ id, body, timestampSeconds: Math.floor(Date.now() / 1000) });
+      return fetch(host.url, { method: "POST", headers, body });
+    },
+    async [Symbol.asyncDispose]() {
+      await host[Symbol.asyncDispose]();
+      await receiver.close();
+    },
+  };
+}
+
+type Served = Awaited<ReturnType<typeof serve>>;
+
+async function expectOutage(served: Served, id: string, cause: RegExp): Promise<void> {
+  const response = await served.send(id);
+  expect(response.status).toBe(503);
+  expect(response.headers.get("retry-after")).toMatch(/^[1-9][0-9]*$/);
+  expect(await response.text()).not.toMatch(cause);
+  const errors = served.log.filter(({ message }) => message.startsWith("the inbox cannot store deliveries"));
+  expect(errors).toHaveLength(1);
+  expect(String((errors[0]?.fields as { err: Error }).err.message)).toMatch(cause);
+}
+
+async function expectRecovery(served: Served, id: string): Promise<void> {
+  expect((await served.send(id)).status).toBe(200);
+  while (!served.handled.includes(id)) await pause(5);
+  expect(served.log.filter(({ message }) => message === "the inbox stores deliveries again")).toHaveLength(1);
+}
+
+/** An inbox whose connection the test can reach, to spoil it. */
+async function sqliteWithAccess(name: string) {
+  const open = await loadSqliteDriver();
+  const connections: SqliteConnection[] = [];
+  const file = path.join(directory, name);
+  const inbox = sqliteInbox({
+    path: file,
+    busyTimeoutMs: 200,
+    driver: (at) => {
+      const connection = open(at);
+      connections.push(connection);
+      return connection;
+    },
+  });
+  return { inbox, file, open, current: () => connections.at(-1)!, opened: () => connections.length };
+}
+
+describe("a SQLite inbox", () => {
+  it("that is full refuses, and stores again once there is room", async () => {
+    const { inbox, current } = await sqliteWithAccess("full.db");
+    await using served = await serve(inbox);
+    await served.receiver.start();
+    expect((await served.send("first")).status).toBe(200);
+    current().query("PRAGMA max_page_count = 1");
+    const refused = await served.send("large", 200_000);
+    expect(refused.status).toBe(503);
+    current().query("PRAGMA max_page_count = 1000000");
+    expect(served.log.filter(({ level }) => level === "error")[0]?.fields).toMatchObject({
+      err: { message: expect.stringContaining("full") },
+    });
+    await expectRecovery(served, "large");
+    expect((await inbox.get({ source: "default", id: "large" }))?.state).toBe("done");
+  });
+
+  it("that became read-only refuses, and opens the file anew", async () => {
+    const { inbox, current, opened } = await sqliteWithAccess("readonly.db");
+    await using served = await serve(inbox);
+    expect((await served.send("first")).status).toBe(200);
+    current().query("PRAGMA query_only = ON");
+    await expectOutage(served, "second", /readonly|read-only/);
+    // The broken connection was let go; a new one is not read-only.
+    await served.receiver.start();
+    await expectRecovery(served, "second");
+    expect(opened()).toBe(2);
+  });
+
+  it("that another process locks refuses after a while, and goes on when the lock is gone", async () => {
+    const { inbox, file, open } = await sqliteWithAccess("locked.db");
+    await using served = await serve(inbox);
+    await served.receiver.start();
+    expect((await served.send("first")).status).toBe(200);
+    while (!served.handled.includes("first")) await pause(5);
+    const other = open(file);
+    other.exec("BEGIN IMMEDIATE");
+    await expectOutage(served, "second", /locked/);
+    other.exec("COMMIT");
+    other.close();
+    await expectRecovery(served, "second");
+  });
+
+  it("waits for a short lock instead of refusing", async () => {
+    const { inbox, file, open } = await sqliteWithAccess("briefly-locked.db");
+    await using served = await serve(inbox);
+    expect((await served.send("first")).status).toBe(200);
+    const other = open(file);
+    other.exec("BEGIN IMMEDIATE");
+    const sent = served.send("second");
+    await pause(50);
+    other.exec("COMMIT");
+    other.close();
+    expect((await sent).status).toBe(200);
+  });
+
+  it("whose directory is missing refuses, and starts once it is there", async () => {
+    const file = path.join(directory, "absent", "inbox.db");
+    await using served = await serve(sqliteInbox(file));
+    await expectOutage(served, "first", /open|unable/i);
+    const made = path.join(directory, "made");
+    await mkdir(made);
+    await rename(made, path.dirname(file));
+    await served.receiver.start();
+    await expectRecovery(served, "first");
+  });
+
+  it("answers duplicates of a refused delivery as new, since nothing was stored", async () => {
+    const { inbox, file, open } = await sqliteWithAccess("nothing-stored.db");
+    await using served = await serve(inbox);
+    expect((await served.send("first")).status).toBe(200);
+    const other = open(file);
+    other.exec("BEGIN IMMEDIATE");
+    const refused = await Promise.all([served.send("second"), served.send("second")]);
+    expect(refused.map(({ status }) => status)).toEqual([503, 503]);
+    other.exec("COMMIT");
+    other.close();
+    expect((await served.send("second")).status).toBe(200);
+    expect((await served.receiver.stats()).intake).toMatchObject({ accepted: 2 });
+  });
+});
+
+describe("a handler's transaction on SQLite", () => {
+  it("that waits for something else is rolled back after its limit, and deliveries are acknowledged again", async () => {
+    const file = path.join(directory, "slow-transaction.db");
+    const inbox = sqliteInbox({ path: file, transactionTimeoutMs: 100 });
+    await inbox.open();
+    await inbox.insert(runningAt("task-1", 1));
+    const [claim] = (await inbox.claim(claimOptions())).claims;
+    const transaction = inbox.begin(claim!, doneWith(claim!), { timeoutMs: 60_000 });
+    await transaction.handle.query("CREATE TABLE written (name TEXT)");
+    // Stored only once the transaction's limit has passed: until then the file is the handler's.
+    expect(await inbox.insert(runningAt("task-2", 1))).toEqual({ outcome: "new" });
+    await expect(transaction.handle.query("SELECT 1")).rejects.toThrow(
+      "open for 100 ms and was rolled back: call other services before the first query",
+    );
+    await expect(transaction.commit()).rejects.toMatchObject({ code: "TRANSACTION_ENDED" });
+    const connection = (await loadSqliteDriver())(file);
+    expect(connection.query("SELECT name FROM sqlite_master WHERE name = 'written'")).toEqual([]);
+    connection.close();
+    await inbox.close();
+  });
+
+  it.each([[true], [undefined], [{}], [new Date(0)]])(
+    "refuses the value %s instead of ending the process",
+    async (value) => {
+      const inbox = sqliteInbox(path.join(directory, "values.db"));
+      await inbox.open();
+      await inbox.insert(
+        runningAt(`task-${String(value)}`, 1, { id: `msg_${String(value).length}_${typeof value}` }),
+      );
+      const [claim] = (await inbox.claim(claimOptions())).claims;
+      const transaction = inbox.begin(claim!, doneWith(claim!), { timeoutMs: 60_000 });
+      await expect(transaction.handle.query("SELECT ?", [value as never])).rejects.toThrow(
+        "expected value 1 to be text",
+      );
+      await transaction.rollback();
+      await inbox.close();
+    },
+  );
+});
+
+describe("a PostgreSQL inbox", () => {
+  it("that goes away refuses, says so once, and goes on without a restart", async () => {
+    await using database = await server.database();
+    await using served = await serve(postgresInbox(database.pool({ connectionTimeoutMillis: 1_000 })));
+    await served.receiver.start();
+    expect((await served.send("first")).status).toBe(200);
+    while (!served.handled.includes("first")) await pause(5);
+    await server.stopImmediately();
+    await expectOutage(served, "second", /ECONNREFUSED|terminat|connection/i);
+    await server.resume();
+    await expectRecovery(served, "second");
+  });
+
+  it("that is not there at the start refuses, and opens once it is", async () => {
+    await using database = await server.database();
+    await server.stopImmediately();
+    await using served = await serve(postgresInbox(database.pool({ connectionTimeoutMillis: 1_000 })));
+    await expect(served.receiver.start()).rejects.toThrow();
+    await expectOutage(served, "first", /ECONNREFUSED|connection/i);
+    await server.resume();
+    await served.receiver.start();
+    await expectRecovery(served, "first");
+  });
+
+  it("whose error handling a pool leaves to others does not end the process when the server stops", async () => {
+    await using database = await server.database();
+    const pool = new pg.Pool({ connectionString: database.url, max: 5 });
+    const inbox = postgresInbox(pool);
+    await using served = await serve(inbox);
+    await served.receiver.start();
+    await Promise.all(["a", "b", "c"].map((id) => served.send(id)));
+    expect(pool.listenerCount("error")).toBe(1);
+    await server.stopImmediately();
+    await server.resume();
+    await expectRecoveryWithoutOutage(served, "d");
+    await served.receiver.close();
+    expect(pool.listenerCount("error")).toBe(0);
+    await pool.end();
+  });
+
+  it("works for a role that may only use the tables, and says what is missing for one that may not", async () => {
+    await using database = await server.database();
+    const owner = database.pool();
+    await postgresInbox(owner).open();
+    const name = new URL(database.url).pathname.slice(1);
+    const [role, stranger] = [`app_${name}`, `stranger_${name}`];
+    await owner.query(`CREATE ROLE ${role} LOGIN PASSWORD 'app'; CREATE ROLE ${stranger} LOGIN PASSWORD 'app';
+      GRANT USAGE ON SCHEMA workspace_tasks TO ${role};
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA workspace_tasks TO ${role};
+      GRANT USAGE ON ALL SEQUENCES IN SCHEMA workspace_tasks TO ${role}`);
+    const url = (user: string) => database.url.replace("postgres:postgres@", `${user}:app@`);
+    const pool = new pg.Pool({ connectionString: url(role), max: 6 });
+    {
+      await using served = await serve(postgresInbox(pool));
+      await served.receiver.start();
+      expect((await served.send("first")).status).toBe(200);
+      while ((await served.receiver.stats()).inbox.rows.done < 1) await pause(5);
+      expect(served.handled).toEqual(["first"]);
+    }
+    await pool.end();
+    const denied = new pg.Pool({ connectionString: url(stranger), max: 2 });
+    await expect(postgresInbox(denied).open()).rejects.toThrow(
+      "permission denied for schema workspace_tasks",
+    );
+    await denied.end();
+    await owner.query(`DROP OWNED BY ${role}; DROP ROLE ${role}; DROP ROLE ${stranger}`);
+  });
+});
+
+describe("migrations that several processes start at once", () => {
+  it("run once on PostgreSQL, also where each had looked before and found nothing", async () => {
+    await using database = await server.database();
+    const pools = Array.from({ length: 6 }, () => database.pool({ max: 1 }));
+    for (let turn = 0; turn < 5; turn++) {
+      const schema = `turn_${turn}`;
+      await Promise.all(pools.map((pool) => pool.query("SELECT to_regclass($1)", [`${schema}.migrations`])));
+      await Promise.all(pools.map((pool) => postgresInbox(pool, { schema }).open()));
+      const { rows } = await pools[0]!.query(`SELECT version FROM ${schema}.migrations`);
+      expect(rows).toEqual([{ version: 1 }]);
+    }
+  });
+
+  it("run once on SQLite", async () => {
+    const file = path.join(directory, "migrations.db");
+    const inboxes = Array.from({ length: 6 }, () => sqliteInbox(file));
+    await Promise.all(inboxes.map((inbox) => inbox.open()));
+    const connection = (await loadSqliteDriver())(file);
+    expect(connection.query("SELECT version FROM workspace_tasks_migrations")).toEqual([{ version: 1 }]);
+    connection.close();
+    for (const inbox of inboxes) await inbox.close();
+  });
+
+  it("of a newer release are not touched", async () => {
+    const file = path.join(directory, "newer.db");
+    const inbox = sqliteInbox(file);
+    await inbox.open();
+    await inbox.close();
+    const connection = (await loadSqliteDriver())(file);
+    connection.query("INSERT INTO workspace_tasks_migrations VALUES (99)");
+    connection.close();
+    await expect(sqliteInbox(file).open()).rejects.toThrow("the file is at version 99, expected at most 1");
+    await using database = await server.database();
+    const pool = database.pool();
+    await postgresInbox(pool).open();
+    await pool.query("INSERT INTO workspace_tasks.migrations VALUES (99)");
+    await expect(postgresInbox(pool).open()).rejects.toThrow(
+      "the schema is at version 99, expected at most 1",
+    );
+  });
+});
+
+/** The stop may pass between two deliveries, so nothing was refused and nothing is said to be over. */
+async function expectRecoveryWithoutOutage(served: Served, id: string): Promise<void> {
+  for (let status = 0; status !== 200; ) status = (await served.send(id)).status;
+  while (!served.handled.includes(id)) await pause(5);
+}
