@@ -82,7 +82,7 @@ function createShared(request: LeaseRequest, store: RateLimitStore, allowance: (
     limit: rateLimit.requests,
     leaseMs: rateLimit.windowMs + attemptMsMax,
     clock,
-    onFailure: (failure) => allowance().rejectAll(failure, () => true),
+    onFailure: (failure) => allowance().rejectAll(failure),
     redactCause: createRedactor().cause,
   });
 }

@@ -111,8 +111,8 @@ export class Allowance {
   }
 
   /** Ends every waiting call. */
-  rejectAll(failure: Failure, mine: (ticket: Ticket) => boolean): void {
-    for (const waiter of this.#queue.filter(({ ticket }) => mine(ticket))) this.#reject(waiter, failure);
+  rejectAll(failure: Failure): void {
+    for (const waiter of [...this.#queue]) this.#reject(waiter, failure);
   }
 
   isIdle(): boolean {

@@ -197,3 +197,77 @@ describe("outcomes", () => {
     await client.close();
   });
 });
+
+describe("keys and members", () => {
+  it("a key that expires while the client runs is refused, and the call says so", async () => {
+    const { mock, client } = await open();
+    await using _ = mock;
+    const before = client.me();
+    await mock.clock.advance(1_000);
+    await before;
+    await mock.clock.advance(91 * 24 * 60 * minuteMs);
+    const failure = client.me().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    await mock.clock.advance(minuteMs);
+    expect(await failure).toMatchObject({
+      name: "AuthenticationError",
+      code: "API_KEY_REFUSED",
+      outcome: "not_sent",
+    });
+    await client.close();
+  });
+
+  it.each([200, 401] as const)(
+    "a read-only key gets PERMISSION_DENIED for a mutation, without a loop (HTTP %i)",
+    async (status) => {
+      const { mock, client } = await open({ settings: { unauthenticatedStatus: status } });
+      await using _ = mock;
+      const { apiKey } = mock.admin.createApiKey({ access: "read_only" });
+      const { baseUrl, clock } = mock;
+      const reader = createClient({ apiKey, baseUrl, clock, fetch: mock.fetch });
+      const failure = reader.webhooks.endpoints.delete("0198c0de-0000-7000-8000-000000000000").then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      await clock.advance(minuteMs);
+      expect(await failure).toMatchObject({
+        name: "PermissionError",
+        code: "PERMISSION_DENIED",
+        outcome: "rejected",
+      });
+      expect(exchanges(mock)).toBeLessThanOrEqual(2);
+      await Promise.all([reader.close(), client.close()]);
+    },
+  );
+});
+
+describe("over real sockets", () => {
+  it("a body that stalls after the headers ends at timeoutMs", async () => {
+    await using mock = await createMockServer();
+    mock.admin.setFaults({ api: [{ operation: "me", instructions: [{ kind: "stall" }] }] });
+    const { apiKey, baseUrl } = mock;
+    const client = createClient({ apiKey, baseUrl, maxRetries: 0 });
+    const failure: unknown = await client.me({ timeoutMs: 300 }).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(failure).toMatchObject({ code: "REQUEST_TIMEOUT", outcome: "unknown", attempts: 1 });
+    await client.me();
+    await client.close();
+  });
+
+  it.each(["truncate", "reset-after-effect", "reset-before-effect"] as const)(
+    "a connection cut by %s is repeated for a query",
+    async (kind) => {
+      await using mock = await createMockServer();
+      mock.admin.setFaults({ api: [{ operation: "me", instructions: [{ kind }] }] });
+      const { apiKey, baseUrl } = mock;
+      const client = createClient({ apiKey, baseUrl, random: () => 0 });
+      const { meta } = await client.me().withMeta();
+      expect(meta.attempts).toBe(2);
+      await client.close();
+    },
+  );
+});
