@@ -6,4 +6,6 @@ export type { MockClock } from "./mock-clock.ts";
 export type { JournalEntry } from "./request-journal.ts";
 export { createMockServer, type MockServer, type MockServerOptions } from "./server.ts";
 export type { Settings, SettingsChanges } from "./settings.ts";
+export type { StagePlan, TaskOutcome, TaskPlan } from "./task-plan.ts";
 export { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";
+export type { ConnectionCheck } from "./world.ts";

@@ -2,8 +2,6 @@ import { ServiceError } from "./service-error.ts";
 import type { MembershipRecord, Role, UserRecord } from "./state/records.ts";
 import type { World } from "./world.ts";
 
-export const roles = ["admin", "l1", "l2", "l3"] as const satisfies readonly Role[];
-
 export type NewUser = {
   readonly name?: string;
   readonly email?: string;
