@@ -72,7 +72,7 @@ export function createSocketOutside(options: OutsideOptions = {}): Outside {
       // The limit runs from the socket on, not from the queue for one.
       request.once("socket", () => {
         cancelDeadline = clock.schedule(call.timeoutMs, () => {
-          finish({ status: null, error: `no answer within ${call.timeoutMs} ms` });
+          finish(tooLate(call.timeoutMs));
           request.destroy();
         });
       });
@@ -131,14 +131,33 @@ export function createSocketOutside(options: OutsideOptions = {}): Outside {
 export function createFunctionOutside(
   receivers: ReadonlyMap<string, ReceiverFunction>,
   fallback: Outside,
+  clock: Clock = createRealClock(),
 ): Outside {
+  const underWay = new Set<() => void>();
+
+  const call = (receiver: ReceiverFunction, request: DeliveryRequest): Promise<DeliveryAnswer> =>
+    new Promise((resolve) => {
+      const finish = (answer: DeliveryAnswer) => {
+        cancelDeadline();
+        underWay.delete(abort);
+        resolve(answer);
+      };
+      const abort = () => finish({ status: null, error: "aborted" });
+      const cancelDeadline = clock.schedule(request.timeoutMs, () => finish(tooLate(request.timeoutMs)));
+      underWay.add(abort);
+      void callReceiver(receiver, request).then(finish);
+    });
+
   return {
     deliver(request) {
       const receiver = receivers.get(request.url);
-      return receiver ? callReceiver(receiver, request) : fallback.deliver(request);
+      return receiver ? call(receiver, request) : fallback.deliver(request);
     },
     read: fallback.read,
-    abort: fallback.abort,
+    abort() {
+      for (const abort of [...underWay]) abort();
+      fallback.abort();
+    },
   };
 }
 
@@ -157,6 +176,11 @@ async function callReceiver(receiver: ReceiverFunction, request: DeliveryRequest
     return { status: null, error: describeError(error) };
   }
 }
+
+const tooLate = (timeoutMs: number): Failure => ({
+  status: null,
+  error: `no answer within ${timeoutMs} ms`,
+});
 
 type Failure = { readonly status: null; readonly error: string };
 type Body = { readonly head: Buffer; readonly bytes: number };

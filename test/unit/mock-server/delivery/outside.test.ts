@@ -198,4 +198,17 @@ describe("the world outside inside this process", () => {
       error: expect.stringMatching(/^ECONNREFUSED/),
     });
   });
+
+  test("gives up on a function that does not answer in time, and breaks off what is under way", async () => {
+    const clock = createVirtualClock();
+    const receivers = new Map([[url, () => new Promise<Response>(() => {})]]);
+    const outside = createFunctionOutside(receivers, createOutside(), clock);
+    const late = outside.deliver(request(url));
+    await clock.advance(5_000);
+    expect(await late).toEqual({ status: null, error: "no answer within 5000 ms" });
+    const broken = outside.deliver(request(url));
+    outside.abort();
+    expect(await broken).toEqual({ status: null, error: "aborted" });
+    expect(clock.pending().timers).toBe(0);
+  });
 });
