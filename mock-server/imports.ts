@@ -2,6 +2,7 @@ import { addClient, findClientByExternalId } from "./clients.ts";
 import { type PulledDocument, pullDocuments } from "./documents.ts";
 import { isLoopbackHost } from "./loopback.ts";
 import { guessMimeType } from "./mime-type.ts";
+import { planFor } from "./progression.ts";
 import type {
   ArtifactRecord,
   ClientRecord,
@@ -9,6 +10,7 @@ import type {
   JobRecord,
   JobWorkRecord,
 } from "./state/records.ts";
+import type { TaskPlan } from "./task-plan.ts";
 import { startTask } from "./tasks.ts";
 import type { World } from "./world.ts";
 
@@ -16,7 +18,8 @@ import type { World } from "./world.ts";
  * The import of a job (A-15). The job is `active` from the call on. Its works are taken one after the
  * other: the client is found by `externalId` or added, the artifacts are fetched, what was pulled is told
  * by `documents.synced`, and a `TAX_PREP` task starts. An artifact that cannot be fetched is marked
- * `failed` and left out; the rest goes on without it. After the last work the job is `completed`, while
+ * `failed` and left out; the rest goes on without it. Where none can be fetched, the task fails in its first
+ * stage and says what the customer can do (A-17). After the last work the job is `completed`, while
  * the tasks go their own way. A work that has its task is never imported again, so an import that a
  * snapshot caught in the middle goes on where it stood.
  */
@@ -50,7 +53,6 @@ async function importWork(world: World, job: JobRecord, work: JobWorkRecord): Pr
   if (world.ended || !connection) return;
   const client = clientOf(world, work);
   pullWork(world, { connection, client, work, fetched });
-  const documentCount = fetched.filter(({ document }) => document !== null).length;
   const task = startTask(world, {
     workspaceId: work.workspaceId,
     clientId: client.id,
@@ -58,23 +60,49 @@ async function importWork(world: World, job: JobRecord, work: JobWorkRecord): Pr
     attributes: [
       { name: "connectionJobId", value: job.id },
       { name: "workId", value: work.workId },
-      { name: "documentCount", value: String(documentCount) },
     ],
+    plan: planWithout(world, connection, fetched),
   });
   work.taskId = task.id;
   work.updatedAtMs = Math.max(world.clock.now(), work.updatedAtMs + 1);
 }
 
-type Fetched = { readonly artifact: ArtifactRecord; readonly document: PulledDocument | null };
+type Fetched = {
+  readonly artifact: ArtifactRecord;
+  readonly document: PulledDocument | null;
+  /** The connected system refused the credentials. */
+  readonly refused: boolean;
+};
 
 /** Loopback URLs are really read; any other, and none, stands for a file that is always there (A-15). */
 async function fetchArtifact(world: World, artifact: ArtifactRecord): Promise<Fetched> {
   const { url, name, externalId } = artifact;
   const simulated = { fileName: name, mimeType: guessMimeType(name), externalId };
-  if (url === null || !isLoopbackHost(new URL(url).hostname)) return { artifact, document: simulated };
+  if (url === null || !isLoopbackHost(new URL(url).hostname))
+    return { artifact, document: simulated, refused: false };
   const answer = await world.outside.read(url, {});
   const came = answer.status !== null && answer.status >= 200 && answer.status < 300;
-  return { artifact, document: came ? { ...simulated, mimeType: answer.mimeType } : null };
+  const refused = answer.status === 401 || answer.status === 403;
+  return { artifact, document: came ? { ...simulated, mimeType: answer.mimeType } : null, refused };
+}
+
+/** The plan of a task that has nothing to work on; `null` when it has. */
+function planWithout(
+  world: World,
+  connection: ConnectionRecord,
+  fetched: readonly Fetched[],
+): TaskPlan | null {
+  if (fetched.length === 0 || fetched.some(({ document }) => document !== null)) return null;
+  const plan = planFor(world, "TAX_PREP");
+  const [first = { type: "document-classification", durationMs: 0 }] = plan.stages;
+  const customerError = fetched.some(({ refused }) => refused)
+    ? { code: "CONNECTION_REAUTH_REQUIRED", action: { type: "RECONNECT", connectionId: connection.id } }
+    : { code: "DOCUMENT_UNREADABLE", action: { type: "REUPLOAD", connectionId: null } };
+  return {
+    mode: plan.mode,
+    stages: [{ ...first, status: "FAILED", errorMessage: "no document could be fetched" }],
+    outcome: { status: "FAILED", customerError },
+  };
 }
 
 function pullWork(

@@ -1,4 +1,5 @@
 import type { TaxPrepResult } from "../sdk/events/index.ts";
+import { countDocuments } from "./document-count.ts";
 import { perWorld } from "./per-world.ts";
 import type { TaskRecord } from "./state/records.ts";
 import type { World } from "./world.ts";
@@ -8,7 +9,7 @@ export function draftTaxPrepResult(world: World, task: TaskRecord): TaxPrepResul
   const client = world.state.clients.get(task.clientId);
   const taxYear = client?.taxYear ?? new Date(task.startedAtMs).getUTCFullYear() - 1;
   const returnType = client?.returnType ?? "F1040";
-  const documentCount = Number(task.attributes.find(({ name }) => name === "documentCount")?.value ?? 0);
+  const documentCount = countDocuments(world, task.clientId);
   return results(world)(returnType, taxYear, documentCount);
 }
 

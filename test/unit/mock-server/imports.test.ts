@@ -138,6 +138,29 @@ describe("an import", () => {
     expect(job.status).toBe("completed");
   });
 
+  for (const [status, customerError] of [
+    [403, { code: "CONNECTION_REAUTH_REQUIRED", action: { type: "RECONNECT", connectionId: "connection" } }],
+    [404, { code: "DOCUMENT_UNREADABLE", action: { type: "REUPLOAD", connectionId: null } }],
+  ] as const) {
+    test(`a work whose every artifact answers ${status} has a task that fails and says what to do`, async () => {
+      const { world, clock, job } = createScene(
+        [{ externalId: "c1", artifacts: [{ url: "http://127.0.0.1:5/w2" }] }],
+        { read: async () => ({ status, bytes: 0, mimeType: "text/plain" }) },
+      );
+      startImport(world, job);
+      await clock.advance(60_000);
+      expect(job.status).toBe("completed");
+      expect([...world.state.tasks.values()]).toMatchObject([
+        {
+          status: "FAILED",
+          errorMessage: "document-classification: no document could be fetched",
+          customerError,
+          stages: [{ type: "document-classification", status: "FAILED" }],
+        },
+      ]);
+    });
+  }
+
   test("says nothing of documents for a work without any, and still starts its task", async () => {
     const { world, clock, sent, job } = createScene([{ externalId: "c1" }]);
     startImport(world, job);
