@@ -15,7 +15,7 @@ export interface WindowOptions {
 }
 
 // Timers may fire a little early, clocks of two machines drift apart by a few ms in a minute.
-export const windowMarginMs = 25;
+const windowMarginMs = 25;
 const roundTripPart = 0.75;
 const lateWindows = 1.05;
 const roundTripMemoryMs = 300_000;
