@@ -19,6 +19,16 @@ describe("random streams", () => {
     expect(one.uuid("ids", 0)).toBe(two.uuid("ids", 0));
   });
 
+  test("give ids that sort in the order in which they were drawn, also within one millisecond", () => {
+    const random = createRandomStreams(3);
+    const ids = Array.from({ length: 20_000 }, (_, index) =>
+      random.uuid("ids", 1_000 + Math.floor(index / 9_000)),
+    );
+    expect(ids).toEqual(ids.toSorted());
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const id of [ids[0], ids[16_383], ids[16_384]]) expect(id).toMatch(uuid);
+  });
+
   test("continue from a restored position", () => {
     const original = createRandomStreams(9);
     original.number("a");
