@@ -11,28 +11,6 @@ export type {
   WebhookAcceptor,
   WebhookHeaders,
 } from "./accepting.ts";
-export {
-  type AuditOptions,
-  type AuditOutcome,
-  type AuditProblem,
-  type AuditProgress,
-  type AuditReport,
-  type AuditResult,
-  auditReceiver,
-} from "./audit/audit.ts";
-export { auditChecks } from "./audit/catalog.ts";
-export type { AuditCheck, Requirement } from "./audit/check.ts";
-export { type CommandIo, runCheckReceiverCommand } from "./audit/command.ts";
-export {
-  type AuditSummary,
-  type AuditVerdict,
-  exitCodeOf,
-  renderJsonReport,
-  renderTextReport,
-  summaryOfReport,
-  verdictOf,
-} from "./audit/report.ts";
-export type { SchemeName } from "./audit/scheme.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export {
   BacklogFullError,

@@ -9,7 +9,7 @@ import {
   auditChecks,
   auditReceiver,
   type SchemeName,
-} from "workspace-tasks/receiver-kit";
+} from "workspace-tasks/receiver-kit/audit";
 import {
   findPython,
   type ServedReceiver,

@@ -14,7 +14,7 @@ import {
   auditChecks,
   auditReceiver,
   runCheckReceiverCommand,
-} from "workspace-tasks/receiver-kit";
+} from "workspace-tasks/receiver-kit/audit";
 import { startReferenceReceiver } from "../support/receivers/reference-receiver.ts";
 import { listen, type RunningReceiver } from "../support/receivers/running-receiver.ts";
 import { createSelfSignedCertificate } from "../support/self-signed-certificate.ts";

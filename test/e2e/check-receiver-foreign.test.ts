@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type AuditReport, auditReceiver, exitCodeOf } from "workspace-tasks/receiver-kit";
+import { type AuditReport, auditReceiver, exitCodeOf } from "workspace-tasks/receiver-kit/audit";
 import { startKitReceiver } from "../support/receivers/kit-receiver.ts";
 import {
   findPython,

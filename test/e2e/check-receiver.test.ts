@@ -6,7 +6,7 @@ import {
   auditReceiver,
   renderTextReport,
   verdictOf,
-} from "workspace-tasks/receiver-kit";
+} from "workspace-tasks/receiver-kit/audit";
 import { type Flaw, flaws } from "../support/receivers/flaws.ts";
 import { startReferenceReceiver } from "../support/receivers/reference-receiver.ts";
 

@@ -9,7 +9,7 @@ import {
   renderTextReport,
   summaryOfReport,
   verdictOf,
-} from "workspace-tasks/receiver-kit";
+} from "workspace-tasks/receiver-kit/audit";
 
 const passing: AuditResult = {
   id: "signature.forged",
