@@ -1,3 +1,4 @@
+// Type tests (test/types) are proved by the compiler alone: `npm run typecheck`.
 import { defineConfig } from "vitest/config";
 
 // The tests import the package by its public names; this condition resolves them to the sources.
@@ -14,6 +15,5 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
-    typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"], tsconfig: "./tsconfig.json" },
   },
 });
