@@ -30,6 +30,8 @@ export type MockServerOptions = {
   readonly faults?: FaultPlan | undefined;
   /** Receivers in this process by endpoint URL, called in place of a socket. */
   readonly receivers?: ReadonlyMap<string, ReceiverFunction> | undefined;
+  /** Certificates in PEM that HTTPS receivers may show, beside those that Node trusts. Default: none. */
+  readonly trustedCertificates?: readonly string[] | undefined;
   /** Replaces the check of a provider connection: `true` makes it `active`. */
   readonly checkConnection?: ((check: ConnectionCheck) => boolean | Promise<boolean>) | undefined;
   /** Host names besides the loopback ones that the control API answers to. Default: none. */
@@ -117,8 +119,8 @@ function clockOf(choice: NonNullable<MockServerOptions["clock"]>): Clock | Virtu
   return choice === "virtual" ? createVirtualClock() : choice;
 }
 
-function outsideOf({ receivers, checkConnection }: MockServerOptions): Outside {
-  const sockets = createSocketOutside();
+function outsideOf({ receivers, checkConnection, trustedCertificates = [] }: MockServerOptions): Outside {
+  const sockets = createSocketOutside({ trustedCertificates });
   const outside = receivers ? createFunctionOutside(receivers, sockets) : sockets;
   return checkConnection ? { ...outside, checkConnection } : outside;
 }

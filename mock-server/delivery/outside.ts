@@ -5,6 +5,7 @@ import {
   type IncomingMessage,
 } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { rootCertificates } from "node:tls";
 import { type Clock, createRealClock } from "../clock.ts";
 import type { DeliveryAnswer, DeliveryRequest, Outside, ReadAnswer } from "../world.ts";
 
@@ -18,6 +19,8 @@ export type OutsideOptions = {
   readonly readTimeoutMs?: number;
   /** Bytes that are read from one URL before it counts as too large. Default: 100 MB. */
   readonly readBytesMax?: number;
+  /** Certificates in PEM that HTTPS receivers may show, beside those that Node trusts. Default: none. */
+  readonly trustedCertificates?: readonly string[];
   /**
    * Measures the time limits of real sockets. It is the computer's clock also where the mock's own time
    * is virtual: virtual time stands still until the socket has answered, so it could never run out.
@@ -40,10 +43,12 @@ export function createSocketOutside(options: OutsideOptions = {}): Outside {
     socketsPerOriginMax = 64,
     readTimeoutMs = 15_000,
     readBytesMax = 100 * 1_048_576,
+    trustedCertificates = [],
     clock = createRealClock(),
   } = options;
   const pool = { keepAlive: true, maxSockets: socketsPerOriginMax, timeout: idleSocketMs };
-  const agents = { http: new HttpAgent(pool), https: new HttpsAgent(pool) };
+  const ca = trustedCertificates.length > 0 ? [...rootCertificates, ...trustedCertificates] : undefined;
+  const agents = { http: new HttpAgent(pool), https: new HttpsAgent(ca ? { ...pool, ca } : pool) };
   const underWay = new Set<() => void>();
 
   const open = (call: Exchange<unknown>): ClientRequest | null => {

@@ -1,18 +1,20 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type RequestListener } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Clock } from "../../../../mock-server/clock.ts";
 import { createFunctionOutside, createSocketOutside } from "../../../../mock-server/delivery/outside.ts";
 import { createVirtualClock } from "../../../../mock-server/virtual-clock.ts";
 import type { DeliveryRequest } from "../../../../mock-server/world.ts";
+import { createSelfSignedCertificate } from "../../../support/self-signed-certificate.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-async function serve(handle: Parameters<typeof createServer>[1]): Promise<string> {
-  const server: Server = createServer(handle);
+async function serve(handle: RequestListener, certificate?: { key: string; cert: string }): Promise<string> {
+  const server = certificate ? createSecureServer(certificate, handle) : createServer(handle);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   closing.push(
     () =>
@@ -21,7 +23,7 @@ async function serve(handle: Parameters<typeof createServer>[1]): Promise<string
         server.closeAllConnections();
       }),
   );
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+  return `${certificate ? "https" : "http"}://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
 }
 
 function createOutside(clock?: Clock) {
@@ -117,6 +119,20 @@ describe("the world outside over sockets", () => {
     }
     const bad = request("http://127.0.0.1:1/", { headers: { "bad name": "x" } });
     expect(await outside.deliver(bad)).toMatchObject({ status: null });
+  });
+
+  test("speaks HTTPS, and only with a receiver whose certificate is trusted", async () => {
+    const certificate = createSelfSignedCertificate(Date.now());
+    const url = await serve((incoming, response) => {
+      incoming.resume().on("end", () => response.end("kept secret"));
+    }, certificate);
+    const trusting = createSocketOutside({ trustedCertificates: [certificate.cert] });
+    closing.push(async () => trusting.abort());
+    expect(await trusting.deliver(request(url))).toMatchObject({ status: 200, body: "kept secret" });
+    expect(await createOutside().deliver(request(url))).toMatchObject({
+      status: null,
+      error: expect.stringMatching(/^DEPTH_ZERO_SELF_SIGNED_CERT/),
+    });
   });
 
   test("answers that are no HTTP are failures", async () => {
