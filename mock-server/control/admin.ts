@@ -8,6 +8,7 @@ import { createInspectionControls, type InspectionControls } from "./inspection-
 import { createKeyControls, type KeyControls } from "./key-controls.ts";
 import { createStateControls, type StateControls, type StateControlsOptions } from "./state-controls.ts";
 import { createTaskControls, type TaskControls } from "./task-controls.ts";
+import { createUploadControls, type UploadControls } from "./upload-controls.ts";
 
 /**
  * The control API for callers in this process: the same calls, without HTTP. What cannot be done rejects
@@ -18,6 +19,7 @@ export interface Admin
     TaskControls,
     DeliveryControls,
     FaultControls,
+    UploadControls,
     StateControls,
     InspectionControls {
   /**
@@ -45,6 +47,7 @@ export function createAdmin(options: AdminOptions): Admin {
     ...createTaskControls(worlds),
     ...createDeliveryControls(worlds, wallClock),
     ...createFaultControls(worlds),
+    ...createUploadControls(worlds),
     ...createStateControls(options),
     ...createInspectionControls(worlds),
     async playScenario(scenario, variables) {

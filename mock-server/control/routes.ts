@@ -8,6 +8,7 @@ import type { Route } from "./route.ts";
 import { scenarioRoutes } from "./scenario-routes.ts";
 import { stateRoutes } from "./state-routes.ts";
 import { taskRoutes } from "./task-routes.ts";
+import { uploadRoutes } from "./upload-routes.ts";
 
 /** The whole control API but the event stream. */
 export const routes: readonly Route[] = [
@@ -17,6 +18,7 @@ export const routes: readonly Route[] = [
   ...eventRoutes,
   ...deliveryRoutes,
   ...requestRoutes,
+  ...uploadRoutes,
   ...faultRoutes,
   ...inspectionRoutes,
   ...scenarioRoutes,

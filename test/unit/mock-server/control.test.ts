@@ -310,6 +310,30 @@ describe("journal and limits", () => {
   });
 });
 
+describe("uploads", () => {
+  test("are listed with what has come of them", async ({ mock }) => {
+    const headers = {
+      "tus-resumable": "1.0.0",
+      authorization: `Bearer ${await workspaceToken(mock)}`,
+      "upload-length": "9",
+      "upload-metadata": `filename ${btoa("w2.pdf")}`,
+      "content-type": "application/offset+octet-stream",
+    };
+    await mock.fetch("/api/uploads", { method: "POST", headers, body: "abc" });
+    const { json } = await callControl(mock, "GET", "uploads");
+    expect(json.data).toMatchObject([
+      {
+        fileName: "w2.pdf",
+        lengthBytes: 9,
+        offsetBytes: 3,
+        completedAt: null,
+        sha256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+      },
+    ]);
+    expect(() => mock.admin.uploadContent("none")).toThrow("Upload not found");
+  });
+});
+
 describe("the mock", () => {
   test("is healthy and tells its version, time and workspaces", async ({ mock }) => {
     const { json: health } = await callControl(mock, "GET", "health");
