@@ -1,11 +1,17 @@
 export type { Clock } from "./clock.ts";
 export type { Admin } from "./control/admin.ts";
+export { ControlError, type ControlErrorCode, type ControlIssue } from "./control/control-error.ts";
+export type { NewTask, StageMove, TaskMove } from "./control/task-controls.ts";
+export type { AttemptView, DeliverySummary, DeliveryView, RequestView, TaskView } from "./control/views.ts";
 export type { ReceiverFunction } from "./delivery/outside.ts";
 export type { ApiFault, DeliveryFault, FaultPlan } from "./faults/fault.ts";
 export type { MockClock } from "./mock-clock.ts";
 export type { JournalEntry } from "./request-journal.ts";
 export { createMockServer, type MockServer, type MockServerOptions } from "./server.ts";
+export { ServiceError, type ServiceErrorCode } from "./service-error.ts";
 export type { Settings, SettingsChanges } from "./settings.ts";
+export type { Snapshot } from "./snapshot/snapshot.ts";
+export { SnapshotError } from "./snapshot/snapshot-error.ts";
 export type { StagePlan, TaskOutcome, TaskPlan } from "./task-plan.ts";
 export { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";
 export type { ConnectionCheck } from "./world.ts";
