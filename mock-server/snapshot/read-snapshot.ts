@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { FiredFault } from "../faults/fault.ts";
 import { faultPlanSchema } from "../faults/fault-schema.ts";
+import { findInconsistency } from "./consistency.ts";
 import { stateSchema } from "./record-schemas.ts";
 import { type Snapshot, snapshotFormat, snapshotVersion } from "./snapshot.ts";
 import { SnapshotError } from "./snapshot-error.ts";
@@ -72,6 +73,8 @@ export function readSnapshot(value: unknown): Snapshot {
       `the snapshot is damaged at ${issue?.path.join(".") || "its root"}: ${issue?.message}`,
     );
   }
+  const inconsistency = findInconsistency(parsed.data);
+  if (inconsistency) throw new SnapshotError(`the snapshot is damaged: ${inconsistency}`);
   return parsed.data;
 }
 

@@ -187,6 +187,27 @@ describe("a document is refused, and nothing changes, when it", () => {
     expect(() => readSnapshot({ ...whole, more: 1 })).toThrow("damaged");
   });
 
+  test("lacks a record that another one names", async () => {
+    await using mock = await start();
+    await live(mock);
+    const whole = mock.admin.snapshot();
+    const without = (noun: keyof typeof whole.state) => ({ ...whole, state: { ...whole.state, [noun]: [] } });
+    expect(() => readSnapshot(whole)).not.toThrow();
+    for (const [noun, named] of [
+      ["users", "memberships.0.userId"],
+      ["workspaces", "memberships.0.workspaceId"],
+      ["connections", "jobs.0.connectionId"],
+      ["clients", "tasks.0.clientId"],
+      ["tasks", "progress.0.taskId"],
+      ["events", "deliveries.0.eventId"],
+      ["uploadContents", "uploadContents.0"],
+    ] as const) {
+      expect(() => readSnapshot(without(noun))).toThrow(`damaged: state.${named}`);
+    }
+    expect(() => readSnapshot({ ...whole, furnishedWorkspaceId: "none" })).toThrow("furnishedWorkspaceId");
+    expect(() => readSnapshot(without("endpoints"))).not.toThrow();
+  });
+
   test("was cut off anywhere", async () => {
     await using mock = await start();
     await live(mock);
