@@ -69,7 +69,7 @@ export function resumeDeliveries(world: World, endpointId: string): void {
     if (delivery.status !== "paused") continue;
     delivery.status = "pending";
     world.announce({ type: "delivery.resumed", ...describe(delivery) });
-    if (journey.at === "rest") arm(world, journey, untilMs(world, delivery.nextAttemptAtMs));
+    arm(world, journey, untilMs(world, delivery.nextAttemptAtMs));
   }
 }
 

@@ -108,6 +108,7 @@ export function disarm(world: World, journey: Journey): void {
 }
 
 function enqueue(world: World, journey: Journey): void {
+  // Resumed while it still waits in the lane, or while an attempt of it is under way: it goes on from there.
   if (journey.at !== "rest") return;
   journey.at = "queue";
   roadTo(world, journey.delivery.endpointId).lane.enqueue(journey.event.subject, journey);

@@ -8,6 +8,7 @@ import {
 } from "../../../../mock-server/delivery/engine.ts";
 import { emitCustomEvent } from "../../../../mock-server/events.ts";
 import { contractProfile } from "../../../../mock-server/faults/contract-profile.ts";
+import { defaultSettings } from "../../../../mock-server/settings.ts";
 import type { DeliveryRecord, WebhookEndpointRecord } from "../../../../mock-server/state/records.ts";
 import { answered, createWorldBench } from "../../../support/mock-world.ts";
 
@@ -85,7 +86,14 @@ async function run(steps: readonly Step[], answers: readonly number[], lanes: nu
 const scheduledAttempts = ({ attempts }: DeliveryRecord) =>
   attempts.filter(({ kind }) => kind === "scheduled");
 
-test("no delivery is ever lost, stuck or attempted beyond its schedule", async () => {
+const { scheduleMs } = defaultSettings.delivery;
+
+function waitsOf(delivery: DeliveryRecord): number[] {
+  const starts = scheduledAttempts(delivery).map(({ startedAtMs }) => startedAtMs);
+  return starts.slice(1).map((startMs, index) => startMs - (starts[index] ?? 0));
+}
+
+test("no delivery is ever lost, stuck, or attempted before its time or beyond its schedule", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(stepArbitrary, { minLength: 5, maxLength: 60 }),
@@ -99,6 +107,9 @@ test("no delivery is ever lost, stuck or attempted beyond its schedule", async (
           expect(scheduledAttempts(delivery).length).toBeLessThanOrEqual(8);
           expect(attempts.map(({ number }) => number)).toEqual(attempts.map((_, index) => index + 1));
           expect(nextAttemptAtMs).toBeNull();
+          for (const [index, waitMs] of waitsOf(delivery).entries()) {
+            expect(waitMs, `before attempt ${index + 2}`).toBeGreaterThanOrEqual(scheduleMs[index + 1] ?? 0);
+          }
           if (acknowledged) expect(status).toBe("succeeded");
           else if (world.state.endpoints.has(endpointId)) {
             expect(status).toBe("failed");
