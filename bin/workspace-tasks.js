@@ -63,5 +63,11 @@ async function main() {
   }
   const run = await command.run();
   const { stdout, stderr, env } = process;
-  return run(argv, { stdout, stderr, env, isTTY: stdout.isTTY === true, stop: stop.signal });
+  try {
+    return await run(argv, { stdout, stderr, env, isTTY: stdout.isTTY === true, stop: stop.signal });
+  } catch (error) {
+    // What no command foresaw. The stack is for whoever reports it, not for everyone.
+    stderr.write(`workspace-tasks ${name}: ${env.WORKSPACE_TASKS_DEBUG ? error.stack : error.message}\n`);
+    return 1;
+  }
 }

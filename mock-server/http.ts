@@ -23,6 +23,9 @@ export type HttpOptions = {
   readonly port: number;
 };
 
+/** Addresses that mean "every one of this computer", and one that a client on it can call. */
+const wildcards: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+
 /** @throws Error with the system's `code` (such as EADDRINUSE) when the port cannot be had */
 export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   const server = createServer((request, response) => {
@@ -39,7 +42,8 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     });
   });
   const { port } = server.address() as AddressInfo;
-  const host = options.host.includes(":") ? `[${options.host}]` : options.host;
+  const reachable = wildcards[options.host] ?? options.host;
+  const host = reachable.includes(":") ? `[${reachable}]` : reachable;
   return { origin: `http://${host}:${port}`, close: () => closeServer(server) };
 }
 

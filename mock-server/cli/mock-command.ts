@@ -1,3 +1,4 @@
+import { isLoopbackHost } from "../loopback.ts";
 import { CommandError, type CommandIo, runCommand } from "./command-io.ts";
 import { mockFlagsHelp, readMockOrder } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";
@@ -28,6 +29,8 @@ export async function runMockCommand(argv: readonly string[], io: CommandIo): Pr
     const order = readMockOrder(argv, portDefault);
     const running = await startMock(order);
     io.stdout.write(order.json ? `${JSON.stringify(readyLine(running))}\n` : greeting(running));
+    const { host } = order.server;
+    if (host !== undefined && !isLoopbackHost(host)) io.stderr.write(openToOthers(host));
     await stopped(io.stop);
     await running.stop().catch((error: unknown) => {
       throw new CommandError(`the state could not be written to ${order.statePath}: ${messageOf(error)}`);
@@ -64,6 +67,9 @@ function greeting({ mock, signingSecret }: RunningMock): string {
 Ctrl+C stops it.
 `;
 }
+
+const openToOthers = (host: string) =>
+  `mock: others on the network can reach it at ${host}; it is meant for this computer only\n`;
 
 function stopped(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -83,6 +83,14 @@ test.each([
   else expect(result.out).toBe("");
 });
 
+test("what no command foresaw is still one sentence, not a stack", async () => {
+  // A lookup that the system refuses for a reason no command names.
+  const host = ["--host", "a".repeat(300)];
+  const plain = await run("mock", "--port", "0", ...host).ended();
+  expect(plain.code).toBe(1);
+  expect(plain.err).toMatch(/^[^\n]+\n$/);
+});
+
 test("the list of commands names each, and each has a help of its own", async () => {
   const { out } = await run("--help").ended();
   const names = [...out.matchAll(/^ {2}([a-z-]+) {2,}/gm)]

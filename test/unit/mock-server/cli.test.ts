@@ -187,6 +187,16 @@ describe("mock", () => {
     expect(err).toBe(`mock: port ${port} is in use; stop what listens there or choose another with --port\n`);
   });
 
+  test("warns when others can reach it, and names an address that a client can call", async () => {
+    const { err } = await withMock(["--host", "0.0.0.0"], async (ready) => {
+      expect(ready["baseUrl"]).toMatch(/^http:\/\/127\.0\.0\.1:/);
+      expect((await fetch(`${ready["baseUrl"]}/_mock/v1/health`)).status).toBe(200);
+    });
+    expect(err).toBe(
+      "mock: others on the network can reach it at 0.0.0.0; it is meant for this computer only\n",
+    );
+  });
+
   test("says in one sentence that a host is not this computer's", async () => {
     const { code, err } = await start(runMock, ["--port", "0", "--host", "203.0.113.7"]).result();
     expect(code).toBe(1);
