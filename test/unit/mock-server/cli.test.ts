@@ -8,6 +8,7 @@ import { describe, expect, test } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
 import { runMockCommand } from "../../../mock-server/cli/mock-command.ts";
 import { runTriggerCommand } from "../../../mock-server/cli/trigger-command.ts";
+import { readSnapshotFile } from "../../../mock-server/snapshot/snapshot-file.ts";
 import { createEndpoint, workspaceToken } from "../../support/mock-client.ts";
 
 type Run = (argv: readonly string[], io: never) => Promise<number>;
@@ -148,6 +149,16 @@ describe("mock", () => {
           }),
         });
         expect(await health.json()).not.toHaveProperty("errors");
+      });
+    }));
+
+  test("writes its state while it runs, so that a crash costs a second and not the day", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "state.json");
+      await withMock(["--state", path], async (ready) => {
+        await fetch(`${ready["baseUrl"]}/_mock/v1/api-keys`, { method: "POST" });
+        const keys = async () => (await readSnapshotFile(path))?.state.apiKeys.length;
+        await expect.poll(keys, { interval: 20, timeout: 20_000 }).toBe(2);
       });
     }));
 
