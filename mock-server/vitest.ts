@@ -4,7 +4,7 @@ import { createMockServer, type MockServer, type MockServerOptions } from "./ser
 export type MockFixtures = {
   /** A mock of its own for this test, on a free port; closed after it. */
   readonly mock: MockServer;
-  /** How it is started. Default: nothing special. Change it with `mockTest.scoped({ mockOptions })`. */
+  /** How it is started. Default: nothing special. Change it with `mockTest.extend({ mockOptions: { … } })`. */
   readonly mockOptions: MockServerOptions;
 };
 
