@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -135,6 +135,25 @@ describe("a scenario", () => {
       },
     });
     expect(mock.admin.snapshot().state.tasks).toEqual([]);
+  });
+});
+
+describe("the scenarios of the examples", () => {
+  const read = async (name: string) =>
+    parseScenario(await readFile(new URL(`../../../examples/scenarios/${name}`, import.meta.url), "utf8"));
+
+  test("failure-and-recovery.json ends with a completed task", async () => {
+    const { answers } = await mock.admin.playScenario(await read("failure-and-recovery.json"));
+    expect(answers["done"]).toMatchObject({ status: "COMPLETED", errorMessage: null });
+  });
+
+  test("busy-season.json ends with a thousand tasks, half of them failed", async () => {
+    const { steps } = await mock.admin.playScenario(await read("busy-season.json"));
+    expect(steps).toBe(1_002);
+    await mock.clock.advance("1h");
+    const statuses = mock.admin.snapshot().state.tasks.map(({ type, status }) => `${type} ${status}`);
+    expect(statuses.filter((status) => status === "TAX_PREP COMPLETED")).toHaveLength(500);
+    expect(statuses.filter((status) => status === "TAX_REVIEW FAILED")).toHaveLength(500);
   });
 });
 
