@@ -52,11 +52,16 @@ export async function runCommand(
   }
 }
 
+type FlagOptions = NonNullable<ParseArgsConfig["options"]>;
+type FlagsOf<Options extends FlagOptions> = ReturnType<
+  typeof parseArgs<{ args: string[]; options: Options; allowPositionals: true; strict: true }>
+>;
+
 /** Reads flags; an unknown one, or a missing value, is a `UsageError`. */
-export function readFlags<const Options extends NonNullable<ParseArgsConfig["options"]>>(
+export function readFlags<const Options extends FlagOptions>(
   argv: readonly string[],
   options: Options,
-) {
+): FlagsOf<Options> {
   try {
     return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true });
   } catch (error) {
