@@ -11,7 +11,7 @@ export default defineConfig({
     resolve: { conditions: [...conditions, "node"], externalConditions: conditions },
   },
   test: {
-    include: ["test/**/*.test.ts"],
+    include: ["{test,examples}/**/*.test.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     maxWorkers: 2,

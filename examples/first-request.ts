@@ -1,12 +1,11 @@
-// The first request: who does the key act as? Run it beside a mock:
-//   npm run example -- first-request
+// The first request: who does the key act as, and what is running?
 
 // #region first-request
 import { createClient } from "workspace-tasks/sdk";
 
-const client = createClient({
-  apiKey: process.env["WORKSPACE_TASKS_API_KEY"],
+await using client = createClient({
   baseUrl: process.env["WORKSPACE_TASKS_BASE_URL"] ?? "http://127.0.0.1:4010",
+  apiKey: process.env["WORKSPACE_TASKS_API_KEY"],
 });
 
 const me = await client.me();
@@ -17,5 +16,4 @@ if (me.__typename === "WorkspaceUser") {
 for await (const task of client.tasks.list({ statuses: ["RUNNING"] })) {
   console.log(task.id, task.type, task.status);
 }
-await client.close();
 // #endregion

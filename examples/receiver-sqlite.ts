@@ -1,6 +1,4 @@
-// An Express receiver on a SQLite file. Each event takes effect exactly once, in the order of its task,
-// whatever the network repeats, delays or overtakes.
-//   WEBHOOK_SIGNING_SECRET=whsec_… node receiver-sqlite.js
+// An Express receiver on a SQLite file: each event takes effect exactly once, in the order of its task.
 
 // #region receiver
 import express from "express";
@@ -15,7 +13,7 @@ new Database("webhooks.db").exec(
 );
 
 const receiver = createReceiver({
-  secrets: [process.env["WEBHOOK_SIGNING_SECRET"] ?? ""], // several while one is rotated
+  secrets: [process.env["WORKSPACE_TASKS_SIGNING_SECRET"] ?? ""], // several while one is rotated
   inbox: sqliteInbox("webhooks.db"),
 });
 
@@ -25,6 +23,7 @@ receiver.onState("task", async (event, { transaction }) => {
     event.taskId,
     event.status,
   ]);
+  console.log(`${event.taskType} ${event.taskId} is ${event.status}`);
 });
 receiver.on("task.failed", (event) => {
   console.log(`task ${event.taskId} failed: ${event.customerError?.code ?? "not classified yet"}`);
@@ -33,10 +32,10 @@ receiver.on("task.failed", (event) => {
 const app = express();
 app.post("/webhooks", webhookMiddleware(receiver)); // before any body parser
 await receiver.start();
-const server = app.listen(Number(process.env["PORT"] ?? 3000));
-// #endregion
+const server = app.listen(Number(process.env["PORT"] ?? 3000), () => console.log("ready for webhooks"));
 
 process.once("SIGTERM", async () => {
-  server.close();
-  await receiver.close();
+  server.close(); // no new deliveries
+  await receiver.close(); // finishes what it handles, gives back the rest
 });
+// #endregion

@@ -1,6 +1,5 @@
 // The receiver was away while tasks went on, and the deliveries of that time are given up. Reconciling reads
 // the truth from the tasks API and puts it before the same state handlers, behind the same ordering guard.
-//   npm run example -- reconcile-after-downtime
 
 import { createMockServer } from "workspace-tasks/mock-server";
 import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
@@ -10,7 +9,7 @@ const url = "https://receiver.example/webhooks";
 let reachable = true;
 const board = new Map<string, string>();
 
-// In this process and on a virtual clock: the days of downtime pass in a moment.
+// In this process and on a virtual clock: the hours of downtime pass in a moment.
 const receivers = new Map([[url, (request: Request) => answer(request)]]);
 await using mock = await createMockServer({ listen: false, clock: "virtual", receivers });
 await using client = createClient({
@@ -34,9 +33,9 @@ console.log(`before the downtime: ${board.get(taskId)}`);
 
 reachable = false;
 mock.admin.moveTask(taskId, { status: "COMPLETED" });
-await mock.clock.advance("7d");
+await mock.clock.advance("28h"); // all eight attempts
 const [delivery] = mock.admin.deliveries({ event: "task.completed" }).data;
-console.log(`after seven days: delivery ${delivery?.status} after ${delivery?.attemptCount} attempts`);
+console.log(`after 28 hours: delivery ${delivery?.status} after ${delivery?.attemptCount} attempts`);
 console.log(`the receiver believes: ${board.get(taskId)}`);
 
 reachable = true;

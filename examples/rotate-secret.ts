@@ -1,6 +1,5 @@
 // Endpoints and their secrets: create one, rotate its secret while deliveries arrive, and lose none. During
 // the grace period the service signs with both secrets, so the receiver may learn of the new one late.
-//   npm run example -- rotate-secret
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -16,8 +15,14 @@ await using client = createClient({ apiKey: mock.apiKey, baseUrl: mock.baseUrl }
 // What a secret store would hold; the receiver asks at every delivery.
 let secrets: string[] = [];
 let handled = 0;
+let allHandled = () => {};
+const sixHandled = new Promise<void>((resolve) => {
+  allHandled = resolve;
+});
 await using receiver = createReceiver({ secrets: () => secrets, inbox: memoryInbox() });
-receiver.on("task.*", () => void handled++);
+receiver.on("task.*", () => {
+  if (++handled === 6) allHandled();
+});
 await receiver.start();
 
 const server = createServer(express().post("/webhooks", webhookMiddleware(receiver)));
@@ -49,6 +54,7 @@ await delivered(4);
 secrets = [rotated.signingSecret, signingSecret];
 runTask();
 await delivered(6);
+await sixHandled;
 
 await client.webhooks.endpoints.delete(endpoint.id);
 const failed = mock.admin.deliveries({ status: "failed" }).data.length;

@@ -1,0 +1,33 @@
+// A receiver behind anything that speaks fetch; here Hono. Deno, Bun, Next.js route handlers and workers with a
+// Node runtime look the same.
+
+// #region receiver
+import { Hono } from "hono";
+import { createMockServer } from "workspace-tasks/mock-server";
+import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
+import { createClient } from "workspace-tasks/sdk";
+
+const secrets: string[] = [];
+const receiver = createReceiver({
+  secrets: () => secrets, // asked at every delivery
+  inbox: memoryInbox(), // for this demonstration; in production sqliteInbox or postgresInbox
+});
+receiver.on("task.*", (event) => console.log(`${event.event}: ${event.taskType} ${event.taskId}`));
+
+const app = new Hono();
+app.post("/webhooks", (context) => receiver.fetch(context.req.raw)); // the raw request: its bytes are signed
+await receiver.start();
+// #endregion
+
+// The mock calls the app in this process, in place of a socket.
+const url = "https://receiver.example/webhooks";
+const received = new Map([[url, (request: Request) => app.fetch(request)]]);
+await using mock = await createMockServer({ listen: false, receivers: received });
+await using client = createClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey, fetch: mock.fetch });
+const { signingSecret } = await client.webhooks.endpoints.create({ url });
+secrets.push(signingSecret);
+
+const completed = new Promise((resolve) => receiver.on("task.completed", resolve));
+mock.admin.startTask({ taskType: "TAX_PREP", progression: "immediate", stages: [] });
+await completed;
+await receiver.close();

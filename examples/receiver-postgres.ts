@@ -1,0 +1,50 @@
+// An Express receiver on PostgreSQL. Start it as often as you like: the processes share one inbox, and whatever
+// one of them leaves unfinished another takes up. `two-processes` runs two of them.
+
+// #region receiver
+import express from "express";
+import pg from "pg";
+import { createReceiver } from "workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
+import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
+
+const concurrency = 8;
+const pool = new pg.Pool({
+  connectionString: process.env["DATABASE_URL"],
+  max: concurrency + 5, // a transaction per running handler, one for listening, four to store and settle
+  connectionTimeoutMillis: 5_000,
+});
+await pool.query(
+  `CREATE TABLE IF NOT EXISTS task_board
+     (task_id TEXT PRIMARY KEY, status TEXT NOT NULL, changes INT NOT NULL, changed_by INT NOT NULL)`,
+);
+
+const receiver = createReceiver({
+  secrets: [process.env["WORKSPACE_TASKS_SIGNING_SECRET"] ?? ""],
+  inbox: postgresInbox(pool),
+  concurrency,
+  leaseMs: 5_000, // how long the events of a process that died stay with it
+});
+receiver.onState("task", async (event, { transaction }) => {
+  await transaction.query(
+    `INSERT INTO task_board VALUES ($1, $2, 1, $3) ON CONFLICT (task_id) DO UPDATE
+       SET status = excluded.status, changes = task_board.changes + 1, changed_by = excluded.changed_by`,
+    [event.taskId, event.status, process.pid],
+  );
+});
+
+const app = express();
+app.post("/webhooks", webhookMiddleware(receiver));
+await receiver.start();
+const server = app.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1");
+// #endregion
+
+server.once("listening", () => process.send?.(server.address()));
+
+process.once("SIGTERM", async () => {
+  server.close();
+  server.closeAllConnections();
+  await receiver.close();
+  await pool.end();
+  process.disconnect?.();
+});

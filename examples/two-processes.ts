@@ -1,0 +1,103 @@
+// Two receiver processes on one PostgreSQL inbox behind a load balancer, a network that repeats deliveries, and one of
+// the two killed in mid-traffic. In the end the board agrees with the service and no change was applied twice.
+// Uses the database of DATABASE_URL, or starts a PostgreSQL of its own.
+
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { createMockServer } from "workspace-tasks/mock-server";
+import { createClient } from "workspace-tasks/sdk";
+import { PostgresServer } from "../test/support/postgres.ts";
+
+const taskCount = 20;
+const url = "https://receiver.example/webhooks";
+
+await using server = process.env["DATABASE_URL"] ? null : await PostgresServer.start();
+const databaseUrl = server?.url() ?? process.env["DATABASE_URL"];
+
+const ports: number[] = [];
+let deliveries = 0;
+await using mock = await createMockServer({
+  receivers: new Map([[url, balance]]),
+  faults: { deliveries: [{ chances: [{ probability: 0.3, fault: { kind: "duplicate" } }] }] },
+});
+await using client = createClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey });
+const { signingSecret } = await client.webhooks.endpoints.create({
+  url,
+  eventTypes: ["task.running", "task.completed", "task.failed"],
+});
+
+const first = await startReceiver();
+const second = await startReceiver();
+console.log(`two receivers, processes ${first.pid} and ${second.pid}`);
+
+const tasks = Array.from({ length: taskCount }, () =>
+  mock.admin.startTask({ taskType: "BINDER", progression: "manual" }),
+);
+await mock.admin.wait({ deliveries: { event: "task.running", status: "succeeded", count: taskCount } });
+first.kill("SIGKILL");
+console.log(`process ${first.pid} was killed; ${second.pid} goes on alone`);
+for (const { taskId } of tasks) mock.admin.moveTask(taskId, { status: "COMPLETED" });
+await mock.admin.wait({ deliveries: { event: "task.completed", status: "succeeded", count: taskCount } });
+
+const { completed, applied, processes } = await settledBoard();
+console.log(`${deliveries} requests for ${2 * taskCount} events: ${applied} changes applied, none twice`);
+console.log(`${completed} of ${taskCount} tasks are COMPLETED; ${processes} process wrote last`);
+second.kill("SIGTERM");
+await once(second, "exit");
+process.exitCode = completed === taskCount && applied <= 2 * taskCount ? 0 : 1;
+
+/** What a load balancer does: each request to the next process, and to another when that one is gone. */
+async function balance(request: Request): Promise<Response> {
+  deliveries++;
+  const body = await request.arrayBuffer();
+  for (const [index, port] of [...ports.entries()].sort(() => (deliveries % 2 === 0 ? 1 : -1))) {
+    try {
+      return await fetch(`http://127.0.0.1:${port}/webhooks`, {
+        method: "POST",
+        headers: request.headers,
+        body,
+      });
+    } catch {
+      ports.splice(index, 1); // nobody listens there any more
+    }
+  }
+  return new Response(null, { status: 503 });
+}
+
+async function startReceiver(): Promise<ChildProcess> {
+  const child = fork(fileURLToPath(new URL("./receiver-postgres.ts", import.meta.url)), {
+    env: {
+      ...process.env,
+      DATABASE_URL: databaseUrl,
+      WORKSPACE_TASKS_SIGNING_SECRET: signingSecret,
+      PORT: "0",
+    },
+  });
+  const [address] = (await once(child, "message")) as [AddressInfo];
+  ports.push(address.port);
+  return child;
+}
+
+/** The board once every task stands where the service has it. */
+async function settledBoard() {
+  const database = new pg.Client({ connectionString: databaseUrl });
+  await database.connect();
+  try {
+    const ids = tasks.map(({ taskId }) => taskId);
+    for (const deadline = Date.now() + 30_000; ; ) {
+      const { rows } = await database.query(
+        `SELECT count(*) FILTER (WHERE status = 'COMPLETED')::int AS completed, sum(changes)::int AS applied,
+                count(DISTINCT changed_by)::int AS processes
+           FROM task_board WHERE task_id = ANY ($1)`,
+        [ids],
+      );
+      if (rows[0].completed === taskCount || Date.now() > deadline) return rows[0];
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  } finally {
+    await database.end();
+  }
+}

@@ -1,0 +1,40 @@
+// Tests of an integration against a mock of its own per test: `npx vitest run examples/vitest-fixture.test.ts`.
+
+// #region vitest
+import { expect } from "vitest";
+import { mockTest } from "workspace-tasks/mock-server/vitest";
+import { createClient } from "workspace-tasks/sdk";
+
+mockTest("a connection that cannot be verified is not active", async ({ mock }) => {
+  const { baseUrl, gatewayUrl, apiKey, workspaceId } = mock;
+  await using client = createClient({ baseUrl, gatewayUrl, apiKey });
+  const { id } = await client.partner.connections.start({
+    workspaceId,
+    providerKey: "acme-portal",
+    inputs: { apiKey: "invalid-key" },
+  });
+  const connection = await client.partner.connections.collect({ connectionId: id });
+  expect(connection.status).toBe("failed");
+});
+
+mockTest("a call survives a token that expires under way", async ({ mock }) => {
+  await using client = createClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey });
+  mock.admin.setFaults({ api: [{ operation: "me", instructions: [{ kind: "expire-token" }] }] });
+  const { data, meta } = await client.me().withMeta();
+  expect(data.__typename).toBe("WorkspaceUser");
+  expect(meta.attempts).toBe(2);
+});
+// #endregion
+
+// #region time-travel
+const onVirtualTime = mockTest.extend({ mockOptions: { clock: "virtual" } });
+
+onVirtualTime("the 121st request waits for the next minute", async ({ mock }) => {
+  const { baseUrl, apiKey, clock } = mock;
+  await using client = createClient({ baseUrl, apiKey, clock });
+  for (let count = 0; count < 120; count++) await client.me();
+  const waiting = client.me();
+  await clock.advance("61s");
+  expect((await waiting).__typename).toBe("WorkspaceUser");
+});
+// #endregion

@@ -1,0 +1,78 @@
+// `npm run example -- NAME` runs examples/NAME.ts from the sources. An example that reads WORKSPACE_TASKS_* is
+// run beside a mock, as `workspace-tasks mock exec` does it; one that reads a signing secret is a receiver, and
+// the mock delivers to it. Without a name: the list.
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const folder = join(root, "examples");
+const sources = ["--conditions=workspace-tasks-source", "--import", import.meta.resolve("tsx")];
+// Where `workspace-tasks trigger` looks for a mock unless told otherwise.
+const documentedPort = 4010;
+
+const [name, ...rest] = process.argv.slice(2);
+if (name === undefined || name === "--help") list();
+else if (/^[a-z-]+$/.test(name) && existsSync(join(folder, `${name}.ts`))) await runProgram(name, rest);
+else if (/^[a-z-]+$/.test(name) && existsSync(join(folder, `${name}.test.ts`))) {
+  run([join(root, "node_modules/vitest/vitest.mjs"), "run", `examples/${name}.test.ts`, ...rest], root);
+} else {
+  console.error(`there is no example ${JSON.stringify(name)}; npm run example lists them`);
+  process.exitCode = 2;
+}
+
+function list() {
+  console.log("Usage: npm run example -- <name>\n");
+  for (const file of readdirSync(folder).filter((file) => file.endsWith(".ts"))) {
+    const [line = ""] = readFileSync(join(folder, file), "utf8").split("\n");
+    const about = line.replace("// ", "").split(/: |\. |\.$/)[0];
+    console.log(`  ${file.replace(/(\.test)?\.ts$/, "").padEnd(26)}${about}`);
+  }
+}
+
+async function runProgram(name, args) {
+  const file = join(folder, `${name}.ts`);
+  const program = [...sources, file, ...args];
+  const text = readFileSync(file, "utf8");
+  if (!text.includes('process.env["WORKSPACE_TASKS_') || text.includes("DATABASE_URL")) {
+    run(program, process.cwd());
+    return;
+  }
+  const flags = [];
+  if (text.includes("WORKSPACE_TASKS_SIGNING_SECRET")) {
+    const port = await portOrAny(Number(process.env.MOCK_PORT ?? documentedPort));
+    flags.push("--port", String(port));
+    flags.push("--deliver-to", `http://127.0.0.1:${process.env.PORT ?? 3000}/webhooks`);
+    console.log(`beside a mock at http://127.0.0.1:${port}; make it send something from another terminal:`);
+    console.log(`  node bin/workspace-tasks.js trigger task.completed --mock http://127.0.0.1:${port}\n`);
+  }
+  const bin = join(root, "bin/workspace-tasks.js");
+  run([...sources, bin, "mock", "exec", ...flags, "--", process.execPath, ...program], process.cwd());
+}
+
+/** The port itself, or another free one when it is taken. */
+function portOrAny(port) {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once("error", () => resolve(port === 0 ? 0 : portOrAny(0)));
+    probe.listen(port, "127.0.0.1", () => {
+      const { port: free } = probe.address();
+      probe.close(() => resolve(free));
+    });
+  });
+}
+
+function run(args, cwd) {
+  const child = spawn(process.execPath, args, { cwd, stdio: "inherit" });
+  for (const signal of ["SIGINT", "SIGTERM"]) {
+    process.on(signal, () => {
+      // A terminal's Ctrl-C has reached the child already.
+      if (signal === "SIGTERM" || !process.stdin.isTTY) child.kill(signal);
+    });
+  }
+  child.once("exit", (code, signal) => {
+    process.exitCode = code ?? (signal === "SIGINT" ? 130 : 1);
+  });
+}
