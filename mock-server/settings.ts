@@ -108,10 +108,14 @@ export function withSettings(changes: SettingsChanges = {}): Settings {
     ...plain,
     rateLimit: { ...defaultSettings.rateLimit, ...rateLimit },
     delivery: { ...defaultSettings.delivery, ...delivery },
-    tasks: { ...defaultSettings.tasks, ...tasks },
+    tasks: {
+      ...defaultSettings.tasks,
+      ...tasks,
+      plans: { ...defaultSettings.tasks.plans, ...tasks?.plans },
+    },
     bounds: { ...defaultSettings.bounds, ...bounds },
   };
-  checkNumbers("settings", { ...settings, tasks: null });
+  checkNumbers("settings", settings);
   return settings;
 }
 
@@ -127,8 +131,8 @@ function checkNames(path: string, given: object, known: object): void {
 
 function checkNumbers(path: string, value: unknown): void {
   if (typeof value === "number") {
-    // A wait before an attempt may be nothing; everything else counts something.
-    const min = path.includes(".scheduleMs.") ? 0 : 1;
+    // A wait before an attempt, and a task's times, may be nothing; everything else counts something.
+    const min = path.includes(".scheduleMs.") || path.startsWith("settings.tasks.") ? 0 : 1;
     if (!Number.isFinite(value) || value < min) {
       throw new RangeError(`expected ${path} to be a number of at least ${min}, got ${value}`);
     }

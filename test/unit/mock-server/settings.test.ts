@@ -30,16 +30,22 @@ describe("withSettings", () => {
     );
   });
 
+  test("a task may take no time, but none of its times is negative", () => {
+    expect(withSettings({ tasks: { retryGraceMs: 0 } }).tasks.retryGraceMs).toBe(0);
+    expect(() => withSettings({ tasks: { retryGraceMs: -1 } })).toThrow(/retryGraceMs/);
+  });
+
   test("task plans may name any task type", () => {
     const plan = { mode: "manual", stages: [] } as const;
-    expect(withSettings({ tasks: { plans: { NEW_KIND: plan } } }).tasks.plans).toEqual({ NEW_KIND: plan });
+    const { plans } = withSettings({ tasks: { plans: { NEW_KIND: plan } } }).tasks;
+    expect(plans).toEqual({ ...defaultSettings.tasks.plans, NEW_KIND: plan });
   });
 });
 
 describe("docs/mock-limits.md", () => {
   const page = readFileSync("docs/mock-limits.md", "utf8");
-  const { tasks: _tasks, ...documented } = defaultSettings;
-  const rows = Object.entries(documented).flatMap(([group, value]): [string, unknown][] =>
+  const tasks = { ...defaultSettings.tasks, plans: "timed, 1000 ms per stage" };
+  const rows = Object.entries({ ...defaultSettings, tasks }).flatMap(([group, value]): [string, unknown][] =>
     typeof value === "object"
       ? Object.entries(value).map(([name, inner]) => [`${group}.${name}`, inner])
       : [[group, value]],
