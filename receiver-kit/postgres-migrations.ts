@@ -33,8 +33,8 @@ export const postgresMigrations: readonly ((schema: string) => string)[] = [
     );
     CREATE INDEX inbox_due ON ${schema}.inbox (source, due_at, seq) WHERE state = 'pending';
     CREATE INDEX inbox_leases ON ${schema}.inbox (source, lease_until) WHERE state = 'running';
-    CREATE INDEX inbox_lanes ON ${schema}.inbox (source, order_key, state, position, seq)
-      WHERE order_key IS NOT NULL AND state IN ('pending', 'running');
+    CREATE INDEX inbox_waiting ON ${schema}.inbox (source, order_key, position, seq) WHERE state = 'pending';
+    CREATE INDEX inbox_running ON ${schema}.inbox (source, order_key) WHERE state = 'running';
     CREATE INDEX inbox_attention ON ${schema}.inbox (source, order_key) WHERE state IN ('dead', 'quarantined');
     CREATE INDEX inbox_age ON ${schema}.inbox (state, received_at);
     CREATE INDEX inbox_bodies ON ${schema}.inbox (received_at)

@@ -28,8 +28,9 @@ export const sqliteMigrations: readonly string[] = [
    );
    CREATE INDEX workspace_tasks_inbox_due ON workspace_tasks_inbox (source, due_at, seq) WHERE state = 'pending';
    CREATE INDEX workspace_tasks_inbox_leases ON workspace_tasks_inbox (source, lease_until) WHERE state = 'running';
-   CREATE INDEX workspace_tasks_inbox_lanes ON workspace_tasks_inbox (source, order_key, state, position, seq)
-     WHERE order_key IS NOT NULL AND state IN ('pending', 'running');
+   CREATE INDEX workspace_tasks_inbox_waiting ON workspace_tasks_inbox (source, order_key, position, seq)
+     WHERE state = 'pending';
+   CREATE INDEX workspace_tasks_inbox_running ON workspace_tasks_inbox (source, order_key) WHERE state = 'running';
    CREATE INDEX workspace_tasks_inbox_attention ON workspace_tasks_inbox (source, order_key)
      WHERE state IN ('dead', 'quarantined');
    CREATE INDEX workspace_tasks_inbox_age ON workspace_tasks_inbox (state, received_at);

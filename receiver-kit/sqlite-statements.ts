@@ -23,7 +23,7 @@ export const reclaimExpired = `
   WHERE source = ?3 AND state = 'running' AND lease_until <= ?1
   RETURNING source, webhook_id, state`;
 
-/** Due rows that are first in their key while none of it runs. */
+/** Due rows that are first in their key while none of it runs. Left alone, the planner scans every waiting row for each. */
 export function claimRows(keyOrder: KeyOrder): string {
   return `
   UPDATE workspace_tasks_inbox
@@ -33,10 +33,10 @@ export function claimRows(keyOrder: KeyOrder): string {
     WHERE candidate.source = ?5 AND candidate.state = 'pending' AND candidate.due_at <= ?1
       AND (candidate.order_key IS NULL OR (
         NOT EXISTS (
-          SELECT 1 FROM workspace_tasks_inbox AS busy
+          SELECT 1 FROM workspace_tasks_inbox AS busy INDEXED BY workspace_tasks_inbox_running
           WHERE busy.source = candidate.source AND busy.order_key = candidate.order_key AND busy.state = 'running')
         AND NOT EXISTS (
-          SELECT 1 FROM workspace_tasks_inbox AS earlier
+          SELECT 1 FROM workspace_tasks_inbox AS earlier INDEXED BY workspace_tasks_inbox_waiting
           WHERE earlier.source = candidate.source AND earlier.order_key = candidate.order_key
             AND earlier.state = 'pending' ${keyOrder === "strict" ? "" : "AND earlier.due_at <= ?1"}
             AND (earlier.position, earlier.seq) < (candidate.position, candidate.seq))))
