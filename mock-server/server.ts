@@ -58,6 +58,10 @@ export interface MockServer extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+// Clients keep one allowance per key and address in a process, and equal seeds give equal keys: two mocks
+// without a port must not look like one.
+let portless = 0;
+
 /** Starts a mock of the whole service. @throws Error with code EADDRINUSE when the port is taken */
 export async function createMockServer(options: MockServerOptions = {}): Promise<MockServer> {
   const clock = clockOf(options.clock ?? "real");
@@ -79,7 +83,7 @@ export async function createMockServer(options: MockServerOptions = {}): Promise
     worlds.end();
     throw error;
   });
-  const origin = listener?.origin ?? "http://mock.localhost";
+  const origin = listener?.origin ?? `http://mock-${++portless}.localhost`;
 
   const stop = async () => {
     stream.close();

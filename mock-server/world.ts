@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Clock } from "./clock.ts";
 import { createFaultStore, type FaultStore } from "./faults/fault-store.ts";
 import { createRandomStreams, type RandomStreams } from "./random.ts";
@@ -100,6 +101,8 @@ export function createWorld(options: WorldOptions): World {
   let sequence = 0;
   let ended = false;
   const ending = new AbortController();
+  // Every answer that a fault holds back waits for this signal; a thousand of them are no leak.
+  setMaxListeners(0, ending.signal);
 
   return {
     epoch,
