@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
+import type { Task } from "workspace-tasks/sdk";
 import { say, step, taskTable } from "./start/narrator.ts";
 import { walkPartnerFlow } from "./start/partner-flow.ts";
 import { startReceiver } from "./start/receiver.ts";
@@ -22,6 +23,7 @@ const taxPrepInTwoSeconds = {
 const folder = mkdtempSync(join(tmpdir(), "workspace-tasks-start-"));
 const mock = await startMock();
 const receiver = await startReceiver(join(folder, "webhooks.db"));
+const interruption = interrupted();
 let agreed = false;
 
 try {
@@ -29,27 +31,34 @@ try {
   step("mock service", `${mock.baseUrl}  inspector page: ${mock.inspectorUrl}`);
   step("receiver", `${receiver.url}  inbox: SQLite, in a temporary folder`);
 
-  const expected = await walkPartnerFlow(mock, receiver);
-  const differences = taskTable(expected, receiver.board());
-  const { intake } = await receiver.stats();
-  step(
-    "deliveries",
-    `${intake.accepted} taken, ${intake.duplicates} repetitions recognised, each applied once`,
-  );
-  agreed = differences === 0 && expected.length > 0;
-  step("result", agreed ? "receiver and service agree" : `${differences} tasks differ`);
-
-  if (!once) {
-    say(`\nLook around: ${mock.inspectorUrl}   API key: ${mock.apiKey}`);
-    say("Ctrl-C ends it.");
-    await interrupted();
+  const tasks = await Promise.race([walkPartnerFlow(mock, receiver), interruption]);
+  if (tasks) {
+    agreed = await compare(tasks);
+    if (!once) {
+      say(`\nLook around: ${mock.inspectorUrl}   API key: ${mock.apiKey}`);
+      say("Ctrl-C ends it.");
+      await interruption;
+    }
   }
 } finally {
   await receiver.close();
   await mock.close();
   rmSync(folder, { recursive: true, force: true });
 }
-process.exitCode = agreed ? 0 : 1;
+// Interrupted in mid-flow, something may still be waiting; there is nothing left to wait for.
+process.exit(agreed ? 0 : 1);
+
+/** Prints what service and receiver believe of each task. */
+async function compare(tasks: readonly Task[]): Promise<boolean> {
+  const differences = taskTable(tasks, receiver.board());
+  const { intake } = await receiver.stats();
+  step(
+    "deliveries",
+    `${intake.accepted} taken, ${intake.duplicates} repetitions recognised, each applied once`,
+  );
+  step("result", differences === 0 ? "receiver and service agree" : `${differences} tasks differ`);
+  return differences === 0 && tasks.length > 0;
+}
 
 /** On the port of the documentation, or on any other when that one is taken. */
 async function startMock(): Promise<MockServer> {

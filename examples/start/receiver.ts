@@ -33,11 +33,11 @@ export async function startReceiver(path: string): Promise<StartedReceiver> {
     inbox: sqliteInbox(path),
   });
   receiver.onState("task", (event) => {
-    heard(event.event, `${event.taskType} ${event.taskId}`);
+    heard(event.event, `${event.taskType} ${shortId(event.taskId)}`);
     board.setTask(event.taskId, event.status);
   });
   receiver.onState("subtask", (event) => {
-    heard(event.event, event.subTaskType);
+    heard(event.event, `${event.taskType} ${shortId(event.taskId)} ${event.subTaskType}`);
     board.addStage(event.taskId, event.subTaskId);
   });
   receiver.on("documents.synced", (event) => {
@@ -57,7 +57,7 @@ export async function startReceiver(path: string): Promise<StartedReceiver> {
     board: board.rows,
     heardOf: (count) => board.until((rows) => rows.length >= count && rows.map(({ taskId }) => taskId)),
     settled: (tasks) => board.until((rows) => tasks.every((task) => isTold(task, rows))),
-    reconcile: (client) => receiver.reconcile(client),
+    reconcile: (client) => receiver.reconcile(client, { sinceMs: 600_000 }),
     stats: () => receiver.stats(),
     async close() {
       await new Promise((resolve) => {
@@ -68,6 +68,9 @@ export async function startReceiver(path: string): Promise<StartedReceiver> {
     },
   };
 }
+
+/** Enough to tell the tasks of this flow apart. */
+const shortId = (id: string) => `…${id.slice(-6)}`;
 
 function isTold(task: Task, rows: readonly BoardRow[]): boolean {
   const row = rows.find(({ taskId }) => taskId === task.id);

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -6,50 +6,22 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "libsql";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { RunningProgram } from "../support/running-program.ts";
 
 const root = join(import.meta.dirname, "../..");
 let folder: string;
-const started: ChildProcess[] = [];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "workspace-tasks-examples-"));
 });
 
 afterAll(async () => {
-  for (const child of started) child.kill("SIGKILL");
   await rm(folder, { recursive: true, force: true });
 });
 
 /** Runs an example as `npm run example` does, in an empty folder. */
-function start(args: readonly string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [join(root, "scripts/example.mjs"), ...args], {
-    cwd: folder,
-    env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  started.push(child);
-  let output = "";
-  const note = (text: string) => {
-    output += text;
-    child.emit("output");
-  };
-  child.stdout.setEncoding("utf8").on("data", note);
-  child.stderr.setEncoding("utf8").on("data", note);
-  const ended = once(child, "close").then(([code]) => ({ code: code as number, output }));
-  return {
-    child,
-    ended,
-    /** Resolves with what the pattern finds in the output, once it is there. */
-    async said(pattern: RegExp): Promise<RegExpExecArray> {
-      for (;;) {
-        const found = pattern.exec(output);
-        if (found) return found;
-        if (child.exitCode !== null) throw new Error(`ended without saying ${pattern}:\n${output}`);
-        await Promise.race([once(child, "output"), ended]);
-      }
-    },
-  };
-}
+const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  new RunningProgram([join(root, "scripts/example.mjs"), ...args], { cwd: folder, env });
 
 /** Examples that end by themselves, and what they must say. */
 const programs: Record<string, RegExp> = {
@@ -74,7 +46,8 @@ test("every example is run by a test", async () => {
 // They mostly wait for stages, so they wait together.
 describe.concurrent("an example ends well and says", () => {
   test.for(Object.entries(programs))("%s: %s", { timeout: 90_000 }, async ([name, expected], { expect }) => {
-    const { code, output } = await start([name]).ended;
+    using program = start([name]);
+    const { code, output } = await program.ended();
     expect(output).toMatch(expected);
     expect(code).toBe(0);
   });
@@ -82,7 +55,7 @@ describe.concurrent("an example ends well and says", () => {
 
 test("receiver-sqlite keeps what the mock beside it is told to send, and ends in order", async () => {
   const port = await freePort();
-  const example = start(["receiver-sqlite"], { PORT: String(port), MOCK_PORT: "0" });
+  using example = start(["receiver-sqlite"], { PORT: String(port), MOCK_PORT: "0" });
   const [, mockUrl = ""] = await example.said(/beside a mock at (\S+?);/);
   await example.said(/ready for webhooks/);
 
@@ -92,16 +65,20 @@ test("receiver-sqlite keeps what the mock beside it is told to send, and ends in
   expect(await once(trigger, "close")).toEqual([0, null]);
   const [, taskId] = await example.said(/TAX_PREP (\S+) is COMPLETED/);
 
-  example.child.kill("SIGTERM");
-  expect((await example.ended).code).toBe(0);
+  example.signal("SIGTERM");
+  expect((await example.ended()).code).toBe(0);
   const board = new Database(join(folder, "webhooks.db")).prepare("SELECT * FROM task_board").all();
   expect(board).toMatchObject([{ task_id: taskId, status: "COMPLETED" }]);
 });
 
 test("an example that does not exist is an error, and the list names those that do", async () => {
-  const unknown = await start(["dance"]).ended;
-  expect(unknown).toMatchObject({ code: 2, output: expect.stringContaining('no example "dance"') });
-  const { code, output } = await start([]).ended;
+  using unknown = start(["dance"]);
+  expect(await unknown.ended()).toMatchObject({
+    code: 2,
+    output: expect.stringContaining('no example "dance"'),
+  });
+  using list = start([]);
+  const { code, output } = await list.ended();
   expect(code).toBe(0);
   for (const name of Object.keys(programs)) expect(output).toContain(`  ${name} `);
 });

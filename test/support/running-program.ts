@@ -1,0 +1,70 @@
+import { type ChildProcess, spawn } from "node:child_process";
+
+export type ProgramOptions = {
+  readonly cwd?: string;
+  /** Added to this process's environment. */
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+/** A Node program in a process of its own, whose output a test can wait for; disposing it kills it. */
+export class RunningProgram implements Disposable {
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<{ readonly code: number | null; readonly output: string }>;
+  readonly #watchers = new Set<() => void>();
+  #output = "";
+  #over = false;
+
+  /** @param args arguments of `node` */
+  constructor(args: readonly string[], { cwd, env }: ProgramOptions = {}) {
+    this.#child = spawn(process.execPath, args, {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...env },
+      ...(cwd === undefined ? {} : { cwd }),
+    });
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream?.setEncoding("utf8").on("data", (text: string) => {
+        this.#output += text;
+        this.#tell();
+      });
+    }
+    this.#ended = new Promise((resolve) => {
+      this.#child.once("close", (code) => {
+        this.#over = true;
+        this.#tell();
+        resolve({ code, output: this.#output });
+      });
+    });
+  }
+
+  /** Resolves when the program has ended, with its exit code and all it wrote. */
+  ended(): Promise<{ readonly code: number | null; readonly output: string }> {
+    return this.#ended;
+  }
+
+  /** Resolves with the first match of `pattern` in the output so far or to come; rejects when it ends without one. */
+  said(pattern: RegExp): Promise<RegExpExecArray> {
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        const found = pattern.exec(this.#output);
+        if (found) resolve(found);
+        else if (this.#over) reject(new Error(`the program ended without ${pattern}:\n${this.#output}`));
+        else return;
+        this.#watchers.delete(look);
+      };
+      this.#watchers.add(look);
+      look();
+    });
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  [Symbol.dispose](): void {
+    this.#child.kill("SIGKILL");
+  }
+
+  #tell(): void {
+    for (const watcher of this.#watchers) watcher();
+  }
+}
