@@ -10,7 +10,10 @@ import { createHeap } from "./heap.ts";
  * Two calls of `advance` at once run one after the other.
  */
 export interface VirtualClock extends Clock {
-  /** Moves time forward by `byMs`; resolves to the number of timers that fired. */
+  /**
+   * Moves time forward by `byMs`; resolves to the number of timers that fired. A receiver must not await it
+   * while it answers a delivery: `advance` waits for that very answer.
+   */
   advance(byMs: number): Promise<number>;
   /** Resolves when all tracked work has settled and nothing more is due now. */
   settle(): Promise<void>;

@@ -16,7 +16,10 @@ export const clockView = z.object({
   nextTimerAt: time.nullable(),
 });
 
-export const advancedView = z.object({ now: time, fired: z.int().describe("Timers that fired on the way.") });
+export const advancedView = z.object({
+  now: time,
+  fired: z.int().describe("Timers that fired on the way; tasks and retries may share one."),
+});
 
 export const limitView = z.object({
   keyId: id,
