@@ -17,6 +17,8 @@ export interface SqliteConnection {
    * the values of the last run for any that are left out.
    */
   queryPrepared(sql: string, values?: readonly SqliteValue[]): readonly SqliteRow[];
+  /** The same for a statement without rows: answers how many it changed. Cheaper than asking for them back. */
+  changePrepared(sql: string, values: readonly SqliteValue[]): number;
   close(): void;
   /** The driver's own connection object. */
   readonly native: unknown;
@@ -28,7 +30,7 @@ export type SqliteOpener = (path: string) => SqliteConnection;
 type NativeStatement = {
   readonly reader?: boolean;
   all(...values: unknown[]): unknown[];
-  run(...values: unknown[]): unknown;
+  run(...values: unknown[]): { readonly changes: number | bigint };
 };
 type NativeDatabase = { exec(sql: string): void; prepare(sql: string): NativeStatement; close(): void };
 type NativeConstructor = new (path: string) => NativeDatabase;
@@ -71,22 +73,26 @@ function databaseConstructor(name: SqliteDriverName, module: unknown): NativeCon
 /** Wraps a driver's connection. `spread`: node:sqlite takes values one by one, the others as an array. */
 export function connectionOf(native: NativeDatabase, { spread = false } = {}): SqliteConnection {
   const prepared = new Map<string, NativeStatement>();
-  const execute = (statement: NativeStatement, values: readonly SqliteValue[]) => {
+  const prepare = (sql: string) => {
+    const statement = prepared.get(sql) ?? native.prepare(sql);
+    prepared.set(sql, statement);
+    return statement;
+  };
+  const given = (values: readonly SqliteValue[]) => {
     const bound = values.map(bindable);
-    const given = spread ? bound : [bound];
-    if (statement.reader !== false) return statement.all(...given) as SqliteRow[];
-    statement.run(...given);
+    return spread ? bound : [bound];
+  };
+  const rowsOf = (statement: NativeStatement, values: readonly SqliteValue[]) => {
+    if (statement.reader !== false) return statement.all(...given(values)) as SqliteRow[];
+    statement.run(...given(values));
     return [];
   };
   return {
     native,
     exec: (sql) => native.exec(sql),
-    query: (sql, values = []) => execute(native.prepare(sql), values),
-    queryPrepared(sql, values = []) {
-      const statement = prepared.get(sql) ?? native.prepare(sql);
-      prepared.set(sql, statement);
-      return execute(statement, values);
-    },
+    query: (sql, values = []) => rowsOf(native.prepare(sql), values),
+    queryPrepared: (sql, values = []) => rowsOf(prepare(sql), values),
+    changePrepared: (sql, values) => Number(prepare(sql).run(...given(values)).changes),
     close: () => native.close(),
   };
 }

@@ -8,8 +8,7 @@ export const insertRow = `
     (source, webhook_id, channel, state, event, order_key, position, status, signed_at, received_at, due_at,
      last_error, body)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10, ?11, ?12)
-  ON CONFLICT (source, webhook_id) DO NOTHING
-  RETURNING seq`;
+  ON CONFLICT (source, webhook_id) DO NOTHING`;
 
 export const compareBody = `
   SELECT body = ?3 AS same FROM workspace_tasks_inbox WHERE source = ?1 AND webhook_id = ?2`;
@@ -58,16 +57,15 @@ const held = "seq = ?1 AND state = 'running' AND worker = ?2 AND generation = ?3
 
 export const checkHeld = `SELECT seq FROM workspace_tasks_inbox WHERE ${held}`;
 
-export const renewLease = `UPDATE workspace_tasks_inbox SET lease_until = ?4 WHERE ${held} RETURNING seq`;
+export const renewLease = `UPDATE workspace_tasks_inbox SET lease_until = ?4 WHERE ${held}`;
 
-/** The compare-and-set of the ordering head: a row comes back only when it moved. */
+/** The compare-and-set of the ordering head: changes a row only when it moves. */
 export const moveHead = `
   INSERT INTO workspace_tasks_order_heads AS head (source, order_key, position, status, moved_at)
   VALUES (?1, ?2, ?3, ?4, ?5)
   ON CONFLICT (source, order_key) DO UPDATE
   SET position = excluded.position, status = excluded.status, moved_at = excluded.moved_at
-  WHERE excluded.position > head.position OR (?6 AND excluded.position = head.position)
-  RETURNING 1 AS moved`;
+  WHERE excluded.position > head.position OR (?6 AND excluded.position = head.position)`;
 
 export const settleRow = `
   UPDATE workspace_tasks_inbox SET state = ?2, worker = NULL, lease_until = NULL WHERE seq = ?1`;
@@ -76,8 +74,7 @@ export const failRow = `
   UPDATE workspace_tasks_inbox
   SET state = ?4, due_at = ?5, last_error = coalesce(?6, last_error), attempts = attempts - ?7,
       worker = NULL, lease_until = NULL
-  WHERE ${held}
-  RETURNING seq`;
+  WHERE ${held}`;
 
 export const listRows = `
   SELECT ${summaryColumns} FROM workspace_tasks_inbox
@@ -93,13 +90,11 @@ export const replayRow = `
   SET state = 'pending', due_at = ?3, attempts = 0, replays = replays + 1,
       event = ?4, order_key = ?5, position = ?6, status = ?7
   WHERE source = ?1 AND webhook_id = ?2 AND body IS NOT NULL
-    AND state IN ('dead', 'quarantined', 'done', 'stale', 'discarded')
-  RETURNING seq`;
+    AND state IN ('dead', 'quarantined', 'done', 'stale', 'discarded')`;
 
 export const discardRow = `
   UPDATE workspace_tasks_inbox SET state = 'discarded'
-  WHERE source = ?1 AND webhook_id = ?2 AND state IN ('dead', 'quarantined')
-  RETURNING seq`;
+  WHERE source = ?1 AND webhook_id = ?2 AND state IN ('dead', 'quarantined')`;
 
 /** Stores a row begun inline, or takes over one whose lease is over; anything else is left and no row comes back. */
 export const beginInline = `
@@ -116,8 +111,7 @@ export const inlineLease = `
 
 export const finishInline = `
   UPDATE workspace_tasks_inbox SET state = ?4, lease_until = 0
-  WHERE source = ?1 AND webhook_id = ?2 AND generation = ?3 AND state = 'inline'
-  RETURNING seq`;
+  WHERE source = ?1 AND webhook_id = ?2 AND generation = ?3 AND state = 'inline'`;
 
 export const suspectKeys = `
   SELECT order_key, 'dead' AS reason FROM workspace_tasks_inbox AS row
@@ -142,20 +136,17 @@ export const writeBeat = `
 export const purgeRows = `
   DELETE FROM workspace_tasks_inbox WHERE seq IN (
     SELECT seq FROM workspace_tasks_inbox
-    WHERE state IN ('done', 'stale', 'discarded', 'inline') AND received_at <= ?1 LIMIT ?2)
-  RETURNING seq`;
+    WHERE state IN ('done', 'stale', 'discarded', 'inline') AND received_at <= ?1 LIMIT ?2)`;
 
 export const purgeBodies = `
   UPDATE workspace_tasks_inbox SET body = NULL WHERE seq IN (
     SELECT seq FROM workspace_tasks_inbox
     WHERE body IS NOT NULL AND state IN ('done', 'stale', 'discarded') AND received_at <= ?1
-    ORDER BY received_at LIMIT ?2)
-  RETURNING seq`;
+    ORDER BY received_at LIMIT ?2)`;
 
 export const purgeHeads = `
   DELETE FROM workspace_tasks_order_heads WHERE (source, order_key) IN (
-    SELECT source, order_key FROM workspace_tasks_order_heads WHERE moved_at <= ?1 LIMIT ?2)
-  RETURNING order_key`;
+    SELECT source, order_key FROM workspace_tasks_order_heads WHERE moved_at <= ?1 LIMIT ?2)`;
 
 export const countBacklog = `
   SELECT (SELECT count(*) FROM (

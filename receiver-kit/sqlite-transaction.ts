@@ -78,7 +78,7 @@ async function commitOpened(
 ): Promise<SettleOutcome> {
   try {
     const hold = await opening;
-    hold.connection().queryPrepared(sql.settleRow, [claim.seq, settlement.state]);
+    hold.connection().changePrepared(sql.settleRow, [claim.seq, settlement.state]);
     hold.end("COMMIT");
     return "settled";
   } catch (error) {
@@ -97,7 +97,7 @@ export function settle(
 ): SettleOutcome {
   if (!isHeld(connection, claim)) return "lost";
   const moved = !move || moveHead(connection, claim.source, move, nowMs);
-  connection.queryPrepared(sql.settleRow, [claim.seq, moved ? state : "stale"]);
+  connection.changePrepared(sql.settleRow, [claim.seq, moved ? state : "stale"]);
   return moved ? "settled" : "settled-stale";
 }
 
@@ -107,5 +107,5 @@ function isHeld(connection: SqliteConnection, { seq, worker, generation }: Claim
 
 function moveHead(connection: SqliteConnection, source: string, move: HeadMove, nowMs: number): boolean {
   const values = [source, move.key, move.position, move.status, nowMs, move.allowSame ? 1 : 0];
-  return connection.queryPrepared(sql.moveHead, values).length > 0;
+  return connection.changePrepared(sql.moveHead, values) > 0;
 }

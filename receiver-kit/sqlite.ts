@@ -123,7 +123,7 @@ class SqliteInbox implements Inbox<SqliteTransaction> {
       const state = quarantine === null ? "pending" : "quarantined";
       const facts = [event, orderKey, position, status];
       const values = [source, id, channel, state, ...facts, timestamp, now, quarantine, body];
-      if (connection.queryPrepared(sql.insertRow, values).length > 0) return { outcome: "new" };
+      if (connection.changePrepared(sql.insertRow, values) > 0) return { outcome: "new" };
       const [first] = connection.queryPrepared(sql.compareBody, [source, id, body]);
       const same = toNumber(first?.["same"]);
       return { outcome: "duplicate", sameBody: same === null ? null : same === 1 };
@@ -159,7 +159,7 @@ class SqliteInbox implements Inbox<SqliteTransaction> {
     return this.#run((connection, now) => {
       const renewed = claims.filter(
         ({ seq, worker, generation }) =>
-          connection.queryPrepared(sql.renewLease, [seq, worker, generation, now + leaseMs]).length > 0,
+          connection.changePrepared(sql.renewLease, [seq, worker, generation, now + leaseMs]) > 0,
       );
       return new Set(renewed.map(({ seq }) => seq));
     });
@@ -188,10 +188,8 @@ class SqliteInbox implements Inbox<SqliteTransaction> {
       const error = failure.kind === "release" ? null : failure.error;
       const uncounted = failure.kind === "release" ? 1 : 0;
       const { seq, worker, generation } = claim;
-      return (
-        connection.queryPrepared(sql.failRow, [seq, worker, generation, state, dueAt, error, uncounted])
-          .length > 0
-      );
+      const values = [seq, worker, generation, state, dueAt, error, uncounted];
+      return connection.changePrepared(sql.failRow, values) > 0;
     });
     this.#wakeAll();
     return failed;
@@ -224,14 +222,14 @@ class SqliteInbox implements Inbox<SqliteTransaction> {
   async replay({ source, id }: RowReference, facts: RowFacts): Promise<boolean> {
     const { event, orderKey, position, status } = facts;
     const replayed = await this.#run((connection, now) =>
-      connection.queryPrepared(sql.replayRow, [source, id, now, event, orderKey, position, status]),
+      connection.changePrepared(sql.replayRow, [source, id, now, event, orderKey, position, status]),
     );
-    if (replayed.length > 0) this.#wakeAll();
-    return replayed.length > 0;
+    if (replayed > 0) this.#wakeAll();
+    return replayed > 0;
   }
 
   discard({ source, id }: RowReference): Promise<boolean> {
-    return this.#run((connection) => connection.queryPrepared(sql.discardRow, [source, id]).length > 0);
+    return this.#run((connection) => connection.changePrepared(sql.discardRow, [source, id]) > 0);
   }
 
   beginInline(
@@ -255,15 +253,15 @@ class SqliteInbox implements Inbox<SqliteTransaction> {
   ): Promise<boolean> {
     const { source, generation, outcome } = options;
     const values = [source, id, generation, outcome === "done" ? "done" : "inline"];
-    return this.#run((connection) => connection.queryPrepared(sql.finishInline, values).length > 0);
+    return this.#run((connection) => connection.changePrepared(sql.finishInline, values) > 0);
   }
 
   advanceHead(options: { readonly source: string; readonly key: string; readonly position: OrderPosition }) {
     const { source, key } = options;
     const position = encodePosition(options.position);
     return this.#run((connection, now) => {
-      const moved = connection.queryPrepared(sql.moveHead, [source, key, position, null, now, 0]);
-      if (moved.length > 0) return "newer";
+      const moved = connection.changePrepared(sql.moveHead, [source, key, position, null, now, 0]);
+      if (moved > 0) return "newer";
       const [head] = connection.queryPrepared(sql.headPosition, [source, key]);
       return head?.["position"] === position ? "same" : "stale";
     });
@@ -294,10 +292,10 @@ class SqliteInbox implements Inbox<SqliteTransaction> {
 
   purge({ bodiesMs, rowsMs, headsMs }: Retention, rowsMax: number): Promise<number> {
     return this.#run((connection, now) => {
-      const rows = connection.queryPrepared(sql.purgeRows, [now - rowsMs, rowsMax]);
-      const bodies = connection.queryPrepared(sql.purgeBodies, [now - bodiesMs, rowsMax]);
-      const heads = connection.queryPrepared(sql.purgeHeads, [now - headsMs, rowsMax]);
-      return rows.length + bodies.length + heads.length;
+      const rows = connection.changePrepared(sql.purgeRows, [now - rowsMs, rowsMax]);
+      const bodies = connection.changePrepared(sql.purgeBodies, [now - bodiesMs, rowsMax]);
+      const heads = connection.changePrepared(sql.purgeHeads, [now - headsMs, rowsMax]);
+      return rows + bodies + heads;
     });
   }
 

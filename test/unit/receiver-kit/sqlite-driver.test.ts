@@ -42,7 +42,11 @@ describe("choosing a SQLite driver", () => {
 describe("a connection", () => {
   it("hands values over as its driver takes them", () => {
     const calls: unknown[][] = [];
-    const statement = { reader: true, all: (...values: unknown[]) => void calls.push(values), run: () => {} };
+    const statement = {
+      reader: true,
+      all: (...values: unknown[]) => void calls.push(values),
+      run: () => ({ changes: 0 }),
+    };
     const native = { exec() {}, prepare: () => statement as never, close() {} };
     connectionOf(native).query("SELECT ?, ?", ["a", 1]);
     connectionOf(native, { spread: true }).query("SELECT ?, ?", ["a", 1]);
