@@ -46,6 +46,30 @@ export function formatBody(body: string): string {
   }
 }
 
+const bytesPerLine = 16;
+const bytesShownMax = 4_096;
+
+/** The bytes of a text in UTF-8, as other tools dump them: offset, hex, and what can be printed. */
+export function formatHex(text: string): string {
+  const bytes = new TextEncoder().encode(text);
+  const lines: string[] = [];
+  for (let start = 0; start < Math.min(bytes.length, bytesShownMax); start += bytesPerLine) {
+    const line = [...bytes.slice(start, start + bytesPerLine)];
+    const hex = line.map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
+    const printable = line.map((byte) => (byte >= 32 && byte < 127 ? String.fromCharCode(byte) : "·"));
+    lines.push(
+      `${start.toString(16).padStart(4, "0")}  ${hex.padEnd(bytesPerLine * 3)} ${printable.join("")}`,
+    );
+  }
+  if (bytes.length > bytesShownMax) lines.push(`… ${bytes.length - bytesShownMax} bytes more`);
+  return lines.join("\n");
+}
+
+export const countBytes = (text: string) => new TextEncoder().encode(text).length;
+
+/** `1 attempt`, `2 attempts`. */
+export const plural = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
 /** A request as a shell command; single quotes in it are closed, escaped and opened again. */
 export function toCurl(url: string, headers: Readonly<Record<string, string>>, body: string): string {
   const quote = (text: string) => `'${text.replace(/'/g, `'\\''`)}'`;

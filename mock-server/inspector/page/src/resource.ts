@@ -36,43 +36,56 @@ function describeRefusal(answer: unknown): string | undefined {
 /** Readings begin at least this far apart, and a slow one slows the next: half of the time stays free. */
 const pauseMsMin = 200;
 
+type Reading<Answer> = {
+  /** In place of a GET of the path. */
+  readonly read?: () => Promise<Answer>;
+  /** Another number: read anew although nothing has changed. */
+  readonly revision?: number;
+};
+
 /**
- * An answer of the control API, read anew when one of `nouns` changes. `null` as path reads nothing.
- * `undefined` until the first answer is there.
+ * An answer of the control API, read anew when one of `nouns` changes. A `null` path reads nothing.
+ * `undefined` until the first answer is there, `null` when the mock says that there is no such thing. While
+ * the mock does not answer at all, what is held stays.
  */
-export function useResource<Answer>(path: string | null, nouns: readonly string[]): Answer | undefined {
+export function useResource<Answer>(
+  path: string | null,
+  nouns: readonly string[],
+  { read = () => ask<Answer>("GET", path ?? ""), revision = 0 }: Reading<Answer> = {},
+): Answer | null | undefined {
   const version = useLive((state) => versionOf(state, nouns));
-  const [held, setHeld] = useState<{ path: string; answer: Answer } | undefined>();
-  const reading = useRef({ busy: false, wanted: "", nextAtMs: 0 });
+  const [held, setHeld] = useState<{ path: string; answer: Answer | null } | undefined>();
+  const reading = useRef({ busy: false, path: "", nextAtMs: 0 });
 
   useEffect(() => {
     if (path === null) return;
-    const wanted = `${path} ${version}`;
+    const own = reading.current;
+    const again = own.path === path;
+    own.path = path;
     let timer = 0;
-    const read = async () => {
-      const own = reading.current;
+    const begin = async () => {
       if (own.busy) {
-        timer = window.setTimeout(read, 50);
+        timer = window.setTimeout(begin, 20);
         return;
       }
       own.busy = true;
       const startedAtMs = performance.now();
-      try {
-        const answer = await ask<Answer>("GET", path);
-        if (own.wanted === wanted || own.wanted.startsWith(`${path} `)) setHeld({ path, answer });
-      } catch {
-        setHeld(undefined); // The row is gone, or the mock is: the view then says that there is nothing.
-      } finally {
-        own.busy = false;
-        const tookMs = performance.now() - startedAtMs;
-        own.nextAtMs = performance.now() + Math.max(pauseMsMin, tookMs);
-      }
+      const answer = await readOrNull(read);
+      own.busy = false;
+      own.nextAtMs = performance.now() + Math.max(pauseMsMin, performance.now() - startedAtMs);
+      if (answer !== undefined && own.path === path) setHeld({ path, answer });
     };
-    const samePath = reading.current.wanted.startsWith(`${path} `);
-    reading.current.wanted = wanted;
-    timer = window.setTimeout(read, samePath ? Math.max(0, reading.current.nextAtMs - performance.now()) : 0);
+    timer = window.setTimeout(begin, again ? Math.max(0, own.nextAtMs - performance.now()) : 0);
     return () => clearTimeout(timer);
-  }, [path, version]);
+  }, [path, version, revision]);
 
   return held && held.path === path ? held.answer : undefined;
+}
+
+async function readOrNull<Answer>(read: () => Promise<Answer>): Promise<Answer | null | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    return error instanceof ControlError ? null : undefined;
+  }
 }

@@ -1,20 +1,35 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** Where the page is: `#/deliveries/<id>` is the place `deliveries` with that id chosen. */
-export type Route = { readonly place: string; readonly id: string | null };
+/** Filters of a place by name; what is not filtered is not there. */
+export type Filter = Readonly<Record<string, string>>;
+
+/** Where the page is: `#/deliveries/<id>?status=failed` is a place, the id chosen there, and its filters. */
+export type Route = { readonly place: string; readonly id: string | null; readonly filter: Filter };
 
 export function parseHash(hash: string): Route {
-  const [place = "", id] = hash.replace(/^#\/?/, "").split("/");
-  return { place: place || "overview", id: id ? decodeURIComponent(id) : null };
+  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?");
+  const [place = "", id] = path.split("/");
+  return {
+    place: place || "overview",
+    id: id ? decode(id) : null,
+    filter: Object.fromEntries(new URLSearchParams(query)),
+  };
 }
 
-export function hashOf(place: string, id?: string | null): string {
-  return id ? `#/${place}/${encodeURIComponent(id)}` : `#/${place}`;
+export function hashOf(place: string, id?: string | null, filter: Filter = {}): string {
+  const path = id ? `#/${place}/${encodeURIComponent(id)}` : `#/${place}`;
+  return withQuery(path, filter);
 }
 
-/** Choosing a row replaces the history entry: the back button leaves the place, not the row. */
-export function goTo(place: string, id?: string | null): void {
-  const target = hashOf(place, id);
+/** A path with those parameters that say something. */
+export function withQuery(path: string, parameters: Filter): string {
+  const set = Object.entries(parameters).filter(([, value]) => value !== "");
+  return set.length === 0 ? path : `${path}?${new URLSearchParams(set)}`;
+}
+
+/** Moving within a place replaces the history entry: the back button leaves the place, not the row. */
+export function goTo(place: string, id?: string | null, filter: Filter = {}): void {
+  const target = hashOf(place, id, filter);
   if (parseHash(location.hash).place !== place) location.hash = target;
   else {
     history.replaceState(null, "", target);
@@ -30,4 +45,13 @@ export function useRoute(): Route {
     return () => removeEventListener("hashchange", update);
   }, []);
   return route;
+}
+
+/** An address typed by hand may hold a lone `%`. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

@@ -2,6 +2,9 @@
 // one after another (another spelling of the body, the timestamp or the key), and the first that makes the
 // signature fit is named. Nothing leaves the page: the digests are computed by the browser.
 
+import type { Finding } from "./finding.ts";
+import { compareWithSent, type SentAttempt } from "./sent-attempt.ts";
+
 export type Secret = {
   /** What to call it on the screen. */
   readonly label: string;
@@ -18,13 +21,8 @@ export type Specimen = {
   readonly secrets: readonly Secret[];
   readonly nowSeconds: number;
   readonly toleranceSeconds: number;
-};
-
-export type Finding = {
-  readonly code: string;
-  readonly title: string;
-  /** What to do about it. */
-  readonly advice: string;
+  /** What the mock sent under this id; empty or absent where it knows nothing of it. */
+  readonly sent?: readonly SentAttempt[];
 };
 
 export type Trial = { readonly label: string; readonly state: Secret["state"]; readonly fits: boolean };
@@ -129,15 +127,15 @@ async function mismatchFindings(specimen: Specimen, trials: readonly Trial[]): P
       return named.length > 0 ? named : spelled ? [spelled] : [];
     }
   }
-  return [
-    {
-      code: "SECRET_OR_BODY_DIFFERS",
-      title: "no usual mistake explains it",
-      advice:
-        "Either the secret belongs to another endpoint, or the body was changed on the way. Compare the body with the bytes of the attempt.",
-    },
-  ];
+  return [compareWithSent(specimen, specimen.sent ?? []) ?? unexplained];
 }
+
+const unexplained: Finding = {
+  code: "SECRET_OR_BODY_DIFFERS",
+  title: "no usual mistake explains it, and the mock has sent no delivery of this id",
+  advice:
+    "Either the secret belongs to another endpoint, or the body was changed on the way. Compare the body with the bytes of the attempt.",
+};
 
 /** Fewest deviations first, so that the simplest explanation is the one that is given. */
 function attempts(specimen: Specimen, secret: string) {

@@ -1,5 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
-import { type Happening, initialLiveState, type LiveState, takeHappenings, tickSecond } from "./live.ts";
+import {
+  type Happening,
+  initialLiveState,
+  type LiveState,
+  takeConnection,
+  takeHappenings,
+  tickSecond,
+} from "./live.ts";
 
 let state = initialLiveState;
 const listeners = new Set<(state: LiveState) => void>();
@@ -10,26 +17,38 @@ function change(next: LiveState): void {
   for (const listener of listeners) listener(state);
 }
 
+/** A page in the background gets no frames; what came in is then taken this often. */
+const backgroundFlushMs = 1_000;
+
 /** Follows the event stream for as long as the page is open; the browser resumes it after a cut by itself. */
 export function startLive(url: string): void {
   let batch: Happening[] = [];
-  let waiting = false;
+  let cancel: (() => void) | null = null;
   // However much happens, the page draws once per frame.
   const flush = () => {
-    waiting = false;
+    cancel?.();
+    cancel = null;
     const taken = batch;
     batch = [];
     change(takeHappenings(state, taken));
   };
   const source = new EventSource(url);
-  source.onopen = () => change({ ...state, connection: "live" });
-  source.onerror = () => change({ ...state, connection: "lost" });
+  source.onopen = () => change(takeConnection(state, "live"));
+  source.onerror = () => change(takeConnection(state, "lost"));
   source.onmessage = ({ data }) => {
     batch.push(JSON.parse(data as string) as Happening);
-    if (!waiting) requestAnimationFrame(flush);
-    waiting = true;
+    cancel ??= nextFrame(flush);
   };
   setInterval(() => change(tickSecond(state)), 1_000);
+}
+
+function nextFrame(run: () => void): () => void {
+  const frame = requestAnimationFrame(run);
+  const timer = setTimeout(run, backgroundFlushMs);
+  return () => {
+    cancelAnimationFrame(frame);
+    clearTimeout(timer);
+  };
 }
 
 /** The part of the live state that `select` picks; draws again only when that part changes. */

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
 /** Runs actions of the user one at a time and shows the mock's words when one is refused. */
 export function useAction() {
@@ -24,8 +24,10 @@ export function useAction() {
   return { busy, run, notice };
 }
 
+export type Action = ReturnType<typeof useAction>;
+
 type ButtonProps = {
-  readonly action: ReturnType<typeof useAction>;
+  readonly action: Action;
   readonly onRun: () => Promise<unknown>;
   readonly class?: string;
   readonly label?: string;
@@ -42,6 +44,27 @@ export function ActionButton({ action, onRun, class: style, label, children }: B
       onClick={() => void action.run(onRun)}
     >
       {children}
+    </button>
+  );
+}
+
+const secondThoughtsMs = 4_000;
+
+/** For what cannot be taken back: the first press asks, the second one within a moment does it. */
+export function ConfirmButton({ action, onRun, children }: ButtonProps) {
+  const [asked, setAsked] = useState(false);
+  useEffect(() => {
+    if (!asked) return;
+    const timer = setTimeout(() => setAsked(false), secondThoughtsMs);
+    return () => clearTimeout(timer);
+  }, [asked]);
+  const press = () => {
+    setAsked(!asked);
+    if (asked) void action.run(onRun);
+  };
+  return (
+    <button type="button" class="danger" disabled={action.busy} onClick={press}>
+      {asked ? "Press again to confirm" : children}
     </button>
   );
 }

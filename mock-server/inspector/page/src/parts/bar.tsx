@@ -4,26 +4,28 @@ import type { ClockView } from "../nouns.ts";
 import { ask, useResource } from "../resource.ts";
 import { useLive } from "../store.ts";
 import { ActionButton, useAction } from "./action.tsx";
+import { useKey } from "./keys.ts";
 
 const steps = ["1m", "3m", "1h", "1d", "7d"];
+
+const connectionWords = { connecting: "connecting", live: "live", lost: "connection lost, trying again" };
 
 export function Bar({ onHelp }: { readonly onHelp: () => void }) {
   const connection = useLive((state) => state.connection);
   return (
     <header class="bar">
       <h1>
-        <span class={`dot ${connection === "live" ? "good" : "bad"}`} aria-hidden="true" />
-        workspace-tasks mock
+        <svg class="logo" viewBox="0 0 20 20" aria-hidden="true">
+          <rect x="1" y="1" width="18" height="18" rx="5" />
+          <path d="M5.5 10.5l3 3 6-7" />
+        </svg>
+        workspace-tasks <span class="muted">mock</span>
       </h1>
-      <span class="muted" role="status">
-        {connection === "live"
-          ? "live"
-          : connection === "lost"
-            ? "connection lost, trying again"
-            : "connecting"}
+      <span class={`connection ${connection}`} role="status">
+        {connectionWords[connection]}
       </span>
       <ClockBar />
-      <button type="button" onClick={onHelp} aria-label="Keys">
+      <button type="button" class="help" onClick={onHelp} aria-label="Keys">
         ?
       </button>
     </header>
@@ -31,28 +33,33 @@ export function Bar({ onHelp }: { readonly onHelp: () => void }) {
 }
 
 function ClockBar() {
-  const clock = useResource<ClockView>("/clock", ["clock", "delivery", "stage", "task"]);
+  const clock = useClock();
   const nowMs = useNow(clock);
   const action = useAction();
-  if (!clock) return <div class="clock" />;
-  const nextMs = clock.nextTimerAt === null ? null : Date.parse(clock.nextTimerAt);
+  const nextMs = clock?.nextTimerAt ? Date.parse(clock.nextTimerAt) : null;
   const advance = (by: string | number) => () => ask("POST", "/clock/advance", { by });
+  const toNext = nextMs === null ? null : advance(Math.max(0, nextMs - nowMs));
+  useKey("n", () => toNext && !action.busy && void action.run(toNext));
+  if (!clock) return <div class="clock" />;
   return (
     <div class="clock">
       <time class="mono" dateTime={new Date(nowMs).toISOString()}>
-        {formatTime(nowMs)} UTC
+        <span class="date">{formatTime(nowMs).slice(0, 10)} </span>
+        {formatTime(nowMs).slice(11)} <span class="muted">UTC</span>
       </time>
-      <span class="mark">{clock.mode} clock</span>
+      <span class="mark calm">{clock.mode} clock</span>
       {clock.mode === "virtual" && (
         <>
-          {steps.map((step) => (
-            <ActionButton key={step} action={action} onRun={advance(step)} label={`advance ${step}`}>
-              +{step}
-            </ActionButton>
-          ))}
-          {nextMs !== null && (
-            <ActionButton action={action} onRun={advance(Math.max(0, nextMs - nowMs))} class="primary">
-              to next ({formatRelative(nextMs, nowMs)})
+          <fieldset class="segments" aria-label="advance the clock">
+            {steps.map((step) => (
+              <ActionButton key={step} action={action} onRun={advance(step)} label={`advance ${step}`}>
+                +{step}
+              </ActionButton>
+            ))}
+          </fieldset>
+          {toNext && nextMs !== null && (
+            <ActionButton action={action} onRun={toNext} class="primary">
+              To next <span class="when">({formatRelative(nextMs, nowMs)})</span>
             </ActionButton>
           )}
         </>
@@ -60,6 +67,12 @@ function ClockBar() {
       {action.notice}
     </div>
   );
+}
+
+/** The mock's clock; whatever moves may have set a timer. */
+export function useClock(): ClockView | undefined {
+  const nouns = ["clock", "task", "stage", "delivery", "task-plan", "job", "connection"];
+  return useResource<ClockView>("/clock", nouns) ?? undefined;
 }
 
 /** The mock's time: a virtual clock stands still, a real one goes on between two readings. */

@@ -19,9 +19,11 @@ export function HelpDialog({ open, places, onClose }: Props) {
         {places.map((title, index) => (
           <Key key={title} name={String(index + 1)} does={title} />
         ))}
-        <Key name="/" does="to the filter of the view" />
         <Key name="j k" does="next and previous row (also the arrow keys, Home, End)" />
+        <Key name="/" does="to the filter of the view" />
+        <Key name="n" does="advance the clock to what is due next" />
         <Key name="r" does="replay the chosen delivery" />
+        <Key name="Esc" does="close what is chosen" />
         <Key name="?" does="this list" />
       </dl>
     </dialog>

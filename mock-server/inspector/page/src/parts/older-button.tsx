@@ -1,16 +1,10 @@
-import { ActionButton, useAction } from "./action.tsx";
-
-type Props = { readonly list: { readonly done: boolean; loadOlder(): Promise<void> } };
+type Props = { readonly list: { readonly done: boolean; loadOlder(): void } };
 
 export function OlderButton({ list }: Props) {
-  const action = useAction();
   if (list.done) return null;
   return (
-    <div class="nothing">
-      <ActionButton action={action} onRun={list.loadOlder}>
-        Load older
-      </ActionButton>
-      {action.notice}
-    </div>
+    <button type="button" class="older" onClick={list.loadOlder}>
+      Load older
+    </button>
   );
 }

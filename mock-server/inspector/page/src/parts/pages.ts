@@ -1,35 +1,37 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Page } from "../nouns.ts";
 import { ask, useResource } from "../resource.ts";
+import { type Filter, withQuery } from "../route.ts";
 
-const pageRows = 500;
+const pageRows = "500";
 
 /**
- * A list of the control API, newest first: its first page follows what happens, older pages are added when
- * asked for. Rows that are on both are shown as the fresher page has them.
+ * A list of the control API, newest first, that follows what happens. It begins with one page; each call of
+ * `loadOlder` makes it one page longer. All of its pages are read anew together, so that no row can fall
+ * between two of them while new ones push in at the top.
  */
-export function usePages<Item>(path: string, keyOf: (item: Item) => string, nouns: readonly string[]) {
-  const query = `${path}${path.includes("?") ? "&" : "?"}limit=${pageRows}`;
-  const first = useResource<Page<Item>>(query, nouns);
-  const [older, setOlder] = useState<{ query: string; pages: readonly Page<Item>[] }>({ query, pages: [] });
-  const pages = older.query === query ? older.pages : [];
-  useEffect(() => setOlder({ query, pages: [] }), [query]);
-
-  const rows = new Map<string, Item>();
-  for (const page of first ? [first, ...pages] : []) {
-    for (const item of page.data) if (!rows.has(keyOf(item))) rows.set(keyOf(item), item);
-  }
-  const last = pages.at(-1) ?? first;
-  const loadOlder = async () => {
-    if (!last?.iterator) return;
-    const page = await ask<Page<Item>>("GET", `${query}&before=${encodeURIComponent(last.iterator)}`);
-    setOlder({ query, pages: [...pages, page] });
+export function usePages<Item>(path: string, filter: Filter, nouns: readonly string[]) {
+  const query = withQuery(path, { ...filter, limit: pageRows });
+  const [length, setLength] = useState({ query, pages: 1 });
+  const pages = length.query === query ? length.pages : 1;
+  const list = useResource<Page<Item>>(query, nouns, {
+    revision: pages,
+    read: () => readPages<Item>(query, pages),
+  });
+  return {
+    rows: list?.data ?? [],
+    loading: list === undefined,
+    done: list?.done ?? true,
+    loadOlder: () => setLength({ query, pages: pages + 1 }),
   };
-  return { rows: [...rows.values()], loading: first === undefined, done: last?.done ?? true, loadOlder };
 }
 
-/** A query string of the parameters that are set. */
-export function withQuery(path: string, parameters: Readonly<Record<string, string>>): string {
-  const set = Object.entries(parameters).filter(([, value]) => value !== "");
-  return set.length === 0 ? path : `${path}?${new URLSearchParams(set)}`;
+async function readPages<Item>(query: string, pages: number): Promise<Page<Item>> {
+  let page = await ask<Page<Item>>("GET", query);
+  const data = [...page.data];
+  for (let read = 1; read < pages && page.iterator !== null; read++) {
+    page = await ask<Page<Item>>("GET", `${query}&before=${encodeURIComponent(page.iterator)}`);
+    data.push(...page.data);
+  }
+  return { ...page, data };
 }

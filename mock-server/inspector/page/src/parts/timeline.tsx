@@ -1,25 +1,20 @@
 import { formatDuration } from "../format.ts";
+import type { Tone } from "./mark.tsx";
 
 export type Span = {
   readonly key: string;
   readonly label: string;
-  readonly tone: "run" | "good" | "bad" | "wait";
+  readonly tone: Tone;
   readonly fromMs: number;
   /** `null`: still going on. */
   readonly toMs: number | null;
   readonly note: string;
 };
 
+type Props = { readonly label: string; readonly spans: readonly Span[]; readonly nowMs: number };
+
 /** Spans on one axis of time, each in its own line. */
-export function Timeline({
-  label,
-  spans,
-  nowMs,
-}: {
-  readonly label: string;
-  readonly spans: readonly Span[];
-  readonly nowMs: number;
-}) {
+export function Timeline({ label, spans, nowMs }: Props) {
   if (spans.length === 0) return null;
   const startMs = Math.min(...spans.map(({ fromMs }) => fromMs));
   const endMs = Math.max(startMs + 1, ...spans.map(({ fromMs, toMs }) => toMs ?? Math.max(nowMs, fromMs)));
@@ -31,12 +26,12 @@ export function Timeline({
         const left = Math.min(99, place(fromMs));
         return (
           <li key={key}>
-            <span class="mono" title={name}>
+            <span class="name" title={name}>
               {name}
             </span>
-            <span class="track" title={formatDuration(until - fromMs)}>
+            <span class="track">
               <span
-                class={`span ${tone}`}
+                class={`span ${tone}${toMs === null ? " open" : ""}`}
                 style={{ left: `${left}%`, width: `${Math.max(0, place(until) - left)}%` }}
               />
             </span>
@@ -44,6 +39,13 @@ export function Timeline({
           </li>
         );
       })}
+      <li class="axis" aria-hidden="true">
+        <span />
+        <span class="ends">
+          <span>0</span>
+          <span>{formatDuration(endMs - startMs)}</span>
+        </span>
+      </li>
     </ol>
   );
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { isTyping } from "./keys.ts";
 
 const rowPixels = 34;
 const headerPixels = 30;
@@ -12,6 +13,8 @@ type Props<Row> = {
   readonly keyOf: (row: Row) => string;
   /** CSS grid columns, shared by the header and the rows. */
   readonly columns: string;
+  /** The same on a narrow screen, where cells of the class `wide` are left out. */
+  readonly narrowColumns: string;
   readonly header: ComponentChildren;
   readonly draw: (row: Row) => ComponentChildren;
   readonly selected: string | null;
@@ -23,13 +26,96 @@ type Props<Row> = {
 /**
  * A list that draws only the rows in view, whatever its length.
  *
- * One tab stop; the arrow keys (or j and k), Home, End and the page keys move the selection.
+ * One tab stop; the arrow keys, Home, End and the page keys move the selection, j and k from anywhere.
  */
 export function WindowedRows<Row>(props: Props<Row>) {
   const { rows, keyOf, selected, onSelect } = props;
   const box = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ top: 0, height: 600 });
+  const view = useView(box);
+  const first = Math.max(0, Math.min(rows.length, Math.floor(view.top / rowPixels) - overscanRows));
+  const last = Math.min(rows.length, Math.ceil((view.top + view.height) / rowPixels) + overscanRows);
+  const chosen = rows.findIndex((row) => keyOf(row) === selected);
 
+  const choose = (index: number) => {
+    const bounded = Math.max(0, Math.min(rows.length - 1, index));
+    const row = rows[bounded];
+    if (row === undefined) return;
+    onSelect(keyOf(row));
+    revealRow(box.current, bounded);
+  };
+
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (isTyping(event)) return;
+      if (event.key === "j") choose(chosen + 1);
+      else if (event.key === "k") choose(chosen - 1);
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  });
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const page = Math.max(1, Math.floor(view.height / rowPixels) - 1);
+    const moves: Record<string, number> = {
+      ArrowDown: chosen + 1,
+      ArrowUp: chosen - 1,
+      PageDown: chosen + page,
+      PageUp: chosen - page,
+      Home: 0,
+      End: rows.length - 1,
+    };
+    const target = moves[event.key];
+    if (target === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    choose(target);
+  };
+
+  const columns = { "--columns": props.columns, "--narrow-columns": props.narrowColumns };
+  return (
+    <div class="rows" ref={box} style={columns}>
+      <div class="row header" aria-hidden="true">
+        {props.header}
+      </div>
+      {rows.length === 0 && <div class="nothing">{props.nothing}</div>}
+      <div
+        role="listbox"
+        tabIndex={0}
+        aria-label={props.label}
+        aria-activedescendant={chosen >= first && chosen < last ? `row-${selected}` : undefined}
+        onKeyDown={onKeyDown}
+        style={{
+          paddingTop: `${first * rowPixels}px`,
+          paddingBottom: `${(rows.length - last) * rowPixels}px`,
+        }}
+      >
+        {rows.slice(first, last).map((row, index) => {
+          const key = keyOf(row);
+          return (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the list itself takes the keys, for all of its rows.
+            <div
+              class="row"
+              key={key}
+              id={`row-${key}`}
+              role="option"
+              tabIndex={-1}
+              aria-selected={key === selected}
+              aria-setsize={rows.length}
+              aria-posinset={first + index + 1}
+              onClick={() => onSelect(key)}
+            >
+              {props.draw(row)}
+            </div>
+          );
+        })}
+      </div>
+      {props.footer}
+    </div>
+  );
+}
+
+/** Which part of the box is seen. */
+function useView(box: { readonly current: HTMLElement | null }) {
+  const [view, setView] = useState({ top: 0, height: 600 });
   useEffect(() => {
     const element = box.current;
     if (!element) return;
@@ -42,74 +128,7 @@ export function WindowedRows<Row>(props: Props<Row>) {
       element.removeEventListener("scroll", measure);
     };
   }, []);
-
-  const first = Math.max(0, Math.floor(view.top / rowPixels) - overscanRows);
-  const last = Math.min(rows.length, Math.ceil((view.top + view.height) / rowPixels) + overscanRows);
-  const chosen = rows.findIndex((row) => keyOf(row) === selected);
-
-  const choose = (index: number) => {
-    const bounded = Math.max(0, Math.min(rows.length - 1, index));
-    const row = rows[bounded];
-    if (row === undefined) return;
-    onSelect(keyOf(row));
-    revealRow(box.current, bounded);
-  };
-
-  const onKeyDown = (event: KeyboardEvent) => {
-    const page = Math.max(1, Math.floor(view.height / rowPixels) - 1);
-    const moves: Record<string, number> = {
-      ArrowDown: chosen + 1,
-      j: chosen + 1,
-      ArrowUp: chosen - 1,
-      k: chosen - 1,
-      PageDown: chosen + page,
-      PageUp: chosen - page,
-      Home: 0,
-      End: rows.length - 1,
-    };
-    const target = moves[event.key];
-    if (target === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    choose(target);
-  };
-
-  return (
-    <div
-      class="rows"
-      ref={box}
-      role="listbox"
-      tabIndex={0}
-      aria-label={props.label}
-      aria-activedescendant={chosen >= first && chosen < last ? `row-${selected}` : undefined}
-      onKeyDown={onKeyDown}
-    >
-      <div class="row header" style={{ gridTemplateColumns: props.columns }} aria-hidden="true">
-        {props.header}
-      </div>
-      {rows.length === 0 && <div class="nothing">{props.nothing}</div>}
-      <div style={{ height: `${first * rowPixels}px` }} />
-      {rows.slice(first, last).map((row) => {
-        const key = keyOf(row);
-        return (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the list itself takes the keys, for all of its rows.
-          <div
-            class="row"
-            key={key}
-            id={`row-${key}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={key === selected}
-            style={{ gridTemplateColumns: props.columns }}
-            onClick={() => onSelect(key)}
-          >
-            {props.draw(row)}
-          </div>
-        );
-      })}
-      <div style={{ height: `${(rows.length - last) * rowPixels}px` }} />
-      {props.footer}
-    </div>
-  );
+  return view;
 }
 
 function revealRow(box: HTMLElement | null, index: number) {

@@ -1,37 +1,15 @@
 import { useState } from "preact/hooks";
-import type { ApiFault, DeliveryFault, FaultPlan } from "../../../../faults/fault.ts";
+import type { FaultPlan } from "../../../../faults/fault.ts";
 import type { ViewProps } from "../app.tsx";
-import { formatTime } from "../format.ts";
+import { apiPresets, deliveryPresets, describeFault, describePlan, type Preset } from "../fault-words.ts";
+import { formatTime, shortId } from "../format.ts";
 import type { FiredFaultView } from "../nouns.ts";
-import { ActionButton, useAction } from "../parts/action.tsx";
+import { type Action, ActionButton, useAction } from "../parts/action.tsx";
+import { TextBlock } from "../parts/text-block.tsx";
 import { ask, useResource } from "../resource.ts";
+import { hashOf } from "../route.ts";
 
 type Faults = { readonly plan: FaultPlan; readonly fired: readonly FiredFaultView[] };
-type Preset<Fault> = { readonly label: string; readonly fault: Fault };
-
-const apiPresets: readonly Preset<ApiFault>[] = [
-  { label: "503, retry after 1 s", fault: { kind: "status", status: 503, retryAfterSeconds: 1 } },
-  { label: "429, retry after 1 s", fault: { kind: "status", status: 429, retryAfterSeconds: 1 } },
-  { label: "an HTML page", fault: { kind: "html" } },
-  { label: "answer cut in half", fault: { kind: "truncate" } },
-  { label: "connection cut before the effect", fault: { kind: "reset-before-effect" } },
-  { label: "connection cut after the effect", fault: { kind: "reset-after-effect" } },
-  { label: "stall after the headers", fault: { kind: "stall" } },
-  { label: "token expires", fault: { kind: "expire-token" } },
-  { label: "allowance used up", fault: { kind: "burn-quota" } },
-];
-
-const deliveryPresets: readonly Preset<DeliveryFault>[] = [
-  { label: "sent twice", fault: { kind: "duplicate" } },
-  { label: "out of order", fault: { kind: "reorder" } },
-  { label: "one minute late", fault: { kind: "delay", delayMs: 60_000 } },
-  { label: "lost on the way", fault: { kind: "drop" } },
-  { label: "wrong signature", fault: { kind: "wrong-signature" } },
-  { label: "stale timestamp", fault: { kind: "stale-timestamp" } },
-  { label: "old secret only", fault: { kind: "old-secret-only" } },
-  { label: "body altered", fault: { kind: "altered-body" } },
-  { label: "redirect", fault: { kind: "redirect" } },
-];
 
 export function FaultsView(_: ViewProps) {
   const faults = useResource<Faults>("/faults", ["fault", "faults"]);
@@ -53,7 +31,7 @@ export function FaultsView(_: ViewProps) {
         </div>
       </div>
       {action.notice}
-      <div class="grid">
+      <div class="grid wider">
         <Adder
           title="On calls to the API"
           presets={apiPresets}
@@ -66,32 +44,84 @@ export function FaultsView(_: ViewProps) {
           action={action}
           onAdd={(rule) => put({ deliveries: [...(plan.deliveries ?? []), rule] })()}
         />
-        <section class="panel">
-          <h3>The plan, with what is left of it</h3>
-          <pre>{JSON.stringify(plan, null, 2)}</pre>
-        </section>
       </div>
-      <section class="panel">
-        <h3>Fired ({faults.fired.length})</h3>
-        {faults.fired.length === 0 && <span class="muted">None yet.</span>}
-        {faults.fired
-          .slice(-200)
+      <div class="grid wider">
+        <Plan plan={plan} action={action} />
+        <Fired fired={faults.fired} />
+      </div>
+    </>
+  );
+}
+
+function Plan({ plan, action }: { readonly plan: FaultPlan; readonly action: Action }) {
+  const lines = describePlan(plan);
+  const end = (side: "api" | "deliveries", rule: number) => () =>
+    ask("PUT", "/faults", { ...plan, [side]: (plan[side] ?? []).filter((_, index) => index !== rule) });
+  return (
+    <section class="panel">
+      <h3>Switched on</h3>
+      {lines.length === 0 && <p class="muted">Nothing goes wrong on purpose.</p>}
+      <ul class="lines">
+        {lines.map(({ side, rule, what, often, where }, index) => (
+          <li key={`${side} ${rule} ${index}`}>
+            <span class="mark calm">{side === "api" ? "API" : "delivery"}</span>
+            <span>
+              {what} <span class="muted">{often}</span> {where && <span class="muted mono">{where}</span>}
+            </span>
+            <span class="end">
+              <ActionButton
+                action={action}
+                onRun={end(side, rule)}
+                class="quiet"
+                label={`end the rule: ${what}`}
+              >
+                End
+              </ActionButton>
+            </span>
+          </li>
+        ))}
+      </ul>
+      <details>
+        <summary>As JSON, for the control API</summary>
+        <TextBlock>{JSON.stringify(plan, null, 2)}</TextBlock>
+      </details>
+    </section>
+  );
+}
+
+const firedShown = 200;
+
+function Fired({ fired }: { readonly fired: readonly FiredFaultView[] }) {
+  return (
+    <section class="panel">
+      <h3>Fired ({fired.length})</h3>
+      {fired.length === 0 && <p class="muted">None yet.</p>}
+      <ul class="lines">
+        {fired
+          .slice(-firedShown)
           .reverse()
           .map(({ sequence, at, side, fault, subject }) => (
-            <div key={sequence}>
-              <span class="muted mono">{formatTime(Date.parse(at))}</span> {side}: {fault.kind}{" "}
-              <span class="muted mono">{subject}</span>
-            </div>
+            <li key={sequence}>
+              <span class="muted mono">{formatTime(Date.parse(at)).slice(11)}</span>
+              <span>{describeFault(fault)}</span>
+              <span class="end muted short">
+                {side === "delivery" ? (
+                  <a href={hashOf("deliveries", subject)}>{shortId(subject)}</a>
+                ) : (
+                  subject
+                )}
+              </span>
+            </li>
           ))}
-      </section>
-    </>
+      </ul>
+    </section>
   );
 }
 
 type AdderProps<Fault> = {
   readonly title: string;
   readonly presets: readonly Preset<Fault>[];
-  readonly action: ReturnType<typeof useAction>;
+  readonly action: Action;
   readonly onAdd: (rule: {
     readonly instructions?: readonly Fault[];
     readonly chances?: readonly { readonly probability: number; readonly fault: Fault }[];
@@ -112,28 +142,28 @@ function Adder<Fault>({ title, presets, action, onAdd }: AdderProps<Fault>) {
     );
   };
   return (
-    <section class="panel">
+    <section class="panel" aria-label={title}>
       <h3>{title}</h3>
-      <label>
-        what goes wrong
-        <select value={chosen} onChange={(event) => setChosen(Number(event.currentTarget.value))}>
-          {presets.map(({ label }, index) => (
-            <option key={label} value={index}>
-              {label}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        how often
-        <select value={how} onChange={(event) => setHow(event.currentTarget.value)}>
-          <option value="1">the next time</option>
-          <option value="3">the next three times</option>
-          <option value="0.1">in one of ten</option>
-          <option value="0.5">in one of two</option>
-        </select>
-      </label>
-      <div class="tools">
+      <div class="tools fill">
+        <label>
+          What goes wrong
+          <select value={chosen} onChange={(event) => setChosen(Number(event.currentTarget.value))}>
+            {presets.map(({ label }, index) => (
+              <option key={label} value={index}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          How often
+          <select value={how} onChange={(event) => setHow(event.currentTarget.value)}>
+            <option value="1">the next time</option>
+            <option value="3">the next three times</option>
+            <option value="0.1">in one of ten</option>
+            <option value="0.5">in one of two</option>
+          </select>
+        </label>
         <ActionButton action={action} onRun={add} class="primary" label={`switch on: ${title}`}>
           Switch on
         </ActionButton>

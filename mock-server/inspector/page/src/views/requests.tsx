@@ -1,27 +1,34 @@
-import { useState } from "preact/hooks";
 import type { ViewProps } from "../app.tsx";
 import { formatDuration, formatTime } from "../format.ts";
 import type { RequestView } from "../nouns.ts";
-import { CopyButton, Mark } from "../parts/marks.tsx";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { Mark } from "../parts/mark.tsx";
 import { OlderButton } from "../parts/older-button.tsx";
 import { usePages } from "../parts/pages.ts";
+import { Split } from "../parts/split.tsx";
+import { TextBlock } from "../parts/text-block.tsx";
 import { WindowedRows } from "../parts/windowed-rows.tsx";
-import { goTo } from "../route.ts";
+import { type Filter, goTo } from "../route.ts";
 
-const nameOf = ({ operationName, operations }: RequestView) =>
+export const nameOf = ({ operationName, operations }: RequestView) =>
   operationName ?? (operations.join(", ") || "(no valid document)");
-const refused = (request: RequestView) => request.refusal !== null || request.errors.length > 0;
 
-export function RequestsView({ id }: ViewProps) {
-  const [filter, setFilter] = useState("");
-  const [onlyRefused, setOnlyRefused] = useState(false);
-  const list = usePages<RequestView>("/request-log", ({ sequence }) => String(sequence), ["request"]);
-  const needle = filter.trim().toLowerCase();
-  const rows = list.rows.filter(
-    (request) =>
-      (!onlyRefused || refused(request)) && (needle === "" || nameOf(request).toLowerCase().includes(needle)),
-  );
+export const isRefused = ({ refusal, errors, status }: RequestView) =>
+  refusal !== null || errors.length > 0 || (status !== null && status >= 400);
+
+/** What the caller was told, or what happened to the answer. */
+export function reasonOf({ errors, refusal, faults, status }: RequestView): string {
+  return errors[0]?.message ?? refusal ?? (faults.length > 0 ? `fault: ${faults.join(", ")}` : `${status}`);
+}
+
+const resultOf = (request: RequestView) =>
+  request.faults.length > 0 ? "faulty" : isRefused(request) ? "refused" : "answered";
+
+export function RequestsView({ id, filter }: ViewProps) {
+  const list = usePages<RequestView>("/request-log", {}, ["request"]);
+  const rows = list.rows.filter((request) => fits(request, filter));
   const chosen = list.rows.find(({ sequence }) => String(sequence) === id);
+  const change = (changes: Filter) => goTo("requests", id, { ...filter, ...changes });
   return (
     <>
       <div class="head">
@@ -29,50 +36,73 @@ export function RequestsView({ id }: ViewProps) {
         <div class="tools">
           <input
             data-filter
+            type="search"
             aria-label="operation"
             placeholder="operation"
-            value={filter}
-            onInput={(event) => setFilter(event.currentTarget.value)}
+            value={filter["operation"] ?? ""}
+            onInput={(event) => change({ operation: event.currentTarget.value })}
           />
-          <button type="button" aria-pressed={onlyRefused} onClick={() => setOnlyRefused(!onlyRefused)}>
-            {onlyRefused ? "all" : "refused only"}
-          </button>
+          <select
+            aria-label="result"
+            value={filter["result"] ?? ""}
+            onChange={(event) => change({ result: event.currentTarget.value })}
+          >
+            <option value="">every result</option>
+            <option>answered</option>
+            <option>refused</option>
+            <option>faulty</option>
+          </select>
         </div>
       </div>
-      <div class="split">
-        <WindowedRows
-          label="GraphQL requests, newest first"
-          rows={rows}
-          keyOf={({ sequence }) => String(sequence)}
-          columns="74px minmax(120px, 1.4fr) 76px 84px 60px"
-          header={
-            <>
-              <span>time</span>
-              <span>operation</span>
-              <span>router</span>
-              <span>result</span>
-              <span>status</span>
-            </>
-          }
-          draw={(request) => (
-            <>
-              <span class="muted">{formatTime(Date.parse(request.at)).slice(11)}</span>
-              <span>{nameOf(request)}</span>
-              <span class="muted">{request.router}</span>
-              <span>
-                <Mark status={refused(request) ? "refused" : "answered"} />
-              </span>
-              <span>{request.status ?? "cut"}</span>
-            </>
-          )}
-          selected={id}
-          onSelect={(key) => goTo("requests", key)}
-          nothing={list.loading ? "Loading …" : "No request that matches."}
-          footer={<OlderButton list={list} />}
-        />
-        <div class="detail">{chosen && <RequestDetail request={chosen} />}</div>
-      </div>
+      <Split
+        of="requests"
+        onClose={() => goTo("requests", null, filter)}
+        list={
+          <WindowedRows
+            label="GraphQL requests, newest first"
+            rows={rows}
+            keyOf={({ sequence }) => String(sequence)}
+            columns="62px minmax(130px, 1.8fr) 60px 38px 80px minmax(60px, 1fr)"
+            narrowColumns="66px minmax(0, 1fr) 84px"
+            header={
+              <>
+                <span>time</span>
+                <span>operation</span>
+                <span class="wide">router</span>
+                <span class="wide">HTTP</span>
+                <span>result</span>
+                <span class="wide">reason</span>
+              </>
+            }
+            draw={(request) => (
+              <>
+                <span class="muted">{formatTime(Date.parse(request.at)).slice(11)}</span>
+                <span>{nameOf(request)}</span>
+                <span class="muted wide">{request.router}</span>
+                <span class="wide">{request.status ?? "cut"}</span>
+                <span>
+                  <Mark status={resultOf(request)} />
+                </span>
+                <span class="muted wide">{resultOf(request) === "answered" ? "" : reasonOf(request)}</span>
+              </>
+            )}
+            selected={id}
+            onSelect={(key) => goTo("requests", key, filter)}
+            nothing={list.loading ? "Loading …" : "No request that matches."}
+            footer={<OlderButton list={list} />}
+          />
+        }
+        detail={chosen ? <RequestDetail request={chosen} /> : null}
+      />
     </>
+  );
+}
+
+function fits(request: RequestView, { operation = "", result = "" }: Filter): boolean {
+  const needle = operation.trim().toLowerCase();
+  return (
+    (result === "" || resultOf(request) === result) &&
+    (needle === "" || nameOf(request).toLowerCase().includes(needle))
   );
 }
 
@@ -81,21 +111,27 @@ function RequestDetail({ request }: { readonly request: RequestView }) {
   return (
     <section class="panel">
       <div class="head">
-        <h2>{nameOf(request)}</h2>
-        <Mark status={refused(request) ? "refused" : "answered"} />
+        <h3>{nameOf(request)}</h3>
+        <Mark status={resultOf(request)} />
       </div>
-      {refusal && <p class="notice bad">Refused: {refusal}</p>}
+      {refusal && <p class="notice bad">{refusal}</p>}
       {errors.map(({ message, code, path }) => (
         <p class="notice bad" key={`${path} ${message}`}>
           {message} {code && <code>{code}</code>} {path && <span>at {path}</span>}
         </p>
       ))}
-      {faults.length > 0 && <p class="notice">faults: {faults.join(", ")}</p>}
+      {faults.length > 0 && <p class="notice wait">Altered by a fault: {faults.join(", ")}</p>}
       <dl class="facts">
+        <dt>at</dt>
+        <dd>
+          {formatTime(Date.parse(request.at))}, took {formatDuration(request.durationMs)}
+        </dd>
+        <dt>answer</dt>
+        <dd>{request.status === null ? "none, the connection was cut" : `HTTP ${request.status}`}</dd>
         <dt>caller</dt>
         <dd>
           {request.caller}
-          {request.keyId && <span class="mono"> {request.keyId}</span>}
+          {request.keyId && <span class="muted mono"> {request.keyId}</span>}
         </dd>
         {request.sourcePlatform && (
           <>
@@ -103,13 +139,13 @@ function RequestDetail({ request }: { readonly request: RequestView }) {
             <dd>{request.sourcePlatform}</dd>
           </>
         )}
-        <dt>took</dt>
-        <dd>{formatDuration(request.durationMs)}</dd>
       </dl>
-      <h3>Document</h3>
-      <pre>{query ?? "none that could be read"}</pre>
-      <h3>Variables</h3>
-      <pre>{JSON.stringify(variables, null, 2) ?? "none"}</pre>
+      <h4>Document</h4>
+      <TextBlock>{query ?? "none that could be read"}</TextBlock>
+      <h4>
+        Variables <span class="muted">keys and tokens are masked</span>
+      </h4>
+      <TextBlock>{variables === null ? "none" : JSON.stringify(variables, null, 2)}</TextBlock>
       {query && (
         <div class="tools">
           <CopyButton label="Copy as JSON body" text={JSON.stringify({ query, variables })} />

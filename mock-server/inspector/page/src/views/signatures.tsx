@@ -1,77 +1,48 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ViewProps } from "../app.tsx";
-import type { ClockView, DeliveryView, EndpointView, SecretView } from "../nouns.ts";
-import { useNow } from "../parts/bar.tsx";
-import { Mark } from "../parts/marks.tsx";
+import { formatHex, formatTime } from "../format.ts";
+import type { DeliverySummary, DeliveryView, EndpointView, Page, SecretView } from "../nouns.ts";
+import { Mark } from "../parts/mark.tsx";
+import { TextBlock } from "../parts/text-block.tsx";
+import { readPastedRequest } from "../pasted-request.ts";
 import { ask, useResource } from "../resource.ts";
+import { goTo } from "../route.ts";
 import { type Diagnosis, diagnose, type Secret } from "../signature.ts";
 
 const toleranceSeconds = 300;
 const empty = { id: "", timestamp: "", signature: "", body: "", secret: "" };
+type Fields = typeof empty;
 
 /** Paste what arrived, or come from an attempt: why does it verify, or why not? */
-export function SignaturesView({ id }: ViewProps) {
+export function SignaturesView({ id, nowMs }: ViewProps) {
   const [fields, setFields] = useState(empty);
-  const [known, setKnown] = useState<readonly Secret[]>([]);
-  const [diagnosis, setDiagnosis] = useState<Diagnosis | null>(null);
-  const clock = useResource<ClockView>("/clock", ["clock"]);
-  const nowMs = useNow(clock);
-
-  useEffect(() => void readKnownSecrets().then(setKnown), []);
   useEffect(() => {
     if (id) void readAttempt(id).then((attempt) => attempt && setFields({ ...empty, ...attempt }));
   }, [id]);
-
+  const clear = () => {
+    setFields(empty);
+    goTo("signatures");
+  };
+  const known = useKnownSecrets();
+  const diagnosis = useDiagnosis(fields, known, Math.floor(nowMs / 1000));
   const nothingToCheck = fields.id === "" && fields.body === "" && fields.signature === "";
-  useEffect(() => {
-    let stale = false;
-    const { secret, ...parts } = fields;
-    const secrets: Secret[] =
-      secret === "" ? [...known] : [{ label: "the pasted secret", secret, state: "current" }];
-    void diagnose({ ...parts, secrets, nowSeconds: Math.floor(nowMs / 1000), toleranceSeconds }).then(
-      (found) => {
-        if (!stale) setDiagnosis(found);
-      },
-    );
-    return () => {
-      stale = true;
-    };
-  }, [fields, known, Math.floor(nowMs / 1000)]);
-
-  const set = (name: keyof typeof empty) => (value: string) => setFields({ ...fields, [name]: value });
   return (
     <>
       <div class="head">
         <h2>Signatures</h2>
-        <button type="button" onClick={() => setFields(empty)}>
-          Clear
-        </button>
+        <div class="tools">
+          <AttemptChoice chosen={id} />
+          <button type="button" onClick={clear}>
+            Clear
+          </button>
+        </div>
       </div>
-      <div class="split">
-        <section class="panel">
-          <Field label="webhook-id" value={fields.id} onInput={set("id")} />
-          <Field label="webhook-timestamp" value={fields.timestamp} onInput={set("timestamp")} />
-          <Field label="webhook-signature" value={fields.signature} onInput={set("signature")} />
-          <label>
-            body, exactly as it arrived
-            <textarea
-              rows={10}
-              spellcheck={false}
-              value={fields.body}
-              onInput={(event) => set("body")(event.currentTarget.value)}
-            />
-          </label>
-          <Field
-            label={`secret (empty: the ${known.length} that this mock knows are tried)`}
-            value={fields.secret}
-            onInput={set("secret")}
-            covered
-          />
-        </section>
+      <div class="split even">
+        <Form fields={fields} knownSecrets={known.length} onChange={setFields} />
         <div class="detail" aria-live="polite">
           {nothingToCheck ? (
             <div class="panel nothing">
-              Paste headers and body of a delivery, or choose “Check the signature” at an attempt.
+              Paste headers and body of a delivery, or choose an attempt that the mock has made.
             </div>
           ) : (
             diagnosis && <Verdict diagnosis={diagnosis} body={fields.body} />
@@ -79,6 +50,101 @@ export function SignaturesView({ id }: ViewProps) {
         </div>
       </div>
     </>
+  );
+}
+
+function useDiagnosis(fields: Fields, known: readonly Secret[], nowSeconds: number): Diagnosis | null {
+  const [diagnosis, setDiagnosis] = useState<Diagnosis | null>(null);
+  const sent = useResource<DeliveryView>(
+    fields.id.trim() === "" ? null : `/deliveries/${encodeURIComponent(fields.id.trim())}`,
+    ["delivery"],
+  );
+  useEffect(() => {
+    let stale = false;
+    const { secret, ...parts } = fields;
+    const secrets: Secret[] =
+      secret === "" ? [...known] : [{ label: "the pasted secret", secret, state: "current" }];
+    const attempts = (sent?.attempts ?? []).map(({ requestHeaders, requestBody, faults }) => ({
+      timestamp: requestHeaders["webhook-timestamp"] ?? "",
+      signature: requestHeaders["webhook-signature"] ?? "",
+      body: requestBody,
+      faults,
+    }));
+    void diagnose({ ...parts, secrets, nowSeconds, toleranceSeconds, sent: attempts }).then((found) => {
+      if (!stale) setDiagnosis(found);
+    });
+    return () => {
+      stale = true;
+    };
+  }, [fields, known, nowSeconds, sent]);
+  return diagnosis;
+}
+
+const attemptsOffered = "50";
+
+function AttemptChoice({ chosen }: { readonly chosen: string | null }) {
+  const log = useResource<Page<DeliverySummary>>(`/delivery-log?limit=${attemptsOffered}`, ["delivery"]);
+  const attempted = (log?.data ?? []).filter(({ attemptCount }) => attemptCount > 0);
+  return (
+    <select
+      data-filter
+      aria-label="attempt to check"
+      value={chosen ?? ""}
+      onChange={(event) => goTo("signatures", event.currentTarget.value)}
+    >
+      <option value="">pick an attempt …</option>
+      {chosen && !attempted.some(({ id, attemptCount }) => chosen === `${id}/${attemptCount}`) && (
+        <option value={chosen}>the attempt {chosen.replace(/^.*(.{8})\//, "…$1, number ")}</option>
+      )}
+      {attempted.map(({ id, event, attemptCount, createdAt }) => (
+        <option key={id} value={`${id}/${attemptCount}`}>
+          {formatTime(Date.parse(createdAt)).slice(11)} {event}, attempt {attemptCount}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+type FormProps = {
+  readonly fields: Fields;
+  readonly knownSecrets: number;
+  readonly onChange: (fields: Fields) => void;
+};
+
+function Form({ fields, knownSecrets, onChange }: FormProps) {
+  const set = (name: keyof Fields) => (value: string) => onChange({ ...fields, [name]: value });
+  return (
+    <section class="panel form" aria-label="What arrived">
+      <label>
+        Paste a whole request: raw HTTP, a curl command, or headers as an object
+        <textarea
+          rows={2}
+          spellcheck={false}
+          value=""
+          placeholder="webhook-id: …"
+          onInput={(event) => onChange({ ...fields, ...readPastedRequest(event.currentTarget.value) })}
+        />
+      </label>
+      <Field label="webhook-id" value={fields.id} onInput={set("id")} />
+      <Field label="webhook-timestamp" value={fields.timestamp} onInput={set("timestamp")} />
+      <Field label="webhook-signature" value={fields.signature} onInput={set("signature")} />
+      <label>
+        Body, exactly as it arrived
+        <textarea
+          class="body"
+          rows={9}
+          spellcheck={false}
+          value={fields.body}
+          onInput={(event) => set("body")(event.currentTarget.value)}
+        />
+      </label>
+      <Field
+        label={`Secret (empty: the ${knownSecrets} that this mock knows are tried)`}
+        value={fields.secret}
+        onInput={set("secret")}
+        covered
+      />
+    </section>
   );
 }
 
@@ -106,10 +172,11 @@ function Field({ label, value, onInput, covered = false }: FieldProps) {
 }
 
 function Verdict({ diagnosis, body }: { readonly diagnosis: Diagnosis; readonly body: string }) {
+  const signed = `${diagnosis.signedPrefix}${body}`;
   return (
     <>
       <section class="panel">
-        <h3>Diagnosis</h3>
+        <h4>Diagnosis</h4>
         {diagnosis.valid && <p class="notice good">The signature is right.</p>}
         {diagnosis.findings.map(({ code, title, advice }) => (
           <div class="notice bad" key={code} data-code={code}>
@@ -119,50 +186,48 @@ function Verdict({ diagnosis, body }: { readonly diagnosis: Diagnosis; readonly 
         ))}
       </section>
       <section class="panel">
-        <h3>
-          What is signed: {diagnosis.signedPrefix.length + diagnosis.bodyBytes} bytes, {diagnosis.bodyBytes}{" "}
-          of them the body
-        </h3>
-        <pre>
+        <h4>
+          What is signed{" "}
+          <span class="muted">
+            {diagnosis.signedPrefix.length + diagnosis.bodyBytes} bytes, {diagnosis.bodyBytes} of them the
+            body
+          </span>
+        </h4>
+        <TextBlock>
           <mark>{diagnosis.signedPrefix}</mark>
           {body}
-        </pre>
+        </TextBlock>
         <details>
           <summary>Byte by byte</summary>
-          <pre>{hexLines(`${diagnosis.signedPrefix}${body}`)}</pre>
+          <TextBlock hex>{formatHex(signed)}</TextBlock>
         </details>
       </section>
       <section class="panel">
-        <h3>Secrets tried</h3>
-        {diagnosis.trials.map(({ label, state, fits }) => (
-          <div key={label}>
-            <Mark status={state} /> {label}: {fits ? "fits" : "does not fit"}
-          </div>
-        ))}
+        <h4>Secrets tried</h4>
+        <ul class="lines">
+          {diagnosis.trials.map(({ label, state, fits }) => (
+            <li key={label}>
+              <Mark status={state} /> <span>{label}</span>
+              <span class={`end ${fits ? "fits" : "muted"}`}>{fits ? "fits" : "does not fit"}</span>
+            </li>
+          ))}
+        </ul>
       </section>
     </>
   );
 }
 
-const bytesPerLine = 16;
-const bytesShownMax = 4_096;
+const noSecrets: readonly Secret[] = [];
 
-function hexLines(text: string): string {
-  const bytes = new TextEncoder().encode(text);
-  const lines: string[] = [];
-  for (let start = 0; start < Math.min(bytes.length, bytesShownMax); start += bytesPerLine) {
-    const line = [...bytes.slice(start, start + bytesPerLine)];
-    const hex = line.map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
-    const printable = line
-      .map((byte) => (byte >= 32 && byte < 127 ? String.fromCharCode(byte) : "·"))
-      .join("");
-    lines.push(`${start.toString(16).padStart(4, "0")}  ${hex.padEnd(bytesPerLine * 3)} ${printable}`);
-  }
-  if (bytes.length > bytesShownMax) lines.push(`… ${bytes.length - bytesShownMax} bytes more`);
-  return lines.join("\n");
+/** The secrets of all endpoints, for trying; they stay in here. */
+function useKnownSecrets(): readonly Secret[] {
+  const known = useResource<readonly Secret[]>("/endpoints", ["endpoint", "clock"], {
+    read: readKnownSecrets,
+  });
+  return known ?? noSecrets;
 }
 
-async function readKnownSecrets(): Promise<Secret[]> {
+async function readKnownSecrets(): Promise<readonly Secret[]> {
   const { data } = await ask<{ data: EndpointView[] }>("GET", "/endpoints");
   const lists = await Promise.all(
     data.map(async ({ id, url }) => {
@@ -178,7 +243,7 @@ async function readKnownSecrets(): Promise<Secret[]> {
 }
 
 /** `<delivery>/<number of the attempt>`, as the link at an attempt says. */
-async function readAttempt(id: string): Promise<Partial<typeof empty> | undefined> {
+async function readAttempt(id: string): Promise<Partial<Fields> | undefined> {
   const [deliveryId = "", number] = id.split("/");
   const delivery = await ask<DeliveryView>("GET", `/deliveries/${encodeURIComponent(deliveryId)}`);
   const attempt = delivery.attempts.find((one) => String(one.number) === number);

@@ -1,23 +1,22 @@
 import { useState } from "preact/hooks";
 import type { ViewProps } from "../app.tsx";
-import { formatDuration, formatTime, shortId } from "../format.ts";
-import type { ClockView, TaskHistory, TaskSummary } from "../nouns.ts";
+import { formatTime } from "../format.ts";
+import type { TaskSummary } from "../nouns.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
-import { useNow } from "../parts/bar.tsx";
-import { Mark } from "../parts/marks.tsx";
+import { Mark } from "../parts/mark.tsx";
 import { OlderButton } from "../parts/older-button.tsx";
-import { usePages, withQuery } from "../parts/pages.ts";
-import { type Span, Timeline } from "../parts/timeline.tsx";
+import { usePages } from "../parts/pages.ts";
+import { Split } from "../parts/split.tsx";
 import { WindowedRows } from "../parts/windowed-rows.tsx";
-import { ask, useResource } from "../resource.ts";
-import { goTo, hashOf } from "../route.ts";
+import { ask } from "../resource.ts";
+import { goTo } from "../route.ts";
+import { TaskDetail } from "./task-detail.tsx";
 
-const nouns = ["task", "stage", "clock"];
 const taskTypes = ["TAX_PREP", "BINDER", "TAX_REVIEW", "TAX_ADVISOR", "TAX_PREP_LITE"];
 
-export function TasksView({ id }: ViewProps) {
-  const [status, setStatus] = useState("");
-  const list = usePages<TaskSummary>(withQuery("/tasks", { status }), ({ taskId }) => taskId, nouns);
+export function TasksView({ id, filter, nowMs }: ViewProps) {
+  const status = filter["status"] ?? "";
+  const list = usePages<TaskSummary>("/tasks", { status }, ["task", "stage", "clock"]);
   return (
     <>
       <div class="head">
@@ -27,7 +26,7 @@ export function TasksView({ id }: ViewProps) {
             data-filter
             aria-label="status"
             value={status}
-            onChange={(event) => setStatus(event.currentTarget.value)}
+            onChange={(event) => goTo("tasks", id, { status: event.currentTarget.value })}
           >
             <option value="">every status</option>
             <option>RUNNING</option>
@@ -37,39 +36,46 @@ export function TasksView({ id }: ViewProps) {
         </div>
         <StartTask />
       </div>
-      <div class="split">
-        <WindowedRows
-          label="Tasks, newest first"
-          rows={list.rows}
-          keyOf={({ taskId }) => taskId}
-          columns="minmax(120px, 1.2fr) minmax(90px, 1fr) 96px 84px"
-          header={
-            <>
-              <span>type</span>
-              <span>client</span>
-              <span>status</span>
-              <span>stages</span>
-            </>
-          }
-          draw={(task) => (
-            <>
-              <span>{task.taskType}</span>
-              <span>{task.client}</span>
-              <span>
-                <Mark status={task.status} />
-              </span>
-              <span class="muted">
-                {task.stagesDone} of {task.stages}
-              </span>
-            </>
-          )}
-          selected={id}
-          onSelect={(key) => goTo("tasks", key)}
-          nothing={list.loading ? "Loading …" : "No task. Start one above, or through the API."}
-          footer={<OlderButton list={list} />}
-        />
-        <div class="detail">{id && <TaskDetail id={id} />}</div>
-      </div>
+      <Split
+        of="tasks"
+        onClose={() => goTo("tasks", null, filter)}
+        list={
+          <WindowedRows
+            label="Tasks, newest first"
+            rows={list.rows}
+            keyOf={({ taskId }) => taskId}
+            columns="minmax(110px, 1fr) minmax(110px, 1.2fr) 102px 62px 66px"
+            narrowColumns="minmax(0, 1fr) minmax(0, 1.1fr) 102px"
+            header={
+              <>
+                <span>type</span>
+                <span>client</span>
+                <span>status</span>
+                <span class="wide">stages</span>
+                <span class="wide">started</span>
+              </>
+            }
+            draw={(task) => (
+              <>
+                <span>{task.taskType}</span>
+                <span>{task.client}</span>
+                <span>
+                  <Mark status={task.status} />
+                </span>
+                <span class="muted wide">
+                  {task.stagesDone} of {task.stages}
+                </span>
+                <span class="muted wide">{formatTime(Date.parse(task.startedAt)).slice(11)}</span>
+              </>
+            )}
+            selected={id}
+            onSelect={(key) => goTo("tasks", key, filter)}
+            nothing={list.loading ? "Loading …" : "No task. Start one above, or through the API."}
+            footer={<OlderButton list={list} />}
+          />
+        }
+        detail={id ? <TaskDetail id={id} nowMs={nowMs} /> : null}
+      />
     </>
   );
 }
@@ -101,110 +107,4 @@ function StartTask() {
       {action.notice}
     </div>
   );
-}
-
-function TaskDetail({ id }: { readonly id: string }) {
-  const task = useResource<TaskHistory>(`/tasks/${encodeURIComponent(id)}/history`, [...nouns, "delivery"]);
-  const clock = useResource<ClockView>("/clock", ["clock", "task", "stage"]);
-  const nowMs = useNow(clock);
-  const action = useAction();
-  if (!task) return <div class="nothing">No such task.</div>;
-  const move =
-    (status: string, more: object = {}) =>
-    () =>
-      ask("POST", `/tasks/${encodeURIComponent(id)}/status`, { status, ...more });
-  return (
-    <>
-      <section class="panel">
-        <div class="head">
-          <h2>{task.taskType}</h2>
-          <Mark status={task.status} />
-        </div>
-        <dl class="facts">
-          <dt>id</dt>
-          <dd class="mono">{task.taskId}</dd>
-          <dt>client</dt>
-          <dd>{task.client}</dd>
-          <dt>started</dt>
-          <dd>{formatTime(Date.parse(task.startedAt))}</dd>
-          {task.completedAt && (
-            <>
-              <dt>ended</dt>
-              <dd>{formatTime(Date.parse(task.completedAt))}</dd>
-            </>
-          )}
-          {task.errorMessage && (
-            <>
-              <dt>error</dt>
-              <dd>{task.errorMessage}</dd>
-            </>
-          )}
-        </dl>
-        <div class="tools">
-          {task.status === "RUNNING" ? (
-            <>
-              <ActionButton action={action} onRun={move("COMPLETED")}>
-                Complete
-              </ActionButton>
-              <ActionButton
-                action={action}
-                onRun={move("FAILED", { errorMessage: "failed by hand", withinRetryGrace: false })}
-                class="danger"
-              >
-                Fail
-              </ActionButton>
-            </>
-          ) : (
-            task.status === "FAILED" && (
-              <ActionButton action={action} onRun={move("RUNNING")}>
-                Run again
-              </ActionButton>
-            )
-          )}
-        </div>
-        {action.notice}
-      </section>
-      <section class="panel">
-        <h3>Stages</h3>
-        {task.subTasks.length === 0 && <span class="muted">No stage has started.</span>}
-        <Timeline label="Stages" spans={task.subTasks.map((stage) => toSpan(stage, nowMs))} nowMs={nowMs} />
-      </section>
-      <section class="panel">
-        <h3>Events</h3>
-        {task.events.length === 0 && <span class="muted">No endpoint wanted to hear of this task.</span>}
-        {task.events.map((event) => (
-          <div key={event.eventId}>
-            <div>
-              {event.name} <span class="muted">{formatTime(Date.parse(event.occurredAt))}</span>
-            </div>
-            {event.deliveries.map((delivery) => (
-              <div key={delivery.id}>
-                <a href={hashOf("deliveries", delivery.id)}>{shortId(delivery.id)}</a>{" "}
-                <Mark status={delivery.status} />{" "}
-                <span class="muted">
-                  {delivery.attemptCount} {delivery.attemptCount === 1 ? "attempt" : "attempts"}
-                </span>
-              </div>
-            ))}
-          </div>
-        ))}
-      </section>
-    </>
-  );
-}
-
-function toSpan(stage: TaskHistory["subTasks"][number], nowMs: number): Span {
-  const fromMs = Date.parse(stage.startedAt);
-  const toMs = stage.completedAt === null ? null : Date.parse(stage.completedAt);
-  return {
-    key: stage.subTaskId,
-    label: stage.subTaskType,
-    tone: stage.status === "COMPLETED" ? "good" : stage.status === "FAILED" ? "bad" : "run",
-    fromMs,
-    toMs,
-    note:
-      toMs === null
-        ? `running, ${formatDuration(Math.max(0, nowMs - fromMs))}`
-        : formatDuration(toMs - fromMs),
-  };
 }

@@ -1,0 +1,22 @@
+import { useEffect } from "preact/hooks";
+
+/** Whether a key press belongs to a field, or to the browser, and not to the page. */
+export function isTyping(event: KeyboardEvent): boolean {
+  if (event.ctrlKey || event.metaKey || event.altKey) return true;
+  const { target } = event;
+  if (!(target instanceof HTMLElement)) return false;
+  return /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.closest("dialog") !== null;
+}
+
+/** Calls `run` when `key` is pressed anywhere but in a field. */
+export function useKey(key: string, run: () => void): void {
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key !== key || isTyping(event)) return;
+      event.preventDefault();
+      run();
+    };
+    addEventListener("keydown", onKeyDown);
+    return () => removeEventListener("keydown", onKeyDown);
+  });
+}

@@ -1,0 +1,13 @@
+import type { ComponentChildren } from "preact";
+
+type Props = { readonly children: ComponentChildren; readonly hex?: boolean };
+
+/** Text as it is, which scrolls when it is long. */
+export function TextBlock({ children, hex = false }: Props) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must do so from the keyboard too.
+    <pre class={hex ? "hex" : undefined} tabIndex={0}>
+      {children}
+    </pre>
+  );
+}
