@@ -3,7 +3,7 @@
 // #region first-request
 import { createClient } from "workspace-tasks/sdk";
 
-await using client = createClient({
+const client = createClient({
   baseUrl: process.env["WORKSPACE_TASKS_BASE_URL"] ?? "http://127.0.0.1:4010",
   apiKey: process.env["WORKSPACE_TASKS_API_KEY"],
 });
@@ -16,4 +16,5 @@ if (me.__typename === "WorkspaceUser") {
 for await (const task of client.tasks.list({ statuses: ["RUNNING"] })) {
   console.log(task.id, task.type, task.status);
 }
+await client.close();
 // #endregion

@@ -17,6 +17,7 @@ afterAll(async () => {
   server.close();
   await mock.close();
 });
+// #endregion
 
 test("a read-only key cannot create endpoints", async () => {
   const { apiKey } = mock.admin.createApiKey({ access: "read_only" });
@@ -26,4 +27,3 @@ test("a read-only key cannot create endpoints", async () => {
     .catch((error: unknown) => error);
   expect(isWorkspaceTasksError(refused, "PERMISSION_DENIED")).toBe(true);
 });
-// #endregion

@@ -19,21 +19,17 @@ const receiver = createReceiver({
 
 receiver.onState("task", async (event, { transaction }) => {
   // Commits together with the mark that the event was handled, or not at all.
-  await transaction.query("INSERT OR REPLACE INTO task_board (task_id, status) VALUES (?, ?)", [
-    event.taskId,
-    event.status,
-  ]);
+  await transaction.query("INSERT OR REPLACE INTO task_board VALUES (?, ?)", [event.taskId, event.status]);
   console.log(`${event.taskType} ${event.taskId} is ${event.status}`);
-});
-receiver.on("task.failed", (event) => {
-  console.log(`task ${event.taskId} failed: ${event.customerError?.code ?? "not classified yet"}`);
 });
 
 const app = express();
 app.post("/webhooks", webhookMiddleware(receiver)); // before any body parser
 await receiver.start();
 const server = app.listen(Number(process.env["PORT"] ?? 3000), () => console.log("ready for webhooks"));
+// #endregion
 
+// #region shutdown
 process.once("SIGTERM", async () => {
   server.close(); // no new deliveries
   await receiver.close(); // finishes what it handles, gives back the rest

@@ -16,7 +16,9 @@ mockTest("a connection that cannot be verified is not active", async ({ mock }) 
   const connection = await client.partner.connections.collect({ connectionId: id });
   expect(connection.status).toBe("failed");
 });
+// #endregion
 
+// #region faults
 mockTest("a call survives a token that expires under way", async ({ mock }) => {
   await using client = createClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey });
   mock.admin.setFaults({ api: [{ operation: "me", instructions: [{ kind: "expire-token" }] }] });

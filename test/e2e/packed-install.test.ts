@@ -1,0 +1,199 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { blocksOf, type MarkedBlock } from "../support/marked-blocks.ts";
+import { RunningProgram } from "../support/running-program.ts";
+
+// A newcomer's way: the packed tarball, an empty folder outside the repository, and the README from top to bottom.
+
+const run = promisify(execFile);
+const quietly = ["--prefer-offline", "--no-audit", "--no-fund", "--no-progress", "--loglevel=error"];
+let folder: string;
+let tarball: string;
+let blocks: readonly MarkedBlock[];
+
+beforeAll(async () => {
+  if (!existsSync("dist/sdk/index.js")) throw new Error("there is nothing to pack: run npm run build first");
+  folder = await mkdtemp(join(tmpdir(), "workspace-tasks-newcomer-"));
+  const { stdout } = await run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder]);
+  const parsed = JSON.parse(stdout) as { filename: string }[] | Record<string, { filename: string }>;
+  const [packed] = Array.isArray(parsed) ? parsed : Object.values(parsed);
+  tarball = join(folder, packed?.filename ?? "");
+  blocks = blocksOf(await readFile("README.md", "utf8"));
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** The lines of the README's shell blocks, without their comments. */
+const shellLines = () =>
+  blocks
+    .filter(({ language }) => language === "sh")
+    .flatMap(({ text }) => text.trim().split("\n"))
+    .map((line) => line.replace(/\s+#.*/, "").trim());
+
+const blockOf = (example: string) => {
+  const block = blocks.find(({ mark }) => mark.startsWith(`examples/${example}#`));
+  if (!block) throw new Error(`the README does not show ${example}`);
+  return block.text;
+};
+
+async function emptyProject(name: string): Promise<string> {
+  const project = join(folder, name);
+  await mkdir(project);
+  await writeFile(join(project, "package.json"), JSON.stringify({ name, private: true }));
+  return project;
+}
+
+const install = (project: string, ...packages: string[]) =>
+  run("npm", ["install", ...packages, ...quietly], { cwd: project });
+
+/** Runs a module's text and gives what it prints; a failure gives its error. */
+async function evaluate(project: string, text: string, type: "module" | "commonjs" = "module") {
+  const args = [`--input-type=${type}`, "-e", text];
+  return run(process.execPath, args, { cwd: project }).then(
+    ({ stdout }) => stdout.trim(),
+    ({ stderr }: { stderr: string }) => stderr,
+  );
+}
+
+describe("without any optional peer", { timeout: 120_000 }, () => {
+  let project: string;
+
+  beforeAll(async () => {
+    project = await emptyProject("bare");
+    await install(project, tarball);
+  }, 120_000);
+
+  test.each([
+    ["sdk", "createClient"],
+    ["events", "parseEvent"],
+    ["mock-server", "createMockServer"],
+    ["receiver-kit", "createReceiver"],
+    ["receiver-kit/audit", "auditReceiver"],
+    ["receiver-kit/express", "webhookMiddleware"],
+    ["receiver-kit/postgres", "postgresInbox"],
+    ["receiver-kit/sqlite", "sqliteInbox"],
+  ])("workspace-tasks/%s can be imported and required", async (entry, name) => {
+    const imported = `import { ${name} as it } from "workspace-tasks/${entry}"; console.log(typeof it)`;
+    const required = `console.log(typeof require("workspace-tasks/${entry}").${name})`;
+    expect(await evaluate(project, imported)).toBe("function");
+    expect(await evaluate(project, required, "commonjs")).toBe("function");
+  });
+
+  test.each([
+    ["msw", `await import("workspace-tasks/mock-server/msw")`],
+    ["vitest", `await import("workspace-tasks/mock-server/vitest")`],
+    [
+      "libsql",
+      `const { sqliteInbox } = await import("workspace-tasks/receiver-kit/sqlite");
+       await sqliteInbox({ path: "a.db", driver: "libsql" }).open()`,
+    ],
+    [
+      "better-sqlite3",
+      `const { sqliteInbox } = await import("workspace-tasks/receiver-kit/sqlite");
+       await sqliteInbox({ path: "a.db", driver: "better-sqlite3" }).open()`,
+    ],
+  ])("what needs %s says so by name", async (peer, text) => {
+    expect(await evaluate(project, text)).toMatch(new RegExp(`package '${peer}'|npm install ${peer}`));
+  });
+
+  test("a PostgreSQL inbox from the command line names pg", async () => {
+    const command = ["workspace-tasks", "inbox", "stats", "--store", "postgres://127.0.0.1:1/none"];
+    const refused = await run("npx", command, { cwd: project }).catch((error: { stderr: string }) => error);
+    expect(refused.stderr).toMatch(/npm install pg/);
+    expect(refused.stderr).not.toMatch(/\n {4}at /);
+  });
+
+  test("only what is exported can be reached", async () => {
+    expect(await evaluate(project, 'await import("workspace-tasks/dist/sdk/index.js")')).toContain(
+      "ERR_PACKAGE_PATH_NOT_EXPORTED",
+    );
+  });
+});
+
+describe("the README, line by line", { timeout: 180_000 }, () => {
+  let project: string;
+  let receiver: RunningProgram;
+  let ports: { readonly mock: number; readonly receiver: number };
+
+  beforeAll(async () => {
+    project = await emptyProject("newcomer");
+    ports = { mock: await freePort(), receiver: await freePort() };
+    await writeFile(join(project, "first-request.mjs"), blockOf("first-request.ts"));
+    await writeFile(join(project, "receiver.mjs"), blockOf("receiver-sqlite.ts"));
+    await writeFile(join(project, "connection.test.ts"), blockOf("vitest-fixture.test.ts"));
+  });
+
+  afterAll(() => receiver?.[Symbol.dispose]());
+
+  /** The line with ports that are free here. */
+  const local = (line: string) =>
+    line.replace("4010", String(ports.mock)).replace("3000", String(ports.receiver));
+  const npx = async (line: string) => {
+    const env = { ...process.env, WORKSPACE_TASKS_BASE_URL: `http://127.0.0.1:${ports.mock}` };
+    const { stdout } = await run("npx", local(line).split(" ").slice(1), { cwd: project, env });
+    return stdout;
+  };
+
+  /** What each line does, in order. A line of the README that stands here not fails the test. */
+  const steps: Record<string, () => Promise<void>> = {
+    "npm start": async () => {}, // start.test.ts
+    "npm test": async () => {}, // this very run
+    "npm install workspace-tasks": async () => void (await install(project, tarball)),
+    "npx workspace-tasks mock exec -- node first-request.mjs": async () => {
+      expect(await npx("npx workspace-tasks mock exec -- node first-request.mjs")).toMatch(/ is admin of /);
+    },
+    "npm install express libsql": async () => void (await install(project, "express", "libsql")),
+    "npx workspace-tasks mock exec --port 4010 --deliver-to http://127.0.0.1:3000/webhooks -- node receiver.mjs":
+      async () => {
+        const line = `mock exec --port ${ports.mock} --deliver-to http://127.0.0.1:${ports.receiver}/webhooks`;
+        const bin = join(project, "node_modules/workspace-tasks/bin/workspace-tasks.js");
+        receiver = new RunningProgram([bin, ...line.split(" "), "--", "node", "receiver.mjs"], {
+          cwd: project,
+          env: { PORT: String(ports.receiver) },
+        });
+        await receiver.said(/ready for webhooks/);
+      },
+    "npx workspace-tasks trigger task.completed": async () => {
+      expect(await npx("npx workspace-tasks trigger task.completed")).toMatch(/succeeded after 1 attempt/);
+      await receiver.said(/TAX_PREP \S+ is COMPLETED/);
+    },
+    "npx workspace-tasks inbox list --store webhooks.db": async () => {
+      const list = await npx("npx workspace-tasks inbox list --store webhooks.db");
+      expect(list).toMatch(/task\.running/);
+      expect(list).toMatch(/task\.completed/);
+    },
+  };
+
+  test("every command does what the README says", async () => {
+    const lines = shellLines();
+    expect(lines.filter((line) => !steps[line])).toEqual([]);
+    expect(Object.keys(steps).filter((line) => !lines.includes(line))).toEqual([]);
+    for (const line of lines) await steps[line]?.();
+  });
+
+  test("the test it shows passes in the newcomer's project", async () => {
+    await install(project, "--save-dev", "vitest");
+    const { stdout } = await run("npx", ["vitest", "run"], { cwd: project, env: withoutVitest() });
+    expect(stdout).toMatch(/1 passed/);
+  });
+});
+
+/** This process's environment without what vitest tells its workers. */
+const withoutVitest = () =>
+  Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/VITEST|NODE_OPTIONS|^NODE_ENV/.test(name)),
+  );
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

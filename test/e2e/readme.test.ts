@@ -1,0 +1,40 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { blocksOf, regionOf } from "../support/marked-blocks.ts";
+
+// What the shell blocks of the README promise is run, line by line, in packed-install.test.ts.
+
+const documents = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "*.md"], { encoding: "utf8" })
+  .split("\n")
+  .filter(Boolean);
+const read = (file: string) => readFileSync(file, "utf8");
+
+const programs = documents.flatMap((file) =>
+  blocksOf(read(file))
+    .filter(({ language }) => /^(ts|js|tsx|mjs|typescript|javascript)$/.test(language))
+    .map((block) => ({ ...block, place: `${file}:${block.line}` })),
+);
+
+describe("code in the documents", () => {
+  test("is found", () => {
+    expect(programs.filter(({ place }) => place.startsWith("README.md")).length).toBeGreaterThan(3);
+  });
+
+  test.each(programs)("at $place is a marked region of an example ($mark)", ({ mark, text }) => {
+    expect(mark).toMatch(/^examples\/\S+\.ts#\S+$/);
+    expect(text).toBe(regionOf(mark));
+  });
+});
+
+test("a block without a mark, and one that has gone stale, would be noticed", () => {
+  const [unmarked] = blocksOf("text\n\n```ts\nlet a;\n```\n");
+  expect(unmarked).toMatchObject({ language: "ts", mark: "", text: "let a;\n", line: 3 });
+  const [stale] = blocksOf("<!-- examples/first-request.ts#first-request -->\n```ts\nlet a;\n```\n");
+  expect(stale?.text).not.toBe(regionOf(stale?.mark ?? ""));
+  expect(() => regionOf("examples/first-request.ts#none")).toThrow("there is no region");
+});
+
+test("the README can be read in one sitting", () => {
+  expect(read("README.md").split("\n").length).toBeLessThanOrEqual(201);
+});
