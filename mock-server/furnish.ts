@@ -1,6 +1,6 @@
-import { createApiKey, createPartnerKey } from "./api-keys.ts";
-import { addMember, addUser } from "./members.ts";
-import { addWorkspace } from "./workspaces.ts";
+import { addWorkspace } from "./firm/workspaces.ts";
+import { createApiKey, createPartnerKey } from "./identity/api-keys.ts";
+import { addMember, addUser } from "./identity/members.ts";
 import type { World } from "./world.ts";
 import type { Furnishing } from "./worlds.ts";
 

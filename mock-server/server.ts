@@ -1,5 +1,4 @@
 import { createRequire } from "node:module";
-import { type Clock, createRealClock } from "./clock.ts";
 import { type Admin, createAdmin } from "./control/admin.ts";
 import type { EventStream } from "./control/event-stream.ts";
 import { createFunctionOutside, createSocketOutside, type ReceiverFunction } from "./delivery/outside.ts";
@@ -7,9 +6,10 @@ import type { FaultPlan } from "./faults/fault.ts";
 import { furnish } from "./furnish.ts";
 import { createHandler, type Service } from "./handler.ts";
 import { type HttpListener, listenHttp } from "./http.ts";
-import { createMockClock, type MockClock } from "./mock-clock.ts";
 import { type SettingsChanges, withSettings } from "./settings.ts";
-import { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";
+import { type Clock, createRealClock } from "./time/clock.ts";
+import { createMockClock, type MockClock } from "./time/mock-clock.ts";
+import { createVirtualClock, type VirtualClock } from "./time/virtual-clock.ts";
 import type { ConnectionCheck, Outside } from "./world.ts";
 import { createWorlds } from "./worlds.ts";
 

@@ -1,4 +1,4 @@
-import { defaultTaskPlans, type TaskPlans } from "./task-plan.ts";
+import { defaultTaskPlans, type TaskPlans } from "./tasks/task-plan.ts";
 
 /** Every number of the service in one place. Those the interface does not show name their assumption. */
 export type Settings = {

@@ -1,13 +1,13 @@
 import { setMaxListeners } from "node:events";
-import type { Clock } from "./clock.ts";
 import { createFaultStore, type FaultStore } from "./faults/fault-store.ts";
+import { createRateLimiter, type RateLimiter } from "./identity/rate-limit.ts";
+import { createTokenSigner, type TokenSigner } from "./identity/tokens.ts";
 import { createRandomStreams, type RandomStreams } from "./random.ts";
-import { createRateLimiter, type RateLimiter } from "./rate-limit.ts";
 import { createRequestJournal, type RequestJournal } from "./request-journal.ts";
 import type { Settings } from "./settings.ts";
 import { createState, type State } from "./state/state.ts";
-import { createTokenSigner, type TokenSigner } from "./tokens.ts";
-import type { VirtualClock } from "./virtual-clock.ts";
+import type { Clock } from "./time/clock.ts";
+import type { VirtualClock } from "./time/virtual-clock.ts";
 
 /**
  * One universe of the service: what it remembers, its time, its chance, and what it announces.

@@ -1,5 +1,5 @@
 import type { Snapshot } from "./snapshot/snapshot.ts";
-import type { VirtualClock } from "./virtual-clock.ts";
+import type { VirtualClock } from "./time/virtual-clock.ts";
 import { createWorld, type World, type WorldOptions } from "./world.ts";
 
 // A reset does not clean a world, it ends it and begins another: nothing can be forgotten that way, and

@@ -1,19 +1,19 @@
-import { checkArguments, requestInput } from "./arguments.ts";
-import { type Call, toCall } from "./call.ts";
-import { type Clients, createClients } from "./clients.ts";
-import { type Connections, createConnections } from "./connections.ts";
-import { type AnyDocument, createDocumentReader } from "./document.ts";
-import { createEngine, type Engine, type RateLimitSnapshot } from "./engine.ts";
-import { createJobs, type Jobs } from "./jobs.ts";
-import { fetchMe, type Me } from "./me.ts";
-import type { Router } from "./operation.ts";
+import { type Call, toCall } from "./engine/call.ts";
+import { type AnyDocument, createDocumentReader } from "./engine/document.ts";
+import { createEngine, type Engine, type RateLimitSnapshot } from "./engine/engine.ts";
+import type { Router } from "./engine/operation.ts";
+import { checkArguments, requestInput } from "./operations/arguments.ts";
+import { type Clients, createClients } from "./operations/clients.ts";
+import { type Connections, createConnections } from "./operations/connections.ts";
+import { createJobs, type Jobs } from "./operations/jobs.ts";
+import { fetchMe, type Me } from "./operations/me.ts";
+import { createPartnerWorkspaces, type PartnerWorkspaces } from "./operations/partner-workspaces.ts";
+import { createTaskWatch } from "./operations/task-watch.ts";
+import { createTasks, type Tasks } from "./operations/tasks.ts";
+import { createWebhooks, type Webhooks } from "./operations/webhooks.ts";
+import { createWorks, type Works } from "./operations/works.ts";
 import type { CallOptions, CreateClientOptions } from "./options.ts";
-import { createPartnerWorkspaces, type PartnerWorkspaces } from "./partner-workspaces.ts";
-import { createTaskWatch } from "./task-watch.ts";
-import { createTasks, type Tasks } from "./tasks.ts";
-import { createUploads, type Uploads } from "./uploads.ts";
-import { createWebhooks, type Webhooks } from "./webhooks.ts";
-import { createWorks, type Works } from "./works.ts";
+import { createUploads, type Uploads } from "./uploads/uploads.ts";
 
 /** The operations of partners, at `{gateway_url}`. Without a `gatewayUrl` they fail with `CONFIGURATION_INVALID`. @see interface §4 */
 export interface Partner {

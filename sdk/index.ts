@@ -1,32 +1,27 @@
-export type { Call } from "./call.ts";
+export {
+  type PostgresPool,
+  type PostgresRateLimitStoreOptions,
+  postgresRateLimitStore,
+} from "./allowance/postgres-rate-limit-store.ts";
+export type {
+  AcquiredSlot,
+  AcquiredSlots,
+  AcquireSlots,
+  RateLimitStore,
+  ReleaseSlot,
+} from "./allowance/rate-limit-store.ts";
 export { createClient, type Partner, type RequestOptions, type WorkspaceTasksClient } from "./client.ts";
-export type {
-  AddClientDocumentsInput,
-  Clients,
-  CreateClientInput,
-  CreateClientResult,
-  ListClientsOptions,
-  ListClientTasksOptions,
-  StartedTask,
-  TaxClient,
-  TriggerTaxPrepInput,
-} from "./clients.ts";
 export type { Clock, Random } from "./clock.ts";
-export type {
-  CollectConnectionInput,
-  Connections,
-  ProviderConnection,
-  ProviderConnectionStatus,
-  StartConnectionInput,
-} from "./connections.ts";
+export type { Call } from "./engine/call.ts";
 export {
   type CallEvent,
   type DiagnosticsEvents,
   type DiagnosticsName,
   diagnosticsChannels,
-} from "./diagnostics.ts";
-export type { AnyDocument } from "./document.ts";
-export type { CallMeta, Executed, RateLimitSnapshot } from "./engine.ts";
+} from "./engine/diagnostics.ts";
+export type { AnyDocument } from "./engine/document.ts";
+export type { CallMeta, Executed, RateLimitSnapshot } from "./engine/engine.ts";
+export type { Router, TypedDocument } from "./engine/operation.ts";
 export {
   AbortedError,
   AuthenticationError,
@@ -44,6 +39,25 @@ export {
   RequestTimeoutError,
   WorkspaceTasksError,
 } from "./errors.ts";
+export type { OpenUnion } from "./open-union.ts";
+export type {
+  AddClientDocumentsInput,
+  Clients,
+  CreateClientInput,
+  CreateClientResult,
+  ListClientsOptions,
+  ListClientTasksOptions,
+  StartedTask,
+  TaxClient,
+  TriggerTaxPrepInput,
+} from "./operations/clients.ts";
+export type {
+  CollectConnectionInput,
+  Connections,
+  ProviderConnection,
+  ProviderConnectionStatus,
+  StartConnectionInput,
+} from "./operations/connections.ts";
 export type {
   ConnectionJob,
   ConnectionJobStatus,
@@ -51,19 +65,9 @@ export type {
   Jobs,
   JobWork,
   JobWorkInput,
-} from "./jobs.ts";
-export type { Me, User, WorkspaceRole, WorkspaceUser } from "./me.ts";
-export type { OpenUnion } from "./open-union.ts";
-export type { Router, TypedDocument } from "./operation.ts";
-export type {
-  CallOptions,
-  CreateClientOptions,
-  Fetch,
-  KeySource,
-  Logger,
-  RateLimitOptions,
-} from "./options.ts";
-export type { Page, PagedList } from "./pagination.ts";
+} from "./operations/jobs.ts";
+export type { Me, User, WorkspaceRole, WorkspaceUser } from "./operations/me.ts";
+export type { Page, PagedList } from "./operations/pagination.ts";
 export type {
   AddedUser,
   AddUsersInput,
@@ -71,24 +75,17 @@ export type {
   FirmSize,
   PartnerWorkspace,
   PartnerWorkspaces,
-} from "./partner-workspaces.ts";
-export {
-  type PostgresPool,
-  type PostgresRateLimitStoreOptions,
-  postgresRateLimitStore,
-} from "./postgres-rate-limit-store.ts";
+} from "./operations/partner-workspaces.ts";
 export type {
-  AcquiredSlot,
-  AcquiredSlots,
-  AcquireSlots,
-  RateLimitStore,
-  ReleaseSlot,
-} from "./rate-limit-store.ts";
-export type { SubTask, Task, TaskResult, TaskStatus, TaskTaxPrepResult, TaskUnknownResult } from "./task.ts";
-export { TaskFailedError } from "./task-watch.ts";
-export type { ListTasksOptions, Tasks, WaitForOptions } from "./tasks.ts";
-export type { UploadBody } from "./upload-source.ts";
-export type { Upload, UploadOptions, UploadProgress, Uploads } from "./uploads.ts";
+  SubTask,
+  Task,
+  TaskResult,
+  TaskStatus,
+  TaskTaxPrepResult,
+  TaskUnknownResult,
+} from "./operations/task.ts";
+export { TaskFailedError } from "./operations/task-watch.ts";
+export type { ListTasksOptions, Tasks, WaitForOptions } from "./operations/tasks.ts";
 export type {
   CreateWebhookEndpointInput,
   ListWebhookEndpointsOptions,
@@ -97,6 +94,16 @@ export type {
   WebhookEndpoint,
   WebhookEndpointSecret,
   WebhookEndpoints,
-} from "./webhook-endpoints.ts";
-export type { WebhookEventType, Webhooks } from "./webhooks.ts";
-export type { ArtifactInput, JobArtifact, Works } from "./works.ts";
+} from "./operations/webhook-endpoints.ts";
+export type { WebhookEventType, Webhooks } from "./operations/webhooks.ts";
+export type { ArtifactInput, JobArtifact, Works } from "./operations/works.ts";
+export type {
+  CallOptions,
+  CreateClientOptions,
+  Fetch,
+  KeySource,
+  Logger,
+  RateLimitOptions,
+} from "./options.ts";
+export type { UploadBody } from "./uploads/upload-source.ts";
+export type { Upload, UploadOptions, UploadProgress, Uploads } from "./uploads/uploads.ts";

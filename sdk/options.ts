@@ -1,5 +1,5 @@
+import type { RateLimitStore } from "./allowance/rate-limit-store.ts";
 import type { Clock, Random } from "./clock.ts";
-import type { RateLimitStore } from "./rate-limit-store.ts";
 
 /** A key, or a function that is asked for it at every exchange, so that a rotated key is picked up. */
 export type KeySource = string | (() => string | Promise<string>);

@@ -1,8 +1,8 @@
 import * as z from "zod";
+import type { RateLimitStore } from "./allowance/rate-limit-store.ts";
 import { systemClock, systemRandom } from "./clock.ts";
 import { ConfigurationError, WorkspaceTasksError } from "./errors.ts";
 import type { CallOptions, CreateClientOptions, Fetch, KeySource } from "./options.ts";
-import type { RateLimitStore } from "./rate-limit-store.ts";
 
 /** Options with every default filled in; the URLs are base addresses without a slash at the end. */
 export type ResolvedOptions = ReturnType<typeof resolveOptions>;

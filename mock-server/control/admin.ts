@@ -1,6 +1,6 @@
-import { type Clock, createRealClock } from "../clock.ts";
 import type { ScenarioReport } from "../scenario/play-scenario.ts";
 import type { ScenarioDocument } from "../scenario/scenario.ts";
+import { type Clock, createRealClock } from "../time/clock.ts";
 import type { NumberedHappening } from "../world.ts";
 import { createDeliveryControls, type DeliveryControls } from "./delivery-controls.ts";
 import { createFaultControls, type FaultControls } from "./fault-controls.ts";

@@ -1,8 +1,8 @@
 import type { z } from "zod";
-import type { Clock } from "../clock.ts";
 import { replayDelivery } from "../delivery/engine.ts";
 import { ServiceError } from "../service-error.ts";
 import type { DeliveryRecord } from "../state/records.ts";
+import type { Clock } from "../time/clock.ts";
 import type { World } from "../world.ts";
 import type { Worlds } from "../worlds.ts";
 import { ControlError } from "./control-error.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import type { NumberedHappening, World } from "../world.ts";
 
 // Everything that happens, to as many readers as like to listen. An id is `<epoch>-<sequence>`, so it keeps

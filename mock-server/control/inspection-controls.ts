@@ -7,7 +7,7 @@ import type {
   StageRecord,
   TaskRecord,
 } from "../state/records.ts";
-import { findTask } from "../task-moves.ts";
+import { findTask } from "../tasks/task-moves.ts";
 import type { World } from "../world.ts";
 import type { Worlds } from "../worlds.ts";
 import type {

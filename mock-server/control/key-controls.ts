@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import { createApiKey, createPartnerKey, revokeApiKey } from "../api-keys.ts";
-import { changeMembership, removeMembership } from "../members.ts";
+import { createApiKey, createPartnerKey, revokeApiKey } from "../identity/api-keys.ts";
+import { changeMembership, removeMembership } from "../identity/members.ts";
 import type { Role } from "../state/records.ts";
 import type { Worlds } from "../worlds.ts";
 import type { createApiKeyBody, issuedApiKey, issuedPartnerKey } from "./key-routes.ts";

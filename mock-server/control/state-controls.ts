@@ -1,9 +1,9 @@
 import type { z } from "zod";
-import type { Clock } from "../clock.ts";
 import type { JournalPage } from "../request-journal.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
 import { takeSnapshot } from "../snapshot/snapshot.ts";
-import type { VirtualClock } from "../virtual-clock.ts";
+import type { Clock } from "../time/clock.ts";
+import type { VirtualClock } from "../time/virtual-clock.ts";
 import type { Worlds } from "../worlds.ts";
 import { ControlError } from "./control-error.ts";
 import { parseDurationMs } from "./duration.ts";

@@ -1,5 +1,4 @@
 import type { DeliveryFault } from "../faults/fault.ts";
-import { liveSecrets } from "../signing-secrets.ts";
 import type {
   AttemptKind,
   AttemptRecord,
@@ -7,6 +6,7 @@ import type {
   EventRecord,
   WebhookEndpointRecord,
 } from "../state/records.ts";
+import { liveSecrets } from "../webhooks/signing-secrets.ts";
 import type { DeliveryAnswer, World } from "../world.ts";
 import { refusalOf } from "./retry-plan.ts";
 import { signDelivery } from "./signing.ts";

@@ -1,8 +1,8 @@
-import { type Agenda, type AgendaEntry, createAgenda } from "../agenda.ts";
 import type { DeliveryFault } from "../faults/fault.ts";
 import { takeDeliveryFaults } from "../faults/take-faults.ts";
 import { perWorld } from "../per-world.ts";
 import type { AttemptKind, AttemptRecord, DeliveryRecord, EventRecord } from "../state/records.ts";
+import { type Agenda, type AgendaEntry, createAgenda } from "../tasks/agenda.ts";
 import type { World } from "../world.ts";
 import { makeAttempt } from "./attempt.ts";
 import { createLane, type Lane } from "./lane.ts";

@@ -6,7 +6,7 @@ import {
 } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { rootCertificates } from "node:tls";
-import { type Clock, createRealClock } from "../clock.ts";
+import { type Clock, createRealClock } from "../time/clock.ts";
 import type { DeliveryAnswer, DeliveryRequest, Outside, ReadAnswer } from "../world.ts";
 
 /** A receiver in this process: called in place of a socket. */

@@ -3,7 +3,7 @@ import { parseRequestParams, type RequestParams } from "graphql-http";
 import { type FaultyAnswer, type PlainAnswer, serveWithFaults } from "../faults/serve-with-faults.ts";
 import { takeApiFaults } from "../faults/take-faults.ts";
 import { waitOnClock } from "../faults/wait-on-clock.ts";
-import { authorise, endToken } from "../identity.ts";
+import { authorise, endToken } from "../identity/caller.ts";
 import type { World } from "../world.ts";
 import { documentCache } from "./documents.ts";
 import { type Formatted, formatError, reasonOf } from "./error-format.ts";

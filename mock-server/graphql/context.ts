@@ -1,4 +1,4 @@
-import type { Caller } from "../identity.ts";
+import type { Caller } from "../identity/caller.ts";
 import type { World } from "../world.ts";
 
 /** What every resolver of one request gets. */

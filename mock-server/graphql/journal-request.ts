@@ -1,5 +1,5 @@
 import type { FaultyAnswer } from "../faults/serve-with-faults.ts";
-import type { Caller } from "../identity.ts";
+import type { Caller } from "../identity/caller.ts";
 import type { World } from "../world.ts";
 import { withoutValue } from "./error-format.ts";
 import { maskVariables } from "./masking.ts";

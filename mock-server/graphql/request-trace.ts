@@ -1,6 +1,6 @@
 import type { RequestParams } from "graphql-http";
 import type { ApiFault } from "../faults/fault.ts";
-import type { Caller } from "../identity.ts";
+import type { Caller } from "../identity/caller.ts";
 import type { PreparedDocument, PreparedOperation } from "./documents.ts";
 import type { Formatted } from "./error-format.ts";
 import type { Router } from "./router-schema.ts";

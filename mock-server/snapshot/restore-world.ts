@@ -1,6 +1,6 @@
 import { rearmDeliveries } from "../delivery/engine.ts";
-import { rearmImports } from "../imports.ts";
-import { rearmProgress } from "../progression.ts";
+import { rearmImports } from "../partner/imports.ts";
+import { rearmProgress } from "../tasks/progression.ts";
 import type { World } from "../world.ts";
 import type { Worlds } from "../worlds.ts";
 import { fillFromSnapshot, type Snapshot } from "./snapshot.ts";

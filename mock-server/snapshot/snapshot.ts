@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { FaultSnapshot } from "../faults/fault-store.ts";
-import type { RateLimitSnapshot } from "../rate-limit.ts";
+import type { RateLimitSnapshot } from "../identity/rate-limit.ts";
 import type { JournalEntry } from "../request-journal.ts";
 import type { State } from "../state/state.ts";
 import type { World } from "../world.ts";

@@ -1,6 +1,6 @@
 import type { CustomerError, TaxPrepResult } from "../../sdk/events/index.ts";
 import type { DeliveryFault } from "../faults/fault.ts";
-import type { TaskPlan } from "../task-plan.ts";
+import type { TaskPlan } from "../tasks/task-plan.ts";
 
 // What the service remembers. Plain data, times in milliseconds since the epoch, so that a snapshot is
 // the state itself. "Stage" is this project's word for what the wire calls `subTask`.

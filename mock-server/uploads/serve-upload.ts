@@ -2,7 +2,7 @@ import { faultyResponse } from "../faults/faulty-answer.ts";
 import { type PlainAnswer, serveWithFaults } from "../faults/serve-with-faults.ts";
 import { takeApiFaults } from "../faults/take-faults.ts";
 import { waitOnClock } from "../faults/wait-on-clock.ts";
-import { authorise, type Caller, endToken } from "../identity.ts";
+import { authorise, type Caller, endToken } from "../identity/caller.ts";
 import type { World } from "../world.ts";
 import { handleUpload } from "./upload-handler.ts";
 import { UploadRefusal } from "./upload-refusal.ts";

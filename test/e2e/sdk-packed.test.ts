@@ -33,7 +33,7 @@ describe("the packed tarball, in a project without the optional peers", () => {
     const loaded = walks.find(({ entry }) => entry === "with-import.mjs")?.modules ?? [];
     const loadedFrom = (part: string) => loaded.filter((module) => module.includes(part));
     // The log is not blind: what the SDK is made of stands in it.
-    expect(loadedFrom("workspace-tasks/dist/sdk/engine.js")).toHaveLength(1);
+    expect(loadedFrom("workspace-tasks/dist/sdk/engine/engine.js")).toHaveLength(1);
     expect(loadedFrom("node_modules/graphql-request/").length).toBeGreaterThan(0);
 
     expect(loadedFrom("/dist/mock-server/")).toEqual([]);

@@ -1,5 +1,5 @@
-import { createVirtualClock, type VirtualClock } from "../../mock-server/virtual-clock.ts";
-import type { Engine, RateLimitSnapshot } from "../../sdk/engine.ts";
+import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
+import type { Engine, RateLimitSnapshot } from "../../sdk/engine/engine.ts";
 import type { CallOptions } from "../../sdk/options.ts";
 
 export interface EngineDoubleOptions {

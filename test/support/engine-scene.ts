@@ -1,4 +1,4 @@
-import { createEngine, type Engine } from "../../sdk/engine.ts";
+import { createEngine, type Engine } from "../../sdk/engine/engine.ts";
 import type { CreateClientOptions } from "../../sdk/options.ts";
 import { type Legs, seeded, withLatency } from "./latency.ts";
 import { createServiceDouble, type ServiceDouble, type ServiceDoubleOptions } from "./service-double.ts";

@@ -1,8 +1,8 @@
-import { addClient } from "../../mock-server/clients.ts";
+import { addClient } from "../../mock-server/firm/clients.ts";
+import { addWorkspace } from "../../mock-server/firm/workspaces.ts";
 import { defaultSettings, type SettingsChanges, withSettings } from "../../mock-server/settings.ts";
 import type { WebhookEndpointRecord } from "../../mock-server/state/records.ts";
-import { createVirtualClock, type VirtualClock } from "../../mock-server/virtual-clock.ts";
-import { addWorkspace } from "../../mock-server/workspaces.ts";
+import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
 import {
   createWorld,
   type DeliveryAnswer,

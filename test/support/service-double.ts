@@ -1,4 +1,4 @@
-import { createVirtualClock, type VirtualClock } from "../../mock-server/virtual-clock.ts";
+import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
 
 /**
  * A few dozen lines with the service's semantics for keys, tokens and the rate limit, for simulations that count

@@ -34,7 +34,7 @@ describe("house rules", () => {
       text: 'import { Webhook } from "standardwebhooks";',
     },
     "time, chance and the environment come in through the door": {
-      path: "sdk/credentials.ts",
+      path: "sdk/credentials/credentials.ts",
       text: "const expired = Date.now() > expiresAt;",
     },
     "no index.ts below the first level": { path: "mock-server/delivery/index.ts", text: "" },

@@ -4,9 +4,9 @@ import {
   createClient,
   listClients,
   triggerTaxPrep,
-} from "../../clients.ts";
+} from "../../firm/clients.ts";
 import type { Resolvers } from "../../generated/resolvers.ts";
-import { listClientTasks } from "../../task-queries.ts";
+import { listClientTasks } from "../../tasks/task-queries.ts";
 import { formatDate } from "../format-date.ts";
 
 export const clientResolvers: Resolvers = {

@@ -1,5 +1,5 @@
-import { collectConnection, startConnection } from "../../connections.ts";
 import type { Resolvers } from "../../generated/resolvers.ts";
+import { collectConnection, startConnection } from "../../partner/connections.ts";
 import { formatDate } from "../format-date.ts";
 
 export const connectionResolvers: Resolvers = {

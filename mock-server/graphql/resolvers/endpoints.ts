@@ -1,12 +1,12 @@
-import { listCatalog, payloadSchemaOf } from "../../catalog.ts";
+import type { Resolvers } from "../../generated/resolvers.ts";
+import { listCatalog, payloadSchemaOf } from "../../webhooks/catalog.ts";
 import {
   createEndpoint,
   deleteEndpoint,
   listEndpoints,
   rotateSecret,
   updateEndpoint,
-} from "../../endpoints.ts";
-import type { Resolvers } from "../../generated/resolvers.ts";
+} from "../../webhooks/endpoints.ts";
 import { formatDate } from "../format-date.ts";
 
 export const endpointResolvers: Resolvers = {

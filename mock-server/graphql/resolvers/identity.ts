@@ -1,7 +1,7 @@
-import { exchangeApiKey, loginPartner } from "../../api-keys.ts";
+import { accountWorkspaces, userOf, workspaceOf } from "../../firm/workspaces.ts";
 import type { Resolvers } from "../../generated/resolvers.ts";
-import { requireToken } from "../../identity.ts";
-import { accountWorkspaces, userOf, workspaceOf } from "../../workspaces.ts";
+import { exchangeApiKey, loginPartner } from "../../identity/api-keys.ts";
+import { requireToken } from "../../identity/caller.ts";
 import { formatDate } from "../format-date.ts";
 
 export const identityResolvers: Resolvers = {

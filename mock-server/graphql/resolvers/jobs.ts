@@ -1,7 +1,7 @@
-import { createArtifacts } from "../../artifacts.ts";
 import type { Resolvers } from "../../generated/resolvers.ts";
-import { createJob, initiateImport } from "../../jobs.ts";
-import { createJobWorks } from "../../works.ts";
+import { createArtifacts } from "../../partner/artifacts.ts";
+import { createJob, initiateImport } from "../../partner/jobs.ts";
+import { createJobWorks } from "../../partner/works.ts";
 import { formatDate } from "../format-date.ts";
 
 const times = {

@@ -1,5 +1,5 @@
 import type { Resolvers } from "../../generated/resolvers.ts";
-import { listWorkspaceTasks } from "../../task-queries.ts";
+import { listWorkspaceTasks } from "../../tasks/task-queries.ts";
 import { formatDate, formatOptionalDate } from "../format-date.ts";
 
 export const taskResolvers: Resolvers = {

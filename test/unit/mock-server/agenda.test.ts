@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createAgenda } from "../../../mock-server/agenda.ts";
-import { createHeap } from "../../../mock-server/heap.ts";
+import { createAgenda } from "../../../mock-server/tasks/agenda.ts";
+import { createHeap } from "../../../mock-server/time/heap.ts";
 import { createWorldBench } from "../../support/mock-world.ts";
 
 describe("a heap", () => {

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { eventCatalog, knownEventNames, payloadJsonSchema } from "workspace-tasks/events";
-import { addToCatalog, isCatalogEvent, listCatalog, payloadSchemaOf } from "../../../mock-server/catalog.ts";
+import {
+  addToCatalog,
+  isCatalogEvent,
+  listCatalog,
+  payloadSchemaOf,
+} from "../../../mock-server/webhooks/catalog.ts";
 import { createWorldBench } from "../../support/mock-world.ts";
 
 describe("the mock's catalog", () => {

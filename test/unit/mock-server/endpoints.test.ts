@@ -1,17 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { exchangeApiKey } from "../../../mock-server/api-keys.ts";
+import { furnish } from "../../../mock-server/furnish.ts";
+import { exchangeApiKey } from "../../../mock-server/identity/api-keys.ts";
+import { authorise, type Caller } from "../../../mock-server/identity/caller.ts";
+import { type SettingsChanges, withSettings } from "../../../mock-server/settings.ts";
+import { createVirtualClock, type VirtualClock } from "../../../mock-server/time/virtual-clock.ts";
 import {
   createEndpoint,
   deleteEndpoint,
   listEndpoints,
   rotateSecret,
-} from "../../../mock-server/endpoints.ts";
-import { furnish } from "../../../mock-server/furnish.ts";
-import { authorise, type Caller } from "../../../mock-server/identity.ts";
-import { type SettingsChanges, withSettings } from "../../../mock-server/settings.ts";
-import { liveSecrets } from "../../../mock-server/signing-secrets.ts";
-import { createVirtualClock, type VirtualClock } from "../../../mock-server/virtual-clock.ts";
+} from "../../../mock-server/webhooks/endpoints.ts";
+import { liveSecrets } from "../../../mock-server/webhooks/signing-secrets.ts";
 import { createWorld, type World } from "../../../mock-server/world.ts";
 
 type Furnished = { readonly world: World; readonly clock: VirtualClock; readonly admin: Caller };

@@ -5,18 +5,18 @@ import { describe, expect, test } from "vitest";
 // can change alone.
 
 const rules = [
-  "api-keys",
-  "artifacts",
-  "clients",
-  "connections",
-  "endpoints",
-  "event-types",
-  "identity",
-  "jobs",
+  "identity/api-keys",
+  "partner/artifacts",
+  "firm/clients",
+  "partner/connections",
+  "webhooks/endpoints",
+  "webhooks/event-types",
+  "identity/caller",
+  "partner/jobs",
   "list-bounds",
-  "page-iterator",
-  "workspaces",
-  "works",
+  "webhooks/page-iterator",
+  "firm/workspaces",
+  "partner/works",
 ];
 
 /** Refusals in these files that only the control API can meet. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { rearmImports, startImport } from "../../../mock-server/imports.ts";
+import { rearmImports, startImport } from "../../../mock-server/partner/imports.ts";
 import type { ArtifactRecord, JobRecord } from "../../../mock-server/state/records.ts";
 import type { ReadAnswer } from "../../../mock-server/world.ts";
 import { createWorldBench, type WorldBench, type WorldBenchOptions } from "../../support/mock-world.ts";

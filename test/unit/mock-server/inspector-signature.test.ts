@@ -97,3 +97,50 @@ describe("signature diagnosis", () => {
     ]);
   });
 });
+
+describe("a delivery that the mock has sent is held against what it sent", () => {
+  const sentTime = String(signedAtSeconds);
+  const right = specimen();
+  const attempt = { timestamp: sentTime, signature: right.signature, body, faults: [] as string[] };
+  const pasted: Secret = { label: "the pasted secret", secret: otherSecret, state: "current" };
+  const findingOf = async (changes: Partial<Specimen>) => {
+    const { findings } = await diagnose({ ...right, secrets: [pasted], sent: [attempt], ...changes });
+    return findings[0];
+  };
+
+  test("and a secret of another endpoint is called so when all else is as it was", async () => {
+    expect((await findingOf({}))?.code).toBe("SECRET_WRONG");
+  });
+
+  test("and the place is named where the body was altered, in bytes", async () => {
+    const finding = await findingOf({ body: body.replace("Grüße", "Grüsse"), secrets: [current] });
+    expect(finding?.code).toBe("BODY_ALTERED");
+    expect(finding?.title).toContain('at byte 17 the mock sent "ße\\"}", here stands "sse\\"}"');
+  });
+
+  test("and a body that was cut off is called so", async () => {
+    const finding = await findingOf({ body: body.slice(0, 8), secrets: [current] });
+    expect(finding?.title).toContain("here stands it ends");
+  });
+
+  test("and a timestamp or signature that is none of the sent ones is told", async () => {
+    expect((await findingOf({ timestamp: "1767225601", nowSeconds: 1_767_225_601 }))?.code).toBe(
+      "TIMESTAMP_ALTERED",
+    );
+    expect((await findingOf({ signature: "v1,AAAA", secrets: [current] }))?.code).toBe("SIGNATURE_ALTERED");
+  });
+
+  test("and one that was made wrong on purpose is not blamed on the receiver", async () => {
+    const sent = [{ ...attempt, faults: ["wrong-signature"] }];
+    expect((await findingOf({ sent }))?.code).toBe("FAULT_ON_PURPOSE");
+  });
+
+  test("but a usual mistake that explains it goes first", async () => {
+    const spaced: Secret = { label: "the pasted secret", secret: `${secret}\n`, state: "current" };
+    expect((await findingOf({ secrets: [spaced] }))?.code).toBe("SECRET_WHITESPACE");
+  });
+
+  test("and without it nothing more can be said", async () => {
+    expect((await findingOf({ sent: [] }))?.code).toBe("SECRET_OR_BODY_DIFFERS");
+  });
+});

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createMockServer, createVirtualClock } from "workspace-tasks/mock-server";
-import { createMockClock } from "../../../mock-server/mock-clock.ts";
+import { createMockClock } from "../../../mock-server/time/mock-clock.ts";
 import { workspaceToken } from "../../support/mock-client.ts";
 
 describe("createMockClock", () => {

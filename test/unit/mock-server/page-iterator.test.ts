@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decodeIterator, encodeIterator } from "../../../mock-server/page-iterator.ts";
 import { ServiceError } from "../../../mock-server/service-error.ts";
+import { decodeIterator, encodeIterator } from "../../../mock-server/webhooks/page-iterator.ts";
 
 const workspaceId = "019bc186-de00-7000-8000-2063607191f4";
 const lastId = "019bc186-de00-7000-8000-479e3dd791a5";

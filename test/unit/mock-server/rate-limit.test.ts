@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createRateLimiter, type RateLimitPolicy } from "../../../mock-server/rate-limit.ts";
+import { createRateLimiter, type RateLimitPolicy } from "../../../mock-server/identity/rate-limit.ts";
 
 const sliding: RateLimitPolicy = { requests: 3, windowMs: 1_000, window: "sliding" };
 const fixed: RateLimitPolicy = { ...sliding, window: "fixed" };

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { rearmProgress } from "../../../mock-server/progression.ts";
 import type { TaskRecord, TaskStatus } from "../../../mock-server/state/records.ts";
-import { moveStage, moveTask } from "../../../mock-server/task-moves.ts";
-import type { TaskPlan } from "../../../mock-server/task-plan.ts";
-import { startTask } from "../../../mock-server/tasks.ts";
+import { rearmProgress } from "../../../mock-server/tasks/progression.ts";
+import { moveStage, moveTask } from "../../../mock-server/tasks/task-moves.ts";
+import type { TaskPlan } from "../../../mock-server/tasks/task-plan.ts";
+import { startTask } from "../../../mock-server/tasks/tasks.ts";
 import { createWorldBench, type WorldBench } from "../../support/mock-world.ts";
 
 const manual: TaskPlan = { mode: "manual", stages: [] };

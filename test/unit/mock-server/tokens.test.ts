@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createTokenSigner, type TokenClaims } from "../../../mock-server/tokens.ts";
+import { createTokenSigner, type TokenClaims } from "../../../mock-server/identity/tokens.ts";
 
 const claims: TokenClaims = {
   jti: "t-1",

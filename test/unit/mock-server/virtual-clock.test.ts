@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createVirtualClock } from "../../../mock-server/virtual-clock.ts";
+import { createVirtualClock } from "../../../mock-server/time/virtual-clock.ts";
 
 describe("virtual clock", () => {
   test("stands still until it is advanced", async () => {

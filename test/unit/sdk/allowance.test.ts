@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
-import { createEngine } from "../../../sdk/engine.ts";
+import { createEngine } from "../../../sdk/engine/engine.ts";
 import { isWorkspaceTasksError, type WorkspaceTasksError } from "../../../sdk/errors.ts";
 import {
   busiestWindow,

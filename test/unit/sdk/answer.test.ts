@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { createEngine } from "../../../sdk/engine.ts";
+import { createEngine } from "../../../sdk/engine/engine.ts";
 import { isWorkspaceTasksError, type WorkspaceTasksError } from "../../../sdk/errors.ts";
 import type { CreateClientOptions } from "../../../sdk/options.ts";
 import { probe } from "../../support/probe-operations.ts";

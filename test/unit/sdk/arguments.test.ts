@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { createClients } from "../../../sdk/clients.ts";
-import { createConnections } from "../../../sdk/connections.ts";
 import { isWorkspaceTasksError } from "../../../sdk/errors.ts";
-import { createJobs } from "../../../sdk/jobs.ts";
-import { createPartnerWorkspaces } from "../../../sdk/partner-workspaces.ts";
-import { createTaskWatch } from "../../../sdk/task-watch.ts";
-import { createTasks } from "../../../sdk/tasks.ts";
-import { createUploads } from "../../../sdk/uploads.ts";
-import { createWebhookEndpoints } from "../../../sdk/webhook-endpoints.ts";
-import { createWorks } from "../../../sdk/works.ts";
+import { createClients } from "../../../sdk/operations/clients.ts";
+import { createConnections } from "../../../sdk/operations/connections.ts";
+import { createJobs } from "../../../sdk/operations/jobs.ts";
+import { createPartnerWorkspaces } from "../../../sdk/operations/partner-workspaces.ts";
+import { createTaskWatch } from "../../../sdk/operations/task-watch.ts";
+import { createTasks } from "../../../sdk/operations/tasks.ts";
+import { createWebhookEndpoints } from "../../../sdk/operations/webhook-endpoints.ts";
+import { createWorks } from "../../../sdk/operations/works.ts";
+import { createUploads } from "../../../sdk/uploads/uploads.ts";
 import { createEngineDouble, outcomeOf } from "../../support/engine-double.ts";
 
 function surface() {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { startCall } from "../../../sdk/call.ts";
-import { operations } from "../../../sdk/operations.ts";
+import { startCall } from "../../../sdk/engine/call.ts";
+import { operations } from "../../../sdk/operations/operations.ts";
 import { createEngineDouble } from "../../support/engine-double.ts";
 
 const plan = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createEngine } from "../../../sdk/engine.ts";
+import { createEngine } from "../../../sdk/engine/engine.ts";
 import { type ErrorCode, isWorkspaceTasksError } from "../../../sdk/errors.ts";
 import { constantLegs, createEngineScene } from "../../support/engine-scene.ts";
 import { withLatency } from "../../support/latency.ts";

@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, expect, it } from "vitest";
-import { createEmit, diagnosticsChannels } from "../../../sdk/diagnostics.ts";
+import { createEmit, diagnosticsChannels } from "../../../sdk/engine/diagnostics.ts";
 import { createEngineScene } from "../../support/engine-scene.ts";
 import { probe } from "../../support/probe-operations.ts";
 

@@ -1,6 +1,6 @@
 import { parse } from "graphql";
 import { describe, expect, test } from "vitest";
-import { type AnyDocument, createDocumentReader } from "../../../sdk/document.ts";
+import { type AnyDocument, createDocumentReader } from "../../../sdk/engine/document.ts";
 import { MeDocument } from "../../../sdk/generated/operations.ts";
 
 const read = <Result, Variables>(document: AnyDocument<Result, Variables>) =>

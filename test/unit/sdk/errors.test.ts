@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { toError } from "../../../sdk/engine/failure.ts";
 import {
   ConfigurationError,
   errorCodes,
   isWorkspaceTasksError,
   WorkspaceTasksError,
 } from "../../../sdk/errors.ts";
-import { toError } from "../../../sdk/failure.ts";
 
 describe("an error", () => {
   it("has its class by its code, and its name by its class", () => {

@@ -5,48 +5,76 @@ import { describe, expect, test } from "vitest";
 import * as sdk from "workspace-tasks/sdk";
 import { errorCodes } from "../../../sdk/errors.ts";
 import { operationTable } from "../../../sdk/generated/operation-table.ts";
-import { operations } from "../../../sdk/operations.ts";
+import { operations } from "../../../sdk/operations/operations.ts";
 
 /** Each method of the client: where its documentation stands, and which field of the schema it calls. */
 const methods: Record<string, readonly [file: string, declaration: string, field: string]> = {
   me: ["client.ts", "WorkspaceTasksClient", "Query.me"],
-  "webhooks.catalog": ["webhooks.ts", "Webhooks", "Query.webhookEventCatalog"],
-  "webhooks.endpoints.list": ["webhook-endpoints.ts", "WebhookEndpoints", "Workspace.webhookEndpoints"],
-  "webhooks.endpoints.create": ["webhook-endpoints.ts", "WebhookEndpoints", "Mutation.createWebhookEndpoint"],
-  "webhooks.endpoints.update": ["webhook-endpoints.ts", "WebhookEndpoints", "Mutation.updateWebhookEndpoint"],
-  "webhooks.endpoints.delete": ["webhook-endpoints.ts", "WebhookEndpoints", "Mutation.deleteWebhookEndpoint"],
+  "webhooks.catalog": ["operations/webhooks.ts", "Webhooks", "Query.webhookEventCatalog"],
+  "webhooks.endpoints.list": [
+    "operations/webhook-endpoints.ts",
+    "WebhookEndpoints",
+    "Workspace.webhookEndpoints",
+  ],
+  "webhooks.endpoints.create": [
+    "operations/webhook-endpoints.ts",
+    "WebhookEndpoints",
+    "Mutation.createWebhookEndpoint",
+  ],
+  "webhooks.endpoints.update": [
+    "operations/webhook-endpoints.ts",
+    "WebhookEndpoints",
+    "Mutation.updateWebhookEndpoint",
+  ],
+  "webhooks.endpoints.delete": [
+    "operations/webhook-endpoints.ts",
+    "WebhookEndpoints",
+    "Mutation.deleteWebhookEndpoint",
+  ],
   "webhooks.endpoints.rotateSecret": [
-    "webhook-endpoints.ts",
+    "operations/webhook-endpoints.ts",
     "WebhookEndpoints",
     "Mutation.rotateWebhookEndpointSecret",
   ],
-  "tasks.get": ["tasks.ts", "Tasks", "Workspace.tasks"],
-  "tasks.list": ["tasks.ts", "Tasks", "Workspace.tasks"],
-  "tasks.waitFor": ["tasks.ts", "Tasks", "Workspace.tasks"],
-  "clients.create": ["clients.ts", "Clients", "Mutation.createClient"],
-  "clients.addDocuments": ["clients.ts", "Clients", "Mutation.addClientDocuments"],
-  "clients.triggerTaxPrep": ["clients.ts", "Clients", "Mutation.triggerTaxPrep"],
-  "clients.list": ["clients.ts", "Clients", "Workspace.clients"],
-  "clients.get": ["clients.ts", "Clients", "Workspace.client"],
-  "clients.tasks": ["clients.ts", "Clients", "Client.tasks"],
+  "tasks.get": ["operations/tasks.ts", "Tasks", "Workspace.tasks"],
+  "tasks.list": ["operations/tasks.ts", "Tasks", "Workspace.tasks"],
+  "tasks.waitFor": ["operations/tasks.ts", "Tasks", "Workspace.tasks"],
+  "clients.create": ["operations/clients.ts", "Clients", "Mutation.createClient"],
+  "clients.addDocuments": ["operations/clients.ts", "Clients", "Mutation.addClientDocuments"],
+  "clients.triggerTaxPrep": ["operations/clients.ts", "Clients", "Mutation.triggerTaxPrep"],
+  "clients.list": ["operations/clients.ts", "Clients", "Workspace.clients"],
+  "clients.get": ["operations/clients.ts", "Clients", "Workspace.client"],
+  "clients.tasks": ["operations/clients.ts", "Clients", "Client.tasks"],
   "partner.me": ["client.ts", "Partner", "Query.me"],
-  "partner.workspaces.create": ["partner-workspaces.ts", "PartnerWorkspaces", "Mutation.createWorkspace"],
+  "partner.workspaces.create": [
+    "operations/partner-workspaces.ts",
+    "PartnerWorkspaces",
+    "Mutation.createWorkspace",
+  ],
   "partner.workspaces.addUsers": [
-    "partner-workspaces.ts",
+    "operations/partner-workspaces.ts",
     "PartnerWorkspaces",
     "Mutation.addUsersToTheWorkspace",
   ],
-  "partner.connections.start": ["connections.ts", "Connections", "Mutation.startProviderConnection"],
-  "partner.connections.collect": ["connections.ts", "Connections", "Mutation.collectProviderConnection"],
-  "partner.jobs.create": ["jobs.ts", "Jobs", "Mutation.createConnectionJob"],
-  "partner.jobs.addWorks": ["jobs.ts", "Jobs", "Mutation.createJobWorks"],
-  "partner.jobs.startImport": ["jobs.ts", "Jobs", "Mutation.initiateTaxPrepsImport"],
-  "partner.works.attachArtifacts": ["works.ts", "Works", "Mutation.createJobWorkArtifacts"],
+  "partner.connections.start": [
+    "operations/connections.ts",
+    "Connections",
+    "Mutation.startProviderConnection",
+  ],
+  "partner.connections.collect": [
+    "operations/connections.ts",
+    "Connections",
+    "Mutation.collectProviderConnection",
+  ],
+  "partner.jobs.create": ["operations/jobs.ts", "Jobs", "Mutation.createConnectionJob"],
+  "partner.jobs.addWorks": ["operations/jobs.ts", "Jobs", "Mutation.createJobWorks"],
+  "partner.jobs.startImport": ["operations/jobs.ts", "Jobs", "Mutation.initiateTaxPrepsImport"],
+  "partner.works.attachArtifacts": ["operations/works.ts", "Works", "Mutation.createJobWorkArtifacts"],
 };
 
 /** Methods that call no one field. */
 const others: Record<string, readonly [file: string, declaration: string]> = {
-  "uploads.upload": ["uploads.ts", "Uploads"],
+  "uploads.upload": ["uploads/uploads.ts", "Uploads"],
   request: ["client.ts", "WorkspaceTasksClient"],
   rateLimit: ["client.ts", "WorkspaceTasksClient"],
   close: ["client.ts", "WorkspaceTasksClient"],

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { buildSchema, parse, validate } from "graphql";
 import { describe, expect, it } from "vitest";
+import { defineOperation, type OperationName } from "../../../sdk/engine/operation.ts";
 import { operationTable } from "../../../sdk/generated/operation-table.ts";
 import * as documents from "../../../sdk/generated/operations.ts";
-import { defineOperation, type OperationName } from "../../../sdk/operation.ts";
 
 const schema = buildSchema(readFileSync(new URL("../../../schema.graphql", import.meta.url), "utf8"));
 const names = Object.keys(operationTable) as OperationName[];

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createEngine } from "../../../sdk/engine.ts";
+import { createEngine } from "../../../sdk/engine/engine.ts";
 import { ConfigurationError, isWorkspaceTasksError } from "../../../sdk/errors.ts";
 import type { CreateClientOptions } from "../../../sdk/options.ts";
 import { probe } from "../../support/probe-operations.ts";

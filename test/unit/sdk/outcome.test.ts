@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createEngine } from "../../../sdk/engine.ts";
+import { createEngine } from "../../../sdk/engine/engine.ts";
 import { isWorkspaceTasksError, type Outcome } from "../../../sdk/errors.ts";
 import { createEngineScene, jitteryLegs } from "../../support/engine-scene.ts";
 import { seeded, withLatency } from "../../support/latency.ts";

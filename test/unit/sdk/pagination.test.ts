@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createOffsetList, createPagedList, type Page } from "../../../sdk/pagination.ts";
+import { createOffsetList, createPagedList, type Page } from "../../../sdk/operations/pagination.ts";
 
 const meta = { attempts: 1, queuedMs: 0, retryAfterSeenMs: undefined };
 const pageOf = <Item>(items: readonly Item[], next: string | null): Page<Item, string> => ({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Failure, Remedy } from "../../../sdk/failure.ts";
-import { backoffMs, nextStep, type RetryState } from "../../../sdk/retry-policy.ts";
+import type { Failure, Remedy } from "../../../sdk/engine/failure.ts";
+import { backoffMs, nextStep, type RetryState } from "../../../sdk/engine/retry-policy.ts";
 
 function failure(remedy: Remedy, outcome: Failure["outcome"], retryAfterMs?: number): Failure {
   return { code: "SERVICE_UNAVAILABLE", message: "", remedy, outcome, retryAfterMs };

@@ -1,11 +1,11 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { diagnosticsChannels } from "../../../sdk/diagnostics.ts";
-import { createEngine } from "../../../sdk/engine.ts";
+import { diagnosticsChannels } from "../../../sdk/engine/diagnostics.ts";
+import { createEngine } from "../../../sdk/engine/engine.ts";
+import { createRedactor } from "../../../sdk/engine/redaction.ts";
 import { isWorkspaceTasksError } from "../../../sdk/errors.ts";
 import type { Fetch, Logger } from "../../../sdk/options.ts";
-import { createRedactor } from "../../../sdk/redaction.ts";
 import { jitteryLegs } from "../../support/engine-scene.ts";
 import { seeded, withLatency } from "../../support/latency.ts";
 import { probe } from "../../support/probe-operations.ts";

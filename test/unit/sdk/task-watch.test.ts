@@ -2,9 +2,9 @@ import { getEventListeners } from "node:events";
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { WorkspaceTasksError } from "../../../sdk/errors.ts";
-import type { RawTask, Task } from "../../../sdk/task.ts";
-import { createTaskWatch, TaskFailedError } from "../../../sdk/task-watch.ts";
-import { createTasks, type WaitForOptions } from "../../../sdk/tasks.ts";
+import type { RawTask, Task } from "../../../sdk/operations/task.ts";
+import { createTaskWatch, TaskFailedError } from "../../../sdk/operations/task-watch.ts";
+import { createTasks, type WaitForOptions } from "../../../sdk/operations/tasks.ts";
 import { createEngineDouble, inTime, outcomeOf } from "../../support/engine-double.ts";
 
 const taskOf = (id: string, status: string, stages: readonly string[] = []): RawTask => ({

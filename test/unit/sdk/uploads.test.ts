@@ -2,8 +2,8 @@ import { getEventListeners } from "node:events";
 import { Readable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { UploadBody } from "../../../sdk/upload-source.ts";
-import { createUploads, type UploadOptions, type UploadProgress } from "../../../sdk/uploads.ts";
+import type { UploadBody } from "../../../sdk/uploads/upload-source.ts";
+import { createUploads, type UploadOptions, type UploadProgress } from "../../../sdk/uploads/uploads.ts";
 import { createEngineDouble, inTime, outcomeOf } from "../../support/engine-double.ts";
 import { createTusService, type TusFault, type TusServiceOptions } from "../../support/tus-service.ts";
 

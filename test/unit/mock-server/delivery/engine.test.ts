@@ -8,8 +8,8 @@ import {
   replayDelivery,
   resumeDeliveries,
 } from "../../../../mock-server/delivery/engine.ts";
-import { emitCustomEvent } from "../../../../mock-server/events.ts";
 import { ServiceError } from "../../../../mock-server/service-error.ts";
+import { emitCustomEvent } from "../../../../mock-server/webhooks/events.ts";
 import type { DeliveryAnswer } from "../../../../mock-server/world.ts";
 import { answered, createWorldBench, type WorldBench } from "../../../support/mock-world.ts";
 

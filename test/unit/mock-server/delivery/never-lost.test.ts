@@ -6,10 +6,10 @@ import {
   replayDelivery,
   resumeDeliveries,
 } from "../../../../mock-server/delivery/engine.ts";
-import { emitCustomEvent } from "../../../../mock-server/events.ts";
 import { contractProfile } from "../../../../mock-server/faults/contract-profile.ts";
 import { defaultSettings } from "../../../../mock-server/settings.ts";
 import type { DeliveryRecord, WebhookEndpointRecord } from "../../../../mock-server/state/records.ts";
+import { emitCustomEvent } from "../../../../mock-server/webhooks/events.ts";
 import { answered, createWorldBench } from "../../../support/mock-world.ts";
 
 // Whatever happens to an endpoint, in whatever order, under everything the contract permits: a delivery is

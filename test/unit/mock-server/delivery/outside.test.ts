@@ -2,9 +2,9 @@ import { createServer, type RequestListener } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import type { Clock } from "../../../../mock-server/clock.ts";
 import { createFunctionOutside, createSocketOutside } from "../../../../mock-server/delivery/outside.ts";
-import { createVirtualClock } from "../../../../mock-server/virtual-clock.ts";
+import type { Clock } from "../../../../mock-server/time/clock.ts";
+import { createVirtualClock } from "../../../../mock-server/time/virtual-clock.ts";
 import type { DeliveryRequest } from "../../../../mock-server/world.ts";
 import { createSelfSignedCertificate } from "../../../support/self-signed-certificate.ts";
 

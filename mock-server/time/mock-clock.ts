@@ -1,0 +1,33 @@
+import { parseDurationMs } from "../control/duration.ts";
+import type { Clock } from "./clock.ts";
+import type { VirtualClock } from "./virtual-clock.ts";
+
+/** The mock's time. A virtual one may be shared with a client and a receiver. */
+export interface MockClock extends Clock {
+  readonly mode: "real" | "virtual";
+  /**
+   * Moves virtual time by milliseconds or text such as `"3m"`, `"7d"`; resolves, when everything due on the
+   * way has settled, with the number of timers that fired. Rejects on a real clock.
+   */
+  advance(by: number | string): Promise<number>;
+  /** Resolves when everything due now has settled; at once on a real clock. */
+  settle(): Promise<void>;
+}
+
+export function createMockClock(clock: Clock | VirtualClock): MockClock {
+  const virtual = "advance" in clock ? clock : null;
+  return {
+    // All of it, not just its face: another mock that is given this clock drives it as its own.
+    ...clock,
+    mode: virtual ? "virtual" : "real",
+    async advance(by) {
+      if (!virtual) throw new Error('a real clock cannot be advanced; create the mock with clock: "virtual"');
+      const byMs = parseDurationMs(by);
+      if (byMs === undefined) throw new TypeError(`expected milliseconds or text such as "3m", got ${by}`);
+      return virtual.advance(byMs);
+    },
+    async settle() {
+      await virtual?.settle();
+    },
+  };
+}

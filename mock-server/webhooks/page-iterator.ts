@@ -1,0 +1,27 @@
+import { ServiceError } from "../service-error.ts";
+
+// A cursor names the last item that was given out, not a position, and the items are in order of their
+// ids. So a page neither repeats nor leaves out anything that was there all along, whatever is created
+// or deleted in between, the named item included.
+
+const pattern = /^([a-z-]+)\n([0-9a-f-]{36})\n([0-9a-f-]{36})$/;
+
+/** The cursor after `lastId` in a list (such as `webhook-endpoints`) of one workspace. */
+export function encodeIterator(list: string, workspaceId: string, lastId: string): string {
+  return Buffer.from(`${list}\n${workspaceId}\n${lastId}`).toString("base64url");
+}
+
+/**
+ * The id after which the page starts.
+ * @throws ServiceError BAD_USER_INPUT for a cursor that is malformed or belongs to another list (A-8)
+ */
+export function decodeIterator(list: string, workspaceId: string, iterator: string): string {
+  const text = Buffer.from(iterator, "base64url").toString("latin1");
+  const [, ofList, ofWorkspace, lastId] = pattern.exec(text) ?? [];
+  // Encoding it again catches what a lenient base64 decoder skips.
+  const exact = lastId !== undefined && encodeIterator(list, workspaceId, lastId) === iterator;
+  if (!exact || ofList !== list || ofWorkspace !== workspaceId) {
+    throw new ServiceError("BAD_USER_INPUT", "Invalid iterator");
+  }
+  return lastId;
+}

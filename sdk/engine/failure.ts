@@ -1,0 +1,67 @@
+import {
+  AbortedError,
+  AuthenticationError,
+  ConfigurationError,
+  DeadlineExceededError,
+  type ErrorCode,
+  type ErrorDetails,
+  type GraphQLErrorEntry,
+  GraphQLRequestError,
+  type Outcome,
+  PermissionError,
+  RateLimitError,
+  RateLimitQueueFullError,
+  RequestTimeoutError,
+  WorkspaceTasksError,
+} from "../errors.ts";
+
+/** What could make the same request succeed. */
+export type Remedy = "none" | "repeat" | "fresh_token" | "wait_for_allowance";
+
+/** A failed step of a call, as data: policy decides on it before anybody makes an error of it. */
+export interface Failure {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly outcome: Outcome;
+  readonly remedy: Remedy;
+  readonly retryAfterMs?: number | undefined;
+  readonly httpStatus?: number | undefined;
+  readonly cause?: unknown;
+  readonly data?: unknown;
+  readonly errors?: readonly GraphQLErrorEntry[] | undefined;
+}
+
+/** Carries a failure through `await`; never leaves the engine. */
+export class Failed extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.code);
+    this.failure = failure;
+  }
+}
+
+export interface FailureContext {
+  readonly attempts: number;
+  readonly operationName?: string | undefined;
+}
+
+export function toError(failure: Failure, context: FailureContext): WorkspaceTasksError {
+  const { code, message, errors, ...rest } = failure;
+  const details: ErrorDetails = { ...rest, ...context, ...(errors ? { errors } : {}) };
+  const named = context.operationName === undefined ? message : `${context.operationName}: ${message}`;
+  if (code === "CONFIGURATION_INVALID") return new ConfigurationError(named, details);
+  const ErrorClass = classes[code] ?? (errors === undefined ? WorkspaceTasksError : GraphQLRequestError);
+  return new ErrorClass(code, named, details);
+}
+
+const classes: { readonly [Code in ErrorCode]?: typeof WorkspaceTasksError } = {
+  ABORTED: AbortedError,
+  API_KEY_REFUSED: AuthenticationError,
+  DEADLINE_EXCEEDED: DeadlineExceededError,
+  PERMISSION_DENIED: PermissionError,
+  RATE_LIMITED: RateLimitError,
+  RATE_LIMIT_QUEUE_FULL: RateLimitQueueFullError,
+  RATE_LIMIT_WAIT_EXCEEDED: RateLimitError,
+  REQUEST_TIMEOUT: RequestTimeoutError,
+};

@@ -1,0 +1,43 @@
+import type { ErrorCode, Outcome } from "../errors.ts";
+
+/** What an entry of `errors` means; undefined when neither its code nor its message is known. */
+export interface ServiceVerdict {
+  readonly code: ErrorCode;
+  readonly outcome: Outcome;
+}
+
+// Interface §7 and, for the url and the iterator, A-6 and A-8. Compared as prefixes: a service that adds the
+// offending name to the sentence has not changed its meaning.
+const messages: readonly (readonly [prefix: string, code: ErrorCode])[] = [
+  ["unsupported webhook event type", "WEBHOOK_EVENT_TYPE_UNSUPPORTED"],
+  ["at least one webhook event type is required", "WEBHOOK_EVENT_TYPE_REQUIRED"],
+  ["at least one endpoint field must be updated", "WEBHOOK_ENDPOINT_FIELD_REQUIRED"],
+  ["webhook endpoint limit must be between", "WEBHOOK_ENDPOINT_LIMIT_OUT_OF_RANGE"],
+  ["secret grace period must be between", "SECRET_GRACE_PERIOD_OUT_OF_RANGE"],
+  ["webhook endpoint url must be", "WEBHOOK_ENDPOINT_URL_INVALID"],
+  ["invalid iterator", "ITERATOR_INVALID"],
+];
+
+const extensionCodes = new Map<string, ErrorCode>([
+  ["FORBIDDEN", "PERMISSION_DENIED"],
+  ["UNAUTHENTICATED", "PERMISSION_DENIED"],
+  ["RATE_LIMITED", "RATE_LIMITED"],
+  ["NOT_FOUND", "NOT_FOUND"],
+  ["CONFLICT", "CONFLICT"],
+  ["BAD_USER_INPUT", "INPUT_INVALID"],
+  ["GRAPHQL_VALIDATION_FAILED", "DOCUMENT_INVALID"],
+  ["GRAPHQL_PARSE_FAILED", "DOCUMENT_INVALID"],
+]);
+
+export function readServiceError(message: string, code: string | undefined): ServiceVerdict | undefined {
+  const text = message.trim().toLowerCase();
+  const known = messages.find(([prefix]) => text.startsWith(prefix));
+  if (known) return { code: known[1], outcome: "rejected" };
+  // A resolver that broke half-way answers like this, so its effect is open.
+  if (code === "INTERNAL_SERVER_ERROR") return { code: "SERVICE_FAILED", outcome: "unknown" };
+  const mapped = code === undefined ? undefined : extensionCodes.get(code);
+  if (mapped) return { code: mapped, outcome: "rejected" };
+  // Interface §7 says "not found" of partner operations without showing message or code.
+  if (/\bnot found\b/.test(text)) return { code: "NOT_FOUND", outcome: "rejected" };
+  return undefined;
+}

@@ -1,0 +1,147 @@
+import { ClientError, GraphQLClient } from "graphql-request";
+import type { Fetch } from "../options.ts";
+import type { OperationFacts } from "./operation.ts";
+
+/**
+ * One request over graphql-request. Of its answers only the parts are taken over: its errors carry every variable
+ * and the whole body in their message, so none of them leaves this file. The document goes out as the string it
+ * is; `excludeOperationName` keeps graphql-request from parsing it on every call, and the name, known already,
+ * is put back while the body is written.
+ */
+export interface SendRequest {
+  readonly operation: OperationFacts;
+  readonly variables: unknown;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  readonly fetch: Fetch;
+  readonly responseBytesMax: number;
+  /** The status line and headers are there; the body is not yet read. */
+  readonly onHeaders?: (() => void) | undefined;
+}
+
+/** What came back, before anybody judges it. */
+export type Reply =
+  | { readonly type: "answer"; readonly answer: Answer }
+  | { readonly type: "unsendable"; readonly cause: unknown }
+  | { readonly type: "too_large"; readonly answer: AnswerHead }
+  | { readonly type: "broken"; readonly cause: unknown; readonly answer: AnswerHead | undefined };
+
+export interface AnswerHead {
+  readonly status: number;
+  readonly headers: Headers;
+}
+
+export interface Answer extends AnswerHead {
+  /** False when the body was not JSON, or JSON that no GraphQL service answers with. */
+  readonly isGraphQL: boolean;
+  readonly data: unknown;
+  readonly errors: unknown;
+}
+
+export async function send(request: SendRequest): Promise<Reply> {
+  const { operation, variables, url, signal } = request;
+  const exchange: HttpExchange = { sent: false, head: undefined, read: false, tooLarge: false };
+  const client = new GraphQLClient(url.href, {
+    fetch: (input, init) => fetchAnswer(request, exchange, input, init),
+    excludeOperationName: true,
+    errorPolicy: "all",
+    // A followed redirect would carry the key or the token to another host.
+    redirect: "manual",
+    jsonSerializer: {
+      parse: JSON.parse,
+      stringify: (body: object) => JSON.stringify({ ...body, operationName: operation.name }),
+    },
+  });
+  try {
+    const { document } = operation;
+    const headers = request.headers;
+    // biome-ignore lint/suspicious/noExplicitAny: the variables were typed where the operation was.
+    const raw = await client.rawRequest<unknown, any>({
+      query: document,
+      variables,
+      signal,
+      requestHeaders: headers,
+    });
+    return answered(exchange, raw.data, raw.errors, true);
+  } catch (error) {
+    return judge(error, exchange);
+  }
+}
+
+interface HttpExchange {
+  sent: boolean;
+  head: AnswerHead | undefined;
+  read: boolean;
+  tooLarge: boolean;
+}
+
+function judge(error: unknown, exchange: HttpExchange): Reply {
+  if (!exchange.sent) return { type: "unsendable", cause: error };
+  if (exchange.tooLarge && exchange.head) return { type: "too_large", answer: exchange.head };
+  if (error instanceof ClientError) {
+    const { data, errors } = error.response;
+    return answered(exchange, data, errors, data !== undefined || errors !== undefined);
+  }
+  // Read whole, and still an error: the text was not JSON. The parser's message quotes it, so it stays here.
+  if (exchange.read) return answered(exchange, undefined, undefined, false);
+  return { type: "broken", cause: error, answer: exchange.head };
+}
+
+function answered(exchange: HttpExchange, data: unknown, errors: unknown, isGraphQL: boolean): Reply {
+  const head = exchange.head ?? { status: 0, headers: new Headers() };
+  return { type: "answer", answer: { ...head, isGraphQL, data, errors } };
+}
+
+async function fetchAnswer(
+  request: SendRequest,
+  exchange: HttpExchange,
+  input: Parameters<typeof globalThis.fetch>[0],
+  init: RequestInit | undefined,
+): Promise<Response> {
+  exchange.sent = true;
+  const response = await request.fetch(input instanceof Request ? input.url : input, init);
+  const { status, headers } = response;
+  exchange.head = { status, headers };
+  request.onHeaders?.();
+  const body = await readText(response, request.responseBytesMax, request.signal);
+  exchange.tooLarge = body === undefined;
+  if (body === undefined) throw new Error("the answer is larger than responseBytesMax");
+  exchange.read = true;
+  // graphql-request uses these four fields. It is told "JSON" whatever the service said: a label proves nothing,
+  // the parser decides.
+  const reading = { ok: response.ok, status, headers: jsonHeaders, text: async () => body };
+  return reading as unknown as Response;
+}
+
+const jsonHeaders = new Headers({ "content-type": "application/json" });
+
+/** The body as text, or undefined when it is larger than `bytesMax`. Ends with the signal, whatever `fetch` does. */
+async function readText(
+  response: Response,
+  bytesMax: number,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (!response.body) return response.text();
+  const reader = response.body.getReader();
+  const stop = () => void reader.cancel(signal.reason).catch(() => {}); // the stream has failed already
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    const decoder = new TextDecoder();
+    let bytes = 0;
+    let text = "";
+    for (;;) {
+      const { done, value } = await reader.read();
+      signal.throwIfAborted();
+      if (done) return text + decoder.decode();
+      bytes += value.byteLength;
+      if (bytes > bytesMax) {
+        stop();
+        return undefined;
+      }
+      text += decoder.decode(value, { stream: true });
+    }
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}

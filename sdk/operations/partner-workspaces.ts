@@ -1,0 +1,79 @@
+import { type Call, startCall } from "../engine/call.ts";
+import type { Engine } from "../engine/engine.ts";
+import type {
+  AddUsersToTheWorkspaceMutationVariables,
+  CreateWorkspaceMutation,
+  CreateWorkspaceInput as GeneratedInput,
+} from "../generated/operations.ts";
+import type * as schema from "../generated/schema-types.ts";
+import type { CallOptions } from "../options.ts";
+import { addUsersInput, checkArguments, createWorkspaceInput } from "./arguments.ts";
+import { operations } from "./operations.ts";
+import type { Changed, Selected } from "./selected.ts";
+
+/** Size class of a tax firm. @see interface §2 */
+export type FirmSize = "xs" | "sm" | "md" | "lg" | "xl";
+
+export type CreateWorkspaceInput = Changed<
+  GeneratedInput,
+  {
+    readonly firmSize: FirmSize | null | undefined;
+    readonly metadata: Readonly<Record<string, unknown>> | null | undefined;
+  }
+>;
+
+/** A workspace as its creation returns it; `status` is for example `active`. @see interface §2 */
+export type PartnerWorkspace = Selected<schema.Workspace, CreateWorkspaceMutation["createWorkspace"]>;
+export type AddUsersInput = AddUsersToTheWorkspaceMutationVariables;
+/** A user who now belongs to a workspace. Beyond the interface (documented). */
+export type AddedUser = schema.AddedUser;
+
+export interface PartnerWorkspaces {
+  /**
+   * Creates one workspace per tax firm. `displayName` must not be blank.
+   *
+   * Errors: `PERMISSION_DENIED`, `INPUT_INVALID`. Not idempotent: after an error with outcome `unknown` a second call
+   * may create a second workspace, so carry your own reference in `metadata`.
+   *
+   * @see interface §4
+   */
+  create(input: CreateWorkspaceInput, call?: CallOptions): Call<PartnerWorkspace>;
+
+  /**
+   * Adds users to a workspace at once, without an invitation; an existing account is attached, not duplicated.
+   *
+   * Errors: `NOT_FOUND`, `PERMISSION_DENIED`, `INPUT_INVALID`. Idempotent. Beyond the interface, which names the
+   * operation without its shape (documented).
+   *
+   * @see interface §4
+   */
+  addUsers(input: AddUsersInput, call?: CallOptions): Call<readonly AddedUser[]>;
+}
+
+export function createPartnerWorkspaces(engine: Engine): PartnerWorkspaces {
+  return {
+    create: (input, call) =>
+      startCall(
+        engine,
+        {
+          operation: operations.createWorkspace,
+          variables: () => ({
+            input: checkArguments("partner.workspaces.create", createWorkspaceInput, input),
+          }),
+          result: (data) => data.createWorkspace,
+        },
+        call,
+      ),
+
+    addUsers: (input, call) =>
+      startCall(
+        engine,
+        {
+          operation: operations.addUsersToTheWorkspace,
+          variables: () => checkArguments("partner.workspaces.addUsers", addUsersInput, input),
+          result: (data) => data.addUsersToTheWorkspace,
+        },
+        call,
+      ),
+  };
+}

@@ -1,0 +1,46 @@
+import { type Call, startCall } from "../engine/call.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { CreateJobWorkArtifactsInput } from "../generated/operations.ts";
+import type * as schema from "../generated/schema-types.ts";
+import type { CallOptions } from "../options.ts";
+import { artifactsInput, checkArguments, identifier } from "./arguments.ts";
+import { operations } from "./operations.ts";
+
+export type ArtifactInput = CreateJobWorkArtifactsInput;
+/** A file attached to a job work. Beyond the interface (documented). */
+export type JobArtifact = schema.JobArtifact;
+
+export interface Works {
+  /**
+   * Attaches files to a job work, by the URL from which the service fetches them at the import.
+   *
+   * `type` is free text, for example `w2`, `1099`, `receipt`. Errors: `NOT_FOUND`, `CONFLICT`, `PERMISSION_DENIED`.
+   * Not idempotent: after an error with outcome `unknown` a second call may attach the files twice. Beyond the
+   * interface, which names the operation without its shape (documented).
+   *
+   * @see interface §4
+   */
+  attachArtifacts(
+    jobWorkId: string,
+    artifacts: readonly ArtifactInput[],
+    call?: CallOptions,
+  ): Call<readonly JobArtifact[]>;
+}
+
+export function createWorks(engine: Engine): Works {
+  return {
+    attachArtifacts: (jobWorkId, artifacts, call) =>
+      startCall(
+        engine,
+        {
+          operation: operations.createJobWorkArtifacts,
+          variables: () => ({
+            jobWorkId: checkArguments("partner.works.attachArtifacts", identifier, jobWorkId),
+            inputs: checkArguments("partner.works.attachArtifacts", artifactsInput, artifacts),
+          }),
+          result: (data) => data.createJobWorkArtifacts,
+        },
+        call,
+      ),
+  };
+}
