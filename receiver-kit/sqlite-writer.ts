@@ -113,7 +113,16 @@ export class SqliteWriter {
   #schedule(): void {
     if (this.#scheduled || this.#held) return;
     this.#scheduled = true;
+    this.#gather(0, gatherTicksMax);
+  }
+
+  /** Deliveries of one burst are read over several turns of the event loop: as long as each brings more, it pays to wait. */
+  #gather(seen: number, ticksLeft: number): void {
     setImmediate(() => {
+      if (this.#waiting.length > seen && ticksLeft > 0 && this.#turns.length === 0) {
+        this.#gather(this.#waiting.length, ticksLeft - 1);
+        return;
+      }
       this.#scheduled = false;
       this.#turn();
     });
@@ -240,4 +249,5 @@ export class SqliteWriter {
 
 // Bounds how long one commit keeps the event loop.
 const batchMax = 256;
+const gatherTicksMax = 5;
 const busyRetryMs = 5;
