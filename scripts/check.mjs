@@ -1,16 +1,28 @@
 // Everything CI runs, in order of how soon it tells: `npm run check`. Each gate says what it prevents.
+// `npm run check -- --only <text>` runs the gates whose name holds the text.
 import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const only = process.argv[process.argv.indexOf("--only") + 1];
 const gates = [
   ["formatting and lint", "npm run --silent lint"],
+  ["links in the documents", "node scripts/check-links.mjs"],
+  ["licences of what is shipped", "node scripts/check-licences.mjs"],
+  ["dead code and dependencies", "npx --no-install knip"],
   ["types", "npm run --silent typecheck"],
   ["generated code is fresh", "node scripts/check-generated.mjs"],
+  ["API reference builds without warnings", "npx --no-install typedoc --emit none --logLevel Warn"],
   ["tests", "npm test --silent"],
-];
+  // After the tests, which build what is packed.
+  ["the packed tarball", "node scripts/check-package.mjs"],
+].filter(([name]) => !process.argv.includes("--only") || name.includes(only));
 
+if (gates.length === 0) {
+  console.error(`there is no gate named ${JSON.stringify(only)}`);
+  process.exit(2);
+}
 const startedAt = performance.now();
 for (const [name, command] of gates) {
   const gateStartedAt = performance.now();
