@@ -1,11 +1,12 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { type Filter, hashOf } from "./address.ts";
 import type { Overview } from "./nouns.ts";
 import { Bar, useClock, useNow } from "./parts/bar.tsx";
 import { HelpDialog } from "./parts/help-dialog.tsx";
 import { isTyping } from "./parts/keys.ts";
 import { useResource } from "./resource.ts";
-import { type Filter, goTo, hashOf, useRoute } from "./route.ts";
+import { goTo, useRoute } from "./route.ts";
 import { DeliveriesView } from "./views/deliveries.tsx";
 import { EndpointsView } from "./views/endpoints.tsx";
 import { FaultsView } from "./views/faults.tsx";

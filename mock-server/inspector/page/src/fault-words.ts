@@ -66,9 +66,12 @@ function describeInstructions(instructions: readonly Fault[]): Line[] {
   }
   return runs.map(({ what, count }, index) => ({
     what,
-    often: `${index === 0 ? "next" : "then"} ${count === 1 ? "time" : `${count} times`}`,
+    often:
+      index === 0 && count === 1 ? "the next time" : `${index === 0 ? "the next" : "then"} ${times(count)}`,
   }));
 }
+
+const times = (count: number) => (count === 1 ? "once" : `${count} times`);
 
 const describeChances = (chances: readonly Chance<Fault>[]): Line[] =>
   chances.map(({ probability, fault }) => ({

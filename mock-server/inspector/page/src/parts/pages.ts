@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
+import { type Filter, withQuery } from "../address.ts";
 import type { Page } from "../nouns.ts";
 import { ask, useResource } from "../resource.ts";
-import { type Filter, withQuery } from "../route.ts";
 
 const pageRows = "500";
 

@@ -1,3 +1,4 @@
+import type { Filter } from "../address.ts";
 import type { ViewProps } from "../app.tsx";
 import { formatTime } from "../format.ts";
 import type { DeliverySummary, EndpointView } from "../nouns.ts";
@@ -7,7 +8,7 @@ import { usePages } from "../parts/pages.ts";
 import { Split } from "../parts/split.tsx";
 import { WindowedRows } from "../parts/windowed-rows.tsx";
 import { useResource } from "../resource.ts";
-import { type Filter, goTo } from "../route.ts";
+import { goTo } from "../route.ts";
 import { DeliveryDetail } from "./delivery-detail.tsx";
 
 const states = ["pending", "paused", "succeeded", "failed", "cancelled"];

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { hashOf } from "../address.ts";
 import { formatDuration, formatRelative, formatTime, shortId, toCurl } from "../format.ts";
 import type { AttemptView, DeliveryView } from "../nouns.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
@@ -8,7 +9,6 @@ import { useKey } from "../parts/keys.ts";
 import { Mark } from "../parts/mark.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import { ask, useResource } from "../resource.ts";
-import { hashOf } from "../route.ts";
 
 type Props = { readonly id: string; readonly urls: ReadonlyMap<string, string>; readonly nowMs: number };
 

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { hashOf } from "../address.ts";
 import type { ViewProps } from "../app.tsx";
 import { formatRelative, formatTime } from "../format.ts";
 import type { EndpointView, SecretView } from "../nouns.ts";
@@ -6,7 +7,6 @@ import { ActionButton, useAction } from "../parts/action.tsx";
 import { Mark } from "../parts/mark.tsx";
 import { Secret } from "../parts/secret.tsx";
 import { ask, useResource } from "../resource.ts";
-import { hashOf } from "../route.ts";
 
 export function EndpointsView({ id, nowMs }: ViewProps) {
   const endpoints = useResource<{ data: EndpointView[] }>("/endpoints", ["endpoint", "workspace", "clock"]);

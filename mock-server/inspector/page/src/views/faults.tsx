@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { FaultPlan } from "../../../../faults/fault.ts";
+import { hashOf } from "../address.ts";
 import type { ViewProps } from "../app.tsx";
 import { apiPresets, deliveryPresets, describeFault, describePlan, type Preset } from "../fault-words.ts";
 import { formatTime, shortId } from "../format.ts";
@@ -7,7 +8,6 @@ import type { FiredFaultView } from "../nouns.ts";
 import { type Action, ActionButton, useAction } from "../parts/action.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import { ask, useResource } from "../resource.ts";
-import { hashOf } from "../route.ts";
 
 type Faults = { readonly plan: FaultPlan; readonly fired: readonly FiredFaultView[] };
 

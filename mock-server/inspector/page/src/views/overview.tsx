@@ -1,3 +1,4 @@
+import { hashOf } from "../address.ts";
 import type { ViewProps } from "../app.tsx";
 import { formatRelative, formatTime, shortId } from "../format.ts";
 import type { Happening } from "../live.ts";
@@ -6,7 +7,6 @@ import { ConfirmButton, useAction } from "../parts/action.tsx";
 import { Gauge, Shares, Sparkline } from "../parts/gauge.tsx";
 import { toneOf } from "../parts/mark.tsx";
 import { ask, useResource } from "../resource.ts";
-import { hashOf } from "../route.ts";
 import { useLive } from "../store.ts";
 import { isRefused, nameOf, reasonOf } from "./requests.tsx";
 

@@ -1,3 +1,4 @@
+import type { Filter } from "../address.ts";
 import type { ViewProps } from "../app.tsx";
 import { formatDuration, formatTime } from "../format.ts";
 import type { RequestView } from "../nouns.ts";
@@ -8,7 +9,7 @@ import { usePages } from "../parts/pages.ts";
 import { Split } from "../parts/split.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import { WindowedRows } from "../parts/windowed-rows.tsx";
-import { type Filter, goTo } from "../route.ts";
+import { goTo } from "../route.ts";
 
 export const nameOf = ({ operationName, operations }: RequestView) =>
   operationName ?? (operations.join(", ") || "(no valid document)");

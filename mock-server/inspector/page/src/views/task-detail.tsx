@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
+import { hashOf } from "../address.ts";
 import { formatDuration, formatTime, plural } from "../format.ts";
 import type { TaskHistory } from "../nouns.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
 import { Mark, toneOf } from "../parts/mark.tsx";
 import { type Span, Timeline } from "../parts/timeline.tsx";
 import { ask, useResource } from "../resource.ts";
-import { hashOf } from "../route.ts";
 
 type Props = { readonly id: string; readonly nowMs: number };
 
