@@ -62,6 +62,11 @@ const assetsIn = (folder: string) => readdirSync(join(folder, "assets")).map((na
 function answer(text: string, status: number): Response {
   return new Response(text, {
     status,
-    headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" },
+    headers: {
+      "content-type": "text/plain; charset=utf-8",
+      "content-security-policy": "default-src 'none'",
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+    },
   });
 }
