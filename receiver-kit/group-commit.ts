@@ -9,6 +9,9 @@ export type GroupCommitOptions<Item, Result> = {
   /** Whether an error may be the fault of one item, so that the others deserve a commit without it. */
   readonly isItemsFault: (error: unknown) => boolean;
   readonly itemsMax: number;
+  /** Bytes of one item, and of all items of a commit; one item alone may be heavier. */
+  readonly bytesOf: (item: Item) => number;
+  readonly bytesMax: number;
   readonly commitsAtOnceMax: number;
   /** A commit that takes longer has failed as far as its items are concerned: whether it happened is not known. */
   readonly timeoutMs: number;
@@ -38,9 +41,18 @@ export function createGroupCommit<Item, Result>(
     });
   };
 
+  const countForNext = () => {
+    let bytes = 0;
+    const firstLeftOut = waiting.findIndex(({ item }, index) => {
+      bytes += options.bytesOf(item);
+      return index >= options.itemsMax || (index > 0 && bytes > options.bytesMax);
+    });
+    return firstLeftOut === -1 ? waiting.length : firstLeftOut;
+  };
+
   const commitNext = async () => {
     commitsUnderWay += 1;
-    await settleEntries(waiting.splice(0, options.itemsMax), options);
+    await settleEntries(waiting.splice(0, countForNext()), options);
     commitsUnderWay -= 1;
     if (waiting.length > 0) schedule();
   };

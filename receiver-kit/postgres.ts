@@ -102,17 +102,21 @@ class PostgresInbox implements Inbox<PostgresTransaction> {
     const group = {
       isItemsFault,
       itemsMax: 256,
+      // Bodies travel as hexadecimal text, twice their size, all in one string.
+      bytesMax: 8_000_000,
       timeoutMs: options.commitTimeoutMs ?? 8_000,
       clock: systemClock,
     };
     this.#insert = createGroupCommit({
       ...group,
       commit: (arrivals: readonly Arrival[]) => insertTogether(pool, this.#sql, arrivals, this.#now()),
+      bytesOf: ({ body }) => body.byteLength,
       commitsAtOnceMax: 2,
     });
     this.#settle = createGroupCommit({
       ...group,
       commit: (settlings: readonly Settling[]) => settleTogether(pool, this.#sql, settlings, this.#now()),
+      bytesOf: () => 0,
       commitsAtOnceMax: 1,
     });
   }

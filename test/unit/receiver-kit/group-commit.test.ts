@@ -17,6 +17,8 @@ function watchedCommits(options: Partial<GroupCommitOptions<string, string>> = {
     },
     isItemsFault: () => false,
     itemsMax: 3,
+    bytesOf: (item) => item.length,
+    bytesMax: 10,
     commitsAtOnceMax: 1,
     timeoutMs: 1_000,
     clock,
@@ -46,6 +48,22 @@ describe("group commit", () => {
     await turn();
     commits[2]?.gate.resolve();
     expect(await Promise.all(later)).toEqual(["B", "C", "D", "E"]);
+  });
+
+  it("starts another commit rather than let one grow too heavy, and still takes a heavy item alone", async () => {
+    const { add, commits, turn } = watchedCommits();
+    const added = ["aaaaaa", "bbbb", "c", "d".repeat(50), "e"].map(add);
+    for (let n = 0; n < 4; n++) {
+      await turn();
+      commits[n]?.gate.resolve();
+    }
+    await Promise.all(added);
+    expect(commits.map(({ items }) => items.map((item) => item[0]))).toEqual([
+      ["a", "b"],
+      ["c"],
+      ["d"],
+      ["e"],
+    ]);
   });
 
   it("resolves nothing before its commit is done", async () => {
