@@ -24,13 +24,14 @@ afterAll(async () => {
 });
 
 async function run(...argv: string[]) {
-  let [out, err] = ["", ""];
+  const out: string[] = [];
+  const err: string[] = [];
   const code = await runInboxCommand(argv, {
-    stdout: { write: (text) => void (out += text) },
-    stderr: { write: (text) => void (err += text) },
+    stdout: { write: (text) => out.push(text) },
+    stderr: { write: (text) => err.push(text) },
     env: {},
   });
-  return { code, out, err };
+  return { code, out: out.join(""), err: err.join("") };
 }
 
 /** One row done, one dead, two in quarantine, of which one could be an event by now. */

@@ -70,7 +70,7 @@ async function expectOutage(served: Served, id: string, cause: RegExp): Promise<
   expect(await response.text()).not.toMatch(cause);
   const errors = served.log.filter(({ message }) => message.startsWith("the inbox cannot store deliveries"));
   expect(errors).toHaveLength(1);
-  expect(String((errors[0]?.fields as { err: Error }).err.message)).toMatch(cause);
+  expect(errors[0]?.fields).toMatchObject({ err: { message: expect.stringMatching(cause) } });
 }
 
 async function expectRecovery(served: Served, id: string): Promise<void> {
