@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { withControlApi } from "../support/control-api-table.ts";
 import { blocksOf, regionOf } from "../support/marked-blocks.ts";
 
 // What the shell blocks of the README promise is run, line by line, in packed-install.test.ts.
@@ -25,6 +26,14 @@ describe("code in the documents", () => {
     expect(mark).toMatch(/^examples\/\S+\.ts#\S+$/);
     expect(text).toBe(regionOf(mark));
   });
+});
+
+test("the table of the control API is what the mock says of itself", async () => {
+  const guide = read("docs/mock-server.md");
+  expect(await withControlApi(guide)).toBe(guide);
+  expect(await withControlApi("<!-- control-api:begin -->\n<!-- control-api:end -->\n")).toContain(
+    "`POST /clock/advance`",
+  );
 });
 
 test("a block without a mark, and one that has gone stale, would be noticed", () => {
