@@ -32,8 +32,13 @@ function openStore(): Store {
 const sql = (statement: string) =>
   options.store.startsWith("postgres://") ? statement : statement.replaceAll("$", "?");
 
+// A test that fails may leave this process behind; the pipe tells when nobody is there any more.
+process.stdin.once("end", () => process.exit(1));
+process.stdin.once("close", () => process.exit(1));
+
 console.log("loaded");
 await once(process.stdin, "data");
+process.stdin.resume();
 
 const store = openStore();
 const receiver = createReceiver<Transaction>({
