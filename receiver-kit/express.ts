@@ -2,21 +2,21 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { WebhookAcceptor } from "./accepting.ts";
 import { systemClock } from "./clock.ts";
 import type { WebhookRejectedError } from "./errors.ts";
-import { createMountingWarning } from "./mounting-warning.ts";
-import { readRequestBody } from "./request-body.ts";
-import { sendAnswer } from "./send-answer.ts";
-import { handleWebhook } from "./webhook-handler.ts";
+import { createMountingWarning } from "./request/mounting-warning.ts";
+import { readRequestBody } from "./request/request-body.ts";
+import { sendAnswer } from "./request/send-answer.ts";
+import { handleWebhook } from "./request/webhook-handler.ts";
 
-export { type DedupeWebhookOptions, dedupeWebhook } from "./dedupe-webhook.ts";
-export { type OrderWebhookOptions, orderWebhook } from "./order-webhook.ts";
+export { type DedupeWebhookOptions, dedupeWebhook } from "./steps/dedupe-webhook.ts";
+export { type OrderWebhookOptions, orderWebhook } from "./steps/order-webhook.ts";
 export type {
   FailureListener,
   NextStep,
   ReceivedWebhook,
   WebhookBearer,
   WebhookStep,
-} from "./received-webhook.ts";
-export { type VerifyWebhookOptions, verifyWebhook } from "./verify-webhook.ts";
+} from "./steps/received-webhook.ts";
+export { type VerifyWebhookOptions, verifyWebhook } from "./steps/verify-webhook.ts";
 
 /** Fits Express 4 and 5, Connect, and `http.createServer` alike. */
 export type WebhookMiddleware = (request: IncomingMessage, response: ServerResponse) => void;

@@ -28,7 +28,21 @@ export type {
   HandlerContext,
   StatePattern,
   StatePatterns,
-} from "./handlers.ts";
+} from "./handling/handlers.ts";
+export type { IntakeCounts } from "./handling/intake.ts";
+export type { RetentionOptions } from "./handling/maintenance.ts";
+export { type EventOrder, encodePosition, eventOrder, orderKey, statusRank } from "./handling/order.ts";
+export { type Inspection, inspectBody } from "./handling/quarantine.ts";
+export type {
+  ReconcilableStage,
+  ReconcilableTask,
+  ReconcileClient,
+  ReconcileOptions,
+  ReconcileReport,
+} from "./handling/reconcile.ts";
+export { type ReplayOutcome, replayRow } from "./handling/replay.ts";
+export { HandlerTimeoutError, NonRetryableError, type RetryPlan } from "./handling/retry-plan.ts";
+export { ReceiverClosingError, type WorkerCounts } from "./handling/worker.ts";
 export {
   type Arrival,
   type Channel,
@@ -56,13 +70,9 @@ export {
   SupersededError,
   type Suspect,
   TransactionEndedError,
-} from "./inbox.ts";
-export type { IntakeCounts } from "./intake.ts";
+} from "./inbox/inbox.ts";
+export { type MemoryInboxOptions, type MemoryTransaction, memoryInbox } from "./inbox/memory/memory-inbox.ts";
 export type { ReceiverLogger } from "./logger.ts";
-export type { RetentionOptions } from "./maintenance.ts";
-export { type MemoryInboxOptions, type MemoryTransaction, memoryInbox } from "./memory-inbox.ts";
-export { type EventOrder, encodePosition, eventOrder, orderKey, statusRank } from "./order.ts";
-export { type Inspection, inspectBody } from "./quarantine.ts";
 export type { Random } from "./random.ts";
 export {
   createReceiver,
@@ -70,15 +80,5 @@ export {
   type ReceiverOptions,
   type ReceiverStats,
 } from "./receiver.ts";
-export type {
-  ReconcilableStage,
-  ReconcilableTask,
-  ReconcileClient,
-  ReconcileOptions,
-  ReconcileReport,
-} from "./reconcile.ts";
-export { type ReplayOutcome, replayRow } from "./replay.ts";
-export { HandlerTimeoutError, NonRetryableError, type RetryPlan } from "./retry-plan.ts";
-export type { Secrets } from "./secret-ring.ts";
-export { createVerifier, type VerifierOptions } from "./verifier.ts";
-export { ReceiverClosingError, type WorkerCounts } from "./worker.ts";
+export type { Secrets } from "./signature/secret-ring.ts";
+export { createVerifier, type VerifierOptions } from "./signature/verifier.ts";

@@ -1,6 +1,7 @@
 import type { OrderPosition, VerifiedWebhook } from "./accepting.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { createGroupCommit } from "./group-commit.ts";
+import { encodePosition } from "./handling/order.ts";
+import { createGroupCommit } from "./inbox/group-commit.ts";
 import type {
   Arrival,
   Claim,
@@ -16,7 +17,7 @@ import type {
   RowReference,
   Settlement,
   SettleOutcome,
-} from "./inbox.ts";
+} from "./inbox/inbox.ts";
 import {
   distinctSuspects,
   toClaim,
@@ -25,11 +26,10 @@ import {
   toReference,
   toStats,
   toSummary,
-} from "./inbox-row.ts";
-import { encodePosition } from "./order.ts";
-import { insertTogether, type Settling, settleTogether } from "./postgres-batches.ts";
-import { listenForRows } from "./postgres-listener.ts";
-import { migratePostgres } from "./postgres-migrations.ts";
+} from "./inbox/inbox-row.ts";
+import { insertTogether, type Settling, settleTogether } from "./inbox/postgres/postgres-batches.ts";
+import { listenForRows } from "./inbox/postgres/postgres-listener.ts";
+import { migratePostgres } from "./inbox/postgres/postgres-migrations.ts";
 import {
   inTransaction,
   type PostgresClient,
@@ -37,9 +37,9 @@ import {
   type PostgresQueries,
   type PostgresResult,
   type PostgresRow,
-} from "./postgres-pool.ts";
-import { type PostgresStatements, postgresStatements } from "./postgres-statements.ts";
-import { beginPostgresTransaction, type PostgresTransaction } from "./postgres-transaction.ts";
+} from "./inbox/postgres/postgres-pool.ts";
+import { type PostgresStatements, postgresStatements } from "./inbox/postgres/postgres-statements.ts";
+import { beginPostgresTransaction, type PostgresTransaction } from "./inbox/postgres/postgres-transaction.ts";
 
 export type {
   PostgresClient,

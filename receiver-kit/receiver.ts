@@ -1,7 +1,6 @@
 import type { RequestLimits, VerifiedWebhook, WebhookAcceptor } from "./accepting.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { InboxUnavailableError, type WebhookRejectedError } from "./errors.ts";
-import { handleFetch } from "./fetch-handler.ts";
 import {
   type EventHandler,
   type EventPattern,
@@ -9,24 +8,25 @@ import {
   Handlers,
   type StatePattern,
   type StatePatterns,
-} from "./handlers.ts";
-import type { Inbox, InboxStats, KeyOrder, RowReference } from "./inbox.ts";
-import { Intake, type IntakeCounts } from "./intake.ts";
-import { type ReceiverLogger, silentLogger } from "./logger.ts";
-import { Maintenance, type RetentionOptions, resolveRetention } from "./maintenance.ts";
-import { openOnce } from "./open-once.ts";
-import { type Random, systemRandom } from "./random.ts";
+} from "./handling/handlers.ts";
+import { Intake, type IntakeCounts } from "./handling/intake.ts";
+import { Maintenance, type RetentionOptions, resolveRetention } from "./handling/maintenance.ts";
 import {
   type ReconcileClient,
   type ReconcileOptions,
   type ReconcileReport,
   reconcileTasks,
-} from "./reconcile.ts";
-import { replayRow } from "./replay.ts";
-import { defaultRetryPlan, type RetryPlan } from "./retry-plan.ts";
-import type { Secrets } from "./secret-ring.ts";
-import { createVerifier } from "./verifier.ts";
-import { Worker, type WorkerCounts } from "./worker.ts";
+} from "./handling/reconcile.ts";
+import { replayRow } from "./handling/replay.ts";
+import { defaultRetryPlan, type RetryPlan } from "./handling/retry-plan.ts";
+import { Worker, type WorkerCounts } from "./handling/worker.ts";
+import type { Inbox, InboxStats, KeyOrder, RowReference } from "./inbox/inbox.ts";
+import { openOnce } from "./inbox/open-once.ts";
+import { type ReceiverLogger, silentLogger } from "./logger.ts";
+import { type Random, systemRandom } from "./random.ts";
+import { handleFetch } from "./request/fetch-handler.ts";
+import type { Secrets } from "./signature/secret-ring.ts";
+import { createVerifier } from "./signature/verifier.ts";
 
 export type ReceiverOptions<Transaction> = {
   /** The endpoint's signing secrets, `whsec_…`; several while one is rotated, or a function that answers them. */

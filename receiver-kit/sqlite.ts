@@ -1,5 +1,6 @@
 import type { OrderPosition, VerifiedWebhook } from "./accepting.ts";
 import { type Clock, systemClock } from "./clock.ts";
+import { encodePosition } from "./handling/order.ts";
 import type {
   Arrival,
   Claim,
@@ -15,7 +16,7 @@ import type {
   RowReference,
   Settlement,
   Suspect,
-} from "./inbox.ts";
+} from "./inbox/inbox.ts";
 import {
   distinctSuspects,
   type SqlRow,
@@ -25,19 +26,18 @@ import {
   toReference,
   toStats,
   toSummary,
-} from "./inbox-row.ts";
-import { encodePosition } from "./order.ts";
+} from "./inbox/inbox-row.ts";
 import {
   loadSqliteDriver,
   type SqliteConnection,
   type SqliteDriverName,
   type SqliteOpener,
   type SqliteValue,
-} from "./sqlite-driver.ts";
-import { migrateSqlite } from "./sqlite-migrations.ts";
-import * as sql from "./sqlite-statements.ts";
-import { beginSqliteTransaction, type SqliteTransaction, settle } from "./sqlite-transaction.ts";
-import { SqliteWriter } from "./sqlite-writer.ts";
+} from "./inbox/sqlite/sqlite-driver.ts";
+import { migrateSqlite } from "./inbox/sqlite/sqlite-migrations.ts";
+import * as sql from "./inbox/sqlite/sqlite-statements.ts";
+import { beginSqliteTransaction, type SqliteTransaction, settle } from "./inbox/sqlite/sqlite-transaction.ts";
+import { SqliteWriter } from "./inbox/sqlite/sqlite-writer.ts";
 
 export type { SqliteConnection, SqliteDriverName, SqliteOpener, SqliteTransaction, SqliteValue };
 

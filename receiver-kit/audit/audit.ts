@@ -1,6 +1,6 @@
 import { randomBytes as systemRandomBytes } from "node:crypto";
 import type { Clock } from "../clock.ts";
-import { parseSecret } from "../secret.ts";
+import { parseSecret } from "../signature/secret.ts";
 import { selectChecks } from "./catalog.ts";
 import type { Requirement } from "./check.ts";
 import { attackClock } from "./clock.ts";

@@ -11,7 +11,7 @@ import { createReceiver, type Inbox } from "workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { type SqliteConnection, sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
-import { loadSqliteDriver } from "../../receiver-kit/sqlite-driver.ts";
+import { loadSqliteDriver } from "../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { claimOptions, doneWith, runningAt } from "../support/inbox-rows.ts";
 import { PostgresServer } from "../support/postgres.ts";
 import type { LogLine } from "../support/receiver-scene.ts";

@@ -35,12 +35,12 @@ const isGenerated = (path: string) => path.includes("/generated/");
 
 /** Optional peers: whoever imports the SDK must not need them, so only these files may. */
 const peers: Record<string, RegExp> = {
-  express: /^receiver-kit\/express(-[a-z-]+)?\.ts$/,
+  express: /^receiver-kit\/express\.ts$/,
   msw: /^mock-server\/msw\.ts$/,
   vitest: /^mock-server\/vitest\.ts$/,
-  pg: /^receiver-kit\/(postgres|cli)[a-z-]*\.ts$/,
-  libsql: /^receiver-kit\/sqlite[a-z-]*\.ts$/,
-  "better-sqlite3": /^receiver-kit\/sqlite[a-z-]*\.ts$/,
+  pg: /^receiver-kit\/(postgres|cli|inbox\/postgres\/[a-z-]+)\.ts$/,
+  libsql: /^receiver-kit\/(sqlite|inbox\/sqlite\/[a-z-]+)\.ts$/,
+  "better-sqlite3": /^receiver-kit\/(sqlite|inbox\/sqlite\/[a-z-]+)\.ts$/,
 };
 
 /** Files at the edge, where the process, its clock and its chance may be touched. */

@@ -30,7 +30,7 @@ describe("house rules", () => {
       text: 'import type { Request } from "express";',
     },
     "the signer and the verifier are two hands": {
-      path: "receiver-kit/verifier.ts",
+      path: "receiver-kit/signature/verifier.ts",
       text: 'import { Webhook } from "standardwebhooks";',
     },
     "time, chance and the environment come in through the door": {

@@ -8,7 +8,7 @@ import {
   type WebhookAcceptor,
   type WebhookRejectedError,
 } from "workspace-tasks/receiver-kit";
-import { handleFetch } from "../../../receiver-kit/fetch-handler.ts";
+import { handleFetch } from "../../../receiver-kit/request/fetch-handler.ts";
 import { secretA, secretX, signDelivery } from "../../support/signed-delivery.ts";
 
 const nowSeconds = 1_772_357_400;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createGroupCommit, type GroupCommitOptions } from "../../../receiver-kit/group-commit.ts";
+import { createGroupCommit, type GroupCommitOptions } from "../../../receiver-kit/inbox/group-commit.ts";
 import { createSceneClock, deferred } from "../../support/receiver-scene.ts";
 
 type Commit = { readonly items: readonly string[]; readonly gate: ReturnType<typeof deferred<void>> };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { KeyQueue } from "../../../receiver-kit/key-queue.ts";
+import { KeyQueue } from "../../../receiver-kit/steps/key-queue.ts";
 
 describe("KeyQueue", () => {
   it("lets callers of one key in one at a time, in the order they came", async () => {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readRequestBody } from "../../../receiver-kit/request-body.ts";
+import { readRequestBody } from "../../../receiver-kit/request/request-body.ts";
 
 const limits = { bodyBytesMax: 100, bodyTimeoutMs: 10_000 };
 

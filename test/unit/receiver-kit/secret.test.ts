@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { createVerifier, WebhookSecretError } from "workspace-tasks/receiver-kit";
-import { parseSecret } from "../../../receiver-kit/secret.ts";
+import { parseSecret } from "../../../receiver-kit/signature/secret.ts";
 
 const bytes = (count: number) => Buffer.alloc(count, 0x5a).toString("base64");
 const good = `whsec_${bytes(32)}`;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type WebhookHeaders, WebhookRejectedError } from "workspace-tasks/receiver-kit";
-import { readSignatureHeaders } from "../../../receiver-kit/signature-headers.ts";
+import { readSignatureHeaders } from "../../../receiver-kit/signature/signature-headers.ts";
 
 const mac = Buffer.alloc(32, 7).toString("base64");
 const good = { "webhook-id": "msg_1", "webhook-timestamp": "1772357400", "webhook-signature": `v1,${mac}` };

@@ -4,7 +4,7 @@ import {
   loadSqliteDriver,
   type SqliteDriverName,
   sqliteErrorCode,
-} from "../../../receiver-kit/sqlite-driver.ts";
+} from "../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 
 const absent = async (name: SqliteDriverName): Promise<unknown> => {
   throw new Error(`cannot find ${name}`);

@@ -28,7 +28,7 @@ describeInbox("SQLite inbox", async (): Promise<InboxFixture> => {
         await query("INSERT INTO effects (name) VALUES (?)", [name]);
       },
       async kept() {
-        const { loadSqliteDriver } = await import("../../../receiver-kit/sqlite-driver.ts");
+        const { loadSqliteDriver } = await import("../../../receiver-kit/inbox/sqlite/sqlite-driver.ts");
         const connection = (await loadSqliteDriver())(path.join(directory, "inbox.db"));
         connection.exec(createTable);
         const rows = connection.query("SELECT name FROM effects ORDER BY rowid");

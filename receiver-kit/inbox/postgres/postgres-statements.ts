@@ -1,0 +1,262 @@
+// The SQL of the PostgreSQL inbox. `$1` is the time in milliseconds, or null for the server's own clock, in every
+// statement that needs the time.
+
+import { summaryColumns } from "../inbox-row.ts";
+
+// `clock_timestamp()` is volatile, which would keep the planner from the indexes on times.
+const now = "coalesce($1::bigint, (extract(epoch FROM statement_timestamp()) * 1000)::bigint)";
+
+/**
+ * An acknowledgement must survive a crash of the server even where somebody has turned `synchronous_commit` off for
+ * the database; stronger settings stay as they are.
+ */
+const durable = `durable AS MATERIALIZED (
+    SELECT CASE WHEN current_setting('synchronous_commit') = 'off'
+      THEN set_config('synchronous_commit', 'on', true) ELSE '' END AS setting)`;
+
+const held = "state = 'running' AND worker = $3 AND generation = $4";
+
+export type PostgresStatements = ReturnType<typeof postgresStatements>;
+
+/** `schema` is an identifier that needs no quotes; `channel` names the notifications. */
+export function postgresStatements(schema: string, channel: string) {
+  const inbox = `${schema}.inbox`;
+  const heads = `${schema}.order_heads`;
+  const beats = `${schema}.beats`;
+  const notify = `(SELECT pg_notify('${channel}', '')::text)`;
+
+  const claimRows = (earlierMustBeDue: string) => `
+    WITH claimed AS (
+      UPDATE ${inbox}
+      SET state = 'running', worker = $2, lease_until = ${now} + $3::bigint,
+          generation = generation + 1, attempts = attempts + 1
+      WHERE seq IN (
+        SELECT candidate.seq FROM ${inbox} AS candidate
+        WHERE candidate.source = $5 AND candidate.state = 'pending' AND candidate.due_at <= ${now}
+          AND (candidate.order_key IS NULL OR (
+            NOT EXISTS (
+              SELECT 1 FROM ${inbox} AS busy
+              WHERE busy.source = candidate.source AND busy.order_key = candidate.order_key
+                AND busy.state = 'running')
+            AND NOT EXISTS (
+              SELECT 1 FROM ${inbox} AS earlier
+              WHERE earlier.source = candidate.source AND earlier.order_key = candidate.order_key
+                AND earlier.state = 'pending' ${earlierMustBeDue}
+                AND (earlier.position, earlier.seq) < (candidate.position, candidate.seq))))
+        ORDER BY candidate.due_at, candidate.seq
+        LIMIT $4
+        FOR UPDATE SKIP LOCKED)
+      RETURNING *)
+    SELECT claimed.*, head.position AS head
+    FROM claimed LEFT JOIN ${heads} AS head USING (source, order_key)
+    ORDER BY claimed.seq`;
+
+  return {
+    insertRows: `
+    WITH ${durable},
+    input AS (
+      SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+        $9::text[], $10::bigint[], $11::text[], $12::bytea[])
+      AS input (source, webhook_id, channel, state, event, order_key, position, status, signed_at, last_error, body)),
+    stored AS (
+      INSERT INTO ${inbox} (source, webhook_id, channel, state, event, order_key, position, status, signed_at,
+        received_at, due_at, last_error, body)
+      SELECT source, webhook_id, channel, state, event, order_key, position, status, signed_at,
+        ${now}, ${now}, last_error, body
+      FROM input, durable WHERE durable.setting IS NOT NULL
+      ORDER BY source, webhook_id
+      ON CONFLICT (source, webhook_id) DO NOTHING
+      RETURNING source, webhook_id)
+    SELECT source, webhook_id, ${notify} FROM stored`,
+
+    compareBodies: `
+    SELECT row.source, row.webhook_id, row.body = input.body AS same
+    FROM unnest($1::text[], $2::text[], $3::bytea[]) AS input (source, webhook_id, body)
+    JOIN ${inbox} AS row USING (source, webhook_id)`,
+
+    /** A row whose lease ran out waits again, or is dead after its last attempt. Rows in an open transaction are held. */
+    reclaimExpired: `
+    UPDATE ${inbox}
+    SET state = CASE WHEN attempts >= $2 THEN 'dead' ELSE 'pending' END,
+        last_error = CASE WHEN attempts >= $2 THEN 'the lease ran out at the last attempt' ELSE last_error END,
+        due_at = ${now}, worker = NULL, lease_until = NULL
+    WHERE seq IN (
+      SELECT seq FROM ${inbox}
+      WHERE source = $3 AND state = 'running' AND lease_until <= ${now} FOR UPDATE SKIP LOCKED)
+    RETURNING source, webhook_id, state`,
+
+    claimLatest: claimRows(`AND earlier.due_at <= ${now}`),
+    claimStrict: claimRows(""),
+
+    nextDue: `
+    SELECT least(
+      (SELECT min(due_at) FROM ${inbox} WHERE source = $2 AND state = 'pending' AND due_at > ${now}),
+      (SELECT min(lease_until) FROM ${inbox}
+        WHERE source = $2 AND state = 'running' AND lease_until > ${now})) - ${now} AS next_in`,
+
+    renewLeases: `
+    WITH input AS (
+      SELECT * FROM unnest($3::bigint[], $4::text[], $5::integer[]) AS input (seq, worker, generation)),
+    free AS (
+      SELECT row.seq FROM ${inbox} AS row JOIN input USING (seq, worker, generation)
+      WHERE row.state = 'running' ORDER BY row.seq FOR UPDATE OF row SKIP LOCKED),
+    renewed AS (
+      UPDATE ${inbox} AS row SET lease_until = ${now} + $2::bigint FROM free WHERE row.seq = free.seq)
+    SELECT row.seq FROM ${inbox} AS row JOIN input USING (seq, worker, generation) WHERE row.state = 'running'`,
+
+    /** Ends rows and moves their heads; a row whose head is already further ends as stale. */
+    settleRows: `
+    WITH input AS (
+      SELECT * FROM unnest($2::bigint[], $3::text[], $4::integer[], $5::text[], $6::text[], $7::text[], $8::text[],
+        $9::boolean[])
+      AS input (seq, worker, generation, state, order_key, position, status, allow_same)),
+    held AS (
+      SELECT row.seq, row.source, input.state, input.order_key, input.position, input.status, input.allow_same
+      FROM ${inbox} AS row JOIN input USING (seq, worker, generation)
+      WHERE row.state = 'running' ORDER BY row.seq FOR UPDATE OF row),
+    moved AS (
+      INSERT INTO ${heads} AS head (source, order_key, position, status, moved_at)
+      SELECT source, order_key, position, status, ${now} FROM held
+      WHERE order_key IS NOT NULL ORDER BY source, order_key
+      ON CONFLICT (source, order_key) DO UPDATE
+      SET position = excluded.position, status = excluded.status, moved_at = excluded.moved_at
+      WHERE excluded.position > head.position
+      RETURNING source, order_key)
+    UPDATE ${inbox} AS row
+    SET state = held_rows.state, worker = NULL, lease_until = NULL
+    FROM (
+      SELECT held.seq, CASE WHEN held.order_key IS NULL OR moved.order_key IS NOT NULL
+          OR (held.allow_same AND head.position = held.position) THEN held.state ELSE 'stale' END AS state
+      FROM held
+      LEFT JOIN moved ON moved.source = held.source AND moved.order_key = held.order_key
+      LEFT JOIN ${heads} AS head ON head.source = held.source AND head.order_key = held.order_key) AS held_rows
+    WHERE row.seq = held_rows.seq
+    RETURNING row.seq, row.state`,
+
+    /** Locks a claimed row and moves its head, as the first step of a handler's transaction. */
+    openTransaction: `
+    WITH held AS (SELECT seq, source FROM ${inbox} WHERE seq = $2 AND ${held} FOR UPDATE),
+    moved AS (
+      INSERT INTO ${heads} AS head (source, order_key, position, status, moved_at)
+      SELECT source, $5::text, $6::text, $7::text, ${now} FROM held WHERE $5::text IS NOT NULL
+      ON CONFLICT (source, order_key) DO UPDATE
+      SET position = excluded.position, status = excluded.status, moved_at = excluded.moved_at
+      WHERE excluded.position > head.position OR ($8::boolean AND excluded.position = head.position)
+      RETURNING 1)
+    SELECT EXISTS (SELECT 1 FROM held) AS held, EXISTS (SELECT 1 FROM moved) AS moved`,
+
+    settleOpened: `UPDATE ${inbox} SET state = $2, worker = NULL, lease_until = NULL WHERE seq = $1`,
+
+    failRow: `
+    UPDATE ${inbox}
+    SET state = $5, due_at = ${now} + $6::bigint, last_error = coalesce($7, last_error), attempts = attempts - $8::integer,
+        worker = NULL, lease_until = NULL
+    WHERE seq = $2 AND ${held}
+    RETURNING seq, ${notify}`,
+
+    listRows: `
+    SELECT ${summaryColumns} FROM ${inbox}
+    WHERE ($1::bigint IS NULL OR seq < $1) AND ($2::text IS NULL OR source = $2)
+      AND ($3::text[] IS NULL OR state = ANY($3))
+    ORDER BY seq DESC LIMIT $4`,
+
+    getRow: `SELECT ${summaryColumns}, body FROM ${inbox} WHERE source = $1 AND webhook_id = $2`,
+
+    replayRow: `
+    UPDATE ${inbox}
+    SET state = 'pending', due_at = ${now}, attempts = 0, replays = replays + 1,
+        event = $4, order_key = $5, position = $6, status = $7
+    WHERE source = $2 AND webhook_id = $3 AND body IS NOT NULL
+      AND state IN ('dead', 'quarantined', 'done', 'stale', 'discarded')
+    RETURNING seq, ${notify}`,
+
+    discardRow: `
+    UPDATE ${inbox} SET state = 'discarded'
+    WHERE source = $1 AND webhook_id = $2 AND state IN ('dead', 'quarantined')
+    RETURNING seq`,
+
+    beginInline: `
+    WITH ${durable}
+    INSERT INTO ${inbox} AS row
+      (source, webhook_id, channel, state, signed_at, received_at, due_at, lease_until, generation, body)
+    SELECT $2, $3, 'webhook', 'inline', $4::bigint, ${now}, ${now}, ${now} + $5::bigint, 1, $6::bytea
+    FROM durable WHERE durable.setting IS NOT NULL
+    ON CONFLICT (source, webhook_id) DO UPDATE
+    SET lease_until = excluded.lease_until, generation = row.generation + 1
+    WHERE row.state = 'inline' AND row.lease_until <= ${now}
+    RETURNING generation`,
+
+    inlineLease: `
+    SELECT state, lease_until - ${now} AS ends_in FROM ${inbox} WHERE source = $2 AND webhook_id = $3`,
+
+    finishInline: `
+    WITH ${durable}
+    UPDATE ${inbox} SET state = $4, lease_until = 0 FROM durable
+    WHERE durable.setting IS NOT NULL
+      AND source = $1 AND webhook_id = $2 AND generation = $3 AND state = 'inline'
+    RETURNING seq`,
+
+    advanceHead: `
+    WITH ${durable}
+    INSERT INTO ${heads} AS head (source, order_key, position, status, moved_at)
+    SELECT $2, $3, $4, NULL, ${now} FROM durable WHERE durable.setting IS NOT NULL
+    ON CONFLICT (source, order_key) DO UPDATE
+    SET position = excluded.position, status = excluded.status, moved_at = excluded.moved_at
+    WHERE excluded.position > head.position
+    RETURNING 1`,
+
+    headPosition: `SELECT position, status FROM ${heads} WHERE source = $1 AND order_key = $2`,
+
+    suspectKeys: `
+    SELECT order_key, 'dead' AS reason FROM ${inbox} AS row
+    WHERE source = $2 AND state = 'dead' AND order_key IS NOT NULL AND NOT EXISTS (
+      SELECT 1 FROM ${heads} AS head
+      WHERE head.source = row.source AND head.order_key = row.order_key AND head.position >= row.position)
+    UNION ALL
+    SELECT order_key, 'quarantined' FROM ${inbox} AS row
+    WHERE source = $2 AND state = 'quarantined' AND order_key IS NOT NULL AND NOT EXISTS (
+      SELECT 1 FROM ${heads} AS head
+      WHERE head.source = row.source AND head.order_key = row.order_key AND head.moved_at >= row.received_at)
+    UNION ALL
+    SELECT order_key, 'running-too-long' FROM ${heads}
+    WHERE source = $2 AND status = 'RUNNING' AND moved_at <= ${now} - $3::bigint
+    LIMIT $4`,
+
+    /** The subquery sees the table as it was before the insert. */
+    beat: `
+    INSERT INTO ${beats} (source, beat_at) VALUES ($2, ${now})
+    ON CONFLICT (source) DO UPDATE SET beat_at = excluded.beat_at
+    RETURNING beat_at - (SELECT last.beat_at FROM ${beats} AS last WHERE last.source = $2) AS ago`,
+
+    purgeRows: `
+    DELETE FROM ${inbox} WHERE seq IN (
+      SELECT seq FROM ${inbox}
+      WHERE state IN ('done', 'stale', 'discarded', 'inline') AND received_at <= ${now} - $2::bigint
+      LIMIT $3 FOR UPDATE SKIP LOCKED)
+    RETURNING seq`,
+
+    purgeBodies: `
+    UPDATE ${inbox} SET body = NULL WHERE seq IN (
+      SELECT seq FROM ${inbox}
+      WHERE body IS NOT NULL AND state IN ('done', 'stale', 'discarded') AND received_at <= ${now} - $2::bigint
+      ORDER BY received_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+    RETURNING seq`,
+
+    purgeHeads: `
+    DELETE FROM ${heads} WHERE (source, order_key) IN (
+      SELECT source, order_key FROM ${heads} WHERE moved_at <= ${now} - $2::bigint LIMIT $3 FOR UPDATE SKIP LOCKED)
+    RETURNING order_key`,
+
+    countBacklog: `
+    SELECT (SELECT count(*) FROM (
+        SELECT 1 FROM ${inbox} WHERE source = $1 AND state = 'pending' LIMIT $2) AS pending)
+      + (SELECT count(*) FROM (
+        SELECT 1 FROM ${inbox} WHERE source = $1 AND state = 'running' LIMIT $2) AS running) AS count`,
+
+    countStates: `
+    SELECT state, count(*) AS count,
+      CASE WHEN state = 'pending' THEN ${now} - (
+        SELECT min(received_at) FROM ${inbox} WHERE state = 'pending' AND due_at <= ${now}) END AS oldest
+    FROM ${inbox} GROUP BY state`,
+  };
+}

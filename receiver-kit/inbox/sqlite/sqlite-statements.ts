@@ -1,0 +1,161 @@
+// The SQL of the SQLite inbox, one constant per statement. All run inside a transaction of the writer.
+
+import type { KeyOrder } from "../inbox.ts";
+import { summaryColumns } from "../inbox-row.ts";
+
+export const insertRow = `
+  INSERT INTO workspace_tasks_inbox
+    (source, webhook_id, channel, state, event, order_key, position, status, signed_at, received_at, due_at,
+     last_error, body)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10, ?11, ?12)
+  ON CONFLICT (source, webhook_id) DO NOTHING`;
+
+export const compareBody = `
+  SELECT body = ?3 AS same FROM workspace_tasks_inbox WHERE source = ?1 AND webhook_id = ?2`;
+
+/** A row whose lease ran out waits again, or is dead after its last attempt. */
+export const reclaimExpired = `
+  UPDATE workspace_tasks_inbox
+  SET state = CASE WHEN attempts >= ?2 THEN 'dead' ELSE 'pending' END,
+      last_error = CASE WHEN attempts >= ?2 THEN 'the lease ran out at the last attempt' ELSE last_error END,
+      due_at = ?1, worker = NULL, lease_until = NULL
+  WHERE source = ?3 AND state = 'running' AND lease_until <= ?1
+  RETURNING source, webhook_id, state`;
+
+/** Due rows that are first in their key while none of it runs. Left alone, the planner scans every waiting row for each. */
+export function claimRows(keyOrder: KeyOrder): string {
+  return `
+  UPDATE workspace_tasks_inbox
+  SET state = 'running', worker = ?2, lease_until = ?3, generation = generation + 1, attempts = attempts + 1
+  WHERE seq IN (
+    SELECT candidate.seq FROM workspace_tasks_inbox AS candidate
+    WHERE candidate.source = ?5 AND candidate.state = 'pending' AND candidate.due_at <= ?1
+      AND (candidate.order_key IS NULL OR (
+        NOT EXISTS (
+          SELECT 1 FROM workspace_tasks_inbox AS busy INDEXED BY workspace_tasks_inbox_running
+          WHERE busy.source = candidate.source AND busy.order_key = candidate.order_key AND busy.state = 'running')
+        AND NOT EXISTS (
+          SELECT 1 FROM workspace_tasks_inbox AS earlier INDEXED BY workspace_tasks_inbox_waiting
+          WHERE earlier.source = candidate.source AND earlier.order_key = candidate.order_key
+            AND earlier.state = 'pending' ${keyOrder === "strict" ? "" : "AND earlier.due_at <= ?1"}
+            AND (earlier.position, earlier.seq) < (candidate.position, candidate.seq))))
+    ORDER BY candidate.due_at, candidate.seq
+    LIMIT ?4)
+  RETURNING *`;
+}
+
+export const headPosition = `
+  SELECT position, status FROM workspace_tasks_order_heads WHERE source = ?1 AND order_key = ?2`;
+
+export const nextDue = `
+  SELECT min(at) AS at FROM (
+    SELECT min(due_at) AS at FROM workspace_tasks_inbox WHERE source = ?2 AND state = 'pending' AND due_at > ?1
+    UNION ALL
+    SELECT min(lease_until) FROM workspace_tasks_inbox WHERE source = ?2 AND state = 'running' AND lease_until > ?1)`;
+
+const held = "seq = ?1 AND state = 'running' AND worker = ?2 AND generation = ?3";
+
+export const checkHeld = `SELECT seq FROM workspace_tasks_inbox WHERE ${held}`;
+
+export const renewLease = `UPDATE workspace_tasks_inbox SET lease_until = ?4 WHERE ${held}`;
+
+/** The compare-and-set of the ordering head: changes a row only when it moves. */
+export const moveHead = `
+  INSERT INTO workspace_tasks_order_heads AS head (source, order_key, position, status, moved_at)
+  VALUES (?1, ?2, ?3, ?4, ?5)
+  ON CONFLICT (source, order_key) DO UPDATE
+  SET position = excluded.position, status = excluded.status, moved_at = excluded.moved_at
+  WHERE excluded.position > head.position OR (?6 AND excluded.position = head.position)`;
+
+export const settleRow = `
+  UPDATE workspace_tasks_inbox SET state = ?2, worker = NULL, lease_until = NULL WHERE seq = ?1`;
+
+export const failRow = `
+  UPDATE workspace_tasks_inbox
+  SET state = ?4, due_at = ?5, last_error = coalesce(?6, last_error), attempts = attempts - ?7,
+      worker = NULL, lease_until = NULL
+  WHERE ${held}`;
+
+export const listRows = `
+  SELECT ${summaryColumns} FROM workspace_tasks_inbox
+  WHERE seq < ?1 AND (?2 IS NULL OR source = ?2)
+    AND (?3 IS NULL OR state IN (SELECT value FROM json_each(?3)))
+  ORDER BY seq DESC LIMIT ?4`;
+
+export const getRow = `
+  SELECT ${summaryColumns}, body FROM workspace_tasks_inbox WHERE source = ?1 AND webhook_id = ?2`;
+
+export const replayRow = `
+  UPDATE workspace_tasks_inbox
+  SET state = 'pending', due_at = ?3, attempts = 0, replays = replays + 1,
+      event = ?4, order_key = ?5, position = ?6, status = ?7
+  WHERE source = ?1 AND webhook_id = ?2 AND body IS NOT NULL
+    AND state IN ('dead', 'quarantined', 'done', 'stale', 'discarded')`;
+
+export const discardRow = `
+  UPDATE workspace_tasks_inbox SET state = 'discarded'
+  WHERE source = ?1 AND webhook_id = ?2 AND state IN ('dead', 'quarantined')`;
+
+/** Stores a row begun inline, or takes over one whose lease is over; anything else is left and no row comes back. */
+export const beginInline = `
+  INSERT INTO workspace_tasks_inbox AS row
+    (source, webhook_id, channel, state, signed_at, received_at, due_at, lease_until, generation, body)
+  VALUES (?1, ?2, 'webhook', 'inline', ?3, ?4, ?4, ?5, 1, ?6)
+  ON CONFLICT (source, webhook_id) DO UPDATE
+  SET lease_until = excluded.lease_until, generation = row.generation + 1
+  WHERE row.state = 'inline' AND row.lease_until <= ?4
+  RETURNING generation`;
+
+export const inlineLease = `
+  SELECT state, lease_until FROM workspace_tasks_inbox WHERE source = ?1 AND webhook_id = ?2`;
+
+export const finishInline = `
+  UPDATE workspace_tasks_inbox SET state = ?4, lease_until = 0
+  WHERE source = ?1 AND webhook_id = ?2 AND generation = ?3 AND state = 'inline'`;
+
+export const suspectKeys = `
+  SELECT order_key, 'dead' AS reason FROM workspace_tasks_inbox AS row
+  WHERE source = ?1 AND state = 'dead' AND order_key IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM workspace_tasks_order_heads AS head
+    WHERE head.source = row.source AND head.order_key = row.order_key AND head.position >= row.position)
+  UNION ALL
+  SELECT order_key, 'quarantined' FROM workspace_tasks_inbox AS row
+  WHERE source = ?1 AND state = 'quarantined' AND order_key IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM workspace_tasks_order_heads AS head
+    WHERE head.source = row.source AND head.order_key = row.order_key AND head.moved_at >= row.received_at)
+  UNION ALL
+  SELECT order_key, 'running-too-long' FROM workspace_tasks_order_heads
+  WHERE source = ?1 AND status = 'RUNNING' AND moved_at <= ?2
+  LIMIT ?3`;
+
+export const readBeat = "SELECT beat_at FROM workspace_tasks_beats WHERE source = ?1";
+export const writeBeat = `
+  INSERT INTO workspace_tasks_beats (source, beat_at) VALUES (?1, ?2)
+  ON CONFLICT (source) DO UPDATE SET beat_at = excluded.beat_at`;
+
+export const purgeRows = `
+  DELETE FROM workspace_tasks_inbox WHERE seq IN (
+    SELECT seq FROM workspace_tasks_inbox
+    WHERE state IN ('done', 'stale', 'discarded', 'inline') AND received_at <= ?1 LIMIT ?2)`;
+
+export const purgeBodies = `
+  UPDATE workspace_tasks_inbox SET body = NULL WHERE seq IN (
+    SELECT seq FROM workspace_tasks_inbox
+    WHERE body IS NOT NULL AND state IN ('done', 'stale', 'discarded') AND received_at <= ?1
+    ORDER BY received_at LIMIT ?2)`;
+
+export const purgeHeads = `
+  DELETE FROM workspace_tasks_order_heads WHERE (source, order_key) IN (
+    SELECT source, order_key FROM workspace_tasks_order_heads WHERE moved_at <= ?1 LIMIT ?2)`;
+
+export const countBacklog = `
+  SELECT (SELECT count(*) FROM (
+      SELECT 1 FROM workspace_tasks_inbox WHERE source = ?1 AND state = 'pending' LIMIT ?2))
+    + (SELECT count(*) FROM (
+      SELECT 1 FROM workspace_tasks_inbox WHERE source = ?1 AND state = 'running' LIMIT ?2)) AS count`;
+
+export const countStates = `
+  SELECT state, count(*) AS count,
+    CASE WHEN state = 'pending' THEN ?1 - (
+      SELECT min(received_at) FROM workspace_tasks_inbox WHERE state = 'pending' AND due_at <= ?1) END AS oldest
+  FROM workspace_tasks_inbox GROUP BY state`;

@@ -1,0 +1,121 @@
+// The gate in front of the signature: everything that can be refused by looking at three short texts, before
+// the body is read or a hash is computed. It takes exactly what a correct sender writes. What lenient readers
+// let pass (a timestamp such as `123x`, a repeated header, `v1,good,junk`) is refused here, because a text
+// with two readings is how a signature over one thing comes to vouch for another.
+//
+// The signed text is `id.timestamp.body`. With an id that has no `{` and does not end like a timestamp,
+// digits for a timestamp, and a body that is an object, that text falls apart in one way only: nobody can
+// move a dot to pass off one delivery as another.
+
+import type { SignedHeaders, WebhookHeaders } from "../accepting.ts";
+import { WebhookRejectedError } from "../errors.ts";
+
+const headerNames = ["webhook-id", "webhook-timestamp", "webhook-signature"] as const;
+type HeaderName = (typeof headerNames)[number];
+type HeaderValues = Partial<Record<HeaderName, string>>;
+
+const signatureHeaderCharsMax = 4096;
+const signaturesMax = 16;
+
+const idPattern = /^[A-Za-z0-9._:~+/=@-]{1,255}$/;
+const idEndsLikeTimestamp = /\.[0-9]{10,12}$/;
+const timestampPattern = /^[1-9][0-9]{0,11}$/;
+// The alphabet is both that of base64 and of base64url: the second can never match, but is no junk either.
+const signaturePattern = /^[A-Za-z0-9]{1,8},[A-Za-z0-9+/_-]+={0,2}$/;
+
+/**
+ * Takes the three signature headers, each exactly once and well formed.
+ *
+ * Signatures of versions other than `v1` are left out, so that a sender may add new ones.
+ *
+ * @throws {WebhookRejectedError} HEADER_MISSING, HEADER_REPEATED, ID_MALFORMED, TIMESTAMP_MALFORMED, SIGNATURE_MALFORMED
+ */
+export function readSignatureHeaders(headers: WebhookHeaders): SignedHeaders {
+  const values = findHeaders(headers);
+  const id = present(values, "webhook-id");
+  const timestamp = present(values, "webhook-timestamp");
+  const signature = present(values, "webhook-signature");
+  if (!idPattern.test(id) || idEndsLikeTimestamp.test(id)) {
+    throw new WebhookRejectedError(
+      "ID_MALFORMED",
+      "webhook-id: expected 1 to 255 letters, digits or . _ : ~ + / = @ -, not ending like a timestamp",
+    );
+  }
+  if (!timestampPattern.test(timestamp)) {
+    throw new WebhookRejectedError(
+      "TIMESTAMP_MALFORMED",
+      "webhook-timestamp: expected whole Unix seconds in plain digits",
+      { webhookId: id },
+    );
+  }
+  return {
+    id,
+    timestamp: Number(timestamp),
+    signedPrefix: `${id}.${timestamp}.`,
+    signatures: readSignatures(signature, id),
+  };
+}
+
+function readSignatures(header: string, webhookId: string): string[] {
+  const refuse = (problem: string) =>
+    new WebhookRejectedError("SIGNATURE_MALFORMED", `webhook-signature: ${problem}`, { webhookId });
+  if (header.length > signatureHeaderCharsMax) {
+    throw refuse(`expected at most ${signatureHeaderCharsMax} characters, got ${header.length}`);
+  }
+  const tokens = header.split(" ");
+  if (tokens.length > signaturesMax) {
+    throw refuse(`expected at most ${signaturesMax} signatures, got ${tokens.length}`);
+  }
+  const signatures: string[] = [];
+  for (const token of tokens) {
+    if (!signaturePattern.test(token)) {
+      throw refuse("expected signatures such as v1,<base64>, with one space between them");
+    }
+    if (token.startsWith("v1,")) signatures.push(token.slice(3));
+  }
+  return signatures;
+}
+
+function present(values: HeaderValues, name: HeaderName): string {
+  const value = values[name];
+  if (value === undefined) throw new WebhookRejectedError("HEADER_MISSING", `${name}: header missing`);
+  return value;
+}
+
+function findHeaders(headers: WebhookHeaders): HeaderValues {
+  const values: HeaderValues = {};
+  if (Array.isArray(headers)) {
+    for (let i = 0; i + 1 < headers.length; i += 2) collect(values, headers[i], headers[i + 1]);
+  } else if (hasGet(headers)) {
+    for (const name of headerNames) collect(values, name, headers.get(name) ?? undefined);
+  } else if (typeof headers === "object" && headers !== null) {
+    for (const [name, value] of Object.entries(headers)) collectEach(values, name, value);
+  }
+  return values;
+}
+
+function collectEach(values: HeaderValues, name: string, value: unknown): void {
+  if (Array.isArray(value)) for (const one of value) collect(values, name, one);
+  else collect(values, name, value);
+}
+
+function collect(values: HeaderValues, givenName: unknown, value: unknown): void {
+  if (typeof givenName !== "string" || value === undefined) return;
+  // Most headers are dismissed by their length, without making a lower-case copy.
+  if (givenName.length !== 10 && givenName.length !== 17) return;
+  const lowered = givenName.toLowerCase();
+  const name = headerNames.find((known) => known === lowered);
+  if (!name) return;
+  if (values[name] !== undefined) {
+    throw new WebhookRejectedError("HEADER_REPEATED", `${name}: expected one header, got several`);
+  }
+  values[name] = typeof value === "string" ? value : "";
+}
+
+function hasGet(headers: WebhookHeaders): headers is { get(name: string): string | null } {
+  return (
+    typeof headers === "object" &&
+    headers !== null &&
+    typeof (headers as { get?: unknown }).get === "function"
+  );
+}
