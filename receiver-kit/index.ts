@@ -72,7 +72,7 @@ export {
   TransactionEndedError,
 } from "./inbox/inbox.ts";
 export { type MemoryInboxOptions, type MemoryTransaction, memoryInbox } from "./inbox/memory/memory-inbox.ts";
-export type { ReceiverLogger } from "./logger.ts";
+export { consoleLogger, type ReceiverLogger, silentLogger } from "./logger.ts";
 export type { Random } from "./random.ts";
 export {
   createReceiver,

@@ -6,3 +6,10 @@ export interface ReceiverLogger {
 }
 
 export const silentLogger: ReceiverLogger = { info() {}, warn() {}, error() {} };
+
+/** Warnings and errors on stderr: what is wrong must be seen before anybody thought of a logger. */
+export const consoleLogger: ReceiverLogger = {
+  info() {},
+  warn: (fields, message) => console.warn(`workspace-tasks receiver: ${message}`, fields),
+  error: (fields, message) => console.error(`workspace-tasks receiver: ${message}`, fields),
+};

@@ -17,12 +17,13 @@ import {
   type ReconcileReport,
   reconcileTasks,
 } from "./handling/reconcile.ts";
+import { RefusalReport } from "./handling/refusal-report.ts";
 import { replayRow } from "./handling/replay.ts";
 import { defaultRetryPlan, type RetryPlan } from "./handling/retry-plan.ts";
 import { Worker, type WorkerCounts } from "./handling/worker.ts";
 import type { Inbox, InboxStats, KeyOrder, RowReference } from "./inbox/inbox.ts";
 import { openOnce } from "./inbox/open-once.ts";
-import { type ReceiverLogger, silentLogger } from "./logger.ts";
+import { consoleLogger, type ReceiverLogger } from "./logger.ts";
 import { type Random, systemRandom } from "./random.ts";
 import { handleFetch } from "./request/fetch-handler.ts";
 import type { Secrets } from "./signature/secret-ring.ts";
@@ -58,9 +59,9 @@ export type ReceiverOptions<Transaction> = {
    */
   readonly keyOrder?: KeyOrder;
   readonly retention?: RetentionOptions;
-  /** Default: silent. A pino logger fits. */
+  /** Default: warnings and errors on stderr; `silentLogger` for none. A pino logger fits. */
   readonly logger?: ReceiverLogger;
-  /** Told of every refused request. */
+  /** Told of every refused request; the log tells the first of each code. */
   readonly onRejected?: (rejection: WebhookRejectedError) => void;
   /** Told of every event that was given up. */
   readonly onDead?: (row: RowReference, error: unknown) => void;
@@ -141,6 +142,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
   const intake = new Intake({ ...settings, open });
   const worker = new Worker<Transaction>({ ...settings, handlers });
   const maintenance = new Maintenance(settings);
+  const refusals = new RefusalReport(logger);
   let closing: Promise<void> | undefined;
 
   const close = async (graceMs: number) => {
@@ -154,7 +156,11 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
     verifier,
     limits: settings.limits,
     clock,
-    onRejected: options.onRejected,
+    onRejected(rejection) {
+      refusals.rejected(rejection);
+      options.onRejected?.(rejection);
+    },
+    onAcceptFailed: (error, webhook) => refusals.failed(error, webhook),
     async accept(webhook: VerifiedWebhook) {
       if (closing) throw new InboxUnavailableError("the receiver is closing");
       return intake.accept(webhook);
@@ -219,7 +225,7 @@ function resolveOptions<Transaction>(options: ReceiverOptions<Transaction>) {
     source,
     clock: options.clock ?? systemClock,
     random: options.random ?? systemRandom,
-    logger: options.logger ?? silentLogger,
+    logger: options.logger ?? consoleLogger,
     onDead: options.onDead,
     keyOrder: options.keyOrder ?? "latest",
     retention: resolveRetention(options.retention ?? {}),

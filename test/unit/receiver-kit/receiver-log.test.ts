@@ -1,0 +1,61 @@
+import { describe, expect, test, vi } from "vitest";
+import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
+import { createReceiverScene } from "../../support/receiver-scene.ts";
+import { sampleEvent } from "../../support/sample-event.ts";
+import { secretA, secretX, signDelivery } from "../../support/signed-delivery.ts";
+
+function request(atMs: number, secret: string): Request {
+  const body = JSON.stringify(sampleEvent());
+  const { headers } = signDelivery({ body, timestampSeconds: Math.floor(atMs / 1000), secret });
+  return new Request("http://receiver.example/webhooks", { method: "POST", headers, body });
+}
+
+describe("the receiver's log", () => {
+  test("tells the first refusal of each code, and every one to onRejected", async () => {
+    const rejected: string[] = [];
+    await using scene = createReceiverScene({ onRejected: ({ code }) => void rejected.push(code) });
+    for (let i = 0; i < 3; i++) await scene.receiver.fetch(request(scene.clock.now(), secretX));
+    await scene.receiver.fetch(request(scene.clock.now() - 3_600_000, secretA));
+    const warnings = scene.log.filter(({ level }) => level === "warn");
+    expect(warnings.map(({ fields }) => fields)).toEqual([
+      { code: "SIGNATURE_MISMATCH", status: 401 },
+      { code: "TIMESTAMP_TOO_OLD", status: 401 },
+    ]);
+    expect(warnings[0]?.message).toContain("another endpoint's secret");
+    expect(rejected).toEqual([
+      "SIGNATURE_MISMATCH",
+      "SIGNATURE_MISMATCH",
+      "SIGNATURE_MISMATCH",
+      "TIMESTAMP_TOO_OLD",
+    ]);
+    expect(JSON.stringify(scene.log)).not.toContain(secretA);
+  });
+
+  test("tells of a fault inside the receiver, which is answered 500", async () => {
+    const inbox = memoryInbox();
+    const broken = new Proxy(inbox, {
+      get: (target, name) =>
+        name === "insert"
+          ? () => {
+              throw new TypeError("not a function");
+            }
+          : Reflect.get(target, name),
+    });
+    await using scene = createReceiverScene({ inbox: broken });
+    const { status } = await scene.receiver.fetch(request(scene.clock.now(), secretA));
+    const errors = scene.log.filter(({ level }) => level === "error");
+    expect([500, 503]).toContain(status);
+    expect(errors).toHaveLength(1);
+  });
+
+  test("goes to stderr unless a logger is given", async () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    await using receiver = createReceiver({ secrets: [secretA], inbox: memoryInbox() });
+    await receiver.fetch(request(Date.now(), secretX));
+    expect(warn).toHaveBeenCalledOnce();
+    expect(String(warn.mock.calls[0]?.[0])).toMatch(
+      /^workspace-tasks receiver: a request was refused: none of 1/,
+    );
+    warn.mockRestore();
+  });
+});
