@@ -35,11 +35,15 @@ export function WindowedRows<Row>(props: Props<Row>) {
   const first = Math.max(0, Math.min(rows.length, Math.floor(view.top / rowPixels) - overscanRows));
   const last = Math.min(rows.length, Math.ceil((view.top + view.height) / rowPixels) + overscanRows);
   const chosen = rows.findIndex((row) => keyOf(row) === selected);
+  // Keys may come faster than the page draws: each one counts from where the last one went.
+  const at = useRef(chosen);
+  at.current = chosen;
 
   const choose = (index: number) => {
     const bounded = Math.max(0, Math.min(rows.length - 1, index));
     const row = rows[bounded];
     if (row === undefined) return;
+    at.current = bounded;
     onSelect(keyOf(row));
     revealRow(box.current, bounded);
   };
@@ -47,8 +51,8 @@ export function WindowedRows<Row>(props: Props<Row>) {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (isTyping(event)) return;
-      if (event.key === "j") choose(chosen + 1);
-      else if (event.key === "k") choose(chosen - 1);
+      if (event.key === "j") choose(at.current + 1);
+      else if (event.key === "k") choose(at.current - 1);
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
@@ -57,10 +61,10 @@ export function WindowedRows<Row>(props: Props<Row>) {
   const onKeyDown = (event: KeyboardEvent) => {
     const page = Math.max(1, Math.floor(view.height / rowPixels) - 1);
     const moves: Record<string, number> = {
-      ArrowDown: chosen + 1,
-      ArrowUp: chosen - 1,
-      PageDown: chosen + page,
-      PageUp: chosen - page,
+      ArrowDown: at.current + 1,
+      ArrowUp: at.current - 1,
+      PageDown: at.current + page,
+      PageUp: at.current - page,
       Home: 0,
       End: rows.length - 1,
     };

@@ -10,7 +10,8 @@ import { goTo } from "../route.ts";
 import { type Diagnosis, diagnose, type Secret } from "../signature.ts";
 
 const toleranceSeconds = 300;
-const empty = { id: "", timestamp: "", signature: "", body: "", secret: "" };
+/** `whole` is the text that the other fields were read from, if they were. */
+const empty = { whole: "", id: "", timestamp: "", signature: "", body: "", secret: "" };
 type Fields = typeof empty;
 
 /** Paste what arrived, or come from an attempt: why does it verify, or why not? */
@@ -61,7 +62,7 @@ function useDiagnosis(fields: Fields, known: readonly Secret[], nowSeconds: numb
   );
   useEffect(() => {
     let stale = false;
-    const { secret, ...parts } = fields;
+    const { secret, whole: _, ...parts } = fields;
     const secrets: Secret[] =
       secret === "" ? [...known] : [{ label: "the pasted secret", secret, state: "current" }];
     const attempts = (sent?.attempts ?? []).map(({ requestHeaders, requestBody, faults }) => ({
@@ -120,9 +121,11 @@ function Form({ fields, knownSecrets, onChange }: FormProps) {
         <textarea
           rows={2}
           spellcheck={false}
-          value=""
+          value={fields.whole}
           placeholder="webhook-id: …"
-          onInput={(event) => onChange({ ...fields, ...readPastedRequest(event.currentTarget.value) })}
+          onInput={({ currentTarget: { value } }) =>
+            onChange({ ...fields, whole: value, ...readPastedRequest(value) })
+          }
         />
       </label>
       <Field label="webhook-id" value={fields.id} onInput={set("id")} />
@@ -176,7 +179,7 @@ function Verdict({ diagnosis, body }: { readonly diagnosis: Diagnosis; readonly 
   return (
     <>
       <section class="panel">
-        <h4>Diagnosis</h4>
+        <h3>Diagnosis</h3>
         {diagnosis.valid && <p class="notice good">The signature is right.</p>}
         {diagnosis.findings.map(({ code, title, advice }) => (
           <div class="notice bad" key={code} data-code={code}>
@@ -186,13 +189,13 @@ function Verdict({ diagnosis, body }: { readonly diagnosis: Diagnosis; readonly 
         ))}
       </section>
       <section class="panel">
-        <h4>
+        <h3>
           What is signed{" "}
           <span class="muted">
             {diagnosis.signedPrefix.length + diagnosis.bodyBytes} bytes, {diagnosis.bodyBytes} of them the
             body
           </span>
-        </h4>
+        </h3>
         <TextBlock>
           <mark>{diagnosis.signedPrefix}</mark>
           {body}
@@ -203,7 +206,7 @@ function Verdict({ diagnosis, body }: { readonly diagnosis: Diagnosis; readonly 
         </details>
       </section>
       <section class="panel">
-        <h4>Secrets tried</h4>
+        <h3>Secrets tried</h3>
         <ul class="lines">
           {diagnosis.trials.map(({ label, state, fits }) => (
             <li key={label}>

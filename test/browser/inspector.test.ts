@@ -1,0 +1,406 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createMockServer } from "workspace-tasks/mock-server";
+import { callGraphql, createEndpoint, workspaceToken } from "../support/mock-client.ts";
+import { buildPage } from "./support/built-page.ts";
+import { launchChromium } from "./support/chromium.ts";
+import { InspectorPage } from "./support/inspector-page.ts";
+import { createInspectorScene, type InspectorScene, receiverUrls } from "./support/inspector-scene.ts";
+
+let browser: Browser;
+beforeAll(async () => {
+  buildPage();
+  browser = await launchChromium();
+});
+afterAll(() => browser.close());
+
+/** A delivery of `task.running` that its receiver has refused once. */
+async function refusedDelivery(scene: InspectorScene) {
+  const { mock } = scene;
+  const endpoint = await createEndpoint(mock, receiverUrls.billing);
+  scene.answer("billing", 503);
+  const { taskId } = await mock.admin.startTask({ taskType: "BINDER", progression: "manual" });
+  await mock.clock.advance(0);
+  const [summary] = mock.admin.deliveryLog().data;
+  return { ...endpoint, taskId, deliveryId: summary?.id ?? "" };
+}
+
+describe("a task", () => {
+  test("is started, runs through its stages and completes as the clock is advanced", async () => {
+    await using scene = await createInspectorScene();
+    await createEndpoint(scene.mock, receiverUrls.billing);
+    await using inspector = await InspectorPage.open(browser, scene.mock, { hash: "#/tasks" });
+    const { detail, rows, page } = inspector;
+    await page.getByText("No task. Start one above").waitFor();
+    await page.getByLabel("type of the new task").selectOption("TAX_REVIEW");
+    await inspector.button("Start task").click();
+
+    const stages = detail.getByRole("list", { name: "Stages" }).getByRole("listitem");
+    await stages.filter({ hasText: "reconciliation" }).getByText("so far").waitFor();
+    await rows.filter({ hasText: "RUNNING" }).waitFor();
+    await page.getByRole("button", { name: /^To next/ }).click();
+    await stages.filter({ hasText: "review" }).getByText("so far").waitFor();
+    expect(await stages.filter({ hasText: "reconciliation" }).textContent()).toContain("1 s");
+
+    await inspector.button("advance 1m").click();
+    await rows.filter({ hasText: "COMPLETED" }).getByText("2 of 2").waitFor();
+    const events = detail.locator(".lines").getByRole("listitem");
+    await events
+      .filter({ hasText: /\dtask\.completed/ })
+      .getByText("succeeded")
+      .waitFor();
+    expect(await events.count()).toBe(4);
+  });
+
+  test("that is moved by hand fails, runs again and completes when told to", async () => {
+    await using scene = await createInspectorScene();
+    await using inspector = await InspectorPage.open(browser, scene.mock, { hash: "#/tasks" });
+    const { detail } = inspector;
+    await inspector.button("Start, move by hand").click();
+    await detail.getByRole("textbox", { name: "stage" }).fill("a stage of my own");
+    await inspector.button("start the stage").click();
+    await detail.getByText("a stage of my own").waitFor();
+    await inspector.button("finish the stage").click();
+    await detail.getByText("so far").waitFor({ state: "detached" });
+    await inspector.button("Fail").click();
+    await detail.getByText("failed by hand").waitFor();
+    await inspector.button("Run again").click();
+    await inspector.button("Complete").click();
+    await detail.getByText("COMPLETED").waitFor();
+    const [task] = scene.mock.admin.tasks().data;
+    expect(task).toMatchObject({ status: "COMPLETED", stages: 1, stagesDone: 1 });
+  });
+});
+
+describe("a delivery", () => {
+  test("that failed shows its next retry, succeeds when the clock gets there, and is replayed", async () => {
+    await using scene = await createInspectorScene();
+    const { deliveryId } = await refusedDelivery(scene);
+    await using inspector = await InspectorPage.open(browser, scene.mock, { hash: "#/deliveries" });
+    const { detail, rows } = inspector;
+    await rows.filter({ hasText: "pending" }).click();
+    const attempts = detail.getByRole("list", { name: "Attempts" }).getByRole("listitem");
+    await attempts.filter({ hasText: "Next attempt" }).getByText("in 5 s").waitFor();
+    await attempts.getByText("answered 503").waitFor();
+
+    scene.answer("billing", 204);
+    await inspector.page.getByRole("button", { name: /^To next/ }).click();
+    await rows.filter({ hasText: "succeeded" }).waitFor();
+    await attempts.filter({ hasText: "Attempt 2" }).getByText("succeeded").waitFor();
+    expect(await attempts.count()).toBe(2);
+
+    await inspector.button("Replay").click();
+    await attempts.filter({ hasText: "Attempt 3" }).getByText("replay").waitFor();
+    const { attempts: made } = scene.mock.admin.delivery(deliveryId);
+    expect(made.map(({ status }) => status)).toEqual([503, 204, 204]);
+    expect(new Set(made.map(({ requestHeaders }) => requestHeaders["webhook-id"]))).toEqual(
+      new Set([deliveryId]),
+    );
+  });
+
+  test("shows its body to the byte, and as a curl command that carries the same", async () => {
+    await using scene = await createInspectorScene();
+    const { deliveryId } = await refusedDelivery(scene);
+    await using inspector = await InspectorPage.open(browser, scene.mock, {
+      hash: `#/deliveries/${deliveryId}`,
+    });
+    await inspector.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    const [attempt] = scene.mock.admin.delivery(deliveryId).attempts;
+    const body = attempt?.requestBody ?? "";
+    await inspector.button("Exact").click();
+    expect(await inspector.detail.locator(".body-text pre").textContent()).toBe(body);
+    await inspector.detail.getByText(`${Buffer.byteLength(body)} bytes`).waitFor();
+    await inspector.button("Hex").click();
+    await inspector.detail.getByText("0000 7b 22 69 64").waitFor();
+    await inspector.button("Copy as curl").click();
+    await inspector.button("Copied").waitFor();
+    const copied = await inspector.page.evaluate("navigator.clipboard.readText()");
+    expect(copied).toContain(body);
+    expect(copied).toContain(`webhook-signature: ${attempt?.requestHeaders["webhook-signature"]}`);
+  });
+});
+
+describe("the signature debugger", () => {
+  test("finds an attempt right, and names what a broken paste did wrong", async () => {
+    await using scene = await createInspectorScene();
+    const { deliveryId } = await refusedDelivery(scene);
+    await using inspector = await InspectorPage.open(browser, scene.mock, {
+      hash: `#/deliveries/${deliveryId}`,
+    });
+    const { page } = inspector;
+    await page.getByRole("link", { name: "Check the signature" }).click();
+    await page.getByText("The signature is right.").waitFor();
+
+    const [attempt] = scene.mock.admin.delivery(deliveryId).attempts;
+    const { requestHeaders = {}, requestBody = "" } = attempt ?? {};
+    const head = Object.entries(requestHeaders).map(([name, value]) => `${name}: ${value}`);
+    const paste = (body: string) =>
+      page.getByLabel("Paste a whole request").fill([...head, "", body].join("\n"));
+    const found = page.locator("[data-code]");
+
+    await paste(JSON.stringify(JSON.parse(requestBody), null, 2));
+    await found.and(page.locator("[data-code=BODY_REWRITTEN]")).waitFor();
+    await paste(`${requestBody}\n`);
+    await found.and(page.locator("[data-code=BODY_TRAILING_NEWLINE]")).waitFor();
+    await paste(requestBody.replace("BINDER", "BLINDER"));
+    await page.getByText('the mock sent "INDER').waitFor();
+    expect(await found.getAttribute("data-code")).toBe("BODY_ALTERED");
+
+    await paste(requestBody);
+    await page.getByText("The signature is right.").waitFor();
+    await page.getByLabel(/^Secret/).fill("whsec_c29tZSBvdGhlciBzZWNyZXQgb2Ygc29tZW9uZQ==");
+    await page.locator("[data-code=SECRET_WRONG]").waitFor();
+    await inspector.button("Clear").click();
+    await page.getByText("choose an attempt that the mock has made").waitFor();
+  });
+
+  test("tells an attempt that was made wrong on purpose", async () => {
+    await using scene = await createInspectorScene({
+      faults: { deliveries: [{ instructions: [{ kind: "wrong-signature" }] }] },
+    });
+    const { deliveryId } = await refusedDelivery(scene);
+    await using inspector = await InspectorPage.open(browser, scene.mock, { hash: "#/signatures" });
+    await inspector.page.getByLabel("attempt to check").selectOption(`${deliveryId}/1`);
+    await inspector.page.locator("[data-code=FAULT_ON_PURPOSE]").waitFor();
+    await inspector.page.getByText("A receiver that refuses it is right.").waitFor();
+  });
+});
+
+describe("faults", () => {
+  test("are switched on with a press, show that they fired, and are ended", async () => {
+    await using scene = await createInspectorScene();
+    await using inspector = await InspectorPage.open(browser, scene.mock, { hash: "#/faults" });
+    const { page } = inspector;
+    await page.getByText("Nothing goes wrong on purpose.").waitFor();
+    await inspector.button("switch on: On calls to the API").click();
+    await page.getByRole("listitem").filter({ hasText: "HTTP 503" }).getByText("the next time").waitFor();
+    const refused = await scene.mock.fetch("/graphql", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"query":"{ webhookEventCatalog { name } }"}',
+    });
+    expect(refused.status).toBe(503);
+    await page.getByText("Fired (1)").waitFor();
+    await page.getByText("Nothing goes wrong on purpose.").waitFor();
+    await inspector.button("All that the contract permits").click();
+    await page.getByText("20 % of the time").first().waitFor();
+    await inspector.button("End all faults").click();
+    await page.getByText("Fired (0)").waitFor();
+  });
+});
+
+describe("requests", () => {
+  test("are journalled with the reason of a refusal, and the key is masked", async () => {
+    await using scene = await createInspectorScene();
+    const { mock } = scene;
+    await using inspector = await InspectorPage.open(browser, mock, { hash: "#/requests" });
+    await workspaceToken(mock);
+    await callGraphql(mock, "mutation Sweep { deleteWebhookEndpoint(endpointId: 1) }").catch(() => undefined);
+    const { page, rows } = inspector;
+    await rows.filter({ hasText: "Sweep" }).click();
+    await inspector.detail.getByText("no authorization header").waitFor();
+    await page.getByLabel("operation").fill("exchange");
+    await rows.filter({ hasText: "Sweep" }).waitFor({ state: "detached" });
+    await rows.filter({ hasText: "exchangeSurface" }).click();
+    await inspector.detail.getByText("keys and tokens are masked").waitFor();
+    expect(await page.content()).not.toContain(mock.apiKey);
+  });
+});
+
+describe("secrets", () => {
+  test("are neither in the page nor asked for until somebody does, and covered even then", async () => {
+    await using scene = await createInspectorScene();
+    const { signingSecret } = await refusedDelivery(scene);
+    await using inspector = await InspectorPage.open(browser, scene.mock);
+    const { page } = inspector;
+    const asked: string[] = [];
+    page.on("request", (request) => {
+      if (request.url().endsWith("/secrets")) asked.push(request.url());
+    });
+    for (const place of ["overview", "tasks", "deliveries", "requests", "faults", "endpoints"]) {
+      await page
+        .getByRole("navigation")
+        .getByRole("link", { name: new RegExp(place, "i") })
+        .click();
+      await page.getByRole("heading", { level: 2, name: new RegExp(place, "i") }).waitFor();
+      expect(await page.content()).not.toContain(signingSecret);
+    }
+    expect(asked).toEqual([]);
+    await inspector.button("Fetch the secrets").click();
+    await inspector.button("show secret 1").waitFor();
+    expect(asked).toHaveLength(1);
+    expect(await page.content()).not.toContain(signingSecret);
+    await inspector.button("show secret 1").click();
+    await page.getByText(signingSecret).waitFor();
+    await inspector.button("hide secret 1").click();
+    expect(await page.content()).not.toContain(signingSecret);
+  });
+
+  test("show how their grace period runs down", async () => {
+    await using scene = await createInspectorScene();
+    const { endpointId } = await createEndpoint(scene.mock, receiverUrls.billing);
+    const variables = { input: { endpointId, gracePeriodSeconds: 7_200 } };
+    const rotate =
+      "mutation ($input: RotateWebhookEndpointSecretInput!) { rotateWebhookEndpointSecret(input: $input) { signingSecret } }";
+    await callGraphql(scene.mock, rotate, { token: await workspaceToken(scene.mock), variables });
+    await using inspector = await InspectorPage.open(browser, scene.mock, { hash: "#/endpoints" });
+    await inspector.page.getByText("ends in 2 h").waitFor();
+    await inspector.button("advance 1h").click();
+    await inspector.page.getByText("ends in 1 h").waitFor();
+    await inspector.button("advance 1d").click();
+    await inspector.page.getByText("expired", { exact: true }).waitFor();
+  });
+});
+
+describe("text from outside", () => {
+  const markup = `<img src=x onerror="document.title='owned'"><b>bold</b>`;
+
+  test("is shown as text, wherever it comes from", async () => {
+    await using scene = await createInspectorScene();
+    const { mock } = scene;
+    const { taskId } = await refusedDelivery(scene);
+    await mock.admin.moveTask(taskId, { status: "FAILED", errorMessage: markup });
+    mock.admin.addToCatalog({ name: "task.markup" });
+    mock.admin.sendEvent({ name: "task.markup", payload: { text: markup } });
+    await mock.clock.advance(0);
+    await callGraphql(mock, "query ($x: String!) { me { __typename } }", { variables: { x: markup } }).catch(
+      () => undefined,
+    );
+    const [delivery] = mock.admin.deliveryLog().data;
+    const [request] = mock.admin.requestLog().data;
+    for (const hash of [
+      `#/tasks/${taskId}`,
+      `#/deliveries/${delivery?.id}`,
+      `#/signatures/${delivery?.id}%2F1`,
+      `#/requests/${request?.sequence}`,
+    ]) {
+      await using inspector = await InspectorPage.open(browser, mock, { hash });
+      const { page } = inspector;
+      await page.getByText("<b>bold</b>").first().waitFor();
+      expect(await page.locator("img, main b:text-is('bold')").count(), hash).toBe(0);
+      expect(await page.title()).not.toBe("owned");
+    }
+  });
+
+  test("in the address is shown as little", async () => {
+    await using scene = await createInspectorScene();
+    await using inspector = await InspectorPage.open(browser, scene.mock, {
+      hash: `#/tasks/${encodeURIComponent(markup)}`,
+    });
+    await inspector.page.getByText("There is no such task.").waitFor();
+    expect(await inspector.page.locator("img").count()).toBe(0);
+    // The browser itself notes the answer of the control API.
+    expect(inspector.complaints.splice(0)).toEqual([expect.stringContaining("404")]);
+  });
+
+  test("could not run even if it became markup: the policy stops inline code", async () => {
+    await using scene = await createInspectorScene();
+    await using inspector = await InspectorPage.open(browser, scene.mock);
+    const { page, complaints } = inspector;
+    const header = await page.request.get(scene.mock.inspectorUrl);
+    expect(header.headers()["content-security-policy"]).toContain("default-src 'none'; script-src 'self'");
+    await page.evaluate(`
+      document.body.insertAdjacentHTML("beforeend", ${JSON.stringify(markup)});
+      const script = document.createElement("script");
+      script.textContent = "document.title = 'owned'";
+      document.body.append(script);
+    `);
+    await expect
+      .poll(() => complaints.filter((text) => text.includes("Content Security Policy")).length)
+      .toBeGreaterThan(1);
+    expect(await page.title()).toBe("Overview · workspace-tasks mock");
+    complaints.length = 0;
+  });
+});
+
+describe("the keyboard", () => {
+  test("reaches every view, every row and what can be done with it", async () => {
+    await using scene = await createInspectorScene();
+    const { deliveryId } = await refusedDelivery(scene);
+    await scene.mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" });
+    await scene.mock.clock.advance(0);
+    await using inspector = await InspectorPage.open(browser, scene.mock);
+    const { page } = inspector;
+    const { keyboard } = page;
+    const chosen = page.getByRole("option", { selected: true }).and(page.locator(".row"));
+
+    await keyboard.press("3");
+    await page.getByRole("heading", { level: 2, name: "Deliveries" }).waitFor();
+    await inspector.rows.nth(1).waitFor();
+    await keyboard.press("j");
+    await keyboard.press("j");
+    expect(await chosen.getAttribute("id")).toBe(`row-${deliveryId}`);
+    await keyboard.press("k");
+    expect(await chosen.getAttribute("aria-posinset")).toBe("1");
+    await page.getByRole("listbox").focus();
+    await keyboard.press("End");
+    expect(await chosen.getAttribute("aria-posinset")).toBe("2");
+    expect(await page.getByRole("listbox").getAttribute("aria-activedescendant")).toBe(`row-${deliveryId}`);
+
+    await inspector.detail.getByText("Attempt 1").waitFor();
+    await keyboard.press("r");
+    await inspector.detail.getByText("Attempt 2").waitFor();
+    await keyboard.press("n");
+    await inspector.detail.getByText("Attempt 3").waitFor();
+    await keyboard.press("Escape");
+    await inspector.detail.waitFor({ state: "detached" });
+
+    await keyboard.press("/");
+    await keyboard.type("task.failed?1");
+    expect(await page.getByLabel("event name").inputValue()).toBe("task.failed?1");
+    await page.getByText("No delivery. Create an endpoint").waitFor();
+    await page.getByLabel("event name").blur();
+    await keyboard.press("?");
+    await page.getByRole("dialog").getByText("replay the chosen delivery").waitFor();
+    await keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+  });
+});
+
+describe("the page", () => {
+  test("starts the mock anew after a second press", async () => {
+    await using scene = await createInspectorScene();
+    await refusedDelivery(scene);
+    await using inspector = await InspectorPage.open(browser, scene.mock);
+    await inspector.page.getByRole("link", { name: "1 tasks" }).waitFor();
+    await inspector.button("Reset the mock").click();
+    expect(scene.mock.admin.tasks().data).toHaveLength(1);
+    await inspector.button("Press again to confirm").click();
+    await inspector.page.getByRole("link", { name: "0 tasks" }).waitFor();
+    expect(scene.mock.admin.tasks().data).toEqual([]);
+  });
+
+  test("says when the mock is gone, and shows the one that comes after it", async () => {
+    const first = await createMockServer({ clock: "virtual" });
+    const inspector = await InspectorPage.open(browser, first, { hash: "#/tasks" });
+    const { page, complaints } = inspector;
+    const port = Number(new URL(first.baseUrl).port);
+    await first.close();
+    await page.getByText("connection lost, trying again").waitFor();
+    await using second = await createMockServer({ clock: "virtual", port });
+    await second.admin.startTask({ taskType: "TAX_ADVISOR", progression: "manual" });
+    await inspector.rows.filter({ hasText: "TAX_ADVISOR" }).waitFor();
+    await page.getByRole("status").getByText("live").waitFor();
+    expect(complaints.splice(0).filter((text) => !text.includes("ERR_"))).toEqual([]);
+    await inspector[Symbol.asyncDispose]();
+  });
+
+  test("has no buttons for a clock that is real", async () => {
+    await using mock = await createMockServer();
+    await using inspector = await InspectorPage.open(browser, mock);
+    await inspector.page.getByText("real clock").waitFor();
+    expect(await inspector.button("advance 1m").count()).toBe(0);
+  });
+
+  test("is caught when it misbehaves", async () => {
+    await using scene = await createInspectorScene();
+    const inspector = await InspectorPage.open(browser, scene.mock);
+    await inspector.page.evaluate(`
+      console.error("a mistake");
+      setTimeout(() => { throw new Error("a bug"); });
+      fetch("https://tracker.example/").catch(() => undefined);
+    `);
+    await expect.poll(() => inspector.complaints.join()).toContain("a bug");
+    await expect(inspector[Symbol.asyncDispose]()).rejects.toThrow(/a mistake.*tracker\.example/s);
+  });
+});

@@ -1,0 +1,73 @@
+import type { Browser, Locator, Page } from "playwright-core";
+import type { MockServer } from "workspace-tasks/mock-server";
+
+export type PageLook = {
+  readonly width?: number;
+  readonly height?: number;
+  readonly colorScheme?: "light" | "dark";
+  /** Where to go, such as `#/tasks`. */
+  readonly hash?: string;
+};
+
+export const widescreen = { width: 1280, height: 800 };
+export const phone = { width: 390, height: 844 };
+
+/**
+ * The inspector page in a browser context of its own. Closing it throws when something happened that never
+ * should: an error on the console, an exception, a request to anywhere but the mock.
+ */
+export class InspectorPage implements AsyncDisposable {
+  /** What should never happen and did. A test that provokes some of it takes it away again. */
+  readonly complaints: string[] = [];
+  readonly page: Page;
+  readonly #mock: MockServer;
+
+  private constructor(page: Page, mock: MockServer) {
+    this.page = page;
+    this.#mock = mock;
+    page.on("pageerror", (error) => this.complaints.push(`exception: ${error.message}`));
+    page.on("console", (message) => {
+      if (["error", "warning"].includes(message.type())) this.complaints.push(message.text());
+    });
+    page.on("request", (request) => {
+      const url = request.url();
+      if (!url.startsWith(`${mock.baseUrl}/_mock/`) && !url.startsWith("data:"))
+        this.complaints.push(`request to ${url}`);
+    });
+  }
+
+  static async open(browser: Browser, mock: MockServer, look: PageLook = {}): Promise<InspectorPage> {
+    const { width = widescreen.width, height = widescreen.height, colorScheme = "light", hash = "" } = look;
+    const context = await browser.newContext({ viewport: { width, height }, colorScheme });
+    const opened = new InspectorPage(await context.newPage(), mock);
+    opened.page.setDefaultTimeout(10_000);
+    await opened.go(hash);
+    await opened.page.getByRole("status").getByText("live").waitFor();
+    return opened;
+  }
+
+  /** Loads the page at a place of it. */
+  async go(hash: string): Promise<void> {
+    await this.page.goto("about:blank");
+    await this.page.goto(`${this.#mock.inspectorUrl}${hash}`);
+    await this.page.getByRole("main").waitFor();
+  }
+
+  button(name: string): Locator {
+    return this.page.getByRole("button", { name, exact: true });
+  }
+
+  get rows(): Locator {
+    return this.page.getByRole("option").and(this.page.locator(".row"));
+  }
+
+  /** The detail of what is chosen. */
+  get detail(): Locator {
+    return this.page.getByRole("region", { name: "What is chosen" });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.page.context().close();
+    if (this.complaints.length > 0) throw new Error(`the page misbehaved: ${this.complaints.join("; ")}`);
+  }
+}
