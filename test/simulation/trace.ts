@@ -1,0 +1,42 @@
+import { createHash } from "node:crypto";
+
+/** What happened, in order. Two runs are the same run when their hashes are equal. */
+export interface Trace {
+  note(line: string): void;
+  /** A short name for an id, the same in every run of a seed. */
+  nameOf(kind: string, id: string): string;
+  readonly hash: string;
+  /** The last lines. */
+  readonly tail: readonly string[];
+}
+
+const tailMax = 30;
+
+export function createTrace(nowMs: () => number): Trace {
+  const hash = createHash("sha256");
+  const tail: string[] = [];
+  const names = new Map<string, string>();
+  const counts = new Map<string, number>();
+  const startMs = nowMs();
+  return {
+    note(text) {
+      const line = `${((nowMs() - startMs) / 1_000).toFixed(3)}s ${text}`;
+      hash.update(`${line}\n`);
+      tail.push(line);
+      if (tail.length > tailMax) tail.shift();
+    },
+    nameOf(kind, id) {
+      const known = names.get(id);
+      if (known !== undefined) return known;
+      const count = (counts.get(kind) ?? 0) + 1;
+      counts.set(kind, count);
+      const name = `${kind}-${count}`;
+      names.set(id, name);
+      return name;
+    },
+    get hash() {
+      return hash.copy().digest("hex");
+    },
+    tail,
+  };
+}
