@@ -7,6 +7,7 @@ import type {
   StageRecord,
   TaskRecord,
 } from "../state/records.ts";
+import { outlookOf } from "../tasks/progression.ts";
 import { findTask } from "../tasks/task-moves.ts";
 import type { World } from "../world.ts";
 import type { Worlds } from "../worlds.ts";
@@ -94,11 +95,17 @@ export function createInspectionControls(worlds: Worlds): InspectionControls {
     taskHistory(taskId) {
       const world = worlds.current;
       const task = findTask(world, taskId);
+      const outlook = outlookOf(world, task);
       return {
         ...summarise(world, task),
         clientId: task.clientId,
         errorMessage: task.errorMessage,
         subTasks: task.stages.map(viewStageHistory),
+        stageEndsAt: toTimeOrNull(outlook?.dueAtMs ?? null),
+        stagesAhead: (outlook?.stages ?? []).map(({ type, durationMs }) => ({
+          subTaskType: type,
+          durationMs,
+        })),
         events: eventsAbout(world, taskId),
       };
     },
@@ -176,18 +183,18 @@ function newestFirst<Item extends { readonly id: string }, View>(
 }
 
 function upcoming(world: World): Overview["upcoming"] {
-  const due: (DeliveryRecord & { nextAttemptAtMs: number })[] = [];
-  for (const delivery of world.state.deliveries.values()) {
-    const { nextAttemptAtMs } = delivery;
-    if (delivery.status === "pending" && nextAttemptAtMs !== null) due.push({ ...delivery, nextAttemptAtMs });
+  const { deliveries, progress, tasks } = world.state;
+  const due: (Omit<Overview["upcoming"][number], "at"> & { readonly atMs: number })[] = [];
+  for (const { id, eventName, attempts, status, nextAttemptAtMs } of deliveries.values()) {
+    if (status !== "pending" || nextAttemptAtMs === null) continue;
+    due.push({ kind: "attempt", id, name: eventName, attempt: attempts.length + 1, atMs: nextAttemptAtMs });
   }
-  due.sort((a, b) => a.nextAttemptAtMs - b.nextAttemptAtMs);
-  return due.slice(0, upcomingMax).map(({ id, eventName, attempts, nextAttemptAtMs }) => ({
-    deliveryId: id,
-    event: eventName,
-    attempt: attempts.length + 1,
-    at: toTime(nextAttemptAtMs),
-  }));
+  for (const { taskId, dueAtMs } of progress.values()) {
+    const stage = tasks.get(taskId)?.stages.findLast(({ status }) => status === "RUNNING");
+    if (stage) due.push({ kind: "stage", id: taskId, name: stage.type, attempt: null, atMs: dueAtMs });
+  }
+  due.sort((a, b) => a.atMs - b.atMs);
+  return due.slice(0, upcomingMax).map(({ atMs, ...entry }) => ({ ...entry, at: toTime(atMs) }));
 }
 
 function summarise(world: World, task: TaskRecord): TaskSummary {
@@ -200,7 +207,7 @@ function summarise(world: World, task: TaskRecord): TaskSummary {
     startedAt: toTime(task.startedAtMs),
     completedAt: toTimeOrNull(task.completedAtMs),
     stagesDone: task.stages.filter(({ status }) => status !== "RUNNING").length,
-    stages: task.stages.length,
+    stages: task.stages.length + (outlookOf(world, task)?.stages.length ?? 0),
   };
 }
 

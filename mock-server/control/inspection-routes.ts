@@ -18,8 +18,16 @@ export const overviewView = z.object({
   tasks: z.record(taskStatus, z.int()),
   deliveries: z.record(deliveryStatus, z.int()),
   upcoming: z
-    .array(z.object({ deliveryId: id, event: z.string(), attempt: z.int(), at: time }))
-    .describe("The attempts that are due next, at most ten."),
+    .array(
+      z.object({
+        kind: z.enum(["attempt", "stage"]),
+        id: id.describe("Of the delivery that is attempted, or of the task whose stage ends."),
+        name: z.string().describe("Of the event, or of the stage."),
+        attempt: z.int().nullable().describe("Its number; `null` for a stage."),
+        at: time,
+      }),
+    )
+    .describe("What is due next, soonest first, at most ten."),
 });
 
 export const tasksQuery = z.strictObject({
@@ -38,7 +46,7 @@ export const taskSummary = z.object({
   startedAt: time,
   completedAt: time.nullable(),
   stagesDone: z.int(),
-  stages: z.int(),
+  stages: z.int().describe("Those that have started and those that are planned."),
 });
 
 const stageHistory = z.object({
@@ -57,6 +65,10 @@ export const taskHistory = z.object({
   clientId: id,
   errorMessage: z.string().nullable(),
   subTasks: z.array(stageHistory),
+  stageEndsAt: time.nullable().describe("`null` unless the task moves on by itself."),
+  stagesAhead: z
+    .array(z.object({ subTaskType: z.string(), durationMs: z.number() }))
+    .describe("What is planned after the stage under way."),
   events: z
     .array(eventSummary.extend({ deliveries: z.array(deliverySummary) }))
     .describe("What its changes caused; only events that an endpoint wanted are kept."),

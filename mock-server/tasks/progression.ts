@@ -40,6 +40,17 @@ export function planFor(world: World, taskType: string): TaskPlan {
   return world.state.taskPlans.get(taskType)?.plan ?? settledPlan(world, taskType);
 }
 
+/** What a task that moves by itself has before it: when its stage ends, and the stages after that one. */
+export type Outlook = { readonly dueAtMs: number; readonly stages: TaskPlan["stages"] };
+
+/** `null` for a task that waits to be told. */
+export function outlookOf(world: World, task: TaskRecord): Outlook | null {
+  const progress = world.state.progress.get(task.id);
+  if (!progress) return null;
+  const { stages } = planOf(world, task, progress);
+  return { dueAtMs: progress.dueAtMs, stages: stages.slice(progress.stage + 1) };
+}
+
 /** Sets the tasks of a restored state going again. */
 export function rearmProgress(world: World): void {
   const nowMs = world.clock.now();

@@ -37,6 +37,7 @@ describe("a task", () => {
 
     const stages = detail.getByRole("list", { name: "Stages" }).getByRole("listitem");
     await stages.filter({ hasText: "reconciliation" }).getByText("so far").waitFor();
+    await stages.filter({ hasText: "review" }).getByText("in 1 s").waitFor();
     await rows.filter({ hasText: "RUNNING" }).waitFor();
     await page.getByRole("button", { name: /^To next/ }).click();
     await stages.filter({ hasText: "review" }).getByText("so far").waitFor();

@@ -38,7 +38,8 @@ export class InspectorPage implements AsyncDisposable {
 
   static async open(browser: Browser, mock: MockServer, look: PageLook = {}): Promise<InspectorPage> {
     const { width = widescreen.width, height = widescreen.height, colorScheme = "light", hash = "" } = look;
-    const context = await browser.newContext({ viewport: { width, height }, colorScheme });
+    const viewport = { width, height };
+    const context = await browser.newContext({ viewport, colorScheme, reducedMotion: "reduce" });
     const opened = new InspectorPage(await context.newPage(), mock);
     opened.page.setDefaultTimeout(10_000);
     await opened.go(hash);

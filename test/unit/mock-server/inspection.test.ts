@@ -53,6 +53,20 @@ describe("the overview", () => {
     expect(Date.parse(times[0])).toBeGreaterThan(mock.clock.now());
   });
 
+  test("names the stages that end next among them", async ({ mock }) => {
+    await createEndpoint(mock, receiverUrl);
+    const { taskId } = await mock.admin.startTask({
+      taskType: "TAX_PREP",
+      progression: "timed",
+      stages: [{ type: "reading", durationMs: 4_000 }],
+    });
+    await mock.clock.advance("1s");
+    expect((await get(mock, "overview")).upcoming).toMatchObject([
+      { kind: "stage", id: taskId, name: "reading", attempt: null },
+      { kind: "attempt", name: "task.running", attempt: 2 },
+    ]);
+  });
+
   test("names ten that are due at most", async ({ mock }) => {
     await createEndpoint(mock, receiverUrl);
     await startTasks(mock, 12);
@@ -113,6 +127,7 @@ describe("a task's history", () => {
       { subTaskType: "reading", status: "COMPLETED", startedAt: time(0), completedAt: time(2_000) },
       { subTaskType: "thinking", status: "RUNNING", startedAt: time(2_000), completedAt: null },
     ]);
+    expect(history).toMatchObject({ stageEndsAt: time(5_000), stagesAhead: [] });
     expect(history.events).toMatchObject([
       { name: "subtask.completed", occurredAt: time(2_000), deliveries: [{ status: "pending" }] },
     ]);
@@ -121,6 +136,23 @@ describe("a task's history", () => {
     const [{ id: deliveryId }] = event.deliveries;
     const { attempts } = await get(mock, `deliveries/${deliveryId}`);
     expect(event.body).toBe(attempts[0].requestBody);
+  });
+
+  test("tells what is planned, unless the task waits to be told", async ({ mock }) => {
+    const stages = [
+      { type: "reading", durationMs: 2_000 },
+      { type: "thinking", durationMs: 3_000 },
+    ];
+    const timed = await mock.admin.startTask({ taskType: "BINDER", progression: "timed", stages });
+    const [manual = ""] = await startTasks(mock, 1);
+    expect(await get(mock, `tasks/${timed.taskId}/history`)).toMatchObject({
+      stages: 2,
+      stagesDone: 0,
+      stageEndsAt: new Date(mock.clock.now() + 2_000).toISOString(),
+      stagesAhead: [{ subTaskType: "thinking", durationMs: 3_000 }],
+    });
+    const waiting = await get(mock, `tasks/${manual}/history`);
+    expect(waiting).toMatchObject({ stages: 0, stageEndsAt: null, stagesAhead: [] });
   });
 
   test.for(["tasks/none/history", "events/none", "endpoints/none/secrets"])(

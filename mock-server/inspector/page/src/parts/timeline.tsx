@@ -4,7 +4,7 @@ import type { Tone } from "./mark.tsx";
 export type Span = {
   readonly key: string;
   readonly label: string;
-  readonly tone: Tone;
+  readonly tone: Tone | "planned";
   readonly fromMs: number;
   /** `null`: still going on. */
   readonly toMs: number | null;

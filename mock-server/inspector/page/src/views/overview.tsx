@@ -114,12 +114,12 @@ function DueNext({ overview, nowMs }: { readonly overview: Overview | undefined;
   return (
     <section class="panel">
       <h3>Due next</h3>
-      {overview?.upcoming.length === 0 && <p class="muted">No delivery is waiting.</p>}
+      {overview?.upcoming.length === 0 && <p class="muted">Nothing is waiting for its time.</p>}
       <ul class="lines">
-        {overview?.upcoming.map(({ deliveryId, event, attempt, at }) => (
-          <li key={deliveryId}>
-            <a href={hashOf("deliveries", deliveryId)}>{event}</a>
-            <span class="muted">attempt {attempt}</span>
+        {overview?.upcoming.map(({ kind, id, name, attempt, at }) => (
+          <li key={`${kind} ${id}`}>
+            <a href={hashOf(kind === "stage" ? "tasks" : "deliveries", id)}>{name}</a>
+            <span class="muted">{kind === "stage" ? "stage ends" : `attempt ${attempt}`}</span>
             <span class="end">{formatRelative(Date.parse(at), nowMs)}</span>
           </li>
         ))}
@@ -128,7 +128,7 @@ function DueNext({ overview, nowMs }: { readonly overview: Overview | undefined;
   );
 }
 
-const listed = 8;
+const listed = 10;
 
 function Refusals() {
   const log = useResource<Page<RequestView>>("/request-log?limit=200", ["request"]);
@@ -171,9 +171,14 @@ function Recent() {
 }
 
 function describe(happening: Happening): string {
+  if (isRequest(happening["request"]))
+    return `${nameOf(happening["request"])} ${happening["request"].status}`;
   const words = ["event", "taskType", "subTaskType", "status", "slug", "name"].flatMap((field) => {
     const value = happening[field];
     return typeof value === "string" ? [value] : [];
   });
   return words.join(" ");
 }
+
+const isRequest = (value: unknown): value is RequestView =>
+  typeof value === "object" && value !== null && "operations" in value;

@@ -31,7 +31,7 @@ export function TaskDetail({ id, nowMs }: Props) {
       <section class="panel">
         <h4>Stages</h4>
         {task.subTasks.length === 0 && <p class="muted">No stage has started.</p>}
-        <Timeline label="Stages" spans={task.subTasks.map((stage) => toSpan(stage, nowMs))} nowMs={nowMs} />
+        <Timeline label="Stages" spans={stageSpans(task, nowMs)} nowMs={nowMs} />
         {task.status === "RUNNING" && <MoveStage task={task} />}
       </section>
       <section class="panel">
@@ -154,16 +154,30 @@ function MoveStage({ task }: { readonly task: TaskHistory }) {
   );
 }
 
-function toSpan(stage: TaskHistory["subTasks"][number], nowMs: number): Span {
-  const fromMs = Date.parse(stage.startedAt);
-  const toMs = stage.completedAt === null ? null : Date.parse(stage.completedAt);
-  return {
-    key: stage.subTaskId,
-    label: stage.subTaskType,
-    tone: toneOf(stage.status),
-    fromMs,
-    toMs,
-    note:
-      toMs === null ? `${formatDuration(Math.max(0, nowMs - fromMs))} so far` : formatDuration(toMs - fromMs),
-  };
+/** Stages that have begun, and those that are planned in the pale colour of what has not happened yet. */
+function stageSpans(task: TaskHistory, nowMs: number): Span[] {
+  const spans: Span[] = task.subTasks.map((stage) => {
+    const fromMs = Date.parse(stage.startedAt);
+    const toMs = stage.completedAt === null ? null : Date.parse(stage.completedAt);
+    return {
+      key: stage.subTaskId,
+      label: stage.subTaskType,
+      tone: toneOf(stage.status),
+      fromMs,
+      toMs,
+      note:
+        toMs === null
+          ? `${formatDuration(Math.max(0, nowMs - fromMs))} so far`
+          : formatDuration(toMs - fromMs),
+    };
+  });
+  if (task.stageEndsAt === null) return spans;
+  let fromMs = Date.parse(task.stageEndsAt);
+  for (const [index, { subTaskType, durationMs }] of task.stagesAhead.entries()) {
+    const note = `in ${formatDuration(Math.max(0, fromMs - nowMs))}`;
+    const key = `planned ${index}`;
+    spans.push({ key, label: subTaskType, tone: "planned", fromMs, toMs: fromMs + durationMs, note });
+    fromMs += durationMs;
+  }
+  return spans;
 }
