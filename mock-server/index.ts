@@ -5,7 +5,8 @@ export type { AttemptView, DeliverySummary, DeliveryView, RequestView, TaskView 
 export type { ReceiverFunction } from "./delivery/outside.ts";
 export type { ApiFault, DeliveryFault, FaultPlan } from "./faults/fault.ts";
 export type { JournalEntry } from "./request-journal.ts";
-export { createMockServer, type MockServer, type MockServerOptions } from "./server.ts";
+export { createMockServer, type MockServer } from "./server.ts";
+export type { MockServerOptions } from "./server-options.ts";
 export { ServiceError, type ServiceErrorCode } from "./service-error.ts";
 export type { Settings, SettingsChanges } from "./settings.ts";
 export type { Snapshot } from "./snapshot/snapshot.ts";

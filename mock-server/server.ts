@@ -1,42 +1,17 @@
 import { createRequire } from "node:module";
 import { type Admin, createAdmin } from "./control/admin.ts";
 import type { EventStream } from "./control/event-stream.ts";
-import { createFunctionOutside, createSocketOutside, type ReceiverFunction } from "./delivery/outside.ts";
-import type { FaultPlan } from "./faults/fault.ts";
+import { createFunctionOutside, createSocketOutside } from "./delivery/outside.ts";
 import { furnish } from "./furnish.ts";
 import { createHandler, type Service } from "./handler.ts";
 import { type HttpListener, listenHttp } from "./http.ts";
-import { type SettingsChanges, withSettings } from "./settings.ts";
+import { checkMockOptions, type MockServerOptions } from "./server-options.ts";
+import { withSettings } from "./settings.ts";
 import { type Clock, createRealClock } from "./time/clock.ts";
 import { createMockClock, type MockClock } from "./time/mock-clock.ts";
 import { createVirtualClock, type VirtualClock } from "./time/virtual-clock.ts";
-import type { ConnectionCheck, Outside } from "./world.ts";
+import type { Outside } from "./world.ts";
 import { createWorlds } from "./worlds.ts";
-
-export type MockServerOptions = {
-  /** `false`: no port, reachable through `fetch` only. Default: `true`. */
-  readonly listen?: boolean | undefined;
-  /** Default: 0, any free port. */
-  readonly port?: number | undefined;
-  /** Default: `127.0.0.1`. Anything but loopback lets others on the network in. */
-  readonly host?: string | undefined;
-  /** `virtual`: time moves only by `clock.advance`. A clock of your own is shared. Default: `real`. */
-  readonly clock?: "real" | "virtual" | Clock | undefined;
-  /** Equal seeds and equal calls give equal ids, keys, faults and journals. Default: 1. */
-  readonly seed?: number | undefined;
-  /** Changes to single settings; everything else keeps its default. */
-  readonly settings?: SettingsChanges | undefined;
-  /** Faults from the start on; a reset brings them back. */
-  readonly faults?: FaultPlan | undefined;
-  /** Receivers in this process by endpoint URL, called in place of a socket. */
-  readonly receivers?: ReadonlyMap<string, ReceiverFunction> | undefined;
-  /** Certificates in PEM that HTTPS receivers may show, beside those that Node trusts. Default: none. */
-  readonly trustedCertificates?: readonly string[] | undefined;
-  /** Replaces the check of a provider connection: `true` makes it `active`. */
-  readonly checkConnection?: ((check: ConnectionCheck) => boolean | Promise<boolean>) | undefined;
-  /** Host names besides the loopback ones that the control API answers to. Default: none. */
-  readonly hostsAllowed?: readonly string[] | undefined;
-};
 
 export interface MockServer extends AsyncDisposable {
   /** Operations at `/graphql`, uploads at `/api/uploads`. */
@@ -62,8 +37,12 @@ export interface MockServer extends AsyncDisposable {
 // without a port must not look like one.
 let portless = 0;
 
-/** Starts a mock of the whole service. @throws Error with code EADDRINUSE when the port is taken */
+/**
+ * Starts a mock of the whole service.
+ * @throws TypeError or RangeError for an option that makes no sense; Error with code EADDRINUSE when the port is taken
+ */
 export async function createMockServer(options: MockServerOptions = {}): Promise<MockServer> {
+  await checkMockOptions(options);
   const clock = clockOf(options.clock ?? "real");
   const worlds = createWorlds({
     seed: options.seed ?? 1,

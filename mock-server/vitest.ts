@@ -1,5 +1,6 @@
 import { test as base } from "vitest";
-import { createMockServer, type MockServer, type MockServerOptions } from "./server.ts";
+import { createMockServer, type MockServer } from "./server.ts";
+import type { MockServerOptions } from "./server-options.ts";
 
 export type MockFixtures = {
   /** A mock of its own for this test, on a free port; closed after it. */

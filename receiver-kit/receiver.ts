@@ -127,6 +127,7 @@ export interface Receiver<Transaction> extends WebhookAcceptor, AsyncDisposable 
  *
  * @throws {WebhookSecretError} at once when a secret cannot be right
  * @throws {RangeError} at once when an option is out of range
+ * @throws {TypeError} at once without an inbox
  * @see interface §6
  */
 export function createReceiver<Transaction>(options: ReceiverOptions<Transaction>): Receiver<Transaction> {
@@ -216,6 +217,12 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
 }
 
 function resolveOptions<Transaction>(options: ReceiverOptions<Transaction>) {
+  if (typeof options?.inbox?.insert !== "function") {
+    throw new TypeError(
+      "inbox: expected an inbox such as sqliteInbox(path), postgresInbox(pool) or memoryInbox(), " +
+        `got ${describeKind(options?.inbox)}`,
+    );
+  }
   const source = options.source ?? "default";
   if (!/^[A-Za-z0-9._:-]{1,64}$/.test(source)) {
     throw new RangeError(`source: expected 1 to 64 of A-Z a-z 0-9 . _ : -, got ${JSON.stringify(source)}`);
@@ -255,4 +262,8 @@ function positive(name: string, given: number | undefined, fallback: number): nu
   const value = given ?? fallback;
   if (Number.isInteger(value) && value > 0) return value;
   throw new RangeError(`${name}: expected a positive whole number, got ${String(value)}`);
+}
+
+function describeKind(value: unknown): string {
+  return value === null || value === undefined ? String(value) : `a value of type ${typeof value}`;
 }

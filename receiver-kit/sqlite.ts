@@ -33,6 +33,7 @@ import {
   type SqliteDriverName,
   type SqliteOpener,
   type SqliteValue,
+  sqliteErrorCode,
 } from "./inbox/sqlite/sqlite-driver.ts";
 import { migrateSqlite } from "./inbox/sqlite/sqlite-migrations.ts";
 import * as sql from "./inbox/sqlite/sqlite-statements.ts";
@@ -87,7 +88,7 @@ class SqliteInbox implements Inbox<SqliteTransaction> {
 
   #connect(): SqliteConnection {
     if (!this.#opener) throw new Error("sqlite inbox: expected open() before use");
-    const connection = this.#opener(this.#options.path);
+    const connection = openFile(this.#opener, this.#options.path);
     try {
       connection.query("PRAGMA journal_mode = WAL");
       connection.query("PRAGMA synchronous = FULL");
@@ -315,4 +316,17 @@ function headOf(connection: SqliteConnection, row: SqlRow): unknown {
   if (row["order_key"] === null) return null;
   const values = [String(row["source"]), String(row["order_key"])];
   return connection.queryPrepared(sql.headPosition, values)[0]?.["position"];
+}
+
+/** The drivers' own words name a number at best. */
+function openFile(opener: SqliteOpener, path: string): SqliteConnection {
+  try {
+    return opener(path);
+  } catch (cause) {
+    const expected = "a file that may be written, or a folder where it can be made";
+    const error = new Error(`sqlite inbox: cannot open ${JSON.stringify(path)}; expected ${expected}`, {
+      cause,
+    });
+    throw Object.assign(error, { code: sqliteErrorCode(cause) });
+  }
 }

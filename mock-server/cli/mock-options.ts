@@ -1,5 +1,5 @@
 import { contractProfile } from "../faults/contract-profile.ts";
-import type { MockServerOptions } from "../server.ts";
+import type { MockServerOptions } from "../server-options.ts";
 import { readChoice, readFlags, readWholeNumber, UsageError } from "./command-io.ts";
 
 /** Flags that `mock` and `mock exec` share. */

@@ -40,11 +40,13 @@ function readFailedReply(reply: Exclude<Reply, { type: "answer" }>, context: Rea
     return { code: "RESPONSE_INVALID", message, outcome: "unknown", remedy: "none", httpStatus: status };
   }
   const connected = reply.answer !== undefined || !neverConnected(reply.cause);
-  const message = reply.answer
+  const what = reply.answer
     ? "the connection was cut inside the answer"
     : connected
       ? "the connection was lost"
       : "the service could not be reached";
+  const code = systemCode(reply.cause);
+  const message = code === undefined ? what : `${what} (${code})`;
   const outcome: Outcome = connected ? "unknown" : "not_sent";
   return { code: "NETWORK_FAILED", message, outcome, remedy: "repeat", cause };
 }
@@ -83,7 +85,7 @@ function failureOf(
   if (errors.length > 0) return serviceError(errors);
   if (status >= 400) return refused(status);
   if (status >= 300) return redirected(answer);
-  if (!answer.isGraphQL || !isRecord(answer.data)) return notGraphQL(status);
+  if (!answer.isGraphQL || !isRecord(answer.data)) return notGraphQL(answer);
   // Public documentation of the service shows an unauthenticated `me` as null without an error.
   if (answer.data["me"] === null) return denied(errors, "fresh_token");
   return undefined;
@@ -140,8 +142,10 @@ function redirected({ status }: AnswerHead): Failure {
   return { code: "RESPONSE_INVALID", message, outcome, remedy: "none" };
 }
 
-function notGraphQL(status: number): Failure {
-  const message = `expected a GraphQL answer with data, got something else (HTTP ${status})`;
+function notGraphQL({ status, headers }: AnswerHead): Failure {
+  const label = /^[a-z]+\/[a-z0-9.+-]{1,60}/.exec(headers.get("content-type") ?? "")?.[0];
+  const got = label === undefined || label.endsWith("json") ? "something else" : label;
+  const message = `expected a GraphQL answer with data, got ${got} (HTTP ${status}); check baseUrl and gatewayUrl`;
   return { code: "RESPONSE_INVALID", message, outcome: "unknown", remedy: "none" };
 }
 
@@ -217,4 +221,13 @@ function neverConnected(error: unknown, depth = 0): boolean {
   const code: unknown = Reflect.get(error, "code");
   if (typeof code === "string" && neverConnectedCodes.has(code)) return true;
   return neverConnected(error.cause, depth + 1);
+}
+
+/** The code of the platform, such as `ECONNREFUSED`: the word one searches for. */
+function systemCode(error: unknown, depth = 0): string | undefined {
+  if (!(error instanceof Error) || depth > 5) return undefined;
+  const code: unknown = Reflect.get(error, "code");
+  if (typeof code === "string" && /^[A-Z][A-Z0-9_]{2,60}$/.test(code)) return code;
+  const next: unknown = error instanceof AggregateError ? error.errors[0] : error.cause;
+  return systemCode(next, depth + 1);
 }

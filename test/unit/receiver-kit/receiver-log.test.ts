@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
-import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
+import { createReceiver, memoryInbox, silentLogger } from "workspace-tasks/receiver-kit";
+import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { createReceiverScene } from "../../support/receiver-scene.ts";
 import { sampleEvent } from "../../support/sample-event.ts";
 import { secretA, secretX, signDelivery } from "../../support/signed-delivery.ts";
@@ -57,5 +58,22 @@ describe("the receiver's log", () => {
       /^workspace-tasks receiver: a request was refused: none of 1/,
     );
     warn.mockRestore();
+  });
+});
+
+describe("a receiver that cannot work", () => {
+  test("is refused at once without an inbox, and the message says what to give", () => {
+    const without = { secrets: [secretA] } as unknown as Parameters<typeof createReceiver>[0];
+    expect(() => createReceiver(without)).toThrow(
+      /inbox: expected an inbox such as sqliteInbox\(path\).*got undefined/,
+    );
+  });
+
+  test("names the file that a SQLite inbox cannot open", async () => {
+    const inbox = sqliteInbox("/no/such/folder/webhooks.db");
+    await using receiver = createReceiver({ secrets: [secretA], inbox, logger: silentLogger });
+    await expect(receiver.start()).rejects.toThrow(
+      /cannot open "\/no\/such\/folder\/webhooks.db"; expected a file/,
+    );
   });
 });
