@@ -5,7 +5,7 @@
 import type { SubtaskEvent, TaskEvent } from "../../sdk/events/index.ts";
 import { isSubtaskEvent, parseOccurredAt } from "../../sdk/events/index.ts";
 import type { Clock } from "../clock.ts";
-import type { Inbox } from "../inbox/inbox.ts";
+import type { Inbox, RowFacts, RowReference } from "../inbox/inbox.ts";
 import { encodePosition, orderKey, statusRank } from "./order.ts";
 
 export interface ReconcilableStage {
@@ -193,19 +193,22 @@ async function enqueue({ inbox, source }: Parts, event: StateEvent): Promise<boo
   const position = encodePosition({ occurredAt, rank: statusRank(event.status), id: lowestId });
   const head = await inbox.head(source, key);
   if (head && head.position >= position) return false;
+  const facts: RowFacts = { event: event.event, orderKey: key, position, status: event.status };
   const insertion = await inbox.insert({
+    ...facts,
     source,
     id: event.id,
     channel: "reconcile",
     timestamp: Number(occurredAt / 1_000_000_000n),
     body: Buffer.from(JSON.stringify(event)),
-    event: event.event,
-    orderKey: key,
-    position,
-    status: event.status,
     quarantine: null,
   });
-  return insertion.outcome === "new";
+  return insertion.outcome === "new" || reviveDead(inbox, { source, id: event.id }, facts);
+}
+
+/** The same change was found before and given up. It is still missing, so it is handled again. */
+async function reviveDead(inbox: Inbox, row: RowReference, facts: RowFacts): Promise<boolean> {
+  return (await inbox.get(row))?.state === "dead" && inbox.replay(row, facts);
 }
 
 const lowestId = "!";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ReconcilableStage, ReconcilableTask, ReconcileClient } from "workspace-tasks/receiver-kit";
-import { memoryInbox } from "workspace-tasks/receiver-kit";
+import { memoryInbox, NonRetryableError } from "workspace-tasks/receiver-kit";
 import { instant } from "../../support/inbox-rows.ts";
 import { createReceiverScene, createSceneClock, type ReceiverScene } from "../../support/receiver-scene.ts";
 import { completedEvent, sampleEvent } from "../../support/sample-event.ts";
@@ -187,6 +187,42 @@ describe("reconciling", () => {
     ]);
     await scene.receiver.reconcile(api.client);
     expect(api.asked).toEqual(["all", ["known"]]);
+  });
+
+  it("hands over again what it found before and the handlers gave up", async () => {
+    await using scene = await watchingScene();
+    let broken = true;
+    scene.receiver.onState("task", (_, { channel }) => {
+      if (channel === "reconcile" && broken) throw new NonRetryableError("not yet");
+    });
+    await deliverAndSettle(scene, sampleEvent({ taskId: "task-1", occurredAt: instant(1) }));
+    await scene.clock.advance(900_000);
+    const { client } = tasksApi([task("task-1")]);
+    const reconcile = async () => {
+      const { enqueued } = await scene.receiver.reconcile(client);
+      await scene.clock.settle();
+      return { enqueued, rows: (await scene.inbox.stats()).rows };
+    };
+    expect(await reconcile()).toMatchObject({ enqueued: 1, rows: { done: 1, dead: 1 } });
+    broken = false;
+    expect(await reconcile()).toMatchObject({ enqueued: 1, rows: { done: 2, dead: 0 } });
+    expect(await reconcile()).toMatchObject({ enqueued: 0 });
+  });
+
+  it("leaves alone what somebody has put aside", async () => {
+    await using scene = await watchingScene();
+    scene.receiver.onState("task", (_, { channel }) => {
+      if (channel === "reconcile") throw new NonRetryableError("never");
+    });
+    await deliverAndSettle(scene, sampleEvent({ taskId: "task-1", occurredAt: instant(1) }));
+    await scene.clock.advance(900_000);
+    const { client } = tasksApi([task("task-1")]);
+    await scene.receiver.reconcile(client);
+    await scene.clock.settle();
+    const [dead] = await scene.inbox.list({ states: ["dead"] });
+    expect(dead && (await scene.inbox.discard(dead))).toBe(true);
+    expect(await scene.receiver.reconcile(client)).toMatchObject({ enqueued: 0 });
+    expect((await scene.inbox.stats()).rows).toMatchObject({ discarded: 1, pending: 0 });
   });
 
   it("counts tasks that the API does not know, and leaves statuses alone that were added later", async () => {
