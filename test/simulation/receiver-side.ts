@@ -25,7 +25,8 @@ export type ReceiverSide = {
 
 export function createReceiverSide(scene: Scene): ReceiverSide {
   const { clock, trace, settings, products } = scene;
-  const store = products.receiverKit.memoryInbox({ clock });
+  const rows = delegate(products.receiverKit.memoryInbox({ clock }));
+  const store = products.store?.()(rows) ?? rows;
   const ledger = createLedger(scene);
   const secrets: string[] = [];
   const retired: string[] = [];
@@ -64,5 +65,33 @@ export function createReceiverSide(scene: Scene): ReceiverSide {
         () => process.life.die("ordered"),
       );
     },
+  };
+}
+
+/** A plain object with the methods of the inbox, so that some of them can be replaced. */
+function delegate(inbox: Store): Store {
+  return {
+    durable: inbox.durable,
+    open: () => inbox.open(),
+    close: () => inbox.close(),
+    insert: (arrival) => inbox.insert(arrival),
+    claim: (options) => inbox.claim(options),
+    renew: (claims, leaseMs) => inbox.renew(claims, leaseMs),
+    begin: (claim, settlement, options) => inbox.begin(claim, settlement, options),
+    fail: (claim, failure) => inbox.fail(claim, failure),
+    subscribe: async (wake) => (await inbox.subscribe?.(wake)) ?? (async () => {}),
+    list: (filter) => inbox.list(filter),
+    get: (row) => inbox.get(row),
+    replay: (row, facts) => inbox.replay(row, facts),
+    discard: (row) => inbox.discard(row),
+    head: (source, key) => inbox.head(source, key),
+    suspects: (options) => inbox.suspects(options),
+    beat: (source) => inbox.beat(source),
+    purge: (retention, rowsMax) => inbox.purge(retention, rowsMax),
+    backlog: (source, limit) => inbox.backlog(source, limit),
+    stats: () => inbox.stats(),
+    beginInline: (webhook, options) => inbox.beginInline(webhook, options),
+    finishInline: (id, options) => inbox.finishInline(id, options),
+    advanceHead: (options) => inbox.advanceHead(options),
   };
 }

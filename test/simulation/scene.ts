@@ -15,6 +15,8 @@ export type Products = {
   readonly receiverKit: Pick<typeof ReceiverKit, "createReceiver" | "memoryInbox" | "NonRetryableError">;
   /** Wraps the connection of one receiver process to its inbox. */
   readonly inbox?: (connection: Store) => Store;
+  /** Makes what wraps the store that all processes share. */
+  readonly store?: () => (store: Store) => Store;
 };
 
 /** What every part of one run shares. */

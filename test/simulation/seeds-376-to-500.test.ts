@@ -1,0 +1,3 @@
+import { judgeSeeds } from "./judge-seeds.ts";
+
+judgeSeeds(376, 500);
