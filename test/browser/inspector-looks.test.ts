@@ -1,9 +1,8 @@
 import { mkdirSync, mkdtempSync, statSync } from "node:fs";
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { callGraphql, workspaceToken } from "../support/mock-client.ts";
@@ -20,11 +19,9 @@ const pictures = keepPictures
 
 let browser: Browser;
 let scene: InspectorScene;
-let axe: string;
 beforeAll(async () => {
   buildPage();
   mkdirSync(pictures, { recursive: true });
-  axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
   scene = await createInspectorScene();
   await fillScene(scene);
   browser = await launchChromium();
@@ -65,7 +62,7 @@ async function show(inspector: InspectorPage, view: View): Promise<void> {
 type Violation = { readonly id: string; readonly nodes: readonly { readonly html: string }[] };
 
 async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
+  await page.evaluate(axe.source);
   const { violations: found } = (await page.evaluate(
     "axe.run(document, { resultTypes: ['violations'] })",
   )) as {

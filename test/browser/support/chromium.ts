@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir, userInfo } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { type Browser, chromium } from "playwright-core";
 
 // The browser comes packed inside the npm package @sparticuz/chromium, with the system libraries of Amazon
@@ -20,19 +21,30 @@ const quiet = [
   "--font-render-hinting=none",
 ];
 
+/**
+ * A browser without a window. The packed one runs on Linux on x64; elsewhere the Chrome of the machine is
+ * taken. `WORKSPACE_TASKS_CHROMIUM` names the file of another one.
+ */
 export async function launchChromium(): Promise<Browser> {
+  const own = process.env["WORKSPACE_TASKS_CHROMIUM"];
+  if (own) return chromium.launch({ executablePath: own, args: quiet });
+  if (process.platform !== "linux" || process.arch !== "x64")
+    return chromium.launch({ channel: "chrome", args: quiet });
   const folder = unpackedBrowser();
   const executablePath = join(folder, "chromium");
   return chromium.launch({ executablePath, args: quiet, env: environmentFor(folder, executablePath) });
 }
 
 function unpackedBrowser(): string {
-  const manifest = join(packageFolder(), "package.json");
-  const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { version: string };
-  const folder = join(tmpdir(), `workspace-tasks-chromium-${version}-${userInfo().username}`);
+  const folder = join(
+    tmpdir(),
+    `workspace-tasks-chromium-${packedVersion()}-${process.getuid?.() ?? "user"}`,
+  );
   if (existsSync(folder)) return folder;
-  const unpacking = mkdtempSync(join(tmpdir(), "workspace-tasks-chromium-"));
-  unpackInto(unpacking);
+  const unpacking = mkdtempSync(join(tmpdir(), "workspace-tasks-unpacking-"));
+  const script = fileURLToPath(new URL("unpack-chromium.mjs", import.meta.url));
+  execFileSync(process.execPath, [script], { env: { ...process.env, TMPDIR: unpacking } });
+  writeFileSync(join(unpacking, "fonts.conf"), fontSettings(folder));
   try {
     renameSync(unpacking, folder);
   } catch (error) {
@@ -42,14 +54,10 @@ function unpackedBrowser(): string {
   return folder;
 }
 
-/** The package unpacks to the system's folder for temporary files, and its libraries on Lambda only. */
-function unpackInto(folder: string): void {
-  const script = `
-    process.env.TMPDIR = ${JSON.stringify(folder)};
-    process.env.AWS_EXECUTION_ENV = "AWS_Lambda_nodejs20.x";
-    const { default: packed } = await import("@sparticuz/chromium");
-    await packed.executablePath();`;
-  execFileSync(process.execPath, ["--input-type=module", "--eval", script], { cwd: packageFolder() });
+function packedVersion(): string {
+  const entry = createRequire(import.meta.url).resolve("@sparticuz/chromium");
+  const folder = entry.slice(0, entry.lastIndexOf("chromium/") + "chromium/".length);
+  return (JSON.parse(readFileSync(`${folder}package.json`, "utf8")) as { version: string }).version;
 }
 
 // The packed font comes first, so that pictures look alike everywhere; the machine's own fonts fill in.
@@ -65,16 +73,9 @@ const fontSettings = (folder: string) => `<?xml version="1.0"?>
 </fontconfig>
 `;
 
-function packageFolder(): string {
-  const entry = createRequire(import.meta.url).resolve("@sparticuz/chromium");
-  return entry.slice(0, entry.lastIndexOf("chromium/") + "chromium".length);
-}
-
 /** The libraries that came along are used only where the system's own do not start the browser. */
 function environmentFor(folder: string, executablePath: string): Record<string, string> {
-  const fonts = join(folder, "fonts.conf");
-  writeFileSync(fonts, fontSettings(folder));
-  const environment: Record<string, string> = { FONTCONFIG_FILE: fonts, HOME: folder };
+  const environment: Record<string, string> = { FONTCONFIG_FILE: join(folder, "fonts.conf"), HOME: folder };
   for (const name of ["PATH", "LANG", "TMPDIR"]) {
     const value = process.env[name];
     if (value !== undefined) environment[name] = value;

@@ -1,7 +1,6 @@
 // What the control API answers, in the mock's own types, so that page and mock cannot drift apart.
 export type {
   EndpointView,
-  EventView,
   Overview,
   Page,
   SecretView,
