@@ -16,7 +16,7 @@ const commands = {
     run: async () => (await load("mock-server/cli/trigger-command")).runTriggerCommand,
   },
   "check-receiver": {
-    about: "attack a webhook receiver, in any language, and report how it stands",
+    about: "attack a webhook receiver in any language, and report",
     run: async () => (await load("receiver-kit/audit/command")).runCheckReceiverCommand,
   },
   inbox: {

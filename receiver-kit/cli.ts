@@ -10,26 +10,28 @@ const storeVariable = "WORKSPACE_TASKS_INBOX";
 
 const usage = `Usage: workspace-tasks inbox <command> --store <file or URL> [options]
 
-  list                        rows, newest first
-  show <webhook-id>           one row with its body
-  replay <webhook-id>…        have events handled again: dead, quarantined or settled ones
-  discard <webhook-id>…       put dead or quarantined rows aside
-  stats                       rows by state, and the longest wait
+  list                    rows, newest first
+  show <webhook-id>       one row with its body
+  replay <webhook-id>…    have dead, quarantined or settled events handled again
+  discard <webhook-id>…   put dead or quarantined rows aside
+  stats                   rows by state, and the longest wait
 
-  --store <file or URL>       a SQLite file or postgres://… (or ${storeVariable})
-  --schema <name>             schema of the PostgreSQL inbox (workspace_tasks)
-  --source <name>             endpoint the rows belong to (default); list shows all without it
-  --state <states>            list, replay, discard: only rows in these states, separated by commas:
-                              ${rowStates.join(", ")}
-  --limit <n>                 list: at most so many rows (50)
-  --before <seq>              list: only rows stored before this one
-  --json                      one JSON document instead of text
-  --help                      this text
+  --store <file or URL>   a SQLite file or postgres://… (${storeVariable})
+  --schema <name>         schema of the PostgreSQL inbox (workspace_tasks)
+  --source <name>         endpoint the rows belong to (default); list: all
+  --state <states>        list, replay, discard: only rows in these states, of
+                          ${rowStates.slice(0, 4).join(", ")},
+                          ${rowStates.slice(4).join(", ")}
+  --limit <n>             list: at most so many rows (50)
+  --before <seq>          list: only rows stored before this one
+  --json                  one JSON document instead of text
+  --help                  this text
 
-replay and discard take either ids or --state, which then means every row in that state.
-A running receiver picks replayed rows up by itself.
+replay and discard take either ids or --state, which then means every row in
+that state. A running receiver picks replayed rows up by itself.
 
-Exit code: 0 done, 1 a row was not found or not in a state that allows it, 2 wrong arguments or no inbox.
+Exit code: 0 done, 1 a row was not found or its state does not allow it,
+2 wrong arguments or no inbox.
 `;
 
 class UsageError extends Error {

@@ -6,18 +6,18 @@ import { type RunningMock, startMock } from "./start-mock.ts";
 
 const usage = `Usage: workspace-tasks mock exec [options] -- <command> …
 
-Starts the mock on a free port, runs the command with these variables, stops the mock, and ends with the
-command's exit code:
+Starts the mock on a free port, runs the command with these variables, stops
+the mock, and ends with the command's exit code:
 
-  WORKSPACE_TASKS_BASE_URL      WORKSPACE_TASKS_GATEWAY_URL      WORKSPACE_TASKS_INSPECTOR_URL
-  WORKSPACE_TASKS_API_KEY       WORKSPACE_TASKS_PARTNER_API_KEY  WORKSPACE_TASKS_WORKSPACE_ID
+  WORKSPACE_TASKS_BASE_URL     _GATEWAY_URL      _INSPECTOR_URL   _WORKSPACE_ID
+  WORKSPACE_TASKS_API_KEY      _PARTNER_API_KEY
   WORKSPACE_TASKS_SIGNING_SECRET (with --deliver-to)
 
   --port <n>                    port; 0 takes any that is free (0)
 ${mockFlagsHelp}  --help                        this text
 
-Exit code: the command's; 128 and the signal's number when a signal ended it; 127 when there is no such
-command; 1 the mock could not start, 2 wrong arguments.
+Exit code: the command's; 128 and the signal's number when a signal ended it;
+127 no such command; 1 the mock could not start; 2 wrong arguments.
 `;
 
 /** Runs `workspace-tasks mock exec` and returns the command's exit code. */

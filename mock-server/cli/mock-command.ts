@@ -8,9 +8,10 @@ const portDefault = 4010;
 const usage = `Usage: workspace-tasks mock [options]
        workspace-tasks mock exec [options] -- <command> …
 
-Runs the whole service in memory: GraphQL at /graphql and /gateway/graphql, uploads at /api/uploads, the
-control API at /_mock/v1 and the inspector at /_mock/. Prints where it listens and keys that are ready to
-use. Ctrl+C stops it. "mock exec" runs a command beside it instead; see workspace-tasks mock exec --help.
+Runs the whole service in memory: GraphQL at /graphql and /gateway/graphql,
+uploads at /api/uploads, the control API at /_mock/v1, the inspector at /_mock/.
+Prints where it listens and keys that are ready to use. Ctrl+C stops it.
+"mock exec" runs a command beside it; see workspace-tasks mock exec --help.
 
   --port <n>                    port; 0 takes any that is free (${portDefault})
 ${mockFlagsHelp}  --json                        print one line of JSON when ready

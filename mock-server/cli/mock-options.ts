@@ -20,14 +20,14 @@ const mockFlags = {
 
 export const mockFlagsHelp = `  --host <name>                 address to listen on (127.0.0.1)
   --clock <real|virtual>        virtual: time moves only when told to (real)
-  --seed <n>                    equal seeds and calls give equal ids and keys (1)
-  --state <file.json>           go on from this snapshot and keep it up to date
-  --scenario <file.json>        take the steps of this scenario before the mock is ready
-  --deliver-to <url>            register a webhook endpoint for every event and tell its signing secret
-  --chaos contract              deliveries repeat, come late and out of order, as the interface permits
+  --seed <n>                    equal seeds give equal ids and keys (1)
+  --state <file.json>           go on from this snapshot, keep it up to date
+  --scenario <file.json>        take its steps before the mock is ready
+  --deliver-to <url>            send every event there, tell the signing secret
+  --chaos contract              deliveries repeat, come late and out of order
   --rate-window <kind>          sliding or fixed (sliding)
   --unauthenticated-status <n>  200 or 401 (200)
-  --allow-host <name>           host name besides localhost that the control API answers to; repeatable
+  --allow-host <name>           also a host of the control API; repeatable
 `;
 
 export type MockOrder = {

@@ -9,12 +9,15 @@ import {
 
 const usage = `Usage: workspace-tasks trigger <event> [options]
 
-Makes a running mock send an event to the webhook endpoints that subscribe to it, and says what became
-of each delivery. A task event comes from a real task of the mock: task.completed is preceded by task.running.
+Makes a running mock send an event to the webhook endpoints that subscribe to
+it, and says what became of each delivery. A task event comes from a real task
+of the mock: task.completed is preceded by task.running.
 
-  <event>                   task.running, task.completed, task.failed, subtask.completed, subtask.failed,
-                            documents.synced, or any other event of the mock's catalog
-  --mock <url>              address of the mock (http://127.0.0.1:4010, or WORKSPACE_TASKS_BASE_URL)
+  <event>                   task.running, task.completed, task.failed,
+                            subtask.completed, subtask.failed, documents.synced,
+                            or any other event of the mock's catalog
+  --mock <url>              address of the mock (WORKSPACE_TASKS_BASE_URL, or
+                            http://127.0.0.1:4010)
   --workspace <id>          workspace (the mock's first)
   --task-type <type>        type of the task (TAX_PREP)
   --stage <name>            stage of a subtask event (tax-extraction)
@@ -24,7 +27,8 @@ of each delivery. A task event comes from a real task of the mock: task.complete
   --json                    one JSON document instead of lines
   --help                    this text
 
-Exit code: 0 every delivery succeeded, 1 one did not or the mock did not answer, 2 wrong arguments.
+Exit code: 0 every delivery succeeded, 1 one did not or the mock did not
+answer, 2 wrong arguments.
 `;
 
 /** Runs `workspace-tasks trigger` and returns its exit code. */

@@ -19,25 +19,26 @@ const secretVariable = "WORKSPACE_TASKS_SIGNING_SECRET";
 
 const usage = `Usage: workspace-tasks check-receiver <url> --secret whsec_… [options]
 
-Attacks a webhook receiver, in any language, over HTTP and reports how it stands. The deliveries are
-rightly signed unless an attack says otherwise and name made-up tasks: do not point it at production.
+Attacks a webhook receiver, in any language, and reports how it stands. The
+deliveries name made-up tasks and some of them are rightly signed: do not point
+it at production.
 
-  --secret <whsec_…>          signing secret of the endpoint (or ${secretVariable})
-  --old-secret <whsec_…>      also test a secret that is in its grace period
-  --observe-url <url>         GET <url>?id=<webhook-id> answers { "count": n }, its effects so far;
-                              GET <url>?taskId=<id> may answer { "status": "…" }, the state held
-  --observe-timeout-ms <n>    how long an effect may take to show (10000)
-  --only <ids>                ids or subjects, separated by commas: signature,timestamp.stale
-  --tolerance-seconds <n>     the receiver's tolerance for timestamps (300)
-  --timeout-ms <n>            time limit for one answer (10000)
-  --stall-timeout-ms <n>      time within which a stalled body has to be given up (20000)
-  --answer-time-ms-max <n>    slowest acknowledgement that is not reported (3000)
-  --run-timeout-ms <n>        time limit for the whole audit (180000)
-  --concurrency <n>           checks under way at once (4)
-  --scheme <name>             ${schemeNames.join(" or ")} (standard-webhooks)
-  --json                      one JSON document instead of the table
-  --list                      list the checks and end
-  --help                      this text
+  --secret <whsec_…>        signing secret (${secretVariable})
+  --old-secret <whsec_…>    also test a secret that is in its grace period
+  --observe-url <url>       <url>?id=<webhook-id> answers { "count": n }, its
+                            effects; ?taskId=<id> may answer { "status": "…" }
+  --observe-timeout-ms <n>  how long an effect may take to show (10000)
+  --only <ids>              ids or subjects, as in signature,timestamp.stale
+  --tolerance-seconds <n>   the receiver's tolerance for timestamps (300)
+  --timeout-ms <n>          time limit for one answer (10000)
+  --stall-timeout-ms <n>    time by which a stalled body is given up (20000)
+  --answer-time-ms-max <n>  slowest answer that is not reported (3000)
+  --run-timeout-ms <n>      time limit for the whole audit (180000)
+  --concurrency <n>         checks under way at once (4)
+  --scheme <name>           ${schemeNames.join(" or ")} (standard-webhooks)
+  --json                    one JSON document instead of the table
+  --list                    list the checks and end
+  --help                    this text
 
 Exit code: 0 every MUST passed, 1 a MUST failed, 2 the audit could not be made.
 `;
