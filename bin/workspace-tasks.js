@@ -8,7 +8,7 @@ const load = (module) => import(fromSources ? `../${module}.ts` : `../dist/${mod
 
 const commands = {
   mock: {
-    about: "run the whole service in memory, or a command beside it (mock exec)",
+    about: "run the whole service in memory (mock exec: beside a command)",
     run: async () => (await load("mock-server/cli/mock-command")).runMockCommand,
   },
   trigger: {
