@@ -1,8 +1,5 @@
 import { createHash } from "node:crypto";
 
-/** A number in [0, 1). */
-export type Random = () => number;
-
 /**
  * Named streams of one seed. Each purpose draws from its own stream, so that one more draw for a fault
  * does not change the ids that follow.
