@@ -120,12 +120,10 @@ export function createInspectionControls(worlds: Worlds): InspectionControls {
     },
     requestLog({ limit = 100, before } = {}) {
       const entries = worlds.current.journal.entries();
-      const end =
-        before === undefined
-          ? entries.length
-          : entries.findIndex(({ sequence }) => sequence >= Number(before));
+      const newer = entries.findIndex(({ sequence }) => sequence >= Number(before));
+      const end = before === undefined || newer === -1 ? entries.length : newer;
       const start = Math.max(0, end - limit);
-      const data = entries.slice(start, Math.max(0, end)).reverse().map(viewRequest);
+      const data = entries.slice(start, end).reverse().map(viewRequest);
       return { data, done: start === 0, iterator: start === 0 ? null : String(data.at(-1)?.sequence) };
     },
     event(eventId) {

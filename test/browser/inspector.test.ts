@@ -50,7 +50,7 @@ describe("a task", () => {
       .filter({ hasText: /\dtask\.completed/ })
       .getByText("succeeded")
       .waitFor();
-    expect(await events.count()).toBe(4);
+    await expect.poll(() => events.count()).toBe(4);
   });
 
   test("that is moved by hand fails, runs again and completes when told to", async () => {
@@ -88,7 +88,7 @@ describe("a delivery", () => {
     await inspector.page.getByRole("button", { name: /^To next/ }).click();
     await rows.filter({ hasText: "succeeded" }).waitFor();
     await attempts.filter({ hasText: "Attempt 2" }).getByText("succeeded").waitFor();
-    expect(await attempts.count()).toBe(2);
+    await expect.poll(() => attempts.count()).toBe(2);
 
     await inspector.button("Replay").click();
     await attempts.filter({ hasText: "Attempt 3" }).getByText("replay").waitFor();
@@ -330,13 +330,15 @@ describe("the keyboard", () => {
     await inspector.rows.nth(1).waitFor();
     await keyboard.press("j");
     await keyboard.press("j");
-    expect(await chosen.getAttribute("id")).toBe(`row-${deliveryId}`);
+    await expect.poll(() => chosen.getAttribute("id")).toBe(`row-${deliveryId}`);
     await keyboard.press("k");
-    expect(await chosen.getAttribute("aria-posinset")).toBe("1");
+    await expect.poll(() => chosen.getAttribute("aria-posinset")).toBe("1");
     await page.getByRole("listbox").focus();
     await keyboard.press("End");
-    expect(await chosen.getAttribute("aria-posinset")).toBe("2");
-    expect(await page.getByRole("listbox").getAttribute("aria-activedescendant")).toBe(`row-${deliveryId}`);
+    await expect.poll(() => chosen.getAttribute("aria-posinset")).toBe("2");
+    await expect
+      .poll(() => page.getByRole("listbox").getAttribute("aria-activedescendant"))
+      .toBe(`row-${deliveryId}`);
 
     await inspector.detail.getByText("Attempt 1").waitFor();
     await keyboard.press("r");

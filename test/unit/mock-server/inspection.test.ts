@@ -93,6 +93,8 @@ describe("lists for looking", () => {
     const second = await get(mock, `request-log?limit=2&before=${first.iterator}`);
     const sequences = [...first.data, ...second.data].map(({ sequence }: { sequence: number }) => sequence);
     expect(sequences).toEqual([5, 4, 3, 2]);
+    expect((await get(mock, "request-log?limit=1&before=4")).data).toMatchObject([{ sequence: 3 }]);
+    expect((await get(mock, "request-log?limit=1&before=99")).data).toMatchObject([{ sequence: 6 }]);
     expect((await readAll(mock, "request-log", 4)).map(({ data }) => data.length)).toEqual([4, 2]);
   });
 

@@ -1,7 +1,7 @@
 import type { Filter } from "../address.ts";
 import type { ViewProps } from "../app.tsx";
 import { formatDuration, formatTime } from "../format.ts";
-import type { RequestView } from "../nouns.ts";
+import type { Page, RequestView } from "../nouns.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Mark } from "../parts/mark.tsx";
 import { OlderButton } from "../parts/older-button.tsx";
@@ -9,6 +9,7 @@ import { usePages } from "../parts/pages.ts";
 import { Split } from "../parts/split.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import { WindowedRows } from "../parts/windowed-rows.tsx";
+import { useResource } from "../resource.ts";
 import { goTo } from "../route.ts";
 
 export const nameOf = ({ operationName, operations }: RequestView) =>
@@ -28,7 +29,6 @@ const resultOf = (request: RequestView) =>
 export function RequestsView({ id, filter }: ViewProps) {
   const list = usePages<RequestView>("/request-log", {}, ["request"]);
   const rows = list.rows.filter((request) => fits(request, filter));
-  const chosen = list.rows.find(({ sequence }) => String(sequence) === id);
   const change = (changes: Filter) => goTo("requests", id, { ...filter, ...changes });
   return (
     <>
@@ -93,7 +93,7 @@ export function RequestsView({ id, filter }: ViewProps) {
             footer={<OlderButton list={list} />}
           />
         }
-        detail={chosen ? <RequestDetail request={chosen} /> : null}
+        detail={id ? <RequestDetail id={id} /> : null}
       />
     </>
   );
@@ -107,7 +107,12 @@ function fits(request: RequestView, { operation = "", result = "" }: Filter): bo
   );
 }
 
-function RequestDetail({ request }: { readonly request: RequestView }) {
+/** Asks for its request by itself: on a busy mock the list has long gone on. */
+function RequestDetail({ id }: { readonly id: string }) {
+  const page = useResource<Page<RequestView>>(`/request-log?limit=1&before=${Number(id) + 1}`, []);
+  if (page === undefined) return null;
+  const request = page?.data.find(({ sequence }) => String(sequence) === id);
+  if (!request) return <div class="panel nothing">The journal has no such request any more.</div>;
   const { query, variables, errors, refusal, faults } = request;
   return (
     <section class="panel">
