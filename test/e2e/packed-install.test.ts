@@ -11,8 +11,15 @@ import { RunningProgram } from "../support/running-program.ts";
 
 // A newcomer's way: the packed tarball, an empty folder outside the repository, and the README from top to bottom.
 
-const run = promisify(execFile);
+const execute = promisify(execFile);
+/** Runs a command as from a shell of its own: neither npm nor vitest, which may run this, tells it anything. */
+const run = (file: string, args: readonly string[], options: { cwd?: string; env?: Variables } = {}) =>
+  execute(file, args, { ...options, env: { ...outsideEnvironment, ...options.env } });
 const quietly = ["--prefer-offline", "--no-audit", "--no-fund", "--no-progress", "--loglevel=error"];
+type Variables = Readonly<Record<string, string | undefined>>;
+const outsideEnvironment: Variables = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^npm_|VITEST|^NODE_OPTIONS$|^NODE_ENV$/.test(name)),
+);
 let folder: string;
 let tarball: string;
 let blocks: readonly MarkedBlock[];
@@ -135,7 +142,7 @@ describe("the README, line by line", { timeout: 180_000 }, () => {
   const local = (line: string) =>
     line.replace("4010", String(ports.mock)).replace("3000", String(ports.receiver));
   const npx = async (line: string) => {
-    const env = { ...process.env, WORKSPACE_TASKS_BASE_URL: `http://127.0.0.1:${ports.mock}` };
+    const env = { WORKSPACE_TASKS_BASE_URL: `http://127.0.0.1:${ports.mock}` };
     const { stdout } = await run("npx", local(line).split(" ").slice(1), { cwd: project, env });
     return stdout;
   };
@@ -177,18 +184,23 @@ describe("the README, line by line", { timeout: 180_000 }, () => {
     for (const line of lines) await steps[line]?.();
   });
 
+  test("what it shows compiles under strict settings", async () => {
+    await writeFile(join(project, "first-request.mts"), blockOf("first-request.ts"));
+    const compiler = join(process.cwd(), "node_modules/typescript/bin/tsc");
+    const types = ["--typeRoots", join(process.cwd(), "node_modules/@types"), "--types", "node"];
+    const settings = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", ...types];
+    const { stdout } = await run(process.execPath, [compiler, ...settings, "first-request.mts"], {
+      cwd: project,
+    }).catch((error: { stdout: string }) => error);
+    expect(stdout).toBe("");
+  });
+
   test("the test it shows passes in the newcomer's project", async () => {
     await install(project, "--save-dev", "vitest");
-    const { stdout } = await run("npx", ["vitest", "run"], { cwd: project, env: withoutVitest() });
+    const { stdout } = await run("npx", ["vitest", "run"], { cwd: project });
     expect(stdout).toMatch(/1 passed/);
   });
 });
-
-/** This process's environment without what vitest tells its workers. */
-const withoutVitest = () =>
-  Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/VITEST|NODE_OPTIONS|^NODE_ENV/.test(name)),
-  );
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
