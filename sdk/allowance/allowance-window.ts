@@ -20,12 +20,18 @@ const roundTripPart = 0.75;
 const lateWindows = 1.05;
 const roundTripMemoryMs = 300_000;
 
+interface UsedSlot {
+  /** When its request had arrived at the latest. */
+  readonly arrivedByMs: number;
+  readonly isAnswered: boolean;
+}
+
 export class AllowanceWindow {
   #limit: number;
   #windowMs: number;
   #underWay = 0;
-  // When the requests of slots that are no longer under way had arrived at the latest, ascending.
-  readonly #arrivedByMs: number[] = [];
+  // Slots that are no longer under way, ascending by when they begin to cool.
+  readonly #used: UsedSlot[] = [];
   // How many of them, from the front, are free again. They are kept a little for `countedLately`.
   #free = 0;
   #fastest = { currentMs: Number.POSITIVE_INFINITY, previousMs: Number.POSITIVE_INFINITY, sinceMs: 0 };
@@ -45,13 +51,13 @@ export class AllowanceWindow {
   /** Requests that count at this moment: under way, or answered less than a window ago. */
   used(nowMs: number): number {
     this.#advance(nowMs);
-    return this.#underWay + this.#arrivedByMs.length - this.#free;
+    return this.#underWay + this.#used.length - this.#free;
   }
 
   /** Requests that the service may still count, although their slots have just become free. */
   countedLately(nowMs: number): number {
     this.#advance(nowMs);
-    return this.#underWay + this.#arrivedByMs.length;
+    return this.#underWay + this.#used.length;
   }
 
   /** Takes a slot if one is free among the first `capacity`. */
@@ -69,12 +75,12 @@ export class AllowanceWindow {
   /** The request was answered. Returns when its slot is free again, counted from `nowMs`. */
   answered(takenAtMs: number, answeredAtMs: number, nowMs: number): number {
     this.#learn(answeredAtMs - takenAtMs, nowMs);
-    return this.#cool(answeredAtMs, nowMs);
+    return this.#cool({ arrivedByMs: answeredAtMs, isAnswered: true }, nowMs);
   }
 
   /** No answer came: the request may have arrived at any time until now, so nothing is taken off. */
   unanswered(nowMs: number): number {
-    return this.#cool(nowMs + this.#creditMs(), nowMs);
+    return this.#cool({ arrivedByMs: nowMs, isAnswered: false }, nowMs);
   }
 
   /** Lower bound of the wait of whoever has `ahead` others before it. */
@@ -85,8 +91,8 @@ export class AllowanceWindow {
     const place = used + ahead - slots;
     if (place < 0) return 0;
     const perWindow = Math.max(slots, used);
-    const arrivedByMs = this.#arrivedByMs[this.#free + (place % perWindow)] ?? nowMs;
-    const restMs = arrivedByMs + this.#coolingMs() - nowMs;
+    const slot = this.#used[this.#free + (place % perWindow)];
+    const restMs = (slot ? this.#coolsFromMs(slot) : nowMs) + this.#coolingMs() - nowMs;
     return this.#windowMs * Math.floor(place / perWindow) + Math.max(1, restMs);
   }
 
@@ -98,6 +104,11 @@ export class AllowanceWindow {
   #creditMs(): number {
     const fastestMs = Math.min(this.#fastest.currentMs, this.#fastest.previousMs);
     return this.#isTried && Number.isFinite(fastestMs) ? roundTripPart * fastestMs : 0;
+  }
+
+  /** What will be taken off for an unanswered request is added first, by the credit of today and not of back then. */
+  #coolsFromMs({ arrivedByMs, isAnswered }: UsedSlot): number {
+    return isAnswered ? arrivedByMs : arrivedByMs + this.#creditMs();
   }
 
   #coolingMs(): number {
@@ -112,17 +123,26 @@ export class AllowanceWindow {
       this.#fastest = { currentMs: Number.POSITIVE_INFINITY, previousMs, sinceMs: nowMs };
     }
     this.#fastest.currentMs = Math.min(this.#fastest.currentMs, roundTripMs);
+    // Another credit moves the unanswered ones among the others.
+    if (this.#used.some(({ isAnswered }) => !isAnswered)) {
+      this.#used.sort((a, b) => this.#coolsFromMs(a) - this.#coolsFromMs(b));
+    }
   }
 
-  #cool(arrivedByMs: number, nowMs: number): number {
+  #cool(slot: UsedSlot, nowMs: number): number {
     this.#underWay -= 1;
-    insertAscending(this.#arrivedByMs, arrivedByMs);
-    return Math.max(0, arrivedByMs + this.#coolingMs() - nowMs);
+    const fromMs = this.#coolsFromMs(slot);
+    // Answers come nearly in order, so the place is at or near the end.
+    const before = this.#used.findLastIndex((other) => this.#coolsFromMs(other) <= fromMs);
+    this.#used.splice(before + 1, 0, slot);
+    return Math.max(0, fromMs + this.#coolingMs() - nowMs);
   }
 
   #advance(nowMs: number): void {
-    const isBefore = (index: number, limitMs: number) =>
-      (this.#arrivedByMs[index] ?? Number.POSITIVE_INFINITY) <= limitMs;
+    const isBefore = (index: number, limitMs: number) => {
+      const slot = this.#used[index];
+      return slot !== undefined && this.#coolsFromMs(slot) <= limitMs;
+    };
     const coolSinceMs = nowMs - this.#coolingMs();
     while (isBefore(this.#free, coolSinceMs)) this.#free += 1;
     // A faster round trip was seen: less is taken off, also for slots that seemed free a moment ago.
@@ -130,14 +150,7 @@ export class AllowanceWindow {
     const forgottenSinceMs = nowMs - this.#windowMs * lateWindows;
     let forgotten = 0;
     while (forgotten < this.#free && isBefore(forgotten, forgottenSinceMs)) forgotten += 1;
-    this.#arrivedByMs.splice(0, forgotten);
+    this.#used.splice(0, forgotten);
     this.#free -= forgotten;
   }
-}
-
-// Answers come nearly in order, so the place is at or near the end.
-function insertAscending(values: number[], value: number): void {
-  let index = values.length;
-  while (index > 0 && (values[index - 1] ?? 0) > value) index -= 1;
-  values.splice(index, 0, value);
 }

@@ -141,7 +141,10 @@ export const mutants: readonly Mutant[] = [
     violates: ["L1"],
     product: "sdk",
     patches: [
-      { find: "return this.#cool(answeredAtMs, nowMs);", replace: "return this.#cool(takenAtMs, nowMs);" },
+      {
+        find: "arrivedByMs: answeredAtMs, isAnswered: true",
+        replace: "arrivedByMs: takenAtMs, isAnswered: true",
+      },
     ],
   },
   {

@@ -130,6 +130,23 @@ describe("alone on a key", () => {
     await Promise.all(calls);
   });
 
+  it("a request that was given up counts as long as any, whatever is learned about the latency later", async () => {
+    const { service, engine } = createEngineScene({ legs: constantLegs(800) });
+    const call = (options = {}) => engine.execute(probe.query, {}, options);
+    const first = call();
+    await service.clock.advance(59_000);
+    // They have arrived when they are given up, and their answers never come.
+    const givenUp = Promise.allSettled(Array.from({ length: 119 }, () => call({ deadlineMs: 500 })));
+    await service.clock.advance(1_900);
+    const last = call();
+    await service.clock.advance(1_100);
+    const queued = Promise.all(Array.from({ length: 119 }, () => call()));
+    await service.clock.advance(2 * minuteMs);
+    await Promise.all([first, givenUp, last, queued]);
+    expect(service.books).toMatchObject({ accepted: 240, refused429: 0 });
+    expect(busiestWindow(service.books.acceptedAtMs)).toBeLessThanOrEqual(120);
+  });
+
   it("a wall clock that jumps changes nothing", async () => {
     const { service, engine } = createEngineScene();
     const calls = Array.from({ length: 240 }, () => engine.execute(probe.query, {}));
