@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { withControlApi } from "../support/control-api-table.ts";
 import { blocksOf, regionOf } from "../support/marked-blocks.ts";
@@ -42,6 +42,22 @@ test("a block without a mark, and one that has gone stale, would be noticed", ()
   const [stale] = blocksOf("<!-- examples/first-request.ts#first-request -->\n```ts\nlet a;\n```\n");
   expect(stale?.text).not.toBe(regionOf(stale?.mark ?? ""));
   expect(() => regionOf("examples/first-request.ts#none")).toThrow("there is no region");
+});
+
+describe("files that the documents name", () => {
+  const named = documents.flatMap((file) =>
+    [
+      ...read(file).matchAll(
+        /`((?:test|docs|examples|scripts|bench|sdk|mock-server|receiver-kit)\/[^\s`*{}]+)`/g,
+      ),
+    ].map(([, path = ""]) => ({ file, path })),
+  );
+
+  test("are found", () => expect(named.length).toBeGreaterThan(10));
+
+  test("are there", () => {
+    expect(named.filter(({ path }) => !existsSync(path))).toEqual([]);
+  });
 });
 
 test("the README can be read in one sitting", () => {
