@@ -5,7 +5,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { withControlApi } from "../test/support/control-api-table.ts";
 import { withRegions } from "../test/support/marked-blocks.ts";
 
-const documents = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "*.md"], { encoding: "utf8" });
+const documents = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "*.md"], {
+  encoding: "utf8",
+});
 for (const file of documents.split("\n").filter(Boolean)) {
   const text = readFileSync(file, "utf8");
   const shown = withRegions(text);
