@@ -1,0 +1,95 @@
+import { getEventListeners } from "node:events";
+import { createClient } from "workspace-tasks/sdk";
+import { systemClock } from "../clock.ts";
+import type { Measure } from "../finding.ts";
+import { answerOf, listTasksText } from "../sample-query.ts";
+import { number, whole } from "../words.ts";
+
+export const measure: Measure = async ({ quick }) => {
+  const calls = quick ? 5_000 : 100_000;
+  const perClient = heapPerClient(quick ? 100 : 1_000);
+  const { slope, points, listeners } = await heapOverCalls(calls);
+  return {
+    title: "The SDK's memory",
+    about:
+      `Heap after a collection: what a client takes before its first call, and how the heap moves over ${whole(calls)} calls of one client, ` +
+      "all with one shared `AbortSignal`. The slope is fitted to all points but the first.",
+    goals: [
+      {
+        what: `growth over ${whole(calls)} calls`,
+        target: "none (≤ 1 byte per call)",
+        measured: `${number(slope)} bytes per call`,
+        met: slope <= 1,
+      },
+      {
+        what: "listeners left on the shared signal",
+        target: "0",
+        measured: String(listeners),
+        met: listeners === 0,
+      },
+      {
+        what: "heap per client",
+        target: "≤ 50 KB",
+        measured: `${number(perClient / 1_000)} KB`,
+        met: perClient <= 50_000,
+      },
+    ],
+    tables: [
+      {
+        columns: ["calls", "heap, MB"],
+        rows: points.map(([count, bytes]) => [whole(count), number(bytes / 1e6)]),
+      },
+    ],
+  };
+};
+
+function heapPerClient(count: number): number {
+  const make = () => createClient({ apiKey: "key", baseUrl: "http://service.localhost" });
+  make();
+  const before = heapBytes();
+  const clients = Array.from({ length: count }, make);
+  const bytes = heapBytes() - before;
+  // Read after the measurement, so that they are alive during it.
+  return bytes / clients.length;
+}
+
+async function heapOverCalls(calls: number) {
+  const answer = answerOf(20);
+  const tokens = { userToken: "user-token", workspaceToken: "workspace-token" };
+  const exchange = JSON.stringify({ data: { exchangeSurfaceRefreshTokenForAccessTokens: tokens } });
+  let elapsedMs = 0;
+  const client = createClient({
+    apiKey: "key",
+    baseUrl: "http://leak.localhost",
+    fetch: async (_input, init) => {
+      elapsedMs += 520;
+      return new Response(String(init?.body).includes("ExchangeApiKey") ? exchange : answer);
+    },
+    clock: { ...systemClock, now: () => elapsedMs, monotonic: () => elapsedMs },
+  });
+  const { signal } = new AbortController();
+  const points: [number, number][] = [];
+  for (let done = 0; done <= calls; done++) {
+    if (done % (calls / 10) === 0) points.push([done, heapBytes()]);
+    await client.request(listTasksText, { limit: 20 }, { signal });
+  }
+  return {
+    points,
+    slope: slopeOf(points.slice(1)),
+    listeners: getEventListeners(signal, "abort").length,
+  };
+}
+
+/** Least squares. */
+function slopeOf(points: readonly (readonly [number, number])[]): number {
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const meanX = mean(points.map(([x]) => x));
+  const meanY = mean(points.map(([, y]) => y));
+  const covariance = mean(points.map(([x, y]) => (x - meanX) * (y - meanY)));
+  return covariance / mean(points.map(([x]) => (x - meanX) ** 2));
+}
+
+function heapBytes(): number {
+  for (let round = 0; round < 3; round++) globalThis.gc?.();
+  return process.memoryUsage().heapUsed;
+}

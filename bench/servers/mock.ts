@@ -1,0 +1,19 @@
+import { createMockServer } from "workspace-tasks/mock-server";
+import { report } from "./served.ts";
+
+// Token check, limiter and journal are at work; only their numbers are such that no request is refused.
+const mock = await createMockServer({
+  settings: { rateLimit: { requests: 1_000_000_000 }, tokenLifetimeSeconds: 86_400 },
+});
+const stages = ["document-classification", "tax-extraction", "reconciliation", "review"];
+let clientId: string | undefined;
+for (let count = 0; count < 50; count++) {
+  const task = mock.admin.startTask({
+    taskType: "TAX_PREP",
+    progression: "manual",
+    ...(clientId ? { clientId } : {}),
+  });
+  clientId = task.clientId;
+  for (const subTaskType of stages) mock.admin.moveStage(task.taskId, { subTaskType, status: "COMPLETED" });
+}
+report(Number(new URL(mock.baseUrl).port), { apiKey: mock.apiKey });
