@@ -1,0 +1,75 @@
+import { execFile, execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+
+// Gates that cannot fail guard nothing: each is run in a small repository of its own that breaks its rule.
+
+type Repository = Disposable & { run(script: string): Promise<{ code: number; output: string }> };
+
+function repository(files: Readonly<Record<string, string>>): Repository {
+  const root = mkdtempSync(join(tmpdir(), "workspace-tasks-gate-"));
+  cpSync("scripts", join(root, "scripts"), { recursive: true });
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  execFileSync("git", ["init", "--quiet"], { cwd: root });
+  return {
+    run: (script) =>
+      new Promise((resolve) => {
+        execFile(process.execPath, [join(root, "scripts", script)], (error, stdout, stderr) => {
+          resolve({ code: error ? 1 : 0, output: stdout + stderr });
+        });
+      }),
+    [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true }),
+  };
+}
+
+test("a link to a file or a heading that is not there is dead", async () => {
+  const target = "# One heading\n";
+  using sound = repository({
+    "a.md": "[b](docs/b.md#one-heading) [web](https://x.example)",
+    "docs/b.md": target,
+  });
+  expect(await sound.run("check-links.mjs")).toMatchObject({ code: 0 });
+
+  using broken = repository({ "a.md": "[b](docs/b.md#another) [c](c.md) `[d](d.md)`", "docs/b.md": target });
+  const { code, output } = await broken.run("check-links.mjs");
+  expect(code).toBe(1);
+  expect(output.trim().split("\n")).toEqual([
+    "a.md: docs/b.md#another has no such heading",
+    "a.md: c.md does not exist",
+  ]);
+});
+
+test("a licence that may not be shipped is found, however deep the package lies", async () => {
+  const lockWith = (licence: string) =>
+    JSON.stringify({
+      packages: {
+        "": { dependencies: { a: "1", b: "1" } },
+        "node_modules/a": { version: "1.0.0", license: "MIT", dependencies: { b: "2" } },
+        "node_modules/b": { version: "1.0.0", license: "ISC" },
+        "node_modules/a/node_modules/b": { version: "2.0.0", license: licence },
+        "node_modules/c": { version: "1.0.0", license: "GPL-3.0", dev: true },
+      },
+    });
+  using sound = repository({ "package-lock.json": lockWith("MIT"), "docs/licences.md": "stale" });
+  expect((await sound.run("check-licences.mjs")).output).toContain("docs/licences.md is stale");
+
+  using broken = repository({ "package-lock.json": lockWith("GPL-3.0"), "docs/licences.md": "" });
+  expect(await broken.run("check-licences.mjs")).toEqual({
+    code: 1,
+    output: "licences to look at: b (GPL-3.0)\n",
+  });
+});
+
+test("a gate that is asked for and does not exist is an error, not a success", async () => {
+  const { code, output } = await new Promise<{ code: number; output: string }>((resolve) => {
+    execFile(process.execPath, ["scripts/check.mjs", "--only", "nothing"], (error, stdout, stderr) => {
+      resolve({ code: error ? 1 : 0, output: stdout + stderr });
+    });
+  });
+  expect({ code, output }).toEqual({ code: 1, output: 'there is no gate named "nothing"\n' });
+});
