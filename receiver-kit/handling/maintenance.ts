@@ -62,10 +62,17 @@ export class Maintenance {
   }
 
   async start(): Promise<void> {
+    if (this.#running) return;
     this.#running = true;
-    const awayMs = (await this.#options.inbox.beat(this.#options.source)) ?? 0;
-    this.#downMs = awayMs > 2 * everyMs ? awayMs : 0;
-    this.#schedule();
+    try {
+      const awayMs = (await this.#options.inbox.beat(this.#options.source)) ?? 0;
+      this.#downMs = awayMs > 2 * everyMs ? awayMs : 0;
+    } catch (error) {
+      this.#running = false;
+      throw error;
+    }
+    // Unless it was stopped meanwhile.
+    if (this.#running) this.#schedule();
   }
 
   #schedule(): void {

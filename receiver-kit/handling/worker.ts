@@ -68,7 +68,14 @@ export class Worker<Transaction> {
   async start(): Promise<void> {
     if (this.#state !== "new") return;
     this.#state = "working";
-    this.#unsubscribe = await this.#options.inbox.subscribe?.(() => this.#look());
+    try {
+      this.#unsubscribe = await this.#options.inbox.subscribe?.(() => this.#look());
+    } catch (error) {
+      if (this.#state === "working") this.#state = "new";
+      throw error;
+    }
+    // Stopped while it was starting: `stop` had nothing to undo yet.
+    if (this.#state !== "working") await this.#unsubscribe?.();
     this.#look();
   }
 
@@ -178,9 +185,12 @@ export class Worker<Transaction> {
   async stop(graceMs: number): Promise<void> {
     if (this.#state !== "working") return;
     this.#state = "stopping";
-    this.#cancelLook();
-    await this.#unsubscribe?.();
+    await this.#unsubscribe?.().catch((error: unknown) => {
+      this.#options.logger.warn({ err: error }, "the inbox could not be told that nobody listens any more");
+    });
     await this.#looking;
+    // Only now: the last look has planned another one.
+    this.#cancelLook();
     if (this.#running.size > 0) {
       const idle = new Promise<void>((resolve) => {
         this.#whenIdle = resolve;

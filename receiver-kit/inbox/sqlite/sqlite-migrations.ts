@@ -76,10 +76,13 @@ export function migrateSqlite(connection: SqliteConnection): void {
   }
 }
 
-export function rollBack(connection: SqliteConnection): void {
+/** False when the transaction may still be open: then only closing the connection ends it. */
+export function rollBack(connection: SqliteConnection): boolean {
   try {
     connection.exec("ROLLBACK");
-  } catch {
+    return true;
+  } catch (error) {
     // SQLite has rolled back by itself, as it does when the disk is full.
+    return error instanceof Error && error.message.includes("no transaction is active");
   }
 }

@@ -85,10 +85,10 @@ export class SqliteWriter {
       ended = reason;
       cancelLimit();
       try {
-        if (how === "ROLLBACK") rollBack(connection);
+        if (how === "ROLLBACK") this.#rollBack(connection);
         else connection.exec("COMMIT");
       } catch (error) {
-        rollBack(connection);
+        this.#rollBack(connection);
         this.#replaceIfBroken(error);
         throw error;
       } finally {
@@ -181,7 +181,7 @@ export class SqliteWriter {
         work.resolve(results[index]);
       });
     } catch (error) {
-      rollBack(connection);
+      this.#rollBack(connection);
       this.#replaceIfBroken(error);
       if (works.length === 1) works[0]?.reject(error);
       else for (const work of works) this.#commitTogether([work]);
@@ -222,6 +222,11 @@ export class SqliteWriter {
   #refuseAll(error: unknown): void {
     for (const work of this.#waiting.splice(0)) work.reject(error);
     for (const turn of this.#turns.splice(0)) turn.deny(error);
+  }
+
+  /** A transaction that stayed open would refuse every later one; it is closed with its connection. */
+  #rollBack(connection: SqliteConnection): void {
+    if (!rollBack(connection)) this.#disconnect();
   }
 
   /** A connection opened on a read-only or missing file stays so; the next use opens the file anew. */
