@@ -106,9 +106,13 @@ export class WebhookTarget implements AsyncDisposable {
   #recorded(inbox: Inbox): Inbox {
     return new Proxy(inbox, {
       get: (own, name) => {
-        if (name === "insert") this.inserts += 1;
-        const method = this.faults[name as keyof Inbox] ?? own[name as keyof Inbox];
-        return typeof method === "function" ? method.bind(own) : method;
+        const method: unknown = this.faults[name as keyof Inbox] ?? own[name as keyof Inbox];
+        if (typeof method !== "function") return method;
+        // Calls are counted, not looks: the receiver makes sure beforehand that the method is there.
+        return (...values: unknown[]) => {
+          if (name === "insert") this.inserts += 1;
+          return method.apply(own, values);
+        };
       },
     });
   }
