@@ -15,7 +15,8 @@ const gates = [
   ["generated code is fresh", "node scripts/check-generated.mjs"],
   ["API reference builds without warnings", "npx --no-install typedoc --emit none --logLevel Warn"],
   ["tests", "npm test --silent"],
-  // After the tests, which build what is packed.
+  // After the tests, which build what is measured and packed.
+  ["nothing is twice as slow", "node scripts/check-ratios.mjs"],
   ["the packed tarball", "node scripts/check-package.mjs"],
 ].filter(([name]) => !process.argv.includes("--only") || name.includes(only));
 
