@@ -1,4 +1,4 @@
-// Runs one benchmark in this process and keeps what it found: node --expose-gc --no-flush-bytecode --import tsx record.ts NAME [--quick]
+// Runs one benchmark in this process and keeps what it found: node --expose-gc --import tsx record.ts NAME [--quick]
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg } from "node:os";

@@ -1,12 +1,9 @@
 // The machine is shared with whatever else runs on it, so absolute times say little. What is compared runs in turns
-// within one process and one minute; each round gives one ratio, and the median of the ratios is the claim. Time is
-// that of the processor: waiting for another program is not counted.
+// within one minute; each round gives one ratio, and the median of the ratios is the claim. Time is that of the
+// processor: waiting for another program is not counted. Each contender has a process of its own, where no other's
+// garbage is cleared away and no other's use of the same functions makes them slower.
 
-export type Contender = {
-  readonly name: string;
-  /** Does the work `count` times. */
-  run(count: number): void | Promise<void>;
-};
+import { ContenderProcess } from "./contender-process.ts";
 
 export type Sample = {
   /** Processor time per operation, in microseconds. */
@@ -23,38 +20,39 @@ export type AlternateOptions = {
   readonly roundMs: number;
 };
 
-/** Runs the contenders in turns; the order is turned around every other round. */
+/**
+ * Runs contenders in turns; the order is turned around every other round.
+ *
+ * @param file below `bench/`; exports `contenders`
+ * @param argument given to it
+ */
 export async function alternate(
-  contenders: readonly Contender[],
+  file: string,
+  argument: string,
+  names: readonly string[],
   { rounds, roundMs }: AlternateOptions,
 ): Promise<Samples> {
-  const counts = new Map<string, number>();
-  for (const contender of contenders) counts.set(contender.name, await operationsIn(contender, roundMs));
-  const samples = new Map<string, Sample[]>(contenders.map(({ name }) => [name, []]));
-  for (let round = 0; round < rounds; round++) {
-    for (const contender of round % 2 === 0 ? contenders : contenders.toReversed()) {
-      const sample = await take(contender, counts.get(contender.name) ?? 1);
-      samples.get(contender.name)?.push(sample);
+  const processes: ContenderProcess[] = [];
+  try {
+    for (const name of names) processes.push(await ContenderProcess.start(file, argument, name));
+    const counts = new Map<ContenderProcess, number>();
+    for (const each of processes) counts.set(each, await operationsIn(each, roundMs));
+    const samples = new Map<string, Sample[]>(names.map((name) => [name, []]));
+    for (let round = 0; round < rounds; round++) {
+      for (const each of round % 2 === 0 ? processes : processes.toReversed()) {
+        samples.get(each.name)?.push(await each.run(counts.get(each) ?? 1));
+      }
     }
+    return samples;
+  } finally {
+    for (const each of processes) await each[Symbol.asyncDispose]();
   }
-  return samples;
-}
-
-async function take(contender: Contender, count: number): Promise<Sample> {
-  // What one contender leaves behind is not the next one's to clear away, and the caches are warm for each alike.
-  globalThis.gc?.();
-  await contender.run(Math.ceil(count / 5));
-  const cpu = process.cpuUsage();
-  const wall = performance.now();
-  await contender.run(count);
-  const { user, system } = process.cpuUsage(cpu);
-  return { cpuUs: (user + system) / count, wallUs: ((performance.now() - wall) * 1_000) / count };
 }
 
 /** How often a contender fits into a round, found while it warms up. */
-async function operationsIn(contender: Contender, roundMs: number): Promise<number> {
+async function operationsIn(contender: ContenderProcess, roundMs: number): Promise<number> {
   for (let count = 1; ; count *= 2) {
-    const { cpuUs } = await take(contender, count);
+    const { cpuUs } = await contender.run(count);
     const spentMs = (cpuUs * count) / 1_000;
     if (spentMs >= roundMs / 2) return Math.max(1, Math.round((count * roundMs) / spentMs));
   }

@@ -69,6 +69,7 @@ async function measureQuery(
     },
     body,
   );
+  for (const [name, server] of servers) await checkAnswer(name, server, body, token);
   const samples = new Map<string, Sample[]>(names.map((name) => [name, []]));
   const count = quick ? Math.ceil(query.requests / 10) : query.requests;
   const requests = Array.from({ length: count }, () => request);
@@ -82,6 +83,21 @@ async function measureQuery(
     }
   }
   return { ...query, samples };
+}
+
+/** An answer with errors also has status 200 and would be a quick one. */
+async function checkAnswer(name: string, server: ServerProcess, body: Buffer, token: string): Promise<void> {
+  const response = await fetch(`http://127.0.0.1:${server.port}/graphql`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json",
+      authorization: `Bearer ${token}`,
+    },
+    body: body.toString(),
+  });
+  const { data, errors } = (await response.json()) as { data?: { me?: unknown }; errors?: unknown };
+  if (!data?.me || errors) throw new Error(`${name} answered ${JSON.stringify(errors ?? data)}`);
 }
 
 async function tokenOf(mock: ServerProcess | undefined): Promise<string> {

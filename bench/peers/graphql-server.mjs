@@ -26,7 +26,7 @@ const tasks = Array.from({ length: 50 }, (_, index) => ({
 const me = {
   __typename: "WorkspaceUser",
   id: "membership-1",
-  role: "ADMIN",
+  role: "admin",
   workspace: { id: "workspace-1", tasks: ({ limit }) => tasks.slice(0, limit) },
 };
 
