@@ -55,8 +55,8 @@ export const sqliteMigrations: readonly string[] = [
  * through, and the version is read under it.
  */
 export function migrateSqlite(connection: SqliteConnection): void {
-  connection.exec("BEGIN IMMEDIATE");
   try {
+    connection.exec("BEGIN IMMEDIATE");
     connection.exec("CREATE TABLE IF NOT EXISTS workspace_tasks_migrations (version INTEGER PRIMARY KEY)");
     const [row] = connection.query("SELECT max(version) AS version FROM workspace_tasks_migrations");
     const version = Number(row?.["version"] ?? 0);

@@ -238,8 +238,11 @@ export class SqliteWriter {
   #disconnect(): void {
     const connection = this.#connection;
     this.#connection = undefined;
+    if (!connection) return;
+    // libsql gives a closed connection's lock back only when its statements are collected.
+    rollBack(connection);
     try {
-      connection?.close();
+      connection.close();
     } catch {
       // A broken connection may refuse to close; it is let go either way.
     }
