@@ -110,11 +110,17 @@ async function fetchAnswer(
   exchange.read = true;
   // graphql-request uses these four fields. It is told "JSON" whatever the service said: a label proves nothing,
   // the parser decides.
-  const reading = { ok: response.ok, status, headers: jsonHeaders, text: async () => body };
+  const reading = { ok: response.ok, status, headers: jsonHeaders(), text: async () => body };
   return reading as unknown as Response;
 }
 
-const jsonHeaders = new Headers({ "content-type": "application/json" });
+// Made by the first call: the name alone makes Node load its whole `fetch`, which importing the SDK should not.
+let sharedJsonHeaders: Headers | undefined;
+
+function jsonHeaders(): Headers {
+  sharedJsonHeaders ??= new Headers({ "content-type": "application/json" });
+  return sharedJsonHeaders;
+}
 
 /** The body as text, or undefined when it is larger than `bytesMax`. Ends with the signal, whatever `fetch` does. */
 async function readText(
