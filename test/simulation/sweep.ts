@@ -2,7 +2,10 @@
 // then once more for each of them, with that one failing: before it took effect, or after, so that nobody can tell.
 
 export const failureMoments = ["before its effect", "after its effect"] as const;
-export type FailureMoment = (typeof failureMoments)[number];
+export type FailureMoment =
+  | (typeof failureMoments)[number]
+  /** It took effect, and its answer never comes; for callers that limit how long they wait. */
+  | "without end";
 
 /** The calls of one play. */
 export interface Calls {
@@ -32,7 +35,9 @@ export function countCalls(
       names.push(name);
       if (failsNow("before its effect")) throw error();
       const failsLater = failsNow("after its effect");
+      const hangs = failsNow("without end");
       const result = await call();
+      if (hangs) await new Promise(() => {});
       if (failsLater) throw error();
       return result;
     },
@@ -52,7 +57,10 @@ export type Swept = { readonly plays: number; readonly calls: readonly string[] 
 /** Plays the scenario for every call and both moments. What it throws is told with the call that failed. */
 export async function sweep(
   play: (calls: Calls) => Promise<void>,
-  { moments = failureMoments, error = () => new Error("this call failed") } = {},
+  {
+    moments = failureMoments as readonly FailureMoment[],
+    error = (): Error => new Error("this call failed"),
+  } = {},
 ): Promise<Swept> {
   const undisturbed = countCalls();
   await play(undisturbed);
