@@ -59,7 +59,7 @@ export const measure: Measure = async ({ quick }) => {
       },
     ],
     notes: [
-      "The goal is one of the wall, so it is met on an idle machine only: sender and receiver are two threads on two cores.",
+      "The goal is one of the wall; sender and receiver are two threads on two cores, which other programs use as well: see the load.",
     ],
   };
 };

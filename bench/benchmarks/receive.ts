@@ -25,9 +25,9 @@ type Kind = (typeof kinds)[number]["kind"];
 
 type Size = { readonly label: string; readonly bytes: number; readonly requests: number };
 const sizes: readonly Size[] = [
-  { label: "1 KB", bytes: 1_024, requests: 3_000 },
-  { label: "64 KB", bytes: 65_536, requests: 500 },
-  { label: "1 MB", bytes: 1_048_576, requests: 64 },
+  { label: "1 KB", bytes: 1_024, requests: 2_000 },
+  { label: "64 KB", bytes: 65_536, requests: 256 },
+  { label: "1 MB", bytes: 1_048_576, requests: 32 },
 ];
 
 type Round = Sample & { readonly perSecond: number; readonly p99Ms: number };
@@ -42,7 +42,7 @@ export const measure: Measure = async ({ quick }) => {
       const requests = quick ? Math.ceil(size.requests / 10) : size.requests;
       rounds.set(
         size.label,
-        await measureSize({ ...size, requests }, quick ? 2 : 7, (kind) =>
+        await measureSize({ ...size, requests }, quick ? 2 : 5, (kind) =>
           kind.includes("postgres") ? postgres.url() : join(folder, `${kind}-${size.label}.db`),
         ),
       );

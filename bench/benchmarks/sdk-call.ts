@@ -46,7 +46,7 @@ export const measure: Measure = async ({ quick }) => {
       },
     ],
     notes: [
-      "Beyond raw fetch the SDK makes an `AbortController` and a timer for each attempt, so that a body that stalls ends too, reads the body as a stream, so that its size has a limit, and goes through the queue of the allowance. The clients beside it do none of the three; what graphql-request spends on printing a DocumentNode grows with the document, and this one is short. Numbers of an idle machine are about half of those of a busy one, for all of them.",
+      "Beyond raw fetch the SDK makes an `AbortController` and a timer for each attempt, so that a body that stalls ends too, reads the body as a stream, so that its size has a limit, and goes through the queue of the allowance. The clients beside it do none of the three; what graphql-request spends on printing a DocumentNode grows with the document, and this one is short.",
     ],
   };
 };
