@@ -76,7 +76,7 @@ export function settingsOf(seed: number): SimulationSettings {
   ) as Record<Trouble, number>;
   return {
     seed,
-    steps: chance.integer(40, 90),
+    steps: chance.integer(30, 70),
     sdkProcesses: chance.pick([1, 1, 2]),
     receiverProcesses: chance.pick([1, 2, 2]),
     requestsPerWindow: chance.pick([5, 10, 20]),
