@@ -4,7 +4,7 @@ import type { Plot, Series } from "./finding.ts";
 
 const width = 720;
 const height = 400;
-const frame = { left: 84, right: 24, top: 52, bottom: 84 };
+const frame = { left: 84, right: 44, top: 52, bottom: 84 };
 const colours = ["#1f6feb", "#d1571b", "#2f8f46", "#8b4fc9", "#b8860b"];
 const dashes = ["", "8 4", "2 4", "12 4 2 4", "4 2"];
 

@@ -7,7 +7,6 @@ import { drawPlot } from "./plot.ts";
 const order = [
   "verify",
   "receive",
-  "receive-store",
   "mock-start",
   "mock-query",
   "mock-deliveries",
