@@ -14,7 +14,12 @@ export type ServedReceiver =
   | "octokit"
   | "octokit-behind-json-parser";
 
-export function startReceiverProcess(name: ServedReceiver, ...secrets: string[]): Promise<RunningReceiver> {
+export type ReceiverProcess = RunningReceiver & {
+  /** Settles when the process has ended. */
+  readonly ended: Promise<unknown>;
+};
+
+export function startReceiverProcess(name: ServedReceiver, ...secrets: string[]): Promise<ReceiverProcess> {
   const { NODE_ENV: _, ...env } = process.env;
   const args = ["--conditions=workspace-tasks-source", "--import", "tsx", serveScript, name, ...secrets];
   return running(spawn(process.execPath, args, { stdio: ["ignore", "pipe", "ignore"], env }));
@@ -33,7 +38,7 @@ export function findPython(command = "python3"): { readonly version: string } | 
   return status === 0 ? { version: stdout.trim() } : { missing: stderr.trim() || `exit code ${status}` };
 }
 
-async function running(child: ChildProcess): Promise<RunningReceiver> {
+async function running(child: ChildProcess): Promise<ReceiverProcess> {
   if (!child.stdout) throw new Error("the receiver has no standard output");
   const ended = once(child, "exit");
   const line = once(createInterface(child.stdout), "line");
@@ -45,6 +50,7 @@ async function running(child: ChildProcess): Promise<RunningReceiver> {
   return {
     url,
     observeUrl,
+    ended,
     async [Symbol.asyncDispose]() {
       child.kill("SIGKILL");
       await ended;

@@ -67,9 +67,9 @@ test("a licence that may not be shipped is found, however deep the package lies"
 
 test("a gate that is asked for and does not exist is an error, not a success", async () => {
   const { code, output } = await new Promise<{ code: number; output: string }>((resolve) => {
-    execFile(process.execPath, ["scripts/check.mjs", "--only", "nothing"], (error, stdout, stderr) => {
+    execFile(process.execPath, ["scripts/check.mjs", "--only", "no-such-gate"], (error, stdout, stderr) => {
       resolve({ code: error ? 1 : 0, output: stdout + stderr });
     });
   });
-  expect({ code, output }).toEqual({ code: 1, output: 'there is no gate named "nothing"\n' });
+  expect({ code, output }).toEqual({ code: 1, output: 'there is no gate named "no-such-gate"\n' });
 });
