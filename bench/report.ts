@@ -54,7 +54,7 @@ other programs run, though it still does a little when they empty the caches.
 
 Compared with: ${peers}.
 
-${goals.length - missed.length} of ${goals.length} goals are met.${missed.length > 0 ? ` Missed: ${missed.map(({ what, finding }) => `${what} ([${finding.title}](#${anchor(finding.title)}))`).join("; ")}.` : ""}
+${goals.length - missed.length} of ${goals.length} goals are met.${missed.length > 0 ? ` Missed: ${missed.map(({ what, finding }) => `${what} ([${finding.title.toLowerCase()}](#${anchor(finding.title)}))`).join("; ")}.` : ""}
 
 ${found.map(section).join("\n\n")}
 `;

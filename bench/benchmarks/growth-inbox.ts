@@ -69,7 +69,7 @@ export const measure: Measure = async ({ quick }) => {
       },
     ],
     notes: [
-      "A hundred times as many rows make no difference that can be seen here. Due and running rows are found through partial indexes that hold no finished row; a new id is looked up in the index that keeps (source, id) unique.",
+      "From ten thousand rows to a million, storing costs the same and handling about a fifth more. Due and running rows are found through partial indexes that hold no finished row; a new id is looked up in the index that keeps (source, id) unique.",
     ],
   };
 };
