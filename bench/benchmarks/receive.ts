@@ -151,8 +151,8 @@ function finding(all: ReadonlyMap<string, Rounds>) {
     })),
     notes: [
       "The first row answers with Express's `sendStatus`, the others of this kit write the answer themselves, which is why storing a small delivery can cost less than only verifying it.",
-      "At 64 KB and 1 MB more than half of the cost is there without the inbox too (first row), Node's reading of the body above all. What the inbox adds is SQLite's writing of the body, twice, first to its log and later to the file.",
-      "The gain of writing together is that of waiting together for the disk. This disk, a virtual one, syncs quickly, and the sender shares the two cores, so the throughput of one INSERT per request comes out better, and the ratio smaller, than on a disk that takes milliseconds. On PostgreSQL the plain INSERT even has the higher throughput here: eight connections write at once, while this kit commits larger batches, two at a time; it takes less processor time of the receiver for it. Processor time on the database's side is not counted.",
+      "At 64 KB and 1 MB more than half of the cost is there without the inbox too (first row). What makes up the rest was not profiled; SQLite writes each body twice, first to its log and later to the file.",
+      "The gain of writing together is that of waiting together for the disk. Why it is small here was not isolated; a disk that syncs quickly and a sender on the same two cores would both make it so. On PostgreSQL the plain INSERT even has the higher throughput here: eight connections write at once, while this kit commits larger batches, two at a time; it takes less processor time of the receiver for it. Processor time on the database's side is not counted.",
     ],
   };
 }

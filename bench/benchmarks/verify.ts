@@ -57,7 +57,7 @@ export const measure: Measure = async ({ quick }) => {
       },
     ],
     notes: [
-      "The whole difference is in the hash: this kit gives the bytes to the platform's HMAC, standardwebhooks (and svix, which wraps it) decodes them to text and hashes that in JavaScript.",
+      "Read from the code, not isolated by a measurement: the difference is in the hash. This kit gives the bytes to the platform's HMAC, standardwebhooks (and svix, which wraps it) decodes them to text and hashes that in JavaScript.",
     ],
   };
 };
