@@ -108,19 +108,13 @@ async function fetchAnswer(
   exchange.tooLarge = body === undefined;
   if (body === undefined) throw new Error("the answer is larger than responseBytesMax");
   exchange.read = true;
-  // graphql-request uses these four fields. It is told "JSON" whatever the service said: a label proves nothing,
-  // the parser decides.
-  const reading = { ok: response.ok, status, headers: jsonHeaders(), text: async () => body };
+  // graphql-request uses these four fields, and of the headers only the content type. It is told "JSON" whatever the
+  // service said: a label proves nothing, the parser decides.
+  const reading = { ok: response.ok, status, headers: jsonLabel, text: async () => body };
   return reading as unknown as Response;
 }
 
-// Made by the first call: the name alone makes Node load its whole `fetch`, which importing the SDK should not.
-let sharedJsonHeaders: Headers | undefined;
-
-function jsonHeaders(): Headers {
-  sharedJsonHeaders ??= new Headers({ "content-type": "application/json" });
-  return sharedJsonHeaders;
-}
+const jsonLabel = { get: () => "application/json" };
 
 /** The body as text, or undefined when it is larger than `bytesMax`. Ends with the signal, whatever `fetch` does. */
 async function readText(
@@ -136,16 +130,20 @@ async function readText(
     const decoder = new TextDecoder();
     let bytes = 0;
     let text = "";
+    // One chunk behind: what is known to be the end is decoded several times faster than what may go on, and most
+    // bodies come in one piece.
+    let last: Uint8Array | undefined;
     for (;;) {
       const { done, value } = await reader.read();
       signal.throwIfAborted();
-      if (done) return text + decoder.decode();
+      if (done) return text + decoder.decode(last);
       bytes += value.byteLength;
       if (bytes > bytesMax) {
         stop();
         return undefined;
       }
-      text += decoder.decode(value, { stream: true });
+      if (last) text += decoder.decode(last, { stream: true });
+      last = value;
     }
   } finally {
     signal.removeEventListener("abort", stop);
