@@ -42,18 +42,15 @@ export function createAttempt({ fetch, clock, redactor, responseBytesMax }: Atte
   return async ({ operation, variables, url, headers, timeoutMs, scope, kind }) => {
     if (scope.failure) return unanswered(scope.failure, false);
     const limits = new CallScope({ clock, limitMs: timeoutMs, onLimit: timedOut });
-    const controller = new AbortController();
-    limits.onEnd(() => controller.abort());
     const off = scope.onEnd((failure) => limits.end(failure));
     let answeredAtMs: number | undefined;
     const onHeaders = () => {
       answeredAtMs = clock.monotonic();
     };
     try {
-      const { signal } = controller;
-      const reply = await limits.race(
-        send({ operation, variables, url, headers, signal, fetch, responseBytesMax, onHeaders }),
-      );
+      const sending = send({ operation, variables, url, headers, fetch, responseBytesMax, onHeaders });
+      limits.onEnd(sending.stop);
+      const reply = await limits.race(sending.reply);
       const reading = readReply(reply, { kind, redactor, nowMs: clock.now() });
       const answer = "answer" in reply ? reply.answer : undefined;
       return { reading, sent: reply.type !== "unsendable", answer, answeredAtMs };

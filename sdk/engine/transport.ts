@@ -13,11 +13,18 @@ export interface SendRequest {
   readonly variables: unknown;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal;
   readonly fetch: Fetch;
   readonly responseBytesMax: number;
   /** The status line and headers are there; the body is not yet read. */
   readonly onHeaders?: (() => void) | undefined;
+}
+
+/** A request on its way. */
+export interface Sending {
+  /** Never rejects. */
+  readonly reply: Promise<Reply>;
+  /** Gives the request up wherever it is, and its body with it, whatever `fetch` makes of its signal. */
+  stop(): void;
 }
 
 /** What came back, before anybody judges it. */
@@ -39,9 +46,35 @@ export interface Answer extends AnswerHead {
   readonly errors: unknown;
 }
 
-export async function send(request: SendRequest): Promise<Reply> {
-  const { operation, variables, url, signal } = request;
-  const exchange: HttpExchange = { sent: false, head: undefined, read: false, tooLarge: false };
+export function send(request: SendRequest): Sending {
+  const exchange: HttpExchange = {
+    controller: new AbortController(),
+    sent: false,
+    head: undefined,
+    body: undefined,
+    read: false,
+    tooLarge: false,
+  };
+  return { reply: replyTo(request, exchange), stop: () => stop(exchange) };
+}
+
+interface HttpExchange {
+  readonly controller: AbortController;
+  sent: boolean;
+  head: AnswerHead | undefined;
+  body: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  read: boolean;
+  tooLarge: boolean;
+}
+
+function stop({ controller, body }: HttpExchange): void {
+  controller.abort();
+  // A stream that has failed already says so again.
+  body?.cancel().catch(() => {});
+}
+
+async function replyTo(request: SendRequest, exchange: HttpExchange): Promise<Reply> {
+  const { operation, variables, url } = request;
   const client = new GraphQLClient(url.href, {
     fetch: (input, init) => fetchAnswer(request, exchange, input, init),
     excludeOperationName: true,
@@ -54,26 +87,18 @@ export async function send(request: SendRequest): Promise<Reply> {
     },
   });
   try {
-    const { document } = operation;
-    const headers = request.headers;
+    const { signal } = exchange.controller;
     // biome-ignore lint/suspicious/noExplicitAny: the variables were typed where the operation was.
     const raw = await client.rawRequest<unknown, any>({
-      query: document,
+      query: operation.document,
       variables,
       signal,
-      requestHeaders: headers,
+      requestHeaders: request.headers,
     });
     return answered(exchange, raw.data, raw.errors, true);
   } catch (error) {
     return judge(error, exchange);
   }
-}
-
-interface HttpExchange {
-  sent: boolean;
-  head: AnswerHead | undefined;
-  read: boolean;
-  tooLarge: boolean;
 }
 
 function judge(error: unknown, exchange: HttpExchange): Reply {
@@ -104,7 +129,7 @@ async function fetchAnswer(
   const { status, headers } = response;
   exchange.head = { status, headers };
   request.onHeaders?.();
-  const body = await readText(response, request.responseBytesMax, request.signal);
+  const body = await readText(response, exchange, request.responseBytesMax);
   exchange.tooLarge = body === undefined;
   if (body === undefined) throw new Error("the answer is larger than responseBytesMax");
   exchange.read = true;
@@ -116,36 +141,32 @@ async function fetchAnswer(
 
 const jsonLabel = { get: () => "application/json" };
 
-/** The body as text, or undefined when it is larger than `bytesMax`. Ends with the signal, whatever `fetch` does. */
+/** The body as text, or undefined when it is larger than `bytesMax`. */
 async function readText(
   response: Response,
+  exchange: HttpExchange,
   bytesMax: number,
-  signal: AbortSignal,
 ): Promise<string | undefined> {
   if (!response.body) return response.text();
   const reader = response.body.getReader();
-  const stop = () => void reader.cancel(signal.reason).catch(() => {}); // the stream has failed already
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    const decoder = new TextDecoder();
-    let bytes = 0;
-    let text = "";
-    // One chunk behind: what is known to be the end is decoded several times faster than what may go on, and most
-    // bodies come in one piece.
-    let last: Uint8Array | undefined;
-    for (;;) {
-      const { done, value } = await reader.read();
-      signal.throwIfAborted();
-      if (done) return text + decoder.decode(last);
-      bytes += value.byteLength;
-      if (bytes > bytesMax) {
-        stop();
-        return undefined;
-      }
-      if (last) text += decoder.decode(last, { stream: true });
-      last = value;
+  exchange.body = reader;
+  // It came although the request had been given up; nobody else will close it.
+  if (exchange.controller.signal.aborted) stop(exchange);
+  const decoder = new TextDecoder();
+  let bytes = 0;
+  let text = "";
+  // One chunk behind: what is known to be the end is decoded several times faster than what may go on, and most
+  // bodies come in one piece.
+  let last: Uint8Array | undefined;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode(last);
+    bytes += value.byteLength;
+    if (bytes > bytesMax) {
+      stop(exchange);
+      return undefined;
     }
-  } finally {
-    signal.removeEventListener("abort", stop);
+    if (last) text += decoder.decode(last, { stream: true });
+    last = value;
   }
 }

@@ -70,6 +70,20 @@ describe("timeoutMs", () => {
     expect(cancelled).toBe(true);
   });
 
+  it("cancels the body of an answer that comes after the end", async () => {
+    const late: { answer?: (response: Response) => void; cancelled?: boolean } = {};
+    const { engine, clock } = sceneAnswering(
+      () => new Promise((resolve) => Object.assign(late, { answer: resolve })),
+    );
+    const failure = failureOf(engine.execute(probe.mutation, {}, { timeoutMs: 800 }));
+    await clock.advance(800);
+    await failure;
+    const cancel = () => void Object.assign(late, { cancelled: true });
+    late.answer?.(new Response(new ReadableStream({ cancel })));
+    await clock.settle();
+    expect(late.cancelled).toBe(true);
+  });
+
   it("ends each attempt of a query, which is then repeated", async () => {
     const { engine, clock, asked } = sceneAnswering(never);
     const failure = failureOf(engine.execute(probe.query, {}, { timeoutMs: 1_000 }));
