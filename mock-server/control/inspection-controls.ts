@@ -7,7 +7,7 @@ import type {
   StageRecord,
   TaskRecord,
 } from "../state/records.ts";
-import { outlookOf } from "../tasks/progression.ts";
+import { dueAtMsOf, outlookOf } from "../tasks/progression.ts";
 import { findTask } from "../tasks/task-moves.ts";
 import type { World } from "../world.ts";
 import type { Worlds } from "../worlds.ts";
@@ -187,9 +187,11 @@ function upcoming(world: World): Overview["upcoming"] {
     if (status !== "pending" || nextAttemptAtMs === null) continue;
     due.push({ kind: "attempt", id, name: eventName, attempt: attempts.length + 1, atMs: nextAttemptAtMs });
   }
-  for (const { taskId, dueAtMs } of progress.values()) {
-    const stage = tasks.get(taskId)?.stages.findLast(({ status }) => status === "RUNNING");
-    if (stage) due.push({ kind: "stage", id: taskId, name: stage.type, attempt: null, atMs: dueAtMs });
+  for (const place of progress.values()) {
+    const { taskId: id } = place;
+    const stage = tasks.get(id)?.stages.findLast(({ status }) => status === "RUNNING");
+    if (stage)
+      due.push({ kind: "stage", id, name: stage.type, attempt: null, atMs: dueAtMsOf(world, place) });
   }
   due.sort((a, b) => a.atMs - b.atMs);
   return due.slice(0, upcomingMax).map(({ atMs, ...entry }) => ({ ...entry, at: toTime(atMs) }));

@@ -57,7 +57,7 @@ export function pauseDeliveries(world: World, endpointId: string): void {
   for (const journey of journeysOf(world, endpointId)) {
     if (journey.delivery.status !== "pending") continue;
     journey.delivery.status = "paused";
-    disarm(world, journey);
+    disarm(journey);
     world.announce({ type: "delivery.paused", ...describe(journey.delivery) });
   }
 }

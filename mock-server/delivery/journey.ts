@@ -13,7 +13,7 @@ import { nextAttemptDelayMs } from "./retry-plan.ts";
 // can be rebuilt from the state, which is what a restore does.
 
 type Engine = {
-  readonly agenda: Agenda<Journey>;
+  readonly agenda: Agenda<Departure>;
   /** By endpoint: its deliveries that are not done, and the order in which they may start. */
   readonly roads: Map<string, Road>;
   journeys: number;
@@ -31,24 +31,31 @@ export type Journey = {
   readonly event: EventRecord;
   /** Order of creation: retries that come due together go in this order. */
   readonly rank: number;
-  entry: AgendaEntry<Journey> | null;
+  departure: Departure | null;
   at: "rest" | "queue" | "attempt";
 };
+
+/** Its entry on the agenda; without its journey when it has been called off. */
+type Departure = AgendaEntry & { journey: Journey | null };
 
 /** A delivery that a `reorder` fault put back goes after this long, though no other one has passed it. */
 const heldMsMax = 5_000;
 
 const engineOf = perWorld((world): Engine => {
-  const agenda = createAgenda<Journey>(world, (journey) => {
-    journey.entry = null;
-    enqueue(world, journey);
+  const agenda = createAgenda<Departure>(world, {
+    waits: ({ journey }) => journey !== null,
+    run({ journey }) {
+      if (!journey) return;
+      journey.departure = null;
+      enqueue(world, journey);
+    },
   });
   return { agenda, roads: new Map(), journeys: 0 };
 });
 
 /** Puts a delivery on the road to its endpoint; nothing moves before `arm`. */
 export function beginJourney(world: World, delivery: DeliveryRecord, event: EventRecord): Journey {
-  const journey: Journey = { delivery, event, rank: engineOf(world).journeys++, entry: null, at: "rest" };
+  const journey: Journey = { delivery, event, rank: engineOf(world).journeys++, departure: null, at: "rest" };
   roadTo(world, delivery.endpointId).journeys.set(delivery.id, journey);
   return journey;
 }
@@ -89,7 +96,7 @@ export function dropJourney(world: World, delivery: DeliveryRecord): void {
   const journeys = engineOf(world).roads.get(delivery.endpointId)?.journeys;
   const journey = journeys?.get(delivery.id);
   if (!journey) return;
-  disarm(world, journey);
+  disarm(journey);
   journeys?.delete(delivery.id);
 }
 
@@ -99,12 +106,13 @@ export function arm(world: World, journey: Journey, delayMs: number): void {
     return;
   }
   journey.delivery.nextAttemptAtMs = world.clock.now() + delayMs;
-  journey.entry = engineOf(world).agenda.add(delayMs, journey, journey.rank);
+  journey.departure = { dueMs: world.clock.monotonic() + delayMs, rank: journey.rank, journey };
+  engineOf(world).agenda.add(journey.departure);
 }
 
-export function disarm(world: World, journey: Journey): void {
-  if (journey.entry) engineOf(world).agenda.remove(journey.entry);
-  journey.entry = null;
+export function disarm(journey: Journey): void {
+  if (journey.departure) journey.departure.journey = null;
+  journey.departure = null;
 }
 
 function enqueue(world: World, journey: Journey): void {
@@ -166,8 +174,8 @@ function putOff(world: World, road: Road, journey: Journey, faults: readonly Del
 
 function release(world: World, road: Road, journey: Journey): void {
   road.held.delete(journey);
-  if (journey.at !== "rest" || journey.entry === null) return;
-  disarm(world, journey);
+  if (journey.at !== "rest" || journey.departure === null) return;
+  disarm(journey);
   enqueue(world, journey);
 }
 
@@ -202,7 +210,7 @@ export function finish(world: World, delivery: DeliveryRecord, status: "succeede
 export function cancel(world: World, journey: Journey): void {
   journey.delivery.status = "cancelled";
   journey.delivery.nextAttemptAtMs = null;
-  disarm(world, journey);
+  disarm(journey);
   world.announce({ type: "delivery.cancelled", ...describe(journey.delivery) });
 }
 

@@ -1,6 +1,6 @@
 import { rearmDeliveries } from "../delivery/engine.ts";
 import { rearmImports } from "../partner/imports.ts";
-import { rearmProgress } from "../tasks/progression.ts";
+import { resumeProgress } from "../tasks/progression.ts";
 import type { World } from "../world.ts";
 import type { Worlds } from "../worlds.ts";
 import { fillFromSnapshot, type Snapshot } from "./snapshot.ts";
@@ -9,7 +9,7 @@ import { fillFromSnapshot, type Snapshot } from "./snapshot.ts";
 export function restoreWorld(worlds: Worlds, snapshot: Snapshot): World {
   return worlds.restore(snapshot, (world) => {
     fillFromSnapshot(world, snapshot);
-    rearmProgress(world);
+    resumeProgress(world, snapshot.state.progress);
     rearmDeliveries(world);
     rearmImports(world);
   });

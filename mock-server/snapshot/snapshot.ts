@@ -3,6 +3,7 @@ import type { FaultSnapshot } from "../faults/fault-store.ts";
 import type { RateLimitSnapshot } from "../identity/rate-limit.ts";
 import type { JournalEntry } from "../request-journal.ts";
 import type { State } from "../state/state.ts";
+import { recordProgress } from "../tasks/progression.ts";
 import type { World } from "../world.ts";
 import type { stateSchema } from "./record-schemas.ts";
 
@@ -41,13 +42,13 @@ export function takeSnapshot(world: World, furnishedWorkspaceId: string): Snapsh
     limits: world.limiter.snapshot(),
     faults: world.faults.snapshot(),
     journal: { count: world.journal.count, entries: world.journal.entries() },
-    state: toLists(world.state),
+    state: toLists(world),
   };
 }
 
 /**
- * Fills an empty world from a snapshot that has been checked; its records become the world's. Timers are
- * the caller's to set going.
+ * Fills an empty world from a snapshot that has been checked; its records become the world's. What waits
+ * for a time, tasks that move by themselves among it, is the caller's to set going.
  */
 export function fillFromSnapshot(world: World, snapshot: Snapshot): void {
   fromLists(world.state, snapshot.state);
@@ -57,18 +58,22 @@ export function fillFromSnapshot(world: World, snapshot: Snapshot): void {
   world.journal.restore(snapshot.journal.entries, snapshot.journal.count);
 }
 
-type Noun = Exclude<keyof State, "uploadContents">;
+type Noun = Exclude<keyof State, "uploadContents" | "progress">;
 
-function toLists(state: State): StateLists {
-  const { uploadContents, ...maps } = state;
+function toLists(world: World): StateLists {
+  const { uploadContents, ...maps } = world.state;
   const lists = Object.entries(maps).map(([noun, map]) => [noun, [...map.values()]]);
-  const contents = [...state.uploads.keys()].map((uploadId) =>
+  const contents = [...world.state.uploads.keys()].map((uploadId) =>
     Buffer.concat(uploadContents.get(uploadId) ?? []).toString("base64"),
   );
-  return { ...Object.fromEntries(lists), uploadContents: contents } as StateLists;
+  return {
+    ...Object.fromEntries(lists),
+    progress: recordProgress(world),
+    uploadContents: contents,
+  } as StateLists;
 }
 
-function fromLists(state: State, { uploadContents, ...lists }: StateLists): void {
+function fromLists(state: State, { uploadContents, progress: _, ...lists }: StateLists): void {
   for (const [noun, list] of Object.entries(lists) as [Noun, readonly object[]][]) {
     const map = state[noun] as Map<string, object>;
     for (const record of list) map.set(keyOf(noun, record), record);
@@ -80,7 +85,6 @@ function fromLists(state: State, { uploadContents, ...lists }: StateLists): void
 
 /** Most records are kept by their id. */
 const otherKeys: { readonly [noun: string]: string } = {
-  progress: "taskId",
   taskPlans: "taskType",
   catalogAdditions: "name",
 };

@@ -181,7 +181,7 @@ export type TaskRecord = {
   changedAtMs: number;
 };
 
-/** Where a task stands in its plan. */
+/** Where a task stands in its plan, as a snapshot has it. */
 export type ProgressRecord = {
   taskId: string;
   /** `null`: the plan that the settings have for the task's type. A task keeps the plan it started with. */

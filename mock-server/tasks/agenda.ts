@@ -5,30 +5,42 @@ import type { World } from "../world.ts";
  * Many waiting things behind one timer of the world.
  *
  * A timer and its closures cost ten times what an entry here does, which counts with a hundred thousand
- * tasks or retries under way. What is due at one instant runs in the order of `rank`, not in the order
- * in which it was put down: when retries come due together it must not matter whose last answer came
- * in first.
+ * tasks or retries under way. What waits is its own entry, so that nothing is kept twice. What is due at
+ * one instant runs in the order of `rank`, not in the order in which it was put down: when retries come
+ * due together it must not matter whose last answer came in first.
  */
-export interface Agenda<Item> {
-  /** Puts `item` down for `delayMs` from now. Default rank: after everything put down so far. */
-  add(delayMs: number, item: Item, rank?: number): AgendaEntry<Item>;
-  /** Takes an entry off again; harmless when it has run. */
-  remove(entry: AgendaEntry<Item>): void;
+export interface Agenda<Entry extends AgendaEntry> {
+  /** An entry that has been called off is passed over when its turn comes. */
+  add(entry: Entry): void;
 }
 
-export type AgendaEntry<Item> = { readonly dueMs: number; readonly rank: number; item: Item | null };
+export type AgendaEntry = {
+  /** On the world's monotonic clock, which setting the time cannot move. */
+  readonly dueMs: number;
+  readonly rank: number;
+};
 
-export function createAgenda<Item>(world: World, run: (item: Item) => void): Agenda<Item> {
-  const entries = createHeap<AgendaEntry<Item>>(
-    (a, b) => a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.rank < b.rank),
-  );
+export type AgendaOptions<Entry> = {
+  /** Whether an entry still waits, or has been called off. */
+  waits(entry: Entry): boolean;
+  run(entry: Entry): void;
+};
+
+export function createAgenda<Entry extends AgendaEntry>(
+  world: World,
+  { waits, run }: AgendaOptions<Entry>,
+): Agenda<Entry> {
+  const entries = createHeap<Entry>((a, b) => a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.rank < b.rank));
   let timer: { readonly dueMs: number; readonly cancel: () => void } | null = null;
-  let nextRank = 0;
   let awake = false;
 
   const first = () => {
-    while (entries.peek()?.item === null) entries.pop();
-    return entries.peek();
+    let entry = entries.peek();
+    while (entry && !waits(entry)) {
+      entries.pop();
+      entry = entries.peek();
+    }
+    return entry;
   };
 
   const arm = () => {
@@ -48,23 +60,16 @@ export function createAgenda<Item>(world: World, run: (item: Item) => void): Age
     const nowMs = world.clock.monotonic();
     for (let entry = first(); entry && entry.dueMs <= nowMs; entry = first()) {
       entries.pop();
-      const { item } = entry;
-      entry.item = null;
-      if (item !== null) run(item);
+      run(entry);
     }
     awake = false;
     arm();
   };
 
   return {
-    add(delayMs, item, rank = nextRank++) {
-      const entry = { dueMs: world.clock.monotonic() + Math.max(0, delayMs), rank, item };
+    add(entry) {
       entries.push(entry);
       if (!awake && (!timer || entry.dueMs < timer.dueMs)) arm();
-      return entry;
-    },
-    remove(entry) {
-      entry.item = null;
     },
   };
 }

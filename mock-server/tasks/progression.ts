@@ -1,31 +1,29 @@
 import { perWorld } from "../per-world.ts";
 import type { ProgressRecord, StageRecord, TaskRecord } from "../state/records.ts";
 import type { World } from "../world.ts";
-import { type Agenda, createAgenda } from "./agenda.ts";
+import { type AgendaEntry, createAgenda } from "./agenda.ts";
 import { finishStage, moveTask, startStage } from "./task-moves.ts";
 import type { TaskPlan } from "./task-plan.ts";
 
-// A task that moves by itself has one record of where it stands and one entry on the agenda, whatever the
-// number of its stages. An entry whose task has meanwhile been moved by hand finds its record gone, or
-// replaced, and does nothing.
+// A task that moves by itself has one record of where it stands, which is also its entry on the agenda and
+// is made anew at each stage. Once the task has been moved by hand its record is gone from the state, and
+// the entry has been called off.
 
-const agendaOf = perWorld(
-  (world): Agenda<ProgressRecord> =>
-    createAgenda(world, (progress) => {
-      if (world.state.progress.get(progress.taskId) === progress) step(world, progress);
-    }),
-);
+/** A `ProgressRecord` on the agenda: instead of the time of day, it has the instant when its stage ends. */
+export type Progress = Omit<Readonly<ProgressRecord>, "dueAtMs"> & AgendaEntry;
+
+const engineOf = perWorld((world) => ({
+  agenda: createAgenda<Progress>(world, {
+    waits: (progress) => world.state.progress.get(progress.taskId) === progress,
+    run: (progress) => step(world, progress),
+  }),
+  entries: 0,
+}));
 
 /** Sets a task that has just started to run on its way. `null`: by the plan of its type. */
 export function beginProgress(world: World, task: TaskRecord, plan: TaskPlan | null): void {
   const ownPlan = plan ?? world.state.taskPlans.get(task.type)?.plan ?? null;
-  const progress = { taskId: task.id, plan: ownPlan, stage: 0, dueAtMs: world.clock.now() };
-  const { mode, stages } = planOf(world, task, progress);
-  if (mode === "manual") return;
-  world.state.progress.set(task.id, progress);
-  const first = stages[0];
-  if (first) startStage(world, task, first.type);
-  waitForStage(world, task, progress);
+  if (planOf(world, task, ownPlan).mode !== "manual") enterStage(world, task, ownPlan, 0);
 }
 
 /** Decides how tasks of a type move on from now on; `null`: as the settings say. */
@@ -47,23 +45,30 @@ export type Outlook = { readonly dueAtMs: number; readonly stages: TaskPlan["sta
 export function outlookOf(world: World, task: TaskRecord): Outlook | null {
   const progress = world.state.progress.get(task.id);
   if (!progress) return null;
-  const { stages } = planOf(world, task, progress);
-  return { dueAtMs: progress.dueAtMs, stages: stages.slice(progress.stage + 1) };
+  const { stages } = planOf(world, task, progress.plan);
+  return { dueAtMs: dueAtMsOf(world, progress), stages: stages.slice(progress.stage + 1) };
+}
+
+/** Where all tasks stand, for a snapshot. */
+export function recordProgress(world: World): ProgressRecord[] {
+  return [...world.state.progress.values()].map((progress) => {
+    const { taskId, plan, stage } = progress;
+    return { taskId, plan, stage, dueAtMs: dueAtMsOf(world, progress) };
+  });
 }
 
 /** Sets the tasks of a restored state going again. */
-export function rearmProgress(world: World): void {
-  const nowMs = world.clock.now();
-  for (const progress of world.state.progress.values()) {
-    agendaOf(world).add(progress.dueAtMs - nowMs, progress);
+export function resumeProgress(world: World, records: readonly ProgressRecord[]): void {
+  for (const { dueAtMs, ...place } of records) {
+    engineOf(world).agenda.add(keepProgress(world, place, dueAtMs - world.clock.now()));
   }
 }
 
 /** The stage under way has had its time: it ends, and the next one begins or the task ends. */
-function step(world: World, progress: ProgressRecord): void {
+function step(world: World, progress: Progress): void {
   const task = world.state.tasks.get(progress.taskId);
   if (!task) return;
-  const { stages, outcome } = planOf(world, task, progress);
+  const { stages, outcome } = planOf(world, task, progress.plan);
   const planned = stages[progress.stage];
   const stage = task.stages.findLast(({ type, status }) => type === planned?.type && status === "RUNNING");
   if (planned && stage) {
@@ -73,28 +78,37 @@ function step(world: World, progress: ProgressRecord): void {
       return;
     }
   }
-  const next = stages[++progress.stage];
-  if (!next) {
-    moveTask(world, { taskId: task.id, status: "COMPLETED", ...outcome });
-    return;
-  }
-  startStage(world, task, next.type);
-  waitForStage(world, task, progress);
+  const next = progress.stage + 1;
+  if (next < stages.length) enterStage(world, task, progress.plan, next);
+  else moveTask(world, { taskId: task.id, status: "COMPLETED", ...outcome });
 }
 
-function waitForStage(world: World, task: TaskRecord, progress: ProgressRecord): void {
-  const { mode, stages } = planOf(world, task, progress);
-  if (mode === "immediate") {
-    step(world, progress);
-    return;
-  }
-  const delayMs = stages[progress.stage]?.durationMs ?? 0;
-  progress.dueAtMs = world.clock.now() + delayMs;
-  agendaOf(world).add(delayMs, progress);
+function enterStage(world: World, task: TaskRecord, plan: TaskPlan | null, stage: number): void {
+  const { mode, stages } = planOf(world, task, plan);
+  const planned = stages[stage];
+  const progress = keepProgress(world, { taskId: task.id, plan, stage }, planned?.durationMs ?? 0);
+  if (planned) startStage(world, task, planned.type);
+  if (mode === "immediate") step(world, progress);
+  else engineOf(world).agenda.add(progress);
 }
 
-const planOf = (world: World, task: TaskRecord, progress: ProgressRecord): TaskPlan =>
-  progress.plan ?? settledPlan(world, task.type);
+function keepProgress(
+  world: World,
+  { taskId, plan, stage }: Pick<Progress, "taskId" | "plan" | "stage">,
+  delayMs: number,
+): Progress {
+  const dueMs = world.clock.monotonic() + delayMs;
+  const progress = { taskId, plan, stage, dueMs, rank: engineOf(world).entries++ };
+  world.state.progress.set(taskId, progress);
+  return progress;
+}
+
+/** The time of day when the stage under way ends, as the clocks stand now. */
+export const dueAtMsOf = (world: World, { dueMs }: Progress): number =>
+  Math.round(world.clock.now() + dueMs - world.clock.monotonic());
+
+const planOf = (world: World, task: TaskRecord, plan: TaskPlan | null): TaskPlan =>
+  plan ?? settledPlan(world, task.type);
 
 function settledPlan(world: World, taskType: string): TaskPlan {
   const { plans } = world.settings.tasks;

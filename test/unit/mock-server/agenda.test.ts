@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createAgenda } from "../../../mock-server/tasks/agenda.ts";
+import { type AgendaEntry, createAgenda } from "../../../mock-server/tasks/agenda.ts";
 import { createHeap } from "../../../mock-server/time/heap.ts";
 import { createWorldBench } from "../../support/mock-world.ts";
 
@@ -20,62 +20,71 @@ describe("a heap", () => {
 });
 
 describe("an agenda", () => {
-  test("runs each item at its time, and those of one instant by rank", async () => {
+  test("runs each entry at its time, and those of one instant by rank", async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.record({ delayMs: fc.integer({ min: 0, max: 20 }), rank: fc.integer() })),
-        async (items) => {
+        fc.array(fc.record({ dueMs: fc.integer({ min: 0, max: 20 }), rank: fc.integer() })),
+        async (entries) => {
           const { world, clock } = createWorldBench();
-          const startMs = clock.now();
-          const ran: { delayMs: number; rank: number; atMs: number }[] = [];
-          const agenda = createAgenda<(typeof items)[number]>(world, (item) =>
-            ran.push({ ...item, atMs: clock.now() - startMs }),
-          );
-          for (const item of items) agenda.add(item.delayMs, item, item.rank);
+          const ran: { entry: AgendaEntry; atMs: number }[] = [];
+          const agenda = createAgenda<AgendaEntry>(world, {
+            waits: () => true,
+            run: (entry) => ran.push({ entry, atMs: clock.monotonic() }),
+          });
+          for (const entry of entries) agenda.add(entry);
           await clock.advance(20);
-          expect(ran.map(({ atMs }) => atMs)).toEqual(ran.map(({ delayMs }) => delayMs));
-          const byTimeAndRank = items.toSorted((a, b) => a.delayMs - b.delayMs || a.rank - b.rank);
-          expect(ran.map(({ delayMs, rank }) => [delayMs, rank])).toEqual(
-            byTimeAndRank.map(({ delayMs, rank }) => [delayMs, rank]),
-          );
+          expect(ran.map(({ atMs }) => atMs)).toEqual(ran.map(({ entry }) => entry.dueMs));
+          const byTimeAndRank = entries.toSorted((a, b) => a.dueMs - b.dueMs || a.rank - b.rank);
+          expect(ran.map(({ entry }) => entry)).toEqual(byTimeAndRank);
         },
       ),
     );
   });
 
-  test("does not run what was taken off, and keeps one timer for all of it", async () => {
-    const { world, clock } = createWorldBench();
-    const ran: string[] = [];
-    const agenda = createAgenda<string>(world, (item) => ran.push(item));
-    const entries = ["a", "b", "c"].map((item, index) => agenda.add(10 * (index + 1), item));
+  test("passes over what has been called off, and keeps one timer for all the rest", async () => {
+    const { clock, agenda, ran, calledOff } = createNotes();
+    for (const [index, note] of ["a", "b", "c"].entries())
+      agenda.add({ dueMs: 10 * (index + 1), rank: 0, note });
     expect(clock.pending().timers).toBe(1);
-    if (entries[0]) agenda.remove(entries[0]);
-    await clock.advance(30);
-    expect(ran).toEqual(["b", "c"]);
+    calledOff.add("a").add("c");
+    await clock.advance(20);
+    expect(ran).toEqual(["b"]);
     expect(clock.pending().timers).toBe(0);
   });
 
-  test("runs what an item puts down for the same instant, within that instant", async () => {
+  test("runs what an entry puts down for the same instant, within that instant", async () => {
     const { world, clock } = createWorldBench();
-    const startMs = clock.now();
     const ran: number[] = [];
-    const agenda = createAgenda<number>(world, (left) => {
-      ran.push(clock.now() - startMs);
-      if (left > 0) agenda.add(0, left - 1);
+    const agenda = createAgenda<AgendaEntry>(world, {
+      waits: () => true,
+      run({ dueMs, rank }) {
+        ran.push(clock.monotonic());
+        if (rank < 3) agenda.add({ dueMs, rank: rank + 1 });
+      },
     });
-    agenda.add(5, 3);
+    agenda.add({ dueMs: 5, rank: 0 });
     await clock.advance(10);
     expect(ran).toEqual([5, 5, 5, 5]);
   });
 
   test("runs nothing of a world that has ended", async () => {
-    const { world, clock } = createWorldBench();
-    const ran: string[] = [];
-    const agenda = createAgenda<string>(world, (item) => ran.push(item));
-    agenda.add(10, "before the end");
+    const { world, clock, agenda, ran } = createNotes();
+    agenda.add({ dueMs: 10, rank: 0, note: "before the end" });
     world.end();
-    agenda.add(10, "after the end");
+    agenda.add({ dueMs: 10, rank: 1, note: "after the end" });
     await clock.advance(60);
     expect(ran).toEqual([]);
   });
 });
+
+/** An agenda of texts that keeps what has run. */
+function createNotes() {
+  const { world, clock } = createWorldBench();
+  const ran: string[] = [];
+  const calledOff = new Set<string>();
+  const agenda = createAgenda<AgendaEntry & { readonly note: string }>(world, {
+    waits: ({ note }) => !calledOff.has(note),
+    run: ({ note }) => ran.push(note),
+  });
+  return { world, clock, agenda, ran, calledOff };
+}
