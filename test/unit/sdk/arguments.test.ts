@@ -112,7 +112,7 @@ describe("what interface §7 has words for fails with the same words and the sam
 describe("any other mistake names the method, the field, what was expected and what kind was given", () => {
   const cases: readonly [string, BadCall][] = [
     [
-      "webhooks.endpoints.create: url: expected string, got number",
+      "webhooks.endpoints.create: url: expected a string, got a number",
       ({ endpoints }) => endpoints.create({ url: 5 as never }),
     ],
     [
@@ -120,76 +120,85 @@ describe("any other mistake names the method, the field, what was expected and w
       ({ endpoints }) => endpoints.update({ endpointId, enable: false } as never),
     ],
     [
-      "webhooks.endpoints.delete: expected at least 1 character, got less",
+      "webhooks.endpoints.delete: expected a string, got an empty one",
       ({ endpoints }) => endpoints.delete(""),
     ],
     [
-      "webhooks.endpoints.list: limit: expected int, got a number that is not whole",
+      "webhooks.endpoints.list: limit: expected an integer, got 1.5",
       ({ endpoints }) => endpoints.list({ limit: 1.5 }),
     ],
     [
-      "partner.workspaces.create: displayName: expected a text that is not blank, got another",
+      "partner.workspaces.create: displayName: expected a string that is not blank, got a blank one",
       ({ workspaces }) => workspaces.create({ displayName: "  " }),
     ],
     [
-      "partner.workspaces.create: firmSize: expected one of xs, sm, md, lg, xl, got another string",
+      "partner.workspaces.create: firmSize: expected one of xs, sm, md, lg, xl, got another",
       ({ workspaces }) => workspaces.create({ displayName: "Firm", firmSize: "huge" as never }),
     ],
     [
-      "partner.workspaces.create: metadata: expected record, got array",
+      "partner.workspaces.create: metadata: expected a plain object, got an array",
       ({ workspaces }) => workspaces.create({ displayName: "Firm", metadata: [] as never }),
     ],
     [
-      "partner.workspaces.addUsers: userEmails: expected at least 1 entry, got less",
+      "partner.workspaces.addUsers: userEmails: expected at least one entry, got an empty array",
       ({ workspaces }) => workspaces.addUsers({ workspaceId: "w", userEmails: [] }),
     ],
     [
-      "partner.workspaces.addUsers: userEmails.1: expected another format of string",
+      "partner.workspaces.addUsers: userEmails.1: expected an e-mail address, got a string without @",
       ({ workspaces }) => workspaces.addUsers({ workspaceId: "w", userEmails: ["a@b.example", "nobody"] }),
     ],
     [
-      "partner.connections.start: providerKey: expected string, got undefined",
+      "partner.connections.start: providerKey: expected a string, got nothing",
       ({ connections }) => connections.start({ workspaceId: "w" } as never),
     ],
     [
-      "partner.connections.collect: connectionId: expected at least 1 character, got less",
+      "partner.connections.collect: connectionId: expected a string, got an empty one",
       ({ connections }) => connections.collect({ connectionId: "" }),
     ],
     [
-      "partner.jobs.create: jobName: expected a text that is not blank, got another",
+      "partner.jobs.create: jobName: expected a string that is not blank, got a blank one",
       ({ jobs }) => jobs.create({ connectionId: "c", jobName: "" }),
     ],
-    ["partner.jobs.addWorks: expected at least 1 entry, got less", ({ jobs }) => jobs.addWorks("j", [])],
     [
-      "partner.jobs.addWorks: 0.externalId: expected string, got null",
+      "partner.jobs.addWorks: expected at least one entry, got an empty array",
+      ({ jobs }) => jobs.addWorks("j", []),
+    ],
+    [
+      "partner.jobs.addWorks: 0.externalId: expected a string, got null",
       ({ jobs }) => jobs.addWorks("j", [{ name: "n", externalId: null as never }]),
     ],
     [
-      "partner.jobs.startImport: expected string, got undefined",
+      "partner.jobs.startImport: expected a string, got nothing",
       ({ jobs }) => jobs.startImport(undefined as never),
     ],
     [
-      "partner.works.attachArtifacts: expected array, got object",
+      "partner.works.attachArtifacts: expected an array, got an object",
       ({ works }) => works.attachArtifacts("w", {} as never),
     ],
     [
-      "clients.create: taxYear: expected int, got a number that is not whole",
+      "clients.create: taxYear: expected an integer, got 2025.5",
       ({ clients }) => clients.create({ name: "n", externalId: "e", returnType: "F1040", taxYear: 2_025.5 }),
     ],
     [
-      "clients.addDocuments: uploadIds: expected at least 1 entry, got less",
+      "clients.addDocuments: uploadIds: expected at least one entry, got an empty array",
       ({ clients }) => clients.addDocuments({ clientId: "c", uploadIds: [] }),
     ],
-    ["clients.list: limit: expected at most 100, got more", ({ clients }) => clients.list({ limit: 101 })],
-    ["clients.get: expected string, got number", ({ clients }) => clients.get(7 as never)],
-    ["tasks.get: expected string, got undefined", ({ tasks }) => tasks.get(undefined as never)],
-    ["tasks.list: offset: expected at least 0, got less", ({ tasks }) => tasks.list({ offset: -1 })],
     [
-      "tasks.waitFor: onProgress: expected a function, got another",
+      "clients.list: limit: expected an integer from 1 to 100, got 101",
+      ({ clients }) => clients.list({ limit: 101 }),
+    ],
+    ["clients.get: expected a string, got a number", ({ clients }) => clients.get(7 as never)],
+    ["tasks.get: expected a string, got nothing", ({ tasks }) => tasks.get(undefined as never)],
+    [
+      "tasks.list: offset: expected an integer from 0 to 9007199254740991, got -1",
+      ({ tasks }) => tasks.list({ offset: -1 }),
+    ],
+    [
+      "tasks.waitFor: onProgress: expected a function, got a string",
       ({ tasks }) => tasks.waitFor("t", { onProgress: "log" as never }),
     ],
     [
-      "tasks.waitFor: deadlineMs: expected at most 2147483647, got more",
+      "tasks.waitFor: deadlineMs: expected an integer from 1 to 2147483647, got 2147483648",
       ({ tasks }) => tasks.waitFor("t", { deadlineMs: 2 ** 31 }),
     ],
     [

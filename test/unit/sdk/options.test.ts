@@ -61,18 +61,18 @@ describe("options", () => {
       { ...good, rateLimit: { share: 1.2 } },
       /rateLimit.share: expected a number above 0 and at most 1, got 1.2/,
     ],
-    [{ ...good, rateLimit: { maxQueueed: 3 } }, /expected known options, got rateLimit.maxQueueed/],
+    [{ ...good, rateLimit: { maxQueueed: 3 } }, /expected only known fields, got rateLimit.maxQueueed/],
     [
       { ...good, rateLimit: { store: {} } },
       /rateLimit.store: expected an object with acquire, release, block/,
     ],
-    [{ ...good, timeout: 3 }, /expected known options, got timeout/],
+    [{ ...good, timeout: 3 }, /expected only known fields, got timeout/],
     [{ ...good, fetch: "node-fetch" }, /fetch: expected a function, got a string/],
     [{ ...good, clock: {} }, /clock: expected an object with now, monotonic, schedule/],
     [{ ...good, logger: console.log }, /logger: expected an object with debug, info, warn, error/],
     [{ ...good, sourcePlatform: "a\r\nb" }, /sourcePlatform: expected visible ASCII/],
-    [undefined, /expected options, got nothing/],
-    [null, /createClient: /],
+    [undefined, /createClient: expected an object, got nothing/],
+    [null, /createClient: expected an object, got null/],
   ])("%j is refused at construction", (options, message) => {
     expect(problemWith(options)).toMatch(message);
   });
