@@ -78,6 +78,13 @@ export class Allowance {
     return { sequence: this.#sequence++, queuedMs: 0, refusals: 0 };
   }
 
+  /** A permit, when one is free and nobody waits. Slots of a store are never at hand: they are fetched. */
+  take(): Permit | undefined {
+    const nowMs = this.#clock.monotonic();
+    if (this.#shared || this.#queue.length > 0 || this.#waitMs(0, nowMs) > 0) return undefined;
+    return this.#grant(nowMs, 0, undefined);
+  }
+
   /** Waits for a permit. Rejects with `Failed` when the queue, the wait or the scope forbids it. */
   acquire(ticket: Ticket, limits: QueueLimits, scope: CallScope): Promise<Permit> {
     const refusal = this.#refusalAtOnce(ticket, limits, scope);
@@ -195,10 +202,8 @@ export class Allowance {
       }
       const remote = this.#shared?.take();
       if (this.#shared && !remote) break;
-      this.#window.take(nowMs, this.#pace.capacity(nowMs));
-      this.#pace.granted(nowMs);
       this.#queue.shift();
-      waiter.grant(this.#permit(nowMs, nowMs - waiter.sinceMs, remote));
+      waiter.grant(this.#grant(nowMs, nowMs - waiter.sinceMs, remote));
     }
     this.#shared?.want(this.#demand());
   }
@@ -213,7 +218,9 @@ export class Allowance {
     return Math.min(this.#queue.length, capacity < this.#options.limit ? 1 : free);
   }
 
-  #permit(takenAtMs: number, queuedMs: number, remote: RemoteSlot | undefined): Permit {
+  #grant(takenAtMs: number, queuedMs: number, remote: RemoteSlot | undefined): Permit {
+    this.#window.take(takenAtMs, this.#pace.capacity(takenAtMs));
+    this.#pace.granted(takenAtMs);
     const nowMs = () => this.#clock.monotonic();
     const settle = (freeInMs: number) => {
       remote?.release(freeInMs);

@@ -71,19 +71,23 @@ export class Credentials {
     this.#options = options;
   }
 
-  /** A token that is good for now. Rejects with `Failed`. */
-  async get(): Promise<Credential> {
+  /** The token in hand, when it is good for now. */
+  current(): Credential | undefined {
     const held = this.#held;
+    if (!held) return undefined;
     const nowMs = this.#options.clock.monotonic();
-    if (held && nowMs < held.usableUntilMs) {
+    if (nowMs < held.usableUntilMs) {
       if (nowMs >= held.refreshAtMs && nowMs >= this.#pausedUntilMs) this.#refreshInBackground();
       return held;
     }
-    if (held) {
-      this.#held = undefined;
-      this.#reason = "expired";
-    }
-    return this.#exchanged();
+    this.#held = undefined;
+    this.#reason = "expired";
+    return undefined;
+  }
+
+  /** A token that is good for now. Rejects with `Failed`. */
+  async get(): Promise<Credential> {
+    return this.current() ?? this.#exchanged();
   }
 
   /** The service refused this token. */

@@ -23,8 +23,8 @@ export interface Call {
   readonly scope: CallScope;
   readonly event: CallEvent;
   readonly startedAtMs: number;
-  /** Where the call stands in which queue; kept over refusals. */
-  place: { readonly lease: AllowanceLease; readonly ticket: Ticket } | undefined;
+  /** Kept over refusals. */
+  place: Place | undefined;
   /** True while a request is on its way. */
   sending: boolean;
   attempts: number;
@@ -34,6 +34,12 @@ export interface Call {
   retryAfterSeenMs: number | undefined;
   /** The least certain outcome of the attempts so far. */
   outcome: Outcome;
+}
+
+/** Where a call stands in which queue. */
+interface Place {
+  readonly lease: AllowanceLease;
+  readonly ticket: Ticket;
 }
 
 /** What happened on the way to a result. */
@@ -101,17 +107,21 @@ async function sendUntilSettled(call: Call, parts: CallParts): Promise<unknown> 
   }
 }
 
+// Nearly always the token is in hand and a slot is free. Then nothing is waited for.
 async function admit(call: Call, parts: CallParts): Promise<Admission> {
   const { operation, scope } = call;
+  if (scope.failure) throw new Failed(scope.failure);
   if (!operation.authenticated) return {};
-  const identity = parts.identities.of(operation.router);
-  let credential = await scope.race(identity.credentials.get());
+  const { credentials, lease } = parts.identities.of(operation.router);
+  let credential = credentials.current() ?? (await scope.race(credentials.get()));
   for (;;) {
-    const lease = identity.lease(credential.keyHash);
-    if (!lease) return { credential };
-    const permit = await queue(call, parts, lease, identity.credentials);
+    const held = lease(credential.keyHash);
+    if (!held) return { credential };
+    const place = call.place?.lease === held ? call.place : { lease: held, ticket: held.allowance.ticket() };
+    call.place = place;
+    const permit = held.allowance.take() ?? (await queue(call, parts, place, credentials));
     try {
-      const current = await scope.race(identity.credentials.get());
+      const current = credentials.current() ?? (await scope.race(credentials.get()));
       if (current.keyHash === credential.keyHash) return { credential: current, permit };
       // The key was replaced while the call waited, and the new one has its own allowance.
       credential = current;
@@ -126,12 +136,11 @@ async function admit(call: Call, parts: CallParts): Promise<Admission> {
 async function queue(
   call: Call,
   parts: CallParts,
-  lease: AllowanceLease,
+  { lease, ticket }: Place,
   credentials: Credentials,
 ): Promise<Permit> {
-  if (call.place?.lease !== lease) call.place = { lease, ticket: lease.allowance.ticket() };
   const release = credentials.keepFresh();
-  const permit = await lease.allowance.acquire(call.place.ticket, lease.limits, call.scope).finally(release);
+  const permit = await lease.allowance.acquire(ticket, lease.limits, call.scope).finally(release);
   call.queuedMs += permit.queuedMs;
   const { queuedMs } = permit;
   if (queuedMs > 0) parts.emit("workspace-tasks:request:queued", () => ({ ...call.event, queuedMs }));
