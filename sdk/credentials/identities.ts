@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { type AllowanceLease, leaseAllowance } from "../allowance/allowance-registry.ts";
 import type { Attempt } from "../engine/attempt.ts";
 import type { CallScope } from "../engine/call-scope.ts";
@@ -11,6 +10,7 @@ import type { KeySource } from "../options.ts";
 import type { ResolvedOptions } from "../resolve-options.ts";
 import type { Credentials } from "./credentials.ts";
 import { createCredentials, type KeyExchange, partnerLogin, workspaceExchange } from "./key-exchange.ts";
+import { sha256 } from "./sha256.ts";
 
 /**
  * As whom a client speaks to each router: the workspace's key everywhere, or on the gateway the partner's key where
@@ -113,11 +113,11 @@ function leaseFor(
   leases: Map<string, AllowanceLease>,
   keyHash: string,
 ): AllowanceLease | undefined {
-  const { rateLimit, baseUrl, clock, hasOwnClock, random, timeoutMs } = options;
-  if (!rateLimit) return undefined;
   const existing = leases.get(keyHash);
   if (existing) return existing;
-  const id = createHash("sha256").update(`${baseUrl.href}\n${keyHash}`).digest("hex");
+  const { rateLimit, baseUrl, clock, hasOwnClock, random, timeoutMs } = options;
+  if (!rateLimit) return undefined;
+  const id = sha256(`${baseUrl.href}\n${keyHash}`);
   const lease = leaseAllowance({ id, rateLimit, attemptMsMax: timeoutMs, clock, hasOwnClock, random });
   leases.set(keyHash, lease);
   return lease;

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { Clock, Random } from "../clock.ts";
 import type { Attempt } from "../engine/attempt.ts";
 import { CallScope } from "../engine/call-scope.ts";
@@ -10,6 +9,7 @@ import { ExchangeApiKeyDocument, LoginPartnerDocument } from "../generated/opera
 import type { KeySource } from "../options.ts";
 import { isWritableKey } from "../resolve-options.ts";
 import { Credentials, type ExchangedToken, type Key, type RefreshEvent } from "./credentials.ts";
+import { sha256 } from "./sha256.ts";
 import { tokenLifetimeMs } from "./token-lifetime.ts";
 
 /**
@@ -74,7 +74,7 @@ async function readKey({ source, exchange, redactor }: KeyExchangeOptions): Prom
     throw new Failed(misconfigured(message, undefined));
   }
   redactor.remember(value);
-  return { value, hash: createHash("sha256").update(value).digest("hex") };
+  return { value, hash: sha256(value) };
 }
 
 async function askForKey(source: () => unknown, exchange: KeyExchange, redactor: Redactor) {

@@ -112,7 +112,14 @@ test("an error of the caller's own getter passes through as it is", () => {
 });
 
 test("a text that was found stands in no message", () => {
-  const checks = [text, integer(0, 9), oneOf("a", "b"), list(integer(0, 9)), filledList(list(text)), point];
+  const checks: readonly Check<unknown>[] = [
+    text,
+    integer(0, 9),
+    oneOf("a", "b"),
+    list(integer(0, 9)),
+    filledList(list(text)),
+    point,
+  ];
   const shape = only(Object.fromEntries(checks.map((by, index) => [`field${index}`, optional(by)])));
   const secret = "whsec_secret";
   const value = fc.oneof(
