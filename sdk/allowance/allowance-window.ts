@@ -116,6 +116,7 @@ export class AllowanceWindow {
   }
 
   #learn(roundTripMs: number, nowMs: number): void {
+    const creditMs = this.#creditMs();
     this.#firstAnswerMs ??= nowMs;
     this.#isTried ||= nowMs - this.#firstAnswerMs >= this.#windowMs;
     if (nowMs - this.#fastest.sinceMs > roundTripMemoryMs) {
@@ -124,9 +125,7 @@ export class AllowanceWindow {
     }
     this.#fastest.currentMs = Math.min(this.#fastest.currentMs, roundTripMs);
     // Another credit moves the unanswered ones among the others.
-    if (this.#used.some(({ isAnswered }) => !isAnswered)) {
-      this.#used.sort((a, b) => this.#coolsFromMs(a) - this.#coolsFromMs(b));
-    }
+    if (this.#creditMs() !== creditMs) this.#used.sort((a, b) => this.#coolsFromMs(a) - this.#coolsFromMs(b));
   }
 
   #cool(slot: UsedSlot, nowMs: number): number {

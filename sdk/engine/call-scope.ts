@@ -80,7 +80,8 @@ export class CallScope {
   }
 
   dispose(): void {
-    for (const cleanup of this.#cleanups.splice(0)) cleanup();
+    for (const cleanup of this.#cleanups) cleanup();
+    this.#cleanups.length = 0;
     this.#listeners.clear();
   }
 

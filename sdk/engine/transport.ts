@@ -114,8 +114,8 @@ function judge(error: unknown, exchange: HttpExchange): Reply {
 }
 
 function answered(exchange: HttpExchange, data: unknown, errors: unknown, isGraphQL: boolean): Reply {
-  const head = exchange.head ?? { status: 0, headers: new Headers() };
-  return { type: "answer", answer: { ...head, isGraphQL, data, errors } };
+  const { status, headers } = exchange.head ?? { status: 0, headers: new Headers() };
+  return { type: "answer", answer: { status, headers, isGraphQL, data, errors } };
 }
 
 async function fetchAnswer(
