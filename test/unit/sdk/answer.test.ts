@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { createEngine } from "../../../sdk/engine/engine.ts";
 import { isWorkspaceTasksError, type WorkspaceTasksError } from "../../../sdk/errors.ts";
-import type { CreateClientOptions } from "../../../sdk/options.ts";
+import type { CreateClientOptions, Fetch } from "../../../sdk/options.ts";
 import { probe } from "../../support/probe-operations.ts";
 
 const servers: Server[] = [];
@@ -160,6 +160,31 @@ describe("an answer that is none", () => {
     });
     expect(failure).toMatchObject({ code: "RESPONSE_INVALID", outcome: "unknown" });
     expect(failure.message).toContain("responseBytesMax");
+  });
+
+  it("an endless body is cancelled at responseBytesMax, whatever length it claims", async () => {
+    let sentBytes = 0;
+    let cancelled = false;
+    const endless = new ReadableStream({
+      pull(stream) {
+        sentBytes += 1_000;
+        stream.enqueue(new Uint8Array(1_000));
+      },
+      cancel() {
+        cancelled = true;
+      },
+    });
+    const { baseUrl } = await serve(text(200, ""));
+    const fetch: Fetch = async (input, init) =>
+      String(init?.body).includes("ExchangeApiKey")
+        ? globalThis.fetch(input, init)
+        : new Response(endless, { headers: { "content-length": "10" } });
+    const failure = await failureOf(
+      open(baseUrl, { fetch, responseBytesMax: 10_000 }).execute(probe.query, {}),
+    );
+    expect(failure).toMatchObject({ code: "RESPONSE_INVALID", httpStatus: 200 });
+    expect(cancelled).toBe(true);
+    expect(sentBytes).toBeLessThan(15_000);
   });
 });
 

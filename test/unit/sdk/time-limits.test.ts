@@ -109,6 +109,35 @@ describe("timeoutMs", () => {
   });
 });
 
+describe("timers", () => {
+  /** Timers set by one call after `before` others of the same minute. */
+  async function timersOfCallAfter(before: number): Promise<number> {
+    const service = createServiceDouble();
+    const { apiKey, baseUrl, clock, fetch } = service;
+    let timers = 0;
+    const schedule: typeof clock.schedule = (delayMs, run) => {
+      timers += 1;
+      return clock.schedule(delayMs, run);
+    };
+    const { now, monotonic } = clock;
+    const engine = createEngine({ apiKey, baseUrl, fetch, clock: { now, monotonic, schedule } });
+    for (let count = 0; count < before; count += 1) await engine.execute(probe.query, {});
+    timers = 0;
+    const call = engine.execute(probe.query, {});
+    await clock.advance(70_000);
+    await call;
+    return timers;
+  }
+
+  it("are one per call, its timeout, when token and slot are at hand", async () => {
+    expect(await timersOfCallAfter(1)).toBe(1);
+  });
+
+  it("control: a call that queues sets those of the queue as well", async () => {
+    expect(await timersOfCallAfter(120)).toBeGreaterThan(2);
+  });
+});
+
 describe("deadlineMs", () => {
   it("bounds retries: it is kept to the millisecond and not slept into", async () => {
     const { engine, clock } = sceneAnswering(never);
@@ -211,6 +240,16 @@ describe("a caller's signal", () => {
       cause: reason,
     });
     expect(service.books).toMatchObject({ exchanges: 0, accepted: 0 });
+  });
+
+  it("that has ended already takes no slot either, although token and slot are at hand", async () => {
+    const { service, engine } = createEngineScene();
+    const warm = engine.execute(probe.query, {});
+    await service.clock.advance(1_000);
+    await warm;
+    const failure = await failureOf(engine.execute(probe.mutation, {}, { signal: AbortSignal.abort() }));
+    expect(failure).toMatchObject({ code: "ABORTED", outcome: "not_sent", attempts: 0 });
+    expect(engine.rateLimitSnapshot()).toMatchObject({ used: 1, queued: 0 });
   });
 
   it("ends a request on its way, whose outcome nobody knows then", async () => {
