@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /**
  * Named streams of one seed. Each purpose draws from its own stream, so that one more draw for a fault
@@ -21,23 +21,24 @@ export interface RandomStreams {
 export function createRandomStreams(seed: number): RandomStreams {
   const counters = new Map<string, number>();
 
-  // A block is the hash of (seed, stream, counter): any position can be restored from one number.
+  // A block is the hash of (seed, stream, counter), 32 bytes in hex: any position can be restored from one
+  // number.
   const block = (stream: string) => {
     const counter = counters.get(stream) ?? 0;
     counters.set(stream, counter + 1);
-    return createHash("sha256").update(`${seed}/${stream}/${counter}`).digest();
+    return hash("sha256", `${seed}/${stream}/${counter}`);
   };
 
   const bytes = (stream: string, length: number) => {
-    const blocks: Buffer[] = [];
+    const blocks: string[] = [];
     for (let filled = 0; filled < length; filled += 32) blocks.push(block(stream));
-    return Buffer.concat(blocks).subarray(0, length);
+    return Buffer.from(blocks.join(""), "hex").subarray(0, length);
   };
 
   return {
     seed,
     bytes,
-    number: (stream) => block(stream).readUIntBE(0, 6) / 2 ** 48,
+    number: (stream) => Number.parseInt(block(stream).slice(0, 12), 16) / 2 ** 48,
     uuid(stream, nowMs) {
       const counter = counters.get(stream) ?? 0;
       return uuidV7(nowMs, counter, block(stream));
@@ -52,22 +53,18 @@ export function createRandomStreams(seed: number): RandomStreams {
 
 // RFC 9562 §6.2, method 1: a counter of 26 bits stands before the random bits, 12 in `rand_a` and 14 at
 // the head of `rand_b`, around the version and variant bits.
-function uuidV7(nowMs: number, counter: number, random: Buffer): string {
-  const bytes = Buffer.from(random.subarray(0, 16));
-  bytes.writeUIntBE(Math.max(0, Math.floor(nowMs)), 0, 6);
-  bytes.writeUInt16BE((counter >> 14) & 0x0fff, 6);
-  bytes.writeUInt16BE(counter & 0x3fff, 8);
-  return formatUuid(bytes, 7);
+function uuidV7(nowMs: number, counter: number, random: string): string {
+  const time = toHex(Math.max(0, Math.floor(nowMs)), 12);
+  const head = toHex(0x7000 | ((counter >> 14) & 0x0fff), 4);
+  const tail = toHex(0x8000 | (counter & 0x3fff), 4);
+  return [time.slice(0, 8), time.slice(8), head, tail, random.slice(20, 32)].join("-");
 }
 
 /** A UUID derived from a name (version 8: application-defined), the same name always giving the same id. */
 export function uuidFromName(name: string): string {
-  return formatUuid(createHash("sha256").update(name).digest().subarray(0, 16), 8);
+  const hex = hash("sha256", name);
+  const variant = toHex(0x8000 | (Number.parseInt(hex.slice(16, 20), 16) & 0x3fff), 4);
+  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, variant, hex.slice(20, 32)].join("-");
 }
 
-function formatUuid(bytes: Buffer, version: number): string {
-  bytes.writeUInt8(((bytes.readUInt8(6) & 0x0f) | (version << 4)) & 0xff, 6);
-  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  const hex = bytes.toString("hex");
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
-}
+const toHex = (value: number, digits: number) => value.toString(16).padStart(digits, "0");

@@ -13,6 +13,21 @@ describe("random streams", () => {
     expect(draw(1)).not.toEqual(draw(2));
   });
 
+  test("give the same values in every release: snapshots and recorded ids stay good", () => {
+    const random = createRandomStreams(42);
+    expect([random.uuid("task", 1_768_478_400_000), random.uuid("task", 1_768_478_400_000)]).toEqual([
+      "019bc186-de00-7000-8000-b14e37a1083b",
+      "019bc186-de00-7000-8001-1ec3321d592f",
+    ]);
+    expect(random.number("n")).toBe(0.16285489019957566);
+    expect(random.bytes("s", 40).toString("hex")).toBe(
+      "371a094dc8a0db1eac583c4701cb019148fa563532294bcb32bb5921c6410063281497fa8c204a1d",
+    );
+    expect(uuidFromName("task/1/RUNNING")).toBe("d1f746b9-33c6-8218-9a3a-e7289c43d146");
+    random.restore({ task: 2 ** 26 - 1 });
+    expect(random.uuid("task", 0)).toBe("00000000-0000-7fff-bfff-f681e99dadab");
+  });
+
   test("are independent: drawing from one does not move another", () => {
     const [one, two] = [createRandomStreams(1), createRandomStreams(1)];
     one.number("faults");
