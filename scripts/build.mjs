@@ -1,5 +1,5 @@
-// Compiles the sources to dist/. `--clean` starts from nothing, as packing must: an incremental build
-// would leave the output of a deleted file behind, and it would be published.
+// Builds dist/: the compiler writes the types, the bundler the code, Vite the inspector's page. `--clean` starts from
+// nothing, as packing must: otherwise the output of a deleted file would stay behind, and be published.
 import { spawnSync } from "node:child_process";
 import { existsSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -16,6 +16,7 @@ const run = (script, ...args) => {
 
 if (process.argv.includes("--clean")) rmSync(join(root, "dist"), { recursive: true, force: true });
 run("node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json");
+run("scripts/bundle.mjs");
 if (existsSync(join(root, "mock-server/inspector/page/vite.config.ts"))) {
   run(
     "node_modules/vite/bin/vite.js",

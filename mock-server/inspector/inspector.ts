@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 
 /** Where the page lives; its control calls go to `v1/` below it. */
 export const inspectorPath = "/_mock/";
@@ -50,11 +50,11 @@ export function createInspector(folder: string | null = builtPage()): (path: str
   };
 }
 
-/** Beside this file once compiled; in the build's folder when run from the sources. */
+/** The package names its own file, so that sources and build find the page in the same place. */
 function builtPage(): string | null {
-  const places = ["./page", "../../dist/mock-server/inspector/page"];
-  const folders = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
-  return folders.find((folder) => existsSync(join(folder, "assets"))) ?? null;
+  const root = dirname(createRequire(import.meta.url).resolve("workspace-tasks/package.json"));
+  const folder = join(root, "dist/mock-server/inspector/page");
+  return existsSync(join(folder, "assets")) ? folder : null;
 }
 
 const assetsIn = (folder: string) => readdirSync(join(folder, "assets")).map((name) => `assets/${name}`);
