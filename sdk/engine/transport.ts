@@ -70,7 +70,7 @@ interface HttpExchange {
 function stop({ controller, body }: HttpExchange): void {
   controller.abort();
   // A stream that has failed already says so again.
-  body?.cancel().catch(() => {});
+  body?.cancel(controller.signal.reason).catch(() => {});
 }
 
 async function replyTo(request: SendRequest, exchange: HttpExchange): Promise<Reply> {
