@@ -11,7 +11,7 @@ import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 const concurrency = 8;
 const pool = new pg.Pool({
   connectionString: process.env["DATABASE_URL"],
-  max: concurrency + 5, // a transaction per running handler, one for listening, four to store and settle
+  max: concurrency + 6, // a transaction per running handler, one for listening, five to store, settle and announce
   connectionTimeoutMillis: 5_000,
 });
 await pool.query(

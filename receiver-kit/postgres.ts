@@ -27,6 +27,7 @@ import {
   toStats,
   toSummary,
 } from "./inbox/inbox-row.ts";
+import { createAnnouncer } from "./inbox/postgres/postgres-announcer.ts";
 import { insertTogether, type Settling, settleTogether } from "./inbox/postgres/postgres-batches.ts";
 import { listenForRows } from "./inbox/postgres/postgres-listener.ts";
 import { migratePostgres } from "./inbox/postgres/postgres-migrations.ts";
@@ -65,8 +66,8 @@ export type PostgresInboxOptions = {
  * A durable inbox in PostgreSQL 13 or later, shared by any number of receiver processes.
  *
  * `pool` is a `Pool` of the `pg` package; it stays the caller's, to be ended after the receiver is closed. Handlers that
- * use `context.transaction` hold one client each, listening holds one, storing and settling use up to four: give the
- * pool `max` of at least the receiver's `concurrency` plus five, and a `connectionTimeoutMillis`.
+ * use `context.transaction` hold one client each, listening holds one, storing, settling and announcing use up to five: give
+ * the pool `max` of at least the receiver's `concurrency` plus six, and a `connectionTimeoutMillis`.
  */
 export function postgresInbox(
   pool: PostgresPool,
@@ -88,6 +89,7 @@ class PostgresInbox implements Inbox<PostgresTransaction> {
   readonly #channel: string;
   readonly #options: PostgresInboxOptions;
   readonly #sql: PostgresStatements;
+  readonly #announce: () => void;
   readonly #insert: (arrival: Arrival) => Promise<Insertion>;
   readonly #settle: (settling: Settling) => Promise<SettleOutcome>;
   readonly #onPoolError = () => {};
@@ -98,11 +100,12 @@ class PostgresInbox implements Inbox<PostgresTransaction> {
     this.#schema = schema;
     this.#channel = `${schema}_inbox`;
     this.#options = options;
-    this.#sql = postgresStatements(schema, this.#channel);
+    this.#sql = postgresStatements(schema);
+    this.#announce = createAnnouncer(pool, this.#channel);
     const group = {
       isItemsFault,
       itemsMax: 256,
-      // Bodies travel as hexadecimal text, twice their size, all in one string.
+      // Bodies travel in one piece, which both sides hold in memory.
       bytesMax: 8_000_000,
       timeoutMs: options.commitTimeoutMs ?? 8_000,
       clock: systemClock,
@@ -143,8 +146,10 @@ class PostgresInbox implements Inbox<PostgresTransaction> {
     return (await this.#pool.query(statement, values)).rows;
   }
 
-  insert(arrival: Arrival): Promise<Insertion> {
-    return this.#insert(arrival);
+  async insert(arrival: Arrival): Promise<Insertion> {
+    const insertion = await this.#insert(arrival);
+    if (insertion.outcome === "new") this.#announce();
+    return insertion;
   }
 
   /**
@@ -202,7 +207,9 @@ class PostgresInbox implements Inbox<PostgresTransaction> {
     const error = failure.kind === "release" ? null : failure.error;
     const uncounted = failure.kind === "release" ? 1 : 0;
     const values = [this.#now(), seq, worker, generation, state, Math.round(delayMs), error, uncounted];
-    return (await this.#rows(this.#sql.failRow, values)).length > 0;
+    const failed = (await this.#rows(this.#sql.failRow, values)).length > 0;
+    if (failed) this.#announce();
+    return failed;
   }
 
   subscribe(wake: () => void): Promise<() => Promise<void>> {
@@ -227,7 +234,9 @@ class PostgresInbox implements Inbox<PostgresTransaction> {
   async replay({ source, id }: RowReference, facts: RowFacts): Promise<boolean> {
     const { event, orderKey, position, status } = facts;
     const values = [this.#now(), source, id, event, orderKey, position, status];
-    return (await this.#rows(this.#sql.replayRow, values)).length > 0;
+    const replayed = (await this.#rows(this.#sql.replayRow, values)).length > 0;
+    if (replayed) this.#announce();
+    return replayed;
   }
 
   async discard({ source, id }: RowReference): Promise<boolean> {

@@ -15,7 +15,6 @@ export async function insertTogether(
   nowMs: number | null,
 ): Promise<readonly Insertion[]> {
   const column = <Value>(pick: (arrival: Arrival) => Value) => arrivals.map(pick);
-  const bodies = column(({ body }) => Buffer.from(body.buffer, body.byteOffset, body.byteLength));
   const { rows } = await pool.query(sql.insertRows, [
     nowMs,
     column(({ source }) => source),
@@ -28,7 +27,7 @@ export async function insertTogether(
     column(({ status }) => status),
     column(({ timestamp }) => timestamp),
     column(({ quarantine }) => quarantine),
-    bodies,
+    ...joinBodies(arrivals),
   ]);
   const stored = new Set(rows.map((row) => rowName(row["source"], row["webhook_id"])));
   const outcomes = arrivals.map(({ source, id }) => stored.delete(rowName(source, id)));
@@ -49,11 +48,23 @@ async function compareBodies(pool: PostgresPool, sql: PostgresStatements, arriva
   const { rows } = await pool.query(sql.compareBodies, [
     arrivals.map(({ source }) => source),
     arrivals.map(({ id }) => id),
-    arrivals.map(({ body }) => Buffer.from(body.buffer, body.byteOffset, body.byteLength)),
+    ...joinBodies(arrivals),
   ]);
   return new Map(
     rows.map((row) => [rowName(row["source"], row["webhook_id"]), row["same"] as boolean | null]),
   );
+}
+
+/** Where each body starts, counted from 1 as SQL does, how long it is, and all of them in a row. */
+function joinBodies(arrivals: readonly Arrival[]): [starts: number[], lengths: number[], joined: Buffer] {
+  const lengths = arrivals.map(({ body }) => body.byteLength);
+  let next = 1;
+  const starts = lengths.map((length) => {
+    const start = next;
+    next += length;
+    return start;
+  });
+  return [starts, lengths, Buffer.concat(arrivals.map(({ body }) => body))];
 }
 
 const rowName = (source: unknown, id: unknown) => JSON.stringify([source, id]);

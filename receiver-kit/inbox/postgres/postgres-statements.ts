@@ -18,12 +18,11 @@ const held = "state = 'running' AND worker = $3 AND generation = $4";
 
 export type PostgresStatements = ReturnType<typeof postgresStatements>;
 
-/** `schema` is an identifier that needs no quotes; `channel` names the notifications. */
-export function postgresStatements(schema: string, channel: string) {
+/** `schema` is an identifier that needs no quotes. */
+export function postgresStatements(schema: string) {
   const inbox = `${schema}.inbox`;
   const heads = `${schema}.order_heads`;
   const beats = `${schema}.beats`;
-  const notify = `(SELECT pg_notify('${channel}', '')::text)`;
 
   const claimRows = (earlierMustBeDue: string) => `
     WITH claimed AS (
@@ -52,26 +51,29 @@ export function postgresStatements(schema: string, channel: string) {
     ORDER BY claimed.seq`;
 
   return {
+    /** The bodies come one behind the other in `$14`, as bytes; in an array they would come as hexadecimal text. */
     insertRows: `
     WITH ${durable},
     input AS (
       SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-        $9::text[], $10::bigint[], $11::text[], $12::bytea[])
-      AS input (source, webhook_id, channel, state, event, order_key, position, status, signed_at, last_error, body)),
+        $9::text[], $10::bigint[], $11::text[], $12::integer[], $13::integer[])
+      AS input (source, webhook_id, channel, state, event, order_key, position, status, signed_at, last_error,
+        body_start, body_bytes)
+      ORDER BY source, webhook_id),
     stored AS (
       INSERT INTO ${inbox} (source, webhook_id, channel, state, event, order_key, position, status, signed_at,
         received_at, due_at, last_error, body)
       SELECT source, webhook_id, channel, state, event, order_key, position, status, signed_at,
-        ${now}, ${now}, last_error, body
+        ${now}, ${now}, last_error, substring($14::bytea FROM body_start FOR body_bytes)
       FROM input, durable WHERE durable.setting IS NOT NULL
-      ORDER BY source, webhook_id
       ON CONFLICT (source, webhook_id) DO NOTHING
       RETURNING source, webhook_id)
-    SELECT source, webhook_id, ${notify} FROM stored`,
+    SELECT source, webhook_id FROM stored`,
 
     compareBodies: `
-    SELECT row.source, row.webhook_id, row.body = input.body AS same
-    FROM unnest($1::text[], $2::text[], $3::bytea[]) AS input (source, webhook_id, body)
+    SELECT row.source, row.webhook_id, row.body = substring($5::bytea FROM body_start FOR body_bytes) AS same
+    FROM unnest($1::text[], $2::text[], $3::integer[], $4::integer[])
+      AS input (source, webhook_id, body_start, body_bytes)
     JOIN ${inbox} AS row USING (source, webhook_id)`,
 
     /** A row whose lease ran out waits again, or is dead after its last attempt. Rows in an open transaction are held. */
@@ -152,7 +154,7 @@ export function postgresStatements(schema: string, channel: string) {
     SET state = $5, due_at = ${now} + $6::bigint, last_error = coalesce($7, last_error), attempts = attempts - $8::integer,
         worker = NULL, lease_until = NULL
     WHERE seq = $2 AND ${held}
-    RETURNING seq, ${notify}`,
+    RETURNING seq`,
 
     listRows: `
     SELECT ${summaryColumns} FROM ${inbox}
@@ -168,7 +170,7 @@ export function postgresStatements(schema: string, channel: string) {
         event = $4, order_key = $5, position = $6, status = $7
     WHERE source = $2 AND webhook_id = $3 AND body IS NOT NULL
       AND state IN ('dead', 'quarantined', 'done', 'stale', 'discarded')
-    RETURNING seq, ${notify}`,
+    RETURNING seq`,
 
     discardRow: `
     UPDATE ${inbox} SET state = 'discarded'
