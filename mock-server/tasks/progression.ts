@@ -49,9 +49,10 @@ export function outlookOf(world: World, task: TaskRecord): Outlook | null {
   return { dueAtMs: dueAtMsOf(world, progress), stages: stages.slice(progress.stage + 1) };
 }
 
-/** Where all tasks stand, for a snapshot. */
+/** Where all tasks stand, for a snapshot; in the order in which those that are due together will go on. */
 export function recordProgress(world: World): ProgressRecord[] {
-  return [...world.state.progress.values()].map((progress) => {
+  const inTurn = [...world.state.progress.values()].sort((a, b) => a.rank - b.rank);
+  return inTurn.map((progress) => {
     const { taskId, plan, stage } = progress;
     return { taskId, plan, stage, dueAtMs: dueAtMsOf(world, progress) };
   });

@@ -101,6 +101,47 @@ describe("a snapshot", () => {
     expect(twinEnded.random).toEqual(ended.random);
   });
 
+  test("keeps the order in which stages that are due together end", async () => {
+    const stage = (type: string, durationMs: number) => ({ type, durationMs });
+    const told: { readonly id: string | null; readonly about: string }[] = [];
+    await using mock = await start({
+      receivers: new Map([
+        [
+          receiverUrl,
+          async (request) => {
+            const { subTaskType, event } = JSON.parse(await request.text());
+            told.push({ id: request.headers.get("webhook-id"), about: subTaskType ?? event });
+            return new Response(null, { status: 204 });
+          },
+        ],
+      ]),
+      settings: {
+        tasks: {
+          plans: {
+            TAX_PREP: {
+              mode: "timed",
+              stages: [stage("first of two", 1_000), stage("second of two", 1_000)],
+            },
+            BINDER: { mode: "timed", stages: [stage("only one", 2_000)] },
+          },
+        },
+      },
+    });
+    await createEndpoint(mock, receiverUrl);
+    for (const taskType of ["TAX_PREP", "BINDER"]) mock.admin.startTask({ taskType });
+    await mock.clock.advance("1500ms");
+    const snapshot = mock.admin.snapshot();
+    told.length = 0;
+    await mock.clock.advance("1s");
+    const original = told.splice(0);
+    // The task that was started first does not end its stage first, so that the order says something.
+    expect(original.map(({ about }) => about).slice(0, 2)).toEqual(["only one", "second of two"]);
+
+    await mock.admin.restore(snapshot);
+    await mock.clock.advance("1s");
+    expect(told).toEqual(original);
+  });
+
   test("brings the keys back with it, also into a mock of another seed", async () => {
     await using mock = await start({ seed: 1 });
     await using twin = await start({ seed: 2 });
