@@ -32,7 +32,7 @@ export const measure: Measure = async ({ quick }) => {
       "it paces, and exchanges its key for a token every few minutes, as in a program that makes full use of its allowance; the peers do neither.",
     goals: [
       atMost("this SDK over raw fetch", 40, over(ours), "µs"),
-      atLeast("graphql-request with a DocumentNode ÷ this SDK", 1, ratioOf(samples, ours, documentNode)),
+      atLeast("graphql-request with a DocumentNode ÷ this SDK", 1.1, ratioOf(samples, ours, documentNode)),
     ],
     tables: [
       {
@@ -46,7 +46,8 @@ export const measure: Measure = async ({ quick }) => {
       },
     ],
     notes: [
-      "Beyond raw fetch the SDK makes an `AbortController` and a timer for each attempt, so that a body that stalls ends too, reads the body as a stream, so that its size has a limit, and goes through the queue of the allowance. The clients beside it do none of the three; what graphql-request spends on printing a DocumentNode grows with the document, and this one is short.",
+      "What the SDK does beyond raw fetch, by leaving one thing out at a time (November 2026, in turns with the whole; on a machine as busy as this one a difference below 1 µs cannot be seen): graphql-request, which carries the call, 5 to 8 µs; the `AbortSignal` of each attempt, so that a request can be given up, 1 to 3; pacing, 2 to 4; the timer of each attempt, so that nothing hangs, at most 2; the limit on the size of the body nothing at all, since reading its stream and counting costs no more than `text()`. graphql-request by itself does none of the last four.",
+      "The `fetch` in memory does not look at the signal, as the platform's own does. What graphql-request spends on printing a DocumentNode grows with the document, and this one is short.",
     ],
   };
 };
