@@ -18,7 +18,7 @@ const triesMax = 3;
 
 const comparisons = [
   { name: "verify 8 KB ÷ standardwebhooks", usual: 0.1, prepare: prepareVerify },
-  { name: "SDK call ÷ graphql-request", usual: 1.5, prepare: prepareCall },
+  { name: "SDK call ÷ graphql-request", usual: 1.3, prepare: prepareCall },
   { name: "mock query ÷ graphql-http", usual: 0.48, prepare: prepareQuery },
 ];
 
