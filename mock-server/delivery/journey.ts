@@ -35,7 +35,10 @@ export type Journey = {
   at: "rest" | "queue" | "attempt";
 };
 
-/** Its entry on the agenda; without its journey when it has been called off. */
+/**
+ * Its entry on the agenda. One that has been called off lets go of its journey: it stays until its time,
+ * and would otherwise keep a delivery and its event that have been given up.
+ */
 type Departure = AgendaEntry & { journey: Journey | null };
 
 /** A delivery that a `reorder` fault put back goes after this long, though no other one has passed it. */
