@@ -56,8 +56,8 @@ export const measure: Measure = async ({ quick }) => {
       },
     ],
     notes: [
-      "A running task is four records (the task, its stage, where it stands in its plan, an entry on the agenda), two of them in maps, and two ids: some 635 bytes.",
-      "With an endpoint most of the time goes into deliveries. In a profile a fifth is garbage collection and an eighth the hash of standardwebhooks, which is written in JavaScript and signs here so that the receiver's own code is judged by another's; the rest is spread over `Request` and `Response`, ids and records.",
+      "A running task is three records (the task 144 bytes, its stage 72, where it stands in its plan 64), the list of its stages (56), two ids (112), three times (48) and places in two maps and on the agenda (83): some 580 bytes. Each stage after it adds 72 for itself, 56 for its id, 32 for its times and 8 on the list.",
+      "With an endpoint most of the time goes into deliveries. In a profile a quarter is garbage collection, a sixth the making of `Request`s, and an eighth the hash of standardwebhooks, which is written in JavaScript and signs here so that the receiver's own code is judged by another's; the rest is spread over bodies, ids and records.",
     ],
   };
 };
