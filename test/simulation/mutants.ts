@@ -154,8 +154,8 @@ export const mutants: readonly Mutant[] = [
     product: "sdk",
     patches: [
       {
-        find: "let credential = await scope.race(identity.credentials.get());",
-        replace: "let credential = await identity.credentials.unexchanged();",
+        find: "let credential = credentials.current() ?? (await scope.race(credentials.get()));",
+        replace: "let credential = await credentials.unexchanged();",
       },
       {
         find: "  /** The service refused this token. */\n  invalidate(",
