@@ -1,4 +1,7 @@
-// A receiver of one kind at /webhooks: receiver.ts KIND STORE
+// A receiver of one kind at /webhooks: receiver.ts KIND STORE [SYNC_MS]
+//
+// With SYNC_MS the disk under SQLite takes that much longer to make a commit durable. As with a real one, the thread
+// stands still meanwhile and uses no processor.
 
 import { createServer } from "node:http";
 import express, { type RequestHandler } from "express";
@@ -11,7 +14,19 @@ import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { secret } from "../sample-delivery.ts";
 import { served } from "./served.ts";
 
-const [kind = "", store = ""] = process.argv.slice(2);
+const [kind = "", store = "", syncMs = "0"] = process.argv.slice(2);
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+function waitForDisk(): void {
+  if (Number(syncMs) > 0) Atomics.wait(sleeper, 0, 0, Number(syncMs));
+}
+
+/** What no receiver under Express can do without. */
+const bodyOnly: RequestHandler = (request, response) => {
+  const chunks: Buffer[] = [];
+  request.on("data", (chunk: Buffer) => chunks.push(chunk));
+  request.on("end", () => response.status(200).end(String(Buffer.concat(chunks).length)));
+};
 
 /** As the readme of standardwebhooks shows it, with room for the bodies that are sent. */
 function handRolled(store: (id: string, body: Buffer) => unknown): readonly RequestHandler[] {
@@ -38,7 +53,10 @@ async function sqliteInsert(): Promise<(id: string, body: Buffer) => unknown> {
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
   database.exec("CREATE TABLE inbox (id TEXT PRIMARY KEY, received_at INTEGER, body BLOB)");
   const insert = database.prepare("INSERT INTO inbox VALUES (?, ?, ?) ON CONFLICT DO NOTHING");
-  return (id, body) => insert.run([id, Date.now(), body]);
+  return (id, body) => {
+    insert.run([id, Date.now(), body]);
+    waitForDisk();
+  };
 }
 
 async function postgresInsert(): Promise<(id: string, body: Buffer) => unknown> {
@@ -52,6 +70,17 @@ async function postgresInsert(): Promise<(id: string, body: Buffer) => unknown> 
     });
 }
 
+/** The kit commits by itself, so the wait is put where every commit passes. */
+async function slowCommits(): Promise<void> {
+  const { default: Database } = await import("libsql");
+  const run = Database.prototype.exec;
+  Database.prototype.exec = function (statement: string) {
+    const result = run.call(this, statement);
+    if (statement === "COMMIT") waitForDisk();
+    return result;
+  };
+}
+
 function kit<Transaction>(inbox: Inbox<Transaction>) {
   return createReceiver({ secrets: [secret], inbox, backlogMax: 10_000_000, concurrency: 64 });
 }
@@ -59,6 +88,8 @@ function kit<Transaction>(inbox: Inbox<Transaction>) {
 async function handlersOf(): Promise<readonly RequestHandler[]> {
   const postgres = () => postgresInbox(new pg.Pool({ connectionString: store, max: 72 }));
   switch (kind) {
+    case "bare":
+      return [bodyOnly];
     case "hand-rolled":
       return handRolled(() => undefined);
     case "hand-rolled-sqlite":
@@ -95,6 +126,7 @@ async function handled<Transaction>(
   return [webhookMiddleware(receiver)];
 }
 
+if (Number(syncMs) > 0) await slowCommits();
 const app = express();
 app.disable("x-powered-by");
 app.post("/webhooks", ...(await handlersOf()));

@@ -46,6 +46,30 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(Buffer.from(row?.body ?? [])).toEqual(body);
     });
 
+    it("gives each of many deliveries that come at once its own body, and compares each repeat with its own", async () => {
+      await using fixture = await create();
+      const arrivals = Array.from({ length: 60 }, (_, index) => {
+        const body = Buffer.alloc((index * 37) % 501, index);
+        return runningAt(`task-${index}`, 1, { id: `msg_${index}`, body });
+      });
+      const insertAll = (changed: (index: number) => boolean) =>
+        Promise.all(
+          arrivals.map((arrival, index) =>
+            fixture.inbox.insert(changed(index) ? { ...arrival, body: Buffer.from("other") } : arrival),
+          ),
+        );
+      await insertAll(() => false);
+      for (const arrival of arrivals) {
+        const row = await fixture.inbox.get(arrival);
+        expect(Buffer.from(row?.body ?? [1])).toEqual(arrival.body);
+      }
+      const isOdd = (index: number) => index % 2 === 1;
+      const repeats = await insertAll(isOdd);
+      expect(repeats).toEqual(
+        arrivals.map((_, index) => ({ outcome: "duplicate", sameBody: !isOdd(index) })),
+      );
+    });
+
     it("stores an id once, however many copies come at once, through however many processes (I2)", async () => {
       await using fixture = await create();
       const other = await fixture.reopen();
