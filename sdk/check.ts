@@ -49,6 +49,10 @@ export function integer(min: number, max: number): Check<number> {
   return numberSuch(`an integer from ${min} to ${max}`, accepts);
 }
 
+/** Node's timers hold no longer delay. */
+export const durationMsMax = 2_147_483_647;
+export const durationMs = integer(1, durationMsMax);
+
 /** A number for which `accepts` holds. One for which it does not is told: where a number belongs, no secret does. */
 export function numberSuch(expected: string, accepts: (value: number) => boolean): Check<number> {
   return such(

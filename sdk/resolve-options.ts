@@ -3,6 +3,8 @@ import {
   abortSignal,
   type Check,
   check,
+  durationMs,
+  durationMsMax,
   flag,
   functionOf,
   integer,
@@ -24,9 +26,6 @@ import type { CallOptions, CreateClientOptions, Fetch, KeySource, Logger } from 
 export type ResolvedOptions = ReturnType<typeof resolveOptions>;
 export type ResolvedRateLimit = ReturnType<typeof rateLimit>;
 
-// Node's timers hold no longer delay.
-const durationMsMax = 2_147_483_647;
-const durationMs = integer(1, durationMsMax);
 const share = numberSuch("a number above 0 and at most 1", (value) => value > 0 && value <= 1);
 const headerValue = textSuch(
   "visible ASCII characters, as in any HTTP header",

@@ -7,7 +7,7 @@ import { createServer } from "node:http";
 import express, { type RequestHandler } from "express";
 import pg from "pg";
 import { Webhook } from "standardwebhooks";
-import { createReceiver, type Inbox, memoryInbox } from "workspace-tasks/receiver-kit";
+import { createReceiver, type Inbox } from "workspace-tasks/receiver-kit";
 import { verifyWebhook, webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
@@ -98,8 +98,6 @@ async function handlersOf(): Promise<readonly RequestHandler[]> {
       return handRolled(await postgresInsert());
     case "kit-verify":
       return [verifyWebhook({ secrets: [secret] }), (_request, response) => void response.sendStatus(200)];
-    case "kit-memory":
-      return [webhookMiddleware(kit(memoryInbox()))];
     case "kit-sqlite":
       return [webhookMiddleware(kit(sqliteInbox(store)))];
     case "kit-postgres":

@@ -8,6 +8,7 @@ import {
   atLeast,
   type Check,
   check,
+  durationMs,
   filledList,
   flag,
   functionOf,
@@ -161,9 +162,6 @@ export const listTasksInput = only({
   statuses: optional(list(taskStatus)),
   clientIds: optional(list(identifier)),
 });
-
-// Node's timers hold no longer delay.
-const durationMs = integer(1, 2_147_483_647);
 
 export const waitForInput = only({
   signal: optional(abortSignal),
