@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { CommandIo } from "./audit/command.ts";
 import { systemClock } from "./clock.ts";
-import { replayRow } from "./handling/replay.ts";
 import { type Inbox, type RowFilter, type RowState, rowStates } from "./inbox/inbox.ts";
 import { renderRow, renderRows, renderStats, rowToJson } from "./inbox/inbox-report.ts";
+import { replayRow } from "./worker/replay.ts";
 
 const storeVariable = "WORKSPACE_TASKS_INBOX";
 

@@ -99,3 +99,55 @@ export class BacklogFullError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds ?? 30;
   }
 }
+
+/** Thrown by a transaction's handle when the row's lease has passed to another worker. */
+export class LeaseLostError extends Error {
+  override readonly name = "LeaseLostError";
+  readonly code = "LEASE_LOST";
+
+  constructor() {
+    super("the lease on this event was lost: another worker may be handling it, so nothing is written");
+  }
+}
+
+/** Thrown by a transaction's handle when a newer event of the same key was applied since the row was claimed. */
+export class SupersededError extends Error {
+  override readonly name = "SupersededError";
+  readonly code = "SUPERSEDED";
+
+  constructor() {
+    super("a newer event of the same task or stage was applied meanwhile, so nothing is written");
+  }
+}
+
+/** Thrown by a transaction's handle after the transaction ended: committed, rolled back, or open for too long. */
+export class TransactionEndedError extends Error {
+  override readonly name = "TransactionEndedError";
+  readonly code = "TRANSACTION_ENDED";
+}
+
+/** Thrown by a handler to say that trying again cannot help: the event is dead at once, until somebody replays it. */
+export class NonRetryableError extends Error {
+  override readonly name = "NonRetryableError";
+  readonly code = "NON_RETRYABLE";
+}
+
+/** A handler took longer than `handlerTimeoutMs`; the attempt counts as failed. */
+export class HandlerTimeoutError extends Error {
+  override readonly name = "HandlerTimeoutError";
+  readonly code = "HANDLER_TIMEOUT";
+
+  constructor(timeoutMs: number) {
+    super(`the handlers of this event took longer than ${timeoutMs} ms`);
+  }
+}
+
+/** The reason a handler's signal is aborted with when the receiver closes before the handler is done. */
+export class ReceiverClosingError extends Error {
+  override readonly name = "ReceiverClosingError";
+  readonly code = "RECEIVER_CLOSING";
+
+  constructor() {
+    super("the receiver is closing; the event will be handled again");
+  }
+}

@@ -1,75 +1,49 @@
-export type {
-  Acceptance,
-  InlineBegin,
-  InlineInbox,
-  OrderPosition,
-  RequestLimits,
-  SignedHeaders,
-  VerifiedWebhook,
-  Verifier,
-  VerifyOptions,
-  WebhookAcceptor,
-  WebhookHeaders,
-} from "./accepting.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export {
   BacklogFullError,
+  HandlerTimeoutError,
   InboxUnavailableError,
+  LeaseLostError,
+  NonRetryableError,
+  ReceiverClosingError,
   rejectionStatuses,
   type SecretMistake,
+  SupersededError,
+  TransactionEndedError,
   WebhookRejectedError,
   type WebhookRejectionCode,
   WebhookSecretError,
 } from "./errors.ts";
+export { noFacts, type RowFacts } from "./event/event-columns.ts";
+export type { OrderPosition } from "./event/event-order.ts";
+export { type EventOrder, encodePosition, eventOrder, orderKey, statusRank } from "./event/event-order.ts";
+export { type Inspection, inspectBody } from "./event/parse-delivery.ts";
+export type { RequestLimits } from "./http/request-body.ts";
+export type { Acceptance, WebhookAcceptor } from "./http/webhook-handler.ts";
 export type {
-  EventHandler,
-  EventPattern,
-  EventPatterns,
-  HandlerContext,
-  StatePattern,
-  StatePatterns,
-} from "./handling/handlers.ts";
-export type { IntakeCounts } from "./handling/intake.ts";
-export type { RetentionOptions } from "./handling/maintenance.ts";
-export { type EventOrder, encodePosition, eventOrder, orderKey, statusRank } from "./handling/order.ts";
-export { type Inspection, inspectBody } from "./handling/quarantine.ts";
-export type {
-  ReconcilableStage,
-  ReconcilableTask,
-  ReconcileClient,
-  ReconcileOptions,
-  ReconcileReport,
-} from "./handling/reconcile.ts";
-export { type ReplayOutcome, replayRow } from "./handling/replay.ts";
-export { HandlerTimeoutError, NonRetryableError, type RetryPlan } from "./handling/retry-plan.ts";
-export { ReceiverClosingError, type WorkerCounts } from "./handling/worker.ts";
-export {
-  type Arrival,
-  type Channel,
-  type Claim,
-  type ClaimOptions,
-  type ClaimResult,
-  type Failure,
-  type HandlerTransaction,
-  type HeadMove,
-  type Inbox,
-  type InboxStats,
-  type Insertion,
-  type KeyOrder,
-  LeaseLostError,
-  noFacts,
-  type Retention,
-  type RowDetails,
-  type RowFacts,
-  type RowFilter,
-  type RowReference,
-  type RowState,
-  type RowSummary,
-  type Settlement,
-  type SettleOutcome,
-  SupersededError,
-  type Suspect,
-  TransactionEndedError,
+  Arrival,
+  Channel,
+  Claim,
+  ClaimOptions,
+  ClaimResult,
+  Failure,
+  HandlerTransaction,
+  HeadMove,
+  Inbox,
+  InboxStats,
+  InlineBegin,
+  InlineInbox,
+  Insertion,
+  KeyOrder,
+  Retention,
+  RowDetails,
+  RowFilter,
+  RowReference,
+  RowState,
+  RowSummary,
+  Settlement,
+  SettleOutcome,
+  Suspect,
 } from "./inbox/inbox.ts";
 export { type MemoryInboxOptions, type MemoryTransaction, memoryInbox } from "./inbox/memory/memory-inbox.ts";
 export { consoleLogger, type ReceiverLogger, silentLogger } from "./logger.ts";
@@ -81,4 +55,26 @@ export {
   type ReceiverStats,
 } from "./receiver.ts";
 export type { Secrets } from "./signature/secret-ring.ts";
+export type { SignedHeaders, WebhookHeaders } from "./signature/signature-headers.ts";
+export type { VerifiedWebhook, Verifier, VerifyOptions } from "./signature/verifier.ts";
 export { createVerifier, type VerifierOptions } from "./signature/verifier.ts";
+export type {
+  EventHandler,
+  EventPattern,
+  EventPatterns,
+  HandlerContext,
+  StatePattern,
+  StatePatterns,
+} from "./worker/handlers.ts";
+export type { IntakeCounts } from "./worker/ingest.ts";
+export type { RetentionOptions } from "./worker/maintenance.ts";
+export type {
+  ReconcilableStage,
+  ReconcilableTask,
+  ReconcileClient,
+  ReconcileOptions,
+  ReconcileReport,
+} from "./worker/reconcile.ts";
+export { type ReplayOutcome, replayRow } from "./worker/replay.ts";
+export type { RetryPlan } from "./worker/retry-plan.ts";
+export type { WorkerCounts } from "./worker/worker.ts";

@@ -1,6 +1,16 @@
-import type { RequestLimits, VerifiedWebhook, WebhookAcceptor } from "./accepting.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { InboxUnavailableError, type WebhookRejectedError } from "./errors.ts";
+import { handleFetch } from "./http/fetch-handler.ts";
+import { RefusalReport } from "./http/rejection-log.ts";
+import type { RequestLimits } from "./http/request-body.ts";
+import type { WebhookAcceptor } from "./http/webhook-handler.ts";
+import type { Inbox, InboxStats, KeyOrder, RowReference } from "./inbox/inbox.ts";
+import { openOnce } from "./inbox/open-once.ts";
+import { consoleLogger, type ReceiverLogger } from "./logger.ts";
+import { type Random, systemRandom } from "./random.ts";
+import type { Secrets } from "./signature/secret-ring.ts";
+import type { VerifiedWebhook } from "./signature/verifier.ts";
+import { createVerifier } from "./signature/verifier.ts";
 import {
   type EventHandler,
   type EventPattern,
@@ -8,26 +18,18 @@ import {
   Handlers,
   type StatePattern,
   type StatePatterns,
-} from "./handling/handlers.ts";
-import { Intake, type IntakeCounts } from "./handling/intake.ts";
-import { Maintenance, type RetentionOptions, resolveRetention } from "./handling/maintenance.ts";
+} from "./worker/handlers.ts";
+import { Intake, type IntakeCounts } from "./worker/ingest.ts";
+import { Maintenance, type RetentionOptions, resolveRetention } from "./worker/maintenance.ts";
 import {
   type ReconcileClient,
   type ReconcileOptions,
   type ReconcileReport,
   reconcileTasks,
-} from "./handling/reconcile.ts";
-import { RefusalReport } from "./handling/refusal-report.ts";
-import { replayRow } from "./handling/replay.ts";
-import { defaultRetryPlan, type RetryPlan } from "./handling/retry-plan.ts";
-import { Worker, type WorkerCounts } from "./handling/worker.ts";
-import type { Inbox, InboxStats, KeyOrder, RowReference } from "./inbox/inbox.ts";
-import { openOnce } from "./inbox/open-once.ts";
-import { consoleLogger, type ReceiverLogger } from "./logger.ts";
-import { type Random, systemRandom } from "./random.ts";
-import { handleFetch } from "./request/fetch-handler.ts";
-import type { Secrets } from "./signature/secret-ring.ts";
-import { createVerifier } from "./signature/verifier.ts";
+} from "./worker/reconcile.ts";
+import { replayRow } from "./worker/replay.ts";
+import { defaultRetryPlan, type RetryPlan } from "./worker/retry-plan.ts";
+import { Worker, type WorkerCounts } from "./worker/worker.ts";
 
 export type ReceiverOptions<Transaction> = {
   /** The endpoint's signing secrets, `whsec_…`; several while one is rotated, or a function that answers them. */

@@ -23,7 +23,8 @@
 //
 // TIME is the inbox's own: the server's clock on PostgreSQL, the given clock elsewhere. Callers pass durations.
 
-import type { InlineInbox } from "../accepting.ts";
+import type { RowFacts } from "../event/event-columns.ts";
+import type { VerifiedWebhook } from "../signature/verifier.ts";
 
 export type RowState =
   | "pending"
@@ -48,18 +49,6 @@ export const rowStates: readonly RowState[] = [
 
 /** How an event came in: delivered and verified, or read from the tasks API. */
 export type Channel = "webhook" | "reconcile";
-
-/** The columns that make a row findable and orderable; derived from the body, absent where it has none. */
-export type RowFacts = {
-  /** Name of the event when it is printable text, else `null`. */
-  readonly event: string | null;
-  /** Key of the ordering head, position within it as comparable text, and the status reported. */
-  readonly orderKey: string | null;
-  readonly position: string | null;
-  readonly status: string | null;
-};
-
-export const noFacts: RowFacts = { event: null, orderKey: null, position: null, status: null };
 
 export type Arrival = RowFacts & {
   readonly source: string;
@@ -207,6 +196,48 @@ export type Retention = {
   readonly headsMs: number;
 };
 
+export type InlineBegin =
+  /** Nobody has applied this id: the caller applies it now and then calls `finishInline`. */
+  | { readonly state: "begun"; readonly generation: number }
+  /** This id was applied before, or is in quarantine. */
+  | { readonly state: "done" }
+  /** Another caller is applying this id right now and its lease still runs. */
+  | { readonly state: "busy"; readonly retryAfterMs: number };
+
+/**
+ * What the composable middlewares `dedupeWebhook` and `orderWebhook` ask of an inbox. Every inbox has it.
+ *
+ * A row begun inline belongs to the request that began it: no worker claims it, also after its lease ran out.
+ * All three throw `InboxUnavailableError` when the inbox cannot answer.
+ */
+export interface InlineInbox {
+  /** Stores the delivery, or takes over one whose earlier attempt failed or lost its lease. Durable on return. */
+  beginInline(
+    webhook: VerifiedWebhook,
+    options: { readonly source: string; readonly leaseMs: number },
+  ): Promise<InlineBegin>;
+  /**
+   * Ends what `beginInline` began: `done` for good, `failed` so that the sender's next attempt begins anew.
+   * False when another caller has taken over since (the generation no longer matches); nothing is changed then.
+   */
+  finishInline(
+    id: string,
+    options: { readonly source: string; readonly generation: number; readonly outcome: "done" | "failed" },
+  ): Promise<boolean>;
+  /**
+   * Moves the ordering head of `key` to `position` unless it is already further, in one atomic step.
+   *
+   * `same` means that this very event moved it before, as when its first attempt failed afterwards: it may be
+   * applied. Only `stale` must not be.
+   */
+  advanceHead(options: {
+    readonly source: string;
+    readonly key: string;
+    /** As `HeadMove.position`. */
+    readonly position: string;
+  }): Promise<"newer" | "same" | "stale">;
+}
+
 export interface Inbox<Transaction = unknown> extends InlineInbox {
   /** False for memory: an acknowledged delivery does not survive the process. */
   readonly durable: boolean;
@@ -257,30 +288,4 @@ export interface Inbox<Transaction = unknown> extends InlineInbox {
   /** How many rows of a source wait or run, counted up to `limit`: cheap enough to ask often. */
   backlog(source: string, limit: number): Promise<number>;
   stats(): Promise<InboxStats>;
-}
-
-/** Thrown by a transaction's handle when the row's lease has passed to another worker. */
-export class LeaseLostError extends Error {
-  override readonly name = "LeaseLostError";
-  readonly code = "LEASE_LOST";
-
-  constructor() {
-    super("the lease on this event was lost: another worker may be handling it, so nothing is written");
-  }
-}
-
-/** Thrown by a transaction's handle when a newer event of the same key was applied since the row was claimed. */
-export class SupersededError extends Error {
-  override readonly name = "SupersededError";
-  readonly code = "SUPERSEDED";
-
-  constructor() {
-    super("a newer event of the same task or stage was applied meanwhile, so nothing is written");
-  }
-}
-
-/** Thrown by a transaction's handle after the transaction ended: committed, rolled back, or open for too long. */
-export class TransactionEndedError extends Error {
-  override readonly name = "TransactionEndedError";
-  readonly code = "TRANSACTION_ENDED";
 }

@@ -7,8 +7,27 @@
 // digits for a timestamp, and a body that is an object, that text falls apart in one way only: nobody can
 // move a dot to pass off one delivery as another.
 
-import type { SignedHeaders, WebhookHeaders } from "../accepting.ts";
 import { WebhookRejectedError } from "../errors.ts";
+
+/** The three headers of a delivery, checked for shape and age but not yet for the signature. */
+export type SignedHeaders = {
+  readonly id: string;
+  /** When this attempt was signed, in Unix seconds. */
+  readonly timestamp: number;
+  /** The exact bytes that were signed in front of the body: id, dot, timestamp, dot. */
+  readonly signedPrefix: string;
+  /** Signatures of the version this kit knows, as base64 text, in the order they came. */
+  readonly signatures: readonly string[];
+};
+
+/**
+ * Headers in any of the usual forms: a fetch `Headers`, Node's `req.headers` or `req.headersDistinct`, or
+ * Node's flat `req.rawHeaders`. Only the last two show every repeated header.
+ */
+export type WebhookHeaders =
+  | { get(name: string): string | null }
+  | { readonly [name: string]: string | readonly string[] | undefined }
+  | readonly string[];
 
 const headerNames = ["webhook-id", "webhook-timestamp", "webhook-signature"] as const;
 type HeaderName = (typeof headerNames)[number];

@@ -3,11 +3,35 @@
 
 import { createHmac, type KeyObject, timingSafeEqual } from "node:crypto";
 import { types } from "node:util";
-import type { SignedHeaders, VerifiedWebhook, Verifier } from "../accepting.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { WebhookRejectedError } from "../errors.ts";
 import { createSecretRing, type Secrets } from "./secret-ring.ts";
-import { readSignatureHeaders } from "./signature-headers.ts";
+import { readSignatureHeaders, type SignedHeaders, type WebhookHeaders } from "./signature-headers.ts";
+
+/** A delivery whose signature is right. Its body is the exact bytes that were signed, not yet read as an event. */
+export type VerifiedWebhook = {
+  /** The `webhook-id`: the same for every attempt of one delivery. */
+  readonly id: string;
+  /** When this attempt was signed, in Unix seconds. */
+  readonly timestamp: number;
+  readonly body: Uint8Array;
+  /** Which of the active secrets signed it, counted from 0: tells when an old one may be retired. */
+  readonly secretIndex: number;
+};
+
+export type VerifyOptions = {
+  /** When the request arrived, in milliseconds since the epoch. Default: now. For verifying later what was kept. */
+  readonly receivedAt?: number;
+};
+
+export interface Verifier {
+  /** Checks headers, age and signature. @throws {WebhookRejectedError} */
+  verify(rawBody: Uint8Array, headers: WebhookHeaders, options?: VerifyOptions): Promise<VerifiedWebhook>;
+  /** The first half of `verify`: what can be refused before the body is read. @throws {WebhookRejectedError} */
+  readHeaders(headers: WebhookHeaders, options?: VerifyOptions): SignedHeaders;
+  /** The second half of `verify`: the signature over the raw bytes. @throws {WebhookRejectedError} */
+  verifyBody(rawBody: Uint8Array, headers: SignedHeaders): Promise<VerifiedWebhook>;
+}
 
 export type VerifierOptions = {
   /**

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { VirtualClock } from "workspace-tasks/mock-server";
-import type { Claim, Inbox } from "workspace-tasks/receiver-kit";
+import { type Claim, encodePosition, type Inbox } from "workspace-tasks/receiver-kit";
 import { arrivalOf, claimOptions, completedAt, doneWith, instant, runningAt } from "./inbox-rows.ts";
 import { sampleEvent, stageEvent } from "./sample-event.ts";
 
@@ -378,7 +378,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       await fixture.inbox.advanceHead({
         source: "default",
         key: arrival.orderKey!,
-        position: { occurredAt: 2_000_000_000n * 1_000_000_000n, rank: 1, id: "x" },
+        position: encodePosition({ occurredAt: 2_000_000_000n * 1_000_000_000n, rank: 1, id: "x" }),
       });
       const transaction = fixture.inbox.begin(claim, doneWith(claim), limits);
       await fixture.effects.write(transaction.handle, "old").catch((error: { code?: string }) => {
@@ -570,7 +570,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
         fixture.inbox.advanceHead({
           source: "default",
           key: '["task-1"]',
-          position: { occurredAt, rank, id },
+          position: encodePosition({ occurredAt, rank, id }),
         });
       expect(await move(5n)).toBe("newer");
       expect(await move(5n)).toBe("same");
@@ -587,7 +587,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       await using fixture = await create();
       const other = await fixture.reopen();
       const order = arrivalOf(sampleEvent({ taskId: "task-1", occurredAt: instant(1) }));
-      const position = { occurredAt: 1n, rank: 0, id: "a" };
+      const position = encodePosition({ occurredAt: 1n, rank: 0, id: "a" });
       const verdicts = await Promise.all(
         Array.from({ length: 20 }, (_, index) =>
           (index % 2 ? fixture.inbox : other).advanceHead({

@@ -1,6 +1,8 @@
-import type { OrderPosition, VerifiedWebhook } from "../../accepting.ts";
 import { type Clock, systemClock } from "../../clock.ts";
-import { encodePosition } from "../../handling/order.ts";
+import { TransactionEndedError } from "../../errors.ts";
+import type { RowFacts } from "../../event/event-columns.ts";
+import { noFacts } from "../../event/event-columns.ts";
+import type { VerifiedWebhook } from "../../signature/verifier.ts";
 import type {
   Arrival,
   Claim,
@@ -11,7 +13,6 @@ import type {
   Inbox,
   Insertion,
   Retention,
-  RowFacts,
   RowFilter,
   RowReference,
   RowState,
@@ -19,7 +20,6 @@ import type {
   SettleOutcome,
   Suspect,
 } from "../inbox.ts";
-import { noFacts, TransactionEndedError } from "../inbox.ts";
 import { MemoryHeads } from "./memory-heads.ts";
 import { type MemoryRow, MemoryRows, toDetails } from "./memory-rows.ts";
 
@@ -245,15 +245,11 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
     return true;
   }
 
-  async advanceHead(options: {
-    readonly source: string;
-    readonly key: string;
-    readonly position: OrderPosition;
-  }) {
-    const { source, key } = options;
-    const move = { key, position: encodePosition(options.position), status: null, allowSame: false };
+  async advanceHead(options: { readonly source: string; readonly key: string; readonly position: string }) {
+    const { source, key, position } = options;
+    const move = { key, position, status: null, allowSame: false };
     if (!this.#heads.mayMove(source, move)) {
-      return this.#heads.get(source, key)?.position === move.position ? "same" : "stale";
+      return this.#heads.get(source, key)?.position === position ? "same" : "stale";
     }
     this.#heads.move(source, move, this.#clock.now());
     return "newer";

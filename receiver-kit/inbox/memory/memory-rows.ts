@@ -1,3 +1,4 @@
+import type { RowFacts } from "../../event/event-columns.ts";
 import type {
   Arrival,
   Channel,
@@ -6,7 +7,6 @@ import type {
   KeyOrder,
   Retention,
   RowDetails,
-  RowFacts,
   RowFilter,
   RowReference,
   RowState,

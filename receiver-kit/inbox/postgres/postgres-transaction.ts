@@ -1,5 +1,5 @@
+import { LeaseLostError, SupersededError, TransactionEndedError } from "../../errors.ts";
 import type { Claim, HandlerTransaction, Settlement, SettleOutcome } from "../inbox.ts";
-import { LeaseLostError, SupersededError, TransactionEndedError } from "../inbox.ts";
 import {
   type Lease,
   leaseClient,

@@ -1,5 +1,5 @@
+import { LeaseLostError, SupersededError, TransactionEndedError } from "../../errors.ts";
 import type { Claim, HandlerTransaction, HeadMove, Settlement, SettleOutcome } from "../inbox.ts";
-import { LeaseLostError, SupersededError, TransactionEndedError } from "../inbox.ts";
 import type { SqliteConnection, SqliteRow, SqliteValue } from "./sqlite-driver.ts";
 import * as sql from "./sqlite-statements.ts";
 import type { SqliteHold } from "./sqlite-writer.ts";

@@ -5,7 +5,7 @@
 // because nothing can be acknowledged meanwhile.
 
 import type { Clock } from "../../clock.ts";
-import { TransactionEndedError } from "../inbox.ts";
+import { TransactionEndedError } from "../../errors.ts";
 import { type SqliteConnection, sqliteErrorCode } from "./sqlite-driver.ts";
 import { rollBack } from "./sqlite-migrations.ts";
 

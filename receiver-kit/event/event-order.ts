@@ -1,0 +1,81 @@
+// The order of events: a register per key that only the newest event moves.
+//
+// Deliveries come late, twice and in any order, so the receiver cannot trust arrival. Every task, and every
+// stage of a task, has one ordering head: the position of the newest event applied so far. Positions are
+// totally ordered and depend on the event alone; taking the maximum is commutative, associative and
+// idempotent; hence every arrival order of the same events, repeated or not, ends in the same state.
+
+import { createHash } from "node:crypto";
+import { isSubtaskEvent, isTaskEvent, parseOccurredAt, type WebhookEvent } from "../../sdk/events/index.ts";
+
+/** Where an event stands among the events of its key: compared field by field, in this order. */
+export type OrderPosition = {
+  /** Nanoseconds since the epoch, from the text of `occurredAt`. */
+  readonly occurredAt: bigint;
+  /** Breaks a tie of `occurredAt`: a terminal status outranks a running one. */
+  readonly rank: number;
+  /** Breaks the last tie, by bytes: the id of the event. */
+  readonly id: string;
+};
+
+export type EventOrder = {
+  /** `["taskId"]` or `["taskId","subTaskId"]`: JSON, so that no id can be mistaken for a pair of ids. */
+  readonly key: string;
+  readonly position: OrderPosition;
+  /** The status this event reports, kept with the head so that tasks left running can be found. */
+  readonly status: string;
+};
+
+/**
+ * Where an event stands in the order of its task or stage; `undefined` for events that report no state.
+ *
+ * A stage has a key of its own: its events never hold back, nor are held back by, those of its task.
+ *
+ * @see interface §6, "Events may be delayed or out of order"
+ */
+export function eventOrder(event: WebhookEvent): EventOrder | undefined {
+  if (!isTaskEvent(event) && !isSubtaskEvent(event)) return undefined;
+  const occurredAt = parseOccurredAt(event.occurredAt);
+  if (occurredAt === undefined) return undefined;
+  const ids = isSubtaskEvent(event) ? [event.taskId, event.subTaskId] : [event.taskId];
+  return {
+    key: orderKey(ids),
+    position: { occurredAt, rank: statusRank(event.status), id: event.id },
+    status: event.status,
+  };
+}
+
+/** The key as text that every database can index: ids of any length and any characters are told apart. */
+export function orderKey(ids: readonly string[]): string {
+  const text = JSON.stringify(ids);
+  return text.length <= keyLengthMax ? text : JSON.stringify([sha256(text)]);
+}
+
+// PostgreSQL refuses index entries above about 2,700 bytes.
+const keyLengthMax = 500;
+
+/** A terminal status outranks a running one at the same instant. */
+export function statusRank(status: string): number {
+  return status === "RUNNING" ? 0 : 1;
+}
+
+/**
+ * A position as text whose byte order is the order of positions, so that one comparison in SQL, in memory
+ * or in an index decides. Nanoseconds since 1970 leave 64 bits in the year 2262 and would lose digits in a
+ * double; as shifted, padded decimals they are exact for the years 0000 to 9999.
+ */
+export function encodePosition(position: OrderPosition): string {
+  const shifted = (position.occurredAt + epochShift).toString().padStart(21, "0");
+  return `${shifted}.${position.rank}.${comparableId(position.id)}`;
+}
+
+const epochShift = 100_000_000_000_000_000_000n;
+
+/** SQL compares bytes and JavaScript UTF-16 units; printable ASCII is the same in both, the rest is hashed. */
+function comparableId(id: string): string {
+  return /^[\x21-\x7e]{1,200}$/.test(id) ? id : `~${sha256(id)}`;
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

@@ -1,0 +1,43 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { systemClock } from "../clock.ts";
+import type { WebhookRejectedError } from "../errors.ts";
+import { createMountingWarning } from "../http/mounting-warning.ts";
+import { readRequestBody } from "../http/request-body.ts";
+import { sendAnswer } from "../http/send-response.ts";
+import type { WebhookAcceptor } from "../http/webhook-handler.ts";
+import { handleWebhook } from "../http/webhook-handler.ts";
+
+/** Fits Express 4 and 5, Connect, and `http.createServer` alike. */
+export type WebhookMiddleware = (request: IncomingMessage, response: ServerResponse) => void;
+
+/**
+ * Receives deliveries at the path it is mounted on: verifies, stores durably, acknowledges.
+ *
+ * Reads the body itself, whatever its content type; mount it before `express.json()`. It always answers and
+ * never calls the next middleware.
+ *
+ * Answers: 200 accepted, duplicate or quarantined; 400 malformed; 401 signature or age; 405; 408; 413; 415;
+ * 429 backlog full and 503 inbox unavailable, both with `Retry-After`; 500 when the body was parsed before.
+ *
+ * @see interface §6, "Delivery headers and verification"
+ */
+export function webhookMiddleware(receiver: WebhookAcceptor): WebhookMiddleware {
+  const { limits, clock = systemClock } = receiver;
+  const warnOfMounting = createMountingWarning();
+  const onRejected = (rejection: WebhookRejectedError) => {
+    warnOfMounting(rejection);
+    receiver.onRejected?.(rejection);
+  };
+  return (request, response) => {
+    const answered = handleWebhook(
+      receiver,
+      {
+        method: request.method,
+        headers: request.rawHeaders,
+        readBody: () => readRequestBody(request, limits, clock),
+      },
+      onRejected,
+    );
+    void answered.then((answer) => sendAnswer(request, response, answer, limits, clock));
+  };
+}

@@ -1,0 +1,111 @@
+import type { IncomingMessage } from "node:http";
+import { PassThrough } from "node:stream";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { readRequestBody } from "../../../../receiver-kit/http/request-body.ts";
+
+const limits = { bodyBytesMax: 100, bodyTimeoutMs: 10_000 };
+
+function manualClock() {
+  const timers = new Set<() => void>();
+  return {
+    now: () => 0,
+    monotonic: () => 0,
+    schedule(_delayMs: number, run: () => void) {
+      timers.add(run);
+      return () => timers.delete(run);
+    },
+    timers,
+  };
+}
+
+/** A stream with what the reader needs of a request. */
+function request(fields: { headers?: Record<string, string>; rawBody?: unknown; body?: unknown } = {}) {
+  const stream = new PassThrough();
+  return Object.assign(stream, { headers: {}, ...fields }) as unknown as IncomingMessage & PassThrough;
+}
+
+describe("readRequestBody", () => {
+  it("joins whatever pieces the bytes come in", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 12 }), { maxLength: 8 }), async (pieces) => {
+        const incoming = request();
+        const reading = readRequestBody(incoming, limits, manualClock());
+        for (const piece of pieces) incoming.write(piece);
+        incoming.end();
+        expect(Buffer.from(await reading)).toEqual(Buffer.concat(pieces));
+      }),
+    );
+  });
+
+  it("takes exactly the limit and not one byte more, however they are cut", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 100 }), fc.constantFrom(0, 1), async (cut, extra) => {
+        const incoming = request();
+        const reading = readRequestBody(incoming, limits, manualClock());
+        incoming.write(Buffer.alloc(cut));
+        incoming.end(Buffer.alloc(limits.bodyBytesMax - cut + extra));
+        if (extra) await expect(reading).rejects.toMatchObject({ code: "BODY_TOO_LARGE" });
+        else await expect(reading).resolves.toHaveLength(limits.bodyBytesMax);
+      }),
+    );
+  });
+
+  it.each<[string, (incoming: PassThrough) => void]>([
+    ["is destroyed", (incoming) => incoming.destroy()],
+    ["fails", (incoming) => incoming.destroy(new Error("connection reset"))],
+  ])("gives up when the request %s in the middle", async (_, lose) => {
+    const clock = manualClock();
+    const incoming = request();
+    const reading = readRequestBody(incoming, limits, clock);
+    incoming.write("abc");
+    lose(incoming);
+    await expect(reading).rejects.toMatchObject({ code: "BODY_ABORTED", status: 400 });
+    expect(clock.timers.size).toBe(0);
+  });
+
+  it("does not wait for a request that was gone before it looked", async () => {
+    const incoming = request();
+    incoming.destroy();
+    await expect(readRequestBody(incoming, limits, manualClock())).rejects.toMatchObject({
+      code: "BODY_ABORTED",
+    });
+  });
+
+  it("gives up at the deadline, and lets no later failure of the request end the process", async () => {
+    const clock = manualClock();
+    const incoming = request();
+    const reading = readRequestBody(incoming, limits, clock);
+    for (const fire of clock.timers) fire();
+    await expect(reading).rejects.toMatchObject({ code: "BODY_TIMEOUT", status: 408 });
+    expect(incoming.listenerCount("data")).toBe(0);
+    expect(incoming.emit("error", new Error("late"))).toBe(true);
+  });
+
+  it.each([
+    { rawBody: Buffer.from("kept") },
+    { body: Buffer.from("kept") },
+    { rawBody: new Uint8Array(4), body: {} },
+  ])("takes the bytes another middleware kept: %j", async (fields) => {
+    expect(await readRequestBody(request(fields), limits, manualClock())).toHaveLength(4);
+  });
+
+  it.each([{ rawBody: "kept" }, { body: "kept" }, { body: {} }])(
+    "does not take text or objects for bytes: %j",
+    async (fields) => {
+      const incoming = request(fields);
+      incoming.end("consumed");
+      incoming.read();
+      await expect(readRequestBody(incoming, limits, manualClock())).rejects.toMatchObject({
+        code: "BODY_CONSUMED",
+      });
+    },
+  );
+
+  it("reads a body that a parser looked at and left alone", async () => {
+    const incoming = request({ body: {} });
+    const reading = readRequestBody(incoming, limits, manualClock());
+    incoming.end("unread");
+    expect(Buffer.from(await reading).toString()).toBe("unread");
+  });
+});

@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import { createGroupCommit, type GroupCommitOptions } from "../../../../receiver-kit/inbox/group-commit.ts";
+import { createSceneClock, deferred } from "../../../support/receiver-scene.ts";
+
+type Commit = { readonly items: readonly string[]; readonly gate: ReturnType<typeof deferred<void>> };
+
+/** Commits that end when the test says so; each item's result is its own text in capitals. */
+function watchedCommits(options: Partial<GroupCommitOptions<string, string>> = {}) {
+  const clock = createSceneClock();
+  const commits: Commit[] = [];
+  const add = createGroupCommit<string, string>({
+    commit: async (items) => {
+      const gate = deferred();
+      commits.push({ items, gate });
+      await gate.promise;
+      return items.map((item) => item.toUpperCase());
+    },
+    isItemsFault: () => false,
+    itemsMax: 3,
+    bytesOf: (item) => item.length,
+    bytesMax: 10,
+    commitsAtOnceMax: 1,
+    timeoutMs: 1_000,
+    clock,
+    ...options,
+  });
+  const turn = async () => {
+    // The next commit begins one turn of the event loop after the last one's end.
+    for (let n = 0; n < 3; n++) await new Promise<void>((resolve) => setImmediate(resolve));
+  };
+  return { clock, commits, add, turn };
+}
+
+describe("group commit", () => {
+  it("gathers what comes while a commit is under way into the next one", async () => {
+    const { add, commits, turn } = watchedCommits();
+    const first = add("a");
+    await turn();
+    const later = ["b", "c", "d", "e"].map(add);
+    await turn();
+    expect(commits.map(({ items }) => items)).toEqual([["a"]]);
+    commits[0]?.gate.resolve();
+    expect(await first).toBe("A");
+    await turn();
+    expect(commits[1]?.items).toEqual(["b", "c", "d"]);
+    commits[1]?.gate.resolve();
+    await turn();
+    await turn();
+    commits[2]?.gate.resolve();
+    expect(await Promise.all(later)).toEqual(["B", "C", "D", "E"]);
+  });
+
+  it("starts another commit rather than let one grow too heavy, and still takes a heavy item alone", async () => {
+    const { add, commits, turn } = watchedCommits();
+    const added = ["aaaaaa", "bbbb", "c", "d".repeat(50), "e"].map(add);
+    for (let n = 0; n < 4; n++) {
+      await turn();
+      commits[n]?.gate.resolve();
+    }
+    await Promise.all(added);
+    expect(commits.map(({ items }) => items.map((item) => item[0]))).toEqual([
+      ["a", "b"],
+      ["c"],
+      ["d"],
+      ["e"],
+    ]);
+  });
+
+  it("resolves nothing before its commit is done", async () => {
+    const { add, commits, turn } = watchedCommits();
+    let resolved = false;
+    const added = add("a").then(() => {
+      resolved = true;
+    });
+    await turn();
+    await turn();
+    expect(resolved).toBe(false);
+    commits[0]?.gate.resolve();
+    await added;
+    expect(resolved).toBe(true);
+  });
+
+  it("fails all items of a commit that fails, and goes on with the next", async () => {
+    const { add, commits, turn } = watchedCommits();
+    const lost = [add("a"), add("b")].map((item) => item.catch((error: Error) => error.message));
+    await turn();
+    commits[0]?.gate.reject(new Error("disk is full"));
+    expect(await Promise.all(lost)).toEqual(["disk is full", "disk is full"]);
+    const next = add("c");
+    await turn();
+    commits[1]?.gate.resolve();
+    expect(await next).toBe("C");
+  });
+
+  it("commits one by one when the fault may be one item's", async () => {
+    const { add } = watchedCommits({
+      isItemsFault: () => true,
+      commit: async (items) => {
+        if (items.includes("bad")) throw new Error("value out of range");
+        return items.map((item) => item.toUpperCase());
+      },
+    });
+    const results = await Promise.allSettled(["a", "bad", "c"].map(add));
+    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+  });
+
+  it("gives up a commit that hangs, and lets others through", async () => {
+    const { add, commits, turn, clock } = watchedCommits();
+    const hanging = add("a").catch((error: Error) => error.message);
+    await turn();
+    await clock.advance(1_000);
+    expect(await hanging).toMatch(/took longer than 1000 ms, so whether it happened is not known/);
+    const next = add("b");
+    await turn();
+    commits[1]?.gate.resolve();
+    expect(await next).toBe("B");
+    expect(clock.pending().timers).toBe(0);
+  });
+});

@@ -1,0 +1,197 @@
+// Each guard of the inbox, taken away: the bad thing happens. With it, the same story ends well.
+
+import { describe, expect, it } from "vitest";
+import {
+  type Arrival,
+  type Claim,
+  type Inbox,
+  type MemoryTransaction,
+  memoryInbox,
+} from "workspace-tasks/receiver-kit";
+import { instant } from "../../../support/inbox-rows.ts";
+import { createReceiverScene, createSceneClock, deferred } from "../../../support/receiver-scene.ts";
+import { completedEvent, sampleEvent } from "../../../support/sample-event.ts";
+
+type MemoryBox = Inbox<MemoryTransaction>;
+type Guard = (inner: MemoryBox) => MemoryBox;
+
+const intact: Guard = (inner) => inner;
+
+/** Every delivery becomes a row of its own. */
+const withoutUniqueness: Guard = (inner) => {
+  let copies = 0;
+  return changed(inner, {
+    insert: (arrival) => inner.insert({ ...arrival, id: `${arrival.id}#${copies++}` }),
+  });
+};
+
+/** Whoever settles a row passes for its present holder. */
+const withoutFencing: Guard = (inner) => {
+  const holders = new Map<number, Claim>();
+  return changed(inner, {
+    async claim(options) {
+      const result = await inner.claim(options);
+      for (const claim of result.claims) holders.set(claim.seq, claim);
+      return result;
+    },
+    begin(claim, settlement, options) {
+      // Looked up when it commits, as a settle statement without the generation would.
+      const begun = inner.begin(claim, settlement, options);
+      const changes: (() => void)[] = [];
+      return {
+        handle: { apply: (change) => void changes.push(change) },
+        rollback: () => begun.rollback(),
+        commit() {
+          const holder = inner.begin(holders.get(claim.seq) ?? claim, settlement, options);
+          for (const change of changes) change();
+          return holder.commit();
+        },
+      };
+    },
+  });
+};
+
+/** Rows of one task are strangers to each other. */
+const withoutKeys: Guard = (inner) =>
+  changed(inner, {
+    insert: (arrival: Arrival) => inner.insert({ ...arrival, orderKey: null, position: null }),
+  });
+
+/** The head moves also to where it is already. */
+const withoutStrictness: Guard = (inner) =>
+  changed(inner, {
+    async claim(options) {
+      const result = await inner.claim(options);
+      return { ...result, claims: result.claims.map((claim) => ({ ...claim, replays: 1 })) };
+    },
+  });
+
+describe("uniqueness of (source, webhook-id)", () => {
+  const runsOfOneDelivery = async (guard: Guard) => {
+    await using scene = createScene(guard);
+    let runs = 0;
+    scene.receiver.on("*", () => void runs++);
+    await scene.receiver.start();
+    const event = sampleEvent();
+    for (let copy = 0; copy < 3; copy++) await scene.deliver(event);
+    await scene.clock.settle();
+    return runs;
+  };
+
+  it("makes a repeated delivery run once", async () => expect(await runsOfOneDelivery(intact)).toBe(1));
+  it("missing, it runs each time", async () => expect(await runsOfOneDelivery(withoutUniqueness)).toBe(3));
+});
+
+describe("fencing", () => {
+  /** A worker stands still for longer than its lease; another takes the row over; then the first wakes up. */
+  const effectsOfZombie = async (guard: Guard) => {
+    const clock = createSceneClock();
+    const inbox = guard(memoryInbox({ clock }));
+    const asleep = { yes: false };
+    await using zombie = createReceiverScene({ clock, inbox: sleeping(inbox, asleep), leaseMs: 3_000 });
+    await using heir = createReceiverScene({ clock, inbox, leaseMs: 3_000 });
+    const gate = deferred();
+    const effects: string[] = [];
+    zombie.receiver.on("*", async (_, { transaction }) => {
+      transaction.apply(() => effects.push("zombie"));
+      await gate.promise;
+    });
+    heir.receiver.on("*", (_, { transaction }) => transaction.apply(() => effects.push("heir")));
+    await zombie.receiver.start();
+    await zombie.deliver(sampleEvent());
+    await clock.settle();
+    asleep.yes = true;
+    await heir.receiver.start();
+    await clock.advance(3_000);
+    asleep.yes = false;
+    gate.resolve();
+    await clock.advance(10_000);
+    return effects;
+  };
+
+  it("lets only the new holder's effect stand", async () =>
+    expect(await effectsOfZombie(intact)).toEqual(["heir"]));
+  it("missing, both take effect", async () =>
+    expect(await effectsOfZombie(withoutFencing)).toEqual(["heir", "zombie"]));
+});
+
+describe("one row of a key at a time", () => {
+  const story = async (guard: Guard) => {
+    await using scene = createScene(guard);
+    const log: string[] = [];
+    scene.receiver.on("task.*", async ({ status }) => {
+      log.push(`begin ${status}`);
+      await new Promise<void>((resolve) => scene.clock.schedule(100, resolve));
+      log.push(`end ${status}`);
+    });
+    await scene.deliver(completedEvent({ taskId: "task-1", occurredAt: instant(2) }));
+    await scene.deliver(sampleEvent({ taskId: "task-1", occurredAt: instant(1) }));
+    await scene.receiver.start();
+    await scene.clock.advance(1_000);
+    return log;
+  };
+
+  it("handles the events of a task one after the other, oldest first", async () => {
+    expect(await story(intact)).toEqual(["begin RUNNING", "end RUNNING", "begin COMPLETED", "end COMPLETED"]);
+  });
+  it("missing, they overlap", async () => {
+    const log = await story(withoutKeys);
+    expect(log.slice(0, 2)).toEqual(["begin COMPLETED", "begin RUNNING"]);
+  });
+});
+
+describe("the ordering head", () => {
+  const statesOf = async (guard: Guard, events: readonly (readonly [string, Record<string, unknown>])[]) => {
+    await using scene = createScene(guard);
+    const states: string[] = [];
+    scene.receiver.onState("task", ({ status }) => void states.push(status));
+    await scene.receiver.start();
+    for (const [id, event] of events) {
+      await scene.deliver(event, id);
+      await scene.clock.settle();
+    }
+    return states;
+  };
+  const late = [
+    ["new", completedEvent({ taskId: "task-1", occurredAt: instant(2) })],
+    ["old", sampleEvent({ taskId: "task-1", occurredAt: instant(1) })],
+  ] as const;
+  const event = completedEvent({ taskId: "task-1" });
+  const twice = [
+    ["endpoint-1", event],
+    ["endpoint-2", event],
+  ] as const;
+
+  it("keeps an older event from replacing newer state", async () =>
+    expect(await statesOf(intact, late)).toEqual(["COMPLETED"]));
+  it("missing, the state goes back", async () =>
+    expect(await statesOf(withoutKeys, late)).toEqual(["COMPLETED", "RUNNING"]));
+  it("moves only forward, so an event under a second id is not applied again", async () =>
+    expect(await statesOf(intact, twice)).toEqual(["COMPLETED"]));
+  it("moving also to where it is, it would be", async () =>
+    expect(await statesOf(withoutStrictness, twice)).toEqual(["COMPLETED", "COMPLETED"]));
+});
+
+function createScene(guard: Guard) {
+  const clock = createSceneClock();
+  return createReceiverScene({ clock, inbox: guard(memoryInbox({ clock })) });
+}
+
+function changed(inner: MemoryBox, methods: Partial<MemoryBox>): MemoryBox {
+  return new Proxy(inner, {
+    get(target, name: keyof MemoryBox) {
+      const member = methods[name] ?? target[name];
+      return typeof member === "function" ? (member as (...args: never[]) => unknown).bind(target) : member;
+    },
+  });
+}
+
+/** The inbox as a process sees it that does nothing while it is asleep. */
+function sleeping(inner: MemoryBox, asleep: { readonly yes: boolean }): MemoryBox {
+  const nothing = { claims: [], died: [], nextInMs: null };
+  return changed(inner, {
+    claim: async (options) => (asleep.yes ? nothing : inner.claim(options)),
+    renew: async (claims, leaseMs) =>
+      asleep.yes ? new Set(claims.map(({ seq }) => seq)) : inner.renew(claims, leaseMs),
+  });
+}

@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+import { createVirtualClock } from "workspace-tasks/mock-server";
+import { type MemoryTransaction, memoryInbox } from "workspace-tasks/receiver-kit";
+import { runningAt } from "../../../../support/inbox-rows.ts";
+import { describeInbox, type InboxFixture } from "../../../../support/inbox-suite.ts";
+
+describeInbox("memory inbox", async (): Promise<InboxFixture> => {
+  const clock = createVirtualClock();
+  const inbox = memoryInbox({ clock });
+  const kept: string[] = [];
+  await inbox.open();
+  return {
+    inbox,
+    clock,
+    reopen: async () => inbox,
+    effects: {
+      write: async (transaction, name) => (transaction as MemoryTransaction).apply(() => kept.push(name)),
+      kept: async () => kept,
+    },
+    [Symbol.asyncDispose]: () => inbox.close(),
+  };
+});
+
+it("says that it is not durable", () => {
+  expect(memoryInbox().durable).toBe(false);
+});
+
+it("refuses to store more rows than it may keep, rather than forget an id", async () => {
+  const inbox = memoryInbox({ rowsMax: 2 });
+  await inbox.insert(runningAt("task-1", 1));
+  await inbox.insert(runningAt("task-2", 1));
+  await expect(inbox.insert(runningAt("task-3", 1))).rejects.toThrow("full, expected at most 2 rows");
+});

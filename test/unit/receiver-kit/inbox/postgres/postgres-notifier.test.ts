@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { createAnnouncer } from "../../../../../receiver-kit/inbox/postgres/postgres-notifier.ts";
+import type { PostgresPool } from "../../../../../receiver-kit/inbox/postgres/postgres-pool.ts";
+import { postgresStatements } from "../../../../../receiver-kit/inbox/postgres/postgres-statements.ts";
+import { deferred } from "../../../../support/receiver-scene.ts";
+
+/** A pool whose queries end when the test says so. */
+function watchedPool() {
+  const queries: { readonly text: string; readonly gate: ReturnType<typeof deferred<void>> }[] = [];
+  const pool: PostgresPool = {
+    async query(text) {
+      const gate = deferred();
+      queries.push({ text, gate });
+      await gate.promise;
+      return { rows: [] };
+    },
+    connect: () => Promise.reject(new Error("an announcement needs no client of its own")),
+  };
+  const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+  return { pool, queries, turn };
+}
+
+describe("announcing rows", () => {
+  it("notifies at once, and once more for all who ask meanwhile", async () => {
+    const { pool, queries, turn } = watchedPool();
+    const announce = createAnnouncer(pool, "inbox");
+    announce();
+    expect(queries.map(({ text }) => text)).toEqual(["NOTIFY inbox"]);
+    for (let n = 0; n < 10; n++) announce();
+    await turn();
+    expect(queries).toHaveLength(1);
+    queries[0]?.gate.resolve();
+    await turn();
+    expect(queries).toHaveLength(2);
+    queries[1]?.gate.resolve();
+    await turn();
+    expect(queries).toHaveLength(2);
+    announce();
+    expect(queries).toHaveLength(3);
+  });
+
+  it("is left to the announcer: a statement that notified would keep a lock of the server until it is on disk", () => {
+    const statements = Object.values(postgresStatements("inbox")).flatMap((each) =>
+      typeof each === "function" ? [] : [each],
+    );
+    expect(statements.length).toBeGreaterThan(20);
+    expect(statements.filter((statement) => /notify/i.test(statement))).toEqual([]);
+  });
+
+  it("goes on after a notification that failed", async () => {
+    const { pool, queries, turn } = watchedPool();
+    const announce = createAnnouncer(pool, "inbox");
+    announce();
+    queries[0]?.gate.reject(new Error("the server is away"));
+    await turn();
+    announce();
+    expect(queries).toHaveLength(2);
+  });
+});

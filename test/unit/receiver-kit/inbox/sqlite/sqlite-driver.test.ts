@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import {
+  connectionOf,
+  loadSqliteDriver,
+  type SqliteDriverName,
+  sqliteErrorCode,
+} from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
+
+const absent = async (name: SqliteDriverName): Promise<unknown> => {
+  throw new Error(`cannot find ${name}`);
+};
+
+describe("choosing a SQLite driver", () => {
+  it("takes the first that can be loaded", async () => {
+    const tried: string[] = [];
+    const open = await loadSqliteDriver(undefined, async (name) => {
+      tried.push(name);
+      if (name === "libsql") throw new Error("not installed");
+      return { default: class {} };
+    });
+    expect(tried).toEqual(["libsql", "better-sqlite3"]);
+    expect(open).toBeTypeOf("function");
+  });
+
+  it("names what to install when there is none", async () => {
+    await expect(loadSqliteDriver(undefined, absent)).rejects.toThrow(
+      "no SQLite driver found, expected one of libsql, better-sqlite3, node:sqlite; try: npm install libsql",
+    );
+    await expect(loadSqliteDriver("better-sqlite3", absent)).rejects.toThrow(
+      "try: npm install better-sqlite3",
+    );
+    await expect(loadSqliteDriver("node:sqlite", absent)).rejects.toThrow("try: Node 22.5 or later");
+  });
+
+  it("loads the one that is installed here", async () => {
+    const connection = (await loadSqliteDriver("libsql"))(":memory:");
+    expect(connection.query("SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    connection.close();
+  });
+});
+
+describe("a connection", () => {
+  it("hands values over as its driver takes them", () => {
+    const calls: unknown[][] = [];
+    const statement = {
+      reader: true,
+      all: (...values: unknown[]) => void calls.push(values),
+      run: () => ({ changes: 0 }),
+    };
+    const native = { exec() {}, prepare: () => statement as never, close() {} };
+    connectionOf(native).query("SELECT ?, ?", ["a", 1]);
+    connectionOf(native, { spread: true }).query("SELECT ?, ?", ["a", 1]);
+    expect(calls).toEqual([[["a", 1]], ["a", 1]]);
+  });
+
+  it("forgets the values of the last run of a handler's statement", async () => {
+    const connection = (await loadSqliteDriver())(":memory:");
+    connection.query("SELECT ? AS value", ["private"]);
+    expect(connection.query("SELECT ? AS value", [])).toEqual([{ value: null }]);
+    connection.close();
+  });
+
+  it("binds bytes of any view and gives them back", async () => {
+    const connection = (await loadSqliteDriver())(":memory:");
+    const view = new Uint8Array([9, 1, 2, 3, 9]).subarray(1, 4);
+    const [row] = connection.query("SELECT length(?1) AS length, hex(?1) AS hex", [view]);
+    expect(row).toEqual({ length: 3, hex: "010203" });
+    connection.close();
+  });
+});
+
+it("reads error codes of every driver", () => {
+  expect(sqliteErrorCode({ code: "SQLITE_BUSY_SNAPSHOT" })).toBe("SQLITE_BUSY_SNAPSHOT");
+  expect(sqliteErrorCode({ code: "ERR_SQLITE_ERROR", errcode: 5 })).toBe("SQLITE_BUSY");
+  expect(sqliteErrorCode({ code: "ERR_SQLITE_ERROR", errcode: 1032 })).toBe("SQLITE_READONLY");
+  expect(sqliteErrorCode(new Error("other"))).toBe("");
+});

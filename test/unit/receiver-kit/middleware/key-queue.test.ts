@@ -1,0 +1,72 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { KeyQueue } from "../../../../receiver-kit/middleware/key-queue.ts";
+
+describe("KeyQueue", () => {
+  it("lets callers of one key in one at a time, in the order they came", async () => {
+    const queue = new KeyQueue();
+    const log: string[] = [];
+    const visit = async (name: string) => {
+      const leave = await queue.enter("task");
+      log.push(`${name} in`);
+      await Promise.resolve();
+      log.push(`${name} out`);
+      leave();
+    };
+    await Promise.all([visit("a"), visit("b"), visit("c")]);
+    expect(log).toEqual(["a in", "a out", "b in", "b out", "c in", "c out"]);
+  });
+
+  it("does not hold one key up for another", async () => {
+    const queue = new KeyQueue();
+    await queue.enter("slow");
+    const leave = await queue.enter("quick");
+    leave();
+    expect(queue.size).toBe(1);
+  });
+
+  it("lets nobody in twice when somebody leaves twice", async () => {
+    const queue = new KeyQueue();
+    const leaveFirst = await queue.enter("task");
+    const second = queue.enter("task");
+    leaveFirst();
+    leaveFirst();
+    const leaveSecond = await second;
+    let thirdIsIn = false;
+    const third = queue.enter("task").then((leave) => {
+      thirdIsIn = true;
+      return leave;
+    });
+    leaveFirst();
+    await Promise.resolve();
+    expect(thirdIsIn).toBe(false);
+    leaveSecond();
+    (await third)();
+  });
+
+  it("remembers nothing of keys that nobody uses, whatever the order of coming and going", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.scheduler(),
+        fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 12 }),
+        async (scheduler, keys) => {
+          const queue = new KeyQueue();
+          const inside = new Map<string, number>();
+          const visits = keys.map(async (key) => {
+            await scheduler.schedule(Promise.resolve());
+            const leave = await queue.enter(key);
+            inside.set(key, (inside.get(key) ?? 0) + 1);
+            expect(inside.get(key)).toBe(1);
+            await scheduler.schedule(Promise.resolve());
+            inside.set(key, 0);
+            leave();
+          });
+          await scheduler.waitIdle();
+          await Promise.all(visits);
+          expect(queue.size).toBe(0);
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+});

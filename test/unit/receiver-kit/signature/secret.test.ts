@@ -1,0 +1,104 @@
+import { inspect } from "node:util";
+import { describe, expect, it } from "vitest";
+import { createVerifier, WebhookSecretError } from "workspace-tasks/receiver-kit";
+import { parseSecret } from "../../../../receiver-kit/signature/secret.ts";
+
+const bytes = (count: number) => Buffer.alloc(count, 0x5a).toString("base64");
+const good = `whsec_${bytes(32)}`;
+const hex = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+
+function mistakeOf(secret: unknown): WebhookSecretError {
+  try {
+    parseSecret(secret, "secrets[0]");
+  } catch (error) {
+    if (error instanceof WebhookSecretError) return error;
+    throw error;
+  }
+  throw new Error("expected the secret to be refused");
+}
+
+describe("parseSecret", () => {
+  it.each([24, 32, 48, 64])("takes a key of %i bytes", (count) => {
+    expect(parseSecret(`whsec_${bytes(count)}`).symmetricKeySize).toBe(count);
+  });
+
+  it.each([
+    [
+      "undefined, as an unset variable is",
+      undefined,
+      "SECRET_MISSING",
+      /undefined; is the environment variable set/,
+    ],
+    ["null", null, "SECRET_MISSING", /got null/],
+    ["a number", 42, "SECRET_MISSING", /got number/],
+    ["bytes", Buffer.alloc(32), "SECRET_MISSING", /got object/],
+    ["an empty string", "", "SECRET_EMPTY", /empty string/],
+    ["the prefix alone", "whsec_", "SECRET_EMPTY", /nothing follows/],
+    ["spaces only", "   ", "SECRET_WHITESPACE", /only whitespace/],
+    ["a trailing newline", `${good}\n`, "SECRET_WHITESPACE", /ends with a newline/],
+    ["a trailing carriage return", `${good}\r\n`, "SECRET_WHITESPACE", /ends with a newline/],
+    ["a leading space", ` ${good}`, "SECRET_WHITESPACE", /around it/],
+    ["a line break inside", `${good.slice(0, 20)}\n${good.slice(20)}`, "SECRET_WHITESPACE", /two lines/],
+    ["a signature version in front", `v1,${good}`, "SECRET_VERSION_PREFIX", /remove it/],
+    ["a public key", `whpk_${bytes(32)}`, "SECRET_ASYMMETRIC_KEY", /asymmetric/],
+    ["a private key", `whsk_${bytes(64)}`, "SECRET_ASYMMETRIC_KEY", /asymmetric/],
+    ["no prefix", bytes(32), "SECRET_PREFIX_MISSING", /starts with whsec_/],
+    ["an upper-case prefix", `WHSEC_${bytes(32)}`, "SECRET_PREFIX_MISSING", /starts with whsec_/],
+    ["hexadecimal", `whsec_${hex}`, "SECRET_HEX", /hexadecimal/],
+    ["upper-case hexadecimal", `whsec_${hex.toUpperCase()}`, "SECRET_HEX", /hexadecimal/],
+    ["base64url", `whsec_${Buffer.alloc(33, 0xff).toString("base64url")}`, "SECRET_BASE64URL", /base64url/],
+    ["quotes around it", `whsec_"${bytes(32)}"`, "SECRET_NOT_BASE64", /does not use/],
+    ["a lost padding character", good.slice(0, -1), "SECRET_CUT_SHORT", /lost in copying/],
+    ["a lost last character", `whsec_${bytes(48).slice(0, -1)}`, "SECRET_CUT_SHORT", /lost in copying/],
+    ["a key of 23 bytes", `whsec_${bytes(23)}`, "SECRET_LENGTH", /got 23/],
+    ["a key of one byte", "whsec_AA==", "SECRET_LENGTH", /got 1/],
+    ["a key of 65 bytes", `whsec_${bytes(65)}`, "SECRET_LENGTH", /got 65/],
+  ] as const)("names the mistake of %s", (_, secret, code, message) => {
+    const mistake = mistakeOf(secret);
+    expect(mistake.code).toBe(code);
+    expect(mistake.message).toMatch(message);
+    expect(mistake.message).toMatch(/^secrets\[0\]: /);
+  });
+
+  it("never repeats any part of a wrong secret", () => {
+    const wrong = [
+      `${good}\n`,
+      `v1,${good}`,
+      bytes(32),
+      `whsec_${hex}`,
+      good.slice(0, -1),
+      `whsec_${bytes(23)}`,
+    ];
+    for (const secret of wrong) {
+      const shown = inspect(mistakeOf(secret), { depth: 10, showHidden: true });
+      const body = secret.replace(/^(v1,)?(whsec_)?/, "").trim();
+      expect(shown).not.toContain(body.slice(0, 8));
+    }
+  });
+});
+
+describe("a verifier's secrets", () => {
+  it("are all parsed when it is built, and the wrong one is named by its place", () => {
+    expect(() => createVerifier({ secrets: [good, `${good}\n`] })).toThrow(
+      /^secrets\[1\]: ends with a newline/,
+    );
+  });
+
+  it("must be at least one", () => {
+    expect(() => createVerifier({ secrets: [] })).toThrow(/at least one secret/);
+  });
+
+  it("must be a list", () => {
+    expect(() => createVerifier({ secrets: good as never })).toThrow(
+      /expected a list of secrets, got string/,
+    );
+    expect(() => createVerifier({ secrets: undefined as never })).toThrow(/got undefined/);
+  });
+
+  it("do not show when the verifier is printed", () => {
+    const shown = inspect(createVerifier({ secrets: [good] }), { depth: 10, showHidden: true });
+    expect(shown).not.toContain(bytes(32).slice(0, 8));
+    expect(shown).not.toContain("5a5a");
+    expect(shown).not.toContain("90, 90");
+  });
+});

@@ -1,0 +1,171 @@
+import { describe, expect, it } from "vitest";
+import { type WebhookHeaders, WebhookRejectedError } from "workspace-tasks/receiver-kit";
+import { readSignatureHeaders } from "../../../../receiver-kit/signature/signature-headers.ts";
+
+const mac = Buffer.alloc(32, 7).toString("base64");
+const good = { "webhook-id": "msg_1", "webhook-timestamp": "1772357400", "webhook-signature": `v1,${mac}` };
+
+function refusalOf(headers: unknown): WebhookRejectedError {
+  try {
+    readSignatureHeaders(headers as WebhookHeaders);
+  } catch (error) {
+    if (error instanceof WebhookRejectedError) return error;
+    throw error;
+  }
+  throw new Error("expected the headers to be refused");
+}
+
+describe("readSignatureHeaders", () => {
+  const read = { id: "msg_1", timestamp: 1772357400, signedPrefix: "msg_1.1772357400.", signatures: [mac] };
+
+  it.each<[string, WebhookHeaders]>([
+    ["a plain record", good],
+    [
+      "a record in other case",
+      { "Webhook-Id": "msg_1", "WEBHOOK-TIMESTAMP": "1772357400", "webhook-Signature": `v1,${mac}` },
+    ],
+    ["a record of lists", Object.fromEntries(Object.entries(good).map(([name, value]) => [name, [value]]))],
+    ["fetch headers", new Headers(good)],
+    ["a map", new Map(Object.entries(good)) as unknown as Headers],
+    [
+      "Node's flat list",
+      [
+        "Host",
+        "a",
+        "Webhook-Id",
+        "msg_1",
+        "webhook-timestamp",
+        "1772357400",
+        "webhook-signature",
+        `v1,${mac}`,
+      ],
+    ],
+    [
+      "headers of the same length as ours beside them",
+      { ...good, connection: "keep-alive", "sec-fetch-storage": "x" },
+    ],
+  ])("reads %s", (_, headers) => {
+    expect(readSignatureHeaders(headers)).toEqual(read);
+  });
+
+  it.each(Object.keys(good))("names %s when it is missing", (name) => {
+    const refusal = refusalOf({ ...good, [name]: undefined });
+    expect(refusal).toMatchObject({ code: "HEADER_MISSING", status: 400 });
+    expect(refusal.message).toContain(name);
+  });
+
+  it.each(Object.entries(good))("refuses %s when it comes twice, though both are alike", (name, value) => {
+    const flat = [...Object.entries(good).flat(), name.toUpperCase(), value];
+    expect(refusalOf(flat)).toMatchObject({ code: "HEADER_REPEATED", status: 400 });
+    expect(refusalOf({ ...good, [name]: [value, value] }).code).toBe("HEADER_REPEATED");
+    expect(refusalOf({ ...good, [name.toUpperCase()]: value }).code).toBe("HEADER_REPEATED");
+  });
+
+  it.each(Object.entries(good))("refuses %s when fetch has joined two of them", (name, value) => {
+    const headers = new Headers(good);
+    headers.append(name, value);
+    expect(refusalOf(headers).status).toBe(400);
+  });
+
+  it.each([undefined, null, "webhook-id: x", 7, true, () => 1, [], {}, [[]], [null, null]])(
+    "reports missing headers for %s in place of headers",
+    (headers) => {
+      expect(refusalOf(headers).code).toBe("HEADER_MISSING");
+    },
+  );
+
+  it.each([
+    ["one character", "a"],
+    ["255 characters", "a".repeat(255)],
+    ["every permitted kind", "aZ09._:~+/=@-"],
+    ["a short number after a dot", "msg.1"],
+    ["a long number after an underscore", "msg_1772357400"],
+  ])("takes an id of %s", (_, id) => {
+    expect(readSignatureHeaders({ ...good, "webhook-id": id }).id).toBe(id);
+  });
+
+  it.each([
+    ["empty", ""],
+    ["256 characters", "a".repeat(256)],
+    ["a space", "msg 1"],
+    ["a newline at the end", "msg_1\n"],
+    ["a quote", 'msg"1'],
+    ["a brace", "msg{1"],
+    ["a comma", "msg,1"],
+    ["text of SQL", "'; drop table inbox; --"],
+    ["letters beyond ASCII", "Größe"],
+    ["a NUL", "msg\0"],
+    ["the end of a timestamp, so that the dot could be moved", "msg_1.1772357400"],
+    ["not a string", 7],
+  ])("refuses an id with %s", (_, id) => {
+    expect(refusalOf({ ...good, "webhook-id": id })).toMatchObject({
+      code: "ID_MALFORMED",
+      webhookId: undefined,
+    });
+  });
+
+  it.each([
+    "",
+    "0",
+    "1772357400x",
+    " 1772357400",
+    "1772357400 ",
+    "+1772357400",
+    "-1772357400",
+    "01772357400",
+    "1772357400.0",
+    "1.7723574e9",
+    "0x69a40a18",
+    "1772357400000",
+    "17723574001772357400",
+    "NaN",
+    "2026-03-01T09:30:00Z",
+    "１７７２３５７４００",
+    "1772357400\n",
+    "1772357400, 1772357400",
+    "1_772_357_400",
+  ])("refuses the timestamp %j", (timestamp) => {
+    const refusal = refusalOf({ ...good, "webhook-timestamp": timestamp });
+    expect(refusal).toMatchObject({ code: "TIMESTAMP_MALFORMED", webhookId: "msg_1" });
+  });
+
+  it.each([
+    ["ten", 10],
+    ["sixteen", 16],
+  ])("takes %s signatures", (_, count) => {
+    const header = Array.from({ length: count }, () => `v1,${mac}`).join(" ");
+    expect(readSignatureHeaders({ ...good, "webhook-signature": header }).signatures).toHaveLength(count);
+  });
+
+  it("leaves out signatures of other versions", () => {
+    const header = `v1a,${mac.slice(0, 43)}${mac} v2,abcd v1,${mac} V1,${mac}`;
+    expect(readSignatureHeaders({ ...good, "webhook-signature": header }).signatures).toEqual([mac]);
+  });
+
+  it.each([
+    ["empty", ""],
+    ["seventeen signatures", Array.from({ length: 17 }, () => `v1,${mac}`).join(" ")],
+    ["more than 4096 characters", `v1,${"A".repeat(4096)}`],
+    ["no version", mac],
+    ["a version alone", "v1"],
+    ["an empty signature", "v1,"],
+    ["a third part", `v1,${mac},junk`],
+    ["a comma between signatures", `v1,${mac},v1,${mac}`],
+    ["a comma and a space between signatures", `v1,${mac}, v1,${mac}`],
+    ["two spaces between signatures", `v1,${mac}  v1,${mac}`],
+    ["a tab between signatures", `v1,${mac}\tv1,${mac}`],
+    ["a space at the end", `v1,${mac} `],
+    ["padding in the middle", "v1,AA==AA=="],
+    ["a list", { toString: () => `v1,${mac}` }],
+  ])("refuses a signature header with %s", (_, signature) => {
+    const refusal = refusalOf({ ...good, "webhook-signature": signature });
+    expect(refusal).toMatchObject({ code: "SIGNATURE_MALFORMED", status: 400 });
+  });
+
+  it("never repeats a refused value, which could be a secret pasted into the wrong header", () => {
+    const pasted = "whsec_pasted/by/mistake whsec_again";
+    for (const name of Object.keys(good)) {
+      expect(refusalOf({ ...good, [name]: pasted }).message).not.toContain("pasted");
+    }
+  });
+});

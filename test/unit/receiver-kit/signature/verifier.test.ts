@@ -1,0 +1,329 @@
+import { inspect } from "node:util";
+import fc from "fast-check";
+import { Webhook } from "standardwebhooks";
+import { describe, expect, it } from "vitest";
+import { type Clock, createVerifier, WebhookRejectedError } from "workspace-tasks/receiver-kit";
+import { secretA, secretB, secretX, signBytes, signDelivery } from "../../../support/signed-delivery.ts";
+import signatures from "../../../vectors/signatures.json" with { type: "json" };
+
+const nowSeconds = 1_772_357_400;
+const body = '{"event":"task.running"}';
+
+/** A clock that stands still until a test moves it, and fires its timers when told. */
+function stoppedClock(startMs = nowSeconds * 1000) {
+  const timers = new Set<() => void>();
+  const clock = {
+    ms: startMs,
+    now: () => clock.ms,
+    monotonic: () => clock.ms,
+    schedule(_delayMs: number, run: () => void) {
+      timers.add(run);
+      return () => timers.delete(run);
+    },
+    fireTimers() {
+      for (const run of timers) run();
+    },
+    pendingTimers: () => timers.size,
+  };
+  return clock satisfies Clock;
+}
+
+async function refusalOf(pending: Promise<unknown>): Promise<WebhookRejectedError> {
+  const outcome = await pending.then(
+    () => new Error("expected a refusal, got a verified delivery"),
+    (error: unknown) => error,
+  );
+  if (outcome instanceof WebhookRejectedError) return outcome;
+  throw outcome;
+}
+
+function bodyOf(vector: (typeof signatures.vectors)[number]): Buffer {
+  if (vector.bodyBase64 !== undefined) return Buffer.from(vector.bodyBase64, "base64");
+  const { before, repeat, times, after } = vector.bodyRepeated!;
+  return Buffer.from(before + repeat.repeat(times) + after);
+}
+
+describe("vectors signed by others", () => {
+  it.each(signatures.vectors)("verify: $name", async (vector) => {
+    const verifier = createVerifier({
+      secrets: [vector.secret],
+      clock: stoppedClock(vector.timestamp * 1000),
+    });
+    const raw = bodyOf(vector);
+    const headers = {
+      "webhook-id": vector.id,
+      "webhook-timestamp": String(vector.timestamp),
+      "webhook-signature": vector.signature,
+    };
+    await expect(verifier.verify(raw, headers)).resolves.toEqual({
+      id: vector.id,
+      timestamp: vector.timestamp,
+      body: raw,
+      secretIndex: 0,
+    });
+  });
+
+  it.each(signatures.vectors)("do not verify with one bit of the body changed: $name", async (vector) => {
+    const verifier = createVerifier({
+      secrets: [vector.secret],
+      clock: stoppedClock(vector.timestamp * 1000),
+    });
+    const changed = Buffer.concat([bodyOf(vector), Buffer.alloc(bodyOf(vector).length === 0 ? 1 : 0)]);
+    changed.writeUInt8(changed.readUInt8(changed.length - 1) ^ 1, changed.length - 1);
+    const headers = {
+      "webhook-id": vector.id,
+      "webhook-timestamp": String(vector.timestamp),
+      "webhook-signature": vector.signature,
+    };
+    expect((await refusalOf(verifier.verify(changed, headers))).code).toBe("SIGNATURE_MISMATCH");
+  });
+});
+
+describe("verify", () => {
+  const verifier = createVerifier({ secrets: [secretA], clock: stoppedClock() });
+  const delivery = signDelivery({ body, timestampSeconds: nowSeconds, id: "msg_1" });
+
+  it("hands out the very bytes it was given", async () => {
+    const raw = Buffer.from(body);
+    expect((await verifier.verify(raw, delivery.headers)).body).toBe(raw);
+  });
+
+  it("takes any Uint8Array, also a view into a larger buffer", async () => {
+    const larger = Buffer.concat([Buffer.from("xxx"), delivery.body, Buffer.from("yyy")]);
+    const view = new Uint8Array(larger.buffer, larger.byteOffset + 3, delivery.body.length);
+    await expect(verifier.verify(view, delivery.headers)).resolves.toMatchObject({ id: "msg_1" });
+  });
+
+  it.each([undefined, null, body, JSON.parse(body), new ArrayBuffer(8), 7])(
+    "refuses %s in place of the raw bytes, and says why",
+    async (notBytes) => {
+      const refusal = await refusalOf(verifier.verify(notBytes, delivery.headers));
+      expect(refusal).toMatchObject({ code: "BODY_CONSUMED", status: 500 });
+      expect(refusal.message).toContain("raw body as bytes");
+    },
+  );
+
+  it.each([
+    ["another id", { "webhook-id": "msg_2" }],
+    ["another timestamp", { "webhook-timestamp": String(nowSeconds + 1) }],
+    ["no v1 signature", { "webhook-signature": delivery.headers["webhook-signature"].replace("v1", "v2") }],
+    [
+      "upper-case version",
+      { "webhook-signature": delivery.headers["webhook-signature"].replace("v1", "V1") },
+    ],
+    ["a cut signature", { "webhook-signature": delivery.headers["webhook-signature"].slice(0, -2) }],
+    [
+      "an unpadded signature",
+      { "webhook-signature": delivery.headers["webhook-signature"].replace("=", "") },
+    ],
+    ["a hexadecimal signature", { "webhook-signature": `v1,${"ab".repeat(32)}` }],
+  ])("refuses a delivery with %s", async (_, changed) => {
+    const refusal = await refusalOf(verifier.verify(delivery.body, { ...delivery.headers, ...changed }));
+    expect(refusal).toMatchObject({ code: "SIGNATURE_MISMATCH", status: 401 });
+  });
+
+  it("compares the text of a signature, so that only one spelling of the right bytes passes", async () => {
+    const right = delivery.headers["webhook-signature"];
+    const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const lastIndex = alphabet.indexOf(right.at(-2)!);
+    const respelled = `${right.slice(0, -2)}${alphabet[lastIndex ^ 1]}=`;
+    expect(Buffer.from(respelled.slice(3), "base64")).toEqual(Buffer.from(right.slice(3), "base64"));
+    const headers = { ...delivery.headers, "webhook-signature": respelled };
+    expect((await refusalOf(verifier.verify(delivery.body, headers))).code).toBe("SIGNATURE_MISMATCH");
+  });
+
+  it("finds the right signature among ten wrong ones, wherever it stands", async () => {
+    const right = delivery.headers["webhook-signature"];
+    const wrong = Array.from({ length: 10 }, (_, index) => signBytes(secretX, `${index}`, delivery.body));
+    for (const place of [0, 5, 10]) {
+      const header = wrong.toSpliced(place, 0, right).join(" ");
+      const verified = verifier.verify(delivery.body, { ...delivery.headers, "webhook-signature": header });
+      await expect(verified).resolves.toMatchObject({ id: "msg_1" });
+    }
+  });
+
+  it("refuses a byte in place of a signed U+FFFD, which a check over decoded text lets through", async () => {
+    const seconds = Math.floor(Date.now() / 1000);
+    const signed = signDelivery({ body: '{"a":"\uFFFD"}', timestampSeconds: seconds });
+    const swapped = Buffer.from([...Buffer.from('{"a":"'), 0xff, ...Buffer.from('"}')]);
+    const control = new Webhook(secretA).verify(swapped, { ...signed.headers });
+    expect(control).toEqual({ a: "\uFFFD" });
+    const today = createVerifier({ secrets: [secretA], clock: stoppedClock(seconds * 1000) });
+    await expect(today.verify(signed.body, signed.headers)).resolves.toMatchObject({ id: signed.id });
+    expect((await refusalOf(today.verify(swapped, signed.headers))).code).toBe("SIGNATURE_MISMATCH");
+  });
+
+  it("refuses a delivery whose id borrowed a part of the signed body", async () => {
+    const honest = signDelivery({
+      id: "msg_1",
+      timestampSeconds: nowSeconds - 10,
+      body: `${nowSeconds}.{"event":"x"}`,
+    });
+    const shifted = {
+      "webhook-id": `msg_1.${nowSeconds - 10}`,
+      "webhook-timestamp": String(nowSeconds),
+      "webhook-signature": honest.headers["webhook-signature"],
+    };
+    // The signed text is the same byte for byte: only the gate can tell the two apart.
+    const prefix = `${shifted["webhook-id"]}.${shifted["webhook-timestamp"]}.`;
+    expect(signBytes(secretA, prefix, Buffer.from('{"event":"x"}'))).toBe(shifted["webhook-signature"]);
+    expect((await refusalOf(verifier.verify(Buffer.from('{"event":"x"}'), shifted))).code).toBe(
+      "ID_MALFORMED",
+    );
+  });
+
+  it("never throws anything but its own error, whatever it is given", async () => {
+    const anyHeaders = fc.oneof(
+      fc.anything(),
+      fc.record(
+        {
+          "webhook-id": fc.anything(),
+          "webhook-timestamp": fc.anything(),
+          "webhook-signature": fc.anything(),
+        },
+        { requiredKeys: [] },
+      ),
+      fc.array(fc.oneof(fc.constantFrom(...Object.entries(delivery.headers).flat()), fc.anything())),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.anything(), fc.uint8Array()), anyHeaders, async (rawBody, headers) => {
+        const refusal = await refusalOf(verifier.verify(rawBody as Uint8Array, headers as Headers));
+        expect(refusal.status).toBeGreaterThanOrEqual(400);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("age", () => {
+  it.each([
+    [-300, undefined],
+    [300, undefined],
+    [-301, "TIMESTAMP_TOO_OLD"],
+    [301, "TIMESTAMP_TOO_NEW"],
+    [-315_360_000, "TIMESTAMP_TOO_OLD"],
+  ])("of a delivery signed %i seconds from now: %s", async (offsetSeconds, code) => {
+    const verifier = createVerifier({ secrets: [secretA], clock: stoppedClock(nowSeconds * 1000 + 999) });
+    const delivery = signDelivery({ body, timestampSeconds: nowSeconds + offsetSeconds });
+    const verified = verifier.verify(delivery.body, delivery.headers);
+    if (code) expect(await refusalOf(verified)).toMatchObject({ code, status: 401, webhookId: delivery.id });
+    else await expect(verified).resolves.toMatchObject({ timestamp: nowSeconds + offsetSeconds });
+  });
+
+  it("is measured against the tolerance asked for", async () => {
+    const verifier = createVerifier({ secrets: [secretA], toleranceSeconds: 10, clock: stoppedClock() });
+    const old = signDelivery({ body, timestampSeconds: nowSeconds - 11 });
+    expect((await refusalOf(verifier.verify(old.body, old.headers))).message).toContain("signed 11 s ago");
+  });
+
+  it("is measured at the time of arrival when that is given", async () => {
+    const clock = stoppedClock((nowSeconds + 86_400) * 1000);
+    const verifier = createVerifier({ secrets: [secretA], clock });
+    const kept = signDelivery({ body, timestampSeconds: nowSeconds });
+    expect((await refusalOf(verifier.verify(kept.body, kept.headers))).code).toBe("TIMESTAMP_TOO_OLD");
+    const options = { receivedAt: nowSeconds * 1000 };
+    await expect(verifier.verify(kept.body, kept.headers, options)).resolves.toMatchObject({ id: kept.id });
+  });
+
+  it("is refused when the time of arrival is no number", async () => {
+    const verifier = createVerifier({ secrets: [secretA], clock: stoppedClock() });
+    const delivery = signDelivery({ body, timestampSeconds: nowSeconds });
+    const verified = verifier.verify(delivery.body, delivery.headers, { receivedAt: Number.NaN });
+    expect((await refusalOf(verified)).status).toBe(401);
+  });
+
+  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
+    "cannot be switched off with %d",
+    (toleranceSeconds) => {
+      expect(() => createVerifier({ secrets: [secretA], toleranceSeconds })).toThrow(RangeError);
+    },
+  );
+});
+
+describe("rotation", () => {
+  const byB = signDelivery({ body, timestampSeconds: nowSeconds, secret: secretB });
+
+  it("verifies with every active secret and says which one signed", async () => {
+    const verifier = createVerifier({ secrets: [secretA, secretB], clock: stoppedClock() });
+    await expect(verifier.verify(byB.body, byB.headers)).resolves.toMatchObject({ secretIndex: 1 });
+  });
+
+  it("takes a delivery signed with a known and an unknown secret", async () => {
+    const verifier = createVerifier({ secrets: [secretA], clock: stoppedClock() });
+    const byBoth = signDelivery({ body, timestampSeconds: nowSeconds, id: byB.id });
+    const header = `${byB.headers["webhook-signature"]} ${byBoth.headers["webhook-signature"]}`;
+    const verified = verifier.verify(byB.body, { ...byB.headers, "webhook-signature": header });
+    await expect(verified).resolves.toMatchObject({ secretIndex: 0 });
+  });
+
+  it("asks a function at every delivery, so that a retired secret stops at once", async () => {
+    let active: string[] = [secretA, secretB];
+    const verifier = createVerifier({ secrets: async () => active, clock: stoppedClock() });
+    await expect(verifier.verify(byB.body, byB.headers)).resolves.toMatchObject({ secretIndex: 1 });
+    active = [secretA];
+    expect((await refusalOf(verifier.verify(byB.body, byB.headers))).code).toBe("SIGNATURE_MISMATCH");
+    active = [secretB];
+    await expect(verifier.verify(byB.body, byB.headers)).resolves.toMatchObject({ secretIndex: 0 });
+  });
+
+  it("notices a list that the function changes in place", async () => {
+    const active = [secretA];
+    const verifier = createVerifier({ secrets: () => active, clock: stoppedClock() });
+    expect((await refusalOf(verifier.verify(byB.body, byB.headers))).code).toBe("SIGNATURE_MISMATCH");
+    active[0] = secretB;
+    await expect(verifier.verify(byB.body, byB.headers)).resolves.toMatchObject({ secretIndex: 0 });
+  });
+
+  it.each([
+    [
+      "throws",
+      () => {
+        throw new Error("vault sealed");
+      },
+      "the function failed",
+    ],
+    ["rejects", () => Promise.reject(new Error("vault sealed")), "the function failed"],
+    ["returns nothing", () => undefined as never, "expected a list of secrets, got undefined"],
+    ["returns an empty list", () => [], "at least one secret"],
+    ["returns a wrong secret", async () => [`${secretA}\n`], "secrets[0]: ends with a newline"],
+  ])("is an outage of the receiver when the function %s", async (_, secrets, message) => {
+    const verifier = createVerifier({ secrets, clock: stoppedClock() });
+    const refusal = await refusalOf(verifier.verify(byB.body, byB.headers));
+    expect(refusal).toMatchObject({ code: "SECRETS_UNAVAILABLE", status: 503 });
+    expect(refusal.message).toContain(message);
+    expect(refusal.cause).toBeInstanceOf(Error);
+  });
+
+  it("does not wait for ever for a function", async () => {
+    const clock = stoppedClock();
+    const verifier = createVerifier({ secrets: () => new Promise<never>(() => {}), clock });
+    const refused = refusalOf(verifier.verify(byB.body, byB.headers));
+    clock.fireTimers();
+    expect((await refused).code).toBe("SECRETS_UNAVAILABLE");
+  });
+
+  it("leaves no timer behind when the function answers", async () => {
+    const clock = stoppedClock();
+    const verifier = createVerifier({ secrets: async () => [secretB], clock });
+    await verifier.verify(byB.body, byB.headers);
+    expect(clock.pendingTimers()).toBe(0);
+  });
+});
+
+describe("what a refusal shows", () => {
+  it("has neither the secret, nor the body, nor the signature that would have been right", async () => {
+    const verifier = createVerifier({ secrets: [secretA, secretB], clock: stoppedClock() });
+    const forged = signDelivery({
+      body: '{"marker":"in the body"}',
+      timestampSeconds: nowSeconds,
+      secret: secretX,
+    });
+    const refusal = await refusalOf(verifier.verify(forged.body, forged.headers));
+    const shown = `${inspect(refusal, { depth: 10, showHidden: true })} ${JSON.stringify(refusal)} ${refusal.stack}`;
+    for (const secret of [secretA, secretB]) {
+      expect(shown).not.toContain(secret.slice(6, 16));
+      expect(shown).not.toContain(signBytes(secret, `${forged.id}.${nowSeconds}.`, forged.body).slice(3, 13));
+    }
+    expect(shown).not.toContain("in the body");
+  });
+});
