@@ -17,11 +17,11 @@ const commands = {
   },
   "check-receiver": {
     about: "attack a webhook receiver in any language, and report",
-    run: async () => (await load("receiver-kit/audit/command")).runCheckReceiverCommand,
+    run: async () => (await load("receiver-kit/cli/check-receiver-command")).runCheckReceiverCommand,
   },
   inbox: {
     about: "look into a receiver's inbox: quarantine, replay, what waits",
-    run: async () => (await load("receiver-kit/cli")).runInboxCommand,
+    run: async () => (await load("receiver-kit/cli/inbox-command")).runInboxCommand,
   },
 };
 

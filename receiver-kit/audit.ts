@@ -1,15 +1,7 @@
-export {
-  type AuditOptions,
-  type AuditOutcome,
-  type AuditProblem,
-  type AuditProgress,
-  type AuditReport,
-  type AuditResult,
-  auditReceiver,
-} from "./audit/audit.ts";
-export { auditChecks } from "./audit/catalog.ts";
-export type { AuditCheck, Requirement } from "./audit/check.ts";
-export { type CommandIo, runCheckReceiverCommand } from "./audit/command.ts";
+export { auditReceiver } from "./audit/audit-receiver.ts";
+export { auditChecks } from "./audit/checks/catalog.ts";
+export type { AuditCheck, Requirement } from "./audit/checks/check.ts";
+export type { AuditOptions, AuditProgress } from "./audit/options.ts";
 export {
   type AuditSummary,
   type AuditVerdict,
@@ -19,4 +11,5 @@ export {
   summaryOfReport,
   verdictOf,
 } from "./audit/report.ts";
-export type { SchemeName } from "./audit/scheme.ts";
+export type { AuditOutcome, AuditProblem, AuditReport, AuditResult } from "./audit/result.ts";
+export type { SchemeName } from "./audit/target/scheme.ts";

@@ -16,8 +16,8 @@ const publicEntries = Object.values(exports).flatMap((target) => target["workspa
 const programs = [
   "./mock-server/cli/mock-command.ts",
   "./mock-server/cli/trigger-command.ts",
-  "./receiver-kit/audit/command.ts",
-  "./receiver-kit/cli.ts",
+  "./receiver-kit/cli/check-receiver-command.ts",
+  "./receiver-kit/cli/inbox-command.ts",
   "./examples/start.ts",
 ];
 

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 const packedBytesMax = 600_000;
 const unpackedBytesMax = 2_500_000;
 const allowed =
-  /^(dist\/(sdk|mock-server|receiver-kit|shared)\/|bin\/|schema\.graphql$|package\.json$|README\.md$|LICENSE$|CHANGELOG\.md$)/;
+  /^(dist\/(sdk|mock-server|receiver-kit|cli|shared)\/|bin\/|schema\.graphql$|package\.json$|README\.md$|LICENSE$|CHANGELOG\.md$)/;
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const folder = mkdtempSync(join(tmpdir(), "workspace-tasks-pack-"));

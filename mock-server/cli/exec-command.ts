@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
-import { CommandError, type CommandIo, runCommand, UsageError } from "./command-io.ts";
+import { CommandError, type CommandIo, runCommand, UsageError } from "../../cli/command-line.ts";
 import { mockFlagsHelp, readMockOrder } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";
 

@@ -1,6 +1,6 @@
+import { readChoice, readFlags, readWholeNumber, UsageError } from "../../cli/command-line.ts";
 import { contractProfile } from "../faults/contract-profile.ts";
 import type { MockServerOptions } from "../server-options.ts";
-import { readChoice, readFlags, readWholeNumber, UsageError } from "./command-io.ts";
 
 /** Flags that `mock` and `mock exec` share. */
 const mockFlags = {

@@ -1,5 +1,5 @@
+import { CommandError } from "../../cli/command-line.ts";
 import type { MockServer } from "../server.ts";
-import { CommandError } from "./command-io.ts";
 
 type Answer<Data> = { readonly data?: Data; readonly errors?: readonly { readonly message: string }[] };
 

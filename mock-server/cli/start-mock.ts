@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
+import { CommandError } from "../../cli/command-line.ts";
 import { ControlError } from "../control/control-error.ts";
 import type { ScenarioDocument } from "../scenario/scenario.ts";
 import type { MockServer } from "../server.ts";
 import { createMockServer } from "../server.ts";
 import { SnapshotError } from "../snapshot/snapshot-error.ts";
-import { CommandError } from "./command-io.ts";
 import type { MockOrder } from "./mock-options.ts";
 import { registerReceiver } from "./register-receiver.ts";
 import { keepState } from "./state-keeper.ts";

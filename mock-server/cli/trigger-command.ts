@@ -5,7 +5,7 @@ import {
   readWholeNumber,
   runCommand,
   UsageError,
-} from "./command-io.ts";
+} from "../../cli/command-line.ts";
 
 const usage = `Usage: workspace-tasks trigger <event> [options]
 

@@ -1,7 +1,7 @@
-import type { AuditProblem } from "./audit.ts";
-import type { Delivery, HeaderLine } from "./scheme.ts";
-import type { Reply, SendOptions, Target, UnreachableError } from "./target.ts";
-import { describeAnswer, isAcknowledged } from "./verdict.ts";
+import { describeAnswer, isAcknowledged } from "./checks/probe-check.ts";
+import type { AuditProblem } from "./result.ts";
+import type { Delivery, HeaderLine } from "./target/scheme.ts";
+import type { Reply, SendOptions, Target, UnreachableError } from "./target/target.ts";
 
 // A receiver that refuses even a valid delivery is usually right except for one thing. Each near miss below
 // is a delivery that is valid for such a receiver; when one passes, the cause is known.

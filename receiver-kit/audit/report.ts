@@ -1,5 +1,5 @@
-import type { AuditOutcome, AuditReport, AuditResult } from "./audit.ts";
-import type { Requirement } from "./check.ts";
+import type { Requirement } from "./checks/check.ts";
+import type { AuditOutcome, AuditReport, AuditResult } from "./result.ts";
 
 export type AuditVerdict = "passed" | "failed" | "could-not-run";
 

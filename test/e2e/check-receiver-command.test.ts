@@ -9,14 +9,12 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import express from "express";
 import { describe, expect, it, onTestFinished } from "vitest";
-import {
-  type AuditReport,
-  auditChecks,
-  auditReceiver,
-  runCheckReceiverCommand,
-} from "workspace-tasks/receiver-kit/audit";
+import { type AuditReport, auditChecks, auditReceiver } from "workspace-tasks/receiver-kit/audit";
+import type { CommandIo } from "../../cli/command-line.ts";
+import { runCheckReceiverCommand } from "../../receiver-kit/cli/check-receiver-command.ts";
 import { startReferenceReceiver } from "../support/receivers/reference-receiver.ts";
 import { listen, type RunningReceiver } from "../support/receivers/running-receiver.ts";
+import { runCommand } from "../support/run-command.ts";
 import { createSelfSignedCertificate } from "../support/self-signed-certificate.ts";
 
 const run = promisify(execFile);
@@ -26,21 +24,8 @@ const secret = `whsec_${Buffer.alloc(32, 0x5a).toString("base64")}`;
 const otherSecret = `whsec_${Buffer.alloc(32, 0x7c).toString("base64")}`;
 const fast = ["--timeout-ms", "5000", "--stall-timeout-ms", "4000"];
 
-async function command(
-  argv: readonly string[],
-  io: { readonly tty?: boolean; readonly env?: Record<string, string>; readonly stop?: AbortSignal } = {},
-) {
-  const out: string[] = [];
-  const err: string[] = [];
-  const code = await runCheckReceiverCommand(argv, {
-    stdout: { write: (text) => out.push(text) },
-    stderr: { write: (text) => err.push(text), isTTY: io.tty ?? false },
-    isTTY: io.tty ?? false,
-    env: io.env ?? {},
-    stop: io.stop,
-  });
-  return { code, out: out.join(""), err: err.join("") };
-}
+const command = (argv: readonly string[], io?: Partial<CommandIo>) =>
+  runCommand(runCheckReceiverCommand, argv, io);
 
 function answering(listener: RequestListener): Promise<RunningReceiver> {
   return listen(createServer(listener), { webhooks: "/webhooks" });
@@ -152,7 +137,7 @@ describe.concurrent("the output of check-receiver", () => {
   it("shows its progress on a terminal only, and erases it at the end", async () => {
     await using receiver = await startReferenceReceiver({ secrets: [secret] });
     const argv = [receiver.url, "--secret", secret, "--only", "methods", ...fast];
-    const shown = await command(argv, { tty: true });
+    const shown = await command(argv, { isTTY: true });
     expect(shown.err).toContain("[1/2] methods.get");
     expect(shown.err.endsWith("\r\u001b[K")).toBe(true);
     expect((await command(argv)).err).toBe("");
@@ -161,8 +146,8 @@ describe.concurrent("the output of check-receiver", () => {
   it("uses colours on a terminal, unless NO_COLOR is set", async () => {
     await using receiver = await startReferenceReceiver({ secrets: [secret] });
     const argv = [receiver.url, "--secret", secret, "--only", "methods", ...fast];
-    expect((await command(argv, { tty: true })).out).toContain("\u001b[32mpass\u001b[0m");
-    expect((await command(argv, { tty: true, env: { NO_COLOR: "1" } })).out).not.toContain("\u001b[");
+    expect((await command(argv, { isTTY: true })).out).toContain("\u001b[32mpass\u001b[0m");
+    expect((await command(argv, { isTTY: true, env: { NO_COLOR: "1" } })).out).not.toContain("\u001b[");
   });
 
   it("lists all checks without any URL", async () => {

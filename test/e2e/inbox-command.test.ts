@@ -5,9 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Inbox } from "workspace-tasks/receiver-kit";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
-import { runInboxCommand } from "../../receiver-kit/cli.ts";
+import { runInboxCommand } from "../../receiver-kit/cli/inbox-command.ts";
 import { arrivalOf, claimOptions, doneWith, runningAt } from "../support/inbox-rows.ts";
 import { type PostgresDatabase, PostgresServer } from "../support/postgres.ts";
+import { runCommand } from "../support/run-command.ts";
 import { sampleEvent } from "../support/sample-event.ts";
 
 let server: PostgresServer;
@@ -23,16 +24,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-async function run(...argv: string[]) {
-  const out: string[] = [];
-  const err: string[] = [];
-  const code = await runInboxCommand(argv, {
-    stdout: { write: (text) => out.push(text) },
-    stderr: { write: (text) => err.push(text) },
-    env: {},
-  });
-  return { code, out: out.join(""), err: err.join("") };
-}
+const run = (...argv: string[]) => runCommand(runInboxCommand, argv);
 
 /** One row done, one dead, two in quarantine, of which one could be an event by now. */
 async function fill(inbox: Inbox): Promise<void> {

@@ -31,6 +31,7 @@ export function resolveImport(importer: string, specifier: string): string {
 const products = ["sdk", "mock-server", "receiver-kit"] as const;
 const productOf = (path: string) => products.find((product) => path.startsWith(`${product}/`));
 const isEvents = (path: string) => path.startsWith("sdk/events/");
+const isCommandLine = (path: string) => path.startsWith("cli/");
 const isGenerated = (path: string) => path.includes("/generated/");
 
 /** Optional peers: whoever imports the SDK must not need them, so only these files may. */
@@ -38,20 +39,20 @@ const peers: Record<string, RegExp> = {
   express: /^receiver-kit\/express\.ts$/,
   msw: /^mock-server\/msw\.ts$/,
   vitest: /^mock-server\/vitest\.ts$/,
-  pg: /^receiver-kit\/(postgres|cli|inbox\/postgres\/[a-z-]+)\.ts$/,
+  pg: /^receiver-kit\/(postgres|cli\/inbox-command|inbox\/postgres\/[a-z-]+)\.ts$/,
   libsql: /^receiver-kit\/(sqlite|inbox\/sqlite\/[a-z-]+)\.ts$/,
   "better-sqlite3": /^receiver-kit\/(sqlite|inbox\/sqlite\/[a-z-]+)\.ts$/,
 };
 
 /** Files at the edge, where the process, its clock and its chance may be touched. */
 const edges: Record<string, RegExp> = {
-  "Date.now": /(^|\/)(clock|cli|command)\.ts$|\/cli\//,
-  "new Date()": /(^|\/)(clock|cli)\.ts$|\/cli\//,
-  "Math.random": /(^|\/)(clock|random|cli)\.ts$|\/cli\//,
-  randomUUID: /(^|\/)(random|cli)\.ts$|\/cli\//,
-  "setTimeout(": /(^|\/)(clock|cli)\.ts$|\/cli\//,
-  "setInterval(": /(^|\/)(clock|cli)\.ts$|\/cli\//,
-  "process.env": /(^|\/)cli[a-z-]*\.ts$|\/cli\//,
+  "Date.now": /(^|\/)clock\.ts$|\/cli\//,
+  "new Date()": /(^|\/)clock\.ts$|\/cli\//,
+  "Math.random": /(^|\/)(clock|random)\.ts$|\/cli\//,
+  randomUUID: /(^|\/)random\.ts$|\/cli\//,
+  "setTimeout(": /(^|\/)clock\.ts$|\/cli\//,
+  "setInterval(": /(^|\/)clock\.ts$|\/cli\//,
+  "process.env": /\/cli\//,
 };
 
 export const houseRules: readonly HouseRule[] = [
@@ -63,6 +64,21 @@ export const houseRules: readonly HouseRule[] = [
       if (!product) return [];
       return importsOf(file)
         .filter((target) => productOf(target) && productOf(target) !== product && !isEvents(target))
+        .map((target) => `imports ${target}`);
+    },
+  },
+  {
+    name: "the shared command line is for commands",
+    reason: "it belongs to no product: only the commands of the two products and bin/ may import it",
+    check(file) {
+      if (isCommandLine(file.path)) {
+        return importsOf(file)
+          .filter(productOf)
+          .map((target) => `imports ${target}`);
+      }
+      if (!productOf(file.path) || /^(mock-server|receiver-kit)\/cli\//.test(file.path)) return [];
+      return importsOf(file)
+        .filter(isCommandLine)
         .map((target) => `imports ${target}`);
     },
   },

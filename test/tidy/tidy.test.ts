@@ -21,6 +21,10 @@ describe("house rules", () => {
       path: "receiver-kit/a.ts",
       text: 'import { createClient } from "../sdk/client.ts";',
     },
+    "the shared command line is for commands": {
+      path: "receiver-kit/receiver.ts",
+      text: 'import type { CommandIo } from "../cli/command-line.ts";',
+    },
     "the event contract stands alone": {
       path: "sdk/events/a.ts",
       text: 'import { createHash } from "node:crypto";',

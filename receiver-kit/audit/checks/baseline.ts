@@ -1,6 +1,6 @@
-import { type AuditCheck, failed } from "../check.ts";
-import { UnreachableError } from "../target.ts";
-import { acknowledgedCheck } from "../verdict.ts";
+import { UnreachableError } from "../target/target.ts";
+import { type AuditCheck, failed } from "./check.ts";
+import { acknowledgedCheck } from "./probe-check.ts";
 
 export const validDeliveryCheck: AuditCheck = acknowledgedCheck({
   id: "baseline.valid-delivery",

@@ -1,5 +1,5 @@
-import type { AuditCheck } from "../check.ts";
-import { handledCheck } from "../verdict.ts";
+import type { AuditCheck } from "./check.ts";
+import { handledCheck } from "./probe-check.ts";
 
 // A signed body that cannot be used comes from the real sender. Kept aside (2xx) it can be looked at and
 // replayed; refused (4xx) it is retried in vain for days. Either is an answer; a 5xx or silence is not.

@@ -1,5 +1,5 @@
-import type { AuditCheck, Requirement } from "../check.ts";
-import { acknowledgedCheck } from "../verdict.ts";
+import type { AuditCheck, Requirement } from "./check.ts";
+import { acknowledgedCheck } from "./probe-check.ts";
 
 function accepts(options: {
   readonly id: string;

@@ -1,9 +1,9 @@
-import { type AuditCheck, failed } from "../check.ts";
-import type { Answer } from "../connection.ts";
-import { acknowledgedWithEffects } from "../effects.ts";
-import type { Delivery } from "../scheme.ts";
-import type { Target } from "../target.ts";
-import { describeAnswer, isRefused } from "../verdict.ts";
+import type { Answer } from "../target/connection.ts";
+import type { Delivery } from "../target/scheme.ts";
+import type { Target } from "../target/target.ts";
+import { type AuditCheck, failed } from "./check.ts";
+import { acknowledgedWithEffects } from "./effects.ts";
+import { describeAnswer, isRefused } from "./probe-check.ts";
 
 const uniqueId =
   "Store webhook-id under a uniqueness constraint, in the same transaction as the effect, for as long as retries go on (days); answer a known id with 2xx and do nothing.";

@@ -1,6 +1,6 @@
-import type { AuditCheck } from "../check.ts";
-import { completedTaxPrep } from "../sample-events.ts";
-import { acknowledgedCheck, handledCheck } from "../verdict.ts";
+import { completedTaxPrep } from "../target/sample-events.ts";
+import type { AuditCheck } from "./check.ts";
+import { acknowledgedCheck, handledCheck } from "./probe-check.ts";
 
 const stayOpen =
   "Store what you do not know and acknowledge it; a schema that refuses it makes the sender retry for days.";

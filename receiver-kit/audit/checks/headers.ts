@@ -1,6 +1,6 @@
-import type { AuditCheck } from "../check.ts";
-import type { HeaderLine } from "../scheme.ts";
-import { acknowledgedCheck, handledCheck, refusedCheck } from "../verdict.ts";
+import type { HeaderLine } from "../target/scheme.ts";
+import type { AuditCheck } from "./check.ts";
+import { acknowledgedCheck, handledCheck, refusedCheck } from "./probe-check.ts";
 
 const schemes = ["standard-webhooks"] as const;
 const oneOfEach =

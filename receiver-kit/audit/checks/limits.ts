@@ -1,8 +1,8 @@
-import { type AuditCheck, failed, passed } from "../check.ts";
-import { completedTaxPrep } from "../sample-events.ts";
-import type { Delivery } from "../scheme.ts";
-import type { Target } from "../target.ts";
-import { acknowledgedCheck, describeAnswer, isRefused } from "../verdict.ts";
+import { completedTaxPrep } from "../target/sample-events.ts";
+import type { Delivery } from "../target/scheme.ts";
+import type { Target } from "../target/target.ts";
+import { type AuditCheck, failed, passed } from "./check.ts";
+import { acknowledgedCheck, describeAnswer, isRefused } from "./probe-check.ts";
 
 const announcedBytes = 1024 ** 3;
 const chunkBytes = 64 * 1024;

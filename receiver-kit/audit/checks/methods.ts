@@ -1,5 +1,5 @@
-import type { AuditCheck } from "../check.ts";
-import { refusedCheck } from "../verdict.ts";
+import type { AuditCheck } from "./check.ts";
+import { refusedCheck } from "./probe-check.ts";
 
 const postOnly = "Route POST only; answer other methods 405 with `Allow: POST`.";
 

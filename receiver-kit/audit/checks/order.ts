@@ -1,7 +1,7 @@
-import { type AuditCheck, type Finding, failed, passed } from "../check.ts";
-import type { JsonObject } from "../sample-events.ts";
-import type { Target } from "../target.ts";
-import { isAcknowledged, summaryOf } from "../verdict.ts";
+import type { JsonObject } from "../target/sample-events.ts";
+import type { Target } from "../target/target.ts";
+import { type AuditCheck, type Finding, failed, passed } from "./check.ts";
+import { isAcknowledged, summaryOf } from "./probe-check.ts";
 
 const guard =
   "Store occurredAt beside the state of each task, and write only if the event's is later; acknowledge the older event all the same.";

@@ -1,6 +1,6 @@
-import { type AuditCheck, skipped } from "../check.ts";
-import type { Target } from "../target.ts";
-import { acknowledgedCheck, refusedCheck, type Shot } from "../verdict.ts";
+import type { Target } from "../target/target.ts";
+import { type AuditCheck, skipped } from "./check.ts";
+import { acknowledgedCheck, refusedCheck, type Shot } from "./probe-check.ts";
 
 const schemes = ["standard-webhooks"] as const;
 const everyToken =

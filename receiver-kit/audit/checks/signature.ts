@@ -1,7 +1,7 @@
-import type { AuditCheck } from "../check.ts";
-import type { Delivery } from "../scheme.ts";
-import type { Target } from "../target.ts";
-import { acknowledgedCheck, refusedCheck } from "../verdict.ts";
+import type { Delivery } from "../target/scheme.ts";
+import type { Target } from "../target/target.ts";
+import type { AuditCheck } from "./check.ts";
+import { acknowledgedCheck, refusedCheck } from "./probe-check.ts";
 
 const rawBytes =
   "Compute the HMAC over the raw bytes of the request body, before anything decodes, parses or trims them.";

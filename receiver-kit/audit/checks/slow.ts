@@ -1,6 +1,6 @@
-import { type AuditCheck, type Finding, failed, passed } from "../check.ts";
-import type { Target } from "../target.ts";
-import { describeAnswer, isAcknowledged, isRefused } from "../verdict.ts";
+import type { Target } from "../target/target.ts";
+import { type AuditCheck, type Finding, failed, passed } from "./check.ts";
+import { describeAnswer, isAcknowledged, isRefused } from "./probe-check.ts";
 
 const idleConnections = 20;
 const pieces = 8;

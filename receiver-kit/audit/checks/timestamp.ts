@@ -1,7 +1,7 @@
-import type { AuditCheck } from "../check.ts";
-import type { Delivery } from "../scheme.ts";
-import type { Target } from "../target.ts";
-import { acknowledgedCheck, refusedCheck, type Shot } from "../verdict.ts";
+import type { Delivery } from "../target/scheme.ts";
+import type { Target } from "../target/target.ts";
+import type { AuditCheck } from "./check.ts";
+import { acknowledgedCheck, refusedCheck, type Shot } from "./probe-check.ts";
 
 const schemes = ["standard-webhooks"] as const;
 const digitsOnly =

@@ -1,10 +1,10 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { type AuditCheck, type Finding, failed, passed } from "../check.ts";
-import type { Answer, Connection } from "../connection.ts";
-import { acknowledgedWithEffects } from "../effects.ts";
-import type { Delivery } from "../scheme.ts";
-import type { Target } from "../target.ts";
+import type { Answer, Connection } from "../target/connection.ts";
+import type { Delivery } from "../target/scheme.ts";
+import type { Target } from "../target/target.ts";
+import { type AuditCheck, type Finding, failed, passed } from "./check.ts";
+import { acknowledgedWithEffects } from "./effects.ts";
 import {
   acknowledgedCheck,
   describeAnswer,
@@ -12,7 +12,7 @@ import {
   isHandled,
   isRefused,
   refusedCheck,
-} from "../verdict.ts";
+} from "./probe-check.ts";
 
 const compress = promisify(gzip);
 const pieceBytes = 41;

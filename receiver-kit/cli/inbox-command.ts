@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
-import type { CommandIo } from "./audit/command.ts";
-import { systemClock } from "./clock.ts";
-import { type Inbox, type RowFilter, type RowState, rowStates } from "./inbox/inbox.ts";
-import { renderRow, renderRows, renderStats, rowToJson } from "./inbox/inbox-report.ts";
-import { replayRow } from "./worker/replay.ts";
+import type { CommandIo } from "../../cli/command-line.ts";
+import { systemClock } from "../clock.ts";
+import { type Inbox, type RowFilter, type RowState, rowStates } from "../inbox/inbox.ts";
+import { replayRow } from "../worker/replay.ts";
+import { renderRow, renderRows, renderStats, rowToJson } from "./inbox-report.ts";
 
 const storeVariable = "WORKSPACE_TASKS_INBOX";
 
@@ -196,7 +196,7 @@ async function openPostgres(connectionString: string, schema: string) {
   const { default: pg } = await import("pg").catch((cause: unknown) => {
     throw new Error("expected the package pg; try: npm install pg", { cause });
   });
-  const { postgresInbox } = await import("./postgres.ts");
+  const { postgresInbox } = await import("../postgres.ts");
   const pool = new pg.Pool({ connectionString, max: 2, connectionTimeoutMillis: 10_000 });
   const inbox: Inbox = postgresInbox(pool, { schema, migrate: false });
   const close = async () => {
@@ -208,7 +208,7 @@ async function openPostgres(connectionString: string, schema: string) {
 
 async function openSqlite(path: string) {
   if (!existsSync(path)) throw new Error(`no file ${path}`);
-  const { sqliteInbox } = await import("./sqlite.ts");
+  const { sqliteInbox } = await import("../sqlite.ts");
   const inbox: Inbox = sqliteInbox(path);
   return openOrClose(inbox, () => inbox.close());
 }

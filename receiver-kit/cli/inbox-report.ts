@@ -1,4 +1,4 @@
-import type { InboxStats, RowDetails, RowSummary } from "./inbox.ts";
+import type { InboxStats, RowDetails, RowSummary } from "../inbox/inbox.ts";
 
 /** One line per row, for people. */
 export function renderRows(rows: readonly RowSummary[]): string {

@@ -1,5 +1,5 @@
-import type { SchemeName } from "./scheme.ts";
-import type { Target } from "./target.ts";
+import type { SchemeName } from "../target/scheme.ts";
+import type { Target } from "../target/target.ts";
 
 /** MUST follows from the interface or from forgery being possible; SHOULD is robustness. */
 export type Requirement = "MUST" | "SHOULD";

@@ -1,7 +1,7 @@
+import type { Answer } from "../target/connection.ts";
+import type { Delivery } from "../target/scheme.ts";
+import { type SendOptions, type Target, UnreachableError } from "../target/target.ts";
 import { type AuditCheck, type Finding, failed, passed } from "./check.ts";
-import type { Answer } from "./connection.ts";
-import type { Delivery } from "./scheme.ts";
-import { type SendOptions, type Target, UnreachableError } from "./target.ts";
 
 /** One delivery as it is sent. `label` tells several of one check apart. */
 export type Shot = {

@@ -1,7 +1,7 @@
+import type { Answer } from "../target/connection.ts";
+import type { Target } from "../target/target.ts";
 import { type Finding, failed, passed } from "./check.ts";
-import type { Answer } from "./connection.ts";
-import type { Target } from "./target.ts";
-import { isAcknowledged, summaryOf } from "./verdict.ts";
+import { isAcknowledged, summaryOf } from "./probe-check.ts";
 
 /**
  * Sends, expects every answer to be 2xx, and, where the receiver lets itself be observed, that the

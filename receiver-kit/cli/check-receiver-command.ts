@@ -1,19 +1,10 @@
 import { parseArgs } from "node:util";
-import { type AuditOptions, auditReceiver } from "./audit.ts";
-import { auditChecks } from "./catalog.ts";
-import { exitCodeOf, renderJsonReport, renderTextReport } from "./report.ts";
-import { schemeNames } from "./scheme.ts";
-
-/** Where a command writes to; tests hand in their own. */
-export type CommandIo = {
-  readonly stdout: { write(text: string): unknown };
-  readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean | undefined };
-  /** Whether stdout is a terminal, for colours. */
-  readonly isTTY?: boolean | undefined;
-  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Ends the command early. */
-  readonly stop?: AbortSignal | undefined;
-};
+import type { CommandIo } from "../../cli/command-line.ts";
+import { auditReceiver } from "../audit/audit-receiver.ts";
+import { auditChecks } from "../audit/checks/catalog.ts";
+import type { AuditOptions } from "../audit/options.ts";
+import { exitCodeOf, renderJsonReport, renderTextReport } from "../audit/report.ts";
+import { schemeNames } from "../audit/target/scheme.ts";
 
 const secretVariable = "WORKSPACE_TASKS_SIGNING_SECRET";
 

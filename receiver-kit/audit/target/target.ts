@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../clock.ts";
 import { type Address, type Answer, type Connection, openConnection } from "./connection.ts";
 import type { Observer } from "./observer.ts";
 import { createSampleEvents, type JsonObject, type SampleEvents } from "./sample-events.ts";

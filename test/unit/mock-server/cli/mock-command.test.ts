@@ -6,48 +6,16 @@ import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, test } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
-import { runMockCommand } from "../../../mock-server/cli/mock-command.ts";
-import { runTriggerCommand } from "../../../mock-server/cli/trigger-command.ts";
-import { readSnapshotFile } from "../../../mock-server/snapshot/snapshot-file.ts";
-import { createEndpoint, workspaceToken } from "../../support/mock-client.ts";
+import type { CommandIo } from "../../../../cli/command-line.ts";
+import { runMockCommand } from "../../../../mock-server/cli/mock-command.ts";
+import { runTriggerCommand } from "../../../../mock-server/cli/trigger-command.ts";
+import { readSnapshotFile } from "../../../../mock-server/snapshot/snapshot-file.ts";
+import { createEndpoint, workspaceToken } from "../../../support/mock-client.ts";
+import { startCommand } from "../../../support/run-command.ts";
 
-type Run = (argv: readonly string[], io: never) => Promise<number>;
-
-/** Runs a command with its own ears and mouth; `lines` resolves when so much has been said. */
-function start(run: Run, argv: readonly string[], env: Record<string, string> = {}, more: object = {}) {
-  const stopper = new AbortController();
-  let out = "";
-  let err = "";
-  let wake: () => void = () => {};
-  const hear = (text: string) => {
-    out += text;
-    wake();
-  };
-  const complain = (text: string) => {
-    err += text;
-  };
-  const io = {
-    stdout: { write: hear },
-    stderr: { write: complain },
-    env: { PATH: process.env["PATH"], ...env },
-    stop: stopper.signal,
-    ...more,
-  };
-  const code = run(argv, io as never);
-  const said = new Promise<void>((resolve) => {
-    wake = resolve;
-  });
-  return {
-    code,
-    /** Resolves with the first output, or when the command has ended without any. */
-    ready: () => Promise.race([said, code]).then(() => out),
-    stop: (signal = "SIGTERM") => stopper.abort(signal),
-    result: async () => ({ code: await code, out, err }),
-  };
+function start(run: typeof runMockCommand, argv: readonly string[], io: Partial<CommandIo> = {}) {
+  return startCommand(run, argv, { ...io, env: { PATH: process.env["PATH"], ...io.env } });
 }
-
-const runMock = runMockCommand as Run;
-const runTrigger = runTriggerCommand as Run;
 
 async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "mock-cli-"));
@@ -63,8 +31,8 @@ async function withMock(
   argv: readonly string[],
   use: (ready: Record<string, string>) => Promise<void>,
 ): Promise<{ code: number; err: string }> {
-  const command = start(runMock, ["--port", "0", "--json", ...argv]);
-  const text = await command.ready();
+  const command = start(runMockCommand, ["--port", "0", "--json", ...argv]);
+  const text = await command.firstOutput();
   try {
     if (text) await use(JSON.parse(text));
   } finally {
@@ -86,8 +54,8 @@ describe("mock", () => {
   });
 
   test("says it to people in words", async () => {
-    const command = start(runMock, ["--port", "0"]);
-    const text = await command.ready();
+    const command = start(runMockCommand, ["--port", "0"]);
+    const text = await command.firstOutput();
     expect(text).toMatch(/base url +http:\/\/127\.0\.0\.1:\d+\n/);
     expect(text).toMatch(/api key +wtk_\S+\n/);
     command.stop();
@@ -108,7 +76,7 @@ describe("mock", () => {
     await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hooks`;
     await withMock(["--deliver-to", url], async (ready) => {
-      const { code, out } = await start(runTrigger, [
+      const { code, out } = await start(runTriggerCommand, [
         "task.completed",
         "--mock",
         ready["baseUrl"] ?? "",
@@ -183,7 +151,7 @@ describe("mock", () => {
     [["exec"], "expected a command after --"],
     [["exec", "--port", "0"], "expected a command after --"],
   ])("refuses %j in one sentence that says what is wrong", async (argv, sentence) => {
-    const { code, out, err } = await start(runMock, argv).result();
+    const { code, out, err } = await start(runMockCommand, argv).result();
     expect(code).toBe(2);
     expect(out).toBe("");
     expect(err).toContain(sentence);
@@ -193,7 +161,7 @@ describe("mock", () => {
   test("says in one sentence that the port is in use, and what to do", async () => {
     await using mock = await createMockServer();
     const { port } = new URL(mock.baseUrl);
-    const { code, err } = await start(runMock, ["--port", port]).result();
+    const { code, err } = await start(runMockCommand, ["--port", port]).result();
     expect(code).toBe(1);
     expect(err).toBe(`mock: port ${port} is in use; stop what listens there or choose another with --port\n`);
   });
@@ -209,7 +177,7 @@ describe("mock", () => {
   });
 
   test("says in one sentence that a host is not this computer's", async () => {
-    const { code, err } = await start(runMock, ["--port", "0", "--host", "203.0.113.7"]).result();
+    const { code, err } = await start(runMockCommand, ["--port", "0", "--host", "203.0.113.7"]).result();
     expect(code).toBe(1);
     expect(err).toBe("mock: this computer has no address 203.0.113.7; choose another with --host\n");
   });
@@ -219,7 +187,7 @@ describe("mock", () => {
       const path = join(folder, "state.json");
       for (const text of ["", "{", "{}", '{"format":"workspace-tasks-mock","version":99}']) {
         await writeFile(path, text);
-        const { code, err } = await start(runMock, ["--port", "0", "--state", path]).result();
+        const { code, err } = await start(runMockCommand, ["--port", "0", "--state", path]).result();
         expect(code).toBe(1);
         expect(err).toMatch(/^mock: cannot go on from .+ to start anew\n$/);
         expect(err).not.toContain("    at ");
@@ -228,8 +196,8 @@ describe("mock", () => {
     }));
 
   test("says in one sentence that a state file cannot be written", async () => {
-    const command = start(runMock, ["--port", "0", "--state", "/nowhere/at/all.json"]);
-    await command.ready();
+    const command = start(runMockCommand, ["--port", "0", "--state", "/nowhere/at/all.json"]);
+    await command.firstOutput();
     command.stop();
     const { code, err } = await command.result();
     expect(code).toBe(1);
@@ -240,9 +208,9 @@ describe("mock", () => {
     inFolder(async (folder) => {
       const path = join(folder, "scenario.json");
       await writeFile(path, JSON.stringify({ steps: [{ do: "dance" }] }));
-      const dance = await start(runMock, ["--port", "0", "--scenario", path]).result();
+      const dance = await start(runMockCommand, ["--port", "0", "--scenario", path]).result();
       expect(dance).toMatchObject({ code: 1, err: expect.stringMatching(/^mock: cannot play .+\n$/) });
-      const ftp = await start(runMock, ["--port", "0", "--deliver-to", "ftp://receiver"]).result();
+      const ftp = await start(runMockCommand, ["--port", "0", "--deliver-to", "ftp://receiver"]).result();
       expect(ftp).toMatchObject({ code: 1, err: "mock: Webhook endpoint url must be an HTTPS URL\n" });
     }));
 });
@@ -253,7 +221,7 @@ describe("mock exec", () => {
   test("passes the command's exit code through", async () => {
     for (const wanted of [0, 3]) {
       const argv = ["exec", "--", process.execPath, "-e", script, String(wanted)];
-      expect((await start(runMock, argv).result()).code).toBe(wanted);
+      expect((await start(runMockCommand, argv).result()).code).toBe(wanted);
     }
   });
 
@@ -264,7 +232,7 @@ describe("mock exec", () => {
         const mine = Object.entries(process.env).filter(([name]) => name.startsWith("WORKSPACE_TASKS_"));
         fetch(process.env.WORKSPACE_TASKS_BASE_URL + "/_mock/v1/health").then((health) =>
           require("fs").writeFileSync(${JSON.stringify(path)}, JSON.stringify({ ...Object.fromEntries(mine), status: health.status })));`;
-      const command = start(runMock, ["exec", "--seed", "7", "--", process.execPath, "-e", tell]);
+      const command = start(runMockCommand, ["exec", "--seed", "7", "--", process.execPath, "-e", tell]);
       expect((await command.result()).code).toBe(0);
       const told = JSON.parse(await readFile(path, "utf8"));
       await using twin = await createMockServer({ seed: 7, listen: false });
@@ -278,12 +246,18 @@ describe("mock exec", () => {
     }));
 
   test("answers 127 for a command that there is not", async () => {
-    const { code, err } = await start(runMock, ["exec", "--", "no-such-command-anywhere"]).result();
+    const { code, err } = await start(runMockCommand, ["exec", "--", "no-such-command-anywhere"]).result();
     expect([code, err]).toEqual([127, 'mock exec: there is no command "no-such-command-anywhere"\n']);
   });
 
   test("hands a request to stop on to the command, and answers with its signal", async () => {
-    const command = start(runMock, ["exec", "--", process.execPath, "-e", "setInterval(() => {}, 1000)"]);
+    const command = start(runMockCommand, [
+      "exec",
+      "--",
+      process.execPath,
+      "-e",
+      "setInterval(() => {}, 1000)",
+    ]);
     command.stop();
     expect((await command.result()).code).toBe(128 + 15);
   });
@@ -291,7 +265,7 @@ describe("mock exec", () => {
   test("leaves Ctrl+C at a terminal to the command, which has heard it too", async () => {
     const script =
       'fetch(process.env.WORKSPACE_TASKS_BASE_URL + "/_mock/v1/health").then(() => process.exit(4))';
-    const command = start(runMock, ["exec", "--", process.execPath, "-e", script], {}, { isTTY: true });
+    const command = start(runMockCommand, ["exec", "--", process.execPath, "-e", script], { isTTY: true });
     command.stop("SIGINT");
     expect((await command.result()).code).toBe(4);
   });
@@ -310,7 +284,9 @@ describe("trigger", () => {
     "makes %s happen and waits for its deliveries",
     (event) =>
       withReceiver(204, async (mockUrl) => {
-        const command = start(runTrigger, [event, "--json"], { WORKSPACE_TASKS_BASE_URL: mockUrl });
+        const command = start(runTriggerCommand, [event, "--json"], {
+          env: { WORKSPACE_TASKS_BASE_URL: mockUrl },
+        });
         const { code, out } = await command.result();
         expect(code).toBe(0);
         expect(JSON.parse(out)).toMatchObject({ event, deliveries: [{ event, status: "succeeded" }] });
@@ -319,21 +295,25 @@ describe("trigger", () => {
 
   test("says that a delivery did not succeed and when it is tried again", () =>
     withReceiver(500, async (mockUrl) => {
-      const { code, out } = await start(runTrigger, ["task.running", "--mock", mockUrl]).result();
+      const { code, out } = await start(runTriggerCommand, ["task.running", "--mock", mockUrl]).result();
       expect(code).toBe(1);
       expect(out).toMatch(/: pending after 1 attempt\(s\), next at 20\d\d-/);
     }));
 
   test("says that nobody subscribes", async () => {
     await using mock = await createMockServer();
-    const { out } = await start(runTrigger, ["task.running", "--mock", mock.baseUrl]).result();
+    const { out } = await start(runTriggerCommand, ["task.running", "--mock", mock.baseUrl]).result();
     expect(out).toBe("task.running: no enabled endpoint of the workspace subscribes to it\n");
   });
 
   test("passes on why the mock refuses", async () => {
     await using mock = await createMockServer();
     await workspaceToken(mock);
-    const { code, err } = await start(runTrigger, ["client.archived", "--mock", mock.baseUrl]).result();
+    const { code, err } = await start(runTriggerCommand, [
+      "client.archived",
+      "--mock",
+      mock.baseUrl,
+    ]).result();
     expect(code).toBe(1);
     expect(err).toContain('event "client.archived" is not in the catalog');
   });
@@ -341,7 +321,7 @@ describe("trigger", () => {
   test("says how to start a mock where none answers", async () => {
     const closed = await createMockServer();
     await closed.close();
-    const { code, err } = await start(runTrigger, ["task.running", "--mock", closed.baseUrl]).result();
+    const { code, err } = await start(runTriggerCommand, ["task.running", "--mock", closed.baseUrl]).result();
     expect(code).toBe(1);
     expect(err).toContain('start one with "workspace-tasks mock"');
   });
@@ -354,16 +334,16 @@ describe("trigger", () => {
     [["a", "--payload", "[]"], "expected a JSON object for --payload"],
     [["a", "--timeout-ms", "0"], "expected a whole number from 1 to 600000 for --timeout-ms"],
   ])("refuses %j in one sentence", async (argv, sentence) => {
-    const { code, err } = await start(runTrigger, argv).result();
+    const { code, err } = await start(runTriggerCommand, argv).result();
     expect(code).toBe(2);
     expect(err).toContain(`trigger: ${sentence}`);
   });
 });
 
 test.each([
-  ["mock", runMock, ["--help"]],
-  ["mock exec", runMock, ["exec", "-h"]],
-  ["trigger", runTrigger, ["--help"]],
+  ["mock", runMockCommand, ["--help"]],
+  ["mock exec", runMockCommand, ["exec", "-h"]],
+  ["trigger", runTriggerCommand, ["--help"]],
 ] as const)("%s --help fits on one screen and is all that happens", async (name, run, argv) => {
   const { code, out, err } = await start(run, argv).result();
   expect([code, err]).toEqual([0, ""]);

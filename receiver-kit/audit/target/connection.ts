@@ -1,7 +1,7 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import type { Clock } from "../clock.ts";
-import { createAnswerReader, type HttpAnswer } from "./answer-reader.ts";
+import type { Clock } from "../../clock.ts";
+import { createAnswerReader, type HttpAnswer } from "./response-reader.ts";
 
 /** What came back for one request. */
 export type Answer =

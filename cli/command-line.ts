@@ -3,7 +3,7 @@ import { type ParseArgsConfig, parseArgs } from "node:util";
 /** What a command talks to; tests hand in their own. */
 export type CommandIo = {
   readonly stdout: { write(text: string): unknown };
-  readonly stderr: { write(text: string): unknown };
+  readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean | undefined };
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether a person sits at a terminal. */
   readonly isTTY?: boolean | undefined;

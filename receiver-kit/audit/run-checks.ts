@@ -1,19 +1,20 @@
 // Most checks are independent of each other and run a few at a time. Those that count effects, or that could
 // starve others, run alone afterwards; those that review the answers of all others come last.
 
-import type { AuditOptions, AuditOutcome, AuditReport, AuditResult } from "./audit.ts";
-import type { AuditCheck, Finding } from "./check.ts";
-import { ObserverError } from "./observer.ts";
-import { type Target, UnreachableError } from "./target.ts";
+import type { AuditCheck, Finding } from "./checks/check.ts";
+import type { ResolvedAuditOptions } from "./options.ts";
+import type { AuditOutcome, AuditReport, AuditResult } from "./result.ts";
+import { ObserverError } from "./target/observer.ts";
+import { type Target, UnreachableError } from "./target/target.ts";
 
 export async function runChecks(
   target: Target,
   checks: readonly AuditCheck[],
-  options: AuditOptions,
+  options: ResolvedAuditOptions,
 ): Promise<Pick<AuditReport, "results" | "stoppedDuring">> {
   const results = new Map<string, AuditResult>();
   const underWay = new Set<string>();
-  const deadline = target.clock.monotonic() + (options.runTimeoutMs ?? 180_000);
+  const deadline = target.clock.monotonic() + options.runTimeoutMs;
   let stoppedDuring: readonly string[] | undefined;
 
   async function take(check: AuditCheck): Promise<void> {
@@ -36,7 +37,7 @@ export async function runChecks(
   }
 
   const pooled = checks.filter((check) => check.stage === undefined);
-  await inPool(pooled, options.concurrency ?? 4, take);
+  await inPool(pooled, options.concurrency, take);
   for (const stage of ["alone", "last"] as const) {
     for (const check of checks) if (check.stage === stage) await take(check);
   }

@@ -1,19 +1,19 @@
+import { stillAnsweringCheck, validDeliveryCheck } from "./baseline.ts";
+import { bodyChecks } from "./bodies.ts";
 import type { AuditCheck } from "./check.ts";
-import { answerChecks } from "./checks/answers.ts";
-import { stillAnsweringCheck, validDeliveryCheck } from "./checks/baseline.ts";
-import { bodyChecks } from "./checks/bodies.ts";
-import { contentTypeChecks } from "./checks/content-type.ts";
-import { duplicateChecks } from "./checks/duplicates.ts";
-import { eventChecks } from "./checks/events.ts";
-import { headerChecks } from "./checks/headers.ts";
-import { limitChecks } from "./checks/limits.ts";
-import { methodChecks } from "./checks/methods.ts";
-import { orderChecks } from "./checks/order.ts";
-import { rotationChecks } from "./checks/rotation.ts";
-import { signatureChecks } from "./checks/signature.ts";
-import { slowChecks } from "./checks/slow.ts";
-import { timestampChecks } from "./checks/timestamp.ts";
-import { transferChecks } from "./checks/transfer.ts";
+import { contentTypeChecks } from "./content-type.ts";
+import { duplicateChecks } from "./duplicates.ts";
+import { eventChecks } from "./events.ts";
+import { headerChecks } from "./headers.ts";
+import { limitChecks } from "./limits.ts";
+import { methodChecks } from "./methods.ts";
+import { orderChecks } from "./order.ts";
+import { answerChecks } from "./responses.ts";
+import { rotationChecks } from "./rotation.ts";
+import { signatureChecks } from "./signature.ts";
+import { slowChecks } from "./slow.ts";
+import { timestampChecks } from "./timestamp.ts";
+import { transferChecks } from "./transfer.ts";
 
 /** Every check, in the order of reports. */
 export const auditChecks: readonly AuditCheck[] = [

@@ -1,7 +1,7 @@
-import { type AuditCheck, type Finding, failed, passed } from "../check.ts";
-import type { Answer } from "../connection.ts";
-import type { Exchange, Target } from "../target.ts";
-import { describeAnswer, isAcknowledged, isHandled, type Shot } from "../verdict.ts";
+import type { Answer } from "../target/connection.ts";
+import type { Exchange, Target } from "../target/target.ts";
+import { type AuditCheck, type Finding, failed, passed } from "./check.ts";
+import { describeAnswer, isAcknowledged, isHandled, type Shot } from "./probe-check.ts";
 
 // These look at every answer of the whole run. Bad requests of several kinds are sent once for all of
 // them, so that there is something to look at when only one of these checks is asked for.

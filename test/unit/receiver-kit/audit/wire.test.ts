@@ -1,7 +1,7 @@
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { createAnswerReader } from "../../../receiver-kit/audit/answer-reader.ts";
-import { schemeByName } from "../../../receiver-kit/audit/scheme.ts";
+import { createAnswerReader } from "../../../../receiver-kit/audit/target/response-reader.ts";
+import { schemeByName } from "../../../../receiver-kit/audit/target/scheme.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 0x5a).toString("base64")}`;
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../clock.ts";
 
 /**
  * Looks at what the receiver did with a delivery, through an address of the receiver under audit:

@@ -1,0 +1,111 @@
+import { parseSecret } from "../signature/secret.ts";
+import { selectChecks } from "./checks/catalog.ts";
+import { isAcknowledged } from "./checks/probe-check.ts";
+import { diagnose, unreachableProblem } from "./diagnosis.ts";
+import { type AuditOptions, type ResolvedAuditOptions, resolveAuditOptions } from "./options.ts";
+import type { AuditProblem, AuditReport } from "./result.ts";
+import { runChecks } from "./run-checks.ts";
+import { addressOf } from "./target/connection.ts";
+import { createObserver, ObserverError } from "./target/observer.ts";
+import { schemeByName } from "./target/scheme.ts";
+import { createTarget, type Target, UnreachableError } from "./target/target.ts";
+
+/**
+ * Attacks a webhook receiver over HTTP and judges how it answers.
+ *
+ * Deliveries are signed with the given secret and name made-up tasks: point it at a receiver that may take
+ * them, not at one in production. Bounded by `runTimeoutMs`. Never throws for what the receiver does: a
+ * receiver that cannot be audited gives a report with a `problem`. Lies beyond the interface; the checks
+ * marked MUST follow from it.
+ *
+ * @throws {RangeError} when `only` names no check
+ * @see interface §6, "Delivery headers and verification"
+ */
+export async function auditReceiver(given: AuditOptions): Promise<AuditReport> {
+  const options = resolveAuditOptions(given);
+  const checks = selectChecks(options.only);
+  const { clock, scheme, toleranceSeconds } = options;
+  const startedAt = new Date(clock.now()).toISOString();
+  const startedTicks = clock.monotonic();
+  const about = { url: publicUrl(options.url), scheme, toleranceSeconds, startedAt };
+  const finish = (rest: Partial<AuditReport>): AuditReport => ({
+    ...about,
+    observed: false,
+    durationMs: Math.round(clock.monotonic() - startedTicks),
+    results: [],
+    ...rest,
+  });
+
+  const wrongArgument = problemOf(options);
+  if (wrongArgument) return finish({ problem: wrongArgument });
+  const prepared = await prepare(options);
+  if ("problem" in prepared) return finish({ problem: prepared.problem });
+  const run = await runChecks(prepared.target, checks, options);
+  return finish({ observed: prepared.target.observer !== undefined, ...run });
+}
+
+/** Without user, password and query, any of which may be confidential. */
+function publicUrl(text: string): string {
+  if (!URL.canParse(text)) return "(not a URL)";
+  const url = new URL(text);
+  return `${url.protocol}//${url.host}${url.pathname}`;
+}
+
+function problemOf({ url, secret, oldSecret, scheme }: ResolvedAuditOptions): AuditProblem | undefined {
+  const protocol = URL.canParse(url) ? new URL(url).protocol : undefined;
+  if (protocol !== "http:" && protocol !== "https:") {
+    return {
+      code: "URL_INVALID",
+      message: "expected an http or https URL",
+      hints: ["For example http://127.0.0.1:3000/webhooks"],
+    };
+  }
+  if (scheme === "github") return undefined;
+  try {
+    parseSecret(secret, "secret");
+    if (oldSecret !== undefined) parseSecret(oldSecret, "old secret");
+    return undefined;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { code: "SECRET_INVALID", message, hints: [] };
+  }
+}
+
+type Prepared = { readonly target: Target } | { readonly problem: AuditProblem };
+
+/** Makes sure that there is something to audit, and that its effects can be seen if that was asked for. */
+async function prepare(options: ResolvedAuditOptions): Promise<Prepared> {
+  const { url, secret, oldSecret, clock, randomBytes } = options;
+  const address = addressOf(new URL(url));
+  const scheme = schemeByName(options.scheme);
+  const targetOptions = { address, scheme, secret, oldSecret, clock, randomBytes, limits: options };
+  const target = createTarget(targetOptions);
+  const delivery = target.compose();
+  try {
+    const answer = await target.send(delivery);
+    if (!isAcknowledged(answer)) return { problem: await diagnose(target, answer) };
+  } catch (error) {
+    if (error instanceof UnreachableError) return { problem: unreachableProblem(error) };
+    throw error;
+  }
+  if (options.observeUrl === undefined) return { target };
+  try {
+    const observer = await createObserver({
+      url: options.observeUrl,
+      clock,
+      fetch: options.fetch,
+      requestTimeoutMs: options.timeoutMs,
+      timeoutMs: options.observeTimeoutMs,
+      settleMs: options.observeSettleMs,
+      knownId: delivery.id,
+      unknownId: target.nextId(),
+    });
+    return { target: createTarget({ ...targetOptions, observer }) };
+  } catch (error) {
+    if (!(error instanceof ObserverError) && !(error instanceof TypeError)) throw error;
+    const hints = [
+      'GET <observe-url>?id=<webhook-id> answers { "count": n }, how often the delivery took effect.',
+    ];
+    return { problem: { code: "OBSERVE_URL", message: error.message, hints } };
+  }
+}

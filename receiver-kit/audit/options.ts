@@ -1,0 +1,75 @@
+import { randomBytes } from "node:crypto";
+import type { Clock } from "../clock.ts";
+import { keepAliveClock } from "./clock.ts";
+import type { SchemeName } from "./target/scheme.ts";
+
+export interface AuditOptions {
+  /** Where the receiver takes deliveries; http or https. */
+  readonly url: string;
+  /** The signing secret of the endpoint. Never shown, stored or put into a report. */
+  readonly secret: string;
+  /** A secret that is still in its grace period; without it the checks about it are skipped. */
+  readonly oldSecret?: string | undefined;
+  /** Ids or subjects of checks; all when absent or empty. */
+  readonly only?: readonly string[] | undefined;
+  /** How deliveries are signed. Default `standard-webhooks`, the service's scheme. */
+  readonly scheme?: SchemeName | undefined;
+  /** The receiver's tolerance for timestamps. Default 300. */
+  readonly toleranceSeconds?: number | undefined;
+  /**
+   * A URL of the receiver that returns what it did: `?id=<webhook-id>` returns `{ "count": n }`, how often the
+   * delivery took effect, and `?taskId=<id>` may return `{ "status": "…" }`. Without it duplicates are judged by
+   * responses only.
+   */
+  readonly observeUrl?: string | undefined;
+  /** How long an effect may take to show after the acknowledgement. Default 10,000. */
+  readonly observeTimeoutMs?: number | undefined;
+  /** How long to wait for further effects of a delivery. Default 300. */
+  readonly observeSettleMs?: number | undefined;
+  /** Time limit for one response. Default 10,000. */
+  readonly timeoutMs?: number | undefined;
+  /** Time within which the receiver must give up on a stalled body. Default 20,000. */
+  readonly stallTimeoutMs?: number | undefined;
+  /** Slowest acknowledgement that is not reported. Default 3,000. */
+  readonly answerTimeMsMax?: number | undefined;
+  /** Time limit for the whole audit; checks that it cuts off are `unfinished`. Default 180,000. */
+  readonly runTimeoutMs?: number | undefined;
+  /** Checks that run at the same time. Default 4. */
+  readonly concurrency?: number | undefined;
+  /** Ends the audit early; checks that it cuts off are `unfinished`. */
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: AuditProgress) => void) | undefined;
+  readonly clock?: Clock | undefined;
+  readonly randomBytes?: ((count: number) => Buffer) | undefined;
+  readonly fetch?: typeof fetch | undefined;
+}
+
+export interface AuditProgress {
+  readonly done: number;
+  readonly total: number;
+  readonly id: string;
+}
+
+export const auditDefaults = {
+  scheme: "standard-webhooks",
+  toleranceSeconds: 300,
+  observeTimeoutMs: 10_000,
+  observeSettleMs: 300,
+  timeoutMs: 10_000,
+  stallTimeoutMs: 20_000,
+  answerTimeMsMax: 3_000,
+  runTimeoutMs: 180_000,
+  concurrency: 4,
+} as const satisfies Partial<AuditOptions>;
+
+type Optional = "oldSecret" | "observeUrl" | "signal" | "onProgress";
+
+export type ResolvedAuditOptions = Pick<AuditOptions, Optional> & {
+  readonly [Name in Exclude<keyof AuditOptions, Optional>]-?: NonNullable<AuditOptions[Name]>;
+};
+
+export function resolveAuditOptions(options: AuditOptions): ResolvedAuditOptions {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  const defaults = { ...auditDefaults, only: [], clock: keepAliveClock, randomBytes, fetch };
+  return { ...defaults, ...(Object.fromEntries(given) as unknown as AuditOptions) } as ResolvedAuditOptions;
+}

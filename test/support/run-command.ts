@@ -1,0 +1,53 @@
+import type { CommandIo } from "../../cli/command-line.ts";
+
+type Run = (argv: readonly string[], io: CommandIo) => Promise<number>;
+
+export interface CapturedCommand {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Starts a command in this process and captures what it writes. */
+export function startCommand(run: Run, argv: readonly string[], given: Partial<CommandIo> = {}) {
+  const stopper = new AbortController();
+  let wake = () => {};
+  const written = new Promise<void>((resolve) => {
+    wake = resolve;
+  });
+  let out = "";
+  let err = "";
+  const io: CommandIo = {
+    stdout: {
+      write(text) {
+        out += text;
+        wake();
+      },
+    },
+    stderr: {
+      isTTY: given.isTTY,
+      write(text) {
+        err += text;
+      },
+    },
+    env: {},
+    stop: stopper.signal,
+    ...given,
+  };
+  const code = run(argv, io);
+  return {
+    /** Resolves with the first output, or when the command ends without any. */
+    firstOutput: () => Promise.race([written, code]).then(() => out),
+    stop: (signal = "SIGTERM") => stopper.abort(signal),
+    result: async (): Promise<CapturedCommand> => ({ code: await code, out, err }),
+  };
+}
+
+/** Runs a command in this process to its end. */
+export function runCommand(
+  run: Run,
+  argv: readonly string[],
+  io?: Partial<CommandIo>,
+): Promise<CapturedCommand> {
+  return startCommand(run, argv, io).result();
+}
