@@ -45,7 +45,7 @@ const config: CodegenConfig = {
         scalars,
         useTypeImports: true,
         enumsAsTypes: true,
-        contextType: "../graphql/context.ts#RequestContext",
+        contextType: "../rules/identity/resolver-context.ts#ResolverContext",
         mappers: {
           Workspace: "../state/records.ts#WorkspaceRecord",
           WorkspaceShortDetails: "../state/records.ts#WorkspaceRecord",

@@ -1,8 +1,8 @@
-import type { ReceiverFunction } from "./delivery/outside.ts";
-import type { FaultPlan } from "./faults/fault.ts";
+import type { ConnectionCheck } from "./outbound/port.ts";
+import type { ReceiverFunction } from "./outbound/transport.ts";
 import type { SettingsChanges } from "./settings.ts";
+import type { FaultPlan } from "./state/fault.ts";
 import type { Clock } from "./time/clock.ts";
-import type { ConnectionCheck } from "./world.ts";
 
 export type MockServerOptions = {
   /** `false`: no port, reachable through `fetch` only. Default: `true`. */

@@ -1,17 +1,17 @@
 import { createRequire } from "node:module";
 import { type Admin, createAdmin } from "./control/admin.ts";
 import type { EventStream } from "./control/event-stream.ts";
-import { createFunctionOutside, createSocketOutside } from "./delivery/outside.ts";
-import { furnish } from "./furnish.ts";
-import { createHandler, type Service } from "./handler.ts";
-import { type HttpListener, listenHttp } from "./http.ts";
+import { type HttpListener, listenHttp } from "./http/listener.ts";
+import { createHandler, type Service } from "./http/router.ts";
+import type { Outside } from "./outbound/port.ts";
+import { createFunctionOutside, createSocketOutside } from "./outbound/transport.ts";
+import { furnish } from "./rules/workspaces/seed-world.ts";
 import { checkMockOptions, type MockServerOptions } from "./server-options.ts";
 import { withSettings } from "./settings.ts";
 import { type Clock, createRealClock } from "./time/clock.ts";
 import { createMockClock, type MockClock } from "./time/mock-clock.ts";
 import { createVirtualClock, type VirtualClock } from "./time/virtual-clock.ts";
-import type { Outside } from "./world.ts";
-import { createWorlds } from "./worlds.ts";
+import { createWorlds } from "./world/world-holder.ts";
 
 export interface MockServer extends AsyncDisposable {
   /** Operations at `/graphql`, uploads at `/api/uploads`. */

@@ -1,4 +1,4 @@
-import { defaultTaskPlans, type TaskPlans } from "./tasks/task-plan.ts";
+import type { TaskPlan, TaskPlans } from "./state/task-plan.ts";
 
 /** Every number of the service in one place. Those the interface does not show name their assumption. */
 export type Settings = {
@@ -50,6 +50,23 @@ export type Settings = {
     /** Secrets of one endpoint that verify at the same time. */
     readonly secretsPerEndpointMax: number;
   };
+};
+
+const stageDurationMs = 1_000;
+
+const timedPlan = (...stages: string[]): TaskPlan => ({
+  mode: "timed",
+  stages: stages.map((type) => ({ type, durationMs: stageDurationMs })),
+});
+
+/** A-18 fixes the stages of `TAX_PREP`; those of the other types are assumed. */
+const defaultTaskPlans: TaskPlans = {
+  TAX_PREP: timedPlan("document-classification", "tax-extraction", "reconciliation", "data-entry", "review"),
+  TAX_PREP_LITE: timedPlan("document-classification", "tax-extraction"),
+  BINDER: timedPlan("document-classification", "binder-assembly"),
+  TAX_REVIEW: timedPlan("reconciliation", "review"),
+  TAX_ADVISOR: timedPlan("analysis"),
+  "*": timedPlan("processing"),
 };
 
 export const defaultSettings: Settings = {

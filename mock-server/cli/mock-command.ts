@@ -1,5 +1,5 @@
 import { CommandError, type CommandIo, runCommand } from "../../cli/command-line.ts";
-import { isLoopbackHost } from "../loopback.ts";
+import { isLoopbackHost } from "../rules/loopback.ts";
 import { mockFlagsHelp, readMockOrder } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";
 

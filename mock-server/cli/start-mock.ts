@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { CommandError } from "../../cli/command-line.ts";
 import { ControlError } from "../control/control-error.ts";
-import type { ScenarioDocument } from "../scenario/scenario.ts";
+import type { ScenarioDocument } from "../control/scenario.ts";
 import type { MockServer } from "../server.ts";
 import { createMockServer } from "../server.ts";
 import { SnapshotError } from "../snapshot/snapshot-error.ts";
@@ -57,7 +57,7 @@ async function readState(path: string) {
 
 async function readScenarioFile(path: string): Promise<ScenarioDocument> {
   try {
-    const { parseScenario } = await import("../scenario/scenario.ts");
+    const { parseScenario } = await import("../control/scenario.ts");
     return parseScenario(await readFile(path, "utf8"));
   } catch (error) {
     const reason = error instanceof ControlError ? error.message : codeOf(error);

@@ -1,11 +1,11 @@
-import type { ScenarioReport } from "../scenario/play-scenario.ts";
-import type { ScenarioDocument } from "../scenario/scenario.ts";
 import { type Clock, createRealClock } from "../time/clock.ts";
-import type { NumberedHappening } from "../world.ts";
+import type { NumberedHappening } from "../world/world.ts";
 import { createDeliveryControls, type DeliveryControls } from "./delivery-controls.ts";
 import { createFaultControls, type FaultControls } from "./fault-controls.ts";
 import { createInspectionControls, type InspectionControls } from "./inspection-controls.ts";
 import { createKeyControls, type KeyControls } from "./key-controls.ts";
+import type { ScenarioReport } from "./play-scenario.ts";
+import type { ScenarioDocument } from "./scenario.ts";
 import { createStateControls, type StateControls, type StateControlsOptions } from "./state-controls.ts";
 import { createTaskControls, type TaskControls } from "./task-controls.ts";
 import { createUploadControls, type UploadControls } from "./upload-controls.ts";
@@ -52,8 +52,8 @@ export function createAdmin(options: AdminOptions): Admin {
     ...createInspectionControls(worlds),
     async playScenario(scenario, variables) {
       // Loaded when first needed, with the schemas of the whole control API.
-      const { readScenario } = await import("../scenario/scenario.ts");
-      const { playScenario } = await import("../scenario/play-scenario.ts");
+      const { readScenario } = await import("./scenario.ts");
+      const { playScenario } = await import("./play-scenario.ts");
       return playScenario(admin, readScenario(scenario), variables);
     },
     listen(listener) {

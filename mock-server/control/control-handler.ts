@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { ServiceError, type ServiceErrorCode } from "../service-error.ts";
+import { ServiceError, type ServiceErrorCode } from "../rules/service-error.ts";
 import { SnapshotError } from "../snapshot/snapshot-error.ts";
 import type { Admin } from "./admin.ts";
 import { ControlError, type ControlErrorCode, type ControlIssue } from "./control-error.ts";

@@ -1,10 +1,10 @@
 import type { z } from "zod";
-import { replayDelivery } from "../delivery/engine.ts";
-import { ServiceError } from "../service-error.ts";
+import { replayDelivery } from "../rules/deliveries/engine.ts";
+import { ServiceError } from "../rules/service-error.ts";
 import type { DeliveryRecord } from "../state/records.ts";
 import type { Clock } from "../time/clock.ts";
-import type { World } from "../world.ts";
-import type { Worlds } from "../worlds.ts";
+import type { World } from "../world/world.ts";
+import type { Worlds } from "../world/world-holder.ts";
 import { ControlError } from "./control-error.ts";
 import type { deliveriesQuery, waitBody } from "./delivery-routes.ts";
 import { type DeliverySummary, type DeliveryView, viewDelivery, viewDeliverySummary } from "./views.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../time/clock.ts";
-import type { NumberedHappening, World } from "../world.ts";
+import type { NumberedHappening, World } from "../world/world.ts";
 
 // Everything that happens, to as many readers as like to listen. An id is `<epoch>-<sequence>`, so it keeps
 // its meaning over a reset. A reader that lost its connection sends the last id it saw and gets what it

@@ -1,6 +1,6 @@
 import { contractProfile } from "../faults/contract-profile.ts";
-import type { FaultPlan } from "../faults/fault.ts";
-import type { Worlds } from "../worlds.ts";
+import type { FaultPlan } from "../state/fault.ts";
+import type { Worlds } from "../world/world-holder.ts";
 import { type FiredFaultView, viewFiredFault } from "./views.ts";
 
 export type FaultsView = {

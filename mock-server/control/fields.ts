@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseDurationMs } from "./duration.ts";
+import { parseDurationMs } from "../time/duration.ts";
 
 // Fields that several routes share.
 

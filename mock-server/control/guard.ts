@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "../loopback.ts";
+import { isLoopbackHost } from "../rules/loopback.ts";
 import { ControlError } from "./control-error.ts";
 
 // A web page that a developer happens to visit can send requests to loopback addresses, and by DNS

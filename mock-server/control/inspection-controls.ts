@@ -1,5 +1,7 @@
 import type { z } from "zod";
-import { ServiceError } from "../service-error.ts";
+import { ServiceError } from "../rules/service-error.ts";
+import { dueAtMsOf, outlookOf } from "../rules/tasks/progression.ts";
+import { findTask } from "../rules/tasks/task-moves.ts";
 import type {
   DeliveryRecord,
   EventRecord,
@@ -7,10 +9,8 @@ import type {
   StageRecord,
   TaskRecord,
 } from "../state/records.ts";
-import { dueAtMsOf, outlookOf } from "../tasks/progression.ts";
-import { findTask } from "../tasks/task-moves.ts";
-import type { World } from "../world.ts";
-import type { Worlds } from "../worlds.ts";
+import type { World } from "../world/world.ts";
+import type { Worlds } from "../world/world-holder.ts";
 import type {
   deliveryLogQuery,
   endpointView,

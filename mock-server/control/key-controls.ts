@@ -1,8 +1,8 @@
 import type { z } from "zod";
-import { createApiKey, createPartnerKey, revokeApiKey } from "../identity/api-keys.ts";
-import { changeMembership, removeMembership } from "../identity/members.ts";
+import { createApiKey, createPartnerKey, revokeApiKey } from "../rules/identity/api-keys.ts";
+import { changeMembership, removeMembership } from "../rules/identity/members.ts";
 import type { Role } from "../state/records.ts";
-import type { Worlds } from "../worlds.ts";
+import type { Worlds } from "../world/world-holder.ts";
 import type { createApiKeyBody, issuedApiKey, issuedPartnerKey } from "./key-routes.ts";
 import { type ApiKeyView, type MembershipView, viewApiKey, viewMembership } from "./views.ts";
 

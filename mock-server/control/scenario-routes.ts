@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { ScenarioDocument } from "../scenario/scenario.ts";
 import { defineRoute } from "./route.ts";
+import type { ScenarioDocument } from "./scenario.ts";
 
 /** Checked in depth by the scenario's own reader, which names the step that is wrong. */
 const scenarioBody = z.looseObject({ steps: z.array(z.looseObject({ do: z.string() })) });

@@ -1,12 +1,12 @@
 import type { z } from "zod";
-import type { JournalPage } from "../request-journal.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
 import { takeSnapshot } from "../snapshot/snapshot.ts";
 import type { Clock } from "../time/clock.ts";
+import { parseDurationMs } from "../time/duration.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";
-import type { Worlds } from "../worlds.ts";
+import type { JournalPage } from "../world/request-journal.ts";
+import type { Worlds } from "../world/world-holder.ts";
 import { ControlError } from "./control-error.ts";
-import { parseDurationMs } from "./duration.ts";
 import type { advancedView, clockView, healthView, limitView } from "./state-routes.ts";
 import {
   type RequestView,

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { z } from "zod";
-import { ServiceError } from "../service-error.ts";
-import { uploadContent } from "../uploads/uploads.ts";
-import type { Worlds } from "../worlds.ts";
+import { ServiceError } from "../rules/service-error.ts";
+import { uploadContent } from "../rules/uploads/uploads.ts";
+import type { Worlds } from "../world/world-holder.ts";
 import type { uploadView } from "./upload-routes.ts";
 import { toTime, toTimeOrNull } from "./views.ts";
 

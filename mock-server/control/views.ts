@@ -1,6 +1,5 @@
 import type { z } from "zod";
-import type { FiredFault } from "../faults/fault.ts";
-import type { JournalEntry } from "../request-journal.ts";
+import type { FiredFault } from "../state/fault.ts";
 import type {
   ApiKeyRecord,
   AttemptRecord,
@@ -10,7 +9,8 @@ import type {
   TaskRecord,
   WorkspaceRecord,
 } from "../state/records.ts";
-import type { World } from "../world.ts";
+import type { JournalEntry } from "../world/request-journal.ts";
+import type { World } from "../world/world.ts";
 import type { attemptView, deliverySummary, deliveryView } from "./delivery-routes.ts";
 import type { apiKeyView, membershipView } from "./key-routes.ts";
 import type { requestView } from "./request-routes.ts";

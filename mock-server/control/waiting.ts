@@ -1,5 +1,5 @@
 import type { Clock } from "../time/clock.ts";
-import type { World } from "../world.ts";
+import type { World } from "../world/world.ts";
 
 export type WaitLimits = {
   readonly timeoutMs: number;

@@ -1,4 +1,4 @@
-import type { FaultPlan } from "./fault.ts";
+import type { FaultPlan } from "../state/fault.ts";
 
 /**
  * Everything the interface permits a delivery to do, and nothing else: it may come more than once, late,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ApiFault, DeliveryFault, FaultPlan } from "./fault.ts";
+import type { ApiFault, DeliveryFault, FaultPlan } from "../state/fault.ts";
 
 // The fault plan as it comes from outside: a control API body, a scenario file, a snapshot.
 

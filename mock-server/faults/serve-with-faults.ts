@@ -1,4 +1,4 @@
-import type { ApiFault } from "./fault.ts";
+import type { ApiFault } from "../state/fault.ts";
 
 // The order in which faults take hold is the order of the wire: what happens to the token and the
 // allowance comes before the operation, answers that replace it come next, and what breaks the answer

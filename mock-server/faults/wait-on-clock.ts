@@ -1,4 +1,4 @@
-import type { World } from "../world.ts";
+import type { World } from "../world/world.ts";
 
 /** Resolves after so much time on the mock's clock, or when the world ends: nothing waits for a dead clock. */
 export function waitOnClock(world: World, delayMs: number): Promise<void> {

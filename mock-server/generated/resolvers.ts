@@ -1,7 +1,7 @@
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
 import type { WorkspaceRecord, MembershipRecord, UserRecord, WebhookEndpointRecord, ConnectionRecord, JobRecord, JobWorkRecord, ArtifactRecord, ClientRecord, TaskRecord, StageRecord } from '../state/records.ts';
 import type { TaxPrepResult } from '../../sdk/events/index.ts';
-import type { RequestContext } from '../graphql/context.ts';
+import type { ResolverContext } from '../rules/identity/resolver-context.ts';
 export type Maybe<T> = T | null;
 export type InputMaybe<T> = Maybe<T>;
 export type Omit<T, K extends keyof T> = Pick<T, Exclude<keyof T, K>>;
@@ -794,27 +794,27 @@ export type BeyondInterfaceDirectiveArgs = {
   source: BeyondInterfaceSource;
 };
 
-export type BeyondInterfaceDirectiveResolver<Result, Parent, ContextType = RequestContext, Args = BeyondInterfaceDirectiveArgs> = DirectiveResolverFn<Result, Parent, ContextType, Args>;
+export type BeyondInterfaceDirectiveResolver<Result, Parent, ContextType = ResolverContext, Args = BeyondInterfaceDirectiveArgs> = DirectiveResolverFn<Result, Parent, ContextType, Args>;
 
 export type RouterDirectiveArgs = {
   names: Array<RouterName>;
 };
 
-export type RouterDirectiveResolver<Result, Parent, ContextType = RequestContext, Args = RouterDirectiveArgs> = DirectiveResolverFn<Result, Parent, ContextType, Args>;
+export type RouterDirectiveResolver<Result, Parent, ContextType = ResolverContext, Args = RouterDirectiveArgs> = DirectiveResolverFn<Result, Parent, ContextType, Args>;
 
-export type AccessTokensResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['AccessTokens'] = ResolversParentTypes['AccessTokens']> = {
+export type AccessTokensResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['AccessTokens'] = ResolversParentTypes['AccessTokens']> = {
   userToken?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   workspaceToken?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type AddedUserResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['AddedUser'] = ResolversParentTypes['AddedUser']> = {
+export type AddedUserResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['AddedUser'] = ResolversParentTypes['AddedUser']> = {
   email?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   name?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   role?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type ClientResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['Client'] = ResolversParentTypes['Client']> = {
+export type ClientResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['Client'] = ResolversParentTypes['Client']> = {
   createdAt?: Resolver<ResolversTypes['Date'], ParentType, ContextType>;
   externalId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
@@ -825,12 +825,12 @@ export type ClientResolvers<ContextType = RequestContext, ParentType extends Res
   taxYear?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
 };
 
-export type ClientShortDetailsResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['ClientShortDetails'] = ResolversParentTypes['ClientShortDetails']> = {
+export type ClientShortDetailsResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['ClientShortDetails'] = ResolversParentTypes['ClientShortDetails']> = {
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type ConnectionJobResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['ConnectionJob'] = ResolversParentTypes['ConnectionJob']> = {
+export type ConnectionJobResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['ConnectionJob'] = ResolversParentTypes['ConnectionJob']> = {
   connectionId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   createdAt?: Resolver<ResolversTypes['Date'], ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
@@ -840,7 +840,7 @@ export type ConnectionJobResolvers<ContextType = RequestContext, ParentType exte
   workspaceId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
 };
 
-export type CreateClientResultResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['CreateClientResult'] = ResolversParentTypes['CreateClientResult']> = {
+export type CreateClientResultResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['CreateClientResult'] = ResolversParentTypes['CreateClientResult']> = {
   client?: Resolver<ResolversTypes['Client'], ParentType, ContextType>;
   taskId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
 };
@@ -853,7 +853,7 @@ export interface JsonScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes
   name: 'JSON';
 }
 
-export type JobArtifactResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['JobArtifact'] = ResolversParentTypes['JobArtifact']> = {
+export type JobArtifactResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['JobArtifact'] = ResolversParentTypes['JobArtifact']> = {
   artifactId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   connectionJobId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   createdAt?: Resolver<ResolversTypes['Date'], ParentType, ContextType>;
@@ -864,7 +864,7 @@ export type JobArtifactResolvers<ContextType = RequestContext, ParentType extend
   workspaceId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
 };
 
-export type JobWorkResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['JobWork'] = ResolversParentTypes['JobWork']> = {
+export type JobWorkResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['JobWork'] = ResolversParentTypes['JobWork']> = {
   connectionJobId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   createdAt?: Resolver<ResolversTypes['Date'], ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
@@ -873,11 +873,11 @@ export type JobWorkResolvers<ContextType = RequestContext, ParentType extends Re
   workspaceId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
 };
 
-export type MeResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['Me'] = ResolversParentTypes['Me']> = {
+export type MeResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['Me'] = ResolversParentTypes['Me']> = {
   __resolveType: TypeResolveFn<'User' | 'WorkspaceUser', ParentType, ContextType>;
 };
 
-export type MutationResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
+export type MutationResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
   addClientDocuments?: Resolver<ResolversTypes['StartedTask'], ParentType, ContextType, RequireFields<MutationAddClientDocumentsArgs, 'input'>>;
   addUsersToTheWorkspace?: Resolver<Array<ResolversTypes['AddedUser']>, ParentType, ContextType, RequireFields<MutationAddUsersToTheWorkspaceArgs, 'userEmails' | 'workspaceId'>>;
   collectProviderConnection?: Resolver<ResolversTypes['ProviderConnection'], ParentType, ContextType, RequireFields<MutationCollectProviderConnectionArgs, 'connectionId'>>;
@@ -897,11 +897,11 @@ export type MutationResolvers<ContextType = RequestContext, ParentType extends R
   updateWebhookEndpoint?: Resolver<ResolversTypes['WebhookEndpoint'], ParentType, ContextType, RequireFields<MutationUpdateWebhookEndpointArgs, 'input'>>;
 };
 
-export type PartnerAccessTokenResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['PartnerAccessToken'] = ResolversParentTypes['PartnerAccessToken']> = {
+export type PartnerAccessTokenResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['PartnerAccessToken'] = ResolversParentTypes['PartnerAccessToken']> = {
   accessToken?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type ProviderConnectionResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['ProviderConnection'] = ResolversParentTypes['ProviderConnection']> = {
+export type ProviderConnectionResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['ProviderConnection'] = ResolversParentTypes['ProviderConnection']> = {
   action?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   createdAt?: Resolver<ResolversTypes['Date'], ParentType, ContextType>;
   displayName?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
@@ -913,16 +913,16 @@ export type ProviderConnectionResolvers<ContextType = RequestContext, ParentType
   workspaceId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
 };
 
-export type QueryResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
+export type QueryResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
   me?: Resolver<Maybe<ResolversTypes['Me']>, ParentType, ContextType>;
   webhookEventCatalog?: Resolver<Array<ResolversTypes['WebhookEventType']>, ParentType, ContextType>;
 };
 
-export type StartedTaskResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['StartedTask'] = ResolversParentTypes['StartedTask']> = {
+export type StartedTaskResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['StartedTask'] = ResolversParentTypes['StartedTask']> = {
   taskId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
 };
 
-export type SubTaskResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['SubTask'] = ResolversParentTypes['SubTask']> = {
+export type SubTaskResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['SubTask'] = ResolversParentTypes['SubTask']> = {
   completedAt?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   errorMessage?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
@@ -931,7 +931,7 @@ export type SubTaskResolvers<ContextType = RequestContext, ParentType extends Re
   type?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type TaskResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['Task'] = ResolversParentTypes['Task']> = {
+export type TaskResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['Task'] = ResolversParentTypes['Task']> = {
   attributes?: Resolver<Array<ResolversTypes['TaskAttribute']>, ParentType, ContextType>;
   client?: Resolver<Maybe<ResolversTypes['ClientShortDetails']>, ParentType, ContextType>;
   completedAt?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
@@ -945,16 +945,16 @@ export type TaskResolvers<ContextType = RequestContext, ParentType extends Resol
   type?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type TaskAttributeResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['TaskAttribute'] = ResolversParentTypes['TaskAttribute']> = {
+export type TaskAttributeResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['TaskAttribute'] = ResolversParentTypes['TaskAttribute']> = {
   name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   value?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type TaskResultResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['TaskResult'] = ResolversParentTypes['TaskResult']> = {
+export type TaskResultResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['TaskResult'] = ResolversParentTypes['TaskResult']> = {
   __resolveType: TypeResolveFn<'TaskTaxPrepResult' | 'TaskUnknownResult', ParentType, ContextType>;
 };
 
-export type TaskTaxPrepResultResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['TaskTaxPrepResult'] = ResolversParentTypes['TaskTaxPrepResult']> = {
+export type TaskTaxPrepResultResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['TaskTaxPrepResult'] = ResolversParentTypes['TaskTaxPrepResult']> = {
   documentCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   extractedFormCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   returnType?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
@@ -965,18 +965,18 @@ export type TaskTaxPrepResultResolvers<ContextType = RequestContext, ParentType 
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 };
 
-export type TaskUnknownResultResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['TaskUnknownResult'] = ResolversParentTypes['TaskUnknownResult']> = {
+export type TaskUnknownResultResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['TaskUnknownResult'] = ResolversParentTypes['TaskUnknownResult']> = {
   taskType?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 };
 
-export type TaxPrepReviewItemResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['TaxPrepReviewItem'] = ResolversParentTypes['TaxPrepReviewItem']> = {
+export type TaxPrepReviewItemResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['TaxPrepReviewItem'] = ResolversParentTypes['TaxPrepReviewItem']> = {
   category?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   description?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   severity?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type UserResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['User'] = ResolversParentTypes['User']> = {
+export type UserResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['User'] = ResolversParentTypes['User']> = {
   email?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
@@ -984,7 +984,7 @@ export type UserResolvers<ContextType = RequestContext, ParentType extends Resol
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 };
 
-export type UserShortDetailsResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['UserShortDetails'] = ResolversParentTypes['UserShortDetails']> = {
+export type UserShortDetailsResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['UserShortDetails'] = ResolversParentTypes['UserShortDetails']> = {
   email?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   emailHash?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
@@ -992,7 +992,7 @@ export type UserShortDetailsResolvers<ContextType = RequestContext, ParentType e
   novuHash?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
 };
 
-export type WebhookEndpointResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['WebhookEndpoint'] = ResolversParentTypes['WebhookEndpoint']> = {
+export type WebhookEndpointResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['WebhookEndpoint'] = ResolversParentTypes['WebhookEndpoint']> = {
   createdAt?: Resolver<ResolversTypes['Date'], ParentType, ContextType>;
   description?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   enabled?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
@@ -1002,18 +1002,18 @@ export type WebhookEndpointResolvers<ContextType = RequestContext, ParentType ex
   url?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type WebhookEndpointPageResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['WebhookEndpointPage'] = ResolversParentTypes['WebhookEndpointPage']> = {
+export type WebhookEndpointPageResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['WebhookEndpointPage'] = ResolversParentTypes['WebhookEndpointPage']> = {
   data?: Resolver<Array<ResolversTypes['WebhookEndpoint']>, ParentType, ContextType>;
   done?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   iterator?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
 };
 
-export type WebhookEndpointSecretResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['WebhookEndpointSecret'] = ResolversParentTypes['WebhookEndpointSecret']> = {
+export type WebhookEndpointSecretResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['WebhookEndpointSecret'] = ResolversParentTypes['WebhookEndpointSecret']> = {
   endpoint?: Resolver<ResolversTypes['WebhookEndpoint'], ParentType, ContextType>;
   signingSecret?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type WebhookEventTypeResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['WebhookEventType'] = ResolversParentTypes['WebhookEventType']> = {
+export type WebhookEventTypeResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['WebhookEventType'] = ResolversParentTypes['WebhookEventType']> = {
   description?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   payloadSchema?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
@@ -1022,7 +1022,7 @@ export type WebhookEventTypeResolvers<ContextType = RequestContext, ParentType e
   version?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type WorkArtifactResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['WorkArtifact'] = ResolversParentTypes['WorkArtifact']> = {
+export type WorkArtifactResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['WorkArtifact'] = ResolversParentTypes['WorkArtifact']> = {
   externalId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   metadata?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
@@ -1032,7 +1032,7 @@ export type WorkArtifactResolvers<ContextType = RequestContext, ParentType exten
   uploadedUrl?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
 };
 
-export type WorkspaceResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['Workspace'] = ResolversParentTypes['Workspace']> = {
+export type WorkspaceResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['Workspace'] = ResolversParentTypes['Workspace']> = {
   client?: Resolver<Maybe<ResolversTypes['Client']>, ParentType, ContextType, RequireFields<WorkspaceClientArgs, 'id'>>;
   clients?: Resolver<Array<ResolversTypes['Client']>, ParentType, ContextType, RequireFields<WorkspaceClientsArgs, 'limit' | 'offset'>>;
   displayName?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
@@ -1045,14 +1045,14 @@ export type WorkspaceResolvers<ContextType = RequestContext, ParentType extends 
   workspaceType?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
 };
 
-export type WorkspaceShortDetailsResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['WorkspaceShortDetails'] = ResolversParentTypes['WorkspaceShortDetails']> = {
+export type WorkspaceShortDetailsResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['WorkspaceShortDetails'] = ResolversParentTypes['WorkspaceShortDetails']> = {
   createdAt?: Resolver<Maybe<ResolversTypes['Date']>, ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   status?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
 };
 
-export type WorkspaceUserResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['WorkspaceUser'] = ResolversParentTypes['WorkspaceUser']> = {
+export type WorkspaceUserResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['WorkspaceUser'] = ResolversParentTypes['WorkspaceUser']> = {
   createdAt?: Resolver<ResolversTypes['Date'], ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   role?: Resolver<ResolversTypes['WorkspaceRole'], ParentType, ContextType>;
@@ -1061,7 +1061,7 @@ export type WorkspaceUserResolvers<ContextType = RequestContext, ParentType exte
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 };
 
-export type Resolvers<ContextType = RequestContext> = {
+export type Resolvers<ContextType = ResolverContext> = {
   AccessTokens?: AccessTokensResolvers<ContextType>;
   AddedUser?: AddedUserResolvers<ContextType>;
   Client?: ClientResolvers<ContextType>;
@@ -1097,7 +1097,7 @@ export type Resolvers<ContextType = RequestContext> = {
   WorkspaceUser?: WorkspaceUserResolvers<ContextType>;
 };
 
-export type DirectiveResolvers<ContextType = RequestContext> = {
+export type DirectiveResolvers<ContextType = ResolverContext> = {
   beyondInterface?: BeyondInterfaceDirectiveResolver<any, any, ContextType>;
   router?: RouterDirectiveResolver<any, any, ContextType>;
 };

@@ -1,16 +1,15 @@
 import { type ExecutionResult, execute, GraphQLError } from "graphql";
 import { parseRequestParams, type RequestParams } from "graphql-http";
 import { type FaultyAnswer, type PlainAnswer, serveWithFaults } from "../faults/serve-with-faults.ts";
-import { takeApiFaults } from "../faults/take-faults.ts";
 import { waitOnClock } from "../faults/wait-on-clock.ts";
-import { authorise, endToken } from "../identity/caller.ts";
-import type { World } from "../world.ts";
-import { documentCache } from "./documents.ts";
+import { authorise, endToken } from "../rules/identity/caller.ts";
+import type { World } from "../world/world.ts";
+import { documentCache } from "./document-cache.ts";
 import { type Formatted, formatError, reasonOf } from "./error-format.ts";
 import { recordRequest } from "./journal-request.ts";
 import { isNestedDeeper } from "./json-depth.ts";
 import { type MediaType, negotiateMediaType } from "./media-type.ts";
-import { type GraphqlRequest, type RequestTrace, singleHeader } from "./request-trace.ts";
+import { type GraphqlRequest, type RequestTrace, singleHeader } from "./request-context.ts";
 import { type Router, routerSchema } from "./router-schema.ts";
 
 // One GraphQL request from its text to its answer: media type → parameters → document → faults → who
@@ -70,7 +69,7 @@ async function serve(world: World, trace: RequestTrace): Promise<FaultyAnswer> {
   if (operation) trace.operation = operation;
 
   const run = async () => runOperation(world, trace, mediaType);
-  trace.faults = takeApiFaults(world, {
+  trace.faults = world.faults.drawApi({
     keyId: trace.caller.kind === "nobody" ? null : trace.caller.keyId,
     router,
     operations: operation?.fields ?? [],

@@ -1,5 +1,5 @@
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
-import { ServiceError, type ServiceErrorCode } from "../service-error.ts";
+import { ServiceError, type ServiceErrorCode } from "../rules/service-error.ts";
 
 // What leaves the server is decided here. A refusal of the service goes out in its own words; a mistake in
 // the document or its variables in graphql-js's words, without their suggestions, which would name fields

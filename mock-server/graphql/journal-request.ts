@@ -1,9 +1,9 @@
 import type { FaultyAnswer } from "../faults/serve-with-faults.ts";
-import type { Caller } from "../identity/caller.ts";
-import type { World } from "../world.ts";
+import type { Caller } from "../rules/identity/caller.ts";
+import type { World } from "../world/world.ts";
 import { withoutValue } from "./error-format.ts";
-import { maskVariables } from "./masking.ts";
-import { type RequestTrace, singleHeader } from "./request-trace.ts";
+import { maskVariables } from "./redaction.ts";
+import { type RequestTrace, singleHeader } from "./request-context.ts";
 
 /** Writes down what came and how it was answered, without the secrets in it. */
 export function recordRequest(world: World, trace: RequestTrace, answer: FaultyAnswer): void {

@@ -12,7 +12,7 @@ import {
   Kind,
   parse,
 } from "graphql";
-import type { RequestContext } from "./context.ts";
+import type { ResolverContext } from "../rules/identity/resolver-context.ts";
 import { resolvers } from "./resolvers.ts";
 
 // Two schemas over one store (A-21): `schema.graphql` says with `@router` who serves a field, and on the
@@ -67,7 +67,7 @@ function attachResolvers(schema: GraphQLSchema): void {
   }
 }
 
-type TypeResolvers = Readonly<Record<string, GraphQLFieldResolver<unknown, RequestContext>>>;
+type TypeResolvers = Readonly<Record<string, GraphQLFieldResolver<unknown, ResolverContext>>>;
 
 function attachToType(type: GraphQLObjectType, fieldResolvers: TypeResolvers): void {
   const fields = type.getFields();

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { FiredFault } from "../faults/fault.ts";
 import { faultPlanSchema } from "../faults/fault-schema.ts";
+import type { FiredFault } from "../state/fault.ts";
 import { findInconsistency } from "./consistency.ts";
 import { stateSchema } from "./record-schemas.ts";
 import { type Snapshot, snapshotFormat, snapshotVersion } from "./snapshot.ts";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { customerErrorSchema, taxPrepResultSchema } from "../../sdk/events/index.ts";
 import { deliveryFaultSchema } from "../faults/fault-schema.ts";
 import type * as records from "../state/records.ts";
-import type { TaskPlan } from "../tasks/task-plan.ts";
+import type { TaskPlan } from "../state/task-plan.ts";
 
 // What a snapshot must hold for each noun. A file that was cut off, edited badly or made by something else
 // fails here and changes nothing.

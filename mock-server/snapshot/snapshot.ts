@@ -1,10 +1,10 @@
 import type { z } from "zod";
-import type { FaultSnapshot } from "../faults/fault-store.ts";
-import type { RateLimitSnapshot } from "../identity/rate-limit.ts";
-import type { JournalEntry } from "../request-journal.ts";
+import { recordProgress } from "../rules/tasks/progression.ts";
 import type { State } from "../state/state.ts";
-import { recordProgress } from "../tasks/progression.ts";
-import type { World } from "../world.ts";
+import type { FaultSnapshot } from "../world/fault-store.ts";
+import type { RateLimitSnapshot } from "../world/rate-limit.ts";
+import type { JournalEntry } from "../world/request-journal.ts";
+import type { World } from "../world/world.ts";
 import type { stateSchema } from "./record-schemas.ts";
 
 // A snapshot is the state itself, one list per noun, together with everything else that decides what comes

@@ -1,6 +1,7 @@
 import type { CustomerError, TaxPrepResult } from "../../sdk/events/index.ts";
-import type { DeliveryFault } from "../faults/fault.ts";
-import type { TaskPlan } from "../tasks/task-plan.ts";
+import type { TimerQueueEntry } from "../time/timer-queue.ts";
+import type { DeliveryFault } from "./fault.ts";
+import type { TaskPlan } from "./task-plan.ts";
 
 // What the service remembers. Plain data, times in milliseconds since the epoch, so that a snapshot is
 // the state itself. "Stage" is this project's word for what the wire calls `subTask`.
@@ -181,15 +182,18 @@ export type TaskRecord = {
   changedAtMs: number;
 };
 
-/** Where a task stands in its plan, as a snapshot has it. */
+/** The position of a task in its plan, as a snapshot stores it. */
 export type ProgressRecord = {
   taskId: string;
   /** `null`: the plan that the settings have for the task's type. A task keeps the plan it started with. */
   plan: TaskPlan | null;
-  /** Index of the stage under way. */
+  /** Index of the current stage. */
   stage: number;
   dueAtMs: number;
 };
+
+/** A `ProgressRecord` in the timer queue: instead of the time of day, it has the instant when its stage ends. */
+export type Progress = Omit<Readonly<ProgressRecord>, "dueAtMs"> & TimerQueueEntry;
 
 /** How tasks of a type move on from now on, in place of what the settings say. */
 export type TaskPlanRecord = { taskType: string; plan: TaskPlan };

@@ -1,4 +1,3 @@
-import type { Progress } from "../tasks/progression.ts";
 import type * as records from "./records.ts";
 
 /** The whole memory of the service: one map per noun, keyed by id, in order of creation. */
@@ -17,7 +16,7 @@ export type State = {
   readonly clients: Map<string, records.ClientRecord>;
   readonly tasks: Map<string, records.TaskRecord>;
   /** Tasks that move on by themselves, by task id. */
-  readonly progress: Map<string, Progress>;
+  readonly progress: Map<string, records.Progress>;
   readonly taskPlans: Map<string, records.TaskPlanRecord>;
   readonly documents: Map<string, records.DocumentRecord>;
   readonly catalogAdditions: Map<string, records.CatalogAdditionRecord>;

@@ -1,5 +1,5 @@
-import { parseDurationMs } from "../control/duration.ts";
 import type { Clock } from "./clock.ts";
+import { parseDurationMs } from "./duration.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /** The mock's time. A virtual one may be shared with a client and a receiver. */

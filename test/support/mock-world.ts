@@ -1,15 +1,10 @@
-import { addClient } from "../../mock-server/firm/clients.ts";
-import { addWorkspace } from "../../mock-server/firm/workspaces.ts";
+import type { DeliveryAnswer, DeliveryRequest, Outside } from "../../mock-server/outbound/port.ts";
+import { addClient } from "../../mock-server/rules/workspaces/clients.ts";
+import { addWorkspace } from "../../mock-server/rules/workspaces/workspaces.ts";
 import { defaultSettings, type SettingsChanges, withSettings } from "../../mock-server/settings.ts";
 import type { WebhookEndpointRecord } from "../../mock-server/state/records.ts";
 import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
-import {
-  createWorld,
-  type DeliveryAnswer,
-  type DeliveryRequest,
-  type Outside,
-  type World,
-} from "../../mock-server/world.ts";
+import { createWorld, type World } from "../../mock-server/world/world.ts";
 
 /** A world of the mock without a server: a workspace, a client, and whatever answers its deliveries. */
 export interface WorldBench {

@@ -1,13 +1,13 @@
+import type { Resolvers } from "../../generated/resolvers.ts";
+import { listClientTasks } from "../../rules/tasks/task-queries.ts";
 import {
   addClientDocuments,
   clientOrNull,
   createClient,
   listClients,
   triggerTaxPrep,
-} from "../../firm/clients.ts";
-import type { Resolvers } from "../../generated/resolvers.ts";
-import { listClientTasks } from "../../tasks/task-queries.ts";
-import { formatDate } from "../format-date.ts";
+} from "../../rules/workspaces/clients.ts";
+import { formatDate } from "./format-date.ts";
 
 export const clientResolvers: Resolvers = {
   Mutation: {

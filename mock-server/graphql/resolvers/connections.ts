@@ -1,6 +1,6 @@
 import type { Resolvers } from "../../generated/resolvers.ts";
-import { collectConnection, startConnection } from "../../partner/connections.ts";
-import { formatDate } from "../format-date.ts";
+import { collectConnection, startConnection } from "../../rules/partner/connections.ts";
+import { formatDate } from "./format-date.ts";
 
 export const connectionResolvers: Resolvers = {
   Mutation: {

@@ -1,13 +1,13 @@
 import type { Resolvers } from "../../generated/resolvers.ts";
-import { listCatalog, payloadSchemaOf } from "../../webhooks/catalog.ts";
+import { listCatalog, payloadSchemaOf } from "../../rules/webhooks/catalog.ts";
 import {
   createEndpoint,
   deleteEndpoint,
   listEndpoints,
   rotateSecret,
   updateEndpoint,
-} from "../../webhooks/endpoints.ts";
-import { formatDate } from "../format-date.ts";
+} from "../../rules/webhooks/endpoints.ts";
+import { formatDate } from "./format-date.ts";
 
 export const endpointResolvers: Resolvers = {
   Query: {

@@ -1,8 +1,8 @@
-import { accountWorkspaces, userOf, workspaceOf } from "../../firm/workspaces.ts";
 import type { Resolvers } from "../../generated/resolvers.ts";
-import { exchangeApiKey, loginPartner } from "../../identity/api-keys.ts";
-import { requireToken } from "../../identity/caller.ts";
-import { formatDate } from "../format-date.ts";
+import { exchangeApiKey, loginPartner } from "../../rules/identity/api-keys.ts";
+import { requireToken } from "../../rules/identity/caller.ts";
+import { accountWorkspaces, userOf, workspaceOf } from "../../rules/workspaces/workspaces.ts";
+import { formatDate } from "./format-date.ts";
 
 export const identityResolvers: Resolvers = {
   Query: {

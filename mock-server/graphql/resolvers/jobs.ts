@@ -1,8 +1,8 @@
 import type { Resolvers } from "../../generated/resolvers.ts";
-import { createArtifacts } from "../../partner/artifacts.ts";
-import { createJob, initiateImport } from "../../partner/jobs.ts";
-import { createJobWorks } from "../../partner/works.ts";
-import { formatDate } from "../format-date.ts";
+import { createArtifacts } from "../../rules/partner/artifacts.ts";
+import { createJob, initiateImport } from "../../rules/partner/jobs.ts";
+import { createJobWorks } from "../../rules/partner/works.ts";
+import { formatDate } from "./format-date.ts";
 
 const times = {
   createdAt: ({ createdAtMs }: { createdAtMs: number }) => formatDate(createdAtMs),

@@ -1,6 +1,6 @@
 import type { Resolvers } from "../../generated/resolvers.ts";
-import { listWorkspaceTasks } from "../../tasks/task-queries.ts";
-import { formatDate, formatOptionalDate } from "../format-date.ts";
+import { listWorkspaceTasks } from "../../rules/tasks/task-queries.ts";
+import { formatDate, formatOptionalDate } from "./format-date.ts";
 
 export const taskResolvers: Resolvers = {
   Workspace: {

@@ -1,5 +1,5 @@
-import { addUsersToWorkspace, createWorkspace } from "../../firm/workspaces.ts";
 import type { Resolvers } from "../../generated/resolvers.ts";
+import { addUsersToWorkspace, createWorkspace } from "../../rules/workspaces/workspaces.ts";
 
 export const workspaceResolvers: Resolvers = {
   Mutation: {

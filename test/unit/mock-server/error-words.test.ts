@@ -1,30 +1,29 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 
 // docs/mock-errors.md lists every refusal of an operation. The sources are read for them, so that neither
 // can change alone.
 
-const rules = [
-  "identity/api-keys",
-  "partner/artifacts",
-  "firm/clients",
-  "partner/connections",
-  "webhooks/endpoints",
-  "webhooks/event-types",
-  "identity/caller",
-  "partner/jobs",
-  "list-bounds",
-  "webhooks/page-iterator",
-  "firm/workspaces",
-  "partner/works",
-];
+const folder = "mock-server/rules";
+const rules = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) =>
+  path.endsWith(".ts"),
+);
 
-/** Refusals in these files that only the control API can meet. */
+/** Errors that only control API callers receive. */
 const controlOnly = [
   "API key expiry must be 30, 60, 90 or 365 days",
   "User is not a member of the workspace",
   "API key not found",
   "Partner not found",
+  "Membership not found",
+  "Task not found",
+  'delivery "…" not found',
+  'event name must look like "noun.verb", got "…"',
+  'event "…" is already in the catalog',
+  'stage "…" is already RUNNING',
+  "a task that is … cannot become …",
+  "the stages of a task that is … do not change",
+  "the delivery's endpoint is …",
 ];
 
 const refusal = /new ServiceError\(\s*"([A-Z_]+)",\s*(?:"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g;
@@ -36,7 +35,7 @@ function refusalsIn(text: string): { code: string; message: string }[] {
   }));
 }
 
-const found = rules.flatMap((name) => refusalsIn(readFileSync(`mock-server/${name}.ts`, "utf8")));
+const found = rules.flatMap((name) => refusalsIn(readFileSync(`${folder}/${name}`, "utf8")));
 const page = readFileSync("docs/mock-errors.md", "utf8");
 const sections = new Map(
   page

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { createMockServer, createVirtualClock } from "workspace-tasks/mock-server";
 import { createEventStream } from "../../../mock-server/control/event-stream.ts";
+import type { Outside } from "../../../mock-server/outbound/port.ts";
 import { defaultSettings } from "../../../mock-server/settings.ts";
-import { createWorld, type Outside } from "../../../mock-server/world.ts";
+import { createWorld } from "../../../mock-server/world/world.ts";
 
 const outside: Outside = {
   deliver: async () => ({ status: null, error: "nowhere" }),

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
 import { runMockCommand } from "../../../mock-server/cli/mock-command.ts";
-import type { ScenarioDocument } from "../../../mock-server/scenario/scenario.ts";
-import { parseScenario } from "../../../mock-server/scenario/scenario.ts";
+import type { ScenarioDocument } from "../../../mock-server/control/scenario.ts";
+import { parseScenario } from "../../../mock-server/control/scenario.ts";
 
 let mock: MockServer;
 beforeEach(async () => {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
 import { waitFor } from "../../../mock-server/control/waiting.ts";
 import { defaultSettings } from "../../../mock-server/settings.ts";
-import { createWorld } from "../../../mock-server/world.ts";
+import { createWorld } from "../../../mock-server/world/world.ts";
 
 function setUp() {
   const wallClock = createVirtualClock();

@@ -1,4 +1,4 @@
-import type { ApiFault, Chance, DeliveryFault, FaultPlan } from "../../../faults/fault.ts";
+import type { ApiFault, Chance, DeliveryFault, FaultPlan } from "../../../state/fault.ts";
 import { formatDuration } from "./format.ts";
 
 // What goes wrong on purpose, in words, and what can be switched on with one press.

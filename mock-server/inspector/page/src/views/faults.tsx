@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { FaultPlan } from "../../../../faults/fault.ts";
+import type { FaultPlan } from "../../../../state/fault.ts";
 import { hashOf } from "../address.ts";
 import type { ViewProps } from "../app.tsx";
 import { apiPresets, deliveryPresets, describeFault, describePlan, type Preset } from "../fault-words.ts";

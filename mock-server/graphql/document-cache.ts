@@ -1,0 +1,166 @@
+import {
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  Kind,
+  NoSchemaIntrospectionCustomRule,
+  type OperationDefinitionNode,
+  parse,
+  type SelectionSetNode,
+  specifiedRules,
+  validate,
+} from "graphql";
+import type { Settings } from "../settings.ts";
+import { depthRule } from "./depth-rule.ts";
+import { type MaskedDocument, maskDocument } from "./redaction.ts";
+import { type Router, routerSchema } from "./router-schema.ts";
+
+// Partners send the same few documents over and over, so a document is parsed and validated once and
+// kept, its refusal as well. Bounds come before the work they bound: the token count before parsing, the
+// syntactic depth before validation, whose rules recurse.
+
+/** A document as far as it can be judged without variables and without a caller. */
+export type PreparedDocument = {
+  readonly document: DocumentNode | null;
+  /** Empty when the document may run. */
+  readonly errors: readonly GraphQLError[];
+  /** For the journal: the text with secrets masked, and the variables that hold some. */
+  readonly masked: MaskedDocument;
+  /** The operation of this name; `null` when there is none, or none can be told apart. */
+  operation(name: string | null | undefined): PreparedOperation | null;
+};
+
+export type PreparedOperation = {
+  readonly node: OperationDefinitionNode;
+  readonly name: string | null;
+  /** Names of the top-level fields, fragments followed, duplicates removed. */
+  readonly fields: readonly string[];
+};
+
+export interface DocumentCache {
+  prepare(query: string): PreparedDocument;
+}
+
+const caches = new Map<string, DocumentCache>();
+
+/** Shared by all mocks of the process that have the same bounds. */
+export function documentCache(router: Router, bounds: DocumentBounds): DocumentCache {
+  const name = `${router}/${bounds.queryTokensMax}/${bounds.queryDepthMax}`;
+  const known = caches.get(name);
+  if (known) return known;
+  const cache = createDocumentCache(router, bounds);
+  caches.set(name, cache);
+  return cache;
+}
+
+const cachedDocumentsMax = 500;
+/** Longer texts are not worth keeping. */
+const cachedCharsMax = 20_000;
+
+type DocumentBounds = Pick<Settings["bounds"], "queryTokensMax" | "queryDepthMax">;
+
+function createDocumentCache(router: Router, bounds: DocumentBounds): DocumentCache {
+  const cache = new Map<string, PreparedDocument>();
+  return {
+    prepare(query) {
+      const known = cache.get(query);
+      if (known) return known;
+      const prepared = prepareDocument(router, bounds, query);
+      if (query.length <= cachedCharsMax) {
+        // The oldest goes first: a client that interpolates values into its text cannot push memory up.
+        const oldest = cache.size >= cachedDocumentsMax ? cache.keys().next().value : undefined;
+        if (oldest !== undefined) cache.delete(oldest);
+        cache.set(query, prepared);
+      }
+      return prepared;
+    },
+  };
+}
+
+function prepareDocument(router: Router, bounds: DocumentBounds, query: string): PreparedDocument {
+  const { document, errors } = judge(router, bounds, query);
+  const operations = new Map<string | null, PreparedOperation | null>();
+  const find = (name: string | null): PreparedOperation | null => {
+    const known = operations.get(name);
+    if (known !== undefined) return known;
+    const operation = document && errors.length === 0 ? findOperation(document, name) : null;
+    // Names the document does not have are not kept: they come from outside without end.
+    if (operation) operations.set(name, operation);
+    return operation;
+  };
+  return {
+    document,
+    errors,
+    masked: maskDocument(query, document),
+    operation: (name) => find(name ?? null),
+  };
+}
+
+function judge(router: Router, bounds: DocumentBounds, query: string) {
+  let document: DocumentNode;
+  try {
+    document = parse(query, { maxTokens: bounds.queryTokensMax });
+  } catch (error) {
+    return { document: null, errors: [asParseError(error)] };
+  }
+  const rules = [...specifiedRules, NoSchemaIntrospectionCustomRule, depthRule(bounds.queryDepthMax)];
+  const errors = validate(routerSchema(router), document, rules, { maxErrors: 20 });
+  return { document, errors };
+}
+
+function asParseError(error: unknown): GraphQLError {
+  // Anything but a syntax error comes from the parser's own recursion running out of stack.
+  if (error instanceof GraphQLError) return withCode(error, "GRAPHQL_PARSE_FAILED");
+  return new GraphQLError("Syntax Error: document is nested too deeply", {
+    extensions: { code: "GRAPHQL_PARSE_FAILED" },
+  });
+}
+
+function withCode(error: GraphQLError, code: string): GraphQLError {
+  const { message, source, positions } = error;
+  return new GraphQLError(message, {
+    source: source ?? null,
+    positions: positions ?? null,
+    extensions: { code },
+  });
+}
+
+function findOperation(document: DocumentNode, name: string | null): PreparedOperation | null {
+  const operations = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
+  const matching = (operations as OperationDefinitionNode[]).filter(
+    (operation) => name === null || operation.name?.value === name,
+  );
+  const [node] = matching;
+  if (!node || matching.length > 1) return null;
+  return {
+    node,
+    name: node.name?.value ?? null,
+    fields: [...topLevelFields(document, node.selectionSet)],
+  };
+}
+
+/** Each fragment is followed once. */
+function topLevelFields(document: DocumentNode, from: SelectionSetNode): ReadonlySet<string> {
+  const fields = new Set<string>();
+  const followed = new Set<string>();
+  const collect = ({ selections }: SelectionSetNode): void => {
+    for (const selection of selections) {
+      if (selection.kind === Kind.FIELD) fields.add(selection.name.value);
+      else if (selection.kind === Kind.INLINE_FRAGMENT) collect(selection.selectionSet);
+      else if (!followed.has(selection.name.value)) {
+        followed.add(selection.name.value);
+        const fragment = findFragment(document, selection.name.value);
+        if (fragment) collect(fragment.selectionSet);
+      }
+    }
+  };
+  collect(from);
+  return fields;
+}
+
+function findFragment(document: DocumentNode, name: string): FragmentDefinitionNode | undefined {
+  return document.definitions.find(
+    (definition): definition is FragmentDefinitionNode =>
+      definition.kind === Kind.FRAGMENT_DEFINITION && definition.name.value === name,
+  );
+}

@@ -1,0 +1,188 @@
+import { createHash } from "node:crypto";
+import type {
+  ApiKeyRecord,
+  KeyAccess,
+  MembershipRecord,
+  PartnerKeyRecord,
+  Role,
+} from "../../state/records.ts";
+import type { TokenClaims } from "../../world/tokens.ts";
+import type { World } from "../../world/world.ts";
+import { ServiceError } from "../service-error.ts";
+import { addMember, addUser } from "./members.ts";
+
+/** Days a key may live. @see interface §5 */
+export const keyLifetimesInDays = [30, 60, 90, 365] as const;
+export type KeyLifetimeInDays = (typeof keyLifetimesInDays)[number];
+
+const dayMs = 86_400_000;
+
+export type CreateApiKeyInput = {
+  readonly workspaceId: string;
+  /** An existing member; absent: a new user joins the workspace for this key. */
+  readonly userId?: string | undefined;
+  /** Role of the new user; ignored for an existing member. Default: `admin`. */
+  readonly role?: Role | undefined;
+  /** Default: `read_write`. */
+  readonly access?: KeyAccess | undefined;
+  /** Default: 90. */
+  readonly expiresInDays?: KeyLifetimeInDays | undefined;
+};
+
+export type IssuedApiKey = {
+  /** The only place where the key is ever shown (K8). */
+  readonly apiKey: string;
+  readonly record: ApiKeyRecord;
+  readonly membership: MembershipRecord;
+};
+
+/** What the web app does: a personal key for one workspace. */
+export function createApiKey(world: World, input: CreateApiKeyInput): IssuedApiKey {
+  const lifetimeDays = input.expiresInDays ?? 90;
+  if (!keyLifetimesInDays.includes(lifetimeDays)) {
+    throw new ServiceError("BAD_USER_INPUT", "API key expiry must be 30, 60, 90 or 365 days");
+  }
+  if (!world.state.workspaces.has(input.workspaceId)) {
+    throw new ServiceError("NOT_FOUND", "Workspace not found");
+  }
+  const membership = input.userId
+    ? findMembership(world, input.userId, input.workspaceId)
+    : addMember(world, {
+        userId: addUser(world).id,
+        workspaceId: input.workspaceId,
+        role: input.role ?? "admin",
+      });
+  if (!membership) throw new ServiceError("NOT_FOUND", "User is not a member of the workspace");
+
+  const apiKey = newKey(world, "wtk", "api-key-secret");
+  const nowMs = world.clock.now();
+  const record: ApiKeyRecord = {
+    id: world.newId("api-key"),
+    keyHash: hashKey(apiKey),
+    userId: membership.userId,
+    workspaceId: input.workspaceId,
+    access: input.access ?? "read_write",
+    createdAtMs: nowMs,
+    expiresAtMs: nowMs + lifetimeDays * dayMs,
+    revokedAtMs: null,
+  };
+  world.state.apiKeys.set(record.id, record);
+  world.announce({ type: "api-key.created", apiKeyId: record.id, workspaceId: record.workspaceId });
+  return { apiKey, record, membership };
+}
+
+/** Tokens that are out stay valid until their own expiry; the next exchange fails. */
+export function revokeApiKey(world: World, apiKeyId: string): ApiKeyRecord {
+  const record = world.state.apiKeys.get(apiKeyId);
+  if (!record) throw new ServiceError("NOT_FOUND", "API key not found");
+  record.revokedAtMs ??= world.clock.now();
+  world.announce({ type: "api-key.revoked", apiKeyId });
+  return record;
+}
+
+export type IssuedPartnerKey = { readonly partnerApiKey: string; readonly record: PartnerKeyRecord };
+
+/** A key for the gateway. Absent `partnerId`: a new partner with an account of its own. */
+export function createPartnerKey(
+  world: World,
+  input: { readonly partnerId?: string | undefined } = {},
+): IssuedPartnerKey {
+  const partnerId = input.partnerId ?? addUser(world, { name: "Partner", mailbox: "partner" }).id;
+  if (!world.state.users.has(partnerId)) throw new ServiceError("NOT_FOUND", "Partner not found");
+  const partnerApiKey = newKey(world, "wtp", "partner-key-secret");
+  const record: PartnerKeyRecord = {
+    id: world.newId("partner-key"),
+    keyHash: hashKey(partnerApiKey),
+    partnerId,
+    createdAtMs: world.clock.now(),
+    revokedAtMs: null,
+  };
+  world.state.partnerKeys.set(record.id, record);
+  world.announce({ type: "partner-key.created", partnerKeyId: record.id });
+  return { partnerApiKey, record };
+}
+
+export type ExchangeInput = {
+  readonly refreshToken: string;
+  readonly expiresInSeconds?: number | null | undefined;
+};
+
+/**
+ * Trades an API key for a `userToken` and a `workspaceToken`.
+ * @throws ServiceError UNAUTHENTICATED, the same for a wrong, revoked and expired key (A-3);
+ *   BAD_USER_INPUT for a lifetime below 1 (A-2)
+ * @see interface §5
+ */
+export function exchangeApiKey(world: World, input: ExchangeInput) {
+  const asked = input.expiresInSeconds ?? world.settings.tokenLifetimeSeconds;
+  if (asked < 1) throw new ServiceError("BAD_USER_INPUT", "expiresInSeconds must be at least 1");
+
+  const nowMs = world.clock.now();
+  const key = findByHash(world.state.apiKeys, input.refreshToken);
+  if (!key) throw invalidKey("no such API key");
+  if (key.revokedAtMs !== null) throw invalidKey("the API key is revoked");
+  if (key.expiresAtMs <= nowMs) throw invalidKey("the API key is expired");
+  const membership = findMembership(world, key.userId, key.workspaceId);
+  if (!membership) throw invalidKey("the API key's user is no longer a member of the workspace");
+
+  const lifetimeSeconds = Math.min(asked, world.settings.tokenLifetimeSeconds);
+  const common = { sub: key.userId, keyId: key.id };
+  return {
+    userToken: mintToken(world, { ...common, kind: "user" }, lifetimeSeconds),
+    workspaceToken: mintToken(
+      world,
+      {
+        ...common,
+        kind: "workspace",
+        workspaceId: key.workspaceId,
+        membershipId: membership.id,
+        access: key.access,
+      },
+      lifetimeSeconds,
+    ),
+  };
+}
+
+/** Trades a partner key for a gateway token. Lies beyond the interface. */
+export function loginPartner(world: World, token: string) {
+  const key = findByHash(world.state.partnerKeys, token);
+  if (!key) throw invalidPartnerToken("no such partner key");
+  if (key.revokedAtMs !== null) throw invalidPartnerToken("the partner key is revoked");
+  const claims = { sub: key.partnerId, keyId: key.id, kind: "partner" } as const;
+  return { accessToken: mintToken(world, claims, world.settings.tokenLifetimeSeconds) };
+}
+
+const invalidKey = (reason: string) => new ServiceError("UNAUTHENTICATED", "Invalid refresh token", reason);
+const invalidPartnerToken = (reason: string) =>
+  new ServiceError("UNAUTHENTICATED", "Invalid personal API token", reason);
+
+function mintToken(
+  world: World,
+  claims: Omit<TokenClaims, "jti" | "iat" | "exp">,
+  lifetimeSeconds: number,
+): string {
+  // JWT times are whole seconds. Rounding up never makes a token shorter-lived than promised.
+  const iat = Math.ceil(world.clock.now() / 1_000);
+  return world.tokens.mint({ jti: world.newId("token"), ...claims, iat, exp: iat + lifetimeSeconds });
+}
+
+function findMembership(world: World, userId: string, workspaceId: string): MembershipRecord | undefined {
+  for (const membership of world.state.memberships.values()) {
+    if (membership.userId === userId && membership.workspaceId === workspaceId) return membership;
+  }
+  return undefined;
+}
+
+function findByHash<Key extends { readonly keyHash: string }>(
+  keys: ReadonlyMap<string, Key>,
+  presented: string,
+): Key | undefined {
+  const keyHash = hashKey(presented);
+  for (const key of keys.values()) if (key.keyHash === keyHash) return key;
+  return undefined;
+}
+
+const newKey = (world: World, prefix: string, stream: string) =>
+  `${prefix}_${world.random.bytes(stream, 32).toString("base64url")}`;
+
+const hashKey = (key: string) => createHash("sha256").update(key).digest("hex");

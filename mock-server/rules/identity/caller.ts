@@ -1,0 +1,122 @@
+import type { KeyAccess, MembershipRecord, UserRecord, WorkspaceRecord } from "../../state/records.ts";
+import type { World } from "../../world/world.ts";
+import { ServiceError } from "../service-error.ts";
+
+// A caller is found anew for every request, from the token's claims and the membership as it is now: a
+// changed role or a removed membership takes effect on tokens that are already out (K6).
+
+/** Who a request acts as. */
+export type Caller = Nobody | AccountCaller | MemberCaller | PartnerCaller;
+
+/** No token, or none that is valid. */
+export type Nobody = { readonly kind: "nobody"; readonly reason: string };
+
+/** A `userToken`: the account, not tied to a workspace. */
+export type AccountCaller = {
+  readonly kind: "user";
+  readonly tokenId: string;
+  readonly keyId: string;
+  readonly user: UserRecord;
+};
+
+/** A `workspaceToken`: a member of one workspace. */
+export type MemberCaller = {
+  readonly kind: "member";
+  readonly tokenId: string;
+  readonly keyId: string;
+  readonly user: UserRecord;
+  readonly membership: MembershipRecord;
+  readonly workspace: WorkspaceRecord;
+  readonly access: KeyAccess;
+};
+
+/** A partner's `accessToken`: reaches every workspace that the partner created. */
+export type PartnerCaller = {
+  readonly kind: "partner";
+  readonly tokenId: string;
+  readonly keyId: string;
+  /** The partner's account. */
+  readonly user: UserRecord;
+};
+
+/** Reads an `Authorization` header. Never throws: what is wrong with it stands in `Nobody.reason`. */
+export function authorise(world: World, authorization: string | null | undefined): Caller {
+  if (!authorization) return nobody("no authorization header");
+  const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
+  if (!token) return nobody("authorization header is not a Bearer token");
+  const claims = world.tokens.read(token);
+  if (!claims) return nobody("token was not issued by this service");
+  if (claims.exp * 1_000 <= world.clock.now()) return nobody("token expired");
+  if (world.state.endedTokens.has(claims.jti)) return nobody("token was ended by a fault");
+
+  const user = world.state.users.get(claims.sub);
+  if (!user) return nobody("the token's user no longer exists");
+  const { keyId, jti: tokenId } = claims;
+  if (claims.kind !== "workspace") return { kind: claims.kind, tokenId, keyId, user };
+
+  const membership = world.state.memberships.get(claims.membershipId ?? "");
+  const workspace = world.state.workspaces.get(claims.workspaceId ?? "");
+  if (!membership || !workspace) return nobody("the user is no longer a member of the workspace");
+  return {
+    kind: "member",
+    tokenId,
+    keyId,
+    user,
+    membership,
+    workspace,
+    access: claims.access ?? "read_only",
+  };
+}
+
+const nobody = (reason: string): Nobody => ({ kind: "nobody", reason });
+
+/** Ends the presented token before its time, for this request and all later ones. */
+export function endToken(world: World, caller: Caller): void {
+  if (caller.kind === "nobody") return;
+  world.state.endedTokens.set(caller.tokenId, { id: caller.tokenId, endedAtMs: world.clock.now() });
+}
+
+/** @throws ServiceError UNAUTHENTICATED without a valid token (A-4) */
+export function requireToken(caller: Caller): Exclude<Caller, Nobody> {
+  if (caller.kind === "nobody") throw unauthenticated(caller.reason);
+  return caller;
+}
+
+/** @throws ServiceError FORBIDDEN unless the token is a workspace's */
+export function requireMember(caller: Caller): MemberCaller {
+  const known = requireToken(caller);
+  if (known.kind !== "member") throw forbidden(`a ${known.kind} token is not tied to a workspace`);
+  return known;
+}
+
+/** @throws ServiceError FORBIDDEN unless the token may change something: K7 */
+export function requireWriter(caller: Caller): MemberCaller | PartnerCaller {
+  const known = requireToken(caller);
+  if (known.kind === "user") throw forbidden("a user token is not tied to a workspace");
+  if (known.kind === "member" && known.access === "read_only") throw forbidden("the API key is read_only");
+  return known;
+}
+
+/** @throws ServiceError FORBIDDEN unless a member of a workspace may change something in it */
+export function requireWritingMember(caller: Caller): MemberCaller {
+  requireWriter(caller);
+  return requireMember(caller);
+}
+
+/** Webhook administration. @throws ServiceError FORBIDDEN unless an administrator's `read_write` token (W14) */
+export function requireAdministrator(caller: Caller): MemberCaller {
+  const member = requireMember(caller);
+  if (member.access === "read_only") throw forbidden("the API key is read_only");
+  if (member.membership.role !== "admin") throw forbidden(`role ${member.membership.role} is not admin`);
+  return member;
+}
+
+/** Whether the caller's token reaches this workspace: A-19. */
+export function reachesWorkspace(caller: Caller, workspace: WorkspaceRecord): boolean {
+  if (caller.kind === "member") return caller.workspace.id === workspace.id;
+  return caller.kind === "partner" && workspace.partnerId === caller.user.id;
+}
+
+export const unauthenticated = (reason: string) =>
+  new ServiceError("UNAUTHENTICATED", "Unauthorized", reason);
+export const forbidden = (reason: string) => new ServiceError("FORBIDDEN", "Unauthorized", reason);

@@ -1,0 +1,56 @@
+import type { MembershipRecord, Role, UserRecord } from "../../state/records.ts";
+import type { World } from "../../world/world.ts";
+import { ServiceError } from "../service-error.ts";
+
+export type NewUser = {
+  readonly name?: string;
+  readonly email?: string;
+  /** First part of a made-up address. Default: `user`. */
+  readonly mailbox?: string;
+};
+
+/** Opens an account. Without a name and an address it gets made-up ones that no other account has. */
+export function addUser(world: World, { name = "User", email, mailbox = "user" }: NewUser = {}): UserRecord {
+  const number = world.state.users.size + 1;
+  const user: UserRecord = {
+    id: world.newId("user"),
+    name: email === undefined ? `${name} ${number}` : name,
+    email: email ?? `${mailbox}-${number}@example.com`,
+  };
+  world.state.users.set(user.id, user);
+  return user;
+}
+
+export type NewMember = { readonly userId: string; readonly workspaceId: string; readonly role: Role };
+
+export function addMember(world: World, input: NewMember): MembershipRecord {
+  const membership: MembershipRecord = {
+    id: world.newId("membership"),
+    ...input,
+    createdAtMs: world.clock.now(),
+  };
+  world.state.memberships.set(membership.id, membership);
+  world.announce({ type: "membership.created", membershipId: membership.id, role: input.role });
+  return membership;
+}
+
+/** Takes effect at once, on tokens that are already out too (K6). */
+export function changeMembership(world: World, membershipId: string, role: Role): MembershipRecord {
+  const membership = findMembership(world, membershipId);
+  membership.role = role;
+  world.announce({ type: "membership.changed", membershipId, role });
+  return membership;
+}
+
+/** Takes effect at once: live tokens of this membership are refused from now on (K6). */
+export function removeMembership(world: World, membershipId: string): void {
+  findMembership(world, membershipId);
+  world.state.memberships.delete(membershipId);
+  world.announce({ type: "membership.removed", membershipId });
+}
+
+function findMembership(world: World, membershipId: string): MembershipRecord {
+  const membership = world.state.memberships.get(membershipId);
+  if (!membership) throw new ServiceError("NOT_FOUND", "Membership not found");
+  return membership;
+}

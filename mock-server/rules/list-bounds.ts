@@ -1,0 +1,31 @@
+import type { World } from "../world/world.ts";
+import { ServiceError } from "./service-error.ts";
+
+export type Slice = {
+  readonly offset?: number | null | undefined;
+  readonly limit?: number | null | undefined;
+};
+
+/** `offset` and `limit` of a plain list. @throws ServiceError BAD_USER_INPUT outside the bounds */
+export function checkSlice(world: World, slice: Slice, limitDefault: number) {
+  const offset = slice.offset ?? 0;
+  const limit = slice.limit ?? limitDefault;
+  const { listItemsMax } = world.settings.bounds;
+  if (offset < 0) throw new ServiceError("BAD_USER_INPUT", "Offset must not be negative");
+  if (limit < 1 || limit > listItemsMax) {
+    throw new ServiceError("BAD_USER_INPUT", `Limit must be between 1 and ${listItemsMax}`);
+  }
+  return { offset, limit };
+}
+
+/** @throws ServiceError BAD_USER_INPUT when a list that was sent is longer than `listItemsMax` */
+export function checkListLength(
+  world: World,
+  name: string,
+  list: readonly unknown[] | null | undefined,
+): void {
+  const { listItemsMax } = world.settings.bounds;
+  if (list && list.length > listItemsMax) {
+    throw new ServiceError("BAD_USER_INPUT", `${name} must have at most ${listItemsMax} items`);
+  }
+}

@@ -1,0 +1,61 @@
+import type { ArtifactRecord } from "../../state/records.ts";
+import type { World } from "../../world/world.ts";
+import { type Caller, requireWriter } from "../identity/caller.ts";
+import { checkListLength } from "../list-bounds.ts";
+import { ServiceError } from "../service-error.ts";
+import { findJobWork } from "./works.ts";
+
+export type CreateArtifactsInput = {
+  readonly jobWorkId: string;
+  readonly inputs: readonly {
+    readonly name: string;
+    readonly type: string;
+    readonly url?: string | null | undefined;
+    readonly externalId: string;
+    readonly metadata?: unknown;
+  }[];
+};
+
+/** Attaches files to a work whose import has not been started. Lies beyond the interface. */
+export function createArtifacts(world: World, caller: Caller, input: CreateArtifactsInput): ArtifactRecord[] {
+  const work = findJobWork(world, requireWriter(caller), input.jobWorkId);
+  if (world.state.jobs.get(work.jobId)?.status !== "pending") {
+    throw new ServiceError("CONFLICT", "Connection job does not accept artifacts");
+  }
+  checkListLength(world, "inputs", input.inputs);
+  if (input.inputs.length === 0)
+    throw new ServiceError("BAD_USER_INPUT", "At least one artifact is required");
+  for (const { name, externalId, url } of input.inputs) checkArtifact(name, externalId, url);
+
+  const nowMs = world.clock.now();
+  return input.inputs.map(({ name, type, url, externalId, metadata }) => {
+    const artifact: ArtifactRecord = {
+      id: world.newId("job-artifact"),
+      artifactId: world.newId("artifact"),
+      workspaceId: work.workspaceId,
+      jobId: work.jobId,
+      jobWorkId: work.id,
+      externalId,
+      name,
+      type,
+      status: "pending",
+      url: url ?? null,
+      metadata: metadata ?? null,
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+    };
+    world.state.artifacts.set(artifact.id, artifact);
+    world.announce({ type: "artifact.created", artifactId: artifact.id, jobWorkId: work.id });
+    return artifact;
+  });
+}
+
+function checkArtifact(name: string, externalId: string, url: string | null | undefined): void {
+  if (name.trim() === "") throw new ServiceError("BAD_USER_INPUT", "Artifact name must not be empty");
+  if (externalId.trim() === "") {
+    throw new ServiceError("BAD_USER_INPUT", "Artifact externalId must not be empty");
+  }
+  if (url != null && !(URL.canParse(url) && /^https?:$/.test(new URL(url).protocol))) {
+    throw new ServiceError("BAD_USER_INPUT", "Artifact url must be an HTTP or HTTPS URL");
+  }
+}

@@ -1,0 +1,60 @@
+import type { JobRecord, JobWorkRecord } from "../../state/records.ts";
+import type { World } from "../../world/world.ts";
+import { type Caller, reachesWorkspace, requireToken, requireWriter } from "../identity/caller.ts";
+import { ServiceError } from "../service-error.ts";
+import { findConnection } from "./connections.ts";
+import { startImport } from "./imports.ts";
+
+// A job is `pending` while works are added, `active` from the start of its import and `completed` when
+// every work's import has ended (A-14, A-15). It never goes back.
+
+export type CreateJobInput = { readonly connectionId: string; readonly jobName: string };
+
+/** @see interface §4 */
+export function createJob(world: World, caller: Caller, input: CreateJobInput): JobRecord {
+  const connection = findConnection(world, requireWriter(caller), input.connectionId);
+  if (connection.status !== "active") {
+    throw new ServiceError("CONFLICT", "Provider connection is not active");
+  }
+  if (input.jobName.trim() === "") throw new ServiceError("BAD_USER_INPUT", "Job name must not be empty");
+  const nowMs = world.clock.now();
+  const job: JobRecord = {
+    id: world.newId("job"),
+    workspaceId: connection.workspaceId,
+    connectionId: connection.id,
+    name: input.jobName,
+    status: "pending",
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  };
+  world.state.jobs.set(job.id, job);
+  world.announce({ type: "job.pending", jobId: job.id, workspaceId: job.workspaceId });
+  return job;
+}
+
+/** Starts the import of a job that has works (A-15). */
+export function initiateImport(world: World, caller: Caller, jobId: string): JobRecord {
+  const job = findJob(world, requireWriter(caller), jobId);
+  if (job.status !== "pending") {
+    throw new ServiceError("CONFLICT", "Connection job import has already been started");
+  }
+  if (worksOf(world, job).length === 0) {
+    throw new ServiceError("CONFLICT", "Connection job has no works");
+  }
+  startImport(world, job);
+  return job;
+}
+
+/** A job of the caller's workspaces; any other is as if it did not exist (P8). */
+export function findJob(world: World, caller: Caller, jobId: string): JobRecord {
+  const job = world.state.jobs.get(jobId);
+  const workspace = job && world.state.workspaces.get(job.workspaceId);
+  if (!job || !workspace || !reachesWorkspace(requireToken(caller), workspace)) {
+    throw new ServiceError("NOT_FOUND", "Connection job not found");
+  }
+  return job;
+}
+
+export function worksOf(world: World, job: JobRecord): JobWorkRecord[] {
+  return [...world.state.jobWorks.values()].filter(({ jobId }) => jobId === job.id);
+}

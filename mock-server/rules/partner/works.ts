@@ -1,0 +1,70 @@
+import type { JobWorkRecord } from "../../state/records.ts";
+import type { World } from "../../world/world.ts";
+import { type Caller, reachesWorkspace, requireToken, requireWriter } from "../identity/caller.ts";
+import { checkListLength } from "../list-bounds.ts";
+import { ServiceError } from "../service-error.ts";
+import { findJob } from "./jobs.ts";
+
+export type CreateWorksInput = {
+  readonly connectionJobId: string;
+  readonly inputs: readonly { readonly name: string; readonly externalId: string }[];
+};
+
+/** All or nothing: one bad input and no work is created (A-14). @see interface §4 */
+export function createJobWorks(world: World, caller: Caller, input: CreateWorksInput): JobWorkRecord[] {
+  const job = findJob(world, requireWriter(caller), input.connectionJobId);
+  if (job.status !== "pending") {
+    throw new ServiceError("CONFLICT", "Connection job does not accept works");
+  }
+  checkListLength(world, "inputs", input.inputs);
+  if (input.inputs.length === 0) throw new ServiceError("BAD_USER_INPUT", "At least one work is required");
+  checkWorks(input.inputs, externalIdsInUse(world, job.connectionId));
+
+  const nowMs = world.clock.now();
+  return input.inputs.map(({ name, externalId }) => {
+    const work: JobWorkRecord = {
+      id: world.newId("job-work"),
+      workId: world.newId("work"),
+      workspaceId: job.workspaceId,
+      connectionId: job.connectionId,
+      jobId: job.id,
+      name,
+      externalId,
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+    };
+    world.state.jobWorks.set(work.id, work);
+    world.announce({ type: "job-work.created", jobWorkId: work.id, jobId: job.id });
+    return work;
+  });
+}
+
+/** A work of the caller's workspaces; any other is as if it did not exist (P8). */
+export function findJobWork(world: World, caller: Caller, jobWorkId: string): JobWorkRecord {
+  const work = world.state.jobWorks.get(jobWorkId);
+  const workspace = work && world.state.workspaces.get(work.workspaceId);
+  if (!work || !workspace || !reachesWorkspace(requireToken(caller), workspace)) {
+    throw new ServiceError("NOT_FOUND", "Job work not found");
+  }
+  return work;
+}
+
+function checkWorks(inputs: CreateWorksInput["inputs"], taken: Set<string>): void {
+  for (const { name, externalId } of inputs) {
+    if (name.trim() === "") throw new ServiceError("BAD_USER_INPUT", "Work name must not be empty");
+    if (externalId.trim() === "")
+      throw new ServiceError("BAD_USER_INPUT", "Work externalId must not be empty");
+    if (taken.has(externalId)) {
+      throw new ServiceError("CONFLICT", `externalId "${externalId}" is already used in this connection`);
+    }
+    taken.add(externalId);
+  }
+}
+
+function externalIdsInUse(world: World, connectionId: string): Set<string> {
+  const taken = new Set<string>();
+  for (const work of world.state.jobWorks.values()) {
+    if (work.connectionId === connectionId) taken.add(work.externalId);
+  }
+  return taken;
+}

@@ -1,0 +1,151 @@
+import type { CustomerError, TaxPrepResult } from "../../../sdk/events/index.ts";
+import type { StageRecord, TaskRecord, TaskStatus } from "../../state/records.ts";
+import type { World } from "../../world/world.ts";
+import { ServiceError } from "../service-error.ts";
+import { emitStageEvent, emitTaskEvent } from "../webhooks/events.ts";
+import { draftTaxPrepResult } from "./tax-prep-result.ts";
+
+/**
+ * A task is RUNNING from its creation and says so with `task.running`. From there it becomes COMPLETED,
+ * which is final, or FAILED, after which it may run again; each change emits the event of its name. Its
+ * stages change only while it runs: a stage is RUNNING without an event, then COMPLETED or FAILED with
+ * one. No two changes of one task share a time, for receivers order them by `occurredAt`: a second
+ * change within the same millisecond is stamped one later.
+ *
+ *     RUNNING ──► COMPLETED
+ *        │ ▲
+ *        ▼ │
+ *       FAILED
+ */
+const nextStatuses: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
+  RUNNING: ["COMPLETED", "FAILED"],
+  FAILED: ["RUNNING"],
+  COMPLETED: [],
+};
+
+export type MoveTaskInput = {
+  readonly taskId: string;
+  readonly status: TaskStatus;
+  /** For FAILED. Default: `Task failed`. */
+  readonly errorMessage?: string | null | undefined;
+  /** For FAILED. Default: an internal error that asks to contact support (A-17). */
+  readonly customerError?: CustomerError | null | undefined;
+  /** For COMPLETED of a `TAX_PREP`. Default: one that fits the client. */
+  readonly taxPrepResult?: TaxPrepResult | null | undefined;
+  /** Whether a failure is not yet classified. Default: by `settings.tasks.retryGraceMs`. */
+  readonly withinRetryGrace?: boolean | undefined;
+};
+
+/**
+ * Moves a task into another status and emits the event. It then no longer moves by itself.
+ * @throws ServiceError `NOT_FOUND`, or `CONFLICT` for a move that does not exist
+ */
+export function moveTask(world: World, input: MoveTaskInput): TaskRecord {
+  const task = findTask(world, input.taskId);
+  const { status } = input;
+  if (!nextStatuses[task.status].includes(status)) {
+    throw new ServiceError("CONFLICT", `a task that is ${task.status} cannot become ${status}`);
+  }
+  world.state.progress.delete(task.id);
+  task.status = status;
+  task.changes++;
+  task.changedAtMs = Math.max(world.clock.now(), task.changedAtMs + 1);
+  task.completedAtMs = status === "RUNNING" ? null : task.changedAtMs;
+  task.errorMessage = status === "FAILED" ? (input.errorMessage ?? "Task failed") : null;
+  task.customerError = status === "FAILED" ? (input.customerError ?? internalError) : null;
+  if (status === "COMPLETED" && task.type === "TAX_PREP") {
+    task.result = input.taxPrepResult ?? draftTaxPrepResult(world, task);
+  }
+  tellTaskChange(world, task, input.withinRetryGrace ?? isWithinRetryGrace(world, task));
+  return task;
+}
+
+const internalError: CustomerError = {
+  code: "INTERNAL",
+  action: { type: "CONTACT_SUPPORT", connectionId: null },
+};
+
+const isWithinRetryGrace = (world: World, task: TaskRecord) =>
+  task.changedAtMs - task.startedAtMs < world.settings.tasks.retryGraceMs;
+
+export type MoveStageInput = {
+  readonly taskId: string;
+  /** Free text; a stage of this type that runs is finished, otherwise a new one begins. */
+  readonly subTaskType: string;
+  readonly status: TaskStatus;
+  /** For FAILED. Default: `Stage failed`. */
+  readonly errorMessage?: string | null | undefined;
+};
+
+/**
+ * Starts a stage, or finishes it and emits the event. A stage that was not started before starts and
+ * finishes at once.
+ * @throws ServiceError `NOT_FOUND`; `CONFLICT` when the task does not run, or the stage runs already
+ */
+export function moveStage(world: World, input: MoveStageInput): StageRecord {
+  const task = findTask(world, input.taskId);
+  const { subTaskType, status } = input;
+  if (task.status !== "RUNNING") {
+    throw new ServiceError("CONFLICT", `the stages of a task that is ${task.status} do not change`);
+  }
+  const running = task.stages.find(({ type, status }) => type === subTaskType && status === "RUNNING");
+  if (status === "RUNNING") {
+    if (running) throw new ServiceError("CONFLICT", `stage "${subTaskType}" is already RUNNING`);
+    return startStage(world, task, subTaskType);
+  }
+  const stage = running ?? startStage(world, task, subTaskType);
+  finishStage(world, task, stage, status, input.errorMessage ?? null);
+  return stage;
+}
+
+export function startStage(world: World, task: TaskRecord, type: string): StageRecord {
+  const stage: StageRecord = {
+    id: world.newId("stage"),
+    type,
+    status: "RUNNING",
+    startedAtMs: stageTimeMs(world, task),
+    completedAtMs: null,
+    errorMessage: null,
+  };
+  // Not pushed: an array that grows takes room for seventeen at its first item.
+  task.stages = task.stages.concat(stage);
+  if (world.observed) tellStageChange(world, task, stage);
+  return stage;
+}
+
+export function finishStage(
+  world: World,
+  task: TaskRecord,
+  stage: StageRecord,
+  status: "COMPLETED" | "FAILED",
+  errorMessage: string | null,
+): void {
+  stage.status = status;
+  stage.completedAtMs = stageTimeMs(world, task);
+  stage.errorMessage = status === "FAILED" ? (errorMessage ?? "Stage failed") : null;
+  if (world.observed) tellStageChange(world, task, stage);
+  emitStageEvent(world, task, stage);
+}
+
+/** Never before the change that set the task running, which may be stamped ahead of the clock. */
+const stageTimeMs = (world: World, task: TaskRecord) => Math.max(world.clock.now(), task.changedAtMs);
+
+export function findTask(world: World, taskId: string): TaskRecord {
+  const task = world.state.tasks.get(taskId);
+  if (!task) throw new ServiceError("NOT_FOUND", "Task not found");
+  return task;
+}
+
+/** Announces the status a task has just entered and emits its event. */
+export function tellTaskChange(world: World, task: TaskRecord, withinRetryGrace: boolean): void {
+  if (world.observed) {
+    const { id, workspaceId, clientId, type, status } = task;
+    world.announce({ type: "task.changed", taskId: id, workspaceId, clientId, taskType: type, status });
+  }
+  emitTaskEvent(world, task, withinRetryGrace);
+}
+
+function tellStageChange(world: World, task: TaskRecord, stage: StageRecord): void {
+  const { id, type, status } = stage;
+  world.announce({ type: "stage.changed", taskId: task.id, subTaskId: id, subTaskType: type, status });
+}

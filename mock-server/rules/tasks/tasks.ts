@@ -1,0 +1,51 @@
+import type { TaskRecord } from "../../state/records.ts";
+import type { TaskPlan } from "../../state/task-plan.ts";
+import type { World } from "../../world/world.ts";
+import { ServiceError } from "../service-error.ts";
+import { beginProgress } from "./progression.ts";
+import { tellTaskChange } from "./task-moves.ts";
+
+export type StartTaskInput = {
+  readonly workspaceId: string;
+  readonly clientId: string;
+  /** An open set: the catalog's five, and more. */
+  readonly type: string;
+  readonly triggeredByUserId?: string | null | undefined;
+  readonly attributes?: readonly { readonly name: string; readonly value: string }[] | undefined;
+  /** How it moves on. Default: the settings' plan for its type. */
+  readonly plan?: TaskPlan | null | undefined;
+};
+
+/**
+ * Starts a task: it runs from now on and says so with `task.running`, then follows its plan.
+ * @throws ServiceError `NOT_FOUND` when the workspace has no such client
+ */
+export function startTask(world: World, input: StartTaskInput): TaskRecord {
+  const client = world.state.clients.get(input.clientId);
+  if (client?.workspaceId !== input.workspaceId) throw new ServiceError("NOT_FOUND", "Client not found");
+  const nowMs = world.clock.now();
+  const task: TaskRecord = {
+    id: world.newId("task"),
+    workspaceId: input.workspaceId,
+    clientId: input.clientId,
+    type: input.type,
+    status: "RUNNING",
+    startedAtMs: nowMs,
+    completedAtMs: null,
+    errorMessage: null,
+    attributes: input.attributes?.map(({ name, value }) => ({ name, value })) ?? noAttributes,
+    stages: [],
+    result: null,
+    customerError: null,
+    triggeredByUserId: input.triggeredByUserId ?? null,
+    changes: 1,
+    changedAtMs: nowMs,
+  };
+  world.state.tasks.set(task.id, task);
+  tellTaskChange(world, task, false);
+  beginProgress(world, task, input.plan ?? null);
+  return task;
+}
+
+const noAttributes: TaskRecord["attributes"] = [];
+Object.freeze(noAttributes);

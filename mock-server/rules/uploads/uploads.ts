@@ -1,0 +1,92 @@
+import type { UploadRecord } from "../../state/records.ts";
+import type { World } from "../../world/world.ts";
+import { UploadRefusal } from "./upload-rejection.ts";
+
+/** An upload of this workspace; another workspace's is as if it did not exist. */
+export function findUpload(world: World, workspaceId: string, uploadId: string): UploadRecord {
+  const upload = world.state.uploads.get(uploadId);
+  if (!upload || upload.workspaceId !== workspaceId) throw new UploadRefusal(404, "upload not found");
+  return upload;
+}
+
+export function createUpload(
+  world: World,
+  workspaceId: string,
+  input: { readonly lengthBytes: number | null; readonly metadata: Record<string, string> },
+): UploadRecord {
+  if (input.lengthBytes !== null) refuseTooLong(world, input.lengthBytes);
+  const nowMs = world.clock.now();
+  const upload: UploadRecord = {
+    id: world.newId("upload"),
+    workspaceId,
+    lengthBytes: input.lengthBytes,
+    offsetBytes: 0,
+    fileName: input.metadata["filename"] ?? "",
+    fileType: input.metadata["filetype"] ?? "application/octet-stream",
+    metadata: input.metadata,
+    createdAtMs: nowMs,
+    completedAtMs: null,
+  };
+  world.state.uploads.set(upload.id, upload);
+  world.state.uploadContents.set(upload.id, []);
+  world.announce({ type: "upload.created", uploadId: upload.id, workspaceId });
+  completeWhenWhole(world, upload);
+  return upload;
+}
+
+/** Tells the length of an upload that was created without one; it can be told once. */
+export function setUploadLength(world: World, upload: UploadRecord, lengthBytes: number): void {
+  if (upload.lengthBytes !== null && upload.lengthBytes !== lengthBytes) {
+    throw new UploadRefusal(400, "Upload-Length cannot change");
+  }
+  if (lengthBytes < upload.offsetBytes) {
+    throw new UploadRefusal(400, "Upload-Length is less than what has already come");
+  }
+  refuseTooLong(world, lengthBytes);
+  upload.lengthBytes = lengthBytes;
+  completeWhenWhole(world, upload);
+}
+
+/** Appends bytes as they come; what has come stays, also when the connection breaks afterwards. */
+export function appendToUpload(world: World, upload: UploadRecord, bytes: Uint8Array): void {
+  if (world.state.uploads.get(upload.id) !== upload) throw new UploadRefusal(404, "upload not found");
+  refuseTooLong(world, upload.offsetBytes + bytes.length);
+  if (upload.lengthBytes !== null && upload.offsetBytes + bytes.length > upload.lengthBytes) {
+    throw new UploadRefusal(413, "more bytes than Upload-Length");
+  }
+  if (storedBytes(world) + bytes.length > world.settings.bounds.uploadStorageBytesMax) {
+    throw new UploadRefusal(507, "the mock holds as many upload bytes as its bounds allow");
+  }
+  world.state.uploadContents.get(upload.id)?.push(bytes);
+  upload.offsetBytes += bytes.length;
+  completeWhenWhole(world, upload);
+}
+
+export function deleteUpload(world: World, upload: UploadRecord): void {
+  world.state.uploads.delete(upload.id);
+  world.state.uploadContents.delete(upload.id);
+  world.announce({ type: "upload.deleted", uploadId: upload.id, workspaceId: upload.workspaceId });
+}
+
+/** The bytes that have come so far. */
+export function uploadContent(world: World, uploadId: string): Buffer {
+  return Buffer.concat(world.state.uploadContents.get(uploadId) ?? []);
+}
+
+function completeWhenWhole(world: World, upload: UploadRecord): void {
+  if (upload.completedAtMs !== null || upload.offsetBytes !== upload.lengthBytes) return;
+  upload.completedAtMs = world.clock.now();
+  world.announce({ type: "upload.completed", uploadId: upload.id, workspaceId: upload.workspaceId });
+}
+
+function refuseTooLong(world: World, bytes: number): void {
+  if (bytes > world.settings.bounds.uploadBytesMax) {
+    throw new UploadRefusal(413, `an upload may have at most ${world.settings.bounds.uploadBytesMax} bytes`);
+  }
+}
+
+function storedBytes(world: World): number {
+  let bytes = 0;
+  for (const upload of world.state.uploads.values()) bytes += upload.offsetBytes;
+  return bytes;
+}

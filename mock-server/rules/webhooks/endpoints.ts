@@ -1,0 +1,191 @@
+import type { WebhookEndpointRecord } from "../../state/records.ts";
+import type { World } from "../../world/world.ts";
+import { cancelDeliveries, pauseDeliveries, resumeDeliveries } from "../deliveries/engine.ts";
+import { newSecret } from "../deliveries/signing-secrets.ts";
+import { type Caller, requireAdministrator } from "../identity/caller.ts";
+import { isLoopbackHost } from "../loopback.ts";
+import { ServiceError } from "../service-error.ts";
+import { checkEventTypes } from "./event-types.ts";
+import { decodeIterator, encodeIterator } from "./page-iterator.ts";
+
+// An endpoint is enabled from its creation. `enabled: false` pauses it: pending deliveries wait. Deleting
+// ends it for good, pending retries included. Its secrets are a list, newest first: the first is current,
+// each other one verifies until its own grace period ends.
+
+export type CreateEndpointInput = {
+  readonly url: string;
+  readonly description?: string | null | undefined;
+  readonly eventTypes?: readonly string[] | null | undefined;
+};
+
+export type EndpointWithSecret = { endpoint: WebhookEndpointRecord; signingSecret: string };
+
+/** @see interface §4 */
+export function createEndpoint(world: World, caller: Caller, input: CreateEndpointInput): EndpointWithSecret {
+  const { workspace } = requireAdministrator(caller);
+  checkUrl(world, input.url);
+  const eventTypes = checkEventTypes(world, input.eventTypes ?? null);
+  if (endpointsOf(world, workspace.id).length >= world.settings.bounds.endpointsPerWorkspaceMax) {
+    throw new ServiceError("CONFLICT", "Webhook endpoint limit of the workspace is reached");
+  }
+  const nowMs = world.clock.now();
+  const signingSecret = newSecret(world);
+  const endpoint: WebhookEndpointRecord = {
+    id: world.newId("endpoint"),
+    workspaceId: workspace.id,
+    url: input.url,
+    description: input.description ?? "",
+    enabled: true,
+    eventTypes,
+    secrets: [{ secret: signingSecret, expiresAtMs: null }],
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  };
+  world.state.endpoints.set(endpoint.id, endpoint);
+  world.announce({ type: "endpoint.created", endpointId: endpoint.id, workspaceId: workspace.id });
+  return { endpoint, signingSecret };
+}
+
+/** A patch: an absent field differs from an explicit `null`. */
+export type UpdateEndpointInput = {
+  readonly endpointId: string;
+  readonly url?: string | null | undefined;
+  readonly description?: string | null | undefined;
+  readonly enabled?: boolean | null | undefined;
+  readonly eventTypes?: readonly string[] | null | undefined;
+};
+
+const patchFields = ["url", "description", "enabled", "eventTypes"] as const;
+
+/** @see interface §4 */
+export function updateEndpoint(
+  world: World,
+  caller: Caller,
+  input: UpdateEndpointInput,
+): WebhookEndpointRecord {
+  const endpoint = findEndpoint(world, caller, input.endpointId);
+  if (!patchFields.some((field) => input[field] !== undefined)) {
+    throw new ServiceError("BAD_USER_INPUT", "At least one endpoint field must be updated");
+  }
+  const url = input.url ?? endpoint.url;
+  if (url !== endpoint.url) checkUrl(world, url);
+  const eventTypes =
+    input.eventTypes === undefined ? endpoint.eventTypes : checkEventTypes(world, input.eventTypes);
+  const enabled = input.enabled ?? endpoint.enabled;
+  const switched = enabled !== endpoint.enabled;
+
+  endpoint.url = url;
+  endpoint.eventTypes = eventTypes;
+  endpoint.enabled = enabled;
+  if (input.description !== undefined) endpoint.description = input.description ?? "";
+  touch(world, endpoint);
+  world.announce({ type: "endpoint.updated", endpointId: endpoint.id, enabled });
+  if (switched) (enabled ? resumeDeliveries : pauseDeliveries)(world, endpoint.id);
+  return endpoint;
+}
+
+/** Stops delivery for good, pending retries included. @see interface §3 */
+export function deleteEndpoint(world: World, caller: Caller, endpointId: string): true {
+  const endpoint = findEndpoint(world, caller, endpointId);
+  world.state.endpoints.delete(endpoint.id);
+  cancelDeliveries(world, endpoint.id);
+  world.announce({ type: "endpoint.deleted", endpointId: endpoint.id });
+  return true;
+}
+
+export type RotateSecretInput = {
+  readonly endpointId: string;
+  readonly gracePeriodSeconds?: number | null | undefined;
+};
+
+export const gracePeriodSecondsDefault = 86_400;
+export const gracePeriodSecondsMax = 604_800;
+
+/** Issues a new secret; the old one verifies until the grace period ends. @see interface §4 */
+export function rotateSecret(world: World, caller: Caller, input: RotateSecretInput): EndpointWithSecret {
+  const endpoint = findEndpoint(world, caller, input.endpointId);
+  const graceSeconds = input.gracePeriodSeconds ?? gracePeriodSecondsDefault;
+  if (graceSeconds < 0 || graceSeconds > gracePeriodSecondsMax) {
+    throw new ServiceError(
+      "BAD_USER_INPUT",
+      `Secret grace period must be between 0 and ${gracePeriodSecondsMax} seconds`,
+    );
+  }
+  const nowMs = world.clock.now();
+  const graceEndsAtMs = nowMs + graceSeconds * 1_000;
+  const old = endpoint.secrets
+    .map(({ secret, expiresAtMs }) => ({ secret, expiresAtMs: expiresAtMs ?? graceEndsAtMs }))
+    .filter(({ expiresAtMs }) => expiresAtMs > nowMs);
+  if (old.length >= world.settings.bounds.secretsPerEndpointMax) {
+    throw new ServiceError("CONFLICT", "Too many secrets of the webhook endpoint are in their grace period");
+  }
+  const signingSecret = newSecret(world);
+  endpoint.secrets = [{ secret: signingSecret, expiresAtMs: null }, ...old];
+  touch(world, endpoint);
+  world.announce({ type: "endpoint.secret-rotated", endpointId: endpoint.id, graceEndsAtMs });
+  return { endpoint, signingSecret };
+}
+
+export type EndpointPage = {
+  data: WebhookEndpointRecord[];
+  done: boolean;
+  iterator: string | null;
+};
+
+export type ListEndpointsInput = {
+  readonly limit?: number | null | undefined;
+  readonly iterator?: string | null | undefined;
+};
+
+/** Endpoints in order of creation. @see interface §8 */
+export function listEndpoints(world: World, caller: Caller, input: ListEndpointsInput): EndpointPage {
+  const { workspace } = requireAdministrator(caller);
+  const limit = input.limit ?? 20;
+  if (limit < 1 || limit > 100) {
+    throw new ServiceError("BAD_USER_INPUT", "Webhook endpoint limit must be between 1 and 100");
+  }
+  const after =
+    input.iterator == null ? "" : decodeIterator("webhook-endpoints", workspace.id, input.iterator);
+  const rest = endpointsOf(world, workspace.id)
+    .filter(({ id }) => id > after)
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+  const data = rest.slice(0, limit);
+  const last = data.at(-1);
+  const done = rest.length <= limit || !last;
+  return {
+    data,
+    done,
+    iterator: done ? null : encodeIterator("webhook-endpoints", workspace.id, last.id),
+  };
+}
+
+function endpointsOf(world: World, workspaceId: string): WebhookEndpointRecord[] {
+  const found: WebhookEndpointRecord[] = [];
+  for (const endpoint of world.state.endpoints.values()) {
+    if (endpoint.workspaceId === workspaceId) found.push(endpoint);
+  }
+  return found;
+}
+
+/** An endpoint of another workspace is as if it did not exist (W15). */
+function findEndpoint(world: World, caller: Caller, endpointId: string): WebhookEndpointRecord {
+  const { workspace } = requireAdministrator(caller);
+  const endpoint = world.state.endpoints.get(endpointId);
+  if (endpoint?.workspaceId !== workspace.id) {
+    throw new ServiceError("NOT_FOUND", "Webhook endpoint not found");
+  }
+  return endpoint;
+}
+
+// `updatedAt` must move with every update, also when two fall into one millisecond (W9).
+function touch(world: World, endpoint: WebhookEndpointRecord): void {
+  endpoint.updatedAtMs = Math.max(world.clock.now(), endpoint.updatedAtMs + 1);
+}
+
+function checkUrl(world: World, url: string): void {
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  const allowed =
+    parsed?.protocol === "https:" ||
+    (parsed?.protocol === "http:" && world.settings.allowLoopbackHttp && isLoopbackHost(parsed.hostname));
+  if (!allowed) throw new ServiceError("BAD_USER_INPUT", "Webhook endpoint url must be an HTTPS URL");
+}

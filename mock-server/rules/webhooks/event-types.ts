@@ -1,0 +1,17 @@
+import type { World } from "../../world/world.ts";
+import { checkListLength } from "../list-bounds.ts";
+import { ServiceError } from "../service-error.ts";
+import { isCatalogEvent } from "./catalog.ts";
+
+/** The subscription as it is stored: duplicates removed, order of first appearance kept; `null` is all. */
+export function checkEventTypes(world: World, eventTypes: readonly string[] | null): string[] | null {
+  if (eventTypes === null) return null;
+  if (eventTypes.length === 0) {
+    throw new ServiceError("BAD_USER_INPUT", "At least one webhook event type is required");
+  }
+  checkListLength(world, "eventTypes", eventTypes);
+  if (!eventTypes.every((name) => isCatalogEvent(world, name))) {
+    throw new ServiceError("BAD_USER_INPUT", "Unsupported webhook event type");
+  }
+  return [...new Set(eventTypes)];
+}

@@ -1,0 +1,162 @@
+import type { ClientRecord, WorkspaceRecord } from "../../state/records.ts";
+import type { World } from "../../world/world.ts";
+import { type Caller, requireWritingMember } from "../identity/caller.ts";
+import { checkListLength, checkSlice } from "../list-bounds.ts";
+import { ServiceError } from "../service-error.ts";
+import { startTask } from "../tasks/tasks.ts";
+
+// Clients lie beyond the interface. Any member whose key is `read_write` may change them.
+
+export type CreateClientInput = {
+  readonly name: string;
+  readonly externalId: string;
+  readonly returnType: string;
+  readonly taxYear: number;
+  readonly uploadIds?: readonly string[] | null | undefined;
+};
+
+/** With `uploadIds`, a `BINDER` task starts on those documents. */
+export function createClient(
+  world: World,
+  caller: Caller,
+  input: CreateClientInput,
+): { client: ClientRecord; taskId: string | null } {
+  const { workspace, user } = requireWritingMember(caller);
+  for (const name of ["name", "externalId", "returnType"] as const) {
+    if (input[name].trim() === "")
+      throw new ServiceError("BAD_USER_INPUT", `Client ${name} must not be empty`);
+  }
+  if (findClientByExternalId(world, workspace.id, input.externalId)) {
+    throw new ServiceError("CONFLICT", `externalId "${input.externalId}" is already used in this workspace`);
+  }
+  const uploadIds = input.uploadIds ?? [];
+  checkUploads(world, workspace, uploadIds);
+  const { name, externalId, returnType, taxYear } = input;
+  const client = addClient(world, workspace.id, { name, externalId, returnType, taxYear });
+  if (uploadIds.length === 0) return { client, taskId: null };
+  return { client, taskId: startBinder(world, client, uploadIds, user.id) };
+}
+
+export type AddDocumentsInput = { readonly clientId: string; readonly uploadIds: readonly string[] };
+
+export function addClientDocuments(world: World, caller: Caller, input: AddDocumentsInput) {
+  const { workspace, user } = requireWritingMember(caller);
+  const client = findClient(world, workspace, input.clientId);
+  if (input.uploadIds.length === 0)
+    throw new ServiceError("BAD_USER_INPUT", "At least one upload is required");
+  checkUploads(world, workspace, input.uploadIds);
+  return { taskId: startBinder(world, client, input.uploadIds, user.id) };
+}
+
+export type TriggerTaxPrepInput = { readonly clientId: string; readonly returnType: string };
+
+export function triggerTaxPrep(world: World, caller: Caller, input: TriggerTaxPrepInput) {
+  const { workspace, user } = requireWritingMember(caller);
+  const client = findClient(world, workspace, input.clientId);
+  if (input.returnType !== client.returnType) {
+    throw new ServiceError("BAD_USER_INPUT", "returnType must equal the client's return type");
+  }
+  const task = startTask(world, {
+    workspaceId: workspace.id,
+    clientId: client.id,
+    type: "TAX_PREP",
+    triggeredByUserId: user.id,
+  });
+  return { taskId: task.id };
+}
+
+export type NewClient = Pick<ClientRecord, "name" | "externalId" | "returnType" | "taxYear">;
+
+/** Adds a client without asking who calls. */
+export function addClient(world: World, workspaceId: string, input: NewClient): ClientRecord {
+  const client: ClientRecord = {
+    id: world.newId("client"),
+    workspaceId,
+    ...input,
+    status: "active",
+    createdAtMs: world.clock.now(),
+  };
+  world.state.clients.set(client.id, client);
+  world.announce({ type: "client.created", clientId: client.id, workspaceId });
+  return client;
+}
+
+export function findClientByExternalId(
+  world: World,
+  workspaceId: string,
+  externalId: string,
+): ClientRecord | undefined {
+  for (const client of world.state.clients.values()) {
+    if (client.externalId === externalId && client.workspaceId === workspaceId) return client;
+  }
+  return undefined;
+}
+
+/** Clients of a workspace, newest first. */
+export function listClients(
+  world: World,
+  workspace: WorkspaceRecord,
+  input: { readonly offset?: number | null | undefined; readonly limit?: number | null | undefined },
+): ClientRecord[] {
+  const { offset, limit } = checkSlice(world, input, 20);
+  return [...world.state.clients.values()]
+    .filter(({ workspaceId }) => workspaceId === workspace.id)
+    .sort((a, b) => (a.id < b.id ? 1 : -1))
+    .slice(offset, offset + limit);
+}
+
+export function clientOrNull(
+  world: World,
+  workspace: WorkspaceRecord,
+  clientId: string,
+): ClientRecord | null {
+  const client = world.state.clients.get(clientId);
+  return client?.workspaceId === workspace.id ? client : null;
+}
+
+function findClient(world: World, workspace: WorkspaceRecord, clientId: string): ClientRecord {
+  const client = clientOrNull(world, workspace, clientId);
+  if (!client) throw new ServiceError("NOT_FOUND", "Client not found");
+  return client;
+}
+
+function checkUploads(world: World, workspace: WorkspaceRecord, uploadIds: readonly string[]): void {
+  checkListLength(world, "uploadIds", uploadIds);
+  for (const id of uploadIds) {
+    const upload = world.state.uploads.get(id);
+    if (upload?.workspaceId !== workspace.id) throw new ServiceError("NOT_FOUND", `Upload "${id}" not found`);
+    if (upload.completedAtMs === null) throw new ServiceError("CONFLICT", `Upload "${id}" is not complete`);
+  }
+}
+
+function startBinder(
+  world: World,
+  client: ClientRecord,
+  uploadIds: readonly string[],
+  userId: string,
+): string {
+  for (const uploadId of uploadIds) holdDocument(world, client, uploadId);
+  const task = startTask(world, {
+    workspaceId: client.workspaceId,
+    clientId: client.id,
+    type: "BINDER",
+    triggeredByUserId: userId,
+  });
+  return task.id;
+}
+
+/** A document added by hand: no `documents.synced` follows (E5). */
+function holdDocument(world: World, client: ClientRecord, uploadId: string): void {
+  const upload = world.state.uploads.get(uploadId);
+  const id = world.newId("document");
+  world.state.documents.set(id, {
+    id,
+    workspaceId: client.workspaceId,
+    clientId: client.id,
+    fileName: upload?.fileName ?? uploadId,
+    mimeType: upload?.fileType ?? "application/octet-stream",
+    connectionId: null,
+    externalId: uploadId,
+    createdAtMs: world.clock.now(),
+  });
+}

@@ -1,0 +1,40 @@
+import { UploadRefusal } from "../rules/uploads/upload-rejection.ts";
+
+export const tusVersion = "1.0.0";
+export const tusExtensions = "creation,creation-with-upload,creation-defer-length,termination";
+export const offsetMediaType = "application/offset+octet-stream";
+
+/** Reads a header that must hold a whole number of bytes; `null` when it is absent. */
+export function readByteCount(headers: Headers, name: string): number | null {
+  const text = headers.get(name);
+  if (text === null) return null;
+  if (!/^\d{1,15}$/.test(text)) throw new UploadRefusal(400, `${name} must be a whole number of bytes`);
+  return Number(text);
+}
+
+/**
+ * Reads `Upload-Metadata`: pairs separated by commas, each a key and, after one space, its value in base64.
+ * A key may stand alone.
+ */
+export function parseMetadata(text: string | null): Record<string, string> {
+  const metadata: Record<string, string> = {};
+  if (text === null || text.trim() === "") return metadata;
+  for (const pair of text.split(",")) {
+    const [key = "", value = "", ...rest] = pair.trim().split(" ");
+    const wellFormed = /^[\x21-\x7e]+$/.test(key) && isBase64(value) && rest.length === 0;
+    if (!wellFormed || Object.hasOwn(metadata, key)) {
+      throw new UploadRefusal(400, "Upload-Metadata must be distinct keys with base64 values");
+    }
+    metadata[key] = Buffer.from(value, "base64").toString("utf8");
+  }
+  return metadata;
+}
+
+export function formatMetadata(metadata: Readonly<Record<string, string>>): string {
+  return Object.entries(metadata)
+    .map(([key, value]) => (value === "" ? key : `${key} ${Buffer.from(value, "utf8").toString("base64")}`))
+    .join(",");
+}
+
+const isBase64 = (text: string) =>
+  /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text);

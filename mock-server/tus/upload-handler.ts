@@ -1,0 +1,160 @@
+import { UploadRefusal } from "../rules/uploads/upload-rejection.ts";
+import {
+  appendToUpload,
+  createUpload,
+  deleteUpload,
+  findUpload,
+  setUploadLength,
+} from "../rules/uploads/uploads.ts";
+import type { UploadRecord } from "../state/records.ts";
+import type { World } from "../world/world.ts";
+import {
+  formatMetadata,
+  offsetMediaType,
+  parseMetadata,
+  readByteCount,
+  tusExtensions,
+  tusVersion,
+} from "./tus-headers.ts";
+
+// Resumable uploads by the tus protocol, version 1.0.0, with the extensions creation, creation-with-upload,
+// creation-defer-length and termination. Bytes are kept as they arrive: a client that lost its connection
+// asks with HEAD how many came and goes on from there.
+
+/** Tells who may upload from the `Authorization` header, or throws an `UploadRefusal`. */
+export type AuthoriseUpload = (
+  authorization: string | null,
+  writes: boolean,
+) => { readonly workspaceId: string };
+
+export type UploadOptions = {
+  readonly world: World;
+  readonly authorise: AuthoriseUpload;
+  /** Path of the collection. */
+  readonly path: string;
+};
+
+/** Uploads that are being written, so that two PATCH requests cannot interleave. */
+const writing = new WeakSet<UploadRecord>();
+
+/** Serves one request below the upload path; never rejects. Not counted against the rate limit. */
+export async function handleUpload(request: Request, options: UploadOptions): Promise<Response> {
+  try {
+    return await route(request, options);
+  } catch (error) {
+    if (!(error instanceof UploadRefusal)) throw error;
+    const headers = error.status === 412 ? { "Tus-Version": tusVersion } : {};
+    return answer(error.status, headers, JSON.stringify({ error: { message: error.message } }));
+  }
+}
+
+async function route(request: Request, options: UploadOptions): Promise<Response> {
+  const { world } = options;
+  const method = request.headers.get("x-http-method-override")?.toUpperCase() ?? request.method;
+  if (method === "OPTIONS") return describe(world);
+  if (request.headers.get("tus-resumable") !== tusVersion) {
+    throw new UploadRefusal(412, `Tus-Resumable must be ${tusVersion}`);
+  }
+  const { workspaceId } = options.authorise(request.headers.get("authorization"), method !== "HEAD");
+  const url = new URL(request.url);
+  const uploadId = url.pathname.slice(options.path.length).replace(/^\//, "");
+  if (uploadId === "") {
+    if (method !== "POST") throw new UploadRefusal(405, `${method} needs an upload's address`);
+    return create(request, world, workspaceId, new URL(options.path, url));
+  }
+  const upload = findUpload(world, workspaceId, uploadId);
+  if (method === "HEAD") return progress(upload);
+  if (method === "PATCH") return append(request, world, upload);
+  if (method === "DELETE") {
+    deleteUpload(world, upload);
+    return answer(204);
+  }
+  throw new UploadRefusal(405, `${method} is not a method of uploads`);
+}
+
+function describe(world: World): Response {
+  return answer(204, {
+    "Tus-Version": tusVersion,
+    "Tus-Extension": tusExtensions,
+    "Tus-Max-Size": String(world.settings.bounds.uploadBytesMax),
+  });
+}
+
+async function create(
+  request: Request,
+  world: World,
+  workspaceId: string,
+  collection: URL,
+): Promise<Response> {
+  const lengthBytes = readByteCount(request.headers, "upload-length");
+  const deferred = request.headers.get("upload-defer-length");
+  if (deferred !== null && deferred !== "1") throw new UploadRefusal(400, "Upload-Defer-Length must be 1");
+  if ((lengthBytes === null) === (deferred === null)) {
+    throw new UploadRefusal(400, "expected either Upload-Length or Upload-Defer-Length");
+  }
+  const metadata = parseMetadata(request.headers.get("upload-metadata"));
+  const upload = createUpload(world, workspaceId, { lengthBytes, metadata });
+  const headers: Record<string, string> = { Location: `${collection.href}/${upload.id}` };
+  if (request.headers.get("content-type") === offsetMediaType) {
+    await receive(request, world, upload);
+    headers["Upload-Offset"] = String(upload.offsetBytes);
+  }
+  return answer(201, headers);
+}
+
+function progress(upload: UploadRecord): Response {
+  return answer(200, {
+    "Upload-Offset": String(upload.offsetBytes),
+    ...(upload.lengthBytes === null
+      ? { "Upload-Defer-Length": "1" }
+      : { "Upload-Length": String(upload.lengthBytes) }),
+    "Upload-Metadata": formatMetadata(upload.metadata),
+    "Cache-Control": "no-store",
+  });
+}
+
+async function append(request: Request, world: World, upload: UploadRecord): Promise<Response> {
+  if (request.headers.get("content-type") !== offsetMediaType) {
+    throw new UploadRefusal(415, `Content-Type must be ${offsetMediaType}`);
+  }
+  const offsetBytes = readByteCount(request.headers, "upload-offset");
+  if (offsetBytes === null) throw new UploadRefusal(400, "Upload-Offset is missing");
+  if (writing.has(upload)) throw new UploadRefusal(423, "another request writes to this upload");
+  if (offsetBytes !== upload.offsetBytes) {
+    throw new UploadRefusal(409, `Upload-Offset is ${offsetBytes}, the upload is at ${upload.offsetBytes}`);
+  }
+  const lengthBytes = readByteCount(request.headers, "upload-length");
+  if (lengthBytes !== null) setUploadLength(world, upload, lengthBytes);
+  const announced = readByteCount(request.headers, "content-length");
+  if (announced !== null && upload.lengthBytes !== null && offsetBytes + announced > upload.lengthBytes) {
+    throw new UploadRefusal(413, "more bytes than Upload-Length");
+  }
+  await receive(request, world, upload);
+  return answer(204, { "Upload-Offset": String(upload.offsetBytes) });
+}
+
+/** Takes the body chunk by chunk; a connection that breaks ends it where it broke. */
+async function receive(request: Request, world: World, upload: UploadRecord): Promise<void> {
+  if (!request.body) return;
+  writing.add(upload);
+  try {
+    for await (const chunk of request.body) appendToUpload(world, upload, chunk);
+  } catch (error) {
+    if (error instanceof UploadRefusal) throw error;
+    // Nobody hears this answer: the client is gone. What came is kept, and HEAD tells how much.
+    throw new UploadRefusal(400, "the connection ended before the body did");
+  } finally {
+    writing.delete(upload);
+  }
+}
+
+function answer(status: number, headers: Record<string, string> = {}, body: string | null = null): Response {
+  return new Response(body, {
+    status,
+    headers: {
+      "Tus-Resumable": tusVersion,
+      ...(body === null ? {} : { "Content-Type": "application/json" }),
+      ...headers,
+    },
+  });
+}

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { type PlainAnswer, serveWithFaults } from "../../../../mock-server/faults/serve-with-faults.ts";
+
+describe("serveWithFaults", () => {
+  const serve = async (faults: Parameters<typeof serveWithFaults>[0]) => {
+    const happened: string[] = [];
+    const ports = {
+      wait: async (delayMs: number) => {
+        happened.push(`waited ${delayMs}`);
+      },
+      expireToken: () => happened.push("token expired"),
+      burnQuota: (requests: number | null) => happened.push(`burned ${requests ?? "all"}`),
+    };
+    const run = async (): Promise<PlainAnswer> => {
+      happened.push("ran");
+      return { status: 200, headers: {}, body: "0123456789" };
+    };
+    return { answer: await serveWithFaults(faults, ports, run), happened };
+  };
+
+  it("runs the operation after `expire-token` and `burn-quota` have taken effect", async () => {
+    const { happened } = await serve([{ kind: "burn-quota", requests: 3 }, { kind: "expire-token" }]);
+    expect(happened).toEqual(["burned 3", "token expired", "ran"]);
+  });
+
+  it.each([
+    [{ kind: "status", status: 503, retryAfterSeconds: 9 } as const, 503, "9"],
+    [{ kind: "html" } as const, 502, undefined],
+    [{ kind: "graphql-error", message: "no", code: "TEAPOT" } as const, 200, undefined],
+  ])("does not run an operation whose response %o replaces", async (fault, status, retryAfter) => {
+    const { answer, happened } = await serve([fault]);
+    expect(happened).toEqual([]);
+    expect(answer.status).toBe(status);
+    expect(answer.headers["retry-after"]).toBe(retryAfter);
+  });
+
+  it("runs the operation before a cut after the effect and not before a cut before it", async () => {
+    expect((await serve([{ kind: "reset-before-effect" }])).happened).toEqual([]);
+    const after = await serve([{ kind: "reset-after-effect" }]);
+    expect(after.happened).toEqual(["ran"]);
+    expect(after.answer.ending).toEqual({ kind: "cut", afterBytes: null });
+  });
+
+  it("truncates a response by at least its last byte", async () => {
+    const ending = async (bytes?: number) => (await serve([{ kind: "truncate", bytes }])).answer.ending;
+    expect(await ending()).toEqual({ kind: "cut", afterBytes: 5 });
+    expect(await ending(3)).toEqual({ kind: "cut", afterBytes: 3 });
+    expect(await ending(99)).toEqual({ kind: "cut", afterBytes: 9 });
+  });
+
+  it("runs a delayed operation first and responds later", async () => {
+    const { happened } = await serve([{ kind: "delay", delayMs: 250 }, { kind: "stall" }]);
+    expect(happened).toEqual(["ran", "waited 250"]);
+  });
+});

@@ -1,0 +1,44 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { nextAttemptDelayMs, refusalOf } from "../../../../../mock-server/rules/deliveries/retry-plan.ts";
+
+const scheduleMs = [0, 5_000, 300_000];
+const nowMs = Date.UTC(2026, 0, 15, 12);
+const failed = { scheduleMs, attempts: 1, status: 500, retryAfter: undefined, nowMs };
+
+describe("the retry plan", () => {
+  test("follows the schedule and ends with it", () => {
+    const delays = [1, 2, 3].map((attempts) => nextAttemptDelayMs({ ...failed, attempts }));
+    expect(delays).toEqual([5_000, 300_000, null]);
+  });
+
+  test("heeds Retry-After of 429 and 503 within [scheduled, 2 × scheduled], whatever it says", () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(429, 503),
+        fc.oneof(fc.string(), fc.nat().map(String)),
+        (status, retryAfter) => {
+          const delayMs = nextAttemptDelayMs({ ...failed, status, retryAfter }) ?? Number.NaN;
+          expect(delayMs).toBeGreaterThanOrEqual(5_000);
+          expect(delayMs).toBeLessThanOrEqual(10_000);
+        },
+      ),
+    );
+    expect(nextAttemptDelayMs({ ...failed, status: 503, retryAfter: "7" })).toBe(7_000);
+    const date = new Date(nowMs + 8_000).toUTCString();
+    expect(nextAttemptDelayMs({ ...failed, status: 429, retryAfter: date })).toBe(8_000);
+  });
+
+  test("does not heed it with any other status, nor where none came", () => {
+    for (const status of [400, 500, 502, 200, null]) {
+      expect(nextAttemptDelayMs({ ...failed, status, retryAfter: "7" })).toBe(5_000);
+    }
+  });
+
+  test("takes 2xx and nothing else for an acknowledgement", () => {
+    for (let status = 100; status < 600; status++) {
+      expect(refusalOf(status) === null).toBe(status >= 200 && status < 300);
+    }
+    expect(refusalOf(307)).toBe("answered 307; redirects are not followed");
+  });
+});

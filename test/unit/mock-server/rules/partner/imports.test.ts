@@ -1,0 +1,221 @@
+import { describe, expect, test } from "vitest";
+import type { ReadAnswer } from "../../../../../mock-server/outbound/port.ts";
+import { rearmImports, startImport } from "../../../../../mock-server/rules/partner/imports.ts";
+import type { ArtifactRecord, JobRecord } from "../../../../../mock-server/state/records.ts";
+import { createWorldBench, type WorldBench, type WorldBenchOptions } from "../../../../support/mock-world.ts";
+
+const times = { createdAtMs: 0, updatedAtMs: 0 };
+
+type WorkInput = { readonly externalId: string; readonly artifacts?: Partial<ArtifactRecord>[] };
+
+/** A job with works, as the partner operations would have made it. */
+function createJob(bench: WorldBench, works: readonly WorkInput[]): JobRecord {
+  const { world, workspaceId } = bench;
+  const { connections, jobs, jobWorks, artifacts } = world.state;
+  connections.set("connection", {
+    id: "connection",
+    workspaceId,
+    providerKey: "example",
+    status: "active",
+    displayName: null,
+    startInputs: null,
+    settings: null,
+    ...times,
+  });
+  const job: JobRecord = {
+    id: "job",
+    workspaceId,
+    connectionId: "connection",
+    name: "Import",
+    status: "pending",
+    ...times,
+  };
+  jobs.set(job.id, job);
+  for (const { externalId, artifacts: files = [] } of works) {
+    const id = `work-${externalId}`;
+    const owner = { workspaceId, connectionId: "connection", jobId: job.id };
+    jobWorks.set(id, {
+      id,
+      workId: `w-${externalId}`,
+      name: `Client ${externalId}`,
+      externalId,
+      ...owner,
+      ...times,
+    });
+    for (const [index, file] of files.entries()) {
+      const artifactId = `${id}-${index}`;
+      artifacts.set(artifactId, {
+        id: artifactId,
+        artifactId: `a-${artifactId}`,
+        workspaceId,
+        jobId: job.id,
+        jobWorkId: id,
+        externalId: `file-${index}`,
+        name: `file-${index}.pdf`,
+        type: "w2",
+        status: "pending",
+        url: null,
+        metadata: null,
+        ...times,
+        ...file,
+      });
+    }
+  }
+  return job;
+}
+
+function createScene(works: readonly WorkInput[], options: WorldBenchOptions = {}) {
+  const bench = createWorldBench(options);
+  bench.addEndpoint({ eventTypes: ["documents.synced", "task.running"] });
+  return { ...bench, job: createJob(bench, works) };
+}
+
+describe("an import", () => {
+  test("makes clients, tells what was pulled, starts a TAX_PREP each, and completes the job", async () => {
+    const { world, clock, sent, job } = createScene([
+      { externalId: "c1", artifacts: [{}, {}] },
+      { externalId: "ada", artifacts: [{ name: "receipt.png", metadata: null }] },
+    ]);
+    startImport(world, job);
+    expect(job.status).toBe("active");
+    await clock.settle();
+    expect(job.status).toBe("completed");
+    const clients = [...world.state.clients.values()];
+    expect(clients.map(({ externalId, name }) => [externalId, name])).toEqual([
+      ["ada", "Ada"],
+      ["c1", "Client c1"],
+    ]);
+    const tasks = [...world.state.tasks.values()];
+    expect(tasks.map(({ type, clientId }) => [type, clientId])).toEqual([
+      ["TAX_PREP", clients[1]?.id],
+      ["TAX_PREP", clients[0]?.id],
+    ]);
+    const pulls = sent.map(({ event }) => event).filter(({ event }) => event === "documents.synced");
+    expect(pulls).toMatchObject([
+      { sourceExternalId: "c1", documents: [{ fileName: "file-0.pdf" }, { mimeType: "application/pdf" }] },
+      { sourceExternalId: "ada", documents: [{ fileName: "receipt.png", mimeType: "image/png" }] },
+    ]);
+    await clock.advance(60_000);
+    expect(tasks.map(({ status, result }) => [status, result?.documentCount])).toEqual([
+      ["COMPLETED", 2],
+      ["COMPLETED", 1],
+    ]);
+  });
+
+  test("really reads loopback URLs, and leaves out what cannot be read", async () => {
+    const asked: string[] = [];
+    const read = async (url: string): Promise<ReadAnswer> => {
+      asked.push(url);
+      return url.endsWith("gone")
+        ? { status: 404, bytes: 0, mimeType: "text/plain" }
+        : { status: 200, bytes: 9, mimeType: "image/tiff" };
+    };
+    const { world, clock, sent, job } = createScene(
+      [
+        {
+          externalId: "c1",
+          artifacts: [
+            { url: "http://127.0.0.1:5/w2" },
+            { url: "http://localhost:5/gone" },
+            { url: "https://files.example/1099" },
+          ],
+        },
+      ],
+      { read },
+    );
+    startImport(world, job);
+    await clock.settle();
+    expect(asked).toEqual(["http://127.0.0.1:5/w2", "http://localhost:5/gone"]);
+    expect([...world.state.artifacts.values()].map(({ status }) => status)).toEqual([
+      "uploaded",
+      "failed",
+      "uploaded",
+    ]);
+    expect(sent[0]?.event.documents).toMatchObject([
+      { fileName: "file-0.pdf", mimeType: "image/tiff" },
+      { fileName: "file-2.pdf" },
+    ]);
+    expect(job.status).toBe("completed");
+  });
+
+  for (const [status, customerError] of [
+    [403, { code: "CONNECTION_REAUTH_REQUIRED", action: { type: "RECONNECT", connectionId: "connection" } }],
+    [404, { code: "DOCUMENT_UNREADABLE", action: { type: "REUPLOAD", connectionId: null } }],
+  ] as const) {
+    test(`a work whose every artifact answers ${status} has a task that fails and says what to do`, async () => {
+      const { world, clock, job } = createScene(
+        [{ externalId: "c1", artifacts: [{ url: "http://127.0.0.1:5/w2" }] }],
+        { read: async () => ({ status, bytes: 0, mimeType: "text/plain" }) },
+      );
+      startImport(world, job);
+      await clock.advance(60_000);
+      expect(job.status).toBe("completed");
+      expect([...world.state.tasks.values()]).toMatchObject([
+        {
+          status: "FAILED",
+          errorMessage: "document-classification: no document could be fetched",
+          customerError,
+          stages: [{ type: "document-classification", status: "FAILED" }],
+        },
+      ]);
+    });
+  }
+
+  test("says nothing of documents for a work without any, and still starts its task", async () => {
+    const { world, clock, sent, job } = createScene([{ externalId: "c1" }]);
+    startImport(world, job);
+    await clock.settle();
+    expect(sent.map(({ event }) => event.event)).toEqual(["task.running"]);
+  });
+
+  test("counts documents that the client holds already", async () => {
+    const { world, clock, sent, job } = createScene([
+      { externalId: "c1", artifacts: [{ externalId: "same" }, { externalId: "same" }] },
+    ]);
+    startImport(world, job);
+    await clock.settle();
+    expect(sent[0]?.event).toMatchObject({ documents: [{}], duplicateCount: 1 });
+    expect(sent[0]?.event.documents).toHaveLength(1);
+  });
+
+  test("caught in the middle by a snapshot, goes on with the works that are left", async () => {
+    let release = () => {};
+    const blocked = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const works = [
+      { externalId: "c1" },
+      { externalId: "c2", artifacts: [{ url: "http://127.0.0.1:5/slow" }] },
+      { externalId: "c3" },
+    ];
+    const old = createScene(works, {
+      async read() {
+        await blocked;
+        return { status: null, error: "aborted" };
+      },
+    });
+    startImport(old.world, old.job);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(old.world.state.tasks.size).toBe(1);
+    const saved = structuredClone(old.world.state);
+    old.world.end();
+    release();
+    await old.clock.settle();
+    expect(old.world.state.tasks.size, "nothing comes after the end").toBe(1);
+
+    const next = createWorldBench({
+      seed: 2,
+      read: async () => ({ status: 200, bytes: 1, mimeType: "text/csv" }),
+    });
+    for (const noun of ["clients", "connections", "jobs", "jobWorks", "artifacts", "tasks"] as const) {
+      const into: Map<string, unknown> = next.world.state[noun];
+      for (const [id, record] of saved[noun]) into.set(id, record);
+    }
+    rearmImports(next.world);
+    await next.clock.settle();
+    expect([...next.world.state.jobs.values()][0]?.status).toBe("completed");
+    const taskIds = [...next.world.state.jobWorks.values()].map(({ taskId }) => taskId);
+    expect(new Set(taskIds).size).toBe(3);
+    expect(next.world.state.tasks.size).toBe(3);
+  });
+});

@@ -1,0 +1,238 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { recordProgress, resumeProgress } from "../../../../../mock-server/rules/tasks/progression.ts";
+import { moveStage, moveTask } from "../../../../../mock-server/rules/tasks/task-moves.ts";
+import { startTask } from "../../../../../mock-server/rules/tasks/tasks.ts";
+import type { TaskRecord, TaskStatus } from "../../../../../mock-server/state/records.ts";
+import type { TaskPlan } from "../../../../../mock-server/state/task-plan.ts";
+import { createWorldBench, type WorldBench } from "../../../../support/mock-world.ts";
+
+const manual: TaskPlan = { mode: "manual", stages: [] };
+
+const start = (bench: WorldBench, plan: TaskPlan | null = manual, type = "TAX_PREP") =>
+  startTask(bench.world, { workspaceId: bench.workspaceId, clientId: bench.clientId, type, plan });
+
+const statuses: readonly TaskStatus[] = ["RUNNING", "COMPLETED", "FAILED"];
+const allowed = new Set(["RUNNING>COMPLETED", "RUNNING>FAILED", "FAILED>RUNNING"]);
+
+describe("the states of a task", () => {
+  test("in any order of moves: only the three transitions happen, each with one event, times strictly rising", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ status: fc.constantFrom(...statuses), waitMs: fc.constantFrom(0, 0, 1, 5) })),
+        async (moves) => {
+          const bench = createWorldBench();
+          bench.addEndpoint();
+          const task = start(bench);
+          const expected: TaskStatus[] = ["RUNNING"];
+          for (const { status, waitMs } of moves) {
+            await bench.clock.advance(waitMs);
+            const transition = `${task.status}>${status}`;
+            const move = () => moveTask(bench.world, { taskId: task.id, status });
+            if (allowed.has(transition)) {
+              move();
+              expected.push(status);
+            } else {
+              expect(move, transition).toThrow(/cannot become/);
+            }
+          }
+          await bench.clock.settle();
+          const events = bench.sent.map(({ event }) => event);
+          expect(events.map(({ status }) => status)).toEqual(expected);
+          expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+          const times = events.map(({ occurredAt }) => Date.parse(occurredAt));
+          for (const [index, time] of times.entries()) {
+            expect(time).toBeGreaterThan(times[index - 1] ?? 0);
+          }
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  test("a task of another workspace's client does not start", () => {
+    const bench = createWorldBench();
+    expect(() =>
+      startTask(bench.world, { workspaceId: "elsewhere", clientId: bench.clientId, type: "BINDER" }),
+    ).toThrow("Client not found");
+    expect(bench.world.state.tasks.size).toBe(0);
+  });
+
+  test("equal changes in equal worlds have equal event ids", async () => {
+    const ids = async () => {
+      const bench = createWorldBench();
+      bench.addEndpoint();
+      start(bench, null);
+      await bench.clock.advance(60_000);
+      return bench.sent.map(({ event }) => event.id);
+    };
+    const first = await ids();
+    expect(first).toHaveLength(7);
+    expect(await ids()).toEqual(first);
+  });
+
+  test("a failure soon after the start is not classified, a later one is", async () => {
+    const bench = createWorldBench({ settings: { tasks: { retryGraceMs: 60_000 } } });
+    bench.addEndpoint({ eventTypes: ["task.failed"] });
+    const task = start(bench);
+    await bench.clock.advance(59_999);
+    moveTask(bench.world, { taskId: task.id, status: "FAILED" });
+    moveTask(bench.world, { taskId: task.id, status: "RUNNING" });
+    await bench.clock.advance(1);
+    moveTask(bench.world, { taskId: task.id, status: "FAILED" });
+    await bench.clock.settle();
+    expect(bench.sent.map(({ event }) => event.customerError?.code ?? null)).toEqual([null, "INTERNAL"]);
+  });
+
+  test("a task that runs again has no end and no error any more", () => {
+    const bench = createWorldBench();
+    const task = start(bench);
+    moveTask(bench.world, { taskId: task.id, status: "FAILED", errorMessage: "blank page" });
+    expect(task).toMatchObject({ errorMessage: "blank page", completedAtMs: task.changedAtMs });
+    moveTask(bench.world, { taskId: task.id, status: "RUNNING" });
+    expect(task).toMatchObject({ errorMessage: null, customerError: null, completedAtMs: null });
+  });
+});
+
+describe("stages moved by hand", () => {
+  test("a stage that runs is finished, one that was not started starts and finishes at once", () => {
+    const bench = createWorldBench();
+    const task = start(bench);
+    const move = (subTaskType: string, status: TaskStatus) =>
+      moveStage(bench.world, { taskId: task.id, subTaskType, status });
+    const running = move("review", "RUNNING");
+    expect(move("review", "COMPLETED")).toBe(running);
+    move("review", "FAILED");
+    expect(task.stages.map(({ type, status }) => [type, status])).toEqual([
+      ["review", "COMPLETED"],
+      ["review", "FAILED"],
+    ]);
+  });
+
+  test("a stage cannot start twice, nor change when the task does not run", () => {
+    const bench = createWorldBench();
+    const task = start(bench);
+    const move = (status: TaskStatus) =>
+      moveStage(bench.world, { taskId: task.id, subTaskType: "review", status });
+    move("RUNNING");
+    expect(() => move("RUNNING")).toThrow('stage "review" is already RUNNING');
+    moveTask(bench.world, { taskId: task.id, status: "COMPLETED" });
+    expect(() => move("COMPLETED")).toThrow("the stages of a task that is COMPLETED do not change");
+  });
+});
+
+const timed: TaskPlan = {
+  mode: "timed",
+  stages: [
+    { type: "extraction", durationMs: 1_000 },
+    { type: "review", durationMs: 2_000 },
+  ],
+};
+
+const shape = ({ status, stages }: TaskRecord) => [
+  status,
+  ...stages.map(({ type, status }) => `${type} ${status}`),
+];
+
+describe("a task that moves by itself", () => {
+  test("timed: each stage takes its time, then the task is done", async () => {
+    const bench = createWorldBench();
+    const task = start(bench, timed);
+    expect(shape(task)).toEqual(["RUNNING", "extraction RUNNING"]);
+    await bench.clock.advance(1_000);
+    expect(shape(task)).toEqual(["RUNNING", "extraction COMPLETED", "review RUNNING"]);
+    await bench.clock.advance(1_999);
+    expect(task.status).toBe("RUNNING");
+    await bench.clock.advance(1);
+    expect(shape(task)).toEqual(["COMPLETED", "extraction COMPLETED", "review COMPLETED"]);
+    expect(task.result).toMatchObject({ returnType: "F1040", taxYear: 2025 });
+    expect(bench.world.state.progress.size).toBe(0);
+  });
+
+  test("immediate: everything happens within the call, the end after the beginning", () => {
+    const bench = createWorldBench();
+    const task = start(bench, { ...timed, mode: "immediate" });
+    expect(shape(task)).toEqual(["COMPLETED", "extraction COMPLETED", "review COMPLETED"]);
+    expect(task.changedAtMs).toBeGreaterThan(task.startedAtMs);
+    expect(bench.clock.pending().timers).toBe(0);
+  });
+
+  test("manual: nothing happens until told", async () => {
+    const bench = createWorldBench();
+    const task = start(bench, manual);
+    await bench.clock.advance(7 * 86_400_000);
+    expect(shape(task)).toEqual(["RUNNING"]);
+  });
+
+  test("a stage that fails fails the task, and later stages do not start", async () => {
+    const bench = createWorldBench();
+    const customerError = { code: "DOCUMENT_UNREADABLE", action: { type: "REUPLOAD", connectionId: null } };
+    const task = start(bench, {
+      mode: "timed",
+      stages: [
+        { type: "extraction", durationMs: 10, status: "FAILED", errorMessage: "blank page" },
+        { type: "review", durationMs: 10 },
+      ],
+      outcome: { status: "FAILED", customerError },
+    });
+    await bench.clock.advance(60_000);
+    expect(shape(task)).toEqual(["FAILED", "extraction FAILED"]);
+    expect(task).toMatchObject({ errorMessage: "extraction: blank page", customerError });
+  });
+
+  test("an outcome of its own decides how it ends", async () => {
+    const bench = createWorldBench();
+    const task = start(bench, { ...timed, outcome: { status: "FAILED", errorMessage: "scripted" } });
+    await bench.clock.advance(3_000);
+    expect(task).toMatchObject({ status: "FAILED", errorMessage: "scripted" });
+  });
+
+  test("a task moved by hand no longer moves by itself, nor when it runs again", async () => {
+    const bench = createWorldBench();
+    const task = start(bench, timed);
+    moveTask(bench.world, { taskId: task.id, status: "FAILED" });
+    moveTask(bench.world, { taskId: task.id, status: "RUNNING" });
+    await bench.clock.advance(60_000);
+    expect(shape(task)).toEqual(["RUNNING", "extraction RUNNING"]);
+  });
+
+  test("a stage finished by hand before its time is not finished again", async () => {
+    const bench = createWorldBench();
+    bench.addEndpoint({ eventTypes: ["subtask.completed", "subtask.failed"] });
+    const task = start(bench, timed);
+    moveStage(bench.world, { taskId: task.id, subTaskType: "extraction", status: "FAILED" });
+    await bench.clock.advance(3_000);
+    expect(shape(task)).toEqual(["COMPLETED", "extraction FAILED", "review COMPLETED"]);
+    expect(bench.sent.map(({ event }) => event.event)).toEqual(["subtask.failed", "subtask.completed"]);
+  });
+
+  test("a plan of an unknown type is the one for every other type", async () => {
+    const bench = createWorldBench();
+    const task = start(bench, null, "SALES_TAX");
+    await bench.clock.advance(60_000);
+    expect(shape(task)).toEqual(["COMPLETED", "processing COMPLETED"]);
+  });
+
+  test("after a restore it goes on from where it stood", async () => {
+    const old = createWorldBench();
+    const { id } = start(old, timed);
+    await old.clock.advance(1_500);
+    const tasks = structuredClone(old.world.state.tasks);
+
+    const next = createWorldBench();
+    next.clock.setNow(old.clock.now());
+    for (const [key, task] of tasks) next.world.state.tasks.set(key, task);
+    resumeProgress(next.world, recordProgress(old.world));
+    expect(recordProgress(next.world)).toEqual(recordProgress(old.world));
+    await next.clock.advance(1_499);
+    expect(next.world.state.tasks.get(id)?.status).toBe("RUNNING");
+    await next.clock.advance(1);
+    expect(next.world.state.tasks.get(id)?.status).toBe("COMPLETED");
+  });
+
+  test("thousands of tasks need one timer", () => {
+    const bench = createWorldBench();
+    for (let count = 0; count < 5_000; count++) start(bench, timed);
+    expect(bench.clock.pending().timers).toBe(1);
+  });
+});

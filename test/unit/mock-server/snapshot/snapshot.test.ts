@@ -1,0 +1,376 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { createMockServer, type MockServer, type MockServerOptions } from "workspace-tasks/mock-server";
+import { parseSnapshot, readSnapshot } from "../../../../mock-server/snapshot/read-snapshot.ts";
+import { SnapshotError } from "../../../../mock-server/snapshot/snapshot-error.ts";
+import { readSnapshotFile, writeSnapshotFile } from "../../../../mock-server/snapshot/snapshot-file.ts";
+import { createState } from "../../../../mock-server/state/state.ts";
+import {
+  callControl,
+  callGraphql,
+  createEndpoint,
+  startConnection,
+  workspaceToken,
+} from "../../../support/mock-client.ts";
+
+const receiverUrl = "http://127.0.0.1:1/webhooks";
+
+/** A receiver that is down for ten virtual minutes, so that retries wait while the snapshot is taken. */
+const outageEndsAtSeconds = Date.UTC(2026, 0, 15, 12, 10) / 1_000;
+function answerAfterOutage(request: Request): Response {
+  const atSeconds = Number(request.headers.get("webhook-timestamp"));
+  return new Response(null, { status: atSeconds < outageEndsAtSeconds ? 503 : 204 });
+}
+
+const start = (options: MockServerOptions = {}) =>
+  createMockServer({
+    listen: false,
+    clock: "virtual",
+    receivers: new Map([[receiverUrl, answerAfterOutage]]),
+    ...options,
+  });
+
+/** Something of every noun, with stages and retries under way. */
+async function live(mock: MockServer): Promise<void> {
+  await createEndpoint(mock, receiverUrl);
+  const connectionId = await startConnection(mock);
+  const token = await workspaceToken(mock);
+  const partner = { token, router: "gateway" as const };
+  const collect =
+    "mutation ($id: ID!) { collectProviderConnection(connectionId: $id, inputs: { firm: 7 }) { id } }";
+  await callGraphql(mock, collect, { ...partner, variables: { id: connectionId } });
+  const createJob =
+    'mutation ($id: ID!) { createConnectionJob(connectionId: $id, jobName: "season") { id } }';
+  const job = await callGraphql(mock, createJob, { ...partner, variables: { id: connectionId } });
+  const jobId = job.createConnectionJob.id;
+  const createWorks = `mutation ($id: ID!) {
+    createJobWorks(connectionJobId: $id, inputs: [{ name: "Smith", externalId: "c-1" }]) { id }
+  }`;
+  const works = await callGraphql(mock, createWorks, { ...partner, variables: { id: jobId } });
+  const createArtifacts = `mutation ($id: ID!) {
+    createJobWorkArtifacts(jobWorkId: $id, inputs: [{ name: "w2.pdf", type: "w2", externalId: "a-1" }]) { id }
+  }`;
+  await callGraphql(mock, createArtifacts, { ...partner, variables: { id: works.createJobWorks[0].id } });
+  const initiate = "mutation ($id: ID!) { initiateTaxPrepsImport(connectionJobId: $id) { status } }";
+  await callGraphql(mock, initiate, { ...partner, variables: { id: jobId } });
+  mock.admin.addToCatalog({ name: "client.archived" });
+  mock.admin.setFaults({ deliveries: [{ chances: [{ probability: 0.3, fault: { kind: "duplicate" } }] }] });
+  await mock.fetch("/api/uploads", {
+    method: "POST",
+    headers: {
+      "tus-resumable": "1.0.0",
+      authorization: `Bearer ${token}`,
+      "upload-length": "9",
+      "content-type": "application/offset+octet-stream",
+    },
+    body: "abc",
+  });
+  await mock.clock.advance("2500ms");
+}
+
+/** What happens next: stages end, retries come due, new tasks start, a key is exchanged. */
+async function goOn(mock: MockServer): Promise<void> {
+  await mock.clock.advance("1h");
+  mock.admin.startTask({ taskType: "BINDER" });
+  mock.admin.createApiKey({ role: "l2" });
+  await workspaceToken(mock);
+  await mock.clock.advance("3d");
+}
+
+describe("a snapshot", () => {
+  test("goes on exactly as the original did: same ids, deliveries, faults and journal", async () => {
+    await using mock = await start();
+    await live(mock);
+    const snapshot = mock.admin.snapshot();
+    expect(snapshot.state.progress.length).toBeGreaterThan(0);
+    expect(snapshot.state.deliveries.some(({ status }) => status === "pending")).toBe(true);
+    await goOn(mock);
+
+    await using twin = await start({ seed: 99 });
+    await twin.admin.restore(snapshot);
+    expect(twin.admin.snapshot()).toEqual(snapshot);
+    await goOn(twin);
+    const [ended, twinEnded] = [mock.admin.snapshot(), twin.admin.snapshot()];
+    const statuses = new Set(ended.state.tasks.map(({ status }) => status));
+    expect([...statuses]).toEqual(["COMPLETED"]);
+    expect(attemptIds(twinEnded)).toEqual(attemptIds(ended));
+    expect(twinEnded.journal).toEqual(ended.journal);
+    expect(twinEnded.state.tasks).toEqual(ended.state.tasks);
+    expect(twinEnded.random).toEqual(ended.random);
+  });
+
+  test("keeps the order in which stages that are due together end", async () => {
+    const stage = (type: string, durationMs: number) => ({ type, durationMs });
+    const told: { readonly id: string | null; readonly about: string }[] = [];
+    await using mock = await start({
+      receivers: new Map([
+        [
+          receiverUrl,
+          async (request) => {
+            const { subTaskType, event } = JSON.parse(await request.text());
+            told.push({ id: request.headers.get("webhook-id"), about: subTaskType ?? event });
+            return new Response(null, { status: 204 });
+          },
+        ],
+      ]),
+      settings: {
+        tasks: {
+          plans: {
+            TAX_PREP: {
+              mode: "timed",
+              stages: [stage("first of two", 1_000), stage("second of two", 1_000)],
+            },
+            BINDER: { mode: "timed", stages: [stage("only one", 2_000)] },
+          },
+        },
+      },
+    });
+    await createEndpoint(mock, receiverUrl);
+    for (const taskType of ["TAX_PREP", "BINDER"]) mock.admin.startTask({ taskType });
+    await mock.clock.advance("1500ms");
+    const snapshot = mock.admin.snapshot();
+    told.length = 0;
+    await mock.clock.advance("1s");
+    const original = told.splice(0);
+    // The task that was started first does not end its stage first, so that the order says something.
+    expect(original.map(({ about }) => about).slice(0, 2)).toEqual(["only one", "second of two"]);
+
+    await mock.admin.restore(snapshot);
+    await mock.clock.advance("1s");
+    expect(told).toEqual(original);
+  });
+
+  test("brings the keys back with it, also into a mock of another seed", async () => {
+    await using mock = await start({ seed: 1 });
+    await using twin = await start({ seed: 2 });
+    expect(twin.apiKey).not.toBe(mock.apiKey);
+    const token = await workspaceToken(mock);
+    await twin.admin.restore(mock.admin.snapshot());
+    expect([twin.apiKey, twin.partnerApiKey, twin.workspaceId]).toEqual([
+      mock.apiKey,
+      mock.partnerApiKey,
+      mock.workspaceId,
+    ]);
+    expect((await callGraphql(twin, "{ me { __typename } }", { token })).me.__typename).toBe("WorkspaceUser");
+    await workspaceToken(twin);
+  });
+
+  test("does not change when the mock goes on", async () => {
+    await using mock = await start();
+    await live(mock);
+    const snapshot = mock.admin.snapshot();
+    const before = JSON.stringify(snapshot);
+    await goOn(mock);
+    expect(JSON.stringify(snapshot)).toBe(before);
+  });
+
+  test("travels over HTTP", async () => {
+    await using mock = await start();
+    await live(mock);
+    const { json } = await callControl(mock, "GET", "snapshot");
+    mock.admin.reset();
+    expect(mock.admin.snapshot().state.tasks).toEqual([]);
+    expect((await callControl(mock, "PUT", "snapshot", json)).status).toBe(204);
+    expect(mock.admin.snapshot()).toEqual(json);
+  });
+});
+
+const attemptIds = (snapshot: ReturnType<MockServer["admin"]["snapshot"]>) =>
+  snapshot.state.deliveries.flatMap(({ id, attempts }) =>
+    attempts.map(({ number, kind, startedAtMs, faults }) => [id, number, kind, startedAtMs, faults]),
+  );
+
+describe("a document is refused, and nothing changes, when it", () => {
+  const refuse = async (damage: (snapshot: Record<string, unknown>) => unknown): Promise<string> => {
+    await using mock = await start();
+    await live(mock);
+    const before = mock.admin.snapshot();
+    const damaged = damage(JSON.parse(JSON.stringify(before)));
+    const error = await mock.admin.restore(damaged).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    expect(mock.admin.snapshot()).toEqual(before);
+    expect(error).toBeInstanceOf(SnapshotError);
+    return (error as SnapshotError).message;
+  };
+
+  test("is something else", async () => {
+    for (const other of [null, 7, "text", [], {}, { format: "other", version: 1 }]) {
+      expect(await refuse(() => other)).toBe("this is not a snapshot of the mock");
+    }
+  });
+
+  test("comes from a later version", async () => {
+    expect(await refuse((snapshot) => ({ ...snapshot, version: 2 }))).toBe(
+      "the snapshot has version 2, this mock reads version 1",
+    );
+  });
+
+  test("lacks any of its parts, and the refusal says which", () => {
+    const whole = createSample();
+    for (const part of Object.keys(whole).filter((name) => name !== "format" && name !== "version")) {
+      const { [part]: _, ...rest } = whole;
+      expect(() => readSnapshot(rest)).toThrow(part);
+    }
+    for (const noun of Object.keys(whole.state)) {
+      const { [noun]: _, ...rest } = whole.state;
+      expect(() => readSnapshot({ ...whole, state: rest })).toThrow(`state.${noun}`);
+      expect(() => readSnapshot({ ...whole, state: { ...whole.state, [noun]: [{}] } })).toThrow(
+        `state.${noun}.0`,
+      );
+      expect(() => readSnapshot({ ...whole, state: { ...whole.state, [noun]: {} } })).toThrow(
+        `state.${noun}`,
+      );
+    }
+    expect(() => readSnapshot({ ...whole, more: 1 })).toThrow("damaged");
+  });
+
+  test("lacks a record that another one names", async () => {
+    await using mock = await start();
+    await live(mock);
+    const whole = mock.admin.snapshot();
+    const without = (noun: keyof typeof whole.state) => ({ ...whole, state: { ...whole.state, [noun]: [] } });
+    expect(() => readSnapshot(whole)).not.toThrow();
+    for (const [noun, named] of [
+      ["users", "memberships.0.userId"],
+      ["workspaces", "memberships.0.workspaceId"],
+      ["connections", "jobs.0.connectionId"],
+      ["clients", "tasks.0.clientId"],
+      ["tasks", "progress.0.taskId"],
+      ["events", "deliveries.0.eventId"],
+      ["uploadContents", "uploadContents.0"],
+    ] as const) {
+      expect(() => readSnapshot(without(noun))).toThrow(`damaged: state.${named}`);
+    }
+    expect(() => readSnapshot({ ...whole, furnishedWorkspaceId: "none" })).toThrow("furnishedWorkspaceId");
+    expect(() => readSnapshot(without("endpoints"))).not.toThrow();
+  });
+
+  test("was cut off anywhere", async () => {
+    await using mock = await start();
+    await live(mock);
+    const text = JSON.stringify(mock.admin.snapshot());
+    expect(parseSnapshot(text)).toBeDefined();
+    for (let part = 0; part < 20; part++) {
+      const cut = text.slice(0, Math.floor((text.length * part) / 20));
+      expect(() => parseSnapshot(cut)).toThrow(SnapshotError);
+    }
+  });
+
+  test("comes over HTTP, with status 422", async () => {
+    await using mock = await start();
+    const { status, json } = await callControl(mock, "PUT", "snapshot", { format: "other" });
+    expect([status, json.error.code]).toEqual([422, "SNAPSHOT_REFUSED"]);
+  });
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: parts are taken away from it
+function createSample(): any {
+  return {
+    format: "workspace-tasks-mock",
+    version: 1,
+    seed: 1,
+    nowMs: 0,
+    furnishedWorkspaceId: "w",
+    random: {},
+    limits: {},
+    faults: { plan: {}, fired: [] },
+    journal: { count: 0, entries: [] },
+    state: Object.fromEntries(Object.keys(createState()).map((noun) => [noun, []])),
+  };
+}
+
+describe("a snapshot file", () => {
+  const inFolder = async (use: (folder: string) => Promise<void>) => {
+    const folder = await mkdtemp(join(tmpdir(), "snapshot-"));
+    try {
+      await use(folder);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  };
+
+  test("is read back as it was written, and only its owner may read it", () =>
+    inFolder(async (folder) => {
+      await using mock = await start();
+      await live(mock);
+      const path = join(folder, "state.json");
+      await writeSnapshotFile(path, mock.admin.snapshotText());
+      expect(await readSnapshotFile(path)).toEqual(mock.admin.snapshot());
+      expect(await readdir(folder)).toEqual(["state.json"]);
+    }));
+
+  test("that does not exist yet is nothing, not a mistake", () =>
+    inFolder(async (folder) => {
+      expect(await readSnapshotFile(join(folder, "none.json"))).toBeNull();
+    }));
+
+  test("stays as it was when a new one cannot be written in full", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "state.json");
+      await writeFile(path, "the old one");
+      await expect(writeSnapshotFile(path, Symbol("no text") as never)).rejects.toThrow();
+      expect(await readFile(path, "utf8")).toBe("the old one");
+      expect(await readdir(folder)).toEqual(["state.json"]);
+    }));
+
+  test("that is a folder is said to be one, and nothing is left beside it", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "state.json");
+      await mkdir(path);
+      await expect(writeSnapshotFile(path, "text")).rejects.toThrow();
+      await expect(readSnapshotFile(path)).rejects.toThrow("EISDIR");
+      expect(await readdir(folder)).toEqual(["state.json"]);
+    }));
+});
+
+describe("a reset", () => {
+  test("leaves nothing behind: the mock is as a new one of the same seed", async () => {
+    await using mock = await start();
+    const fresh = mock.admin.snapshot();
+    await live(mock);
+    expect(mock.admin.clock().pendingTimers).toBeGreaterThan(0);
+    mock.admin.reset();
+    expect(mock.admin.snapshot()).toEqual(fresh);
+    expect(mock.admin.clock().pendingTimers).toBe(0);
+    expect(mock.admin.health().epoch).toBe(1);
+    await using twin = await start();
+    await live(mock);
+    await live(twin);
+    expect(attemptIds(mock.admin.snapshot()).length).toBe(attemptIds(twin.admin.snapshot()).length);
+    expect(mock.admin.snapshot().state.tasks).toEqual(twin.admin.snapshot().state.tasks);
+  });
+
+  test("drops the answer to a delivery from before it", async () => {
+    let answer: (response: Response) => void = () => {};
+    let asked: () => void = () => {};
+    const arrived = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    const receiver = () => {
+      asked();
+      return new Promise<Response>((resolve) => {
+        answer = resolve;
+      });
+    };
+    await using mock = await start({ receivers: new Map([[receiverUrl, receiver]]) });
+    await createEndpoint(mock, receiverUrl, ["task.running"]);
+    mock.admin.startTask({ taskType: "BINDER", progression: "manual" });
+    await arrived;
+    mock.admin.reset();
+    const fresh = mock.admin.snapshot();
+    answer(new Response(null, { status: 500 }));
+    await mock.clock.advance("3d");
+    expect(mock.admin.snapshot().state).toEqual(fresh.state);
+  });
+
+  test("ends a wait for something of the old world", async () => {
+    await using mock = await start();
+    const waiting = mock.admin.wait({ deliveries: { count: 1 } });
+    mock.admin.reset();
+    await expect(waiting).rejects.toThrow("0 of 1");
+  });
+});

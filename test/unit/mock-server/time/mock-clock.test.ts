@@ -1,0 +1,48 @@
+import { describe, expect, test } from "vitest";
+import { createMockServer, createVirtualClock } from "workspace-tasks/mock-server";
+import { createMockClock } from "../../../../mock-server/time/mock-clock.ts";
+import { workspaceToken } from "../../../support/mock-client.ts";
+
+describe("createMockClock", () => {
+  test("moves virtual time by milliseconds and by text", async () => {
+    const clock = createMockClock(createVirtualClock(0));
+    const fired: number[] = [];
+    clock.schedule(90_000, () => fired.push(clock.now()));
+    expect(await clock.advance("1m")).toBe(0);
+    expect(await clock.advance(30_000)).toBe(1);
+    expect(fired).toEqual([90_000]);
+    expect(clock.mode).toBe("virtual");
+  });
+
+  test.each(["soon", "-1s", "", Number.NaN, -1])("refuses to move by %s", async (by) => {
+    await expect(createMockClock(createVirtualClock(0)).advance(by)).rejects.toThrow(TypeError);
+  });
+
+  test("a real clock cannot be advanced, and settles at once", async () => {
+    await using mock = await createMockServer({ listen: false });
+    expect(mock.clock.mode).toBe("real");
+    await expect(mock.clock.advance("1s")).rejects.toThrow("a real clock cannot be advanced");
+    await mock.clock.settle();
+  });
+
+  test("two mocks on one clock expire tokens together, and a reset of one works", async () => {
+    await using first = await createMockServer({ listen: false, clock: "virtual" });
+    await using second = await createMockServer({ listen: false, clock: first.clock, seed: 2 });
+    const me = async (mock: typeof first, token: string) => {
+      const response = await mock.fetch("/graphql", {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+        body: '{"query":"{ me { __typename } }"}',
+      });
+      return ((await response.json()) as { data: { me: unknown } }).data.me;
+    };
+    const tokens = [await workspaceToken(first), await workspaceToken(second)] as const;
+    await second.clock.advance("179s");
+    expect(await me(first, tokens[0])).not.toBeNull();
+    await second.clock.advance("1s");
+    expect(await me(first, tokens[0])).toBeNull();
+    expect(await me(second, tokens[1])).toBeNull();
+    second.admin.reset();
+    expect(await workspaceToken(second)).toEqual(expect.any(String));
+  });
+});

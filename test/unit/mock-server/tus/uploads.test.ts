@@ -1,0 +1,256 @@
+import { describe, expect } from "vitest";
+import type { MockServer } from "workspace-tasks/mock-server";
+import { mockTest as test } from "workspace-tasks/mock-server/vitest";
+import { parseMetadata } from "../../../../mock-server/tus/tus-headers.ts";
+
+type Call = {
+  method: string;
+  path?: string;
+  headers?: Record<string, string>;
+  body?: string;
+  token?: string | null;
+};
+
+async function workspaceToken(mock: MockServer, apiKey = mock.apiKey): Promise<string> {
+  const response = await mock.fetch("/graphql", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      query: `mutation ($key: String!) {
+        exchangeSurfaceRefreshTokenForAccessTokens(refreshToken: $key) { workspaceToken }
+      }`,
+      variables: { key: apiKey },
+    }),
+  });
+  const { data } = (await response.json()) as {
+    data: { exchangeSurfaceRefreshTokenForAccessTokens: { workspaceToken: string } };
+  };
+  return data.exchangeSurfaceRefreshTokenForAccessTokens.workspaceToken;
+}
+
+async function uploader(mock: MockServer) {
+  const token = await workspaceToken(mock);
+  return (call: Call) =>
+    mock.fetch(call.path ?? "/api/uploads", {
+      method: call.method,
+      headers: {
+        "tus-resumable": "1.0.0",
+        ...(call.token === null ? {} : { authorization: `Bearer ${call.token ?? token}` }),
+        ...call.headers,
+      },
+      ...(call.body === undefined ? {} : { body: call.body }),
+    });
+}
+
+const offset = (bytes: number) => ({
+  "upload-offset": String(bytes),
+  "content-type": "application/offset+octet-stream",
+});
+
+describe("an upload", () => {
+  test("is created, filled in chunks and complete", async ({ mock }) => {
+    const send = await uploader(mock);
+    const created = await send({
+      method: "POST",
+      headers: {
+        "upload-length": "10",
+        "upload-metadata": `filename ${btoa("w2.pdf")},filetype ${btoa("application/pdf")},final`,
+      },
+    });
+    expect(created.status).toBe(201);
+    const location = created.headers.get("location") ?? "";
+    expect(location).toMatch(new RegExp(`^${mock.baseUrl}/api/uploads/[0-9a-f-]{36}$`));
+
+    const first = await send({ method: "PATCH", path: location, headers: offset(0), body: "01234" });
+    expect([first.status, first.headers.get("upload-offset")]).toEqual([204, "5"]);
+    const halfway = await send({ method: "HEAD", path: location });
+    expect(halfway.headers.get("upload-offset")).toBe("5");
+    expect(halfway.headers.get("upload-length")).toBe("10");
+    expect(halfway.headers.get("cache-control")).toBe("no-store");
+    expect(halfway.headers.get("upload-metadata")).toBe(
+      `filename ${btoa("w2.pdf")},filetype ${btoa("application/pdf")},final`,
+    );
+    const second = await send({ method: "PATCH", path: location, headers: offset(5), body: "56789" });
+    expect(second.headers.get("upload-offset")).toBe("10");
+    const [upload] = mock.admin.snapshot().state.uploads;
+    expect(upload).toMatchObject({ fileName: "w2.pdf", fileType: "application/pdf", offsetBytes: 10 });
+    expect(upload?.completedAtMs).not.toBeNull();
+    expect(mock.admin.snapshot().state.uploadContents).toEqual([btoa("0123456789")]);
+  });
+
+  test("can bring its first bytes with its creation", async ({ mock }) => {
+    const send = await uploader(mock);
+    const created = await send({
+      method: "POST",
+      headers: { "upload-length": "3", "content-type": "application/offset+octet-stream" },
+      body: "abc",
+    });
+    expect([created.status, created.headers.get("upload-offset")]).toEqual([201, "3"]);
+  });
+
+  test("can tell its length later, once", async ({ mock }) => {
+    const send = await uploader(mock);
+    const created = await send({ method: "POST", headers: { "upload-defer-length": "1" } });
+    const path = created.headers.get("location") ?? "";
+    expect((await send({ method: "HEAD", path })).headers.get("upload-defer-length")).toBe("1");
+    const told = { ...offset(0), "upload-length": "4" };
+    expect((await send({ method: "PATCH", path, headers: told, body: "ab" })).status).toBe(204);
+    expect((await send({ method: "HEAD", path })).headers.get("upload-length")).toBe("4");
+    const changed = { ...offset(2), "upload-length": "5" };
+    expect((await send({ method: "PATCH", path, headers: changed, body: "cd" })).status).toBe(400);
+  });
+
+  test("of no bytes is complete at once", async ({ mock }) => {
+    const send = await uploader(mock);
+    await send({ method: "POST", headers: { "upload-length": "0" } });
+    expect(mock.admin.snapshot().state.uploads[0]?.completedAtMs).not.toBeNull();
+  });
+
+  test("is gone after DELETE", async ({ mock }) => {
+    const send = await uploader(mock);
+    const created = await send({ method: "POST", headers: { "upload-length": "3" } });
+    const path = created.headers.get("location") ?? "";
+    expect((await send({ method: "DELETE", path })).status).toBe(204);
+    expect((await send({ method: "HEAD", path })).status).toBe(404);
+  });
+
+  test("of another workspace is as if it did not exist", async ({ mock }) => {
+    const send = await uploader(mock);
+    const created = await send({ method: "POST", headers: { "upload-length": "3" } });
+    const path = created.headers.get("location") ?? "";
+    const elsewhere = mock.admin.snapshot();
+    const other = { ...elsewhere.state.workspaces[0], id: "other-workspace", slug: "other" };
+    await mock.admin.restore({
+      ...elsewhere,
+      state: { ...elsewhere.state, workspaces: [...elsewhere.state.workspaces, other] },
+    });
+    const { apiKey } = mock.admin.createApiKey({ workspaceId: "other-workspace" });
+    const token = await workspaceToken(mock, apiKey);
+    expect((await send({ method: "HEAD", path })).status).toBe(200);
+    expect((await send({ method: "HEAD", path, token })).status).toBe(404);
+  });
+
+  test("does not count against the rate limit", async ({ mock }) => {
+    const send = await uploader(mock);
+    for (let count = 0; count < 130; count++) {
+      expect((await send({ method: "POST", headers: { "upload-length": "1" } })).status).toBe(201);
+    }
+    expect(mock.admin.limits()).toEqual([]);
+  });
+});
+
+describe("an upload request is refused", () => {
+  const refusals: [string, number, Omit<Call, "path">][] = [
+    ["without a token", 401, { method: "POST", headers: { "upload-length": "1" }, token: null }],
+    ["with a token that is none", 401, { method: "POST", headers: { "upload-length": "1" }, token: "x.y.z" }],
+    ["without a length", 400, { method: "POST" }],
+    [
+      "with a length and without one",
+      400,
+      { method: "POST", headers: { "upload-length": "1", "upload-defer-length": "1" } },
+    ],
+    ["with a length that is no number", 400, { method: "POST", headers: { "upload-length": "-1" } }],
+    ["with more bytes than the bound", 413, { method: "POST", headers: { "upload-length": "999999999999" } }],
+    [
+      "with metadata that is not base64",
+      400,
+      { method: "POST", headers: { "upload-length": "1", "upload-metadata": "filename w2.pdf" } },
+    ],
+    [
+      "of another protocol version",
+      412,
+      { method: "POST", headers: { "upload-length": "1", "tus-resumable": "0.2.2" } },
+    ],
+    ["that addresses no upload", 405, { method: "PATCH", headers: offset(0), body: "a" }],
+  ];
+  test.for(refusals)("%s", async ([, status, call], { mock }) => {
+    const send = await uploader(mock);
+    const response = await send(call);
+    expect(response.status).toBe(status);
+    expect(await response.json()).toEqual({ error: { message: expect.any(String) } });
+  });
+
+  test.for([
+    ["at another offset", 409, offset(1), "a"],
+    ["of another media type", 415, { ...offset(0), "content-type": "text/plain" }, "a"],
+    ["with more bytes than were announced", 413, offset(0), "abcdef"],
+    ["without an offset", 400, { "content-type": "application/offset+octet-stream" }, "a"],
+  ] as const)("%s", async ([, status, headers, body], { mock }) => {
+    const send = await uploader(mock);
+    const created = await send({ method: "POST", headers: { "upload-length": "3" } });
+    const path = created.headers.get("location") ?? "";
+    expect((await send({ method: "PATCH", path, headers, body })).status).toBe(status);
+  });
+
+  test("from a read_only key, which may still ask how far it is", async ({ mock }) => {
+    const send = await uploader(mock);
+    const created = await send({ method: "POST", headers: { "upload-length": "3" } });
+    const path = created.headers.get("location") ?? "";
+    const token = await workspaceToken(mock, mock.admin.createApiKey({ access: "read_only" }).apiKey);
+    expect((await send({ method: "HEAD", path, token })).status).toBe(200);
+    expect((await send({ method: "PATCH", path, headers: offset(0), body: "abc", token })).status).toBe(403);
+  });
+
+  test("while another one writes to the same upload", async ({ mock }) => {
+    const send = await uploader(mock);
+    const created = await send({ method: "POST", headers: { "upload-length": "4" } });
+    const path = created.headers.get("location") ?? "";
+    const { readable: body, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const feed = writable.getWriter();
+    const slow = mock.fetch(path, {
+      method: "PATCH",
+      headers: {
+        "tus-resumable": "1.0.0",
+        authorization: `Bearer ${await workspaceToken(mock)}`,
+        ...offset(0),
+      },
+      body,
+      duplex: "half",
+    } as RequestInit);
+    await feed.write(new TextEncoder().encode("ab"));
+    const uploadId = path.split("/").at(-1);
+    const arrived = () => mock.admin.snapshot().state.uploads.find(({ id }) => id === uploadId)?.offsetBytes;
+    await expect.poll(arrived, { interval: 1 }).toBe(2);
+    expect((await send({ method: "PATCH", path, headers: offset(2), body: "cd" })).status).toBe(423);
+    await feed.close();
+    expect((await slow).status).toBe(204);
+    expect((await send({ method: "PATCH", path, headers: offset(2), body: "cd" })).status).toBe(204);
+  });
+
+  test("when all uploads together would hold more than the bound", async () => {
+    const { createMockServer } = await import("workspace-tasks/mock-server");
+    await using mock = await createMockServer({ settings: { bounds: { uploadStorageBytesMax: 5 } } });
+    const send = await uploader(mock);
+    const headers = { "upload-length": "3", "content-type": "application/offset+octet-stream" };
+    expect((await send({ method: "POST", headers, body: "abc" })).status).toBe(201);
+    expect((await send({ method: "POST", headers, body: "abc" })).status).toBe(507);
+  });
+});
+
+test("OPTIONS tells the version, the extensions and the largest size without a token", async ({ mock }) => {
+  const response = await mock.fetch("/api/uploads", { method: "OPTIONS" });
+  expect(response.status).toBe(204);
+  expect(response.headers.get("tus-version")).toBe("1.0.0");
+  expect(response.headers.get("tus-extension")).toBe(
+    "creation,creation-with-upload,creation-defer-length,termination",
+  );
+  expect(Number(response.headers.get("tus-max-size"))).toBeGreaterThan(5_000_000);
+});
+
+test("a client that can only POST names the method in X-HTTP-Method-Override", async ({ mock }) => {
+  const send = await uploader(mock);
+  const created = await send({ method: "POST", headers: { "upload-length": "1" } });
+  const path = created.headers.get("location") ?? "";
+  const headers = { ...offset(0), "x-http-method-override": "PATCH" };
+  expect((await send({ method: "POST", path, headers, body: "a" })).headers.get("upload-offset")).toBe("1");
+});
+
+test("metadata keeps UTF-8 values and keys without one", () => {
+  const value = Buffer.from("Steuererklärung 2025.pdf").toString("base64");
+  expect(parseMetadata(`filename ${value}, draft`)).toEqual({
+    filename: "Steuererklärung 2025.pdf",
+    draft: "",
+  });
+  expect(parseMetadata(null)).toEqual({});
+  expect(() => parseMetadata("a YQ==,a YQ==")).toThrow("distinct keys");
+});

@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import type { FaultPlan } from "../../../../mock-server/state/fault.ts";
+import { createFaultStore, type FaultStore } from "../../../../mock-server/world/fault-store.ts";
+import { createRandomStreams, type RandomStreams } from "../../../../mock-server/world/random.ts";
+
+const call = { keyId: "key-1", router: "base", operations: ["me"] } as const;
+const attempt = { endpointId: "endpoint-1", eventName: "task.running", id: "delivery-1" };
+const clock = { now: () => 42 };
+const kinds = (faults: readonly { kind: string }[]) => faults.map(({ kind }) => kind);
+
+function storeOf(
+  plan: FaultPlan = {},
+  random: Pick<RandomStreams, "number"> = { number: () => 1 },
+): FaultStore {
+  const store = createFaultStore({ random, clock, emit: () => undefined });
+  store.replace(plan);
+  return store;
+}
+
+describe("fault store", () => {
+  it("uses up a rule's instructions in order, one per matching call", () => {
+    const store = storeOf({
+      api: [{ instructions: [{ kind: "pass" }, { kind: "html" }, { kind: "stall" }] }],
+    });
+    const drawn = [1, 2, 3, 4].map(() => kinds(store.drawApi(call)));
+    expect(drawn).toEqual([[], ["html"], ["stall"], []]);
+  });
+
+  it("keeps a rule's instructions for the calls that match it", () => {
+    const store = storeOf({
+      api: [
+        { keyId: "key-2", instructions: [{ kind: "html" }] },
+        { operation: "createWebhookEndpoint", instructions: [{ kind: "stall" }] },
+        { router: "gateway", instructions: [{ kind: "reset-before-effect" }] },
+      ],
+      deliveries: [{ event: "task.failed", instructions: [{ kind: "drop" }] }],
+    });
+    expect(store.drawApi(call)).toEqual([]);
+    expect(kinds(store.drawApi({ ...call, keyId: "key-2" }))).toEqual(["html"]);
+    expect(kinds(store.drawApi({ ...call, operations: ["me", "createWebhookEndpoint"] }))).toEqual(["stall"]);
+    expect(kinds(store.drawApi({ ...call, router: "gateway" }))).toEqual(["reset-before-effect"]);
+    expect(store.drawDelivery(attempt)).toEqual([]);
+    expect(kinds(store.drawDelivery({ ...attempt, eventName: "task.failed" }))).toEqual(["drop"]);
+  });
+
+  it("injects the faults of all matching rules in the order of the plan", () => {
+    const store = storeOf({
+      api: [{ instructions: [{ kind: "delay", delayMs: 5 }] }, { instructions: [{ kind: "html" }] }],
+    });
+    expect(kinds(store.drawApi(call))).toEqual(["delay", "html"]);
+  });
+
+  it("restarts the instructions when the plan is replaced and injects nothing after clear", () => {
+    const plan = { api: [{ instructions: [{ kind: "html" } as const] }] };
+    const store = storeOf(plan);
+    store.drawApi(call);
+    store.replace(plan);
+    expect(kinds(store.drawApi(call))).toEqual(["html"]);
+    store.replace(plan);
+    store.clear();
+    expect(store.drawApi(call)).toEqual([]);
+    expect(store.fired()).toEqual([]);
+  });
+
+  it("keeps the log and the rest of the plan in a snapshot", () => {
+    const store = storeOf({ api: [{ instructions: [{ kind: "html" }, { kind: "stall" }] }] });
+    store.drawApi(call);
+    const restored = storeOf();
+    restored.restore(store.snapshot());
+    expect(restored.fired()).toEqual([
+      { sequence: 1, atMs: 42, side: "api", rule: 0, fault: { kind: "html" }, subject: "me" },
+    ]);
+    expect(kinds(restored.drawApi(call))).toEqual(["stall"]);
+    expect(restored.fired().at(-1)?.sequence).toBe(2);
+  });
+});
+
+describe("probabilistic faults", () => {
+  const half = { probability: 0.5, fault: { kind: "html" } } as const;
+  const seeded = (seed: number, ...rules: NonNullable<FaultPlan["api"]>) =>
+    storeOf({ api: rules }, createRandomStreams(seed));
+  const draw = (store: FaultStore) => Array.from({ length: 200 }, () => store.drawApi(call).length);
+
+  it("repeat with the same seed and differ with another", () => {
+    const rule = { chances: [half] };
+    expect(draw(seeded(7, rule))).toEqual(draw(seeded(7, rule)));
+    expect(draw(seeded(7, rule))).not.toEqual(draw(seeded(8, rule)));
+    const fired = draw(seeded(7, rule)).reduce((sum, one) => sum + one, 0);
+    expect(fired).toBeGreaterThan(70);
+    expect(fired).toBeLessThan(130);
+  });
+
+  it("of one rule do not shift the draws of another", () => {
+    const first = { chances: [half] };
+    const both = seeded(7, first, { chances: [half, half] });
+    const ofFirstRule = Array.from({ length: 200 }, () => {
+      const before = both.fired().length;
+      both.drawApi(call);
+      return both
+        .fired()
+        .slice(before)
+        .filter(({ rule }) => rule === 0).length;
+    });
+    expect(ofFirstRule).toEqual(draw(seeded(7, first)));
+  });
+});

@@ -1,0 +1,92 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createRateLimiter, type RateLimitPolicy } from "../../../../mock-server/world/rate-limit.ts";
+
+const sliding: RateLimitPolicy = { requests: 3, windowMs: 1_000, window: "sliding" };
+const fixed: RateLimitPolicy = { ...sliding, window: "fixed" };
+
+describe("createRateLimiter", () => {
+  test("a request leaves the sliding count exactly one window after it was made", () => {
+    const limiter = createRateLimiter(sliding);
+    for (const nowMs of [0, 100, 200]) expect(limiter.take("k", nowMs).granted).toBe(true);
+    expect(limiter.take("k", 999)).toEqual({ granted: false, retryAfterSeconds: 1 });
+    expect(limiter.take("k", 1_000).granted).toBe(true);
+    expect(limiter.take("k", 1_099).granted).toBe(false);
+    expect(limiter.take("k", 1_100).granted).toBe(true);
+  });
+
+  test("a fixed count starts anew at each multiple of the window", () => {
+    const limiter = createRateLimiter(fixed);
+    for (let made = 0; made < 3; made++) expect(limiter.take("k", 900).granted).toBe(true);
+    expect(limiter.take("k", 999).granted).toBe(false);
+    for (let made = 0; made < 3; made++) expect(limiter.take("k", 1_000).granted).toBe(true);
+    expect(limiter.take("k", 1_000).granted).toBe(false);
+  });
+
+  // The control of the next two: a limiter that forgets would grant more, one that counts refusals less.
+  const schedules = fc.array(fc.record({ stepMs: fc.nat(700), key: fc.constantFrom("a", "b") }), {
+    maxLength: 200,
+  });
+
+  test("no window of the sliding limiter ever holds more than the limit, in any schedule", () => {
+    fc.assert(
+      fc.property(schedules, (steps) => {
+        const limiter = createRateLimiter(sliding);
+        const granted: Record<string, number[]> = { a: [], b: [] };
+        let nowMs = 0;
+        for (const { stepMs, key } of steps) {
+          nowMs += stepMs;
+          const recent = (granted[key] ?? []).filter((atMs) => atMs > nowMs - 1_000);
+          const permit = limiter.take(key, nowMs);
+          // Exact on both sides: granted if and only if there is room.
+          expect(permit.granted).toBe(recent.length < 3);
+          if (permit.granted) granted[key]?.push(nowMs);
+        }
+      }),
+    );
+  });
+
+  test.each([sliding, fixed])("waiting the stated interval is always enough ($window)", (policy) => {
+    fc.assert(
+      fc.property(schedules, (steps) => {
+        const limiter = createRateLimiter(policy);
+        let nowMs = 0;
+        for (const { stepMs, key } of steps) {
+          nowMs += stepMs;
+          const permit = limiter.take(key, nowMs);
+          if (permit.granted) continue;
+          const again = createRateLimiter(policy);
+          again.restore(limiter.snapshot());
+          expect(again.take(key, nowMs + permit.retryAfterSeconds * 1_000).granted).toBe(true);
+        }
+      }),
+    );
+  });
+
+  test("burning takes what is asked for, and all that is left by default", () => {
+    const limiter = createRateLimiter(sliding);
+    limiter.burn("k", 0, 2);
+    expect(limiter.usage("k", 0)).toEqual({ keyId: "k", used: 2, remaining: 1, resetsAtMs: 1_000 });
+    limiter.burn("k", 0);
+    limiter.burn("k", 0, 50);
+    expect(limiter.usage("k", 0)).toMatchObject({ used: 3, remaining: 0 });
+    expect(limiter.take("k", 0).granted).toBe(false);
+  });
+
+  test("usage tells when the next request leaves the count, and keys at rest are left out", () => {
+    const limiter = createRateLimiter(fixed);
+    limiter.take("k", 1_500);
+    expect(limiter.usages(1_500)).toEqual([{ keyId: "k", used: 1, remaining: 2, resetsAtMs: 2_000 }]);
+    expect(limiter.usages(2_000)).toEqual([]);
+    expect(limiter.usage("other", 0)).toEqual({ keyId: "other", used: 0, remaining: 3, resetsAtMs: null });
+  });
+
+  test("a restored limiter goes on where the other stood", () => {
+    const limiter = createRateLimiter(sliding);
+    for (const nowMs of [0, 10, 20, 1_005]) limiter.take("k", nowMs);
+    const restored = createRateLimiter(sliding);
+    restored.restore(JSON.parse(JSON.stringify(limiter.snapshot())));
+    expect(restored.usage("k", 1_005)).toEqual(limiter.usage("k", 1_005));
+    expect(restored.snapshot()).toEqual({ k: [10, 20, 1_005] });
+  });
+});

@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import { createRequestJournal, type JournalEntry } from "../../../../mock-server/world/request-journal.ts";
+
+const entry = (name: string): Omit<JournalEntry, "sequence"> => ({
+  atMs: 0,
+  router: "base",
+  operationName: name,
+  operations: ["me"],
+  query: "{ me { __typename } }",
+  variables: null,
+  caller: "nobody",
+  keyId: null,
+  userId: null,
+  workspaceId: null,
+  sourcePlatform: null,
+  status: 200,
+  errors: [],
+  refusal: null,
+  faults: [],
+  durationMs: 0,
+});
+
+function filled(count: number, entriesMax = 10) {
+  const journal = createRequestJournal(entriesMax);
+  for (let number = 1; number <= count; number++) journal.append(entry(`q${number}`));
+  return journal;
+}
+
+describe("createRequestJournal", () => {
+  test("numbers entries from 1 and keeps counting when old ones have been dropped", () => {
+    const journal = filled(25);
+    expect(journal.count).toBe(25);
+    expect(journal.entries().map(({ sequence }) => sequence)).toEqual([
+      16, 17, 18, 19, 20, 21, 22, 23, 24, 25,
+    ]);
+  });
+
+  test("never gives out more than it may keep", () => {
+    for (let count = 0; count <= 45; count++) {
+      expect(filled(count).entries()).toHaveLength(Math.min(count, 10));
+    }
+  });
+
+  test("pages are complete, in order, and done at the end", () => {
+    const journal = filled(7);
+    const seen: number[] = [];
+    let iterator: string | null = null;
+    do {
+      const page = journal.list({ limit: 3, iterator });
+      seen.push(...page.data.map(({ sequence }) => sequence));
+      expect(page.done).toBe(page.iterator === null);
+      iterator = page.iterator;
+    } while (iterator !== null);
+    expect(seen).toEqual([1, 2, 3, 4, 5, 6, 7]);
+  });
+
+  test("a page that starts at dropped entries goes on with the oldest that is left", () => {
+    expect(
+      filled(25)
+        .list({ limit: 2, iterator: "3" })
+        .data.map(({ sequence }) => sequence),
+    ).toEqual([16, 17]);
+  });
+
+  test("a cursor at the end gives an empty page that is done", () => {
+    expect(filled(5).list({ iterator: "5" })).toEqual({ data: [], done: true, iterator: null });
+  });
+
+  test("a restored journal goes on with the next number", () => {
+    const journal = createRequestJournal(10);
+    journal.restore(filled(3).entries(), 3);
+    expect(journal.append(entry("next")).sequence).toBe(4);
+    expect(journal.entries()).toHaveLength(4);
+  });
+});

@@ -1,0 +1,67 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createTokenSigner, type TokenClaims } from "../../../../mock-server/world/tokens.ts";
+
+const claims: TokenClaims = {
+  jti: "t-1",
+  kind: "workspace",
+  sub: "u-1",
+  keyId: "k-1",
+  workspaceId: "w-1",
+  membershipId: "m-1",
+  access: "read_write",
+  iat: 1_000,
+  exp: 1_180,
+};
+
+describe("createTokenSigner", () => {
+  test("reads what it has minted, again and again", () => {
+    const signer = createTokenSigner(1);
+    const token = signer.mint(claims);
+    expect(signer.read(token)).toEqual(claims);
+    expect(signer.read(token)).toEqual(claims);
+  });
+
+  test("equal seeds mint equal tokens and read each other's; other seeds do not", () => {
+    const token = createTokenSigner(1).mint(claims);
+    expect(createTokenSigner(1).mint(claims)).toBe(token);
+    expect(createTokenSigner(1).read(token)).toEqual(claims);
+    expect(createTokenSigner(2).read(token)).toBeNull();
+  });
+
+  test("a token changed in any one character is refused", () => {
+    const signer = createTokenSigner(1);
+    const token = signer.mint(claims);
+    // The last character of 32 bytes in base64url carries two bits that do not count.
+    for (let index = 0; index < token.length - 1; index++) {
+      const other = token[index] === "A" ? "B" : "A";
+      expect(signer.read(`${token.slice(0, index)}${other}${token.slice(index + 1)}`)).toBeNull();
+    }
+  });
+
+  test("anything else is refused without an exception", () => {
+    const signer = createTokenSigner(1);
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.string().map((text) => `${text}.${text}.${text}`),
+        ),
+        (text) => {
+          expect(signer.read(text)).toBeNull();
+        },
+      ),
+    );
+    expect(signer.read(`${signer.mint(claims)}.more`)).toBeNull();
+    expect(signer.read("x".repeat(10_000))).toBeNull();
+  });
+
+  test("forgetting checked tokens changes nothing", () => {
+    const signer = createTokenSigner(1);
+    const token = signer.mint(claims);
+    for (let number = 0; number < 2_500; number++) {
+      expect(signer.read(signer.mint({ ...claims, jti: `t-${number}` }))?.jti).toBe(`t-${number}`);
+    }
+    expect(signer.read(token)).toEqual(claims);
+  });
+});
