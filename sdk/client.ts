@@ -1,19 +1,21 @@
+import type { Router } from "./call/operation.ts";
 import { type Call, toCall } from "./engine/call.ts";
 import { type AnyDocument, createDocumentReader } from "./engine/document.ts";
-import { createEngine, type Engine, type RateLimitSnapshot } from "./engine/engine.ts";
-import type { Router } from "./engine/operation.ts";
-import { checkArguments, requestInput } from "./operations/arguments.ts";
-import { type Clients, createClients } from "./operations/clients.ts";
+import { createEngine, type Engine } from "./engine/engine.ts";
 import { type Connections, createConnections } from "./operations/connections.ts";
 import { createJobs, type Jobs } from "./operations/jobs.ts";
 import { fetchMe, type Me } from "./operations/me.ts";
 import { createPartnerWorkspaces, type PartnerWorkspaces } from "./operations/partner-workspaces.ts";
-import { createTaskWatch } from "./operations/task-watch.ts";
+import { createTaskWatch } from "./operations/task-poller.ts";
 import { createTasks, type Tasks } from "./operations/tasks.ts";
+import { type Clients, createClients } from "./operations/tax-clients.ts";
 import { createWebhooks, type Webhooks } from "./operations/webhooks.ts";
 import { createWorks, type Works } from "./operations/works.ts";
 import type { CallOptions, CreateClientOptions } from "./options.ts";
+import type { RateLimitSnapshot } from "./rate-limit/rate-limiter.ts";
 import { createUploads, type Uploads } from "./uploads/uploads.ts";
+import { checkArguments } from "./validation/check-arguments.ts";
+import { atLeast, flag, oneOf, withDefault } from "./validation/schema.ts";
 
 /** The operations of partners, at `{gateway_url}`. Without a `gatewayUrl` they fail with `CONFIGURATION_INVALID`. @see interface §4 */
 export interface Partner {
@@ -113,6 +115,12 @@ export function createClient(options: CreateClientOptions): WorkspaceTasksClient
     [Symbol.asyncDispose]: close,
   };
 }
+
+// The options that every call takes are checked by the engine.
+const requestInput = atLeast({
+  router: withDefault(oneOf("base", "gateway"), "base"),
+  authenticated: withDefault(flag, true),
+});
 
 function createRequest(engine: Engine): WorkspaceTasksClient["request"] {
   const documents = createDocumentReader();

@@ -1,27 +1,17 @@
 export {
-  type PostgresPool,
-  type PostgresRateLimitStoreOptions,
-  postgresRateLimitStore,
-} from "./allowance/postgres-rate-limit-store.ts";
-export type {
-  AcquiredSlot,
-  AcquiredSlots,
-  AcquireSlots,
-  RateLimitStore,
-  ReleaseSlot,
-} from "./allowance/rate-limit-store.ts";
-export { createClient, type Partner, type RequestOptions, type WorkspaceTasksClient } from "./client.ts";
-export type { Clock, Random } from "./clock.ts";
-export type { Call } from "./engine/call.ts";
-export {
   type CallEvent,
   type DiagnosticsEvents,
   type DiagnosticsName,
   diagnosticsChannels,
-} from "./engine/diagnostics.ts";
+  type Logger,
+} from "./call/diagnostics.ts";
+export type { Router, TypedDocument } from "./call/operation.ts";
+export { createClient, type Partner, type RequestOptions, type WorkspaceTasksClient } from "./client.ts";
+export type { Clock, Random } from "./clock.ts";
+export type { KeySource } from "./credentials/key-exchange.ts";
+export type { Call } from "./engine/call.ts";
 export type { AnyDocument } from "./engine/document.ts";
-export type { CallMeta, Executed, RateLimitSnapshot } from "./engine/engine.ts";
-export type { Router, TypedDocument } from "./engine/operation.ts";
+export type { CallMeta, Executed } from "./engine/engine.ts";
 export {
   AbortedError,
   AuthenticationError,
@@ -40,17 +30,6 @@ export {
   WorkspaceTasksError,
 } from "./errors.ts";
 export type { OpenUnion } from "./open-union.ts";
-export type {
-  AddClientDocumentsInput,
-  Clients,
-  CreateClientInput,
-  CreateClientResult,
-  ListClientsOptions,
-  ListClientTasksOptions,
-  StartedTask,
-  TaxClient,
-  TriggerTaxPrepInput,
-} from "./operations/clients.ts";
 export type {
   CollectConnectionInput,
   Connections,
@@ -84,8 +63,19 @@ export type {
   TaskTaxPrepResult,
   TaskUnknownResult,
 } from "./operations/task.ts";
-export { TaskFailedError } from "./operations/task-watch.ts";
+export { TaskFailedError } from "./operations/task-poller.ts";
 export type { ListTasksOptions, Tasks, WaitForOptions } from "./operations/tasks.ts";
+export type {
+  AddClientDocumentsInput,
+  Clients,
+  CreateClientInput,
+  CreateClientResult,
+  ListClientsOptions,
+  ListClientTasksOptions,
+  StartedTask,
+  TaxClient,
+  TriggerTaxPrepInput,
+} from "./operations/tax-clients.ts";
 export type {
   CreateWebhookEndpointInput,
   ListWebhookEndpointsOptions,
@@ -97,13 +87,20 @@ export type {
 } from "./operations/webhook-endpoints.ts";
 export type { WebhookEventType, Webhooks } from "./operations/webhooks.ts";
 export type { ArtifactInput, JobArtifact, Works } from "./operations/works.ts";
+export type { CallOptions, CreateClientOptions, RateLimitOptions } from "./options.ts";
+export {
+  type PostgresPool,
+  type PostgresRateLimitStoreOptions,
+  postgresRateLimitStore,
+} from "./rate-limit/postgres-rate-limit-store.ts";
 export type {
-  CallOptions,
-  CreateClientOptions,
-  Fetch,
-  KeySource,
-  Logger,
-  RateLimitOptions,
-} from "./options.ts";
+  AcquiredSlot,
+  AcquiredSlots,
+  AcquireSlots,
+  RateLimitStore,
+  ReleaseSlot,
+} from "./rate-limit/rate-limit-store.ts";
+export type { RateLimitSnapshot } from "./rate-limit/rate-limiter.ts";
+export type { Fetch } from "./request/transport.ts";
 export type { UploadBody } from "./uploads/upload-source.ts";
 export type { Upload, UploadOptions, UploadProgress, Uploads } from "./uploads/uploads.ts";

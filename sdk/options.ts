@@ -1,16 +1,29 @@
-import type { RateLimitStore } from "./allowance/rate-limit-store.ts";
-import type { Clock, Random } from "./clock.ts";
-
-/** A key, or a function that is asked for it at every exchange, so that a rotated key is picked up. */
-export type KeySource = string | (() => string | Promise<string>);
-
-/** The subset of pino's shape the SDK writes to. */
-export interface Logger {
-  debug(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
+import type { Logger } from "./call/diagnostics.ts";
+import { type Clock, type Random, systemClock, systemRandom } from "./clock.ts";
+import { isWritableKey, type KeySource } from "./credentials/key-exchange.ts";
+import { ConfigurationError, WorkspaceTasksError } from "./errors.ts";
+import type { RateLimitSettings } from "./rate-limit/limiter-registry.ts";
+import type { RateLimitStore } from "./rate-limit/rate-limit-store.ts";
+import type { Fetch } from "./request/transport.ts";
+import { isLoopback } from "./validation/loopback.ts";
+import {
+  abortSignal,
+  type Check,
+  check,
+  durationMs,
+  durationMsMax,
+  flag,
+  functionOf,
+  integer,
+  kindOf,
+  Mistake,
+  numberSuch,
+  objectWith,
+  only,
+  optional,
+  textSuch,
+  withDefault,
+} from "./validation/schema.ts";
 
 export interface RateLimitOptions {
   /** Requests the service accepts in one window. Default 120. @see interface §8 */
@@ -67,4 +80,118 @@ export interface CallOptions {
   readonly deadlineMs?: number | undefined;
 }
 
-export type Fetch = (input: URL | string, init?: RequestInit) => Promise<Response>;
+/** Options with every default filled in; the URLs are base addresses without a slash at the end. */
+export type ResolvedOptions = ReturnType<typeof resolveOptions>;
+
+const share = numberSuch("a number above 0 and at most 1", (value) => value > 0 && value <= 1);
+const headerValue = textSuch(
+  "visible ASCII characters, as in any HTTP header",
+  (value) => /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value),
+  "others, or none",
+);
+
+const rateLimit = only({
+  requests: withDefault(integer(1, 1_000_000), 120),
+  windowMs: withDefault(durationMs, 60_000),
+  share: withDefault(share, 1),
+  maxQueued: withDefault(integer(0, 1_000_000), 1_000),
+  maxWaitMs: withDefault(integer(0, durationMsMax), 600_000),
+  store: optional(objectWith<RateLimitStore>("acquire", "release", "block")),
+});
+
+const clientOptions = only({
+  apiKey: optional(keySource),
+  baseUrl: address,
+  gatewayUrl: optional(address),
+  partnerApiKey: optional(keySource),
+  sourcePlatform: optional(headerValue),
+  timeoutMs: withDefault(durationMs, 15_000),
+  deadlineMs: optional(durationMs),
+  maxRetries: withDefault(integer(0, 20), 3),
+  responseBytesMax: withDefault(integer(1, 2 ** 31), 32 * 1024 * 1024),
+  rateLimit: withDefault(rateLimitOrNone, {}),
+  dangerouslyAllowBrowser: withDefault(flag, false),
+  fetch: optional(functionOf<Fetch>()),
+  clock: optional(objectWith<Clock>("now", "monotonic", "schedule")),
+  random: optional(functionOf<Random>()),
+  logger: optional(objectWith<Logger>("debug", "info", "warn", "error")),
+});
+
+/** Checks the options of `createClient`. Throws `ConfigurationError`; its message never holds a key. */
+export function resolveOptions(options: CreateClientOptions) {
+  const checked = check(
+    clientOptions,
+    options,
+    ({ message }) => new ConfigurationError(`createClient: ${message}`),
+  );
+  if (checked.apiKey === undefined && checked.partnerApiKey === undefined) {
+    throw new ConfigurationError("createClient: expected apiKey or partnerApiKey, got neither");
+  }
+  return {
+    ...checked,
+    // Looked up at each call, so that a fetch patched later (tracing, interception in tests) is used.
+    fetch: checked.fetch ?? (((input, init) => globalThis.fetch(input, init)) satisfies Fetch),
+    clock: checked.clock ?? systemClock,
+    hasOwnClock: checked.clock !== undefined,
+    random: checked.random ?? systemRandom,
+  };
+}
+
+/** Checks the options of one call. Throws `ARGUMENT_INVALID`. */
+export function checkCallOptions({ timeoutMs, deadlineMs, signal }: CallOptions): void {
+  if (timeoutMs !== undefined) checkArgument("timeoutMs", durationMs, timeoutMs);
+  if (deadlineMs !== undefined) checkArgument("deadlineMs", durationMs, deadlineMs);
+  if (signal !== undefined) checkArgument("signal", abortSignal, signal);
+}
+
+function checkArgument(name: string, by: Check<unknown>, value: unknown): void {
+  check(by, value, ({ message }) => new WorkspaceTasksError("ARGUMENT_INVALID", `${name}: ${message}`));
+}
+
+function keySource(value: unknown, path: string): KeySource {
+  if (typeof value === "function") return value as KeySource;
+  if (typeof value !== "string")
+    throw new Mistake(path, `expected a string or a function, got ${kindOf(value)}`);
+  if (isWritableKey(value)) return value;
+  throw new Mistake(path, "expected a key without spaces or line ends, got one with them, or an empty one");
+}
+
+function rateLimitOrNone(value: unknown, path: string): RateLimitSettings | undefined {
+  if (value === false) return undefined;
+  if (typeof value === "object" && value !== null) return rateLimit(value, path);
+  throw new Mistake(path, `expected false or an object, got ${kindOf(value)}`);
+}
+
+function address(value: unknown, path: string): URL {
+  if (typeof value !== "string" && !(value instanceof URL)) {
+    throw new Mistake(path, `expected a URL, got ${kindOf(value)}`);
+  }
+  const url = parseUrl(value);
+  if (!url) throw new Mistake(path, "expected an absolute URL, got something else");
+  const problem = addressProblem(url);
+  if (problem) throw new Mistake(path, problem);
+  url.pathname = url.pathname.replace(/\/+$/, "");
+  return url;
+}
+
+function parseUrl(value: string | URL): URL | undefined {
+  try {
+    return new URL(value);
+  } catch {
+    // The error's message quotes the value, which may hold a password.
+    return undefined;
+  }
+}
+
+function addressProblem(url: URL): string | undefined {
+  if (url.protocol !== "https:" && url.protocol !== "http:") {
+    return `expected https, got ${url.protocol.slice(0, -1)}`;
+  }
+  if (url.protocol === "http:" && !isLoopback(url.hostname)) {
+    return "expected https, got http to a host that is not loopback: keys would travel readable";
+  }
+  if (url.username !== "" || url.password !== "") return "expected a URL without user and password";
+  if (url.search !== "" || url.hash !== "") return "expected a URL without query and fragment";
+  if (/\/graphql\/*$/.test(url.pathname)) return "expected the base address, got one that ends with /graphql";
+  return undefined;
+}

@@ -1,5 +1,5 @@
+import { Failed, type Failure } from "../call/failure.ts";
 import type { Clock, Random } from "../clock.ts";
-import { Failed, type Failure } from "../engine/failure.ts";
 
 /**
  * The short-lived token of one key.

@@ -1,13 +1,11 @@
+import { CallScope } from "../call/call-scope.ts";
+import { Failed, type Failure } from "../call/failure.ts";
+import { defineOperation, type OperationFacts } from "../call/operation.ts";
+import type { Redactor } from "../call/redaction.ts";
 import type { Clock, Random } from "../clock.ts";
-import type { Attempt } from "../engine/attempt.ts";
-import { CallScope } from "../engine/call-scope.ts";
-import { Failed, type Failure } from "../engine/failure.ts";
-import { defineOperation, type OperationFacts } from "../engine/operation.ts";
-import type { Redactor } from "../engine/redaction.ts";
-import { nextStep } from "../engine/retry-policy.ts";
 import { ExchangeApiKeyDocument, LoginPartnerDocument } from "../generated/operations.ts";
-import type { KeySource } from "../options.ts";
-import { isWritableKey } from "../resolve-options.ts";
+import type { Attempt } from "../request/attempt.ts";
+import { nextStep } from "../request/retry-policy.ts";
 import { Credentials, type ExchangedToken, type Key, type RefreshEvent } from "./credentials.ts";
 import { sha256 } from "./sha256.ts";
 import { tokenLifetimeMs } from "./token-lifetime.ts";
@@ -37,6 +35,14 @@ export const partnerLogin: KeyExchange = {
   variables: (token) => ({ token }),
   readToken: (data) => fieldOf(fieldOf(data, "loginViaPersonalApiToken"), "accessToken"),
 };
+
+/** A key, or a function that is asked for it at every exchange, so that a rotated key is picked up. */
+export type KeySource = string | (() => string | Promise<string>);
+
+/** True for a key that can be sent as it is; a line end at its end is the usual accident. */
+export function isWritableKey(key: string): boolean {
+  return /^[\x21-\x7e]+$/.test(key);
+}
 
 export interface KeyExchangeOptions {
   readonly exchange: KeyExchange;

@@ -1,4 +1,4 @@
-import { parseHttpDateMs } from "../engine/retry-after.ts";
+import { parseHttpDateMs } from "../request/http-date.ts";
 
 // Interface §5. Used only for a token that does not say itself.
 const documentedLifetimeMs = 180_000;

@@ -1,6 +1,6 @@
+import type { Operation } from "../call/operation.ts";
 import type { CallOptions } from "../options.ts";
 import type { Engine, Executed } from "./engine.ts";
-import type { Operation } from "./operation.ts";
 
 /** A promise of the plain result that can also tell how it came about. */
 export interface Call<Result> extends Promise<Result> {

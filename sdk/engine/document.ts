@@ -10,8 +10,8 @@ import {
   parse,
   print,
 } from "graphql";
+import type { Operation, Router, TypedDocument } from "../call/operation.ts";
 import { WorkspaceTasksError } from "../errors.ts";
-import type { Operation, Router, TypedDocument } from "./operation.ts";
 
 /** A GraphQL document: text, a generated typed text, or a parsed document. */
 export type AnyDocument<Result, Variables> = string | TypedDocument<Result, Variables> | DocumentNode;

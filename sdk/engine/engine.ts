@@ -1,17 +1,24 @@
+import { CallScope } from "../call/call-scope.ts";
+import { createEmit } from "../call/diagnostics.ts";
+import { Failed, type Failure, toError } from "../call/failure.ts";
+import type { Operation, OperationFacts, Router } from "../call/operation.ts";
+import { createRedactor } from "../call/redaction.ts";
 import type { Clock, Random } from "../clock.ts";
-import { createIdentities, type Identities } from "../credentials/identities.ts";
-import type { CallOptions, CreateClientOptions, Fetch } from "../options.ts";
-import { checkCallOptions, type ResolvedOptions, resolveOptions } from "../resolve-options.ts";
-import { createAttempt } from "./attempt.ts";
-import { type Call, type CallMeta, metaOf, runCall } from "./call-run.ts";
-import { CallScope } from "./call-scope.ts";
-import { createEmit } from "./diagnostics.ts";
-import { Failed, type Failure, toError } from "./failure.ts";
-import type { Operation, OperationFacts, Router } from "./operation.ts";
-import { createRedactor } from "./redaction.ts";
-import { refuseBrowser } from "./runtime.ts";
+import {
+  type CallOptions,
+  type CreateClientOptions,
+  checkCallOptions,
+  type ResolvedOptions,
+  resolveOptions,
+} from "../options.ts";
+import type { RateLimitSnapshot } from "../rate-limit/rate-limiter.ts";
+import { createAttempt } from "../request/attempt.ts";
+import type { Fetch } from "../request/transport.ts";
+import { refuseBrowser } from "./refuse-browser.ts";
+import { createIdentities, type Identities } from "./routers.ts";
+import { type Call, type CallMeta, metaOf, runCall } from "./run-call.ts";
 
-export type { CallMeta } from "./call-run.ts";
+export type { CallMeta } from "./run-call.ts";
 
 /**
  * The parts put together: one engine per client. It lends each call its scope and keeps a list of those under way, so
@@ -26,18 +33,6 @@ export interface WorkspaceToken {
   readonly token: string;
   /** Says that the service refused this token. Harmless when a newer one is already in use. */
   invalidate(): void;
-}
-
-/** A look at the allowance of one key. */
-export interface RateLimitSnapshot {
-  readonly limit: number;
-  readonly windowMs: number;
-  /** Slots that are taken: under way, or answered less than a window ago. */
-  readonly used: number;
-  readonly available: number;
-  readonly queued: number;
-  /** When the next call could be sent; 0 when at once. */
-  readonly nextSlotInMs: number;
 }
 
 export interface Engine {

@@ -1,3 +1,4 @@
+import { defineOperation } from "../call/operation.ts";
 import { type Call, startCall } from "../engine/call.ts";
 import type { Engine } from "../engine/engine.ts";
 import type {
@@ -5,11 +6,15 @@ import type {
   ProviderConnectionFieldsFragment,
   StartProviderConnectionMutationVariables,
 } from "../generated/operations.ts";
+import {
+  CollectProviderConnectionDocument,
+  StartProviderConnectionDocument,
+} from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions } from "../options.ts";
-import { checkArguments, collectConnectionInput, startConnectionInput } from "./arguments.ts";
-import { operations } from "./operations.ts";
+import { checkArguments, identifier } from "../validation/check-arguments.ts";
+import { anything, only } from "../validation/schema.ts";
 import type { Selected } from "./selected.ts";
 
 /** `pending`, then `active`; otherwise an error state such as `failed` or `disconnected`. An open set. @see interface §3 */
@@ -45,13 +50,30 @@ export interface Connections {
   collect(input: CollectConnectionInput, call?: CallOptions): Call<ProviderConnection>;
 }
 
+const startProviderConnectionOperation = defineOperation(
+  "StartProviderConnection",
+  StartProviderConnectionDocument,
+);
+const collectProviderConnectionOperation = defineOperation(
+  "CollectProviderConnection",
+  CollectProviderConnectionDocument,
+);
+
+const startConnectionInput = only({
+  workspaceId: identifier,
+  providerKey: identifier,
+  inputs: anything,
+});
+
+const collectConnectionInput = only({ connectionId: identifier, inputs: anything });
+
 export function createConnections(engine: Engine): Connections {
   return {
     start: (input, call) =>
       startCall(
         engine,
         {
-          operation: operations.startProviderConnection,
+          operation: startProviderConnectionOperation,
           variables: () => checkArguments("partner.connections.start", startConnectionInput, input),
           result: (data) => data.startProviderConnection,
         },
@@ -62,7 +84,7 @@ export function createConnections(engine: Engine): Connections {
       startCall(
         engine,
         {
-          operation: operations.collectProviderConnection,
+          operation: collectProviderConnectionOperation,
           variables: () => checkArguments("partner.connections.collect", collectConnectionInput, input),
           result: (data) => data.collectProviderConnection,
         },

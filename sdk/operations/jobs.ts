@@ -1,3 +1,4 @@
+import { defineOperation } from "../call/operation.ts";
 import { type Call, startCall } from "../engine/call.ts";
 import type { Engine } from "../engine/engine.ts";
 import type {
@@ -6,11 +7,16 @@ import type {
   CreateJobWorksInput,
   CreateJobWorksMutation,
 } from "../generated/operations.ts";
+import {
+  CreateConnectionJobDocument,
+  CreateJobWorksDocument,
+  InitiateTaxPrepsImportDocument,
+} from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions } from "../options.ts";
-import { checkArguments, createJobInput, identifier, jobWorksInput } from "./arguments.ts";
-import { operations } from "./operations.ts";
+import { checkArguments, identifier, nonBlank } from "../validation/check-arguments.ts";
+import { atLeast, filledList, only, text } from "../validation/schema.ts";
 import type { Selected } from "./selected.ts";
 
 /** `pending`, `active`, `completed`, or another: the full list is not shown. @see interface §3 */
@@ -59,13 +65,24 @@ export interface Jobs {
   startImport(jobId: string, call?: CallOptions): Call<ConnectionJob>;
 }
 
+const createConnectionJobOperation = defineOperation("CreateConnectionJob", CreateConnectionJobDocument);
+const createJobWorksOperation = defineOperation("CreateJobWorks", CreateJobWorksDocument);
+const initiateTaxPrepsImportOperation = defineOperation(
+  "InitiateTaxPrepsImport",
+  InitiateTaxPrepsImportDocument,
+);
+
+const createJobInput = only({ connectionId: identifier, jobName: nonBlank });
+
+const jobWorksInput = filledList(atLeast({ name: text, externalId: identifier }));
+
 export function createJobs(engine: Engine): Jobs {
   return {
     create: (input, call) =>
       startCall(
         engine,
         {
-          operation: operations.createConnectionJob,
+          operation: createConnectionJobOperation,
           variables: () => checkArguments("partner.jobs.create", createJobInput, input),
           result: (data) => data.createConnectionJob,
         },
@@ -76,7 +93,7 @@ export function createJobs(engine: Engine): Jobs {
       startCall(
         engine,
         {
-          operation: operations.createJobWorks,
+          operation: createJobWorksOperation,
           variables: () => ({
             connectionJobId: checkArguments("partner.jobs.addWorks", identifier, jobId),
             inputs: checkArguments("partner.jobs.addWorks", jobWorksInput, works),
@@ -90,7 +107,7 @@ export function createJobs(engine: Engine): Jobs {
       startCall(
         engine,
         {
-          operation: operations.initiateTaxPrepsImport,
+          operation: initiateTaxPrepsImportOperation,
           variables: () => ({
             connectionJobId: checkArguments("partner.jobs.startImport", identifier, jobId),
           }),

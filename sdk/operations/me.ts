@@ -1,12 +1,13 @@
+import type { Router } from "../call/operation.ts";
+import { defineOperation } from "../call/operation.ts";
 import { type Call, startCall } from "../engine/call.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { Router } from "../engine/operation.ts";
 import { WorkspaceTasksError } from "../errors.ts";
 import type { WorkspaceRole as KnownWorkspaceRole, MeQuery } from "../generated/operations.ts";
+import { MeDocument } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions } from "../options.ts";
-import { operations } from "./operations.ts";
 import type { Selected } from "./selected.ts";
 
 type RawMe = NonNullable<MeQuery["me"]>;
@@ -29,12 +30,14 @@ export type User = { readonly __typename: "User" } & schema.User;
 /** Who a token acts as; compare `__typename`. @see interface §2 */
 export type Me = WorkspaceUser | User;
 
+const meOperation = defineOperation("Me", MeDocument);
+
 /** Asks who the token of a router acts as. */
 export function fetchMe(engine: Engine, router: Router, call: CallOptions | undefined): Call<Me> {
   return startCall(
     engine,
     {
-      operation: { ...operations.me, router },
+      operation: { ...meOperation, router },
       variables: () => ({}),
       result: ({ me }) => me ?? refuse("nobody"),
     },

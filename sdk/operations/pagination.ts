@@ -1,5 +1,6 @@
 import type { CallMeta } from "../engine/engine.ts";
 import { WorkspaceTasksError } from "../errors.ts";
+import { integer, withDefault } from "../validation/schema.ts";
 
 // A list is read page by page while the service goes on changing it, so two things can go wrong that
 // a caller never sees: a cursor that comes back unchanged asks for the same page for ever, and items
@@ -60,6 +61,13 @@ export function createPagedList<Item, Cursor>(
     },
   };
 }
+
+// The service's own limits for these lists are not shown; these are the ones of the endpoint list.
+export const pageSize = integer(1, 100);
+export const offsetWindow = {
+  offset: withDefault(integer(0, Number.MAX_SAFE_INTEGER), 0),
+  limit: withDefault(pageSize, 20),
+};
 
 export interface OffsetPage<Item> {
   readonly items: readonly Item[];

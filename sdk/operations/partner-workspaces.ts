@@ -1,3 +1,4 @@
+import { defineOperation } from "../call/operation.ts";
 import { type Call, startCall } from "../engine/call.ts";
 import type { Engine } from "../engine/engine.ts";
 import type {
@@ -5,10 +6,11 @@ import type {
   CreateWorkspaceMutation,
   CreateWorkspaceInput as GeneratedInput,
 } from "../generated/operations.ts";
+import { AddUsersToTheWorkspaceDocument, CreateWorkspaceDocument } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { addUsersInput, checkArguments, createWorkspaceInput } from "./arguments.ts";
-import { operations } from "./operations.ts";
+import { checkArguments, identifier, nonBlank } from "../validation/check-arguments.ts";
+import { atLeast, filledList, nullish, oneOf, only, plainObject, textSuch } from "../validation/schema.ts";
 import type { Changed, Selected } from "./selected.ts";
 
 /** Size class of a tax firm. @see interface §2 */
@@ -50,13 +52,29 @@ export interface PartnerWorkspaces {
   addUsers(input: AddUsersInput, call?: CallOptions): Call<readonly AddedUser[]>;
 }
 
+const createWorkspaceOperation = defineOperation("CreateWorkspace", CreateWorkspaceDocument);
+const addUsersToTheWorkspaceOperation = defineOperation(
+  "AddUsersToTheWorkspace",
+  AddUsersToTheWorkspaceDocument,
+);
+
+const emailAddress = textSuch("an e-mail address", (value) => value.includes("@"), "a string without @");
+
+const createWorkspaceInput = atLeast({
+  displayName: nonBlank,
+  firmSize: nullish(oneOf("xs", "sm", "md", "lg", "xl")),
+  metadata: nullish(plainObject),
+});
+
+const addUsersInput = only({ workspaceId: identifier, userEmails: filledList(emailAddress) });
+
 export function createPartnerWorkspaces(engine: Engine): PartnerWorkspaces {
   return {
     create: (input, call) =>
       startCall(
         engine,
         {
-          operation: operations.createWorkspace,
+          operation: createWorkspaceOperation,
           variables: () => ({
             input: checkArguments("partner.workspaces.create", createWorkspaceInput, input),
           }),
@@ -69,7 +87,7 @@ export function createPartnerWorkspaces(engine: Engine): PartnerWorkspaces {
       startCall(
         engine,
         {
-          operation: operations.addUsersToTheWorkspace,
+          operation: addUsersToTheWorkspaceOperation,
           variables: () => checkArguments("partner.workspaces.addUsers", addUsersInput, input),
           result: (data) => data.addUsersToTheWorkspace,
         },

@@ -1,6 +1,13 @@
-import type { TaskStatus as KnownTaskStatus, ListTasksQuery } from "../generated/operations.ts";
+import { defineOperation } from "../call/operation.ts";
+import {
+  type TaskStatus as KnownTaskStatus,
+  ListTasksDocument,
+  type ListTasksQuery,
+} from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { OpenUnion } from "../open-union.ts";
+import { identifier } from "../validation/check-arguments.ts";
+import type { Check } from "../validation/schema.ts";
 import type { Changed, Selected } from "./selected.ts";
 
 type RawWorkspaceUser = Extract<NonNullable<ListTasksQuery["me"]>, { readonly __typename: "WorkspaceUser" }>;
@@ -28,6 +35,11 @@ export type Task = Changed<
     readonly triggeredBy: Selected<schema.UserShortDetails, NonNullable<RawTask["triggeredBy"]>> | null;
   }
 >;
+
+export const listTasksOperation = defineOperation("ListTasks", ListTasksDocument);
+
+// Only typed as the statuses of today: one that the service adds later can be asked for as well.
+export const taskStatus = identifier as Check<KnownTaskStatus>;
 
 /** Reads a task off the wire; a kind of result that this version does not know becomes the fallback kind. */
 export function readTask(raw: RawTask): Task {

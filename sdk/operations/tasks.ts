@@ -2,12 +2,20 @@ import { type Call, startCall } from "../engine/call.ts";
 import type { Engine } from "../engine/engine.ts";
 import { WorkspaceTasksError } from "../errors.ts";
 import type { CallOptions } from "../options.ts";
-import { checkArguments, identifier, listTasksInput, waitForInput } from "./arguments.ts";
+import { checkArguments, identifier } from "../validation/check-arguments.ts";
+import {
+  abortSignal,
+  durationMs,
+  functionOf,
+  list,
+  only,
+  optional,
+  withDefault,
+} from "../validation/schema.ts";
 import { workspaceIn } from "./me.ts";
-import { operations } from "./operations.ts";
-import { createOffsetList, type PagedList } from "./pagination.ts";
-import { readTask, type Task, type TaskStatus } from "./task.ts";
-import type { TaskWatch } from "./task-watch.ts";
+import { createOffsetList, offsetWindow, type PagedList } from "./pagination.ts";
+import { listTasksOperation, readTask, type Task, type TaskStatus, taskStatus } from "./task.ts";
+import type { TaskWatch } from "./task-poller.ts";
 
 export interface ListTasksOptions {
   readonly ids?: readonly string[] | undefined;
@@ -62,13 +70,29 @@ export interface Tasks {
   waitFor(taskId: string, options?: WaitForOptions): Promise<Task>;
 }
 
+const listTasksInput = only({
+  ...offsetWindow,
+  ids: optional(list(identifier)),
+  types: optional(list(identifier)),
+  statuses: optional(list(taskStatus)),
+  clientIds: optional(list(identifier)),
+});
+
+const waitForInput = only({
+  signal: optional(abortSignal),
+  deadlineMs: withDefault(durationMs, 3_600_000),
+  pollIntervalMs: withDefault(durationMs, 2_000),
+  pollIntervalMsMax: withDefault(durationMs, 15_000),
+  onProgress: optional(functionOf<(task: Task) => void>()),
+});
+
 export function createTasks(engine: Engine, watch: TaskWatch): Tasks {
   return {
     get: (taskId, call) =>
       startCall(
         engine,
         {
-          operation: operations.listTasks,
+          operation: listTasksOperation,
           variables: () => ({
             filters: { ids: [checkArguments("tasks.get", identifier, taskId)] },
             offset: 0,
@@ -84,7 +108,7 @@ export function createTasks(engine: Engine, watch: TaskWatch): Tasks {
       return createOffsetList(
         async (at, count) => {
           const variables = { filters, offset: at, limit: count };
-          const { data, meta } = await engine.executeWithMeta(operations.listTasks, variables, call);
+          const { data, meta } = await engine.executeWithMeta(listTasksOperation, variables, call);
           return { items: workspaceIn(data).tasks.map(readTask), meta };
         },
         { offset, limit },

@@ -1,3 +1,4 @@
+import { defineOperation } from "../call/operation.ts";
 import { type Call, startCall } from "../engine/call.ts";
 import type { Engine } from "../engine/engine.ts";
 import { WorkspaceTasksError } from "../errors.ts";
@@ -7,18 +8,28 @@ import type {
   UpdateWebhookEndpointInput,
   WebhookEndpointFieldsFragment,
 } from "../generated/operations.ts";
+import {
+  CreateWebhookEndpointDocument,
+  DeleteWebhookEndpointDocument,
+  ListWebhookEndpointsDocument,
+  RotateWebhookEndpointSecretDocument,
+  UpdateWebhookEndpointDocument,
+} from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
+import { checkArguments, identifier } from "../validation/check-arguments.ts";
+import { isLoopback } from "../validation/loopback.ts";
 import {
-  checkArguments,
-  createEndpointInput,
-  identifier,
-  listEndpointsInput,
-  rotateSecretInput,
-  updateEndpointInput,
-} from "./arguments.ts";
+  flag,
+  list,
+  nullish,
+  only,
+  optional,
+  refusedUnless,
+  text,
+  wholeNumber,
+} from "../validation/schema.ts";
 import { workspaceIn } from "./me.ts";
-import { operations } from "./operations.ts";
 import { createPagedList, type PagedList } from "./pagination.ts";
 import type { Changed, Selected } from "./selected.ts";
 
@@ -99,13 +110,92 @@ export interface WebhookEndpoints {
   rotateSecret(input: RotateWebhookEndpointSecretInput, call?: CallOptions): Call<WebhookEndpointSecret>;
 }
 
+const listWebhookEndpointsOperation = defineOperation("ListWebhookEndpoints", ListWebhookEndpointsDocument);
+const createWebhookEndpointOperation = defineOperation(
+  "CreateWebhookEndpoint",
+  CreateWebhookEndpointDocument,
+);
+const updateWebhookEndpointOperation = defineOperation(
+  "UpdateWebhookEndpoint",
+  UpdateWebhookEndpointDocument,
+);
+const deleteWebhookEndpointOperation = defineOperation(
+  "DeleteWebhookEndpoint",
+  DeleteWebhookEndpointDocument,
+);
+const rotateWebhookEndpointSecretOperation = defineOperation(
+  "RotateWebhookEndpointSecret",
+  RotateWebhookEndpointSecretDocument,
+);
+
+const deliveryUrl = refusedUnless(
+  text,
+  (value) => {
+    if (!URL.canParse(value)) return false;
+    const { protocol, hostname } = new URL(value);
+    return protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
+  },
+  "WEBHOOK_ENDPOINT_URL_INVALID",
+  "Webhook endpoint url must be an HTTPS URL",
+);
+
+const eventTypes = refusedUnless(
+  list(identifier),
+  (names) => names.length > 0,
+  "WEBHOOK_EVENT_TYPE_REQUIRED",
+  "At least one webhook event type is required",
+);
+
+const createEndpointInput = only({
+  url: deliveryUrl,
+  description: nullish(text),
+  eventTypes: nullish(eventTypes),
+});
+
+const updateEndpointInput = refusedUnless(
+  only({
+    endpointId: identifier,
+    url: nullish(deliveryUrl),
+    description: nullish(text),
+    enabled: nullish(flag),
+    eventTypes: nullish(eventTypes),
+  }),
+  ({ endpointId: _, ...fields }) => Object.values(fields).some((value) => value !== undefined),
+  "WEBHOOK_ENDPOINT_FIELD_REQUIRED",
+  "At least one endpoint field must be updated",
+);
+
+const rotateSecretInput = only({
+  endpointId: identifier,
+  gracePeriodSeconds: nullish(
+    refusedUnless(
+      wholeNumber,
+      (seconds) => seconds >= 0 && seconds <= 604_800,
+      "SECRET_GRACE_PERIOD_OUT_OF_RANGE",
+      "Secret grace period must be between 0 and 604800 seconds",
+    ),
+  ),
+});
+
+const listEndpointsInput = only({
+  limit: optional(
+    refusedUnless(
+      wholeNumber,
+      (limit) => limit >= 1 && limit <= 100,
+      "WEBHOOK_ENDPOINT_LIMIT_OUT_OF_RANGE",
+      "Webhook endpoint limit must be between 1 and 100",
+    ),
+  ),
+  iterator: nullish(identifier),
+});
+
 export function createWebhookEndpoints(engine: Engine): WebhookEndpoints {
   return {
     list(options = {}, call) {
       const { limit, iterator } = checkArguments("webhooks.endpoints.list", listEndpointsInput, options);
       return createPagedList<WebhookEndpoint, string>(async (cursor) => {
         const variables = { limit, iterator: cursor };
-        const { data, meta } = await engine.executeWithMeta(operations.listWebhookEndpoints, variables, call);
+        const { data, meta } = await engine.executeWithMeta(listWebhookEndpointsOperation, variables, call);
         const page = workspaceIn(data).webhookEndpoints;
         if (!page.done && page.iterator === null) throw endless();
         return { items: page.data, next: page.done ? null : page.iterator, meta };
@@ -116,7 +206,7 @@ export function createWebhookEndpoints(engine: Engine): WebhookEndpoints {
       startCall(
         engine,
         {
-          operation: operations.createWebhookEndpoint,
+          operation: createWebhookEndpointOperation,
           variables: () => ({
             input: checkArguments("webhooks.endpoints.create", createEndpointInput, input),
           }),
@@ -129,7 +219,7 @@ export function createWebhookEndpoints(engine: Engine): WebhookEndpoints {
       startCall(
         engine,
         {
-          operation: operations.updateWebhookEndpoint,
+          operation: updateWebhookEndpointOperation,
           variables: () => ({
             input: checkArguments("webhooks.endpoints.update", updateEndpointInput, input),
           }),
@@ -142,7 +232,7 @@ export function createWebhookEndpoints(engine: Engine): WebhookEndpoints {
       startCall(
         engine,
         {
-          operation: operations.deleteWebhookEndpoint,
+          operation: deleteWebhookEndpointOperation,
           variables: () => ({
             endpointId: checkArguments("webhooks.endpoints.delete", identifier, endpointId),
           }),
@@ -155,7 +245,7 @@ export function createWebhookEndpoints(engine: Engine): WebhookEndpoints {
       startCall(
         engine,
         {
-          operation: operations.rotateWebhookEndpointSecret,
+          operation: rotateWebhookEndpointSecretOperation,
           variables: () => ({
             input: checkArguments("webhooks.endpoints.rotateSecret", rotateSecretInput, input),
           }),

@@ -1,9 +1,10 @@
+import { defineOperation } from "../call/operation.ts";
 import { type Call, startCall } from "../engine/call.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { WebhookEventCatalogQuery } from "../generated/operations.ts";
+import { WebhookEventCatalogDocument } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { operations } from "./operations.ts";
 import type { Selected } from "./selected.ts";
 import { createWebhookEndpoints, type WebhookEndpoints } from "./webhook-endpoints.ts";
 
@@ -26,6 +27,8 @@ export interface Webhooks {
   catalog(call?: CallOptions): Call<readonly WebhookEventType[]>;
 }
 
+const webhookEventCatalogOperation = defineOperation("WebhookEventCatalog", WebhookEventCatalogDocument);
+
 export function createWebhooks(engine: Engine): Webhooks {
   return {
     endpoints: createWebhookEndpoints(engine),
@@ -33,7 +36,7 @@ export function createWebhooks(engine: Engine): Webhooks {
       startCall(
         engine,
         {
-          operation: operations.webhookEventCatalog,
+          operation: webhookEventCatalogOperation,
           variables: () => ({}),
           result: (data) => data.webhookEventCatalog,
         },

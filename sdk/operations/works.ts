@@ -1,10 +1,12 @@
+import { defineOperation } from "../call/operation.ts";
 import { type Call, startCall } from "../engine/call.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { CreateJobWorkArtifactsInput } from "../generated/operations.ts";
+import { CreateJobWorkArtifactsDocument } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { artifactsInput, checkArguments, identifier } from "./arguments.ts";
-import { operations } from "./operations.ts";
+import { checkArguments, identifier } from "../validation/check-arguments.ts";
+import { anything, atLeast, filledList, nullish, text } from "../validation/schema.ts";
 
 export type ArtifactInput = CreateJobWorkArtifactsInput;
 /** A file attached to a job work. Beyond the interface (documented). */
@@ -27,13 +29,22 @@ export interface Works {
   ): Call<readonly JobArtifact[]>;
 }
 
+const createJobWorkArtifactsOperation = defineOperation(
+  "CreateJobWorkArtifacts",
+  CreateJobWorkArtifactsDocument,
+);
+
+const artifactsInput = filledList(
+  atLeast({ name: text, type: text, externalId: identifier, url: nullish(text), metadata: anything }),
+);
+
 export function createWorks(engine: Engine): Works {
   return {
     attachArtifacts: (jobWorkId, artifacts, call) =>
       startCall(
         engine,
         {
-          operation: operations.createJobWorkArtifacts,
+          operation: createJobWorkArtifactsOperation,
           variables: () => ({
             jobWorkId: checkArguments("partner.works.attachArtifacts", identifier, jobWorkId),
             inputs: checkArguments("partner.works.attachArtifacts", artifactsInput, artifacts),

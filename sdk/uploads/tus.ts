@@ -3,7 +3,7 @@
 // connection, a timeout, a 5xx, a 409) the service is asked before another byte is sent. Failures that
 // bring no byte forward are counted and bounded; each confirmed byte resets the count.
 
-import { Failed, type Failure, toError } from "../engine/failure.ts";
+import { Failed, type Failure, toError } from "../call/failure.ts";
 import { isWorkspaceTasksError } from "../errors.ts";
 import type { UploadChunk, UploadSource } from "./upload-source.ts";
 

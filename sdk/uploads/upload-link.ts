@@ -1,11 +1,11 @@
 // How the upload protocol reaches the service: each request has its own time limit and its own look at
 // the token, because a long document outlives many tokens.
 
-import { CallScope } from "../engine/call-scope.ts";
+import { CallScope } from "../call/call-scope.ts";
+import { Failed } from "../call/failure.ts";
 import type { Engine } from "../engine/engine.ts";
-import { Failed } from "../engine/failure.ts";
-import { parseRetryAfterMs } from "../engine/retry-after.ts";
-import { backoffMs } from "../engine/retry-policy.ts";
+import { parseRetryAfterMs } from "../request/retry-after.ts";
+import { backoffMs } from "../request/retry-policy.ts";
 import type { TusAnswer, TusLink, TusRequest, TusState } from "./tus.ts";
 
 export interface UploadLinkOptions {

@@ -1,8 +1,18 @@
-import { CallScope } from "../engine/call-scope.ts";
+import { CallScope } from "../call/call-scope.ts";
+import { Failed, type Failure, toError } from "../call/failure.ts";
 import type { Engine } from "../engine/engine.ts";
-import { Failed, type Failure, toError } from "../engine/failure.ts";
 import { WorkspaceTasksError } from "../errors.ts";
-import { checkArguments, uploadInput } from "../operations/arguments.ts";
+import { checkArguments, identifier, nonBlank } from "../validation/check-arguments.ts";
+import {
+  abortSignal,
+  durationMs,
+  functionOf,
+  integer,
+  only,
+  optional,
+  text,
+  withDefault,
+} from "../validation/schema.ts";
 import { runTusUpload } from "./tus.ts";
 import { createUploadLink } from "./upload-link.ts";
 import { createUploadSource, type UploadBody } from "./upload-source.ts";
@@ -62,6 +72,20 @@ export interface Uploads {
    */
   upload(body: UploadBody, options: UploadOptions): Promise<Upload>;
 }
+
+const uploadInput = only({
+  fileName: nonBlank,
+  mimeType: nonBlank,
+  intent: optional(text),
+  sizeBytes: optional(integer(0, Number.MAX_SAFE_INTEGER)),
+  chunkBytes: withDefault(integer(1, 100_000_000), 5_000_000),
+  resumeUrl: optional(identifier),
+  onProgress: optional(functionOf<(progress: UploadProgress) => void>()),
+  signal: optional(abortSignal),
+  timeoutMs: withDefault(durationMs, 120_000),
+  deadlineMs: optional(durationMs),
+  maxRetries: optional(integer(0, 100)),
+});
 
 /** The uploads of a client, with the means to end them all when it closes. */
 export function createUploads(engine: Engine): { readonly uploads: Uploads; close(): void } {

@@ -1,6 +1,7 @@
 import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
-import type { Engine, RateLimitSnapshot } from "../../sdk/engine/engine.ts";
+import type { Engine } from "../../sdk/engine/engine.ts";
 import type { CallOptions } from "../../sdk/options.ts";
+import type { RateLimitSnapshot } from "../../sdk/rate-limit/rate-limiter.ts";
 
 export interface EngineDoubleOptions {
   /** Answers an operation by its name. */

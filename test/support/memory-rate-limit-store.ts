@@ -1,4 +1,4 @@
-import type { RateLimitStore } from "../../sdk/allowance/rate-limit-store.ts";
+import type { RateLimitStore } from "../../sdk/rate-limit/rate-limit-store.ts";
 
 interface Timers {
   monotonic(): number;

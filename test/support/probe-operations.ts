@@ -1,4 +1,4 @@
-import type { Operation } from "../../sdk/engine/operation.ts";
+import type { Operation } from "../../sdk/call/operation.ts";
 
 /** Two operations without any meaning of their own, for tests of the engine. */
 export const probe = {

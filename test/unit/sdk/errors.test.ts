@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toError } from "../../../sdk/engine/failure.ts";
+import { toError } from "../../../sdk/call/failure.ts";
 import {
   ConfigurationError,
   errorCodes,

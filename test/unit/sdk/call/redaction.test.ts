@@ -1,0 +1,181 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { inspect } from "node:util";
+import { describe, expect, it } from "vitest";
+import type { Logger } from "../../../../sdk/call/diagnostics.ts";
+import { diagnosticsChannels } from "../../../../sdk/call/diagnostics.ts";
+import { createRedactor } from "../../../../sdk/call/redaction.ts";
+import { createEngine } from "../../../../sdk/engine/engine.ts";
+import { isWorkspaceTasksError } from "../../../../sdk/errors.ts";
+import type { Fetch } from "../../../../sdk/request/transport.ts";
+import { jitteryLegs } from "../../../support/engine-scene.ts";
+import { seeded, withLatency } from "../../../support/latency.ts";
+import { probe } from "../../../support/probe-operations.ts";
+import { createServiceDouble } from "../../../support/service-double.ts";
+
+const signingSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+/** Everything a person or a machine could print of a value. */
+function everyRendering(value: unknown): string {
+  const parts = [
+    inspect(value, { depth: 20, showHidden: true, maxStringLength: null, maxArrayLength: null }),
+  ];
+  parts.push(inspect(value), String(value), JSON.stringify(value) ?? "");
+  for (let error = value; error instanceof Error; error = error.cause) {
+    parts.push(error.message, error.stack ?? "", error.name);
+    for (const name of Object.getOwnPropertyNames(error)) parts.push(String(Reflect.get(error, name)));
+  }
+  return parts.join("\n");
+}
+
+/** A hostile service: it echoes whatever secret it was sent into each kind of answer. */
+function echo(random: () => number, secrets: readonly string[]): Fetch {
+  return async (_, init) => {
+    const said = `${init?.body} ${JSON.stringify([...new Headers(init?.headers)])} ${secrets.join(" ")}`;
+    const failures: readonly (() => Response)[] = [
+      () => new Response(said, { status: 500 }),
+      () => new Response(`<html>${said}</html>`),
+      () => new Response(said, { status: 404 }),
+      () => Response.json({ data: null, errors: [{ message: said, path: [said] }] }),
+      () =>
+        Response.json({
+          data: null,
+          errors: [{ message: `Unauthorized ${said}`, extensions: { code: "FORBIDDEN" } }],
+        }),
+      () =>
+        Response.json({ data: { probe: { signingSecret: said } }, errors: [{ message: said.slice(-200) }] }),
+      () => Response.json({ errors: [{ message: "Unauthorized" }] }),
+      () =>
+        Response.json({ errors: [{ message: said, extensions: { code: "RATE_LIMITED" } }] }, { status: 429 }),
+      () => {
+        throw new TypeError(`fetch failed ${said}`, {
+          cause: Object.assign(new Error(said), { headers: said }),
+        });
+      },
+      () => {
+        throw said;
+      },
+      () => {
+        throw Object.assign(new Error("x"), { config: { body: said }, name: said, code: said });
+      },
+      () => new Response(said.slice(0, 40), { status: 200 }),
+    ];
+    const failure = failures[Math.floor(random() * failures.length)];
+    if (!failure) throw new Error("no such failure");
+    return failure();
+  };
+}
+
+function listen() {
+  const heard: unknown[] = [];
+  const note = (...said: unknown[]) => void heard.push(...said);
+  const logger: Logger = { debug: note, info: note, warn: note, error: note };
+  for (const name of diagnosticsChannels) subscribe(name, note);
+  const stop = () => {
+    for (const name of diagnosticsChannels) unsubscribe(name, note);
+  };
+  return { heard, logger, [Symbol.dispose]: stop };
+}
+
+describe("secrets", () => {
+  it("appear in no message, stack, inspection, JSON, log or event, whatever the service answers", async () => {
+    using ears = listen();
+    let failures = 0;
+    for (let seed = 0; seed < 150; seed += 1) {
+      const random = seeded(seed);
+      const service = createServiceDouble();
+      const { baseUrl, clock } = service;
+      const key = seed % 3 === 0 ? `${service.apiKey}"\\/+%` : service.apiKey;
+      const tokens: string[] = [];
+      const hostile = echo(random, [key, signingSecret]);
+      const exchangeFails = seed % 4 === 0;
+      const fetch: Fetch = async (input, init) => {
+        if (exchangeFails || !String(init?.body).includes("ExchangeApiKey")) return hostile(input, init);
+        const workspaceToken =
+          seed % 2 === 0 ? `opaque-${seed}-${random()}` : `eyJhbGciOi.eyJ${random()}.c2ln`;
+        tokens.push(workspaceToken);
+        return Response.json({ data: { exchangeSurfaceRefreshTokenForAccessTokens: { workspaceToken } } });
+      };
+      const engine = createEngine({
+        apiKey: key,
+        baseUrl,
+        clock,
+        random,
+        fetch: withLatency(fetch, clock, jitteryLegs(100, 1, random)),
+        logger: ears.logger,
+        maxRetries: 1,
+        rateLimit: { maxWaitMs: 2_000 },
+      });
+      const calls = [probe.mutation, probe.query].map((operation) =>
+        engine.execute(operation, { ref: signingSecret }).catch((error: unknown) => error),
+      );
+      await clock.advance(60_000);
+      for (const error of await Promise.all(calls)) {
+        expect(isWorkspaceTasksError(error), `seed ${seed}: ${inspect(error)}`).toBe(true);
+        failures += 1;
+        const rendered = everyRendering(error) + everyRendering(ears.heard.splice(0));
+        for (const secret of [key, signingSecret, ...tokens]) {
+          expect(rendered.includes(secret), `seed ${seed}`).toBe(false);
+        }
+      }
+    }
+    expect(failures).toBe(300);
+  });
+
+  it("control: the errors of the carrier underneath print them", async () => {
+    const { GraphQLClient } = await import("graphql-request");
+    const client = new GraphQLClient("http://127.0.0.1/graphql", {
+      fetch: async () => Response.json({ errors: [{ message: "no" }] }),
+    });
+    const error: unknown = await client
+      .request("mutation($refreshToken: String!) { x(refreshToken: $refreshToken) }", {
+        refreshToken: "key_1234567890",
+      })
+      .catch((reason: unknown) => reason);
+    expect(everyRendering(error)).toContain("key_1234567890");
+  });
+});
+
+describe("the redactor", () => {
+  it("takes out what it was told, in every way it is written", () => {
+    const redactor = createRedactor();
+    redactor.remember('se"cret/1+2');
+    const text = redactor.text(
+      `a se"cret/1+2 b ${JSON.stringify('se"cret/1+2')} c ${encodeURIComponent('se"cret/1+2')}`,
+    );
+    expect(text).toBe('a [redacted] b "[redacted]" c [redacted]');
+  });
+
+  it("takes out what looks like a secret although nobody told it", () => {
+    const { text } = createRedactor();
+    expect(text(`x ${signingSecret} y`)).toBe("x [redacted] y");
+    expect(text("authorization: Bearer abc.def-ghi, next")).toBe("authorization: [redacted], next");
+    expect(text("token eyJhbGciOi.eyJzdWIi.c2lnbmF0")).toBe("token [redacted]");
+  });
+
+  it("leaves words alone that resemble a short secret", () => {
+    const redactor = createRedactor();
+    redactor.remember("task");
+    expect(redactor.text("the task failed")).toBe("the task failed");
+  });
+
+  it("keeps of a cause what helps, through five levels, and nothing else", () => {
+    const redactor = createRedactor();
+    redactor.remember("key_1234567890");
+    const inner = Object.assign(new Error("connect ECONNREFUSED key_1234567890"), {
+      code: "ECONNREFUSED",
+      port: 4010,
+    });
+    const cause = redactor.cause(
+      Object.assign(new TypeError("fetch failed", { cause: inner }), { body: "payload" }),
+    );
+    expect(cause).toMatchObject({ name: "TypeError", message: "fetch failed" });
+    expect((cause as Error).cause).toMatchObject({ code: "ECONNREFUSED", port: 4010 });
+    expect(everyRendering(cause)).not.toMatch(/key_1234567890|payload/);
+  });
+
+  it("ends with a cause that leads back to itself", () => {
+    const loop = new Error("loop");
+    loop.cause = loop;
+    expect(createRedactor().cause(loop)).toBeInstanceOf(Error);
+  });
+});

@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { tokenLifetimeMs } from "../../../../sdk/credentials/token-lifetime.ts";
+
+const serverNow = "Thu, 15 Jan 2026 12:00:00 GMT";
+const serverSeconds = Date.parse(serverNow) / 1_000;
+const localNowMs = Date.parse(serverNow);
+
+function jwt(claims: object): string {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  return `${part({ alg: "none" })}.${part(claims)}.c2lnbmF0dXJl`;
+}
+
+describe("the lifetime of a token", () => {
+  it("is exp less iat, both of the service's clock", () => {
+    expect(tokenLifetimeMs(jwt({ iat: 1_000, exp: 1_090 }), null, localNowMs)).toBe(90_000);
+  });
+
+  it("is the shorter one when the answer's Date disagrees with iat", () => {
+    const backdated = jwt({ iat: serverSeconds - 60, exp: serverSeconds + 120 });
+    expect(tokenLifetimeMs(backdated, serverNow, localNowMs)).toBe(120_000);
+  });
+
+  it("is measured by the answer's Date without iat, whatever the local clock says", () => {
+    const token = jwt({ exp: serverSeconds + 180 });
+    expect(tokenLifetimeMs(token, serverNow, localNowMs + 86_400_000)).toBe(180_000);
+  });
+
+  it("is measured by the local clock when there is nothing else", () => {
+    expect(tokenLifetimeMs(jwt({ exp: serverSeconds + 170 }), null, localNowMs)).toBe(170_000);
+  });
+
+  it.each([
+    ["an opaque token", "opaque"],
+    ["something with dots", "a.b.c"],
+    ["a payload that is no object", `x.${Buffer.from("12").toString("base64url")}.y`],
+    ["no exp", jwt({ sub: "x" })],
+    ["an exp that is text", jwt({ exp: "soon" })],
+    ["an exp long past", jwt({ exp: 5 })],
+    ["an exp in ten years", jwt({ exp: serverSeconds + 315_360_000 })],
+  ])("is the documented one for %s", (_, token) => {
+    expect(tokenLifetimeMs(token, null, localNowMs)).toBe(180_000);
+  });
+});

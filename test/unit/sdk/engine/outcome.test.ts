@@ -1,0 +1,145 @@
+import { describe, expect, it } from "vitest";
+import { createEngine } from "../../../../sdk/engine/engine.ts";
+import { isWorkspaceTasksError, type Outcome } from "../../../../sdk/errors.ts";
+import { createEngineScene, jitteryLegs } from "../../../support/engine-scene.ts";
+import { seeded, withLatency } from "../../../support/latency.ts";
+import { probe } from "../../../support/probe-operations.ts";
+import { createServiceDouble, type Fault } from "../../../support/service-double.ts";
+
+const minuteMs = 60_000;
+
+const faults: readonly (() => Fault | undefined)[] = [
+  () => undefined,
+  () => undefined,
+  () => ({ type: "cut_before" }),
+  () => ({ type: "cut_after" }),
+  () => ({ type: "status", status: 500 }),
+  () => ({ type: "status", status: 503, headers: { "retry-after": "1" } }),
+  () => ({ type: "status", status: 400, body: '{"errors":[{"message":"bad"}]}' }),
+  () => ({
+    type: "status",
+    status: 200,
+    body: "<html>hello</html>",
+    headers: { "content-type": "text/html" },
+  }),
+  () => ({ type: "status", status: 200, body: "{}" }),
+  () => ({ type: "status", status: 308, headers: { location: "https://elsewhere.example" } }),
+  () => ({
+    type: "refusal",
+    body: { data: null, errors: [{ message: "x", extensions: { code: "CONFLICT" } }] },
+  }),
+  () => ({ type: "status", status: 429, headers: { "retry-after": "1" } }),
+];
+
+/** Sends mutations through faults and compares the label of each failure with what the service applied. */
+async function runLedger(seed: number, count: number) {
+  const random = seeded(seed);
+  const service = createServiceDouble({
+    limit: 100_000,
+    fault: () => faults[Math.floor(random() * faults.length)]?.(),
+  });
+  const { apiKey, baseUrl, clock } = service;
+  const engine = createEngine({
+    apiKey,
+    baseUrl,
+    clock,
+    random,
+    timeoutMs: 300,
+    fetch: withLatency(service.fetch, clock, jitteryLegs(280, 1, random)),
+    rateLimit: { requests: 100_000, maxQueued: 100_000 },
+  });
+  const labels = new Map<string, Outcome | "applied">();
+  const calls = Array.from({ length: count }, (_, index) => {
+    const ref = `s${seed}-m${index}`;
+    return engine.execute(probe.mutation, { ref }, random() < 0.2 ? { deadlineMs: 200 } : {}).then(
+      () => void labels.set(ref, "applied"),
+      (error: unknown) => {
+        if (!isWorkspaceTasksError(error)) throw error;
+        labels.set(ref, error.outcome);
+      },
+    );
+  });
+  await clock.advance(10 * minuteMs);
+  await Promise.all(calls);
+  return { labels, applied: service.books.applied };
+}
+
+describe("the outcome of a mutation", () => {
+  it("is never mislabelled and no mutation is applied twice, whatever goes wrong", async () => {
+    const seen = new Set<string>();
+    for (let seed = 0; seed < 10; seed += 1) {
+      const { labels, applied } = await runLedger(seed, 400);
+      expect(labels.size).toBe(400);
+      expect(new Set(applied).size, `seed ${seed}: applied twice`).toBe(applied.length);
+      const effects = new Set(applied);
+      for (const [ref, label] of labels) {
+        seen.add(label);
+        if (label === "applied") expect(effects.has(ref), `${ref} is called applied`).toBe(true);
+        if (label === "not_sent" || label === "rejected") {
+          expect(effects.has(ref), `${ref} is called ${label}`).toBe(false);
+        }
+      }
+    }
+    expect(seen).toEqual(new Set(["applied", "not_sent", "rejected", "unknown"]));
+  });
+
+  it("control: repeating mutations after a lost answer applies some of them twice", async () => {
+    const service = createServiceDouble({ limit: 100_000, fault: cutEveryThird() });
+    const { apiKey, baseUrl, clock, fetch } = service;
+    const engine = createEngine({ apiKey, baseUrl, clock, fetch, random: () => 0.5 });
+    const asQuery = { ...probe.mutation, kind: "query" } as const;
+    const calls = Array.from({ length: 30 }, (_, index) => engine.execute(asQuery, { ref: `m${index}` }));
+    await clock.advance(minuteMs);
+    await Promise.all(calls);
+    expect(service.books.applied.length).toBeGreaterThan(30);
+  });
+
+  it("of a lost answer is unknown, and the mutation is not sent again", async () => {
+    const { service, engine } = createEngineScene({ fault: () => ({ type: "cut_after" }) });
+    const failure = engine.execute(probe.mutation, { ref: "m" }).catch((error: unknown) => error);
+    await service.clock.advance(minuteMs);
+    expect(await failure).toMatchObject({ code: "NETWORK_FAILED", outcome: "unknown", attempts: 1 });
+    expect(service.books.applied).toEqual(["m"]);
+  });
+
+  it("that never left is not_sent, and it is sent again", async () => {
+    const service = createServiceDouble();
+    const { apiKey, baseUrl, clock } = service;
+    let refusals = 2;
+    const engine = createEngine({
+      apiKey,
+      baseUrl,
+      clock,
+      random: () => 0.5,
+      fetch: async (input, init) => {
+        if (refusals-- > 0) {
+          const refused = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+          throw new TypeError("fetch failed", { cause: new AggregateError([refused, refused]) });
+        }
+        return service.fetch(input, init);
+      },
+    });
+    const call = engine.executeWithMeta(probe.mutation, { ref: "m" });
+    await clock.advance(minuteMs);
+    await call;
+    expect(service.books.applied).toEqual(["m"]);
+  });
+
+  it("with part of its data is unknown, and the data stays at hand", async () => {
+    const body = {
+      data: { probe: { id: "1", signingSecret: "whsec_c2VjcmV0" } },
+      errors: [{ message: "Unauthorized", path: ["probe", "nested"] }],
+    };
+    const { service, engine } = createEngineScene({ fault: () => ({ type: "answer", body }) });
+    const failure = engine.execute(probe.mutation, { ref: "m" }).catch((error: unknown) => error);
+    await service.clock.advance(minuteMs);
+    const error = await failure;
+    expect(error).toMatchObject({ outcome: "unknown", attempts: 1, data: body.data });
+    expect(service.books.applied).toEqual(["m"]);
+  });
+});
+
+function cutEveryThird() {
+  let count = 0;
+  return (): Fault | undefined => (++count % 3 === 0 ? { type: "cut_after" } : undefined);
+}

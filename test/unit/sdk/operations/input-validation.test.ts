@@ -1,0 +1,259 @@
+import { describe, expect, test } from "vitest";
+import { isWorkspaceTasksError } from "../../../../sdk/errors.ts";
+import { createConnections } from "../../../../sdk/operations/connections.ts";
+import { createJobs } from "../../../../sdk/operations/jobs.ts";
+import { createPartnerWorkspaces } from "../../../../sdk/operations/partner-workspaces.ts";
+import { createTaskWatch } from "../../../../sdk/operations/task-poller.ts";
+import { createTasks } from "../../../../sdk/operations/tasks.ts";
+import { createClients } from "../../../../sdk/operations/tax-clients.ts";
+import { createWebhookEndpoints } from "../../../../sdk/operations/webhook-endpoints.ts";
+import { createWorks } from "../../../../sdk/operations/works.ts";
+import { createUploads } from "../../../../sdk/uploads/uploads.ts";
+import { createEngineDouble, outcomeOf } from "../../../support/engine-double.ts";
+
+function surface() {
+  const engine = createEngineDouble();
+  return {
+    engine,
+    endpoints: createWebhookEndpoints(engine),
+    workspaces: createPartnerWorkspaces(engine),
+    connections: createConnections(engine),
+    jobs: createJobs(engine),
+    works: createWorks(engine),
+    clients: createClients(engine),
+    tasks: createTasks(engine, createTaskWatch(engine)),
+    uploads: createUploads(engine).uploads,
+  };
+}
+
+type Surface = ReturnType<typeof surface>;
+type BadCall = (sdk: Surface) => unknown;
+
+/** What a mistake becomes, thrown or rejected, and that it cost no request. */
+async function mistake(badCall: BadCall): Promise<Error> {
+  const sdk = surface();
+  let outcome: unknown;
+  try {
+    outcome = await outcomeOf(badCall(sdk) as Promise<unknown>);
+  } catch (error) {
+    outcome = error;
+  }
+  expect(sdk.engine.sent).toEqual([]);
+  if (!isWorkspaceTasksError(outcome))
+    throw new Error(`expected an error of the SDK, got ${String(outcome)}`);
+  expect(outcome.outcome).toBe("not_sent");
+  expect(outcome.attempts).toBe(0);
+  return outcome;
+}
+
+const url = "https://receiver.example/hook";
+const endpointId = "endpoint-1";
+
+describe("what interface §7 has words for fails with the same words and the same code, before it is sent", () => {
+  const cases: readonly [string, string, string, BadCall][] = [
+    [
+      "creating with no event type",
+      "WEBHOOK_EVENT_TYPE_REQUIRED",
+      "At least one webhook event type is required",
+      ({ endpoints }) => endpoints.create({ url, eventTypes: [] }),
+    ],
+    [
+      "updating to no event type",
+      "WEBHOOK_EVENT_TYPE_REQUIRED",
+      "At least one webhook event type is required",
+      ({ endpoints }) => endpoints.update({ endpointId, eventTypes: [] }),
+    ],
+    [
+      "updating nothing",
+      "WEBHOOK_ENDPOINT_FIELD_REQUIRED",
+      "At least one endpoint field must be updated",
+      ({ endpoints }) => endpoints.update({ endpointId }),
+    ],
+    [
+      "updating with a field that is present but undefined",
+      "WEBHOOK_ENDPOINT_FIELD_REQUIRED",
+      "At least one endpoint field must be updated",
+      ({ endpoints }) => endpoints.update({ endpointId, url: undefined }),
+    ],
+    ...[0, 101, -1].map(
+      (limit) =>
+        [
+          `listing ${limit} at a time`,
+          "WEBHOOK_ENDPOINT_LIMIT_OUT_OF_RANGE",
+          "Webhook endpoint limit must be between 1 and 100",
+          ({ endpoints }: Surface) => endpoints.list({ limit }),
+        ] as [string, string, string, BadCall],
+    ),
+    ...[-1, 604_801].map(
+      (gracePeriodSeconds) =>
+        [
+          `a grace period of ${gracePeriodSeconds} s`,
+          "SECRET_GRACE_PERIOD_OUT_OF_RANGE",
+          "Secret grace period must be between 0 and 604800 seconds",
+          ({ endpoints }: Surface) => endpoints.rotateSecret({ endpointId, gracePeriodSeconds }),
+        ] as [string, string, string, BadCall],
+    ),
+    ...["http://receiver.example/hook", "ftp://receiver.example", "receiver.example", ""].map(
+      (wrong) =>
+        [
+          `the url "${wrong}"`,
+          "WEBHOOK_ENDPOINT_URL_INVALID",
+          "Webhook endpoint url must be an HTTPS URL",
+          ({ endpoints }: Surface) => endpoints.create({ url: wrong }),
+        ] as [string, string, string, BadCall],
+    ),
+  ];
+
+  test.each(cases)("%s", async (_, code, message, badCall) => {
+    expect(await mistake(badCall)).toMatchObject({ code, message });
+  });
+});
+
+describe("any other mistake names the method, the field, what was expected and what kind was given", () => {
+  const cases: readonly [string, BadCall][] = [
+    [
+      "webhooks.endpoints.create: url: expected a string, got a number",
+      ({ endpoints }) => endpoints.create({ url: 5 as never }),
+    ],
+    [
+      "webhooks.endpoints.update: expected only known fields, got enable",
+      ({ endpoints }) => endpoints.update({ endpointId, enable: false } as never),
+    ],
+    [
+      "webhooks.endpoints.delete: expected a string, got an empty one",
+      ({ endpoints }) => endpoints.delete(""),
+    ],
+    [
+      "webhooks.endpoints.list: limit: expected an integer, got 1.5",
+      ({ endpoints }) => endpoints.list({ limit: 1.5 }),
+    ],
+    [
+      "partner.workspaces.create: displayName: expected a string that is not blank, got a blank one",
+      ({ workspaces }) => workspaces.create({ displayName: "  " }),
+    ],
+    [
+      "partner.workspaces.create: firmSize: expected one of xs, sm, md, lg, xl, got another",
+      ({ workspaces }) => workspaces.create({ displayName: "Firm", firmSize: "huge" as never }),
+    ],
+    [
+      "partner.workspaces.create: metadata: expected a plain object, got an array",
+      ({ workspaces }) => workspaces.create({ displayName: "Firm", metadata: [] as never }),
+    ],
+    [
+      "partner.workspaces.addUsers: userEmails: expected at least one entry, got an empty array",
+      ({ workspaces }) => workspaces.addUsers({ workspaceId: "w", userEmails: [] }),
+    ],
+    [
+      "partner.workspaces.addUsers: userEmails.1: expected an e-mail address, got a string without @",
+      ({ workspaces }) => workspaces.addUsers({ workspaceId: "w", userEmails: ["a@b.example", "nobody"] }),
+    ],
+    [
+      "partner.connections.start: providerKey: expected a string, got nothing",
+      ({ connections }) => connections.start({ workspaceId: "w" } as never),
+    ],
+    [
+      "partner.connections.collect: connectionId: expected a string, got an empty one",
+      ({ connections }) => connections.collect({ connectionId: "" }),
+    ],
+    [
+      "partner.jobs.create: jobName: expected a string that is not blank, got a blank one",
+      ({ jobs }) => jobs.create({ connectionId: "c", jobName: "" }),
+    ],
+    [
+      "partner.jobs.addWorks: expected at least one entry, got an empty array",
+      ({ jobs }) => jobs.addWorks("j", []),
+    ],
+    [
+      "partner.jobs.addWorks: 0.externalId: expected a string, got null",
+      ({ jobs }) => jobs.addWorks("j", [{ name: "n", externalId: null as never }]),
+    ],
+    [
+      "partner.jobs.startImport: expected a string, got nothing",
+      ({ jobs }) => jobs.startImport(undefined as never),
+    ],
+    [
+      "partner.works.attachArtifacts: expected an array, got an object",
+      ({ works }) => works.attachArtifacts("w", {} as never),
+    ],
+    [
+      "clients.create: taxYear: expected an integer, got 2025.5",
+      ({ clients }) => clients.create({ name: "n", externalId: "e", returnType: "F1040", taxYear: 2_025.5 }),
+    ],
+    [
+      "clients.addDocuments: uploadIds: expected at least one entry, got an empty array",
+      ({ clients }) => clients.addDocuments({ clientId: "c", uploadIds: [] }),
+    ],
+    [
+      "clients.list: limit: expected an integer from 1 to 100, got 101",
+      ({ clients }) => clients.list({ limit: 101 }),
+    ],
+    ["clients.get: expected a string, got a number", ({ clients }) => clients.get(7 as never)],
+    ["tasks.get: expected a string, got nothing", ({ tasks }) => tasks.get(undefined as never)],
+    [
+      "tasks.list: offset: expected an integer from 0 to 9007199254740991, got -1",
+      ({ tasks }) => tasks.list({ offset: -1 }),
+    ],
+    [
+      "tasks.waitFor: onProgress: expected a function, got a string",
+      ({ tasks }) => tasks.waitFor("t", { onProgress: "log" as never }),
+    ],
+    [
+      "tasks.waitFor: deadlineMs: expected an integer from 1 to 2147483647, got 2147483648",
+      ({ tasks }) => tasks.waitFor("t", { deadlineMs: 2 ** 31 }),
+    ],
+    [
+      "uploads.upload: expected bytes, a Blob, a ReadableStream or an async iterable of bytes, got something else",
+      ({ uploads }) => uploads.upload("text" as never, { fileName: "a", mimeType: "text/plain" }),
+    ],
+    [
+      "uploads.upload: resumeUrl: expected an upload at https://service.test, got another place",
+      ({ uploads }) =>
+        uploads.upload(new Uint8Array(1), {
+          fileName: "a",
+          mimeType: "text/plain",
+          resumeUrl: "https://elsewhere.test/api/uploads/1",
+        }),
+    ],
+  ];
+
+  test.each(cases)("%s", async (message, badCall) => {
+    expect(await mistake(badCall)).toMatchObject({ code: "ARGUMENT_INVALID", message });
+  });
+
+  test("and never the value itself", async () => {
+    const error = await mistake(({ connections }) =>
+      connections.start({ workspaceId: ["secret-value"], providerKey: "p" } as never),
+    );
+    expect(`${error.message} ${error.stack}`).not.toContain("secret-value");
+  });
+});
+
+describe("what is right goes out as it was given", () => {
+  test("an explicit null stays apart from an omitted field", async () => {
+    const { engine, endpoints } = surface();
+    await outcomeOf(endpoints.update({ endpointId, description: null, eventTypes: null }));
+    expect(engine.sent[0]?.variables).toEqual({ input: { endpointId, description: null, eventTypes: null } });
+  });
+
+  test.each(["http://localhost:8080/hook", "http://127.0.0.1/hook", "http://[::1]:9/hook"])(
+    "a receiver on this machine may be reached without TLS: %s",
+    async (loopback) => {
+      const { engine, endpoints } = surface();
+      await outcomeOf(endpoints.create({ url: loopback }));
+      expect(engine.sent).toHaveLength(1);
+    },
+  );
+
+  test("a field that a work may have beyond the interface is passed on", async () => {
+    const { engine, jobs } = surface();
+    const work = { name: "n", externalId: "e", taxYear: 2025 };
+    await outcomeOf(jobs.addWorks("job", [work]));
+    expect(engine.sent[0]?.variables).toEqual({ connectionJobId: "job", inputs: [work] });
+  });
+
+  test("a status that does not exist yet can be asked for", async () => {
+    const { engine, tasks } = surface();
+    await outcomeOf(tasks.list({ statuses: ["CANCELLED"] }).toArray());
+    expect(engine.sent[0]?.variables).toMatchObject({ filters: { statuses: ["CANCELLED"] } });
+  });
+});

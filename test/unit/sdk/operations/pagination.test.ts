@@ -1,0 +1,173 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createOffsetList, createPagedList, type Page } from "../../../../sdk/operations/pagination.ts";
+
+const meta = { attempts: 1, queuedMs: 0, retryAfterSeenMs: undefined };
+const pageOf = <Item>(items: readonly Item[], next: string | null): Page<Item, string> => ({
+  items,
+  next,
+  meta,
+});
+
+function cursorList(all: readonly number[], size: number) {
+  const asked: (string | null)[] = [];
+  const fetchPage = async (cursor: string | null) => {
+    asked.push(cursor);
+    const start = cursor === null ? 0 : Number(cursor);
+    const end = start + size;
+    return pageOf(all.slice(start, end), end < all.length ? `${end}` : null);
+  };
+  return { fetchPage, asked };
+}
+
+describe("a list read by cursor", () => {
+  test("yields every item once, whatever the page size", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.integer()), fc.integer({ min: 1, max: 7 }), async (all, size) => {
+        const { fetchPage } = cursorList(all, size);
+        expect(await createPagedList(fetchPage).toArray()).toEqual(all);
+      }),
+    );
+  });
+
+  test("continues from the checkpoint of a page", async () => {
+    const { fetchPage } = cursorList([1, 2, 3, 4, 5], 2);
+    let checkpoint: string | null = null;
+    for await (const page of createPagedList(fetchPage).pages()) {
+      checkpoint = page.next;
+      break;
+    }
+    expect(await createPagedList(fetchPage, checkpoint).toArray()).toEqual([3, 4, 5]);
+  });
+
+  test("fetches no page that nobody reads", async () => {
+    const { fetchPage, asked } = cursorList([1, 2, 3, 4, 5], 2);
+    for await (const item of createPagedList(fetchPage)) if (item === 2) break;
+    expect(asked).toEqual([null]);
+  });
+
+  test("starts again with each loop", async () => {
+    const { fetchPage } = cursorList([1, 2, 3], 2);
+    const list = createPagedList(fetchPage);
+    expect([await list.toArray(), await list.toArray()]).toEqual([
+      [1, 2, 3],
+      [1, 2, 3],
+    ]);
+  });
+
+  test("takes an empty page in the middle for what it is, not for the end", async () => {
+    const pages: Record<string, Page<number, string>> = {
+      first: pageOf([1], "second"),
+      second: pageOf([], "third"),
+      third: pageOf([2], null),
+    };
+    const list = createPagedList<number, string>(async (cursor) => pages[cursor ?? "first"]!);
+    expect(await list.toArray()).toEqual([1, 2]);
+  });
+
+  // start → a → b → a → b → …
+  const circle: Record<string, string> = { start: "a", a: "b", b: "a" };
+  const fetchCircle = async (cursor: string | null) =>
+    pageOf([cursor ?? "start"], circle[cursor ?? "start"]!);
+
+  test("stops with an error when a cursor comes back, also after a detour", async () => {
+    const seen: string[] = [];
+    const reading = (async () => {
+      for await (const item of createPagedList(fetchCircle)) seen.push(item);
+    })();
+    await expect(reading).rejects.toMatchObject({ code: "PAGINATION_STALLED" });
+    expect(seen).toEqual(["start", "a", "b"]);
+  });
+
+  test("would never end there if it only followed the cursor", async () => {
+    let requests = 0;
+    let cursor: string | null = null;
+    do {
+      cursor = (await fetchCircle(cursor)).next;
+      requests += 1;
+    } while (cursor !== null && requests < 1_000);
+    expect(requests).toBe(1_000);
+  });
+
+  test("hands parallel readers different items", async () => {
+    const { fetchPage } = cursorList([1, 2, 3, 4], 2);
+    const iterator = createPagedList(fetchPage)[Symbol.asyncIterator]();
+    const steps = await Promise.all([iterator.next(), iterator.next(), iterator.next()]);
+    expect(steps.map((step) => step.value)).toEqual([1, 2, 3]);
+  });
+
+  test("tries the page again in a new loop after it failed once", async () => {
+    let failing = true;
+    const list = createPagedList<number, string>(async () => {
+      if (failing) throw new Error("cut");
+      return pageOf([1], null);
+    });
+    await expect(list.toArray()).rejects.toThrow("cut");
+    failing = false;
+    expect(await list.toArray()).toEqual([1]);
+  });
+
+  test("stops fetching once it has the items it was asked for", async () => {
+    const { fetchPage, asked } = cursorList([1, 2, 3, 4, 5], 2);
+    expect(await createPagedList(fetchPage).toArray({ itemsMax: 2 })).toEqual([1, 2]);
+    expect(await createPagedList(fetchPage).toArray({ itemsMax: 0 })).toEqual([]);
+    expect(asked).toEqual([null]);
+  });
+});
+
+describe("a list read by offset", () => {
+  const itemsFrom = (first: number, last: number) =>
+    Array.from({ length: first - last + 1 }, (_, index) => ({ id: `${first - index}` }));
+
+  test("ends with the first page that is not full", async () => {
+    const all = itemsFrom(5, 1);
+    const offsets: number[] = [];
+    const list = createOffsetList(
+      async (offset, limit) => {
+        offsets.push(offset);
+        return { items: all.slice(offset, offset + limit), meta };
+      },
+      { offset: 0, limit: 2 },
+    );
+    expect(await list.toArray()).toEqual(all);
+    expect(offsets).toEqual([0, 2, 4]);
+  });
+
+  test("asks once more when the last page is exactly full", async () => {
+    const all = itemsFrom(4, 1);
+    const fetched: number[] = [];
+    const list = createOffsetList(
+      async (offset, limit) => {
+        fetched.push(offset);
+        return { items: all.slice(offset, offset + limit), meta };
+      },
+      { offset: 0, limit: 2 },
+    );
+    expect(await list.toArray()).toEqual(all);
+    expect(fetched).toEqual([0, 2, 4]);
+  });
+
+  const growing = () => {
+    let newest = 6;
+    const fetched: string[] = [];
+    const fetchPage = async (offset: number, limit: number) => {
+      const items = itemsFrom(newest, 1).slice(offset, offset + limit);
+      fetched.push(...items.map((item) => item.id));
+      newest += 1;
+      return { items, meta };
+    };
+    return { fetchPage, fetched };
+  };
+
+  test("shows no item twice when others are added in front while it is read", async () => {
+    const { fetchPage } = growing();
+    const ids = (await createOffsetList(fetchPage, { offset: 0, limit: 3 }).toArray()).map(({ id }) => id);
+    expect(ids).toEqual(["6", "5", "4", "3", "2", "1"]);
+  });
+
+  test("would show some twice if the pages were taken as they come", async () => {
+    const { fetchPage, fetched } = growing();
+    await createOffsetList(fetchPage, { offset: 0, limit: 3 }).toArray();
+    expect(fetched.length).toBeGreaterThan(new Set(fetched).size);
+  });
+});

@@ -1,0 +1,328 @@
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { createEngine } from "../../../../sdk/engine/engine.ts";
+import { isWorkspaceTasksError, type WorkspaceTasksError } from "../../../../sdk/errors.ts";
+import type { CreateClientOptions } from "../../../../sdk/options.ts";
+import type { Fetch } from "../../../../sdk/request/transport.ts";
+import { probe } from "../../../support/probe-operations.ts";
+
+const servers: Server[] = [];
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+
+/** A real server: the exchange works, everything else is answered by `answer`. */
+async function serve(answer: RequestListener) {
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk: Buffer) => {
+      body += chunk.toString();
+    });
+    request.on("end", () => {
+      if (body.includes("ExchangeApiKey")) {
+        response.setHeader("content-type", "application/json");
+        const tokens = { userToken: "user", workspaceToken: "opaque-token" };
+        response.end(JSON.stringify({ data: { exchangeSurfaceRefreshTokenForAccessTokens: tokens } }));
+        return;
+      }
+      requests.push(body);
+      answer(request, response);
+    });
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return { baseUrl: `http://127.0.0.1:${port}`, requests, server };
+}
+
+function open(baseUrl: string, options: Partial<CreateClientOptions> = {}) {
+  return createEngine({ apiKey: "key_1234567890", baseUrl, maxRetries: 0, ...options });
+}
+
+async function failureFrom(answer: RequestListener, options: Partial<CreateClientOptions> = {}) {
+  const { baseUrl } = await serve(answer);
+  return failureOf(open(baseUrl, options).execute(probe.mutation, { ref: "r" }));
+}
+
+async function failureOf(call: Promise<unknown>): Promise<WorkspaceTasksError> {
+  const error: unknown = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!isWorkspaceTasksError(error)) throw new Error("expected the call to fail with an error of the SDK");
+  return error;
+}
+
+function text(status: number, body: string, headers: Record<string, string> = {}): RequestListener {
+  return (_, response) => {
+    response.writeHead(status, { "content-type": "application/json", ...headers });
+    response.end(body);
+  };
+}
+
+function errors(...entries: readonly object[]): RequestListener {
+  return text(200, JSON.stringify({ data: null, errors: entries }));
+}
+
+describe("what goes over the wire", () => {
+  it("is the document as generated, its name and its variables", async () => {
+    const { baseUrl, requests } = await serve(text(200, '{"data":{"probe":"1"}}'));
+    expect(await open(baseUrl).execute(probe.mutation, { ref: "r" })).toEqual({ probe: "1" });
+    expect(requests.map((body) => JSON.parse(body))).toEqual([
+      { query: probe.mutation.document, variables: { ref: "r" }, operationName: "ProbeMutation" },
+    ]);
+  });
+
+  it("is a Bearer token and, to the gateway only, the source platform", async () => {
+    const seen: (readonly [string | undefined, unknown, unknown])[] = [];
+    const { baseUrl } = await serve((request, response) => {
+      seen.push([request.url, request.headers.authorization, request.headers["source-platform"]]);
+      text(200, '{"data":{}}')(request, response);
+    });
+    const engine = open(`${baseUrl}/`, { gatewayUrl: `${baseUrl}/gateway`, sourcePlatform: "acme-portal" });
+    await engine.execute(probe.query, {});
+    await engine.execute({ ...probe.query, router: "gateway" }, {});
+    await engine.execute({ ...probe.query, authenticated: false }, {});
+    expect(seen).toEqual([
+      ["/graphql", "Bearer opaque-token", undefined],
+      ["/gateway/graphql", "Bearer opaque-token", "acme-portal"],
+      ["/graphql", undefined, undefined],
+    ]);
+  });
+});
+
+describe("an answer that is none", () => {
+  it.each([
+    ["HTML with 200", text(200, "<html>Sign in</html>", { "content-type": "text/html" })],
+    ["an empty body", text(200, "")],
+    ["an empty object", text(200, "{}")],
+    ["null", text(200, "null")],
+    ["a number", text(200, "12")],
+    ["a list", text(200, '[{"data":{}}]')],
+    ["data that is no object", text(200, '{"data":"yes"}')],
+    ["half of a JSON text", text(200, '{"data":{"probe"')],
+    ["JSON with a zero byte", text(200, '{"data":\u0000}')],
+  ])("%s is RESPONSE_INVALID, and what it did is unknown", async (_, answer) => {
+    const failure = await failureFrom(answer);
+    expect(failure).toMatchObject({
+      code: "RESPONSE_INVALID",
+      outcome: "unknown",
+      attempts: 1,
+      httpStatus: 200,
+    });
+    expect(failure.message).not.toContain("Sign in");
+  });
+
+  it("a redirect is not followed: the token stays here", async () => {
+    const followed: string[] = [];
+    const elsewhere = await serve((request, response) => {
+      followed.push(String(request.headers.authorization));
+      text(200, '{"data":{}}')(request, response);
+    });
+    for (const status of [301, 302, 303, 307, 308]) {
+      const failure = await failureFrom(text(status, "", { location: `${elsewhere.baseUrl}/graphql` }));
+      const outcome = status >= 307 ? "rejected" : "unknown";
+      expect(failure).toMatchObject({ code: "RESPONSE_INVALID", outcome, httpStatus: status });
+    }
+    expect(followed).toEqual([]);
+  });
+
+  it("a connection cut inside the body is NETWORK_FAILED, unknown", async () => {
+    const failure = await failureFrom((_, response) => {
+      response.writeHead(200, { "content-type": "application/json", "content-length": "100" });
+      response.write('{"data":{"probe":"1"');
+      setImmediate(() => response.destroy());
+    });
+    expect(failure).toMatchObject({ code: "NETWORK_FAILED", outcome: "unknown", attempts: 1 });
+  });
+
+  it("a connection cut before the answer is NETWORK_FAILED, unknown", async () => {
+    const failure = await failureFrom((request) => request.socket.destroy());
+    expect(failure).toMatchObject({ code: "NETWORK_FAILED", outcome: "unknown", attempts: 1 });
+    expect(failure.cause).toBeInstanceOf(Error);
+  });
+
+  it("a port where nobody listens is NETWORK_FAILED, not sent", async () => {
+    const { baseUrl, server } = await serve(text(200, ""));
+    await new Promise((resolve) => server.close(resolve));
+    const failure = await failureOf(open(baseUrl).execute(probe.mutation, {}));
+    expect(failure).toMatchObject({ code: "NETWORK_FAILED", outcome: "not_sent", attempts: 0 });
+  });
+
+  it("a body larger than responseBytesMax is not read to its end", async () => {
+    const failure = await failureFrom(text(200, JSON.stringify({ data: "x".repeat(50_000) })), {
+      responseBytesMax: 10_000,
+    });
+    expect(failure).toMatchObject({ code: "RESPONSE_INVALID", outcome: "unknown" });
+    expect(failure.message).toContain("responseBytesMax");
+  });
+
+  it("an endless body is cancelled at responseBytesMax, whatever length it claims", async () => {
+    let sentBytes = 0;
+    let cancelled = false;
+    const endless = new ReadableStream({
+      pull(stream) {
+        sentBytes += 1_000;
+        stream.enqueue(new Uint8Array(1_000));
+      },
+      cancel() {
+        cancelled = true;
+      },
+    });
+    const { baseUrl } = await serve(text(200, ""));
+    const fetch: Fetch = async (input, init) =>
+      String(init?.body).includes("ExchangeApiKey")
+        ? globalThis.fetch(input, init)
+        : new Response(endless, { headers: { "content-length": "10" } });
+    const failure = await failureOf(
+      open(baseUrl, { fetch, responseBytesMax: 10_000 }).execute(probe.query, {}),
+    );
+    expect(failure).toMatchObject({ code: "RESPONSE_INVALID", httpStatus: 200 });
+    expect(cancelled).toBe(true);
+    expect(sentBytes).toBeLessThan(15_000);
+  });
+});
+
+describe("an answer that is good in spite of its wrapping", () => {
+  it.each([
+    ["text/plain", { "content-type": "text/plain" }],
+    [
+      "application/graphql-response+json",
+      { "content-type": "application/graphql-response+json; charset=utf-8" },
+    ],
+  ])("data as %s is data", async (_, headers) => {
+    const { baseUrl } = await serve(text(200, '{"data":{"probe":"é"}}', headers));
+    expect(await open(baseUrl).execute(probe.query, {})).toEqual({ probe: "é" });
+  });
+
+  it("a byte order mark, and letters cut in two by chunks, do no harm", async () => {
+    const { baseUrl } = await serve((_, response) => {
+      const bytes = Buffer.from('\uFEFF{"data":{"probe":"Zürich 🏔"}}');
+      response.writeHead(200, { "content-type": "application/json" });
+      for (const byte of bytes) response.write(Buffer.of(byte));
+      response.end();
+    });
+    expect(await open(baseUrl).execute(probe.query, {})).toEqual({ probe: "Zürich 🏔" });
+  });
+
+  it("unknown fields and enum values pass through", async () => {
+    const data = { me: { __typename: "Robot", role: "l9", extra: [1, null] } };
+    const { baseUrl } = await serve(text(200, JSON.stringify({ data, extensions: { cost: 3 } })));
+    expect(await open(baseUrl).execute(probe.query, {})).toEqual(data);
+  });
+});
+
+describe("HTTP refusals", () => {
+  it.each([
+    [400, "HTTP_REQUEST_REFUSED", "rejected"],
+    [403, "PERMISSION_DENIED", "rejected"],
+    [404, "HTTP_REQUEST_REFUSED", "rejected"],
+    [413, "HTTP_REQUEST_REFUSED", "rejected"],
+    [408, "SERVICE_UNAVAILABLE", "unknown"],
+    [500, "SERVICE_UNAVAILABLE", "unknown"],
+    [502, "SERVICE_UNAVAILABLE", "unknown"],
+    [503, "SERVICE_UNAVAILABLE", "unknown"],
+  ])("%i is %s and %s", async (httpStatus, code, outcome) => {
+    const failure = await failureFrom(text(httpStatus, "<html></html>", { "content-type": "text/html" }));
+    expect(failure).toMatchObject({ code, outcome, httpStatus, attempts: 1 });
+  });
+
+  it("an error of the service inside a 400 keeps its code", async () => {
+    const body = {
+      errors: [{ message: "Unknown field", extensions: { code: "GRAPHQL_VALIDATION_FAILED" } }],
+    };
+    expect(await failureFrom(text(400, JSON.stringify(body)))).toMatchObject({
+      code: "DOCUMENT_INVALID",
+      outcome: "rejected",
+    });
+  });
+});
+
+describe("errors of the service", () => {
+  it.each([
+    ["Unsupported webhook event type", undefined, "WEBHOOK_EVENT_TYPE_UNSUPPORTED"],
+    ["Unsupported webhook event type: task.paused", "BAD_USER_INPUT", "WEBHOOK_EVENT_TYPE_UNSUPPORTED"],
+    ["At least one webhook event type is required", undefined, "WEBHOOK_EVENT_TYPE_REQUIRED"],
+    ["At least one endpoint field must be updated", undefined, "WEBHOOK_ENDPOINT_FIELD_REQUIRED"],
+    ["Webhook endpoint limit must be between 1 and 100", undefined, "WEBHOOK_ENDPOINT_LIMIT_OUT_OF_RANGE"],
+    [
+      "Secret grace period must be between 0 and 604800 seconds",
+      undefined,
+      "SECRET_GRACE_PERIOD_OUT_OF_RANGE",
+    ],
+    ["Webhook endpoint url must be an HTTPS URL", undefined, "WEBHOOK_ENDPOINT_URL_INVALID"],
+    ["Invalid iterator", "BAD_USER_INPUT", "ITERATOR_INVALID"],
+    ["Webhook endpoint not found", "NOT_FOUND", "NOT_FOUND"],
+    ["Provider connection not found", undefined, "NOT_FOUND"],
+    ['externalId "x" is already used in this connection', "CONFLICT", "CONFLICT"],
+    ["expected something else", "BAD_USER_INPUT", "INPUT_INVALID"],
+    ["Cannot query field", "GRAPHQL_VALIDATION_FAILED", "DOCUMENT_INVALID"],
+    ["Unauthorized", "FORBIDDEN", "PERMISSION_DENIED"],
+  ])("%s (%s) is %s, rejected", async (message, extensionCode, code) => {
+    const entry = extensionCode ? { message, extensions: { code: extensionCode } } : { message };
+    const failure = await failureFrom(errors(entry));
+    expect(failure).toMatchObject({ code, outcome: "rejected", attempts: 1 });
+    expect(failure.message).toContain(message);
+    expect(failure.operationName).toBe("ProbeMutation");
+  });
+
+  it.each([
+    ["INTERNAL_SERVER_ERROR", "SERVICE_FAILED"],
+    ["SOMETHING_NEW", "GRAPHQL_ERROR"],
+  ])("with code %s is %s, and what it did is unknown", async (extensionCode, code) => {
+    const failure = await failureFrom(errors({ message: "oops", extensions: { code: extensionCode } }));
+    expect(failure).toMatchObject({ name: "GraphQLRequestError", code, outcome: "unknown" });
+    expect(failure.errors).toEqual([{ message: "oops", code: extensionCode }]);
+  });
+
+  it.each([[[{}]], [["text"]], [[null]], [{ message: 12 }], [[{ message: "", path: 3, extensions: "x" }]]])(
+    "of an odd shape (%j) are still errors",
+    async (odd) => {
+      const failure = await failureFrom(text(200, JSON.stringify({ data: null, errors: odd })));
+      expect(failure).toMatchObject({ code: "GRAPHQL_ERROR" });
+    },
+  );
+
+  it("have a message of bounded length", async () => {
+    const failure = await failureFrom(errors({ message: "a".repeat(100_000) }));
+    expect(failure.message.length).toBeLessThan(400);
+  });
+});
+
+describe("a query", () => {
+  it("is repeated after a passing failure", async () => {
+    let count = 0;
+    const { baseUrl } = await serve((request, response) =>
+      text(count++ < 2 ? 502 : 200, '{"data":{"probe":"1"}}')(request, response),
+    );
+    const { data, meta } = await open(baseUrl, { maxRetries: 3, random: () => 0 }).executeWithMeta(
+      probe.query,
+      {},
+    );
+    expect(data).toEqual({ probe: "1" });
+    expect(meta.attempts).toBe(3);
+  });
+
+  it("is not repeated after a lasting one", async () => {
+    const { baseUrl, requests } = await serve(text(404, ""));
+    await failureOf(open(baseUrl, { maxRetries: 3 }).execute(probe.query, {}));
+    expect(requests).toHaveLength(1);
+  });
+});
+
+it("variables that cannot be written are refused before anything is sent", async () => {
+  const { baseUrl, requests } = await serve(text(200, "{}"));
+  const circular: Record<string, unknown> = {};
+  circular["self"] = circular;
+  for (const variables of [circular, { big: 1n }]) {
+    const failure = await failureOf(open(baseUrl).execute(probe.mutation, variables));
+    expect(failure).toMatchObject({ code: "ARGUMENT_INVALID", outcome: "not_sent", attempts: 0 });
+  }
+  expect(requests).toEqual([]);
+});
