@@ -51,10 +51,10 @@ process.exit(agreed ? 0 : 1);
 /** Prints what service and receiver believe of each task. */
 async function compare(tasks: readonly Task[]): Promise<boolean> {
   const differences = taskTable(tasks, receiver.board());
-  const { intake } = await receiver.stats();
+  const { ingest } = await receiver.stats();
   step(
     "deliveries",
-    `${intake.accepted} taken, ${intake.duplicates} repetitions recognised, each applied once`,
+    `${ingest.accepted} taken, ${ingest.duplicates} repetitions recognised, each applied once`,
   );
   step("result", differences === 0 ? "receiver and service agree" : `${differences} tasks differ`);
   return differences === 0 && tasks.length > 0;

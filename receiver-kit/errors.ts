@@ -50,7 +50,7 @@ export class WebhookRejectedError extends Error {
   }
 }
 
-export type SecretMistake =
+export type SecretErrorCode =
   | "SECRET_MISSING"
   | "SECRET_EMPTY"
   | "SECRET_WHITESPACE"
@@ -66,9 +66,9 @@ export type SecretMistake =
 /** A signing secret that cannot be right. The message names the mistake and the fix, never the secret. */
 export class WebhookSecretError extends Error {
   override readonly name = "WebhookSecretError";
-  readonly code: SecretMistake;
+  readonly code: SecretErrorCode;
 
-  constructor(code: SecretMistake, message: string) {
+  constructor(code: SecretErrorCode, message: string) {
     super(message);
     this.code = code;
   }

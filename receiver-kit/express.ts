@@ -2,10 +2,10 @@ export { type DedupeWebhookOptions, dedupeWebhook } from "./middleware/dedupe-we
 export { type OrderWebhookOptions, orderWebhook } from "./middleware/order-webhook.ts";
 export type {
   FailureListener,
-  NextStep,
+  NextFunction,
   ReceivedWebhook,
-  WebhookBearer,
-  WebhookStep,
+  RequestWithWebhook,
+  WebhookMiddleware,
 } from "./middleware/received-webhook.ts";
 export { type VerifyWebhookOptions, verifyWebhook } from "./middleware/verify-webhook.ts";
-export { type WebhookMiddleware, webhookMiddleware } from "./middleware/webhook-middleware.ts";
+export { type WebhookRequestHandler, webhookMiddleware } from "./middleware/webhook-middleware.ts";

@@ -7,34 +7,35 @@ export {
   NonRetryableError,
   ReceiverClosingError,
   rejectionStatuses,
-  type SecretMistake,
+  type SecretErrorCode,
   SupersededError,
   TransactionEndedError,
   WebhookRejectedError,
   type WebhookRejectionCode,
   WebhookSecretError,
 } from "./errors.ts";
-export { noFacts, type RowFacts } from "./event/event-columns.ts";
+export { type EventColumns, emptyColumns } from "./event/event-columns.ts";
 export type { OrderPosition } from "./event/event-order.ts";
 export { type EventOrder, encodePosition, eventOrder, orderKey, statusRank } from "./event/event-order.ts";
-export { type Inspection, inspectBody } from "./event/parse-delivery.ts";
+export { type ParsedDelivery, parseDelivery } from "./event/parse-delivery.ts";
 export type { RequestLimits } from "./http/request-body.ts";
-export type { Acceptance, WebhookAcceptor } from "./http/webhook-handler.ts";
+export type { AcceptResult, DeliverySink } from "./http/webhook-handler.ts";
 export type {
-  Arrival,
   Channel,
   Claim,
   ClaimOptions,
   ClaimResult,
-  Failure,
+  FailedAttempt,
   HandlerTransaction,
-  HeadMove,
+  HeadAdvance,
   Inbox,
   InboxStats,
   InlineBegin,
   InlineInbox,
-  Insertion,
+  InsertResult,
   KeyOrder,
+  NewRow,
+  ReconcileCandidate,
   Retention,
   RowDetails,
   RowFilter,
@@ -43,7 +44,6 @@ export type {
   RowSummary,
   Settlement,
   SettleOutcome,
-  Suspect,
 } from "./inbox/inbox.ts";
 export { type MemoryInboxOptions, type MemoryTransaction, memoryInbox } from "./inbox/memory/memory-inbox.ts";
 export { consoleLogger, type ReceiverLogger, silentLogger } from "./logger.ts";
@@ -66,7 +66,7 @@ export type {
   StatePattern,
   StatePatterns,
 } from "./worker/handlers.ts";
-export type { IntakeCounts } from "./worker/ingest.ts";
+export type { IngestCounts } from "./worker/ingest.ts";
 export type { RetentionOptions } from "./worker/maintenance.ts";
 export type {
   ReconcilableStage,
@@ -76,5 +76,5 @@ export type {
   ReconcileReport,
 } from "./worker/reconcile.ts";
 export { type ReplayOutcome, replayRow } from "./worker/replay.ts";
-export type { RetryPlan } from "./worker/retry-plan.ts";
+export type { RetryPolicy } from "./worker/retry-policy.ts";
 export type { WorkerCounts } from "./worker/worker.ts";

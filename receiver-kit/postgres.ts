@@ -2,7 +2,7 @@ export { type PostgresInboxOptions, postgresInbox } from "./inbox/postgres/postg
 export type {
   PostgresClient,
   PostgresPool,
-  PostgresQueries,
+  PostgresQueryable,
   PostgresResult,
   PostgresRow,
 } from "./inbox/postgres/postgres-pool.ts";

@@ -1,9 +1,9 @@
 import { type Clock, systemClock } from "./clock.ts";
 import { InboxUnavailableError, type WebhookRejectedError } from "./errors.ts";
 import { handleFetch } from "./http/fetch-handler.ts";
-import { RefusalReport } from "./http/rejection-log.ts";
+import { RejectionLog } from "./http/rejection-log.ts";
 import type { RequestLimits } from "./http/request-body.ts";
-import type { WebhookAcceptor } from "./http/webhook-handler.ts";
+import type { DeliverySink } from "./http/webhook-handler.ts";
 import type { Inbox, InboxStats, KeyOrder, RowReference } from "./inbox/inbox.ts";
 import { openOnce } from "./inbox/open-once.ts";
 import { consoleLogger, type ReceiverLogger } from "./logger.ts";
@@ -19,7 +19,7 @@ import {
   type StatePattern,
   type StatePatterns,
 } from "./worker/handlers.ts";
-import { Intake, type IntakeCounts } from "./worker/ingest.ts";
+import { Ingest, type IngestCounts } from "./worker/ingest.ts";
 import { Maintenance, type RetentionOptions, resolveRetention } from "./worker/maintenance.ts";
 import {
   type ReconcileClient,
@@ -28,7 +28,7 @@ import {
   reconcileTasks,
 } from "./worker/reconcile.ts";
 import { replayRow } from "./worker/replay.ts";
-import { defaultRetryPlan, type RetryPlan } from "./worker/retry-plan.ts";
+import { defaultRetryPolicy, type RetryPolicy } from "./worker/retry-policy.ts";
 import { Worker, type WorkerCounts } from "./worker/worker.ts";
 
 export type ReceiverOptions<Transaction> = {
@@ -54,7 +54,7 @@ export type ReceiverOptions<Transaction> = {
   readonly leaseMs?: number;
   /** How often to look for due events that nothing announced. Default 1,000. */
   readonly pollMs?: number;
-  readonly retry?: Partial<RetryPlan>;
+  readonly retry?: Partial<RetryPolicy>;
   /**
    * What a failed event means to later ones of its task or stage. `latest`, the default: they go on, and it is stale
    * when its turn comes again. `strict`: they wait until it is done or dead.
@@ -73,7 +73,7 @@ export type ReceiverOptions<Transaction> = {
 
 export type ReceiverStats = {
   /** Since this receiver was created. */
-  readonly intake: Readonly<IntakeCounts>;
+  readonly ingest: Readonly<IngestCounts>;
   /** Attempts of this receiver's worker, by how they ended. */
   readonly attempts: Readonly<WorkerCounts>;
   /** Events being handled by this receiver right now. */
@@ -81,7 +81,7 @@ export type ReceiverStats = {
   readonly inbox: InboxStats;
 };
 
-export interface Receiver<Transaction> extends WebhookAcceptor, AsyncDisposable {
+export interface Receiver<Transaction> extends DeliverySink, AsyncDisposable {
   /**
    * Runs `handler` for every delivered event that the pattern names, older ones too: `context.stale` tells.
    *
@@ -142,16 +142,16 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
   });
   const handlers = new Handlers<Transaction>();
   const open = openOnce(inbox);
-  const intake = new Intake({ ...settings, open });
+  const ingest = new Ingest({ ...settings, open });
   const worker = new Worker<Transaction>({ ...settings, handlers });
   const maintenance = new Maintenance(settings);
-  const refusals = new RefusalReport(logger);
+  const rejections = new RejectionLog(logger);
   let closing: Promise<void> | undefined;
 
   const close = async (graceMs: number) => {
     await worker.stop(graceMs);
     await maintenance.stop();
-    await intake.drain();
+    await ingest.drain();
     await inbox.close();
   };
 
@@ -160,13 +160,13 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
     limits: settings.limits,
     clock,
     onRejected(rejection) {
-      refusals.rejected(rejection);
+      rejections.rejected(rejection);
       options.onRejected?.(rejection);
     },
-    onAcceptFailed: (error, webhook) => refusals.failed(error, webhook),
+    onError: (error, webhook) => rejections.failed(error, webhook),
     async accept(webhook: VerifiedWebhook) {
       if (closing) throw new InboxUnavailableError("the receiver is closing");
-      return intake.accept(webhook);
+      return ingest.accept(webhook);
     },
     on(pattern, handler) {
       handlers.on(pattern, handler);
@@ -203,7 +203,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
     async stats() {
       await open();
       return {
-        intake: { ...intake.counts },
+        ingest: { ...ingest.counts },
         attempts: { ...worker.counts },
         running: worker.running,
         inbox: await inbox.stats(),
@@ -252,10 +252,10 @@ function resolveOptions<Transaction>(options: ReceiverOptions<Transaction>) {
       firstDelayMs: positive(
         "retry.firstDelayMs",
         options.retry?.firstDelayMs,
-        defaultRetryPlan.firstDelayMs,
+        defaultRetryPolicy.firstDelayMs,
       ),
-      delayMsMax: positive("retry.delayMsMax", options.retry?.delayMsMax, defaultRetryPlan.delayMsMax),
-      attemptsMax: positive("retry.attemptsMax", options.retry?.attemptsMax, defaultRetryPlan.attemptsMax),
+      delayMsMax: positive("retry.delayMsMax", options.retry?.delayMsMax, defaultRetryPolicy.delayMsMax),
+      attemptsMax: positive("retry.attemptsMax", options.retry?.attemptsMax, defaultRetryPolicy.attemptsMax),
     },
   } as const;
 }

@@ -1,9 +1,9 @@
 // The order of events: a register per key that only the newest event moves.
 //
-// Deliveries come late, twice and in any order, so the receiver cannot trust arrival. Every task, and every
+// Deliveries come late, twice and in any order, so the receiver cannot trust the order of arrival. Every task, and every
 // stage of a task, has one ordering head: the position of the newest event applied so far. Positions are
 // totally ordered and depend on the event alone; taking the maximum is commutative, associative and
-// idempotent; hence every arrival order of the same events, repeated or not, ends in the same state.
+// idempotent; hence every order of arrival of the same events, repeated or not, ends in the same state.
 
 import { createHash } from "node:crypto";
 import { isSubtaskEvent, isTaskEvent, parseOccurredAt, type WebhookEvent } from "../../sdk/events/index.ts";

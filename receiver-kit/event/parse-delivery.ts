@@ -4,16 +4,16 @@
 // receiver understands it. An event far in the future goes the same way: as a head it would silence its task for good.
 
 import { parseEvent, type WebhookEvent } from "../../sdk/events/index.ts";
-import { noFacts, type RowFacts } from "./event-columns.ts";
+import { type EventColumns, emptyColumns } from "./event-columns.ts";
 import { type EventOrder, encodePosition, eventOrder, orderKey } from "./event-order.ts";
 
-export type Inspection =
-  | { readonly usable: true; readonly event: WebhookEvent; readonly facts: RowFacts }
-  /** The facts still name the task when the body does, so that it can be reconciled. */
-  | { readonly usable: false; readonly reason: string; readonly facts: RowFacts };
+export type ParsedDelivery =
+  | { readonly ok: true; readonly event: WebhookEvent; readonly columns: EventColumns }
+  /** The columns still name the task when the body does, so that it can be reconciled. */
+  | { readonly ok: false; readonly reason: string; readonly columns: EventColumns };
 
 /** Reads a verified body as an event. Never throws; the reason names what is wrong, never what was found. */
-export function inspectBody(body: Uint8Array, nowMs: number): Inspection {
+export function parseDelivery(body: Uint8Array, nowMs: number): ParsedDelivery {
   const text = decodeUtf8(body);
   if (text === undefined) return unusable("body is not UTF-8");
   const value = parseJson(text);
@@ -27,7 +27,7 @@ export function inspectBody(body: Uint8Array, nowMs: number): Inspection {
   if (order && order.position.occurredAt > nanoseconds(nowMs + futureMaxMs)) {
     return unusable("occurredAt is more than 10 minutes in the future", value);
   }
-  return { usable: true, event: parsed.event, facts: rowFacts(parsed.event.event, order) };
+  return { ok: true, event: parsed.event, columns: columnsOf(parsed.event.event, order) };
 }
 
 const futureMaxMs = 10 * 60_000;
@@ -55,23 +55,23 @@ function parseJson(text: string): unknown {
   }
 }
 
-function unusable(reason: string, value?: unknown): Inspection {
-  return { usable: false, reason: reason.slice(0, 300), facts: findableFacts(value) };
+function unusable(reason: string, value?: unknown): ParsedDelivery {
+  return { ok: false, reason: reason.slice(0, 300), columns: findColumns(value) };
 }
 
-function findableFacts(value: unknown): RowFacts {
-  if (typeof value !== "object" || value === null) return noFacts;
+function findColumns(value: unknown): EventColumns {
+  if (typeof value !== "object" || value === null) return emptyColumns;
   const { event, taskId, subTaskId } = value as Record<string, unknown>;
   const ids = [taskId, subTaskId].filter((id) => typeof id === "string" && id !== "");
   return {
-    ...noFacts,
+    ...emptyColumns,
     event: typeof event === "string" ? printable(event) : null,
     orderKey: typeof taskId === "string" && taskId !== "" ? orderKey(ids as string[]) : null,
   };
 }
 
-function rowFacts(name: string, order: EventOrder | undefined): RowFacts {
-  if (!order) return { ...noFacts, event: printable(name) };
+function columnsOf(name: string, order: EventOrder | undefined): EventColumns {
+  if (!order) return { ...emptyColumns, event: printable(name) };
   return {
     event: printable(name),
     orderKey: order.key,

@@ -1,8 +1,8 @@
 import { types } from "node:util";
 import { type Clock, systemClock } from "../clock.ts";
 import type { RequestLimits } from "./request-body.ts";
-import { aborted, bodyConsumed, refuseDeclared, tooLarge, tooSlow } from "./request-body.ts";
-import type { WebhookAcceptor } from "./webhook-handler.ts";
+import { aborted, bodyConsumed, rejectDeclared, tooLarge, tooSlow } from "./request-body.ts";
+import type { DeliverySink } from "./webhook-handler.ts";
 import { handleWebhook } from "./webhook-handler.ts";
 
 /**
@@ -10,18 +10,18 @@ import { handleWebhook } from "./webhook-handler.ts";
  *
  * Same steps, limits and answers as the Express middleware. The path is not looked at: routing is the caller's.
  */
-export async function handleFetch(acceptor: WebhookAcceptor, request: Request): Promise<Response> {
-  const answer = await handleWebhook(acceptor, {
+export async function handleFetch(sink: DeliverySink, request: Request): Promise<Response> {
+  const answer = await handleWebhook(sink, {
     method: request.method,
     headers: request.headers,
-    readBody: () => readFetchBody(request, acceptor.limits, acceptor.clock ?? systemClock),
+    readBody: () => readFetchBody(request, sink.limits, sink.clock ?? systemClock),
   });
   const body = request.method === "HEAD" ? null : Buffer.from(answer.body);
   return new Response(body, { status: answer.status, headers: answer.headers });
 }
 
 async function readFetchBody(request: Request, limits: RequestLimits, clock: Clock): Promise<Uint8Array> {
-  refuseDeclared(
+  rejectDeclared(
     {
       encoding: request.headers.get("content-encoding") ?? undefined,
       length: request.headers.get("content-length") ?? undefined,

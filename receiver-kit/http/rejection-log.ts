@@ -6,7 +6,7 @@ import type { VerifiedWebhook } from "../signature/verifier.ts";
  * Tells of requests that were refused: the first of each code as a warning, for that is how a wrong secret or
  * a wrong clock shows; later ones are left to `onRejected`, or a stranger could fill the log.
  */
-export class RefusalReport {
+export class RejectionLog {
   readonly #logger: ReceiverLogger;
   readonly #told = new Set<string>();
 

@@ -36,7 +36,7 @@ export async function readRequestBody(
     encoding: request.headers["content-encoding"],
     length: request.headers["content-length"],
   };
-  refuseDeclared(declared, limits);
+  rejectDeclared(declared, limits);
   const kept = findKeptBody(request);
   if (kept) {
     if (kept.length > limits.bodyBytesMax) throw tooLarge(limits, kept.length);
@@ -47,7 +47,7 @@ export async function readRequestBody(
 }
 
 /** Refuses what the headers alone give away, before a byte is read. */
-export function refuseDeclared({ encoding, length }: DeclaredBody, limits: RequestLimits): void {
+export function rejectDeclared({ encoding, length }: DeclaredBody, limits: RequestLimits): void {
   if (encoding && encoding.toLowerCase() !== "identity") {
     throw new WebhookRejectedError(
       "BODY_ENCODED",

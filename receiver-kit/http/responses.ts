@@ -3,13 +3,13 @@
 
 import { BacklogFullError, InboxUnavailableError, WebhookRejectedError } from "../errors.ts";
 
-export type Answer = {
+export type WebhookResponse = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 };
 
-export const acknowledged: Answer = buildAnswer(200, { received: true });
+export const acknowledged: WebhookResponse = buildResponse(200, { received: true });
 
 /** How to mount the receiver when something read the body before it. */
 export const mountingHint =
@@ -17,37 +17,45 @@ export const mountingHint =
   "mount the receiver before express.json() and other body parsers, or give this path to the receiver alone: " +
   'app.post("/webhooks", webhookMiddleware(receiver)); app.use(express.json());';
 
-const refusals: Readonly<Record<number, Answer>> = {
-  400: buildAnswer(400, { error: "malformed webhook request" }),
-  401: buildAnswer(401, { error: "unauthorized" }),
-  405: buildAnswer(405, { error: "method not allowed" }, { allow: "POST" }),
-  408: buildAnswer(408, { error: "request body too slow" }),
-  413: buildAnswer(413, { error: "request body too large" }),
-  415: buildAnswer(415, { error: "content encoding not supported" }, { "accept-encoding": "identity" }),
-  500: buildAnswer(500, { error: mountingHint }),
+const rejections: Readonly<Record<number, WebhookResponse>> = {
+  400: buildResponse(400, { error: "malformed webhook request" }),
+  401: buildResponse(401, { error: "unauthorized" }),
+  405: buildResponse(405, { error: "method not allowed" }, { allow: "POST" }),
+  408: buildResponse(408, { error: "request body too slow" }),
+  413: buildResponse(413, { error: "request body too large" }),
+  415: buildResponse(415, { error: "content encoding not supported" }, { "accept-encoding": "identity" }),
+  500: buildResponse(500, { error: mountingHint }),
 };
-const failed = buildAnswer(500, { error: "internal error" });
+const failed = buildResponse(500, { error: "internal error" });
 
 /**
  * The one ladder from what went wrong to what the sender is told. Never a redirect, which senders treat as
  * failure, and never 409 for a duplicate, which they would repeat for days.
  */
-export function answerFor(error: unknown): Answer {
+export function responseFor(error: unknown): WebhookResponse {
   if (error instanceof BacklogFullError)
-    return askToWait(429, "too many deliveries", error.retryAfterSeconds);
-  if (error instanceof InboxUnavailableError) return askToWait(503, "unavailable", error.retryAfterSeconds);
+    return retryLater(429, "too many deliveries", error.retryAfterSeconds);
+  if (error instanceof InboxUnavailableError) return retryLater(503, "unavailable", error.retryAfterSeconds);
   if (!(error instanceof WebhookRejectedError)) return failed;
-  if (error.code === "SECRETS_UNAVAILABLE") return askToWait(503, "unavailable", secretsRetryAfterSeconds);
-  return refusals[error.status] ?? failed;
+  if (error.code === "SECRETS_UNAVAILABLE") return retryLater(503, "unavailable", secretsRetryAfterSeconds);
+  return rejections[error.status] ?? failed;
 }
 
 const secretsRetryAfterSeconds = 5;
 
-function askToWait(status: number, error: string, retryAfterSeconds: number): Answer {
-  return buildAnswer(status, { error }, { "retry-after": String(Math.max(1, Math.ceil(retryAfterSeconds))) });
+function retryLater(status: number, error: string, retryAfterSeconds: number): WebhookResponse {
+  return buildResponse(
+    status,
+    { error },
+    { "retry-after": String(Math.max(1, Math.ceil(retryAfterSeconds))) },
+  );
 }
 
-function buildAnswer(status: number, content: object, headers: Record<string, string> = {}): Answer {
+function buildResponse(
+  status: number,
+  content: object,
+  headers: Record<string, string> = {},
+): WebhookResponse {
   const body = Buffer.from(JSON.stringify(content));
   return {
     status,

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../clock.ts";
 import type { RequestLimits } from "./request-body.ts";
-import type { Answer } from "./responses.ts";
+import type { WebhookResponse } from "./responses.ts";
 
 const lingerMs = 1000;
 
@@ -12,10 +12,10 @@ const lingerMs = 1000;
  * a network error in place of a 413. So when more body is on its way than the kit is willing to read, the answer
  * goes out whole at once, and the connection is closed a moment later, after what came meanwhile was discarded.
  */
-export function sendAnswer(
+export function sendResponse(
   request: IncomingMessage,
   response: ServerResponse,
-  answer: Answer,
+  answer: WebhookResponse,
   limits: RequestLimits,
   clock: Clock,
 ): void {

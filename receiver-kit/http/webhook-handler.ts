@@ -6,13 +6,13 @@ import { WebhookRejectedError } from "../errors.ts";
 import type { SignedHeaders, WebhookHeaders } from "../signature/signature-headers.ts";
 import type { VerifiedWebhook, Verifier } from "../signature/verifier.ts";
 import type { RequestLimits } from "./request-body.ts";
-import { type Answer, acknowledged, answerFor } from "./responses.ts";
+import { acknowledged, responseFor, type WebhookResponse } from "./responses.ts";
 
 /** All three are answered alike, byte for byte: the sender has nothing left to do. */
-export type Acceptance = { readonly outcome: "accepted" | "duplicate" | "quarantined" };
+export type AcceptResult = { readonly outcome: "accepted" | "duplicate" | "quarantined" };
 
 /** What the HTTP adapters need of a receiver. */
-export interface WebhookAcceptor {
+export interface DeliverySink {
   readonly verifier: Verifier;
   readonly limits: RequestLimits;
   /** Measures `bodyTimeoutMs`. Default: the machine's. */
@@ -23,11 +23,11 @@ export interface WebhookAcceptor {
    * @throws {InboxUnavailableError} answered 503 with `Retry-After`
    * @throws {BacklogFullError} answered 429 with `Retry-After`
    */
-  accept(webhook: VerifiedWebhook): Promise<Acceptance>;
+  accept(webhook: VerifiedWebhook): Promise<AcceptResult>;
   /** Told of every refused request. What it throws is ignored. */
   readonly onRejected?: ((rejection: WebhookRejectedError) => void) | undefined;
   /** Told of what `accept` threw, or of a fault of the kit before it. What it throws is ignored. */
-  readonly onAcceptFailed?: ((error: unknown, webhook: VerifiedWebhook | undefined) => void) | undefined;
+  readonly onError?: ((error: unknown, webhook: VerifiedWebhook | undefined) => void) | undefined;
 }
 
 export type WebhookRequest = {
@@ -39,19 +39,19 @@ export type WebhookRequest = {
 
 /** Takes a request through verification and the inbox to its answer. Never rejects. */
 export async function handleWebhook(
-  acceptor: WebhookAcceptor,
+  sink: DeliverySink,
   request: WebhookRequest,
-  onRejected = acceptor.onRejected,
-): Promise<Answer> {
+  onRejected = sink.onRejected,
+): Promise<WebhookResponse> {
   let webhook: VerifiedWebhook | undefined;
   try {
-    webhook = await verifyRequest(acceptor.verifier, request);
-    await acceptor.accept(webhook);
+    webhook = await verifyRequest(sink.verifier, request);
+    await sink.accept(webhook);
     return acknowledged;
   } catch (error) {
-    if (error instanceof WebhookRejectedError) tell(onRejected, error);
-    else tell(acceptor.onAcceptFailed, error, webhook);
-    return answerFor(error);
+    if (error instanceof WebhookRejectedError) notifyListener(onRejected, error);
+    else notifyListener(sink.onError, error, webhook);
+    return responseFor(error);
   }
 }
 
@@ -65,7 +65,7 @@ export async function verifyRequest(verifier: Verifier, request: WebhookRequest)
 }
 
 /** Calls a listener whose failure must not change the answer. */
-export function tell<Args extends unknown[]>(
+export function notifyListener<Args extends unknown[]>(
   listener: ((...args: Args) => void) | undefined,
   ...args: Args
 ): void {

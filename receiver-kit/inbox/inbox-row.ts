@@ -4,11 +4,11 @@ import type {
   Channel,
   Claim,
   InboxStats,
+  ReconcileCandidate,
   RowDetails,
   RowReference,
   RowState,
   RowSummary,
-  Suspect,
 } from "./inbox.ts";
 import { rowStates } from "./inbox.ts";
 
@@ -21,7 +21,7 @@ export const summaryColumns =
 
 export function toClaim(row: SqlRow): Claim {
   return {
-    ...toFacts(row),
+    ...toColumns(row),
     ...toOrigin(row),
     body: toBytes(row["body"]) ?? new Uint8Array(),
     worker: String(row["worker"]),
@@ -34,7 +34,7 @@ export function toClaim(row: SqlRow): Claim {
 
 export function toSummary(row: SqlRow): RowSummary {
   return {
-    ...toFacts(row),
+    ...toColumns(row),
     ...toOrigin(row),
     state: row["state"] as RowState,
     dueAtMs: Number(row["due_at"]),
@@ -54,11 +54,11 @@ export function toReference(row: SqlRow): RowReference {
 }
 
 /** A key may be suspect for several reasons; the first counts. */
-export function distinctSuspects(rows: readonly SqlRow[]): readonly Suspect[] {
-  const found = new Map<string, Suspect["reason"]>();
+export function distinctCandidates(rows: readonly SqlRow[]): readonly ReconcileCandidate[] {
+  const found = new Map<string, ReconcileCandidate["reason"]>();
   for (const row of rows) {
     const key = String(row["order_key"]);
-    if (!found.has(key)) found.set(key, row["reason"] as Suspect["reason"]);
+    if (!found.has(key)) found.set(key, row["reason"] as ReconcileCandidate["reason"]);
   }
   return [...found].map(([key, reason]) => ({ key, reason }));
 }
@@ -74,7 +74,7 @@ export function toStats(counts: readonly SqlRow[]): InboxStats {
   return { rows, oldestPendingMs };
 }
 
-function toFacts(row: SqlRow) {
+function toColumns(row: SqlRow) {
   return {
     event: toText(row["event"]),
     orderKey: toText(row["order_key"]),

@@ -23,7 +23,7 @@
 //
 // TIME is the inbox's own: the server's clock on PostgreSQL, the given clock elsewhere. Callers pass durations.
 
-import type { RowFacts } from "../event/event-columns.ts";
+import type { EventColumns } from "../event/event-columns.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 
 export type RowState =
@@ -50,18 +50,18 @@ export const rowStates: readonly RowState[] = [
 /** How an event came in: delivered and verified, or read from the tasks API. */
 export type Channel = "webhook" | "reconcile";
 
-export type Arrival = RowFacts & {
+export type NewRow = EventColumns & {
   readonly source: string;
   readonly id: string;
   readonly channel: Channel;
   /** When the delivery was signed, in Unix seconds. */
   readonly timestamp: number;
   readonly body: Uint8Array;
-  /** Why it cannot be used; `null` for a usable event. */
+  /** Why it cannot be used; `null` for a ok event. */
   readonly quarantine: string | null;
 };
 
-export type Insertion =
+export type InsertResult =
   | { readonly outcome: "new" }
   /** `sameBody` is `null` when the first body has been purged. */
   | { readonly outcome: "duplicate"; readonly sameBody: boolean | null };
@@ -81,7 +81,7 @@ export type ClaimOptions = {
 
 export type KeyOrder = "latest" | "strict";
 
-export type Claim = RowFacts & {
+export type Claim = EventColumns & {
   readonly seq: number;
   readonly source: string;
   readonly id: string;
@@ -110,7 +110,7 @@ export type ClaimResult = {
 export type RowReference = { readonly source: string; readonly id: string };
 
 /** How a handled row moves its ordering head. */
-export type HeadMove = {
+export type HeadAdvance = {
   readonly key: string;
   readonly position: string;
   readonly status: string | null;
@@ -119,7 +119,7 @@ export type HeadMove = {
 };
 
 /** `null`: the row has no key, or is known to be stale; the head stays. */
-export type Settlement = { readonly state: "done" | "stale"; readonly move: HeadMove | null };
+export type Settlement = { readonly state: "done" | "stale"; readonly move: HeadAdvance | null };
 
 export type SettleOutcome =
   /** Settled as asked. */
@@ -143,13 +143,13 @@ export interface HandlerTransaction<Transaction> {
   rollback(): Promise<void>;
 }
 
-export type Failure =
+export type FailedAttempt =
   | { readonly kind: "retry"; readonly delayMs: number; readonly error: string }
   | { readonly kind: "dead"; readonly error: string }
   /** Due again at once, and the attempt is not counted: the worker stops, or lost nothing but time. */
   | { readonly kind: "release" };
 
-export type RowSummary = RowFacts & {
+export type RowSummary = EventColumns & {
   readonly seq: number;
   readonly source: string;
   readonly id: string;
@@ -182,7 +182,7 @@ export type InboxStats = {
 };
 
 /** A key whose state may be behind the service's. */
-export type Suspect = {
+export type ReconcileCandidate = {
   readonly key: string;
   readonly reason: "running-too-long" | "dead" | "quarantined";
 };
@@ -233,7 +233,7 @@ export interface InlineInbox {
   advanceHead(options: {
     readonly source: string;
     readonly key: string;
-    /** As `HeadMove.position`. */
+    /** As `HeadAdvance.position`. */
     readonly position: string;
   }): Promise<"newer" | "same" | "stale">;
 }
@@ -249,7 +249,7 @@ export interface Inbox<Transaction = unknown> extends InlineInbox {
    * Stores a delivery and resolves once it is durable. A duplicate resolves once the first is durable; if the
    * first fails, so does the duplicate.
    */
-  insert(arrival: Arrival): Promise<Insertion>;
+  insert(newRow: NewRow): Promise<InsertResult>;
   claim(options: ClaimOptions): Promise<ClaimResult>;
   /** Extends leases; answers the `seq` of the claims still held. */
   renew(claims: readonly Claim[], leaseMs: number): Promise<ReadonlySet<number>>;
@@ -260,14 +260,14 @@ export interface Inbox<Transaction = unknown> extends InlineInbox {
     options: { readonly timeoutMs: number },
   ): HandlerTransaction<Transaction>;
   /** False when the lease was lost. */
-  fail(claim: Claim, failure: Failure): Promise<boolean>;
+  fail(claim: Claim, failure: FailedAttempt): Promise<boolean>;
   /** Calls `wake` when rows may have become claimable, also by other processes. Absent where polling must do. */
   subscribe?(wake: () => void): Promise<() => Promise<void>>;
 
   list(filter: RowFilter): Promise<readonly RowSummary[]>;
   get(row: RowReference): Promise<RowDetails | undefined>;
-  /** Makes a settled, dead or quarantined row pending again, with the facts read anew. False when it is not in such a state or has no body. */
-  replay(row: RowReference, facts: RowFacts): Promise<boolean>;
+  /** Makes a settled, dead or quarantined row pending again, with the columns read anew. False when it is not in such a state or has no body. */
+  replay(row: RowReference, columns: EventColumns): Promise<boolean>;
   /** Puts a dead or quarantined row aside. False when it is neither. */
   discard(row: RowReference): Promise<boolean>;
 
@@ -276,13 +276,13 @@ export interface Inbox<Transaction = unknown> extends InlineInbox {
     source: string,
     key: string,
   ): Promise<{ readonly position: string; readonly status: string | null } | undefined>;
-  suspects(options: {
+  reconcileCandidates(options: {
     readonly source: string;
     readonly runningForMs: number;
     readonly limit: number;
-  }): Promise<readonly Suspect[]>;
+  }): Promise<readonly ReconcileCandidate[]>;
   /** Notes that the receiver is alive; answers how long ago that was noted last, `null` when never. */
-  beat(source: string): Promise<number | null>;
+  heartbeat(source: string): Promise<number | null>;
   /** Removes at most `rowsMax` of each kind, oldest first; answers how many it touched, so that it can be called until 0. */
   purge(retention: Retention, rowsMax: number): Promise<number>;
   /** How many rows of a source wait or run, counted up to `limit`: cheap enough to ask often. */

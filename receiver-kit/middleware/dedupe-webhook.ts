@@ -1,17 +1,17 @@
 import type { ServerResponse } from "node:http";
 import { InboxUnavailableError } from "../errors.ts";
-import { inspectBody } from "../event/parse-delivery.ts";
-import { tell } from "../http/webhook-handler.ts";
+import { parseDelivery } from "../event/parse-delivery.ts";
+import { notifyListener } from "../http/webhook-handler.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";
 import {
-  answerStep,
-  beforeEnd,
+  endResponse,
   type FailureListener,
+  interceptEnd,
   missingWebhook,
-  type NextStep,
+  type NextFunction,
   type ReceivedWebhook,
-  type WebhookStep,
+  type WebhookMiddleware,
 } from "./received-webhook.ts";
 
 export type DedupeWebhookOptions = {
@@ -36,14 +36,14 @@ export type DedupeWebhookOptions = {
  *
  * @see interface §6, "Delivery is at least once"
  */
-export function dedupeWebhook(options: DedupeWebhookOptions): WebhookStep {
+export function dedupeWebhook(options: DedupeWebhookOptions): WebhookMiddleware {
   const open = openOnce(options.inbox);
   return (request, response, next) => {
     const { webhook } = request;
     if (!webhook) return next(missingWebhook("dedupeWebhook"));
     open()
       .then(() => pass(options, webhook, response, next))
-      .catch((cause: unknown) => answerStep(response, { cause, webhook, onFailed: options.onFailed }));
+      .catch((cause: unknown) => endResponse(response, { cause, webhook, onFailed: options.onFailed }));
   };
 }
 
@@ -51,28 +51,28 @@ async function pass(
   { inbox, source = "default", leaseMs = 30_000, onFailed }: DedupeWebhookOptions,
   webhook: ReceivedWebhook,
   response: ServerResponse,
-  next: NextStep,
+  next: NextFunction,
 ): Promise<void> {
   if (webhook.problem !== undefined) {
     const { id, timestamp, body, problem: quarantine } = webhook;
-    const { facts } = inspectBody(body, timestamp * 1000);
-    await inbox.insert({ ...facts, source, id, timestamp, body, channel: "webhook", quarantine });
-    return answerStep(response);
+    const { columns } = parseDelivery(body, timestamp * 1000);
+    await inbox.insert({ ...columns, source, id, timestamp, body, channel: "webhook", quarantine });
+    return endResponse(response);
   }
   const begin = await inbox.beginInline(webhook, { source, leaseMs });
-  if (begin.state === "done") return answerStep(response);
+  if (begin.state === "done") return endResponse(response);
   if (begin.state === "busy") {
     const retryAfterSeconds = Math.ceil(begin.retryAfterMs / 1000);
     throw new InboxUnavailableError("an earlier attempt is being handled right now", { retryAfterSeconds });
   }
   const { generation } = begin;
-  beforeEnd(response, async () => {
+  interceptEnd(response, async () => {
     const outcome = response.statusCode >= 200 && response.statusCode < 300 ? "done" : "failed";
     try {
       await inbox.finishInline(webhook.id, { source, generation, outcome });
     } catch (error) {
       // The handler has done its work, so its own answer stands; the lease runs out by itself.
-      tell(onFailed, error, webhook);
+      notifyListener(onFailed, error, webhook);
     }
   });
   next();

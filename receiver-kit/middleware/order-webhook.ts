@@ -6,12 +6,12 @@ import type { Inbox } from "../inbox/inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";
 import { KeyQueue } from "./key-queue.ts";
 import {
-  answerStep,
-  beforeEnd,
+  endResponse,
   type FailureListener,
+  interceptEnd,
   missingWebhook,
-  type NextStep,
-  type WebhookStep,
+  type NextFunction,
+  type WebhookMiddleware,
 } from "./received-webhook.ts";
 
 export type OrderWebhookOptions = {
@@ -35,7 +35,7 @@ export type OrderWebhookOptions = {
  *
  * @see interface §6, "Events may be delayed or out of order"
  */
-export function orderWebhook(options: OrderWebhookOptions): WebhookStep {
+export function orderWebhook(options: OrderWebhookOptions): WebhookMiddleware {
   const open = openOnce(options.inbox);
   const queue = new KeyQueue();
   return (request, response, next) => {
@@ -45,7 +45,7 @@ export function orderWebhook(options: OrderWebhookOptions): WebhookStep {
     if (!order) return next();
     open()
       .then(() => pass(options, queue, order, response, next))
-      .catch((cause: unknown) => answerStep(response, { cause, webhook, onFailed: options.onFailed }));
+      .catch((cause: unknown) => endResponse(response, { cause, webhook, onFailed: options.onFailed }));
   };
 }
 
@@ -54,7 +54,7 @@ async function pass(
   queue: KeyQueue,
   { key, position }: EventOrder,
   response: ServerResponse,
-  next: NextStep,
+  next: NextFunction,
 ): Promise<void> {
   const leave = await takeTurn(queue.enter(key), waitMs, clock);
   let verdict: Awaited<ReturnType<Inbox["advanceHead"]>>;
@@ -66,11 +66,11 @@ async function pass(
   }
   // A handler that never answers must not hold its task up for ever.
   const cancelTimeout = clock.schedule(waitMs, leave);
-  beforeEnd(response, async () => {
+  interceptEnd(response, async () => {
     cancelTimeout();
     leave();
   });
-  if (verdict === "stale") answerStep(response);
+  if (verdict === "stale") endResponse(response);
   else next();
 }
 

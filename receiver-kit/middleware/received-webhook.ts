@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { WebhookEvent } from "../../sdk/events/index.ts";
-import { acknowledged, answerFor } from "../http/responses.ts";
-import { tell } from "../http/webhook-handler.ts";
+import { acknowledged, responseFor } from "../http/responses.ts";
+import { notifyListener } from "../http/webhook-handler.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 
 /** What `verifyWebhook` leaves on the request for the handlers behind it. */
@@ -21,16 +21,20 @@ declare global {
   }
 }
 
-export type WebhookBearer = IncomingMessage & { webhook?: ReceivedWebhook };
-export type NextStep = (error?: unknown) => void;
+export type RequestWithWebhook = IncomingMessage & { webhook?: ReceivedWebhook };
+export type NextFunction = (error?: unknown) => void;
 
 /** A middleware that either answers or passes the request on. Fits Express 4 and 5, and Connect. */
-export type WebhookStep = (request: WebhookBearer, response: ServerResponse, next: NextStep) => void;
+export type WebhookMiddleware = (
+  request: RequestWithWebhook,
+  response: ServerResponse,
+  next: NextFunction,
+) => void;
 
 export type FailureListener = (error: unknown, webhook: VerifiedWebhook) => void;
 
 /** Answers a request whose body was read: 200 without an error, else what the ladder says of it. */
-export function answerStep(
+export function endResponse(
   response: ServerResponse,
   error?: {
     readonly cause: unknown;
@@ -38,8 +42,8 @@ export function answerStep(
     readonly onFailed?: FailureListener | undefined;
   },
 ): void {
-  const answer = error ? answerFor(error.cause) : acknowledged;
-  if (error) tell(error.onFailed, error.cause, error.webhook);
+  const answer = error ? responseFor(error.cause) : acknowledged;
+  if (error) notifyListener(error.onFailed, error.cause, error.webhook);
   if (response.headersSent || response.destroyed) return;
   response.writeHead(answer.status, answer.headers);
   response.end(answer.body);
@@ -49,7 +53,7 @@ export function answerStep(
  * Does something when the handler ends its response, before the end is sent: what the sender is told is then
  * already recorded, and a handler that goes on after the sender has left is waited for all the same.
  */
-export function beforeEnd(response: ServerResponse, settle: () => Promise<void>): void {
+export function interceptEnd(response: ServerResponse, settle: () => Promise<void>): void {
   const end = response.end;
   const held = (...args: unknown[]): ServerResponse => {
     response.end = end;

@@ -1,20 +1,20 @@
 import { systemClock } from "../clock.ts";
 import { WebhookRejectedError } from "../errors.ts";
-import { inspectBody } from "../event/parse-delivery.ts";
+import { parseDelivery } from "../event/parse-delivery.ts";
 import { createMountingWarning } from "../http/mounting-warning.ts";
 import type { RequestLimits } from "../http/request-body.ts";
 import { defaultRequestLimits, readRequestBody } from "../http/request-body.ts";
-import { answerFor } from "../http/responses.ts";
-import { sendAnswer } from "../http/send-response.ts";
-import type { WebhookAcceptor } from "../http/webhook-handler.ts";
-import { tell, verifyRequest } from "../http/webhook-handler.ts";
+import { responseFor } from "../http/responses.ts";
+import { sendResponse } from "../http/send-response.ts";
+import type { DeliverySink } from "../http/webhook-handler.ts";
+import { notifyListener, verifyRequest } from "../http/webhook-handler.ts";
 import { createVerifier, type VerifierOptions } from "../signature/verifier.ts";
-import type { WebhookStep } from "./received-webhook.ts";
+import type { WebhookMiddleware } from "./received-webhook.ts";
 
 export type VerifyWebhookOptions = VerifierOptions &
   Partial<RequestLimits> & {
     /** Told of every refused request. What it throws is ignored. Default: mounting mistakes become a process warning. */
-    readonly onRejected?: WebhookAcceptor["onRejected"];
+    readonly onRejected?: DeliverySink["onRejected"];
   };
 
 /**
@@ -26,7 +26,7 @@ export type VerifyWebhookOptions = VerifierOptions &
  * @throws {WebhookSecretError} at once when a secret cannot be right
  * @see interface §6, "Delivery headers and verification"
  */
-export function verifyWebhook(options: VerifyWebhookOptions): WebhookStep {
+export function verifyWebhook(options: VerifyWebhookOptions): WebhookMiddleware {
   const { clock = systemClock, onRejected = createMountingWarning(), ...rest } = options;
   const verifier = createVerifier({ ...rest, clock });
   const limits = {
@@ -42,17 +42,17 @@ export function verifyWebhook(options: VerifyWebhookOptions): WebhookStep {
     verified
       .then(
         (webhook) => {
-          const inspection = inspectBody(webhook.body, clock.now());
+          const parsed = parseDelivery(webhook.body, clock.now());
           request.webhook = {
             ...webhook,
-            event: inspection.usable ? inspection.event : undefined,
-            problem: inspection.usable ? undefined : inspection.reason,
+            event: parsed.ok ? parsed.event : undefined,
+            problem: parsed.ok ? undefined : parsed.reason,
           };
           next();
         },
         (error: unknown) => {
-          if (error instanceof WebhookRejectedError) tell(onRejected, error);
-          sendAnswer(request, response, answerFor(error), limits, clock);
+          if (error instanceof WebhookRejectedError) notifyListener(onRejected, error);
+          sendResponse(request, response, responseFor(error), limits, clock);
         },
       )
       .catch(next);

@@ -3,12 +3,12 @@ import { systemClock } from "../clock.ts";
 import type { WebhookRejectedError } from "../errors.ts";
 import { createMountingWarning } from "../http/mounting-warning.ts";
 import { readRequestBody } from "../http/request-body.ts";
-import { sendAnswer } from "../http/send-response.ts";
-import type { WebhookAcceptor } from "../http/webhook-handler.ts";
+import { sendResponse } from "../http/send-response.ts";
+import type { DeliverySink } from "../http/webhook-handler.ts";
 import { handleWebhook } from "../http/webhook-handler.ts";
 
 /** Fits Express 4 and 5, Connect, and `http.createServer` alike. */
-export type WebhookMiddleware = (request: IncomingMessage, response: ServerResponse) => void;
+export type WebhookRequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
  * Receives deliveries at the path it is mounted on: verifies, stores durably, acknowledges.
@@ -21,7 +21,7 @@ export type WebhookMiddleware = (request: IncomingMessage, response: ServerRespo
  *
  * @see interface §6, "Delivery headers and verification"
  */
-export function webhookMiddleware(receiver: WebhookAcceptor): WebhookMiddleware {
+export function webhookMiddleware(receiver: DeliverySink): WebhookRequestHandler {
   const { limits, clock = systemClock } = receiver;
   const warnOfMounting = createMountingWarning();
   const onRejected = (rejection: WebhookRejectedError) => {
@@ -38,6 +38,6 @@ export function webhookMiddleware(receiver: WebhookAcceptor): WebhookMiddleware 
       },
       onRejected,
     );
-    void answered.then((answer) => sendAnswer(request, response, answer, limits, clock));
+    void answered.then((answer) => sendResponse(request, response, answer, limits, clock));
   };
 }

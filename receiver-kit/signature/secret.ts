@@ -3,7 +3,7 @@
 // people have reported has its own message. No message ever contains a part of the secret.
 
 import { createSecretKey, type KeyObject } from "node:crypto";
-import { type SecretMistake, WebhookSecretError } from "../errors.ts";
+import { type SecretErrorCode, WebhookSecretError } from "../errors.ts";
 
 const prefix = "whsec_";
 const keyBytesMin = 24;
@@ -17,7 +17,7 @@ const keyBytesMax = 64;
  * @throws {WebhookSecretError} with the exact mistake as its code
  */
 export function parseSecret(secret: unknown, label = "secret"): KeyObject {
-  const refuse = (code: SecretMistake, mistake: string) =>
+  const refuse = (code: SecretErrorCode, mistake: string) =>
     new WebhookSecretError(code, `${label}: ${mistake}`);
   if (typeof secret !== "string") throw refuse("SECRET_MISSING", describeMissing(secret));
   if (secret === "") {
@@ -52,7 +52,7 @@ export function parseSecret(secret: unknown, label = "secret"): KeyObject {
   return createSecretKey(bytes);
 }
 
-function findEncodingMistake(encoded: string): [SecretMistake, string] | undefined {
+function findEncodingMistake(encoded: string): [SecretErrorCode, string] | undefined {
   if (encoded === "") return ["SECRET_EMPTY", "nothing follows whsec_"];
   // Thirty-two random base64 characters are all hexadecimal digits once in 10^19.
   if (/^(?:[0-9a-f]{32,}|[0-9A-F]{32,})$/.test(encoded)) {

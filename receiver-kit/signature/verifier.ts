@@ -66,7 +66,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     return signed;
   };
   const verifyBody: Verifier["verifyBody"] = async (rawBody, headers) => {
-    refuseNonBytes(rawBody);
+    rejectNonBytes(rawBody);
     const keys = ring.fixed ?? (await ring.current());
     return matchSignature(rawBody, headers, keys);
   };
@@ -133,7 +133,7 @@ function includesInConstantTime(signatures: readonly string[], expected: string)
   return found;
 }
 
-function refuseNonBytes(rawBody: unknown): void {
+function rejectNonBytes(rawBody: unknown): void {
   if (types.isUint8Array(rawBody)) return;
   throw new WebhookRejectedError(
     "BODY_CONSUMED",

@@ -7,12 +7,12 @@ import {
   ReceiverClosingError,
   SupersededError,
 } from "../errors.ts";
-import { inspectBody } from "../event/parse-delivery.ts";
-import type { Claim, HandlerTransaction, HeadMove, Inbox, Settlement } from "../inbox/inbox.ts";
+import { parseDelivery } from "../event/parse-delivery.ts";
+import type { Claim, HandlerTransaction, HeadAdvance, Inbox, Settlement } from "../inbox/inbox.ts";
 import type { ReceiverLogger } from "../logger.ts";
 import type { Random } from "../random.ts";
 import type { HandlerContext, Handlers } from "./handlers.ts";
-import { type RetryPlan, retryDelayMs } from "./retry-plan.ts";
+import { type RetryPolicy, retryDelayMs } from "./retry-policy.ts";
 
 export type AttemptOutcome =
   | "done"
@@ -33,7 +33,7 @@ export type AttemptOptions<Transaction> = {
   readonly random: Random;
   readonly logger: ReceiverLogger;
   readonly handlerTimeoutMs: number;
-  readonly retry: RetryPlan;
+  readonly retry: RetryPolicy;
   readonly onDead: (error: unknown) => void;
 };
 
@@ -65,7 +65,7 @@ function isStale({ position, head, replays }: Claim): boolean {
 function settlementOf({ orderKey, position, status, replays }: Claim, stale: boolean): Settlement {
   if (stale) return { state: "stale", move: null };
   if (orderKey === null || position === null) return { state: "done", move: null };
-  const move: HeadMove = { key: orderKey, position, status, allowSame: replays > 0 };
+  const move: HeadAdvance = { key: orderKey, position, status, allowSame: replays > 0 };
   return { state: "done", move };
 }
 
@@ -107,9 +107,9 @@ async function runHandlers<Transaction>(
 function readEvent({ channel, body, receivedAtMs }: Claim, nowMs: number): WebhookEvent {
   if (channel === "reconcile") return JSON.parse(new TextDecoder().decode(body)) as WebhookEvent;
   // The clock may have been set back since; what was not in the future then is not now.
-  const inspection = inspectBody(body, Math.max(receivedAtMs, nowMs));
-  if (!inspection.usable) throw new NonRetryableError(`stored delivery cannot be read: ${inspection.reason}`);
-  return inspection.event;
+  const parsed = parseDelivery(body, Math.max(receivedAtMs, nowMs));
+  if (!parsed.ok) throw new NonRetryableError(`stored delivery cannot be read: ${parsed.reason}`);
+  return parsed.event;
 }
 
 function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {

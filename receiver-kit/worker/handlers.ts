@@ -52,11 +52,11 @@ export type EventHandler<Event, Transaction> = (
 ) => void | Promise<void>;
 
 type Registration<Transaction> = {
-  matches(event: WebhookEvent, occasion: Occasion): boolean;
+  matches(event: WebhookEvent, context: DispatchContext): boolean;
   readonly handler: EventHandler<WebhookEvent, Transaction>;
 };
 
-export type Occasion = { readonly channel: Channel; readonly stale: boolean };
+export type DispatchContext = { readonly channel: Channel; readonly stale: boolean };
 
 /** Which handlers run for an event, in the order they were registered. */
 export class Handlers<Transaction> {
@@ -84,9 +84,12 @@ export class Handlers<Transaction> {
     });
   }
 
-  matching(event: WebhookEvent, occasion: Occasion): readonly EventHandler<WebhookEvent, Transaction>[] {
+  matching(
+    event: WebhookEvent,
+    context: DispatchContext,
+  ): readonly EventHandler<WebhookEvent, Transaction>[] {
     return this.#registrations
-      .filter((registration) => registration.matches(event, occasion))
+      .filter((registration) => registration.matches(event, context))
       .map(({ handler }) => handler);
   }
 }

@@ -1,12 +1,12 @@
 import type { Clock } from "../clock.ts";
 import { BacklogFullError, InboxUnavailableError } from "../errors.ts";
-import { inspectBody } from "../event/parse-delivery.ts";
-import type { Acceptance } from "../http/webhook-handler.ts";
-import type { Arrival, Inbox } from "../inbox/inbox.ts";
+import { parseDelivery } from "../event/parse-delivery.ts";
+import type { AcceptResult } from "../http/webhook-handler.ts";
+import type { Inbox, NewRow } from "../inbox/inbox.ts";
 import type { ReceiverLogger } from "../logger.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 
-export type IntakeOptions = {
+export type IngestOptions = {
   readonly inbox: Inbox;
   /** Opens the inbox, once; asked again after it failed. */
   readonly open: () => Promise<void>;
@@ -17,24 +17,24 @@ export type IntakeOptions = {
   readonly backlogMax: number;
 };
 
-export type IntakeCounts = { accepted: number; duplicates: number; quarantined: number; conflicts: number };
+export type IngestCounts = { accepted: number; duplicates: number; quarantined: number; conflicts: number };
 
 /** Turns verified deliveries into durable rows. */
-export class Intake {
-  readonly counts: IntakeCounts = { accepted: 0, duplicates: 0, quarantined: 0, conflicts: 0 };
-  readonly #options: IntakeOptions;
-  readonly #underWay = new Map<string, Promise<Acceptance>>();
+export class Ingest {
+  readonly counts: IngestCounts = { accepted: 0, duplicates: 0, quarantined: 0, conflicts: 0 };
+  readonly #options: IngestOptions;
+  readonly #underWay = new Map<string, Promise<AcceptResult>>();
   readonly #backlog: Backlog;
   readonly #outage: Outage;
 
-  constructor(options: IntakeOptions) {
+  constructor(options: IngestOptions) {
     this.#options = options;
     this.#backlog = new Backlog(options);
     this.#outage = new Outage(options.clock, options.logger);
   }
 
   /** A duplicate that comes while the first is being stored shares its fate. */
-  accept(webhook: VerifiedWebhook): Promise<Acceptance> {
+  accept(webhook: VerifiedWebhook): Promise<AcceptResult> {
     const first = this.#underWay.get(webhook.id);
     if (first) {
       return first.then(() => {
@@ -52,14 +52,14 @@ export class Intake {
     await Promise.allSettled(this.#underWay.values());
   }
 
-  async #store(webhook: VerifiedWebhook): Promise<Acceptance> {
+  async #store(webhook: VerifiedWebhook): Promise<AcceptResult> {
     const { inbox, source, clock, logger } = this.#options;
     this.#backlog.refuseWhenFull();
     const { id, timestamp, body } = webhook;
-    const inspection = inspectBody(body, clock.now());
-    const quarantine = inspection.usable ? null : inspection.reason;
-    const arrival: Arrival = {
-      ...inspection.facts,
+    const parsed = parseDelivery(body, clock.now());
+    const quarantine = parsed.ok ? null : parsed.reason;
+    const newRow: NewRow = {
+      ...parsed.columns,
       source,
       id,
       timestamp,
@@ -67,13 +67,13 @@ export class Intake {
       channel: "webhook",
       quarantine,
     };
-    const insertion = await this.#inTime(async () => {
+    const inserted = await this.#inTime(async () => {
       await this.#options.open();
-      return inbox.insert(arrival);
+      return inbox.insert(newRow);
     });
-    if (insertion.outcome === "duplicate") {
+    if (inserted.outcome === "duplicate") {
       this.counts.duplicates += 1;
-      if (insertion.sameBody === false) {
+      if (inserted.sameBody === false) {
         this.counts.conflicts += 1;
         logger.warn({ id, source }, "a delivery repeats an id with another body; the first one is kept");
       }
@@ -115,13 +115,13 @@ export class Intake {
 
 /** An estimate of how many rows wait: counted now and then, plus what came since. Exact counting would cost each delivery a query. */
 class Backlog {
-  readonly #options: IntakeOptions;
+  readonly #options: IngestOptions;
   #counted = 0;
   #since = 0;
   #countedAtMs = Number.NEGATIVE_INFINITY;
   #counting = false;
 
-  constructor(options: IntakeOptions) {
+  constructor(options: IngestOptions) {
     this.#options = options;
   }
 

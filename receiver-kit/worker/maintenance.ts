@@ -65,7 +65,7 @@ export class Maintenance {
     if (this.#running) return;
     this.#running = true;
     try {
-      const awayMs = (await this.#options.inbox.beat(this.#options.source)) ?? 0;
+      const awayMs = (await this.#options.inbox.heartbeat(this.#options.source)) ?? 0;
       this.#downMs = awayMs > 2 * everyMs ? awayMs : 0;
     } catch (error) {
       this.#running = false;
@@ -86,7 +86,7 @@ export class Maintenance {
   async #round(): Promise<void> {
     const { inbox, source, clock, logger } = this.#options;
     try {
-      await inbox.beat(source);
+      await inbox.heartbeat(source);
       if (clock.monotonic() - this.#purgedAtMs < purgeEveryMs) return;
       this.#purgedAtMs = clock.monotonic();
       await this.#purge();

@@ -5,7 +5,7 @@
 import type { SubtaskEvent, TaskEvent } from "../../sdk/events/index.ts";
 import { isSubtaskEvent, parseOccurredAt } from "../../sdk/events/index.ts";
 import type { Clock } from "../clock.ts";
-import type { RowFacts } from "../event/event-columns.ts";
+import type { EventColumns } from "../event/event-columns.ts";
 import { encodePosition, orderKey, statusRank } from "../event/event-order.ts";
 import type { Inbox, RowReference } from "../inbox/inbox.ts";
 
@@ -59,11 +59,11 @@ export type ReconcileReport = {
   readonly missing: number;
 };
 
-type Parts = { readonly inbox: Inbox; readonly source: string; readonly clock: Clock };
+type Dependencies = { readonly inbox: Inbox; readonly source: string; readonly clock: Clock };
 type Counts = { examined: number; enqueued: number; agreed: number; missing: number };
 
 export async function reconcileTasks(
-  parts: Parts,
+  parts: Dependencies,
   client: ReconcileClient,
   { runningForMs = 900_000, sinceMs = 0, tasksMax = 1_000, workspaceId }: ReconcileOptions = {},
 ): Promise<ReconcileReport> {
@@ -92,12 +92,14 @@ export async function reconcileTasks(
 const idsPerRequest = 50;
 
 async function suspectTasks(
-  { inbox, source }: Parts,
+  { inbox, source }: Dependencies,
   runningForMs: number,
   limit: number,
 ): Promise<string[]> {
-  const suspects = await inbox.suspects({ source, runningForMs, limit });
-  const ids = suspects.map(({ key }) => (JSON.parse(key) as string[])[0]).filter((id) => id !== undefined);
+  const reconcileCandidates = await inbox.reconcileCandidates({ source, runningForMs, limit });
+  const ids = reconcileCandidates
+    .map(({ key }) => (JSON.parse(key) as string[])[0])
+    .filter((id) => id !== undefined);
   return [...new Set(ids)];
 }
 
@@ -119,7 +121,7 @@ async function askWorkspaceId(client: ReconcileClient): Promise<string> {
 }
 
 async function applyTask(
-  parts: Parts,
+  parts: Dependencies,
   task: ReconcilableTask,
   workspaceId: string,
   counts: Counts,
@@ -186,7 +188,7 @@ function reported(stage: ReconcilableStage, name: string) {
 }
 
 /** True when the event is news to the inbox. */
-async function enqueue({ inbox, source }: Parts, event: StateEvent): Promise<boolean> {
+async function enqueue({ inbox, source }: Dependencies, event: StateEvent): Promise<boolean> {
   const occurredAt = parseOccurredAt(event.occurredAt);
   if (occurredAt === undefined) return false;
   const key = orderKey(isSubtaskEvent(event) ? [event.taskId, event.subTaskId] : [event.taskId]);
@@ -194,9 +196,9 @@ async function enqueue({ inbox, source }: Parts, event: StateEvent): Promise<boo
   const position = encodePosition({ occurredAt, rank: statusRank(event.status), id: lowestId });
   const head = await inbox.head(source, key);
   if (head && head.position >= position) return false;
-  const facts: RowFacts = { event: event.event, orderKey: key, position, status: event.status };
-  const insertion = await inbox.insert({
-    ...facts,
+  const columns: EventColumns = { event: event.event, orderKey: key, position, status: event.status };
+  const inserted = await inbox.insert({
+    ...columns,
     source,
     id: event.id,
     channel: "reconcile",
@@ -204,12 +206,12 @@ async function enqueue({ inbox, source }: Parts, event: StateEvent): Promise<boo
     body: Buffer.from(JSON.stringify(event)),
     quarantine: null,
   });
-  return insertion.outcome === "new" || reviveDead(inbox, { source, id: event.id }, facts);
+  return inserted.outcome === "new" || reviveDead(inbox, { source, id: event.id }, columns);
 }
 
 /** The same change was found before and given up. It is still missing, so it is handled again. */
-async function reviveDead(inbox: Inbox, row: RowReference, facts: RowFacts): Promise<boolean> {
-  return (await inbox.get(row))?.state === "dead" && inbox.replay(row, facts);
+async function reviveDead(inbox: Inbox, row: RowReference, columns: EventColumns): Promise<boolean> {
+  return (await inbox.get(row))?.state === "dead" && inbox.replay(row, columns);
 }
 
 const lowestId = "!";

@@ -1,4 +1,4 @@
-import { inspectBody } from "../event/parse-delivery.ts";
+import { parseDelivery } from "../event/parse-delivery.ts";
 import type { Inbox, RowReference } from "../inbox/inbox.ts";
 
 export type ReplayOutcome =
@@ -19,7 +19,7 @@ export async function replayRow(inbox: Inbox, row: RowReference, nowMs: number):
     const { event, orderKey, position, status } = details;
     return (await inbox.replay(row, { event, orderKey, position, status })) ? "replayed" : "not-replayable";
   }
-  const inspection = inspectBody(details.body, nowMs);
-  if (!inspection.usable) return "not-replayable";
-  return (await inbox.replay(row, inspection.facts)) ? "replayed" : "not-replayable";
+  const parsed = parseDelivery(details.body, nowMs);
+  if (!parsed.ok) return "not-replayable";
+  return (await inbox.replay(row, parsed.columns)) ? "replayed" : "not-replayable";
 }

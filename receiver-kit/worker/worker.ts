@@ -8,7 +8,7 @@ import type { ReceiverLogger } from "../logger.ts";
 import { type Random, randomName } from "../random.ts";
 import { type AttemptOutcome, runAttempt } from "./attempt.ts";
 import type { Handlers } from "./handlers.ts";
-import type { RetryPlan } from "./retry-plan.ts";
+import type { RetryPolicy } from "./retry-policy.ts";
 
 export type WorkerOptions<Transaction> = {
   readonly inbox: Inbox<Transaction>;
@@ -21,7 +21,7 @@ export type WorkerOptions<Transaction> = {
   readonly leaseMs: number;
   readonly pollMs: number;
   readonly handlerTimeoutMs: number;
-  readonly retry: RetryPlan;
+  readonly retry: RetryPolicy;
   readonly keyOrder: KeyOrder;
   /** Told of every event given up. What it throws is ignored. */
   readonly onDead?: ((row: RowReference, error: unknown) => void) | undefined;

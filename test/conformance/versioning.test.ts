@@ -56,7 +56,7 @@ mockTest("V1 the receiver takes unknown stages, events, fields and codes and han
     "task.failed",
     "task.running",
   ]);
-  expect((await receiver.stats()).intake).toMatchObject({ quarantined: 0 });
+  expect((await receiver.stats()).ingest).toMatchObject({ quarantined: 0 });
 });
 
 mockTest("V1 the SDK reads tasks and stages of unknown types", async () => {

@@ -6,7 +6,7 @@ import type { Inbox } from "workspace-tasks/receiver-kit";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { runInboxCommand } from "../../receiver-kit/cli/inbox-command.ts";
-import { arrivalOf, claimOptions, doneWith, runningAt } from "../support/inbox-rows.ts";
+import { claimOptions, doneWith, newRowOf, runningAt } from "../support/inbox-rows.ts";
 import { type PostgresDatabase, PostgresServer } from "../support/postgres.ts";
 import { runCommand } from "../support/run-command.ts";
 import { sampleEvent } from "../support/sample-event.ts";
@@ -35,7 +35,7 @@ async function fill(inbox: Inbox): Promise<void> {
   await inbox.insert(runningAt("task-2", 1, { id: "dead" }));
   const [dead] = (await inbox.claim(claimOptions())).claims;
   await inbox.fail(dead!, { kind: "dead", error: "Error: no such client" });
-  await inbox.insert(arrivalOf(sampleEvent(), { id: "mendable", quarantine: "was not understood" }));
+  await inbox.insert(newRowOf(sampleEvent(), { id: "mendable", quarantine: "was not understood" }));
   await inbox.insert(
     runningAt("task-3", 1, { id: "odd", quarantine: "body is not JSON", body: Buffer.from("\u001b[2J{") }),
   );

@@ -173,7 +173,7 @@ describe("a SQLite inbox", () => {
     other.exec("COMMIT");
     other.close();
     expect((await served.send("second")).status).toBe(200);
-    expect((await served.receiver.stats()).intake).toMatchObject({ accepted: 2 });
+    expect((await served.receiver.stats()).ingest).toMatchObject({ accepted: 2 });
   });
 });
 

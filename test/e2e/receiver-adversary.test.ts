@@ -478,7 +478,7 @@ describe("repetition", () => {
     expect(subject.handled).toMatchObject([{ event: "task.running" }]);
     const row = await subject.inbox.get({ source: "default", id: "msg_two_bodies" });
     expect(Buffer.from(row?.body ?? []).toString()).toBe(first);
-    expect((await subject.receiver.stats()).intake.conflicts).toBe(1);
+    expect((await subject.receiver.stats()).ingest.conflicts).toBe(1);
   });
 
   it("6: the same id at another endpoint is another delivery", async () => {

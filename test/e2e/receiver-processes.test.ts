@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Inbox } from "workspace-tasks/receiver-kit";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { DeliverySender, type DeliveryToSend } from "../support/delivery-sender.ts";
-import { arrivalOf, instant } from "../support/inbox-rows.ts";
+import { instant, newRowOf } from "../support/inbox-rows.ts";
 import { PostgresServer } from "../support/postgres.ts";
 import { programTables, ReceiverProcess } from "../support/receiver-process.ts";
 import { completedEvent, sampleEvent } from "../support/sample-event.ts";
@@ -34,7 +34,7 @@ describe.each([2, 4])("%i receiver processes on one inbox", { timeout: 120_000 }
     await inbox.open();
     // Five events of each of forty tasks, stored in no order at all.
     const arrivals = Array.from({ length: 200 }, (_, n) =>
-      arrivalOf(sampleEvent({ taskId: `task-${n % 40}`, occurredAt: instant(Math.floor(n / 40)) })),
+      newRowOf(sampleEvent({ taskId: `task-${n % 40}`, occurredAt: instant(Math.floor(n / 40)) })),
     ).toSorted(() => Math.random() - 0.5);
     await Promise.all(arrivals.map((arrival) => inbox.insert(arrival)));
 

@@ -28,13 +28,13 @@ test("a receiver is right in the end whichever call of its inbox fails, and when
   const kinds = [
     "open",
     "subscribe",
-    "beat",
+    "heartbeat",
     "insert",
     "claim",
     "commit",
     "fail",
     "head",
-    "suspects",
+    "reconcileCandidates",
     "close",
   ];
   expect(kinds.filter((kind) => !calls.includes(kind))).toEqual([]);
@@ -125,8 +125,9 @@ function failingInbox(inner: Inbox<MemoryTransaction>, calls: Calls): Inbox<Memo
     replay: (row, facts) => through("replay", () => inner.replay(row, facts)),
     discard: (row) => through("discard", () => inner.discard(row)),
     head: (source, key) => through("head", () => inner.head(source, key)),
-    suspects: (options) => through("suspects", () => inner.suspects(options)),
-    beat: (source) => through("beat", () => inner.beat(source)),
+    reconcileCandidates: (options) =>
+      through("reconcileCandidates", () => inner.reconcileCandidates(options)),
+    heartbeat: (source) => through("heartbeat", () => inner.heartbeat(source)),
     purge: (retention, rowsMax) => through("purge", () => inner.purge(retention, rowsMax)),
     backlog: (source, limit) => through("backlog", () => inner.backlog(source, limit)),
     stats: () => through("stats", () => inner.stats()),

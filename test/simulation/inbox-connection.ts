@@ -69,9 +69,9 @@ export function connectInbox(scene: Scene, store: Store, life: ProcessLife): Sto
       if (result.claims.length > 0) await life.mayDieAt("C5");
       return come(result);
     },
-    async beat(source) {
+    async heartbeat(source) {
       await life.mayDieAt("C9");
-      return read(() => store.beat(source));
+      return read(() => store.heartbeat(source));
     },
     async purge(retention, rowsMax) {
       await life.mayDieAt("C9");
@@ -88,7 +88,7 @@ export function connectInbox(scene: Scene, store: Store, life: ProcessLife): Sto
     replay: (row, facts) => read(() => store.replay(row, facts)),
     discard: (row) => read(() => store.discard(row)),
     head: (name, key) => read(() => store.head(name, key)),
-    suspects: (options) => read(() => store.suspects(options)),
+    reconcileCandidates: (options) => read(() => store.reconcileCandidates(options)),
     backlog: (name, limit) => read(() => store.backlog(name, limit)),
     stats: () => read(() => store.stats()),
     beginInline: (webhook, options) => read(() => store.beginInline(webhook, options)),

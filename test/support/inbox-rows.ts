@@ -1,19 +1,19 @@
-import type { Arrival, ClaimOptions, HeadMove, Settlement } from "workspace-tasks/receiver-kit";
-import { inspectBody } from "workspace-tasks/receiver-kit";
+import type { ClaimOptions, HeadAdvance, NewRow, Settlement } from "workspace-tasks/receiver-kit";
+import { parseDelivery } from "workspace-tasks/receiver-kit";
 import { completedEvent, sampleEvent } from "./sample-event.ts";
 
 /** A delivery of `event` as the receiver would store it. */
-export function arrivalOf(event: Readonly<Record<string, unknown>>, fields: Partial<Arrival> = {}): Arrival {
+export function newRowOf(event: Readonly<Record<string, unknown>>, fields: Partial<NewRow> = {}): NewRow {
   const body = Buffer.from(JSON.stringify(event));
-  const inspection = inspectBody(body, Date.UTC(2026, 5, 1));
+  const parsed = parseDelivery(body, Date.UTC(2026, 5, 1));
   return {
-    ...inspection.facts,
+    ...parsed.columns,
     source: "default",
     id: `msg_${String(event["id"])}`,
     channel: "webhook",
     timestamp: 1_772_357_400,
     body,
-    quarantine: inspection.usable ? null : inspection.reason,
+    quarantine: parsed.ok ? null : parsed.reason,
     ...fields,
   };
 }
@@ -23,12 +23,12 @@ export function instant(second: number): string {
   return new Date(Date.UTC(2026, 2, 1) + second * 1000).toISOString();
 }
 
-export function runningAt(taskId: string, second: number, fields: Partial<Arrival> = {}): Arrival {
-  return arrivalOf(sampleEvent({ taskId, occurredAt: instant(second) }), fields);
+export function runningAt(taskId: string, second: number, fields: Partial<NewRow> = {}): NewRow {
+  return newRowOf(sampleEvent({ taskId, occurredAt: instant(second) }), fields);
 }
 
-export function completedAt(taskId: string, second: number, fields: Partial<Arrival> = {}): Arrival {
-  return arrivalOf(completedEvent({ taskId, occurredAt: instant(second) }), fields);
+export function completedAt(taskId: string, second: number, fields: Partial<NewRow> = {}): NewRow {
+  return newRowOf(completedEvent({ taskId, occurredAt: instant(second) }), fields);
 }
 
 export function claimOptions(fields: Partial<ClaimOptions> = {}): ClaimOptions {
@@ -46,7 +46,7 @@ export function claimOptions(fields: Partial<ClaimOptions> = {}): ClaimOptions {
 /** Settles as a worker does that found the event newer than its head. */
 export function doneWith(
   row: { readonly orderKey: string | null; readonly position: string | null; readonly status: string | null },
-  fields: Partial<HeadMove> = {},
+  fields: Partial<HeadAdvance> = {},
 ): Settlement {
   if (row.orderKey === null || row.position === null) return { state: "done", move: null };
   const move = { key: row.orderKey, position: row.position, status: row.status, allowSame: false, ...fields };

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import type { VirtualClock } from "workspace-tasks/mock-server";
 import { type Claim, encodePosition, type Inbox } from "workspace-tasks/receiver-kit";
-import { arrivalOf, claimOptions, completedAt, doneWith, instant, runningAt } from "./inbox-rows.ts";
+import { claimOptions, completedAt, doneWith, instant, newRowOf, runningAt } from "./inbox-rows.ts";
 import { sampleEvent, stageEvent } from "./sample-event.ts";
 
 /** A fresh, open inbox under a clock that the test moves. */
@@ -25,17 +25,17 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
   describe(`${name}: storing`, () => {
     it("keeps a delivery for a process that opens the inbox later (I1)", async () => {
       await using fixture = await create();
-      const arrival = runningAt("task-1", 1);
-      expect(await fixture.inbox.insert(arrival)).toEqual({ outcome: "new" });
+      const newRow = runningAt("task-1", 1);
+      expect(await fixture.inbox.insert(newRow)).toEqual({ outcome: "new" });
       const later = await fixture.reopen();
-      const row = await later.get(arrival);
+      const row = await later.get(newRow);
       expect(row).toMatchObject({
         state: "pending",
         event: "task.running",
         attempts: 0,
         receivedAtMs: fixture.clock.now(),
       });
-      expect(Buffer.from(row?.body ?? [])).toEqual(Buffer.from(arrival.body));
+      expect(Buffer.from(row?.body ?? [])).toEqual(Buffer.from(newRow.body));
     });
 
     it("keeps any bytes as they are", async () => {
@@ -48,34 +48,32 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
 
     it("gives each of many deliveries that come at once its own body, and compares each repeat with its own", async () => {
       await using fixture = await create();
-      const arrivals = Array.from({ length: 60 }, (_, index) => {
+      const newRows = Array.from({ length: 60 }, (_, index) => {
         const body = Buffer.alloc((index * 37) % 501, index);
         return runningAt(`task-${index}`, 1, { id: `msg_${index}`, body });
       });
       const insertAll = (changed: (index: number) => boolean) =>
         Promise.all(
-          arrivals.map((arrival, index) =>
-            fixture.inbox.insert(changed(index) ? { ...arrival, body: Buffer.from("other") } : arrival),
+          newRows.map((newRow, index) =>
+            fixture.inbox.insert(changed(index) ? { ...newRow, body: Buffer.from("other") } : newRow),
           ),
         );
       await insertAll(() => false);
-      for (const arrival of arrivals) {
-        const row = await fixture.inbox.get(arrival);
-        expect(Buffer.from(row?.body ?? [1])).toEqual(arrival.body);
+      for (const newRow of newRows) {
+        const row = await fixture.inbox.get(newRow);
+        expect(Buffer.from(row?.body ?? [1])).toEqual(newRow.body);
       }
       const isOdd = (index: number) => index % 2 === 1;
       const repeats = await insertAll(isOdd);
-      expect(repeats).toEqual(
-        arrivals.map((_, index) => ({ outcome: "duplicate", sameBody: !isOdd(index) })),
-      );
+      expect(repeats).toEqual(newRows.map((_, index) => ({ outcome: "duplicate", sameBody: !isOdd(index) })));
     });
 
     it("stores an id once, however many copies come at once, through however many processes (I2)", async () => {
       await using fixture = await create();
       const other = await fixture.reopen();
-      const arrival = runningAt("task-1", 1);
+      const newRow = runningAt("task-1", 1);
       const copies = Array.from({ length: 50 }, (_, index) =>
-        (index % 2 ? fixture.inbox : other).insert(arrival),
+        (index % 2 ? fixture.inbox : other).insert(newRow),
       );
       const outcomes = (await Promise.all(copies)).map(({ outcome }) => outcome);
       expect(outcomes.filter((outcome) => outcome === "new")).toHaveLength(1);
@@ -84,13 +82,13 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
 
     it("tells a repeated body from another body under the same id", async () => {
       await using fixture = await create();
-      const arrival = runningAt("task-1", 1);
-      await fixture.inbox.insert(arrival);
-      expect(await fixture.inbox.insert(arrival)).toEqual({ outcome: "duplicate", sameBody: true });
-      const other = { ...arrival, body: Buffer.from("{}") };
+      const newRow = runningAt("task-1", 1);
+      await fixture.inbox.insert(newRow);
+      expect(await fixture.inbox.insert(newRow)).toEqual({ outcome: "duplicate", sameBody: true });
+      const other = { ...newRow, body: Buffer.from("{}") };
       expect(await fixture.inbox.insert(other)).toEqual({ outcome: "duplicate", sameBody: false });
-      const row = await fixture.inbox.get(arrival);
-      expect(Buffer.from(row?.body ?? [])).toEqual(Buffer.from(arrival.body));
+      const row = await fixture.inbox.get(newRow);
+      expect(Buffer.from(row?.body ?? [])).toEqual(Buffer.from(newRow.body));
     });
 
     it("keeps ids apart by source, by case and by every character", async () => {
@@ -160,8 +158,8 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
     it("lets one of two deliveries of the same event wait for the other", async () => {
       await using fixture = await create();
       const event = sampleEvent({ taskId: "task-1" });
-      await fixture.inbox.insert(arrivalOf(event, { id: "one" }));
-      await fixture.inbox.insert(arrivalOf(event, { id: "two" }));
+      await fixture.inbox.insert(newRowOf(event, { id: "one" }));
+      await fixture.inbox.insert(newRowOf(event, { id: "two" }));
       expect((await fixture.inbox.claim(claimOptions())).claims.map(({ id }) => id)).toEqual(["one"]);
     });
 
@@ -169,8 +167,8 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       await using fixture = await create();
       await fixture.inbox.insert(runningAt("task-1", 1));
       await fixture.inbox.insert(runningAt("task-2", 1));
-      await fixture.inbox.insert(arrivalOf(stageEvent({ taskId: "task-1", subTaskId: "stage-1" })));
-      await fixture.inbox.insert(arrivalOf(stageEvent({ taskId: "task-1", subTaskId: "stage-2" })));
+      await fixture.inbox.insert(newRowOf(stageEvent({ taskId: "task-1", subTaskId: "stage-1" })));
+      await fixture.inbox.insert(newRowOf(stageEvent({ taskId: "task-1", subTaskId: "stage-2" })));
       expect((await fixture.inbox.claim(claimOptions())).claims).toHaveLength(4);
     });
 
@@ -242,26 +240,26 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
 
     it("calls a row dead whose lease ran out at the last attempt, and says so once", async () => {
       await using fixture = await create();
-      const arrival = runningAt("task-1", 1);
-      await fixture.inbox.insert(arrival);
+      const newRow = runningAt("task-1", 1);
+      await fixture.inbox.insert(newRow);
       for (let attempt = 1; attempt <= 3; attempt++) {
         expect((await fixture.inbox.claim(claimOptions({ leaseMs: 1_000 }))).claims).toHaveLength(1);
         await fixture.clock.advance(1_000);
       }
       expect((await fixture.inbox.claim(claimOptions())).died).toEqual([
-        { source: "default", id: arrival.id },
+        { source: "default", id: newRow.id },
       ]);
       expect((await fixture.inbox.claim(claimOptions())).died).toEqual([]);
-      expect(await fixture.inbox.get(arrival)).toMatchObject({ state: "dead", attempts: 3 });
+      expect(await fixture.inbox.get(newRow)).toMatchObject({ state: "dead", attempts: 3 });
     });
 
     it("gives a released row back at once, without the attempt", async () => {
       await using fixture = await create();
-      const arrival = runningAt("task-1", 1);
-      await fixture.inbox.insert(arrival);
+      const newRow = runningAt("task-1", 1);
+      await fixture.inbox.insert(newRow);
       const [claim] = (await fixture.inbox.claim(claimOptions())).claims;
       expect(await fixture.inbox.fail(claim!, { kind: "release" })).toBe(true);
-      expect(await fixture.inbox.get(arrival)).toMatchObject({ state: "pending", attempts: 0 });
+      expect(await fixture.inbox.get(newRow)).toMatchObject({ state: "pending", attempts: 0 });
       expect((await fixture.inbox.claim(claimOptions({ worker: "worker-2" }))).claims).toHaveLength(1);
     });
   });
@@ -286,7 +284,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
     it("does not take the same event for a newer one, unless it is replayed", async () => {
       await using fixture = await create();
       const event = sampleEvent({ taskId: "task-1" });
-      for (const id of ["one", "two", "three"]) await fixture.inbox.insert(arrivalOf(event, { id }));
+      for (const id of ["one", "two", "three"]) await fixture.inbox.insert(newRowOf(event, { id }));
       expect(await settle(fixture.inbox, await claimOne(fixture.inbox))).toBe("settled");
       expect(await settle(fixture.inbox, await claimOne(fixture.inbox))).toBe("settled-stale");
       const third = await claimOne(fixture.inbox);
@@ -296,7 +294,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
     it("tells microseconds apart", async () => {
       await using fixture = await create();
       const at = (fraction: string) =>
-        arrivalOf(sampleEvent({ taskId: "task-1", occurredAt: `2026-03-01T00:00:00.${fraction}Z` }));
+        newRowOf(sampleEvent({ taskId: "task-1", occurredAt: `2026-03-01T00:00:00.${fraction}Z` }));
       await fixture.inbox.insert(at("123457"));
       expect(await settle(fixture.inbox, await claimOne(fixture.inbox))).toBe("settled");
       await fixture.inbox.insert(at("123456"));
@@ -325,22 +323,22 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
   describe(`${name}: handlers' transactions`, () => {
     it("keeps a handler's write, the end of the row and the head together (I4)", async () => {
       await using fixture = await create();
-      const arrival = runningAt("task-1", 1);
-      await fixture.inbox.insert(arrival);
+      const newRow = runningAt("task-1", 1);
+      await fixture.inbox.insert(newRow);
       const claim = await claimOne(fixture.inbox);
       const transaction = fixture.inbox.begin(claim, doneWith(claim), limits);
       await fixture.effects.write(transaction.handle, "first");
       await fixture.effects.write(transaction.handle, "second");
       expect(await transaction.commit()).toBe("settled");
       expect(await fixture.effects.kept()).toEqual(["first", "second"]);
-      expect(await fixture.inbox.get(arrival)).toMatchObject({ state: "done" });
-      expect((await fixture.inbox.head("default", arrival.orderKey!))?.position).toBe(arrival.position);
+      expect(await fixture.inbox.get(newRow)).toMatchObject({ state: "done" });
+      expect((await fixture.inbox.head("default", newRow.orderKey!))?.position).toBe(newRow.position);
     });
 
     it("keeps nothing of a transaction that is rolled back", async () => {
       await using fixture = await create();
-      const arrival = runningAt("task-1", 1);
-      await fixture.inbox.insert(arrival);
+      const newRow = runningAt("task-1", 1);
+      await fixture.inbox.insert(newRow);
       const claim = await claimOne(fixture.inbox);
       const transaction = fixture.inbox.begin(claim, doneWith(claim), limits);
       await fixture.effects.write(transaction.handle, "never");
@@ -349,8 +347,8 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
         code: "TRANSACTION_ENDED",
       });
       expect(await fixture.effects.kept()).toEqual([]);
-      expect(await fixture.inbox.get(arrival)).toMatchObject({ state: "running" });
-      expect(await fixture.inbox.head("default", arrival.orderKey!)).toBeUndefined();
+      expect(await fixture.inbox.get(newRow)).toMatchObject({ state: "running" });
+      expect(await fixture.inbox.head("default", newRow.orderKey!)).toBeUndefined();
     });
 
     it("keeps nothing of a worker that lost its lease", async () => {
@@ -372,12 +370,12 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
 
     it("keeps nothing when something newer was applied before it began, and leaves the row to be handled as stale", async () => {
       await using fixture = await create();
-      const arrival = runningAt("task-1", 1);
-      await fixture.inbox.insert(arrival);
+      const newRow = runningAt("task-1", 1);
+      await fixture.inbox.insert(newRow);
       const claim = await claimOne(fixture.inbox);
       await fixture.inbox.advanceHead({
         source: "default",
-        key: arrival.orderKey!,
+        key: newRow.orderKey!,
         position: encodePosition({ occurredAt: 2_000_000_000n * 1_000_000_000n, rank: 1, id: "x" }),
       });
       const transaction = fixture.inbox.begin(claim, doneWith(claim), limits);
@@ -402,29 +400,29 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
   describe(`${name}: replay, discard, retention`, () => {
     it("makes dead, quarantined and settled rows pending again, and leaves their id taken", async () => {
       await using fixture = await create();
-      const arrival = runningAt("task-1", 1);
-      await fixture.inbox.insert(arrival);
+      const newRow = runningAt("task-1", 1);
+      await fixture.inbox.insert(newRow);
       const claim = await claimOne(fixture.inbox);
-      expect(await fixture.inbox.replay(arrival, arrival)).toBe(false);
+      expect(await fixture.inbox.replay(newRow, newRow)).toBe(false);
       await fixture.inbox.fail(claim, { kind: "dead", error: "broken" });
-      expect(await fixture.inbox.replay(arrival, arrival)).toBe(true);
-      expect(await fixture.inbox.replay(arrival, arrival)).toBe(false);
-      expect(await fixture.inbox.insert(arrival)).toMatchObject({ outcome: "duplicate" });
+      expect(await fixture.inbox.replay(newRow, newRow)).toBe(true);
+      expect(await fixture.inbox.replay(newRow, newRow)).toBe(false);
+      expect(await fixture.inbox.insert(newRow)).toMatchObject({ outcome: "duplicate" });
       const again = await claimOne(fixture.inbox);
       expect(again).toMatchObject({ attempts: 1, replays: 1 });
       expect(await settle(fixture.inbox, again)).toBe("settled");
-      expect(await fixture.inbox.replay(arrival, arrival)).toBe(true);
-      expect(await fixture.inbox.replay({ source: "default", id: "absent" }, arrival)).toBe(false);
+      expect(await fixture.inbox.replay(newRow, newRow)).toBe(true);
+      expect(await fixture.inbox.replay({ source: "default", id: "absent" }, newRow)).toBe(false);
     });
 
     it("puts dead and quarantined rows aside, and no others", async () => {
       await using fixture = await create();
-      const arrival = runningAt("task-1", 1);
-      await fixture.inbox.insert(arrival);
-      expect(await fixture.inbox.discard(arrival)).toBe(false);
+      const newRow = runningAt("task-1", 1);
+      await fixture.inbox.insert(newRow);
+      expect(await fixture.inbox.discard(newRow)).toBe(false);
       await fixture.inbox.fail(await claimOne(fixture.inbox), { kind: "dead", error: "broken" });
-      expect(await fixture.inbox.discard(arrival)).toBe(true);
-      expect(await fixture.inbox.get(arrival)).toMatchObject({ state: "discarded" });
+      expect(await fixture.inbox.discard(newRow)).toBe(true);
+      expect(await fixture.inbox.get(newRow)).toMatchObject({ state: "discarded" });
     });
 
     it("removes bodies first, settled rows later, heads last, and never what still needs somebody", async () => {
@@ -509,24 +507,30 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       await fixture.inbox.fail(await claimOne(fixture.inbox), { kind: "dead", error: "broken" });
       await fixture.inbox.insert(runningAt("odd", 1, { quarantine: "occurredAt is odd", position: null }));
       await fixture.clock.advance(10_000);
-      const suspects = await fixture.inbox.suspects({ source: "default", runningForMs: 10_000, limit: 10 });
-      expect(Object.fromEntries(suspects.map(({ key, reason }) => [key, reason]))).toEqual({
+      const reconcileCandidates = await fixture.inbox.reconcileCandidates({
+        source: "default",
+        runningForMs: 10_000,
+        limit: 10,
+      });
+      expect(Object.fromEntries(reconcileCandidates.map(({ key, reason }) => [key, reason]))).toEqual({
         '["quiet"]': "running-too-long",
         '["failing"]': "dead",
         '["odd"]': "quarantined",
       });
       expect(
-        await fixture.inbox.suspects({ source: "default", runningForMs: 10_001, limit: 10 }),
+        await fixture.inbox.reconcileCandidates({ source: "default", runningForMs: 10_001, limit: 10 }),
       ).toHaveLength(2);
-      expect(await fixture.inbox.suspects({ source: "other", runningForMs: 0, limit: 10 })).toEqual([]);
+      expect(
+        await fixture.inbox.reconcileCandidates({ source: "other", runningForMs: 0, limit: 10 }),
+      ).toEqual([]);
     });
 
     it("remembers when it was last seen alive", async () => {
       await using fixture = await create();
-      expect(await fixture.inbox.beat("default")).toBeNull();
+      expect(await fixture.inbox.heartbeat("default")).toBeNull();
       await fixture.clock.advance(1_234);
-      expect(await (await fixture.reopen()).beat("default")).toBe(1_234);
-      expect(await fixture.inbox.beat("other")).toBeNull();
+      expect(await (await fixture.reopen()).heartbeat("default")).toBe(1_234);
+      expect(await fixture.inbox.heartbeat("other")).toBeNull();
     });
   });
 
@@ -586,7 +590,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
     it("lets one of many callers move a head to one position", async () => {
       await using fixture = await create();
       const other = await fixture.reopen();
-      const order = arrivalOf(sampleEvent({ taskId: "task-1", occurredAt: instant(1) }));
+      const order = newRowOf(sampleEvent({ taskId: "task-1", occurredAt: instant(1) }));
       const position = encodePosition({ occurredAt: 1n, rank: 0, id: "a" });
       const verdicts = await Promise.all(
         Array.from({ length: 20 }, (_, index) =>

@@ -1,6 +1,6 @@
 import { createVirtualClock, type VirtualClock } from "workspace-tasks/mock-server";
 import {
-  type Acceptance,
+  type AcceptResult,
   createReceiver,
   type Inbox,
   type MemoryTransaction,
@@ -23,8 +23,8 @@ export interface ReceiverScene extends AsyncDisposable {
   readonly receiver: Receiver<MemoryTransaction>;
   readonly log: readonly LogLine[];
   /** Hands a verified delivery over; the id defaults to the event's own. */
-  deliver(event: Readonly<Record<string, unknown>>, id?: string): Promise<Acceptance["outcome"]>;
-  deliverBytes(id: string, body: Uint8Array): Promise<Acceptance["outcome"]>;
+  deliver(event: Readonly<Record<string, unknown>>, id?: string): Promise<AcceptResult["outcome"]>;
+  deliverBytes(id: string, body: Uint8Array): Promise<AcceptResult["outcome"]>;
   /** State of a row by its webhook-id. */
   stateOf(id: string): Promise<string | undefined>;
 }

@@ -1,4 +1,4 @@
-import type { HeadMove } from "../inbox.ts";
+import type { HeadAdvance } from "../inbox.ts";
 
 type Head = { readonly position: string; readonly status: string | null; readonly movedAtMs: number };
 
@@ -10,12 +10,12 @@ export class MemoryHeads {
     return this.#heads.get(JSON.stringify([source, key]));
   }
 
-  mayMove(source: string, { key, position, allowSame }: HeadMove): boolean {
+  mayAdvance(source: string, { key, position, allowSame }: HeadAdvance): boolean {
     const head = this.get(source, key);
     return !head || position > head.position || (allowSame && position === head.position);
   }
 
-  move(source: string, { key, position, status }: HeadMove, nowMs: number): void {
+  move(source: string, { key, position, status }: HeadAdvance, nowMs: number): void {
     this.#heads.set(JSON.stringify([source, key]), { position, status, movedAtMs: nowMs });
   }
 

@@ -1,24 +1,24 @@
 import { type Clock, systemClock } from "../../clock.ts";
 import { TransactionEndedError } from "../../errors.ts";
-import type { RowFacts } from "../../event/event-columns.ts";
-import { noFacts } from "../../event/event-columns.ts";
+import type { EventColumns } from "../../event/event-columns.ts";
+import { emptyColumns } from "../../event/event-columns.ts";
 import type { VerifiedWebhook } from "../../signature/verifier.ts";
 import type {
-  Arrival,
   Claim,
   ClaimOptions,
   ClaimResult,
-  Failure,
+  FailedAttempt,
   HandlerTransaction,
   Inbox,
-  Insertion,
+  InsertResult,
+  NewRow,
+  ReconcileCandidate,
   Retention,
   RowFilter,
   RowReference,
   RowState,
   Settlement,
   SettleOutcome,
-  Suspect,
 } from "../inbox.ts";
 import { MemoryHeads } from "./memory-heads.ts";
 import { type MemoryRow, MemoryRows, toDetails } from "./memory-rows.ts";
@@ -60,12 +60,12 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
 
   async close(): Promise<void> {}
 
-  async insert(arrival: Arrival): Promise<Insertion> {
-    const first = this.#rows.get(arrival);
+  async insert(newRow: NewRow): Promise<InsertResult> {
+    const first = this.#rows.get(newRow);
     if (first) {
-      return { outcome: "duplicate", sameBody: first.body && Buffer.compare(first.body, arrival.body) === 0 };
+      return { outcome: "duplicate", sameBody: first.body && Buffer.compare(first.body, newRow.body) === 0 };
     }
-    this.#rows.add(arrival, arrival.quarantine === null ? "pending" : "quarantined", this.#clock.now());
+    this.#rows.add(newRow, newRow.quarantine === null ? "pending" : "quarantined", this.#clock.now());
     this.#wakeAll();
     return { outcome: "new" };
   }
@@ -99,10 +99,10 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
 
   #toClaim(row: MemoryRow): Claim {
     const { seq, source, id, channel, timestamp, receivedAtMs, worker, generation, attempts, replays } = row;
-    const head = row.facts.orderKey === null ? undefined : this.#heads.get(source, row.facts.orderKey);
+    const head = row.columns.orderKey === null ? undefined : this.#heads.get(source, row.columns.orderKey);
     return {
       ...{ seq, source, id, channel, timestamp, receivedAtMs, worker, generation, attempts, replays },
-      ...row.facts,
+      ...row.columns,
       body: row.body ?? new Uint8Array(),
       head: head?.position ?? null,
     };
@@ -144,7 +144,7 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
     const row = this.#held(claim);
     if (!row) return "lost";
     const { move } = settlement;
-    if (move && !this.#heads.mayMove(claim.source, move)) {
+    if (move && !this.#heads.mayAdvance(claim.source, move)) {
       if (changes.length > 0) return "superseded";
       this.#end(row, "stale", null);
       return "settled-stale";
@@ -155,7 +155,7 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
     return "settled";
   }
 
-  async fail(claim: Claim, failure: Failure): Promise<boolean> {
+  async fail(claim: Claim, failure: FailedAttempt): Promise<boolean> {
     const row = this.#held(claim);
     if (!row) return false;
     if (failure.kind === "dead") {
@@ -202,10 +202,10 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
     return row && toDetails(row);
   }
 
-  async replay(reference: RowReference, facts: RowFacts): Promise<boolean> {
+  async replay(reference: RowReference, columns: EventColumns): Promise<boolean> {
     const row = this.#rows.get(reference);
     if (!row?.body || ["pending", "running", "inline"].includes(row.state)) return false;
-    row.facts = facts;
+    row.columns = columns;
     row.attempts = 0;
     row.replays += 1;
     this.#makeDue(row, this.#clock.now());
@@ -225,8 +225,8 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
   ) {
     const now = this.#clock.now();
     const { source, leaseMs } = options;
-    const arrival: Arrival = { ...noFacts, ...webhook, source, channel: "webhook", quarantine: null };
-    const row = this.#rows.get(arrival) ?? this.#rows.add(arrival, "inline", now);
+    const newRow: NewRow = { ...emptyColumns, ...webhook, source, channel: "webhook", quarantine: null };
+    const row = this.#rows.get(newRow) ?? this.#rows.add(newRow, "inline", now);
     if (row.state !== "inline") return { state: "done" } as const;
     if (row.leaseUntilMs > now) return { state: "busy", retryAfterMs: row.leaseUntilMs - now } as const;
     row.generation += 1;
@@ -248,7 +248,7 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
   async advanceHead(options: { readonly source: string; readonly key: string; readonly position: string }) {
     const { source, key, position } = options;
     const move = { key, position, status: null, allowSame: false };
-    if (!this.#heads.mayMove(source, move)) {
+    if (!this.#heads.mayAdvance(source, move)) {
       return this.#heads.get(source, key)?.position === position ? "same" : "stale";
     }
     this.#heads.move(source, move, this.#clock.now());
@@ -260,15 +260,15 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
     return head && { position: head.position, status: head.status };
   }
 
-  async suspects(options: {
+  async reconcileCandidates(options: {
     readonly source: string;
     readonly runningForMs: number;
     readonly limit: number;
   }) {
     const { source } = options;
-    const found = new Map<string, Suspect["reason"]>();
+    const found = new Map<string, ReconcileCandidate["reason"]>();
     for (const row of this.#rows.all()) {
-      const { orderKey, position } = row.facts;
+      const { orderKey, position } = row.columns;
       if (row.source !== source || orderKey === null) continue;
       const head = this.#heads.get(source, orderKey);
       if (row.state === "dead" && !(head && head.position >= (position ?? ""))) found.set(orderKey, "dead");
@@ -281,7 +281,7 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
     return [...found].slice(0, options.limit).map(([key, reason]) => ({ key, reason }));
   }
 
-  async beat(source: string): Promise<number | null> {
+  async heartbeat(source: string): Promise<number | null> {
     const now = this.#clock.now();
     const last = this.#beats.get(source);
     this.#beats.set(source, now);

@@ -1,10 +1,10 @@
-import type { RowFacts } from "../../event/event-columns.ts";
+import type { EventColumns } from "../../event/event-columns.ts";
 import type {
-  Arrival,
   Channel,
   ClaimOptions,
   InboxStats,
   KeyOrder,
+  NewRow,
   Retention,
   RowDetails,
   RowFilter,
@@ -21,7 +21,7 @@ export type MemoryRow = {
   readonly channel: Channel;
   readonly timestamp: number;
   readonly receivedAtMs: number;
-  facts: RowFacts;
+  columns: EventColumns;
   body: Uint8Array | null;
   state: RowState;
   dueAtMs: number;
@@ -65,17 +65,17 @@ export class MemoryRows {
     return [...this.#open].filter((row) => row.source === source);
   }
 
-  add(arrival: Arrival, state: RowState, nowMs: number): MemoryRow {
+  add(newRow: NewRow, state: RowState, nowMs: number): MemoryRow {
     if (this.#rows.size >= this.#rowsMax) {
       throw new Error(`memory inbox: full, expected at most ${this.#rowsMax} rows`);
     }
-    const { source, id, channel, timestamp, event, orderKey, position, status } = arrival;
+    const { source, id, channel, timestamp, event, orderKey, position, status } = newRow;
     const row: MemoryRow = {
       ...{ seq: ++this.#lastSeq, source, id, channel, timestamp, receivedAtMs: nowMs, state, dueAtMs: nowMs },
       ...{ leaseUntilMs: 0, worker: "", generation: 0, attempts: 0, replays: 0 },
-      facts: { event, orderKey, position, status },
-      body: Uint8Array.from(arrival.body),
-      lastError: arrival.quarantine,
+      columns: { event, orderKey, position, status },
+      body: Uint8Array.from(newRow.body),
+      lastError: newRow.quarantine,
     };
     this.#rows.set(JSON.stringify([source, id]), row);
     this.move(row, state);
@@ -170,11 +170,11 @@ const settledStates: ReadonlySet<RowState> = new Set(["done", "stale", "discarde
 
 /** Rows of one lane never run side by side. */
 function laneOf(row: MemoryRow): string | undefined {
-  return row.facts.orderKey === null ? undefined : JSON.stringify([row.source, row.facts.orderKey]);
+  return row.columns.orderKey === null ? undefined : JSON.stringify([row.source, row.columns.orderKey]);
 }
 
 function before(a: MemoryRow, b: MemoryRow): boolean {
-  const [left, right] = [a.facts.position ?? "", b.facts.position ?? ""];
+  const [left, right] = [a.columns.position ?? "", b.columns.position ?? ""];
   return left === right ? a.seq < b.seq : left < right;
 }
 
@@ -182,7 +182,7 @@ export function toSummary(row: MemoryRow): RowSummary {
   const { seq, source, id, channel, state, timestamp, receivedAtMs, dueAtMs, attempts, replays } = row;
   return {
     ...{ seq, source, id, channel, state, timestamp, receivedAtMs, dueAtMs, attempts, replays },
-    ...row.facts,
+    ...row.columns,
     lastError: row.lastError,
     bodyBytes: row.body?.byteLength ?? null,
   };

@@ -1,20 +1,20 @@
-import type { Arrival, Claim, Insertion, Settlement, SettleOutcome } from "../inbox.ts";
+import type { Claim, InsertResult, NewRow, Settlement, SettleOutcome } from "../inbox.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
 import type { PostgresStatements } from "./postgres-statements.ts";
 
-export type Settling = { readonly claim: Claim; readonly settlement: Settlement };
+export type SettleRequest = { readonly claim: Claim; readonly settlement: Settlement };
 
 /**
  * Stores many deliveries in one statement, which is one commit. A row that another process is storing at this moment
  * makes the statement wait for that one's commit, so a duplicate is never acknowledged before the first is durable.
  */
-export async function insertTogether(
+export async function insertMany(
   pool: PostgresPool,
   sql: PostgresStatements,
-  arrivals: readonly Arrival[],
+  newRows: readonly NewRow[],
   nowMs: number | null,
-): Promise<readonly Insertion[]> {
-  const column = <Value>(pick: (arrival: Arrival) => Value) => arrivals.map(pick);
+): Promise<readonly InsertResult[]> {
+  const column = <Value>(pick: (newRow: NewRow) => Value) => newRows.map(pick);
   const { rows } = await pool.query(sql.insertRows, [
     nowMs,
     column(({ source }) => source),
@@ -27,28 +27,28 @@ export async function insertTogether(
     column(({ status }) => status),
     column(({ timestamp }) => timestamp),
     column(({ quarantine }) => quarantine),
-    ...joinBodies(arrivals),
+    ...joinBodies(newRows),
   ]);
   const stored = new Set(rows.map((row) => rowName(row["source"], row["webhook_id"])));
-  const outcomes = arrivals.map(({ source, id }) => stored.delete(rowName(source, id)));
+  const outcomes = newRows.map(({ source, id }) => stored.delete(rowName(source, id)));
   if (outcomes.every(Boolean)) return outcomes.map(() => ({ outcome: "new" }));
   const same = await compareBodies(
     pool,
     sql,
-    arrivals.filter((_, index) => !outcomes[index]),
+    newRows.filter((_, index) => !outcomes[index]),
   );
-  return arrivals.map(({ source, id }, index) =>
+  return newRows.map(({ source, id }, index) =>
     outcomes[index]
       ? { outcome: "new" }
       : { outcome: "duplicate", sameBody: same.get(rowName(source, id)) ?? null },
   );
 }
 
-async function compareBodies(pool: PostgresPool, sql: PostgresStatements, arrivals: readonly Arrival[]) {
+async function compareBodies(pool: PostgresPool, sql: PostgresStatements, newRows: readonly NewRow[]) {
   const { rows } = await pool.query(sql.compareBodies, [
-    arrivals.map(({ source }) => source),
-    arrivals.map(({ id }) => id),
-    ...joinBodies(arrivals),
+    newRows.map(({ source }) => source),
+    newRows.map(({ id }) => id),
+    ...joinBodies(newRows),
   ]);
   return new Map(
     rows.map((row) => [rowName(row["source"], row["webhook_id"]), row["same"] as boolean | null]),
@@ -56,27 +56,27 @@ async function compareBodies(pool: PostgresPool, sql: PostgresStatements, arriva
 }
 
 /** Where each body starts, counted from 1 as SQL does, how long it is, and all of them in a row. */
-function joinBodies(arrivals: readonly Arrival[]): [starts: number[], lengths: number[], joined: Buffer] {
-  const lengths = arrivals.map(({ body }) => body.byteLength);
+function joinBodies(newRows: readonly NewRow[]): [starts: number[], lengths: number[], joined: Buffer] {
+  const lengths = newRows.map(({ body }) => body.byteLength);
   let next = 1;
   const starts = lengths.map((length) => {
     const start = next;
     next += length;
     return start;
   });
-  return [starts, lengths, Buffer.concat(arrivals.map(({ body }) => body))];
+  return [starts, lengths, Buffer.concat(newRows.map(({ body }) => body))];
 }
 
 const rowName = (source: unknown, id: unknown) => JSON.stringify([source, id]);
 
 /** Settles many rows in one statement; a row that does not come back had lost its lease. */
-export async function settleTogether(
+export async function settleMany(
   pool: PostgresPool,
   sql: PostgresStatements,
-  settlings: readonly Settling[],
+  requests: readonly SettleRequest[],
   nowMs: number | null,
 ): Promise<readonly SettleOutcome[]> {
-  const column = <Value>(pick: (settling: Settling) => Value) => settlings.map(pick);
+  const column = <Value>(pick: (request: SettleRequest) => Value) => requests.map(pick);
   const { rows } = await pool.query(sql.settleRows, [
     nowMs,
     column(({ claim }) => claim.seq),
@@ -89,7 +89,7 @@ export async function settleTogether(
     column(({ settlement }) => settlement.move?.allowSame ?? false),
   ]);
   const states = new Map(rows.map((row) => [Number(row["seq"]), row["state"]]));
-  return settlings.map(({ claim, settlement }) => {
+  return requests.map(({ claim, settlement }) => {
     const state = states.get(claim.seq);
     if (state === undefined) return "lost";
     return state === settlement.state ? "settled" : "settled-stale";

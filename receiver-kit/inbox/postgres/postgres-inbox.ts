@@ -1,16 +1,16 @@
 import { type Clock, systemClock } from "../../clock.ts";
-import type { RowFacts } from "../../event/event-columns.ts";
+import type { EventColumns } from "../../event/event-columns.ts";
 import type { VerifiedWebhook } from "../../signature/verifier.ts";
 import { createGroupCommit } from "../group-commit.ts";
 import type {
-  Arrival,
   Claim,
   ClaimOptions,
   ClaimResult,
-  Failure,
+  FailedAttempt,
   HandlerTransaction,
   Inbox,
-  Insertion,
+  InsertResult,
+  NewRow,
   Retention,
   RowFilter,
   RowReference,
@@ -18,7 +18,7 @@ import type {
   SettleOutcome,
 } from "../inbox.ts";
 import {
-  distinctSuspects,
+  distinctCandidates,
   toClaim,
   toDetails,
   toNumber,
@@ -26,10 +26,10 @@ import {
   toStats,
   toSummary,
 } from "../inbox-row.ts";
-import { insertTogether, type Settling, settleTogether } from "./postgres-batches.ts";
+import { insertMany, type SettleRequest, settleMany } from "./postgres-batches.ts";
 import { listenForRows } from "./postgres-listener.ts";
 import { migratePostgres } from "./postgres-migrations.ts";
-import { createAnnouncer } from "./postgres-notifier.ts";
+import { createNotifier } from "./postgres-notifier.ts";
 import { inTransaction, type PostgresPool, type PostgresRow } from "./postgres-pool.ts";
 import { type PostgresStatements, postgresStatements } from "./postgres-statements.ts";
 import { beginPostgresTransaction, type PostgresTransaction } from "./postgres-transaction.ts";
@@ -49,7 +49,7 @@ export type PostgresInboxOptions = {
  * A durable inbox in PostgreSQL 13 or later, shared by any number of receiver processes.
  *
  * `pool` is a `Pool` of the `pg` package; it stays the caller's, to be ended after the receiver is closed. Handlers that
- * use `context.transaction` hold one client each, listening holds one, storing, settling and announcing use up to five: give
+ * use `context.transaction` hold one client each, listening holds one, storing, request and announcing use up to five: give
  * the pool `max` of at least the receiver's `concurrency` plus six, and a `connectionTimeoutMillis`.
  */
 export function postgresInbox(
@@ -73,8 +73,8 @@ class PostgresInbox implements Inbox<PostgresTransaction> {
   readonly #options: PostgresInboxOptions;
   readonly #sql: PostgresStatements;
   readonly #announce: () => void;
-  readonly #insert: (arrival: Arrival) => Promise<Insertion>;
-  readonly #settle: (settling: Settling) => Promise<SettleOutcome>;
+  readonly #insert: (newRow: NewRow) => Promise<InsertResult>;
+  readonly #settle: (request: SettleRequest) => Promise<SettleOutcome>;
   readonly #onPoolError = () => {};
   #opened = false;
 
@@ -84,7 +84,7 @@ class PostgresInbox implements Inbox<PostgresTransaction> {
     this.#channel = `${schema}_inbox`;
     this.#options = options;
     this.#sql = postgresStatements(schema);
-    this.#announce = createAnnouncer(pool, this.#channel);
+    this.#announce = createNotifier(pool, this.#channel);
     const group = {
       isItemsFault,
       itemsMax: 256,
@@ -95,13 +95,13 @@ class PostgresInbox implements Inbox<PostgresTransaction> {
     };
     this.#insert = createGroupCommit({
       ...group,
-      commit: (arrivals: readonly Arrival[]) => insertTogether(pool, this.#sql, arrivals, this.#now()),
+      commit: (newRows: readonly NewRow[]) => insertMany(pool, this.#sql, newRows, this.#now()),
       bytesOf: ({ body }) => body.byteLength,
       commitsAtOnceMax: 2,
     });
     this.#settle = createGroupCommit({
       ...group,
-      commit: (settlings: readonly Settling[]) => settleTogether(pool, this.#sql, settlings, this.#now()),
+      commit: (requests: readonly SettleRequest[]) => settleMany(pool, this.#sql, requests, this.#now()),
       bytesOf: () => 0,
       commitsAtOnceMax: 1,
     });
@@ -129,10 +129,10 @@ class PostgresInbox implements Inbox<PostgresTransaction> {
     return (await this.#pool.query(statement, values)).rows;
   }
 
-  async insert(arrival: Arrival): Promise<Insertion> {
-    const insertion = await this.#insert(arrival);
-    if (insertion.outcome === "new") this.#announce();
-    return insertion;
+  async insert(newRow: NewRow): Promise<InsertResult> {
+    const inserted = await this.#insert(newRow);
+    if (inserted.outcome === "new") this.#announce();
+    return inserted;
   }
 
   /**
@@ -179,11 +179,11 @@ class PostgresInbox implements Inbox<PostgresTransaction> {
       settlement,
       timeoutMs: options.timeoutMs,
       now: () => this.#now(),
-      settleLater: () => this.#settle({ claim, settlement }),
+      settleInGroup: () => this.#settle({ claim, settlement }),
     });
   }
 
-  async fail(claim: Claim, failure: Failure): Promise<boolean> {
+  async fail(claim: Claim, failure: FailedAttempt): Promise<boolean> {
     const { seq, worker, generation } = claim;
     const delayMs = failure.kind === "retry" ? failure.delayMs : 0;
     const state = failure.kind === "dead" ? "dead" : "pending";
@@ -214,8 +214,8 @@ class PostgresInbox implements Inbox<PostgresTransaction> {
     return row && toDetails(row);
   }
 
-  async replay({ source, id }: RowReference, facts: RowFacts): Promise<boolean> {
-    const { event, orderKey, position, status } = facts;
+  async replay({ source, id }: RowReference, columns: EventColumns): Promise<boolean> {
+    const { event, orderKey, position, status } = columns;
     const values = [this.#now(), source, id, event, orderKey, position, status];
     const replayed = (await this.#rows(this.#sql.replayRow, values)).length > 0;
     if (replayed) this.#announce();
@@ -261,13 +261,18 @@ class PostgresInbox implements Inbox<PostgresTransaction> {
     return row && { position: String(row["position"]), status: (row["status"] as string | null) ?? null };
   }
 
-  async suspects({ source, runningForMs, limit }: Parameters<Inbox["suspects"]>[0]) {
-    const rows = await this.#rows(this.#sql.suspectKeys, [this.#now(), source, runningForMs, limit * 3]);
-    return distinctSuspects(rows).slice(0, limit);
+  async reconcileCandidates({ source, runningForMs, limit }: Parameters<Inbox["reconcileCandidates"]>[0]) {
+    const rows = await this.#rows(this.#sql.reconcileCandidates, [
+      this.#now(),
+      source,
+      runningForMs,
+      limit * 3,
+    ]);
+    return distinctCandidates(rows).slice(0, limit);
   }
 
-  async beat(source: string): Promise<number | null> {
-    const [row] = await this.#rows(this.#sql.beat, [this.#now(), source]);
+  async heartbeat(source: string): Promise<number | null> {
+    const [row] = await this.#rows(this.#sql.heartbeat, [this.#now(), source]);
     return toNumber(row?.["ago"]);
   }
 

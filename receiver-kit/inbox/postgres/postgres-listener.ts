@@ -1,5 +1,5 @@
 import type { Clock } from "../../clock.ts";
-import { type Lease, leaseClient, type PostgresPool } from "./postgres-pool.ts";
+import { checkOutClient, type PooledClient, type PostgresPool } from "./postgres-pool.ts";
 
 export type ListenerOptions = {
   readonly pool: PostgresPool;
@@ -13,13 +13,13 @@ export type ListenerOptions = {
 /** Listens on a client of its own until the returned function is called; reconnects by itself. */
 export async function listenForRows(options: ListenerOptions): Promise<() => Promise<void>> {
   let closed = false;
-  let lease: Lease | undefined;
+  let lease: PooledClient | undefined;
   let cancelRetry = () => {};
 
   const connect = async () => {
     try {
-      const taken = await leaseClient(options.pool);
-      if (closed) return taken.giveBack("destroy");
+      const taken = await checkOutClient(options.pool);
+      if (closed) return taken.release("destroy");
       lease = taken;
       const lostThis = () => {
         if (lease === taken) lost();
@@ -35,7 +35,7 @@ export async function listenForRows(options: ListenerOptions): Promise<() => Pro
     }
   };
   const lost = () => {
-    lease?.giveBack("destroy");
+    lease?.release("destroy");
     lease = undefined;
     if (closed) return;
     cancelRetry();
@@ -46,7 +46,7 @@ export async function listenForRows(options: ListenerOptions): Promise<() => Pro
   return async () => {
     closed = true;
     cancelRetry();
-    lease?.giveBack("destroy");
+    lease?.release("destroy");
     lease = undefined;
   };
 }

@@ -4,7 +4,7 @@
 // receiver needs USAGE on the schema, SELECT, INSERT, UPDATE and DELETE on its tables, USAGE on its one sequence, and
 // nothing else; with the tables up to date it never tries to change them.
 
-import { inTransaction, type PostgresPool, type PostgresQueries } from "./postgres-pool.ts";
+import { inTransaction, type PostgresPool, type PostgresQueryable } from "./postgres-pool.ts";
 
 /** Ids and positions compare by bytes, whatever the database's language. */
 export const postgresMigrations: readonly ((schema: string) => string)[] = [
@@ -79,7 +79,7 @@ function newerMessage(version: number): string {
  * 0 when there is nothing yet. The catalog is read as a table: `to_regclass` answers from a cache that waiting for an
  * advisory lock does not refresh, and so denies what the lock's last holder has just created.
  */
-async function currentVersion(queries: PostgresQueries, schema: string): Promise<number> {
+async function currentVersion(queries: PostgresQueryable, schema: string): Promise<number> {
   const table = await queries.query(
     `SELECT 1 FROM pg_catalog.pg_class AS class JOIN pg_catalog.pg_namespace AS space ON space.oid = class.relnamespace
      WHERE space.nspname = $1 AND class.relname = 'migrations'`,
@@ -91,7 +91,7 @@ async function currentVersion(queries: PostgresQueries, schema: string): Promise
 }
 
 /** CREATE SCHEMA asks for a right on the database even when the schema is there, so that is looked up first. */
-async function createSchema(client: PostgresQueries, schema: string): Promise<void> {
+async function createSchema(client: PostgresQueryable, schema: string): Promise<void> {
   const { rows } = await client.query("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1", [schema]);
   if (rows.length === 0) await client.query(`CREATE SCHEMA ${schema}`);
   await client.query(`CREATE TABLE IF NOT EXISTS ${schema}.migrations (version integer PRIMARY KEY)`);

@@ -5,11 +5,11 @@
 import type { PostgresPool } from "./postgres-pool.ts";
 
 /** Returns a function that notifies `channel`, a plain identifier: once for all who ask while a notification is under way. */
-export function createAnnouncer(pool: PostgresPool, channel: string): () => void {
+export function createNotifier(pool: PostgresPool, channel: string): () => void {
   let telling = false;
   let again = false;
 
-  const tell = async () => {
+  const notifyListener = async () => {
     telling = true;
     while (again) {
       again = false;
@@ -21,6 +21,6 @@ export function createAnnouncer(pool: PostgresPool, channel: string): () => void
 
   return () => {
     again = true;
-    if (!telling) void tell();
+    if (!telling) void notifyListener();
   };
 }

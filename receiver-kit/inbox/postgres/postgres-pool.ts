@@ -4,26 +4,26 @@
 export type PostgresRow = Readonly<Record<string, unknown>>;
 export type PostgresResult = { readonly rows: readonly PostgresRow[]; readonly rowCount?: number | null };
 
-export interface PostgresQueries {
+export interface PostgresQueryable {
   query(text: string, values?: unknown[]): Promise<PostgresResult>;
 }
 
-export interface PostgresClient extends PostgresQueries {
+export interface PostgresClient extends PostgresQueryable {
   release(destroy?: boolean): void;
   on(event: string, listener: () => void): unknown;
   removeListener(event: string, listener: () => void): unknown;
 }
 
-export interface PostgresPool extends PostgresQueries {
+export interface PostgresPool extends PostgresQueryable {
   connect(): Promise<PostgresClient>;
   on?(event: "error", listener: () => void): unknown;
   removeListener?(event: "error", listener: () => void): unknown;
 }
 
 /** A client taken from the pool, given back once. Its error events are heard: an unheard one would end the process. */
-export type Lease = { readonly client: PostgresClient; giveBack(how?: "destroy"): void };
+export type PooledClient = { readonly client: PostgresClient; release(how?: "destroy"): void };
 
-export async function leaseClient(pool: PostgresPool): Promise<Lease> {
+export async function checkOutClient(pool: PostgresPool): Promise<PooledClient> {
   const client = await pool.connect();
   let broken = false;
   let given = false;
@@ -33,7 +33,7 @@ export async function leaseClient(pool: PostgresPool): Promise<Lease> {
   client.on("error", onError);
   return {
     client,
-    giveBack(how) {
+    release(how) {
       if (given) return;
       given = true;
       client.removeListener("error", onError);
@@ -46,19 +46,19 @@ export async function leaseClient(pool: PostgresPool): Promise<Lease> {
 export async function inTransaction<Result>(
   pool: PostgresPool,
   begin: string,
-  work: (client: PostgresQueries) => Promise<Result>,
+  work: (client: PostgresQueryable) => Promise<Result>,
 ): Promise<Result> {
-  const lease = await leaseClient(pool);
+  const lease = await checkOutClient(pool);
   try {
     await lease.client.query(begin);
     const result = await work(lease.client);
     await lease.client.query("COMMIT");
-    lease.giveBack();
+    lease.release();
     return result;
   } catch (error) {
     await lease.client.query("ROLLBACK").then(
-      () => lease.giveBack(),
-      () => lease.giveBack("destroy"),
+      () => lease.release(),
+      () => lease.release("destroy"),
     );
     throw error;
   }

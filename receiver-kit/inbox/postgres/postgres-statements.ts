@@ -209,7 +209,7 @@ export function postgresStatements(schema: string) {
 
     headPosition: `SELECT position, status FROM ${heads} WHERE source = $1 AND order_key = $2`,
 
-    suspectKeys: `
+    reconcileCandidates: `
     SELECT order_key, 'dead' AS reason FROM ${inbox} AS row
     WHERE source = $2 AND state = 'dead' AND order_key IS NOT NULL AND NOT EXISTS (
       SELECT 1 FROM ${heads} AS head
@@ -225,7 +225,7 @@ export function postgresStatements(schema: string) {
     LIMIT $4`,
 
     /** The subquery sees the table as it was before the insert. */
-    beat: `
+    heartbeat: `
     INSERT INTO ${beats} (source, beat_at) VALUES ($2, ${now})
     ON CONFLICT (source) DO UPDATE SET beat_at = excluded.beat_at
     RETURNING beat_at - (SELECT last.beat_at FROM ${beats} AS last WHERE last.source = $2) AS ago`,

@@ -1,8 +1,8 @@
 import { LeaseLostError, SupersededError, TransactionEndedError } from "../../errors.ts";
 import type { Claim, HandlerTransaction, Settlement, SettleOutcome } from "../inbox.ts";
 import {
-  type Lease,
-  leaseClient,
+  checkOutClient,
+  type PooledClient,
   type PostgresClient,
   type PostgresPool,
   type PostgresRow,
@@ -20,7 +20,7 @@ export interface PostgresTransaction {
   client(): Promise<PostgresClient>;
 }
 
-type TransactionParts = {
+type TransactionDependencies = {
   readonly pool: PostgresPool;
   readonly sql: PostgresStatements;
   readonly claim: Claim;
@@ -28,11 +28,13 @@ type TransactionParts = {
   readonly timeoutMs: number;
   /** Milliseconds for the statements' `$1`; `null` for the server's clock. */
   readonly now: () => number | null;
-  readonly settleLater: () => Promise<SettleOutcome>;
+  readonly settleInGroup: () => Promise<SettleOutcome>;
 };
 
-export function beginPostgresTransaction(parts: TransactionParts): HandlerTransaction<PostgresTransaction> {
-  let opening: Promise<Lease> | undefined;
+export function beginPostgresTransaction(
+  parts: TransactionDependencies,
+): HandlerTransaction<PostgresTransaction> {
+  let opening: Promise<PooledClient> | undefined;
   let ended = false;
 
   const client = async () => {
@@ -50,7 +52,7 @@ export function beginPostgresTransaction(parts: TransactionParts): HandlerTransa
     },
     async commit() {
       ended = true;
-      return opening ? commitOpened(opening, parts) : parts.settleLater();
+      return opening ? commitOpened(opening, parts) : parts.settleInGroup();
     },
     async rollback() {
       ended = true;
@@ -64,8 +66,15 @@ export function beginPostgresTransaction(parts: TransactionParts): HandlerTransa
  * The row is locked for as long as the transaction is open, so that nobody reclaims it; hence the server is told to
  * end a transaction whose process stands still.
  */
-async function open({ pool, sql, claim, settlement, timeoutMs, now }: TransactionParts): Promise<Lease> {
-  const lease = await leaseClient(pool);
+async function open({
+  pool,
+  sql,
+  claim,
+  settlement,
+  timeoutMs,
+  now,
+}: TransactionDependencies): Promise<PooledClient> {
+  const lease = await checkOutClient(pool);
   try {
     const limitMs = Math.max(1, Math.ceil(timeoutMs));
     await lease.client.query(
@@ -93,14 +102,14 @@ async function open({ pool, sql, claim, settlement, timeoutMs, now }: Transactio
 }
 
 async function commitOpened(
-  opening: Promise<Lease>,
-  { sql, claim, settlement }: TransactionParts,
+  opening: Promise<PooledClient>,
+  { sql, claim, settlement }: TransactionDependencies,
 ): Promise<SettleOutcome> {
   try {
     const lease = await opening;
     await lease.client.query(sql.settleOpened, [claim.seq, settlement.state]);
     await lease.client.query("COMMIT");
-    lease.giveBack();
+    lease.release();
     return "settled";
   } catch (error) {
     if (error instanceof LeaseLostError) return "lost";
@@ -109,9 +118,9 @@ async function commitOpened(
   }
 }
 
-async function rollBack(lease: Lease): Promise<void> {
+async function rollBack(lease: PooledClient): Promise<void> {
   await lease.client.query("ROLLBACK").then(
-    () => lease.giveBack(),
-    () => lease.giveBack("destroy"),
+    () => lease.release(),
+    () => lease.release("destroy"),
   );
 }

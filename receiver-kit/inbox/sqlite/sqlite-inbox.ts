@@ -1,23 +1,23 @@
 import { type Clock, systemClock } from "../../clock.ts";
-import type { RowFacts } from "../../event/event-columns.ts";
+import type { EventColumns } from "../../event/event-columns.ts";
 import type { VerifiedWebhook } from "../../signature/verifier.ts";
 import type {
-  Arrival,
   Claim,
   ClaimOptions,
   ClaimResult,
-  Failure,
+  FailedAttempt,
   HandlerTransaction,
   Inbox,
-  Insertion,
+  InsertResult,
+  NewRow,
+  ReconcileCandidate,
   Retention,
   RowFilter,
   RowReference,
   Settlement,
-  Suspect,
 } from "../inbox.ts";
 import {
-  distinctSuspects,
+  distinctCandidates,
   type SqlRow,
   toClaim,
   toDetails,
@@ -119,19 +119,19 @@ class SqliteInbox implements Inbox<SqliteTransaction> {
     for (const wake of this.#wakers) wake();
   }
 
-  async insert(arrival: Arrival): Promise<Insertion> {
-    const { source, id, channel, event, orderKey, position, status, timestamp, quarantine, body } = arrival;
-    const insertion = await this.#run((connection, now): Insertion => {
+  async insert(newRow: NewRow): Promise<InsertResult> {
+    const { source, id, channel, event, orderKey, position, status, timestamp, quarantine, body } = newRow;
+    const inserted = await this.#run((connection, now): InsertResult => {
       const state = quarantine === null ? "pending" : "quarantined";
-      const facts = [event, orderKey, position, status];
-      const values = [source, id, channel, state, ...facts, timestamp, now, quarantine, body];
+      const columns = [event, orderKey, position, status];
+      const values = [source, id, channel, state, ...columns, timestamp, now, quarantine, body];
       if (connection.changePrepared(sql.insertRow, values) > 0) return { outcome: "new" };
       const [first] = connection.queryPrepared(sql.compareBody, [source, id, body]);
       const same = toNumber(first?.["same"]);
       return { outcome: "duplicate", sameBody: same === null ? null : same === 1 };
     });
-    if (insertion.outcome === "new") this.#wakeAll();
-    return insertion;
+    if (inserted.outcome === "new") this.#wakeAll();
+    return inserted;
   }
 
   claim(options: ClaimOptions): Promise<ClaimResult> {
@@ -177,13 +177,13 @@ class SqliteInbox implements Inbox<SqliteTransaction> {
       claim,
       settlement,
       hold: () => this.#writer.hold(Math.min(options.timeoutMs, limitMs)),
-      settleLater: () => this.#run((connection, now) => settle(connection, claim, settlement, now)),
+      settleInGroup: () => this.#run((connection, now) => settle(connection, claim, settlement, now)),
       now: () => this.#clock.now(),
       ended: () => this.#wakeAll(),
     });
   }
 
-  async fail(claim: Claim, failure: Failure): Promise<boolean> {
+  async fail(claim: Claim, failure: FailedAttempt): Promise<boolean> {
     const failed = await this.#run((connection, now) => {
       const state = failure.kind === "dead" ? "dead" : "pending";
       const dueAt = failure.kind === "retry" ? now + failure.delayMs : now;
@@ -221,8 +221,8 @@ class SqliteInbox implements Inbox<SqliteTransaction> {
     });
   }
 
-  async replay({ source, id }: RowReference, facts: RowFacts): Promise<boolean> {
-    const { event, orderKey, position, status } = facts;
+  async replay({ source, id }: RowReference, columns: EventColumns): Promise<boolean> {
+    const { event, orderKey, position, status } = columns;
     const replayed = await this.#run((connection, now) =>
       connection.changePrepared(sql.replayRow, [source, id, now, event, orderKey, position, status]),
     );
@@ -261,7 +261,7 @@ class SqliteInbox implements Inbox<SqliteTransaction> {
   advanceHead(options: { readonly source: string; readonly key: string; readonly position: string }) {
     const { source, key, position } = options;
     return this.#run((connection, now) => {
-      const moved = connection.changePrepared(sql.moveHead, [source, key, position, null, now, 0]);
+      const moved = connection.changePrepared(sql.advanceHead, [source, key, position, null, now, 0]);
       if (moved > 0) return "newer";
       const [head] = connection.queryPrepared(sql.headPosition, [source, key]);
       return head?.["position"] === position ? "same" : "stale";
@@ -276,17 +276,21 @@ class SqliteInbox implements Inbox<SqliteTransaction> {
     });
   }
 
-  suspects({ source, runningForMs, limit }: Parameters<Inbox["suspects"]>[0]): Promise<readonly Suspect[]> {
+  reconcileCandidates({
+    source,
+    runningForMs,
+    limit,
+  }: Parameters<Inbox["reconcileCandidates"]>[0]): Promise<readonly ReconcileCandidate[]> {
     return this.#read((connection, now) => {
-      const rows = connection.queryPrepared(sql.suspectKeys, [source, now - runningForMs, limit * 3]);
-      return distinctSuspects(rows).slice(0, limit);
+      const rows = connection.queryPrepared(sql.reconcileCandidates, [source, now - runningForMs, limit * 3]);
+      return distinctCandidates(rows).slice(0, limit);
     });
   }
 
-  beat(source: string): Promise<number | null> {
+  heartbeat(source: string): Promise<number | null> {
     return this.#run((connection, now) => {
-      const [last] = connection.queryPrepared(sql.readBeat, [source]);
-      connection.queryPrepared(sql.writeBeat, [source, now]);
+      const [last] = connection.queryPrepared(sql.readHeartbeat, [source]);
+      connection.queryPrepared(sql.writeHeartbeat, [source, now]);
       return last ? now - Number(last["beat_at"]) : null;
     });
   }

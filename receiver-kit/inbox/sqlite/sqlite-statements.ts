@@ -60,7 +60,7 @@ export const checkHeld = `SELECT seq FROM workspace_tasks_inbox WHERE ${held}`;
 export const renewLease = `UPDATE workspace_tasks_inbox SET lease_until = ?4 WHERE ${held}`;
 
 /** The compare-and-set of the ordering head: changes a row only when it moves. */
-export const moveHead = `
+export const advanceHead = `
   INSERT INTO workspace_tasks_order_heads AS head (source, order_key, position, status, moved_at)
   VALUES (?1, ?2, ?3, ?4, ?5)
   ON CONFLICT (source, order_key) DO UPDATE
@@ -113,7 +113,7 @@ export const finishInline = `
   UPDATE workspace_tasks_inbox SET state = ?4, lease_until = 0
   WHERE source = ?1 AND webhook_id = ?2 AND generation = ?3 AND state = 'inline'`;
 
-export const suspectKeys = `
+export const reconcileCandidates = `
   SELECT order_key, 'dead' AS reason FROM workspace_tasks_inbox AS row
   WHERE source = ?1 AND state = 'dead' AND order_key IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM workspace_tasks_order_heads AS head
@@ -128,8 +128,8 @@ export const suspectKeys = `
   WHERE source = ?1 AND status = 'RUNNING' AND moved_at <= ?2
   LIMIT ?3`;
 
-export const readBeat = "SELECT beat_at FROM workspace_tasks_beats WHERE source = ?1";
-export const writeBeat = `
+export const readHeartbeat = "SELECT beat_at FROM workspace_tasks_beats WHERE source = ?1";
+export const writeHeartbeat = `
   INSERT INTO workspace_tasks_beats (source, beat_at) VALUES (?1, ?2)
   ON CONFLICT (source) DO UPDATE SET beat_at = excluded.beat_at`;
 

@@ -1,5 +1,5 @@
 import { LeaseLostError, SupersededError, TransactionEndedError } from "../../errors.ts";
-import type { Claim, HandlerTransaction, HeadMove, Settlement, SettleOutcome } from "../inbox.ts";
+import type { Claim, HandlerTransaction, HeadAdvance, Settlement, SettleOutcome } from "../inbox.ts";
 import type { SqliteConnection, SqliteRow, SqliteValue } from "./sqlite-driver.ts";
 import * as sql from "./sqlite-statements.ts";
 import type { SqliteHold } from "./sqlite-writer.ts";
@@ -16,18 +16,20 @@ export interface SqliteTransaction {
   connection(): Promise<unknown>;
 }
 
-type TransactionParts = {
+type TransactionDependencies = {
   readonly claim: Claim;
   readonly settlement: Settlement;
   readonly hold: () => Promise<SqliteHold>;
   /** Settles without a transaction of its own, together with whatever else is being written. */
-  readonly settleLater: () => Promise<SettleOutcome>;
+  readonly settleInGroup: () => Promise<SettleOutcome>;
   readonly now: () => number;
   /** Called when the row has reached an end. */
   readonly ended: () => void;
 };
 
-export function beginSqliteTransaction(parts: TransactionParts): HandlerTransaction<SqliteTransaction> {
+export function beginSqliteTransaction(
+  parts: TransactionDependencies,
+): HandlerTransaction<SqliteTransaction> {
   const { claim, settlement } = parts;
   let opening: Promise<SqliteHold> | undefined;
   let ended = false;
@@ -37,7 +39,7 @@ export function beginSqliteTransaction(parts: TransactionParts): HandlerTransact
     try {
       const connection = hold.connection();
       if (!isHeld(connection, claim)) throw new LeaseLostError();
-      if (settlement.move && !moveHead(connection, claim.source, settlement.move, parts.now())) {
+      if (settlement.move && !advanceHead(connection, claim.source, settlement.move, parts.now())) {
         throw new SupersededError();
       }
       return hold;
@@ -59,7 +61,7 @@ export function beginSqliteTransaction(parts: TransactionParts): HandlerTransact
     },
     async commit() {
       ended = true;
-      const outcome = opening ? await commitOpened(opening, settlement, claim) : await parts.settleLater();
+      const outcome = opening ? await commitOpened(opening, settlement, claim) : await parts.settleInGroup();
       parts.ended();
       return outcome;
     },
@@ -96,7 +98,7 @@ export function settle(
   nowMs: number,
 ): SettleOutcome {
   if (!isHeld(connection, claim)) return "lost";
-  const moved = !move || moveHead(connection, claim.source, move, nowMs);
+  const moved = !move || advanceHead(connection, claim.source, move, nowMs);
   connection.changePrepared(sql.settleRow, [claim.seq, moved ? state : "stale"]);
   return moved ? "settled" : "settled-stale";
 }
@@ -105,7 +107,12 @@ function isHeld(connection: SqliteConnection, { seq, worker, generation }: Claim
   return connection.queryPrepared(sql.checkHeld, [seq, worker, generation]).length > 0;
 }
 
-function moveHead(connection: SqliteConnection, source: string, move: HeadMove, nowMs: number): boolean {
+function advanceHead(
+  connection: SqliteConnection,
+  source: string,
+  move: HeadAdvance,
+  nowMs: number,
+): boolean {
   const values = [source, move.key, move.position, move.status, nowMs, move.allowSame ? 1 : 0];
-  return connection.changePrepared(sql.moveHead, values) > 0;
+  return connection.changePrepared(sql.advanceHead, values) > 0;
 }

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import * as receiverKit from "workspace-tasks/receiver-kit";
-import { rejectionStatuses, type SecretMistake } from "workspace-tasks/receiver-kit";
+import { rejectionStatuses, type SecretErrorCode } from "workspace-tasks/receiver-kit";
 
-const secretMistakes: Record<SecretMistake, true> = {
+const secretMistakes: Record<SecretErrorCode, true> = {
   SECRET_MISSING: true,
   SECRET_EMPTY: true,
   SECRET_WHITESPACE: true,

@@ -375,7 +375,7 @@ describe("accepting", () => {
     await using scene = createReceiverScene();
     await scene.deliver(sampleEvent(), "msg_1");
     expect(await scene.deliver(sampleEvent(), "msg_1")).toBe("duplicate");
-    expect((await scene.receiver.stats()).intake).toMatchObject({ accepted: 1, duplicates: 1, conflicts: 1 });
+    expect((await scene.receiver.stats()).ingest).toMatchObject({ accepted: 1, duplicates: 1, conflicts: 1 });
     expect(scene.log.at(-1)?.message).toMatch(/repeats an id with another body/);
   });
 

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { inspectBody } from "workspace-tasks/receiver-kit";
+import { parseDelivery } from "workspace-tasks/receiver-kit";
 import { completedEvent, sampleEvent, stageEvent } from "../../../support/sample-event.ts";
 
 const nowMs = Date.UTC(2026, 5, 1);
-const inspect = (body: string | Uint8Array) => inspectBody(Buffer.from(body as string), nowMs);
-const inspectEvent = (event: unknown) => inspect(JSON.stringify(event));
+const inspect = (body: string | Uint8Array) => parseDelivery(Buffer.from(body as string), nowMs);
+const parseEventBody = (event: unknown) => inspect(JSON.stringify(event));
 
-describe("a usable delivery", () => {
+describe("a ok delivery", () => {
   it.each([
     ["a task event", sampleEvent()],
     ["a stage event", stageEvent({ subTaskType: "a-stage-of-next-year" })],
@@ -22,7 +22,7 @@ describe("a usable delivery", () => {
     ["text that no database could keep", sampleEvent({ errorMessage: "a\u0000b", taskType: "\ud800" })],
     ["fields named like an object's own", JSON.parse('{"__proto__":{"x":1},"constructor":1,"event":"x"}')],
   ])("may have %s", (_, event) => {
-    expect(inspectEvent(event)).toMatchObject({ usable: true });
+    expect(parseEventBody(event)).toMatchObject({ ok: true });
   });
 });
 
@@ -38,9 +38,9 @@ describe("a delivery goes to quarantine", () => {
     ["when it has no event name", "{}", "event:"],
     ["when its event name is empty", '{"event":""}', "event:"],
   ])("%s", (_, body, reason) => {
-    const inspection = inspect(body);
-    expect(inspection.usable).toBe(false);
-    expect(inspection).toMatchObject({ reason: expect.stringContaining(reason) });
+    const parsed = inspect(body);
+    expect(parsed.ok).toBe(false);
+    expect(parsed).toMatchObject({ reason: expect.stringContaining(reason) });
   });
 
   it.each([
@@ -54,25 +54,25 @@ describe("a delivery goes to quarantine", () => {
     ["status", { status: "COMPLETED" }],
     ["subTaskId", { event: "subtask.failed", status: "FAILED" }],
   ])("when its %s is unusable: %j", (field, fields) => {
-    const inspection = inspectEvent(sampleEvent(fields));
-    expect(inspection).toMatchObject({ usable: false, reason: expect.stringContaining(field) });
+    const parsed = parseEventBody(sampleEvent(fields));
+    expect(parsed).toMatchObject({ ok: false, reason: expect.stringContaining(field) });
   });
 
   it("with the task it is about, where it names one, so that the task can be reconciled", () => {
-    expect(inspectEvent(sampleEvent({ taskId: "t", occurredAt: "soon" })).facts).toEqual({
+    expect(parseEventBody(sampleEvent({ taskId: "t", occurredAt: "soon" })).columns).toEqual({
       event: "task.running",
       orderKey: '["t"]',
       position: null,
       status: null,
     });
-    expect(inspectEvent({ taskId: "t", subTaskId: "s" }).facts.orderKey).toBe('["t","s"]');
+    expect(parseEventBody({ taskId: "t", subTaskId: "s" }).columns.orderKey).toBe('["t","s"]');
   });
 
   it("with a reason that does not repeat what was sent", () => {
     const secretText = "a-very-private-name";
-    const inspection = inspectEvent(sampleEvent({ occurredAt: secretText, taskId: 7, status: secretText }));
-    expect(inspection.usable).toBe(false);
-    expect(JSON.stringify(inspection)).not.toContain(secretText);
+    const parsed = parseEventBody(sampleEvent({ occurredAt: secretText, taskId: 7, status: secretText }));
+    expect(parsed.ok).toBe(false);
+    expect(JSON.stringify(parsed)).not.toContain(secretText);
   });
 
   it("when it is nested deeper than anybody could mean, without a crash", () => {
@@ -81,18 +81,18 @@ describe("a delivery goes to quarantine", () => {
   });
 
   it("or is used, whatever the bytes: nothing is ever thrown", () => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => void inspectBody(bytes, nowMs)));
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => void parseDelivery(bytes, nowMs)));
     fc.assert(fc.property(fc.json(), (text) => void inspect(text)));
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom(...Object.keys(sampleEvent())), fc.jsonValue()), (fields) => {
-        inspectEvent(sampleEvent(fields));
+        parseEventBody(sampleEvent(fields));
       }),
     );
   });
 });
 
 it("keeps columns that every database can hold", () => {
-  const odd = inspectEvent({ event: "caf\u00e9\u0000" });
-  expect(odd).toMatchObject({ usable: true, facts: { event: null } });
-  expect(inspectEvent({ event: "x".repeat(201) }).facts.event).toBeNull();
+  const odd = parseEventBody({ event: "caf\u00e9\u0000" });
+  expect(odd).toMatchObject({ ok: true, columns: { event: null } });
+  expect(parseEventBody({ event: "x".repeat(201) }).columns.event).toBeNull();
 });

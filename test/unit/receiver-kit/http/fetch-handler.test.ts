@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import {
   BacklogFullError,
   createVerifier,
+  type DeliverySink,
   InboxUnavailableError,
   type VerifiedWebhook,
-  type WebhookAcceptor,
   type WebhookRejectedError,
 } from "workspace-tasks/receiver-kit";
 import { handleFetch } from "../../../../receiver-kit/http/fetch-handler.ts";
@@ -15,7 +15,7 @@ const nowSeconds = 1_772_357_400;
 const url = "https://receiver.test/webhooks";
 
 /** An acceptor that keeps what it accepts, with timers that fire when a test says so. */
-function keepingAcceptor(overrides: Partial<WebhookAcceptor> = {}) {
+function keepingAcceptor(overrides: Partial<DeliverySink> = {}) {
   const accepted: VerifiedWebhook[] = [];
   const rejections: WebhookRejectedError[] = [];
   const failures: unknown[] = [];
@@ -28,7 +28,7 @@ function keepingAcceptor(overrides: Partial<WebhookAcceptor> = {}) {
       return () => timers.delete(run);
     },
   };
-  const acceptor: WebhookAcceptor = {
+  const acceptor: DeliverySink = {
     verifier: createVerifier({ secrets: [secretA], clock }),
     limits: { bodyBytesMax: 1000, bodyTimeoutMs: 10_000 },
     clock,
@@ -37,7 +37,7 @@ function keepingAcceptor(overrides: Partial<WebhookAcceptor> = {}) {
       return { outcome: "accepted" };
     },
     onRejected: (rejection) => rejections.push(rejection),
-    onAcceptFailed: (error) => failures.push(error),
+    onError: (error) => failures.push(error),
     ...overrides,
   };
   return { acceptor, accepted, rejections, failures, timers };
@@ -205,7 +205,7 @@ describe("handleFetch", () => {
     const throwing = () => {
       throw new Error("listener");
     };
-    const kept = keepingAcceptor({ onRejected: throwing, onAcceptFailed: throwing, accept: throwing });
+    const kept = keepingAcceptor({ onRejected: throwing, onError: throwing, accept: throwing });
     expect((await handleFetch(kept.acceptor, post({ headers: {} }))).status).toBe(400);
     expect((await handleFetch(kept.acceptor, post())).status).toBe(500);
   });

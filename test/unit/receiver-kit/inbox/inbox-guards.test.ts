@@ -2,11 +2,11 @@
 
 import { describe, expect, it } from "vitest";
 import {
-  type Arrival,
   type Claim,
   type Inbox,
   type MemoryTransaction,
   memoryInbox,
+  type NewRow,
 } from "workspace-tasks/receiver-kit";
 import { instant } from "../../../support/inbox-rows.ts";
 import { createReceiverScene, createSceneClock, deferred } from "../../../support/receiver-scene.ts";
@@ -21,7 +21,7 @@ const intact: Guard = (inner) => inner;
 const withoutUniqueness: Guard = (inner) => {
   let copies = 0;
   return changed(inner, {
-    insert: (arrival) => inner.insert({ ...arrival, id: `${arrival.id}#${copies++}` }),
+    insert: (newRow) => inner.insert({ ...newRow, id: `${newRow.id}#${copies++}` }),
   });
 };
 
@@ -54,7 +54,7 @@ const withoutFencing: Guard = (inner) => {
 /** Rows of one task are strangers to each other. */
 const withoutKeys: Guard = (inner) =>
   changed(inner, {
-    insert: (arrival: Arrival) => inner.insert({ ...arrival, orderKey: null, position: null }),
+    insert: (newRow: NewRow) => inner.insert({ ...newRow, orderKey: null, position: null }),
   });
 
 /** The head moves also to where it is already. */

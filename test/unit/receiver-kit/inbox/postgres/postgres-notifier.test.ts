@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createAnnouncer } from "../../../../../receiver-kit/inbox/postgres/postgres-notifier.ts";
+import { createNotifier } from "../../../../../receiver-kit/inbox/postgres/postgres-notifier.ts";
 import type { PostgresPool } from "../../../../../receiver-kit/inbox/postgres/postgres-pool.ts";
 import { postgresStatements } from "../../../../../receiver-kit/inbox/postgres/postgres-statements.ts";
 import { deferred } from "../../../../support/receiver-scene.ts";
@@ -23,7 +23,7 @@ function watchedPool() {
 describe("announcing rows", () => {
   it("notifies at once, and once more for all who ask meanwhile", async () => {
     const { pool, queries, turn } = watchedPool();
-    const announce = createAnnouncer(pool, "inbox");
+    const announce = createNotifier(pool, "inbox");
     announce();
     expect(queries.map(({ text }) => text)).toEqual(["NOTIFY inbox"]);
     for (let n = 0; n < 10; n++) announce();
@@ -49,7 +49,7 @@ describe("announcing rows", () => {
 
   it("goes on after a notification that failed", async () => {
     const { pool, queries, turn } = watchedPool();
-    const announce = createAnnouncer(pool, "inbox");
+    const announce = createNotifier(pool, "inbox");
     announce();
     queries[0]?.gate.reject(new Error("the server is away"));
     await turn();
