@@ -1,5 +1,5 @@
+import type { ReceiverFunction } from "./outbound/in-process-transport.ts";
 import type { ConnectionCheck } from "./outbound/port.ts";
-import type { ReceiverFunction } from "./outbound/transport.ts";
 import type { SettingsChanges } from "./settings.ts";
 import type { FaultPlan } from "./state/fault.ts";
 import type { Clock } from "./time/clock.ts";

@@ -3,15 +3,16 @@ import { type Admin, createAdmin } from "./control/admin.ts";
 import type { EventStream } from "./control/event-stream.ts";
 import { type HttpListener, listenHttp } from "./http/listener.ts";
 import { createHandler, type Service } from "./http/router.ts";
-import type { Outside } from "./outbound/port.ts";
-import { createFunctionOutside, createSocketOutside } from "./outbound/transport.ts";
-import { furnish } from "./rules/workspaces/seed-world.ts";
+import { createHttpTransport } from "./outbound/http-transport.ts";
+import { createInProcessTransport } from "./outbound/in-process-transport.ts";
+import type { Transport } from "./outbound/port.ts";
+import { seedWorld } from "./rules/workspaces/seed-world.ts";
 import { checkMockOptions, type MockServerOptions } from "./server-options.ts";
 import { withSettings } from "./settings.ts";
 import { type Clock, createRealClock } from "./time/clock.ts";
 import { createMockClock, type MockClock } from "./time/mock-clock.ts";
 import { createVirtualClock, type VirtualClock } from "./time/virtual-clock.ts";
-import { createWorlds } from "./world/world-holder.ts";
+import { createWorldHolder } from "./world/world-holder.ts";
 
 export interface MockServer extends AsyncDisposable {
   /** Operations at `/graphql`, uploads at `/api/uploads`. */
@@ -44,14 +45,14 @@ let portless = 0;
 export async function createMockServer(options: MockServerOptions = {}): Promise<MockServer> {
   await checkMockOptions(options);
   const clock = clockOf(options.clock ?? "real");
-  const worlds = createWorlds({
+  const worlds = createWorldHolder({
     seed: options.seed ?? 1,
     clock,
     settings: withSettings(options.settings),
-    outside: outsideOf(options),
-    furnish(world) {
+    transport: transportOf(options),
+    seedWorld(world) {
       if (options.faults) world.faults.replace(options.faults);
-      return furnish(world);
+      return seedWorld(world);
     },
   });
   const admin = createAdmin({ worlds, clock, version: packageVersion() });
@@ -80,13 +81,13 @@ export async function createMockServer(options: MockServerOptions = {}): Promise
     gatewayUrl: `${origin}/gateway`,
     inspectorUrl: `${origin}/_mock/`,
     get apiKey() {
-      return worlds.furnishing.apiKey;
+      return worlds.seedData.apiKey;
     },
     get partnerApiKey() {
-      return worlds.furnishing.partnerApiKey;
+      return worlds.seedData.partnerApiKey;
     },
     get workspaceId() {
-      return worlds.furnishing.workspaceId;
+      return worlds.seedData.workspaceId;
     },
     fetch: (input, init) =>
       handler(new Request(input instanceof Request ? input : new URL(input, origin), init)),
@@ -102,10 +103,10 @@ function clockOf(choice: NonNullable<MockServerOptions["clock"]>): Clock | Virtu
   return choice === "virtual" ? createVirtualClock() : choice;
 }
 
-function outsideOf({ receivers, checkConnection, trustedCertificates = [] }: MockServerOptions): Outside {
-  const sockets = createSocketOutside({ trustedCertificates });
-  const outside = receivers ? createFunctionOutside(receivers, sockets) : sockets;
-  return checkConnection ? { ...outside, checkConnection } : outside;
+function transportOf({ receivers, checkConnection, trustedCertificates = [] }: MockServerOptions): Transport {
+  const sockets = createHttpTransport({ trustedCertificates });
+  const transport = receivers ? createInProcessTransport(receivers, sockets) : sockets;
+  return checkConnection ? { ...transport, checkConnection } : transport;
 }
 
 /** The event stream, opened by its first reader and following every new world. */
@@ -114,7 +115,7 @@ function createLazyStream(worlds: Service["worlds"]) {
   const open = async (): Promise<EventStream> => {
     const { createEventStream } = await import("./control/event-stream.ts");
     const stream = createEventStream(worlds.current, createRealClock());
-    worlds.follow((world) => stream.follow(world));
+    worlds.onReplace((world) => stream.follow(world));
     return stream;
   };
   return {

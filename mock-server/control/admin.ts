@@ -1,5 +1,5 @@
 import { type Clock, createRealClock } from "../time/clock.ts";
-import type { NumberedHappening } from "../world/world.ts";
+import type { NumberedActivity } from "../world/world.ts";
 import { createDeliveryControls, type DeliveryControls } from "./delivery-controls.ts";
 import { createFaultControls, type FaultControls } from "./fault-controls.ts";
 import { createInspectionControls, type InspectionControls } from "./inspection-controls.ts";
@@ -32,7 +32,7 @@ export interface Admin
     variables?: Readonly<Record<string, string>>,
   ): Promise<ScenarioReport>;
   /** Calls `listener` with everything that happens from now on, also over resets. Returns how to stop. */
-  listen(listener: (happening: NumberedHappening) => void): () => void;
+  listen(listener: (activity: NumberedActivity) => void): () => void;
 }
 
 export type AdminOptions = StateControlsOptions & {
@@ -57,9 +57,9 @@ export function createAdmin(options: AdminOptions): Admin {
       return playScenario(admin, readScenario(scenario), variables);
     },
     listen(listener) {
-      let stop = worlds.current.listen(listener);
-      const stopFollowing = worlds.follow((world) => {
-        stop = world.listen(listener);
+      let stop = worlds.current.subscribe(listener);
+      const stopFollowing = worlds.onReplace((world) => {
+        stop = world.subscribe(listener);
       });
       return () => {
         stop();

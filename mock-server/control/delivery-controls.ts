@@ -4,7 +4,7 @@ import { ServiceError } from "../rules/service-error.ts";
 import type { DeliveryRecord } from "../state/records.ts";
 import type { Clock } from "../time/clock.ts";
 import type { World } from "../world/world.ts";
-import type { Worlds } from "../world/world-holder.ts";
+import type { WorldHolder } from "../world/world-holder.ts";
 import { ControlError } from "./control-error.ts";
 import type { deliveriesQuery, waitBody } from "./delivery-routes.ts";
 import { type DeliverySummary, type DeliveryView, viewDelivery, viewDeliverySummary } from "./views.ts";
@@ -36,7 +36,7 @@ export interface DeliveryControls {
   wait(input: WaitInput, signal?: AbortSignal): Promise<DeliverySummary[]>;
 }
 
-export function createDeliveryControls(worlds: Worlds, wallClock: Clock): DeliveryControls {
+export function createDeliveryControls(worlds: WorldHolder, wallClock: Clock): DeliveryControls {
   const find = (deliveryId: string): DeliveryRecord => {
     const delivery = worlds.current.state.deliveries.get(deliveryId);
     if (!delivery) throw new ServiceError("NOT_FOUND", `delivery "${deliveryId}" not found`);

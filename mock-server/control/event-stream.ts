@@ -1,5 +1,5 @@
 import type { Clock } from "../time/clock.ts";
-import type { NumberedHappening, World } from "../world/world.ts";
+import type { NumberedActivity, World } from "../world/world.ts";
 
 // Everything that happens, to as many readers as like to listen. An id is `<epoch>-<sequence>`, so it keeps
 // its meaning over a reset. A reader that lost its connection sends the last id it saw and gets what it
@@ -31,8 +31,8 @@ export function createEventStream(first: World, wallClock: Clock): EventStream {
   let stopListening: (() => void) | null = null;
   let stopHeartbeat: (() => void) | null = null;
 
-  const take = (happening: NumberedHappening) => {
-    const entry = toEntry(world.epoch, happening);
+  const take = (activity: NumberedActivity) => {
+    const entry = toEntry(world.epoch, activity);
     kept.push(entry);
     if (kept.length > keptMax) kept.shift();
     for (const reader of [...readers]) reader.send(entry.text);
@@ -40,7 +40,7 @@ export function createEventStream(first: World, wallClock: Clock): EventStream {
 
   // Nothing is kept before the first reader comes, so a mock that nobody watches pays nothing.
   const start = () => {
-    stopListening ??= world.listen(take);
+    stopListening ??= world.subscribe(take);
     stopHeartbeat ??= heartbeat();
   };
 
@@ -74,7 +74,7 @@ export function createEventStream(first: World, wallClock: Clock): EventStream {
     follow(next) {
       world = next;
       if (!stopListening) return;
-      stopListening = world.listen(take);
+      stopListening = world.subscribe(take);
       for (const reader of [...readers]) reader.send(restarted);
     },
     close() {
@@ -89,8 +89,8 @@ export function createEventStream(first: World, wallClock: Clock): EventStream {
 // should not have to list every type there is. The type stands in the data.
 const restarted = 'data: {"type":"stream.restarted"}\n\n';
 
-function toEntry(epoch: number, happening: NumberedHappening): Entry {
-  const { sequence, atMs, ...rest } = happening;
+function toEntry(epoch: number, activity: NumberedActivity): Entry {
+  const { sequence, atMs, ...rest } = activity;
   const data = JSON.stringify({ ...rest, sequence, at: new Date(atMs).toISOString() });
   return {
     epoch,

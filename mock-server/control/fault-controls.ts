@@ -1,6 +1,6 @@
 import { contractProfile } from "../faults/contract-profile.ts";
 import type { FaultPlan } from "../state/fault.ts";
-import type { Worlds } from "../world/world-holder.ts";
+import type { WorldHolder } from "../world/world-holder.ts";
 import { type FiredFaultView, viewFiredFault } from "./views.ts";
 
 export type FaultsView = {
@@ -18,7 +18,7 @@ export interface FaultControls {
   clearFaults(): void;
 }
 
-export function createFaultControls(worlds: Worlds): FaultControls {
+export function createFaultControls(worlds: WorldHolder): FaultControls {
   const faults = (): FaultsView => ({
     plan: worlds.current.faults.plan(),
     fired: worlds.current.faults.fired().map(viewFiredFault),
@@ -28,12 +28,12 @@ export function createFaultControls(worlds: Worlds): FaultControls {
     setFaults({ profile, api = [], deliveries = [] }) {
       const permitted = profile === "contract" ? (contractProfile.deliveries ?? []) : [];
       worlds.current.faults.replace({ api, deliveries: [...permitted, ...deliveries] });
-      worlds.current.announce({ type: "faults.changed" });
+      worlds.current.emit({ type: "faults.changed" });
       return faults();
     },
     clearFaults() {
       worlds.current.faults.clear();
-      worlds.current.announce({ type: "faults.changed" });
+      worlds.current.emit({ type: "faults.changed" });
     },
   };
 }

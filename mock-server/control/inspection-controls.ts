@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { ServiceError } from "../rules/service-error.ts";
-import { dueAtMsOf, outlookOf } from "../rules/tasks/progression.ts";
+import { dueAtMsOf, upcomingStages } from "../rules/tasks/progression.ts";
 import { findTask } from "../rules/tasks/task-moves.ts";
 import type {
   DeliveryRecord,
@@ -10,7 +10,7 @@ import type {
   TaskRecord,
 } from "../state/records.ts";
 import type { World } from "../world/world.ts";
-import type { Worlds } from "../world/world-holder.ts";
+import type { WorldHolder } from "../world/world-holder.ts";
 import type {
   deliveryLogQuery,
   endpointView,
@@ -62,7 +62,7 @@ export interface InspectionControls {
 
 const upcomingMax = 10;
 
-export function createInspectionControls(worlds: Worlds): InspectionControls {
+export function createInspectionControls(worlds: WorldHolder): InspectionControls {
   return {
     overview() {
       const { state } = worlds.current;
@@ -95,14 +95,14 @@ export function createInspectionControls(worlds: Worlds): InspectionControls {
     taskHistory(taskId) {
       const world = worlds.current;
       const task = findTask(world, taskId);
-      const outlook = outlookOf(world, task);
+      const upcoming = upcomingStages(world, task);
       return {
         ...summarise(world, task),
         clientId: task.clientId,
         errorMessage: task.errorMessage,
         subTasks: task.stages.map(viewStageHistory),
-        stageEndsAt: toTimeOrNull(outlook?.dueAtMs ?? null),
-        stagesAhead: (outlook?.stages ?? []).map(({ type, durationMs }) => ({
+        stageEndsAt: toTimeOrNull(upcoming?.dueAtMs ?? null),
+        stagesAhead: (upcoming?.stages ?? []).map(({ type, durationMs }) => ({
           subTaskType: type,
           durationMs,
         })),
@@ -207,7 +207,7 @@ function summarise(world: World, task: TaskRecord): TaskSummary {
     startedAt: toTime(task.startedAtMs),
     completedAt: toTimeOrNull(task.completedAtMs),
     stagesDone: task.stages.filter(({ status }) => status !== "RUNNING").length,
-    stages: task.stages.length + (outlookOf(world, task)?.stages.length ?? 0),
+    stages: task.stages.length + (upcomingStages(world, task)?.stages.length ?? 0),
   };
 }
 

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { createApiKey, createPartnerKey, revokeApiKey } from "../rules/identity/api-keys.ts";
 import { changeMembership, removeMembership } from "../rules/identity/members.ts";
 import type { Role } from "../state/records.ts";
-import type { Worlds } from "../world/world-holder.ts";
+import type { WorldHolder } from "../world/world-holder.ts";
 import type { createApiKeyBody, issuedApiKey, issuedPartnerKey } from "./key-routes.ts";
 import { type ApiKeyView, type MembershipView, viewApiKey, viewMembership } from "./views.ts";
 
@@ -23,10 +23,10 @@ export interface KeyControls {
   removeMembership(membershipId: string): void;
 }
 
-export function createKeyControls(worlds: Worlds): KeyControls {
+export function createKeyControls(worlds: WorldHolder): KeyControls {
   return {
     createApiKey(input = {}) {
-      const workspaceId = input.workspaceId ?? worlds.furnishing.workspaceId;
+      const workspaceId = input.workspaceId ?? worlds.seedData.workspaceId;
       const { apiKey, record, membership } = createApiKey(worlds.current, { ...input, workspaceId });
       const { createdAt: _createdAt, revokedAt: _revokedAt, ...fields } = viewApiKey(worlds.current, record);
       return { ...fields, membershipId: membership.id, apiKey };

@@ -9,8 +9,8 @@ export const requestView = z.object({
   operationName: z.string().nullable(),
   operations: z.array(z.string()).describe("Top-level fields; empty when the document was not valid."),
   query: z.string().nullable(),
-  variables: z.unknown().describe("Keys and tokens are masked."),
-  caller: z.enum(["nobody", "user", "member", "partner"]),
+  variables: z.unknown().describe("Keys and tokens are redacted."),
+  caller: z.enum(["anonymous", "user", "member", "partner"]),
   keyId: z.string().nullable(),
   userId: z.string().nullable(),
   workspaceId: z.string().nullable(),
@@ -19,7 +19,7 @@ export const requestView = z.object({
   errors: z.array(
     z.object({ message: z.string(), code: z.string().nullable(), path: z.string().nullable() }),
   ),
-  refusal: z.string().nullable().describe("Why it was refused, in more words than the caller was told."),
+  rejection: z.string().nullable().describe("Why it was rejected, in more words than the caller was told."),
   faults: z.array(z.string()),
   durationMs: z.number(),
 });

@@ -5,7 +5,7 @@ import type { Clock } from "../time/clock.ts";
 import { parseDurationMs } from "../time/duration.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";
 import type { JournalPage } from "../world/request-journal.ts";
-import type { Worlds } from "../world/world-holder.ts";
+import type { WorldHolder } from "../world/world-holder.ts";
 import { ControlError } from "./control-error.ts";
 import type { advancedView, clockView, healthView, limitView } from "./state-routes.ts";
 import {
@@ -52,7 +52,7 @@ export interface StateControls {
 }
 
 export type StateControlsOptions = {
-  readonly worlds: Worlds;
+  readonly worlds: WorldHolder;
   readonly clock: Clock | VirtualClock;
   readonly version: string;
 };
@@ -60,7 +60,7 @@ export type StateControlsOptions = {
 export function createStateControls({ worlds, clock, version }: StateControlsOptions): StateControls {
   const virtual = "advance" in clock ? clock : null;
   const now = () => toTime(clock.now());
-  const snapshotText = () => JSON.stringify(takeSnapshot(worlds.current, worlds.furnishing.workspaceId));
+  const snapshotText = () => JSON.stringify(takeSnapshot(worlds.current, worlds.seedData.workspaceId));
   return {
     health: () => ({ status: "ok", version, now: now(), epoch: worlds.current.epoch }),
     clock() {
@@ -79,7 +79,7 @@ export function createStateControls({ worlds, clock, version }: StateControlsOpt
       if (byMs === undefined)
         throw new ControlError("INVALID_BODY", 'expected milliseconds or text such as "3m"');
       const fired = await virtual.advance(byMs);
-      worlds.current.announce({ type: "clock.advanced", byMs, fired });
+      worlds.current.emit({ type: "clock.advanced", byMs, fired });
       return { now: now(), fired };
     },
     requests({ limit = 100, iterator } = {}) {

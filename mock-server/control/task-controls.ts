@@ -10,7 +10,7 @@ import { syncDocuments } from "../rules/workspaces/client-documents.ts";
 import { addClient } from "../rules/workspaces/clients.ts";
 import type { TaskPlan } from "../state/task-plan.ts";
 import type { World } from "../world/world.ts";
-import type { Worlds } from "../world/world-holder.ts";
+import type { WorldHolder } from "../world/world-holder.ts";
 import type { catalogBody, documentsSyncedBody, sendEventBody } from "./event-routes.ts";
 import type { moveStageBody, moveTaskBody, startTaskBody } from "./task-routes.ts";
 import { type StageView, type TaskView, viewStage, viewTask } from "./views.ts";
@@ -47,12 +47,12 @@ export interface TaskControls {
   sendEvent(event: SentEvent): { readonly eventId: string };
 }
 
-export function createTaskControls(worlds: Worlds): TaskControls {
+export function createTaskControls(worlds: WorldHolder): TaskControls {
   return {
     startTask(input) {
       const world = worlds.current;
       const workspaceId =
-        input.workspaceId ?? clientWorkspace(world, input.clientId) ?? worlds.furnishing.workspaceId;
+        input.workspaceId ?? clientWorkspace(world, input.clientId) ?? worlds.seedData.workspaceId;
       const task = startTask(world, {
         workspaceId,
         clientId: input.clientId ?? makeUpClient(world, workspaceId),
@@ -78,7 +78,7 @@ export function createTaskControls(worlds: Worlds): TaskControls {
       return { clientId, inputDocumentIds: documents.map(({ inputDocumentId }) => inputDocumentId) };
     },
     addToCatalog: (addition) => ({ name: addToCatalog(worlds.current, addition).name }),
-    sendEvent({ workspaceId = worlds.furnishing.workspaceId, name, payload }) {
+    sendEvent({ workspaceId = worlds.seedData.workspaceId, name, payload }) {
       const world = worlds.current;
       if (!isCatalogEvent(world, name)) {
         throw new ServiceError(

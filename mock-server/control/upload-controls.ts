@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { z } from "zod";
 import { ServiceError } from "../rules/service-error.ts";
 import { uploadContent } from "../rules/uploads/uploads.ts";
-import type { Worlds } from "../world/world-holder.ts";
+import type { WorldHolder } from "../world/world-holder.ts";
 import type { uploadView } from "./upload-routes.ts";
 import { toTime, toTimeOrNull } from "./views.ts";
 
@@ -15,7 +15,7 @@ export interface UploadControls {
   uploadContent(uploadId: string): Uint8Array;
 }
 
-export function createUploadControls(worlds: Worlds): UploadControls {
+export function createUploadControls(worlds: WorldHolder): UploadControls {
   return {
     uploads() {
       const world = worlds.current;

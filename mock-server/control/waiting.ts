@@ -35,7 +35,7 @@ export function waitFor<Found>(
       const answer = look();
       if (answer !== undefined) finish(answer);
     };
-    const stopListening = world.listen(() => {
+    const stopListening = world.subscribe(() => {
       if (looking) return;
       looking = true;
       setImmediate(lookAgain);

@@ -4,23 +4,23 @@ import type { ApiFault } from "../state/fault.ts";
 // allowance comes before the operation, answers that replace it come next, and what breaks the answer
 // comes last. So several faults on one call have one meaning.
 
-export type PlainAnswer = {
+export type PlainResponse = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 };
 
 /** How an answer ends on the wire when it does not end well. */
-export type Ending =
+export type Abort =
   /** The connection is cut; when `afterBytes` is given, the head and that much of the body go first. */
   | { readonly kind: "cut"; readonly afterBytes: number | null }
   /** The head goes out, the body never does. */
   | { readonly kind: "stall" };
 
-export type FaultyAnswer = PlainAnswer & { readonly ending?: Ending };
+export type WireResponse = PlainResponse & { readonly ending?: Abort };
 
 /** What a fault may do to the service. */
-export type FaultPorts = {
+export type FaultEffects = {
   /** Resolves after so much time on the mock's clock. */
   wait(delayMs: number): Promise<void>;
   expireToken(): void;
@@ -31,20 +31,20 @@ export type FaultPorts = {
 /** Runs the operation under these faults and says how its answer goes out. */
 export async function serveWithFaults(
   faults: readonly ApiFault[],
-  ports: FaultPorts,
-  run: () => Promise<PlainAnswer>,
-): Promise<FaultyAnswer> {
+  ports: FaultEffects,
+  run: () => Promise<PlainResponse>,
+): Promise<WireResponse> {
   for (const fault of faults) {
     if (fault.kind === "expire-token") ports.expireToken();
     if (fault.kind === "burn-quota") ports.burnQuota(fault.requests ?? null);
   }
-  const answer: FaultyAnswer = replacement(faults) ?? (await run());
+  const answer: WireResponse = replacement(faults) ?? (await run());
   for (const fault of faults) if (fault.kind === "delay") await ports.wait(fault.delayMs);
-  const ending = answer.ending ?? endingOf(faults, answer);
+  const ending = answer.ending ?? abortOf(faults, answer);
   return ending ? { ...answer, ending } : answer;
 }
 
-function replacement(faults: readonly ApiFault[]): FaultyAnswer | undefined {
+function replacement(faults: readonly ApiFault[]): WireResponse | undefined {
   for (const fault of faults) {
     if (fault.kind === "reset-before-effect") {
       return { status: 0, headers: {}, body: "", ending: { kind: "cut", afterBytes: null } };
@@ -56,7 +56,7 @@ function replacement(faults: readonly ApiFault[]): FaultyAnswer | undefined {
   return undefined;
 }
 
-function endingOf(faults: readonly ApiFault[], answer: PlainAnswer): Ending | undefined {
+function abortOf(faults: readonly ApiFault[], answer: PlainResponse): Abort | undefined {
   for (const fault of faults) {
     if (fault.kind === "reset-after-effect") return { kind: "cut", afterBytes: null };
     if (fault.kind === "truncate") {
@@ -69,7 +69,7 @@ function endingOf(faults: readonly ApiFault[], answer: PlainAnswer): Ending | un
   return undefined;
 }
 
-function statusAnswer(status: number, retryAfterSeconds: number | undefined): PlainAnswer {
+function statusAnswer(status: number, retryAfterSeconds: number | undefined): PlainResponse {
   return {
     status,
     headers: {
@@ -80,7 +80,7 @@ function statusAnswer(status: number, retryAfterSeconds: number | undefined): Pl
   };
 }
 
-function htmlAnswer(status: number): PlainAnswer {
+function htmlAnswer(status: number): PlainResponse {
   return {
     status,
     headers: { "content-type": "text/html; charset=utf-8" },
@@ -88,7 +88,7 @@ function htmlAnswer(status: number): PlainAnswer {
   };
 }
 
-function graphqlErrorAnswer(message: string, code: string | undefined): PlainAnswer {
+function graphqlErrorAnswer(message: string, code: string | undefined): PlainResponse {
   const error = { message, ...(code === undefined ? {} : { extensions: { code } }) };
   return {
     status: 200,

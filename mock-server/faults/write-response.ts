@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
-import type { Ending, FaultyAnswer } from "./serve-with-faults.ts";
+import type { Abort, WireResponse } from "./serve-with-faults.ts";
 
 /** Writes an answer to a real connection, broken in the way its ending says. */
-export function writeFaultyAnswer(response: ServerResponse, answer: FaultyAnswer): void {
+export function writeResponse(response: ServerResponse, answer: WireResponse): void {
   const { ending } = answer;
   const bytes = Buffer.from(answer.body, "utf8");
   if (!ending) {
@@ -35,7 +35,7 @@ export class ConnectionCutError extends TypeError {
 const bodiless: readonly number[] = [204, 205, 304];
 
 /** The same answer for callers of `fetch` in this process; a cut connection rejects as `fetch` does. */
-export function faultyResponse(answer: FaultyAnswer): Response {
+export function toFetchResponse(answer: WireResponse): Response {
   const { ending, status } = answer;
   const hasBody = !bodiless.includes(status);
   if (!ending) return new Response(hasBody ? answer.body : null, { status, headers: { ...answer.headers } });
@@ -45,7 +45,7 @@ export function faultyResponse(answer: FaultyAnswer): Response {
   return new Response(breakingBody(bytes, ending), { status, headers });
 }
 
-function breakingBody(bytes: Buffer, ending: Ending): ReadableStream<Uint8Array> {
+function breakingBody(bytes: Buffer, ending: Abort): ReadableStream<Uint8Array> {
   const part = new Uint8Array(bytes.subarray(0, ending.kind === "cut" ? (ending.afterBytes ?? 0) : 0));
   // An error drops what is queued in a stream, so the part that gets through and the cut take turns.
   let sent = part.length === 0;

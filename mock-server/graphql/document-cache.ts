@@ -12,7 +12,7 @@ import {
 } from "graphql";
 import type { Settings } from "../settings.ts";
 import { depthRule } from "./depth-rule.ts";
-import { type MaskedDocument, maskDocument } from "./redaction.ts";
+import { type RedactedDocument, redactDocument } from "./redaction.ts";
 import { type Router, routerSchema } from "./router-schema.ts";
 
 // Partners send the same few documents over and over, so a document is parsed and validated once and
@@ -25,7 +25,7 @@ export type PreparedDocument = {
   /** Empty when the document may run. */
   readonly errors: readonly GraphQLError[];
   /** For the journal: the text with secrets masked, and the variables that hold some. */
-  readonly masked: MaskedDocument;
+  readonly masked: RedactedDocument;
   /** The operation of this name; `null` when there is none, or none can be told apart. */
   operation(name: string | null | undefined): PreparedOperation | null;
 };
@@ -91,7 +91,7 @@ function prepareDocument(router: Router, bounds: DocumentBounds, query: string):
   return {
     document,
     errors,
-    masked: maskDocument(query, document),
+    masked: redactDocument(query, document),
     operation: (name) => find(name ?? null),
   };
 }

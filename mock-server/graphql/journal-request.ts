@@ -1,13 +1,13 @@
-import type { FaultyAnswer } from "../faults/serve-with-faults.ts";
+import type { WireResponse } from "../faults/serve-with-faults.ts";
 import type { Caller } from "../rules/identity/caller.ts";
 import type { World } from "../world/world.ts";
 import { withoutValue } from "./error-format.ts";
-import { maskVariables } from "./redaction.ts";
-import { type RequestTrace, singleHeader } from "./request-context.ts";
+import { redactVariables } from "./redaction.ts";
+import { type RequestContext, singleHeader } from "./request-context.ts";
 
 /** Writes down what came and how it was answered, without the secrets in it. */
-export function recordRequest(world: World, trace: RequestTrace, answer: FaultyAnswer): void {
-  const { router, request, caller, params, prepared, operation } = trace;
+export function recordRequest(world: World, context: RequestContext, answer: WireResponse): void {
+  const { router, request, caller, params, prepared, operation } = context;
   const { journalTextCharsMax } = world.settings.bounds;
   const cut = answer.ending?.kind === "cut" && answer.ending.afterBytes === null;
   const entry = world.journal.append({
@@ -21,25 +21,26 @@ export function recordRequest(world: World, trace: RequestTrace, answer: FaultyA
       params?.variables &&
       typeof request.body === "string" &&
       request.body.length <= journalTextCharsMax
-        ? maskVariables(params.variables, prepared.masked.secretVariables)
+        ? redactVariables(params.variables, prepared.masked.secretVariables)
         : null,
     ...identityOf(caller),
     sourcePlatform: singleHeader(request, "source-platform")?.slice(0, 200) ?? null,
     status: cut ? null : answer.status,
-    errors: trace.errors.map(({ message, path, extensions }) => ({
+    errors: context.errors.map(({ message, path, extensions }) => ({
       message: withoutValue(message).slice(0, 500),
       code: extensions.code,
       path: path ? path.join(".") : null,
     })),
-    refusal: trace.refusal,
-    faults: trace.faults.map(({ kind }) => kind),
-    durationMs: world.clock.monotonic() - trace.startedMs,
+    rejection: context.rejection,
+    faults: context.faults.map(({ kind }) => kind),
+    durationMs: world.clock.monotonic() - context.startedMs,
   });
-  world.announce({ type: "request.answered", request: entry });
+  world.emit({ type: "request.completed", request: entry });
 }
 
 function identityOf(caller: Caller) {
-  if (caller.kind === "nobody") return { caller: caller.kind, keyId: null, userId: null, workspaceId: null };
+  if (caller.kind === "anonymous")
+    return { caller: caller.kind, keyId: null, userId: null, workspaceId: null };
   return {
     caller: caller.kind,
     keyId: caller.keyId,

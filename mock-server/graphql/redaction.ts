@@ -15,9 +15,9 @@ const secretNames: ReadonlySet<string> = new Set([
   "accessToken",
 ]);
 
-const masked = "[masked]";
+const masked = "[redacted]";
 
-export type MaskedDocument = {
+export type RedactedDocument = {
   readonly text: string;
   /** Names under which variables hold secrets. */
   readonly secretVariables: ReadonlySet<string>;
@@ -25,7 +25,7 @@ export type MaskedDocument = {
 
 type Span = { readonly start: number; readonly end: number };
 
-export function maskDocument(query: string, document: DocumentNode | null): MaskedDocument {
+export function redactDocument(query: string, document: DocumentNode | null): RedactedDocument {
   // What cannot be parsed cannot be masked by name: nothing from the first quotation mark on is kept.
   if (!document) return { text: query.split('"', 1)[0] ?? "", secretVariables: secretNames };
   const spans: Span[] = [];
@@ -71,13 +71,13 @@ function replaceSpans(text: string, spans: readonly Span[]): string {
 }
 
 /** A copy of the variables with everything under a secret name masked, at any depth. */
-export function maskVariables(value: unknown, secretVariables: ReadonlySet<string>): unknown {
-  if (Array.isArray(value)) return value.map((item) => maskVariables(item, secretVariables));
+export function redactVariables(value: unknown, secretVariables: ReadonlySet<string>): unknown {
+  if (Array.isArray(value)) return value.map((item) => redactVariables(item, secretVariables));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [
       name,
-      inner !== null && secretVariables.has(name) ? masked : maskVariables(inner, secretVariables),
+      inner !== null && secretVariables.has(name) ? masked : redactVariables(inner, secretVariables),
     ]),
   );
 }

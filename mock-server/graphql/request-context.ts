@@ -17,7 +17,7 @@ export type RequestBody = string | BodyProblem;
 export type BodyProblem = { readonly problem: "too-large" | "not-utf-8" };
 
 /** What one request turned out to be; each step adds what it finds, the journal keeps it. */
-export type RequestTrace = {
+export type RequestContext = {
   readonly router: Router;
   readonly request: GraphqlRequest;
   readonly startedMs: number;
@@ -27,7 +27,7 @@ export type RequestTrace = {
   operation?: PreparedOperation;
   faults: readonly ApiFault[];
   errors: readonly Formatted[];
-  refusal: string | null;
+  rejection: string | null;
 };
 
 export const singleHeader = ({ headers }: GraphqlRequest, name: string): string | undefined => {

@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { ConnectionCutError, writeFaultyAnswer } from "../faults/write-response.ts";
-import { answerGraphql } from "../graphql/answer-graphql.ts";
+import { ConnectionCutError, writeResponse } from "../faults/write-response.ts";
+import { handleGraphql } from "../graphql/handle-graphql.ts";
 import type { RequestBody } from "../graphql/request-context.ts";
 import type { Router } from "../graphql/router-schema.ts";
 import { decodeBody, routerAt, type Service } from "./router.ts";
@@ -67,8 +67,8 @@ async function serveGraphql(
 ): Promise<void> {
   const body = await readBody(request, worlds.current.settings.bounds.bodyBytesMax);
   const { method = "GET", headers } = request;
-  const answer = await answerGraphql(worlds.current, router, { method, headers, body });
-  writeFaultyAnswer(response, answer);
+  const answer = await handleGraphql(worlds.current, router, { method, headers, body });
+  writeResponse(response, answer);
 }
 
 /**

@@ -1,19 +1,19 @@
 import { isUtf8 } from "node:buffer";
 import type { Admin } from "../control/admin.ts";
 import type { EventStream } from "../control/event-stream.ts";
-import { faultyResponse } from "../faults/write-response.ts";
-import { answerGraphql } from "../graphql/answer-graphql.ts";
+import { toFetchResponse } from "../faults/write-response.ts";
+import { handleGraphql } from "../graphql/handle-graphql.ts";
 import type { RequestBody } from "../graphql/request-context.ts";
 import type { Router } from "../graphql/router-schema.ts";
-import type { Worlds } from "../world/world-holder.ts";
+import type { WorldHolder } from "../world/world-holder.ts";
 
 // One handler serves every way in: `fetch` in this process and MSW call it as it is, the HTTP adapter
-// takes the shorter way to `answerGraphql` for the two GraphQL paths. What a first GraphQL request does
+// takes the shorter way to `handleGraphql` for the two GraphQL paths. What a first GraphQL request does
 // not need is loaded when first asked for.
 
 /** One running mock, as the adapters see it. */
 export type Service = {
-  readonly worlds: Worlds;
+  readonly worlds: WorldHolder;
   readonly admin: Admin;
   /** Host names besides the loopback ones that the control API answers to. */
   readonly hostsAllowed: readonly string[];
@@ -49,8 +49,8 @@ async function serveGraphql(service: Service, router: Router, request: Request):
   const { worlds } = service;
   const headers = Object.fromEntries(request.headers);
   const body = await readBody(request, worlds.current.settings.bounds.bodyBytesMax);
-  return faultyResponse(
-    await answerGraphql(worlds.current, router, { method: request.method, headers, body }),
+  return toFetchResponse(
+    await handleGraphql(worlds.current, router, { method: request.method, headers, body }),
   );
 }
 

@@ -1,34 +1,39 @@
-/** What the core asks of the world outside; adapters over real sockets or in-process functions. */
-export interface Outside {
+/** How the service reaches other computers: over sockets (`http`) or as functions (`in-process`). */
+export interface Transport {
   /** Sends one delivery attempt; never rejects. */
-  deliver(request: DeliveryRequest): Promise<DeliveryAnswer>;
+  deliver(request: DeliveryRequest): Promise<DeliveryResponse>;
   /** Reads a URL (connection check, artifact download); never rejects. */
-  read(url: string, headers: Readonly<Record<string, string>>): Promise<ReadAnswer>;
-  /** Breaks off everything under way; those answers come back as errors. New requests are served. */
+  read(url: string, headers: Readonly<Record<string, string>>): Promise<ReadResponse>;
+  /** Aborts all requests in flight, which then resolve with an error. New requests are sent. */
   abort(): void;
   /** Replaces the check of a provider connection (A-13); `true` means the platform accepted it. */
   checkConnection?(check: ConnectionCheck): boolean | Promise<boolean>;
 }
 
-export type ConnectionCheck = {
+export interface ConnectionCheck {
   readonly connectionId: string;
   readonly workspaceId: string;
   readonly providerKey: string;
   /** What the start step was given. */
   readonly inputs: unknown;
-};
+}
 
-export type DeliveryRequest = {
+export interface DeliveryRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   readonly timeoutMs: number;
-};
+}
 
-export type DeliveryAnswer =
+export interface TransportFailure {
+  readonly status: null;
+  readonly error: string;
+}
+
+export type DeliveryResponse =
   | { readonly status: number; readonly headers: Record<string, string>; readonly body: string }
-  | { readonly status: null; readonly error: string };
+  | TransportFailure;
 
-export type ReadAnswer =
+export type ReadResponse =
   | { readonly status: number; readonly bytes: number; readonly mimeType: string }
-  | { readonly status: null; readonly error: string };
+  | TransportFailure;

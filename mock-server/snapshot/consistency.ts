@@ -27,7 +27,7 @@ const references: readonly (readonly [noun: Noun, field: string, target: Noun])[
 ];
 
 /** What does not fit together in a snapshot whose records are each well-formed; `null` when all does. */
-export function findInconsistency({ state, furnishedWorkspaceId }: Snapshot): string | null {
+export function findInconsistency({ state, seedWorkspaceId }: Snapshot): string | null {
   const ids = new Map<Noun, Set<unknown>>();
   const idsOf = (noun: Noun) => {
     const known = ids.get(noun) ?? new Set(recordsOf(state, noun).map(({ id }) => id));
@@ -40,7 +40,7 @@ export function findInconsistency({ state, furnishedWorkspaceId }: Snapshot): st
       if (named !== null && !idsOf(target).has(named)) return `state.${noun}.${index}.${field} names nothing`;
     }
   }
-  if (!idsOf("workspaces").has(furnishedWorkspaceId)) return "furnishedWorkspaceId names nothing";
+  if (!idsOf("workspaces").has(seedWorkspaceId)) return "seedWorkspaceId names nothing";
   return findWrongUpload(state);
 }
 

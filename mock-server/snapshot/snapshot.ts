@@ -20,7 +20,7 @@ export type Snapshot = {
   readonly version: typeof snapshotVersion;
   readonly seed: number;
   readonly nowMs: number;
-  readonly furnishedWorkspaceId: string;
+  readonly seedWorkspaceId: string;
   readonly random: Readonly<Record<string, number>>;
   readonly limits: RateLimitSnapshot;
   readonly faults: FaultSnapshot;
@@ -31,13 +31,13 @@ export type Snapshot = {
 export type StateLists = z.infer<typeof stateSchema>;
 
 /** Everything this world remembers. The records are shared with it: write the snapshot out at once. */
-export function takeSnapshot(world: World, furnishedWorkspaceId: string): Snapshot {
+export function takeSnapshot(world: World, seedWorkspaceId: string): Snapshot {
   return {
     format: snapshotFormat,
     version: snapshotVersion,
     seed: world.random.seed,
     nowMs: world.clock.now(),
-    furnishedWorkspaceId,
+    seedWorkspaceId,
     random: world.random.position(),
     limits: world.limiter.snapshot(),
     faults: world.faults.snapshot(),

@@ -48,7 +48,7 @@ export type DeliveryFault =
   | { readonly kind: "redirect" };
 
 /** A fault that happens with a probability, drawn from the mock's seed. */
-export type Chance<Fault> = { readonly probability: number; readonly fault: Fault };
+export type ProbabilisticFault<Fault> = { readonly probability: number; readonly fault: Fault };
 
 export type ApiFaultRule = {
   /** Id of an API key or partner key; absent: every caller. */
@@ -61,7 +61,7 @@ export type ApiFaultRule = {
   readonly operation?: string | undefined;
   /** Used up in order, one per matching call; then all is normal again. */
   readonly instructions?: readonly ApiFault[] | undefined;
-  readonly chances?: readonly Chance<ApiFault>[] | undefined;
+  readonly chances?: readonly ProbabilisticFault<ApiFault>[] | undefined;
 };
 
 export type DeliveryFaultRule = {
@@ -69,7 +69,7 @@ export type DeliveryFaultRule = {
   readonly event?: string | undefined;
   /** Used up in order, one per matching attempt; then all is normal again. */
   readonly instructions?: readonly DeliveryFault[] | undefined;
-  readonly chances?: readonly Chance<DeliveryFault>[] | undefined;
+  readonly chances?: readonly ProbabilisticFault<DeliveryFault>[] | undefined;
 };
 
 export type FaultPlan = {

@@ -1,8 +1,8 @@
-import { type PlainAnswer, serveWithFaults } from "../faults/serve-with-faults.ts";
+import { type PlainResponse, serveWithFaults } from "../faults/serve-with-faults.ts";
 import { waitOnClock } from "../faults/wait-on-clock.ts";
-import { faultyResponse } from "../faults/write-response.ts";
+import { toFetchResponse } from "../faults/write-response.ts";
 import { authorise, type Caller, endToken } from "../rules/identity/caller.ts";
-import { UploadRefusal } from "../rules/uploads/upload-rejection.ts";
+import { UploadError } from "../rules/uploads/upload-error.ts";
 import type { World } from "../world/world.ts";
 import { handleUpload } from "./upload-handler.ts";
 
@@ -16,13 +16,13 @@ export async function serveUpload(world: World, request: Request, path: string):
   const run = () =>
     handleUpload(request, { world, path, authorise: (header, writes) => admit(world, header, writes) });
   const faults = world.faults.drawApi({
-    keyId: caller.kind === "nobody" ? null : caller.keyId,
+    keyId: caller.kind === "anonymous" ? null : caller.keyId,
     router: "base",
     operations: [`upload.${request.method.toLowerCase()}`],
   });
   if (faults.length === 0) return run();
-  return faultyResponse(
-    await serveWithFaults(faults, faultPorts(world, caller), async () => toPlainAnswer(await run())),
+  return toFetchResponse(
+    await serveWithFaults(faults, faultEffects(world, caller), async () => toPlainResponse(await run())),
   );
 }
 
@@ -32,20 +32,21 @@ function admit(
   writes: boolean,
 ): { readonly workspaceId: string } {
   const caller = authorise(world, authorization);
-  if (caller.kind !== "member") throw new UploadRefusal(401, "Unauthorized");
-  if (writes && caller.access === "read_only") throw new UploadRefusal(403, "Unauthorized");
+  if (caller.kind !== "member") throw new UploadError(401, "Unauthorized");
+  if (writes && caller.access === "read_only") throw new UploadError(403, "Unauthorized");
   return { workspaceId: caller.workspace.id };
 }
 
-const faultPorts = (world: World, caller: Caller) => ({
+const faultEffects = (world: World, caller: Caller) => ({
   wait: (delayMs: number) => waitOnClock(world, delayMs),
   expireToken: () => endToken(world, caller),
   burnQuota(requests: number | null) {
-    if (caller.kind !== "nobody") world.limiter.burn(caller.keyId, world.clock.now(), requests ?? undefined);
+    if (caller.kind !== "anonymous")
+      world.limiter.burn(caller.keyId, world.clock.now(), requests ?? undefined);
   },
 });
 
-async function toPlainAnswer(response: Response): Promise<PlainAnswer> {
+async function toPlainResponse(response: Response): Promise<PlainResponse> {
   const { status, headers } = response;
   return { status, headers: Object.fromEntries(headers), body: await response.text() };
 }

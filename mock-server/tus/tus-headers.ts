@@ -1,4 +1,4 @@
-import { UploadRefusal } from "../rules/uploads/upload-rejection.ts";
+import { UploadError } from "../rules/uploads/upload-error.ts";
 
 export const tusVersion = "1.0.0";
 export const tusExtensions = "creation,creation-with-upload,creation-defer-length,termination";
@@ -8,7 +8,7 @@ export const offsetMediaType = "application/offset+octet-stream";
 export function readByteCount(headers: Headers, name: string): number | null {
   const text = headers.get(name);
   if (text === null) return null;
-  if (!/^\d{1,15}$/.test(text)) throw new UploadRefusal(400, `${name} must be a whole number of bytes`);
+  if (!/^\d{1,15}$/.test(text)) throw new UploadError(400, `${name} must be a whole number of bytes`);
   return Number(text);
 }
 
@@ -23,7 +23,7 @@ export function parseMetadata(text: string | null): Record<string, string> {
     const [key = "", value = "", ...rest] = pair.trim().split(" ");
     const wellFormed = /^[\x21-\x7e]+$/.test(key) && isBase64(value) && rest.length === 0;
     if (!wellFormed || Object.hasOwn(metadata, key)) {
-      throw new UploadRefusal(400, "Upload-Metadata must be distinct keys with base64 values");
+      throw new UploadError(400, "Upload-Metadata must be distinct keys with base64 values");
     }
     metadata[key] = Buffer.from(value, "base64").toString("utf8");
   }

@@ -1,4 +1,4 @@
-import { UploadRefusal } from "../rules/uploads/upload-rejection.ts";
+import { UploadError } from "../rules/uploads/upload-error.ts";
 import {
   appendToUpload,
   createUpload,
@@ -21,7 +21,7 @@ import {
 // creation-defer-length and termination. Bytes are kept as they arrive: a client that lost its connection
 // asks with HEAD how many came and goes on from there.
 
-/** Tells who may upload from the `Authorization` header, or throws an `UploadRefusal`. */
+/** Tells who may upload from the `Authorization` header, or throws an `UploadError`. */
 export type AuthoriseUpload = (
   authorization: string | null,
   writes: boolean,
@@ -42,7 +42,7 @@ export async function handleUpload(request: Request, options: UploadOptions): Pr
   try {
     return await route(request, options);
   } catch (error) {
-    if (!(error instanceof UploadRefusal)) throw error;
+    if (!(error instanceof UploadError)) throw error;
     const headers = error.status === 412 ? { "Tus-Version": tusVersion } : {};
     return answer(error.status, headers, JSON.stringify({ error: { message: error.message } }));
   }
@@ -53,13 +53,13 @@ async function route(request: Request, options: UploadOptions): Promise<Response
   const method = request.headers.get("x-http-method-override")?.toUpperCase() ?? request.method;
   if (method === "OPTIONS") return describe(world);
   if (request.headers.get("tus-resumable") !== tusVersion) {
-    throw new UploadRefusal(412, `Tus-Resumable must be ${tusVersion}`);
+    throw new UploadError(412, `Tus-Resumable must be ${tusVersion}`);
   }
   const { workspaceId } = options.authorise(request.headers.get("authorization"), method !== "HEAD");
   const url = new URL(request.url);
   const uploadId = url.pathname.slice(options.path.length).replace(/^\//, "");
   if (uploadId === "") {
-    if (method !== "POST") throw new UploadRefusal(405, `${method} needs an upload's address`);
+    if (method !== "POST") throw new UploadError(405, `${method} needs an upload's address`);
     return create(request, world, workspaceId, new URL(options.path, url));
   }
   const upload = findUpload(world, workspaceId, uploadId);
@@ -69,7 +69,7 @@ async function route(request: Request, options: UploadOptions): Promise<Response
     deleteUpload(world, upload);
     return answer(204);
   }
-  throw new UploadRefusal(405, `${method} is not a method of uploads`);
+  throw new UploadError(405, `${method} is not a method of uploads`);
 }
 
 function describe(world: World): Response {
@@ -88,9 +88,9 @@ async function create(
 ): Promise<Response> {
   const lengthBytes = readByteCount(request.headers, "upload-length");
   const deferred = request.headers.get("upload-defer-length");
-  if (deferred !== null && deferred !== "1") throw new UploadRefusal(400, "Upload-Defer-Length must be 1");
+  if (deferred !== null && deferred !== "1") throw new UploadError(400, "Upload-Defer-Length must be 1");
   if ((lengthBytes === null) === (deferred === null)) {
-    throw new UploadRefusal(400, "expected either Upload-Length or Upload-Defer-Length");
+    throw new UploadError(400, "expected either Upload-Length or Upload-Defer-Length");
   }
   const metadata = parseMetadata(request.headers.get("upload-metadata"));
   const upload = createUpload(world, workspaceId, { lengthBytes, metadata });
@@ -115,19 +115,19 @@ function progress(upload: UploadRecord): Response {
 
 async function append(request: Request, world: World, upload: UploadRecord): Promise<Response> {
   if (request.headers.get("content-type") !== offsetMediaType) {
-    throw new UploadRefusal(415, `Content-Type must be ${offsetMediaType}`);
+    throw new UploadError(415, `Content-Type must be ${offsetMediaType}`);
   }
   const offsetBytes = readByteCount(request.headers, "upload-offset");
-  if (offsetBytes === null) throw new UploadRefusal(400, "Upload-Offset is missing");
-  if (writing.has(upload)) throw new UploadRefusal(423, "another request writes to this upload");
+  if (offsetBytes === null) throw new UploadError(400, "Upload-Offset is missing");
+  if (writing.has(upload)) throw new UploadError(423, "another request writes to this upload");
   if (offsetBytes !== upload.offsetBytes) {
-    throw new UploadRefusal(409, `Upload-Offset is ${offsetBytes}, the upload is at ${upload.offsetBytes}`);
+    throw new UploadError(409, `Upload-Offset is ${offsetBytes}, the upload is at ${upload.offsetBytes}`);
   }
   const lengthBytes = readByteCount(request.headers, "upload-length");
   if (lengthBytes !== null) setUploadLength(world, upload, lengthBytes);
   const announced = readByteCount(request.headers, "content-length");
   if (announced !== null && upload.lengthBytes !== null && offsetBytes + announced > upload.lengthBytes) {
-    throw new UploadRefusal(413, "more bytes than Upload-Length");
+    throw new UploadError(413, "more bytes than Upload-Length");
   }
   await receive(request, world, upload);
   return answer(204, { "Upload-Offset": String(upload.offsetBytes) });
@@ -140,9 +140,9 @@ async function receive(request: Request, world: World, upload: UploadRecord): Pr
   try {
     for await (const chunk of request.body) appendToUpload(world, upload, chunk);
   } catch (error) {
-    if (error instanceof UploadRefusal) throw error;
-    // Nobody hears this answer: the client is gone. What came is kept, and HEAD tells how much.
-    throw new UploadRefusal(400, "the connection ended before the body did");
+    if (error instanceof UploadError) throw error;
+    // Anonymous hears this answer: the client is gone. What came is kept, and HEAD tells how much.
+    throw new UploadError(400, "the connection ended before the body did");
   } finally {
     writing.delete(upload);
   }

@@ -1,11 +1,11 @@
 import type {
   ApiFault,
   ApiFaultRule,
-  Chance,
   DeliveryFault,
   DeliveryFaultRule,
   FaultPlan,
   FiredFault,
+  ProbabilisticFault,
 } from "../state/fault.ts";
 import type { Clock } from "../time/clock.ts";
 import type { RandomStreams } from "./random.ts";
@@ -56,14 +56,14 @@ export interface FaultStoreOptions {
   emit(activity: { readonly type: "fault.fired"; readonly entry: FiredFault }): void;
 }
 
-type Script<Rule, Fault> = {
-  readonly rule: Rule & { readonly chances?: readonly Chance<Fault>[] | undefined };
+type RuleState<Rule, Fault> = {
+  readonly rule: Rule & { readonly chances?: readonly ProbabilisticFault<Fault>[] | undefined };
   readonly left: Fault[];
 };
 
 export function createFaultStore({ random, clock, emit }: FaultStoreOptions): FaultStore {
-  let api: Script<ApiFaultRule, ApiFault>[] = [];
-  let deliveries: Script<DeliveryFaultRule, DeliveryFault>[] = [];
+  let api: RuleState<ApiFaultRule, ApiFault>[] = [];
+  let deliveries: RuleState<DeliveryFaultRule, DeliveryFault>[] = [];
   let fired: FiredFault[] = [];
   let sequence = 0;
 
@@ -79,7 +79,7 @@ export function createFaultStore({ random, clock, emit }: FaultStoreOptions): Fa
 
   const draw = <Rule, Fault extends ApiFault | DeliveryFault>(
     side: FiredFault["side"],
-    scripts: readonly Script<Rule, Fault>[],
+    scripts: readonly RuleState<Rule, Fault>[],
     matches: (rule: Rule) => boolean,
     subject: string,
   ): Fault[] => {

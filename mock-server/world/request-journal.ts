@@ -11,7 +11,7 @@ export type JournalEntry = {
   readonly query: string | null;
   /** `null` when none came, or when they were longer than `journalTextCharsMax`. */
   readonly variables: unknown;
-  readonly caller: "nobody" | "user" | "member" | "partner";
+  readonly caller: "anonymous" | "user" | "member" | "partner";
   readonly keyId: string | null;
   readonly userId: string | null;
   readonly workspaceId: string | null;
@@ -21,7 +21,7 @@ export type JournalEntry = {
   readonly status: number | null;
   readonly errors: readonly JournalError[];
   /** Why the request was refused, in more words than the caller was told; `null` when it was not. */
-  readonly refusal: string | null;
+  readonly rejection: string | null;
   /** Kinds of the faults that befell it. */
   readonly faults: readonly string[];
   readonly durationMs: number;

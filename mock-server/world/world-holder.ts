@@ -1,58 +1,58 @@
+// A reset does not clean a world: it ends it and creates another one. Nothing can be forgotten that way, and
+// a response to the old world's requests finds that it has ended and is dropped.
+
 import type { VirtualClock } from "../time/virtual-clock.ts";
 import { createWorld, type World, type WorldOptions } from "./world.ts";
 
-// A reset does not clean a world, it ends it and begins another: nothing can be forgotten that way, and
-// what still comes back from outside meets a world that has ended and is dropped.
-
-/** What a new world is furnished with, and the only place where these keys are known. */
-export type Furnishing = {
+/** What every new world is seeded with, and the only place that has these keys in plain text. */
+export interface SeedData {
   readonly workspaceId: string;
   readonly apiKey: string;
   readonly partnerApiKey: string;
-};
+}
 
 /** The fields of a snapshot that a world is created from. */
 export interface WorldOrigin {
   readonly seed: number;
   readonly nowMs: number;
-  readonly furnishedWorkspaceId: string;
+  readonly seedWorkspaceId: string;
 }
 
-export interface Worlds {
+export interface WorldHolder {
   readonly current: World;
-  readonly furnishing: Furnishing;
-  /** Begins anew: with the same seed the same ids and keys come again; a virtual clock goes back to its start. */
+  readonly seedData: SeedData;
+  /** Replaces the world by a new one: the same seed yields the same ids and keys; a virtual clock returns to its start. */
   reset(): World;
   /** Replaces the world by one that `fill` restores; the origin may be another mock. */
   restore(origin: WorldOrigin, fill: (world: World) => void): World;
-  /** Calls `listener` whenever another world has become the current one. */
-  follow(listener: (world: World) => void): () => void;
-  /** Ends the current world for good. */
+  /** Calls `listener` after every replacement of the current world. */
+  onReplace(listener: (world: World) => void): () => void;
+  /** Ends the current world without a successor. */
   end(): void;
 }
 
-export type WorldsOptions = Omit<WorldOptions, "epoch"> & {
-  /** Puts a first workspace with its keys into an empty world. */
-  readonly furnish: (world: World) => Furnishing;
-};
+export interface WorldHolderOptions extends Omit<WorldOptions, "epoch"> {
+  /** Adds a first workspace with its keys to an empty world. */
+  readonly seedWorld: (world: World) => SeedData;
+}
 
-export function createWorlds({ furnish, ...options }: WorldsOptions): Worlds {
+export function createWorldHolder({ seedWorld, ...options }: WorldHolderOptions): WorldHolder {
   const { clock } = options;
   const startMs = clock.now();
-  const followers = new Set<(world: World) => void>();
+  const listeners = new Set<(world: World) => void>();
   let epoch = 0;
   let current = createWorld({ ...options, epoch });
-  let furnishing = furnish(current);
+  let seedData = seedWorld(current);
 
-  const begin = (seed: number, nowMs: number): World => {
+  const createNext = (seed: number, nowMs: number): World => {
     current.end();
     if (isVirtual(clock)) clock.setNow(nowMs);
     return createWorld({ ...options, seed, epoch: ++epoch });
   };
 
-  const become = (world: World): World => {
+  const replace = (world: World): World => {
     current = world;
-    for (const follower of [...followers]) follower(world);
+    for (const listener of [...listeners]) listener(world);
     return world;
   };
 
@@ -60,25 +60,25 @@ export function createWorlds({ furnish, ...options }: WorldsOptions): Worlds {
     get current() {
       return current;
     },
-    get furnishing() {
-      return furnishing;
+    get seedData() {
+      return seedData;
     },
     reset() {
-      const world = begin(options.seed, startMs);
-      furnishing = furnish(world);
-      return become(world);
+      const world = createNext(options.seed, startMs);
+      seedData = seedWorld(world);
+      return replace(world);
     },
     restore(origin, fill) {
-      const world = begin(origin.seed, origin.nowMs);
+      const world = createNext(origin.seed, origin.nowMs);
       // A snapshot has key hashes only; a throwaway world with the same seed yields the keys.
-      const twin = createWorld({ ...options, seed: origin.seed, epoch });
-      furnishing = { ...furnish(twin), workspaceId: origin.furnishedWorkspaceId };
+      const throwaway = createWorld({ ...options, seed: origin.seed, epoch });
+      seedData = { ...seedWorld(throwaway), workspaceId: origin.seedWorkspaceId };
       fill(world);
-      return become(world);
+      return replace(world);
     },
-    follow(listener) {
-      followers.add(listener);
-      return () => followers.delete(listener);
+    onReplace(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
     end: () => current.end(),
   };

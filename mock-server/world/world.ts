@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type { Outside } from "../outbound/port.ts";
+import type { Transport } from "../outbound/port.ts";
 import type { Settings } from "../settings.ts";
 import { createState, type State } from "../state/state.ts";
 import type { Clock } from "../time/clock.ts";
@@ -11,68 +11,75 @@ import { createRequestJournal, type RequestJournal } from "./request-journal.ts"
 import { createTokenSigner, type TokenSigner } from "./tokens.ts";
 
 /**
- * One universe of the service: what it remembers, its time, its chance, and what it announces.
+ * One instance of the service: its state, clock, random streams and activity.
  *
- * Rules are functions `(world, caller, input)` that read and change the state synchronously and say what
- * happened through `announce`. Nothing in here does I/O: deliveries, connection checks and downloads
- * leave through the `Outside` port that an adapter provides.
+ * Rules are functions `(world, caller, input)` that read and change the state synchronously and report what
+ * happened through `emit`. A world does no I/O: deliveries, connection checks and downloads leave through
+ * its transport.
  */
-export type World = {
-  /** Replaced on reset; results of work begun in an older epoch are dropped. */
+export interface World {
+  /** Incremented with every replacement of the world; results of work from an older epoch are dropped. */
   readonly epoch: number;
   readonly state: State;
   readonly clock: Clock;
   readonly random: RandomStreams;
   readonly settings: Settings;
-  readonly outside: Outside;
+  readonly transport: Transport;
   readonly faults: FaultStore;
   readonly limiter: RateLimiter;
   readonly journal: RequestJournal;
   readonly tokens: TokenSigner;
-  /** Aborts when the world ends: whatever waits for its clock must stop waiting. */
+  /** Aborts when the world ends: everything that waits on its clock must stop waiting. */
   readonly signal: AbortSignal;
-  /** Schedules on the clock; a reset cancels everything scheduled through here. */
+  /** Schedules on the clock; `end` cancels everything scheduled through here. */
   schedule(delayMs: number, run: () => void): () => void;
-  /** Runs work that leaves the core; a virtual clock waits for it before time moves on. */
-  begin(work: Promise<unknown>): void;
-  /** Tells listeners (event stream, journal, waiters) what has just happened. */
-  announce(happening: Happening): void;
-  listen(listener: (happening: NumberedHappening) => void): () => void;
-  /** Whether anybody listens: what would only be announced need not be made otherwise. */
-  readonly observed: boolean;
+  /** Makes a virtual clock wait for this work before it moves on. */
+  track(work: Promise<unknown>): void;
+  /** Reports an activity to the subscribers (event stream, waiters). */
+  emit(activity: Activity): void;
+  subscribe(listener: (activity: NumberedActivity) => void): () => void;
+  /** True with subscribers; lets callers skip building an activity that has no reader. */
+  readonly hasSubscribers: boolean;
   newId(kind: string): string;
-  /** True after `end`: whatever still comes back from outside belongs to the past and is dropped. */
+  /** True after `end`: responses that arrive later are dropped. */
   readonly ended: boolean;
-  /** Cancels every timer and listener of this world and breaks off what is under way outside. */
+  /** Cancels every timer and subscription of this world and aborts its requests in flight. */
   end(): void;
-};
+}
 
 /** Something that happened in the world, named `noun.verb`, for the event stream and the inspector. */
-export type Happening = { readonly type: string; readonly [field: string]: unknown };
-export type NumberedHappening = Happening & { readonly sequence: number; readonly atMs: number };
+export interface Activity {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
 
-export type WorldOptions = {
+export interface NumberedActivity extends Activity {
+  readonly sequence: number;
+  readonly atMs: number;
+}
+
+export interface WorldOptions {
   readonly epoch: number;
   readonly seed: number;
   readonly clock: Clock | VirtualClock;
   readonly settings: Settings;
-  readonly outside: Outside;
-};
+  readonly transport: Transport;
+}
 
 export function createWorld(options: WorldOptions): World {
-  const { clock, settings, outside, epoch } = options;
+  const { clock, settings, transport, epoch } = options;
   const random = createRandomStreams(options.seed);
   const cancels = new Set<() => void>();
-  const listeners = new Set<(happening: NumberedHappening) => void>();
+  const listeners = new Set<(activity: NumberedActivity) => void>();
   let sequence = 0;
   let ended = false;
   const ending = new AbortController();
-  // Every answer that a fault holds back waits for this signal; a thousand of them are no leak.
+  // Every response that a fault delays listens to this signal; a thousand of them are no leak.
   setMaxListeners(0, ending.signal);
 
-  const announce = (happening: Happening) => {
+  const emit = (activity: Activity) => {
     if (listeners.size === 0) return;
-    const numbered = { ...happening, sequence: ++sequence, atMs: clock.now() };
+    const numbered = { ...activity, sequence: ++sequence, atMs: clock.now() };
     for (const listener of listeners) listener(numbered);
   };
 
@@ -82,8 +89,8 @@ export function createWorld(options: WorldOptions): World {
     clock,
     random,
     settings,
-    outside,
-    faults: createFaultStore({ random, clock, emit: announce }),
+    transport,
+    faults: createFaultStore({ random, clock, emit }),
     limiter: createRateLimiter(settings.rateLimit),
     journal: createRequestJournal(settings.bounds.journalEntriesMax),
     tokens: createTokenSigner(options.seed),
@@ -100,15 +107,15 @@ export function createWorld(options: WorldOptions): World {
         cancel();
       };
     },
-    begin(work) {
+    track(work) {
       if (!ended && "track" in clock) void clock.track(work);
     },
-    announce,
-    listen(listener) {
+    emit,
+    subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    get observed() {
+    get hasSubscribers() {
       return listeners.size > 0;
     },
     newId: (kind) => random.uuid(kind, clock.now()),
@@ -121,7 +128,7 @@ export function createWorld(options: WorldOptions): World {
       for (const cancel of cancels) cancel();
       cancels.clear();
       listeners.clear();
-      outside.abort();
+      transport.abort();
     },
   };
 }

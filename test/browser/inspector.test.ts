@@ -82,7 +82,7 @@ describe("a delivery", () => {
     await rows.filter({ hasText: "pending" }).click();
     const attempts = detail.getByRole("list", { name: "Attempts" }).getByRole("listitem");
     await attempts.filter({ hasText: "Next attempt" }).getByText("in 5 s").waitFor();
-    await attempts.getByText("answered 503").waitFor();
+    await attempts.getByText("status 503").waitFor();
 
     scene.answer("billing", 204);
     await inspector.page.getByRole("button", { name: /^To next/ }).click();
@@ -203,7 +203,7 @@ describe("requests", () => {
     await page.getByLabel("operation").fill("exchange");
     await rows.filter({ hasText: "Sweep" }).waitFor({ state: "detached" });
     await rows.filter({ hasText: "exchangeSurface" }).click();
-    await inspector.detail.getByText("keys and tokens are masked").waitFor();
+    await inspector.detail.getByText("keys and tokens are redacted").waitFor();
     expect(await page.content()).not.toContain(mock.apiKey);
   });
 });

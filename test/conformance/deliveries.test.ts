@@ -86,7 +86,7 @@ describe("an attempt", () => {
       number: 1,
       kind: "scheduled",
       status: 503,
-      error: "answered 503",
+      error: "status 503",
       durationMs: expect.any(Number),
       requestBody: came?.body.toString(),
       responseHeaders: { "x-receiver": "busy" },
@@ -123,10 +123,10 @@ describe("acknowledgement", () => {
       expect(first?.status).toBe(typeof answer === "number" ? answer : null);
       expect(first?.error).toMatch(
         answer === "hang"
-          ? `no answer within ${timeoutMs} ms`
+          ? `no response within ${timeoutMs} ms`
           : answer === "reset"
             ? /ECONNRESET/
-            : /answered/,
+            : /^status/,
       );
       expect(second).toMatchObject({ status: 204, error: null });
     });
@@ -348,7 +348,10 @@ describe("at least once", () => {
     await service.advance("1s");
     expect(all.receiver.deliveries).toHaveLength(1);
     const [record] = await all.deliveries();
-    expect(record?.attempts).toMatchObject([{ error: "lost on the way", faults: ["drop"] }, { status: 204 }]);
+    expect(record?.attempts).toMatchObject([
+      { error: "dropped by a fault", faults: ["drop"] },
+      { status: 204 },
+    ]);
   });
 
   mockTest("D5 a forged attempt is refused by a verifier, the retry is accepted", async () => {

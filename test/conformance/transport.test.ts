@@ -258,7 +258,7 @@ describe("T6 internal errors", () => {
     });
     expect(failed.text).not.toContain("passwd");
     expect(failed.text).not.toMatch(stackTrace);
-    expect(mock.admin.requests().data.at(-1)?.refusal).toContain("secret detail");
+    expect(mock.admin.requests().data.at(-1)?.rejection).toContain("secret detail");
   });
 });
 

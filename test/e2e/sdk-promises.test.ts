@@ -131,7 +131,7 @@ describe("tokens", () => {
     await Promise.all(calls);
     expect(exchanges(mock)).toBeLessThanOrEqual(25);
     expect(journal(mock)).toHaveLength(7_200 + exchanges(mock));
-    expect(journal(mock).every(({ refusal }) => refusal === null)).toBe(true);
+    expect(journal(mock).every(({ rejection }) => rejection === null)).toBe(true);
     await client.close();
   });
 

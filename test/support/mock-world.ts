@@ -1,4 +1,4 @@
-import type { DeliveryAnswer, DeliveryRequest, Outside } from "../../mock-server/outbound/port.ts";
+import type { DeliveryRequest, DeliveryResponse, Transport } from "../../mock-server/outbound/port.ts";
 import { addClient } from "../../mock-server/rules/workspaces/clients.ts";
 import { addWorkspace } from "../../mock-server/rules/workspaces/workspaces.ts";
 import { defaultSettings, type SettingsChanges, withSettings } from "../../mock-server/settings.ts";
@@ -7,7 +7,7 @@ import { createVirtualClock, type VirtualClock } from "../../mock-server/time/vi
 import { createWorld, type World } from "../../mock-server/world/world.ts";
 
 /** A world of the mock without a server: a workspace, a client, and whatever answers its deliveries. */
-export interface WorldBench {
+export interface TestWorld {
   readonly world: World;
   readonly clock: VirtualClock;
   readonly workspaceId: string;
@@ -27,22 +27,22 @@ export type SentAttempt = {
   readonly event: any;
 };
 
-export type WorldBenchOptions = {
+export type TestWorldOptions = {
   readonly seed?: number;
   readonly settings?: SettingsChanges;
   readonly clock?: VirtualClock;
   /** Default: 204 to everything. */
-  readonly answer?: (attempt: SentAttempt) => DeliveryAnswer | Promise<DeliveryAnswer>;
-  readonly read?: Outside["read"];
+  readonly answer?: (attempt: SentAttempt) => DeliveryResponse | Promise<DeliveryResponse>;
+  readonly read?: Transport["read"];
 };
 
-export const answered = (status: number, headers: Record<string, string> = {}): DeliveryAnswer => ({
+export const answered = (status: number, headers: Record<string, string> = {}): DeliveryResponse => ({
   status,
   headers,
   body: "",
 });
 
-export function createWorldBench(options: WorldBenchOptions = {}): WorldBench {
+export function createTestWorld(options: TestWorldOptions = {}): TestWorld {
   const clock = options.clock ?? createVirtualClock();
   const answer = options.answer ?? (() => answered(204));
   const sent: SentAttempt[] = [];
@@ -62,7 +62,7 @@ export function createWorldBench(options: WorldBenchOptions = {}): WorldBench {
     seed: options.seed ?? 1,
     clock,
     settings: options.settings ? withSettings(options.settings) : defaultSettings,
-    outside: {
+    transport: {
       deliver,
       read: options.read ?? (async () => ({ status: null, error: "nothing is there" })),
       abort: () => undefined,

@@ -1,4 +1,4 @@
-import type { DeliveryAnswer } from "../../outbound/port.ts";
+import type { DeliveryResponse } from "../../outbound/port.ts";
 import type { DeliveryFault } from "../../state/fault.ts";
 import type {
   AttemptKind,
@@ -8,7 +8,7 @@ import type {
   WebhookEndpointRecord,
 } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
-import { refusalOf } from "./retry-plan.ts";
+import { rejectionOf } from "./retry-plan.ts";
 import { signDelivery } from "./signing.ts";
 import { liveSecrets } from "./signing-secrets.ts";
 
@@ -48,7 +48,7 @@ export async function makeAttempt(world: World, input: AttemptInput): Promise<At
   };
   const answer =
     answerInTheWay(faults) ??
-    (await world.outside.deliver({
+    (await world.transport.deliver({
       url: endpoint.url,
       headers,
       body,
@@ -61,7 +61,7 @@ export async function makeAttempt(world: World, input: AttemptInput): Promise<At
     startedAtMs,
     durationMs: Math.round(world.clock.monotonic() - startedMs),
     status: answer.status,
-    error: answer.status === null ? answer.error : refusalOf(answer.status),
+    error: answer.status === null ? answer.error : rejectionOf(answer.status),
     requestHeaders: headers,
     requestBody: bodyText,
     responseHeaders: came?.headers ?? {},
@@ -89,9 +89,9 @@ function signingSecrets(
 }
 
 /** Faults on the way: the receiver sees nothing of such an attempt. */
-function answerInTheWay(faults: readonly DeliveryFault[]): DeliveryAnswer | null {
+function answerInTheWay(faults: readonly DeliveryFault[]): DeliveryResponse | null {
   for (const { kind } of faults) {
-    if (kind === "drop") return { status: null, error: "lost on the way" };
+    if (kind === "drop") return { status: null, error: "dropped by a fault" };
     if (kind === "redirect") return { status: 302, headers: { location: "/moved" }, body: "" };
   }
   return null;

@@ -51,7 +51,7 @@ export function deliverEvent(world: World, event: EventRecord): void {
       attempts: [],
     };
     world.state.deliveries.set(delivery.id, delivery);
-    if (world.observed) world.announce({ type: "delivery.created", ...describe(delivery) });
+    if (world.hasSubscribers) world.emit({ type: "delivery.created", ...describe(delivery) });
     arm(world, beginJourney(world, delivery, event), world.settings.delivery.scheduleMs[0] ?? 0);
   }
   for (const old of forgetOldDeliveries(world)) dropJourney(world, old);
@@ -63,7 +63,7 @@ export function pauseDeliveries(world: World, endpointId: string): void {
     if (journey.delivery.status !== "pending") continue;
     journey.delivery.status = "paused";
     disarm(journey);
-    world.announce({ type: "delivery.paused", ...describe(journey.delivery) });
+    world.emit({ type: "delivery.paused", ...describe(journey.delivery) });
   }
 }
 
@@ -73,7 +73,7 @@ export function resumeDeliveries(world: World, endpointId: string): void {
     const { delivery } = journey;
     if (delivery.status !== "paused") continue;
     delivery.status = "pending";
-    world.announce({ type: "delivery.resumed", ...describe(delivery) });
+    world.emit({ type: "delivery.resumed", ...describe(delivery) });
     arm(world, journey, untilMs(world, delivery.nextAttemptAtMs));
   }
 }
@@ -105,12 +105,12 @@ export function replayDelivery(world: World, deliveryId: string): Promise<Attemp
     announceAttempt(world, delivery, record);
     return record;
   });
-  world.begin(done);
+  world.track(done);
   return done;
 }
 
 /** Sets the deliveries of a restored state going again. An attempt that was under way is made anew. */
-export function rearmDeliveries(world: World): void {
+export function rescheduleDeliveries(world: World): void {
   for (const delivery of world.state.deliveries.values()) {
     const event = world.state.events.get(delivery.eventId);
     if (!event || (delivery.status !== "pending" && delivery.status !== "paused")) continue;

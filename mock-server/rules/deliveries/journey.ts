@@ -2,7 +2,7 @@ import type { DeliveryFault } from "../../state/fault.ts";
 import type { AttemptKind, AttemptRecord, DeliveryRecord, EventRecord } from "../../state/records.ts";
 import { createTimerQueue, type TimerQueue, type TimerQueueEntry } from "../../time/timer-queue.ts";
 import type { World } from "../../world/world.ts";
-import { perWorld } from "../../world/world-cache.ts";
+import { worldCache } from "../../world/world-cache.ts";
 import { makeAttempt } from "./attempt.ts";
 import { createLane, type Lane } from "./keyed-queue.ts";
 import { nextAttemptDelayMs } from "./retry-plan.ts";
@@ -43,7 +43,7 @@ type Departure = TimerQueueEntry & { journey: Journey | null };
 /** A delivery that a `reorder` fault put back goes after this long, though no other one has passed it. */
 const heldMsMax = 5_000;
 
-const engineOf = perWorld((world): Engine => {
+const engineOf = worldCache((world): Engine => {
   const timers = createTimerQueue<Departure>({
     schedule: world.schedule,
     monotonic: world.clock.monotonic,
@@ -87,7 +87,7 @@ function roadTo(world: World, endpointId: string): Road {
       },
       start(journey) {
         const attempt = attemptJourney(world, road, journey);
-        world.begin(attempt);
+        world.track(attempt);
         return attempt;
       },
     }),
@@ -210,7 +210,7 @@ export function cancel(world: World, journey: Journey): void {
   journey.delivery.status = "cancelled";
   journey.delivery.nextAttemptAtMs = null;
   disarm(journey);
-  world.announce({ type: "delivery.cancelled", ...describe(journey.delivery) });
+  world.emit({ type: "delivery.cancelled", ...describe(journey.delivery) });
 }
 
 export const describe = (delivery: DeliveryRecord) => ({
@@ -223,8 +223,8 @@ export const describe = (delivery: DeliveryRecord) => ({
 });
 
 export function announceAttempt(world: World, delivery: DeliveryRecord, attempt: AttemptRecord): void {
-  if (!world.observed) return;
-  world.announce({
+  if (!world.hasSubscribers) return;
+  world.emit({
     type: "delivery.attempted",
     ...describe(delivery),
     attempt: {

@@ -23,8 +23,8 @@ export function forgetOldDeliveries(world: World): readonly DeliveryRecord[] {
     deliveries.delete(delivery.id);
     delivery.status = "cancelled";
     givenUp.push(delivery);
-    world.announce({
-      type: "delivery.given-up",
+    world.emit({
+      type: "delivery.discarded",
       deliveryId: delivery.id,
       reason: `more than ${max} are kept`,
     });

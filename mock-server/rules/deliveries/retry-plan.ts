@@ -30,8 +30,8 @@ function parseRetryAfterMs(header: string | undefined, nowMs: number): number | 
 }
 
 /** Why an answer does not acknowledge a delivery (D3), or `null` when it does. */
-export function refusalOf(status: number): string | null {
+export function rejectionOf(status: number): string | null {
   if (status >= 200 && status < 300) return null;
-  if (status >= 300 && status < 400) return `answered ${status}; redirects are not followed`;
-  return `answered ${status}`;
+  if (status >= 300 && status < 400) return `status ${status}; redirects are not followed`;
+  return `status ${status}`;
 }

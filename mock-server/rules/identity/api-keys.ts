@@ -67,7 +67,7 @@ export function createApiKey(world: World, input: CreateApiKeyInput): IssuedApiK
     revokedAtMs: null,
   };
   world.state.apiKeys.set(record.id, record);
-  world.announce({ type: "api-key.created", apiKeyId: record.id, workspaceId: record.workspaceId });
+  world.emit({ type: "api-key.created", apiKeyId: record.id, workspaceId: record.workspaceId });
   return { apiKey, record, membership };
 }
 
@@ -76,7 +76,7 @@ export function revokeApiKey(world: World, apiKeyId: string): ApiKeyRecord {
   const record = world.state.apiKeys.get(apiKeyId);
   if (!record) throw new ServiceError("NOT_FOUND", "API key not found");
   record.revokedAtMs ??= world.clock.now();
-  world.announce({ type: "api-key.revoked", apiKeyId });
+  world.emit({ type: "api-key.revoked", apiKeyId });
   return record;
 }
 
@@ -98,7 +98,7 @@ export function createPartnerKey(
     revokedAtMs: null,
   };
   world.state.partnerKeys.set(record.id, record);
-  world.announce({ type: "partner-key.created", partnerKeyId: record.id });
+  world.emit({ type: "partner-key.created", partnerKeyId: record.id });
   return { partnerApiKey, record };
 }
 

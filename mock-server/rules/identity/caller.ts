@@ -6,10 +6,10 @@ import { ServiceError } from "../service-error.ts";
 // changed role or a removed membership takes effect on tokens that are already out (K6).
 
 /** Who a request acts as. */
-export type Caller = Nobody | AccountCaller | MemberCaller | PartnerCaller;
+export type Caller = Anonymous | AccountCaller | MemberCaller | PartnerCaller;
 
 /** No token, or none that is valid. */
-export type Nobody = { readonly kind: "nobody"; readonly reason: string };
+export type Anonymous = { readonly kind: "anonymous"; readonly reason: string };
 
 /** A `userToken`: the account, not tied to a workspace. */
 export type AccountCaller = {
@@ -39,24 +39,24 @@ export type PartnerCaller = {
   readonly user: UserRecord;
 };
 
-/** Reads an `Authorization` header. Never throws: what is wrong with it stands in `Nobody.reason`. */
+/** Reads an `Authorization` header. Never throws: what is wrong with it stands in `Anonymous.reason`. */
 export function authorise(world: World, authorization: string | null | undefined): Caller {
-  if (!authorization) return nobody("no authorization header");
+  if (!authorization) return anonymous("no authorization header");
   const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
-  if (!token) return nobody("authorization header is not a Bearer token");
+  if (!token) return anonymous("authorization header is not a Bearer token");
   const claims = world.tokens.read(token);
-  if (!claims) return nobody("token was not issued by this service");
-  if (claims.exp * 1_000 <= world.clock.now()) return nobody("token expired");
-  if (world.state.endedTokens.has(claims.jti)) return nobody("token was ended by a fault");
+  if (!claims) return anonymous("token was not issued by this service");
+  if (claims.exp * 1_000 <= world.clock.now()) return anonymous("token expired");
+  if (world.state.endedTokens.has(claims.jti)) return anonymous("token was ended by a fault");
 
   const user = world.state.users.get(claims.sub);
-  if (!user) return nobody("the token's user no longer exists");
+  if (!user) return anonymous("the token's user no longer exists");
   const { keyId, jti: tokenId } = claims;
   if (claims.kind !== "workspace") return { kind: claims.kind, tokenId, keyId, user };
 
   const membership = world.state.memberships.get(claims.membershipId ?? "");
   const workspace = world.state.workspaces.get(claims.workspaceId ?? "");
-  if (!membership || !workspace) return nobody("the user is no longer a member of the workspace");
+  if (!membership || !workspace) return anonymous("the user is no longer a member of the workspace");
   return {
     kind: "member",
     tokenId,
@@ -68,17 +68,17 @@ export function authorise(world: World, authorization: string | null | undefined
   };
 }
 
-const nobody = (reason: string): Nobody => ({ kind: "nobody", reason });
+const anonymous = (reason: string): Anonymous => ({ kind: "anonymous", reason });
 
 /** Ends the presented token before its time, for this request and all later ones. */
 export function endToken(world: World, caller: Caller): void {
-  if (caller.kind === "nobody") return;
+  if (caller.kind === "anonymous") return;
   world.state.endedTokens.set(caller.tokenId, { id: caller.tokenId, endedAtMs: world.clock.now() });
 }
 
 /** @throws ServiceError UNAUTHENTICATED without a valid token (A-4) */
-export function requireToken(caller: Caller): Exclude<Caller, Nobody> {
-  if (caller.kind === "nobody") throw unauthenticated(caller.reason);
+export function requireToken(caller: Caller): Exclude<Caller, Anonymous> {
+  if (caller.kind === "anonymous") throw unauthenticated(caller.reason);
   return caller;
 }
 

@@ -30,7 +30,7 @@ export function addMember(world: World, input: NewMember): MembershipRecord {
     createdAtMs: world.clock.now(),
   };
   world.state.memberships.set(membership.id, membership);
-  world.announce({ type: "membership.created", membershipId: membership.id, role: input.role });
+  world.emit({ type: "membership.created", membershipId: membership.id, role: input.role });
   return membership;
 }
 
@@ -38,7 +38,7 @@ export function addMember(world: World, input: NewMember): MembershipRecord {
 export function changeMembership(world: World, membershipId: string, role: Role): MembershipRecord {
   const membership = findMembership(world, membershipId);
   membership.role = role;
-  world.announce({ type: "membership.changed", membershipId, role });
+  world.emit({ type: "membership.changed", membershipId, role });
   return membership;
 }
 
@@ -46,7 +46,7 @@ export function changeMembership(world: World, membershipId: string, role: Role)
 export function removeMembership(world: World, membershipId: string): void {
   findMembership(world, membershipId);
   world.state.memberships.delete(membershipId);
-  world.announce({ type: "membership.removed", membershipId });
+  world.emit({ type: "membership.removed", membershipId });
 }
 
 function findMembership(world: World, membershipId: string): MembershipRecord {

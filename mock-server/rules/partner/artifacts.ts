@@ -45,7 +45,7 @@ export function createArtifacts(world: World, caller: Caller, input: CreateArtif
       updatedAtMs: nowMs,
     };
     world.state.artifacts.set(artifact.id, artifact);
-    world.announce({ type: "artifact.created", artifactId: artifact.id, jobWorkId: work.id });
+    world.emit({ type: "artifact.created", artifactId: artifact.id, jobWorkId: work.id });
     return artifact;
   });
 }

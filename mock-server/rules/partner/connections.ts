@@ -57,7 +57,7 @@ export async function collectConnection(
     throw new ServiceError("CONFLICT", "Provider connection is disconnected");
   }
   const checking = platformAccepts(world, connection);
-  world.begin(checking);
+  world.track(checking);
   const accepted = await checking;
   connection.status = accepted ? "active" : "failed";
   if (input.inputs != null) connection.settings = input.inputs;
@@ -78,14 +78,14 @@ export function findConnection(world: World, caller: Caller, connectionId: strin
 
 async function platformAccepts(world: World, connection: ConnectionRecord): Promise<boolean> {
   const { id, workspaceId, providerKey, startInputs } = connection;
-  const { checkConnection } = world.outside;
+  const { checkConnection } = world.transport;
   if (checkConnection) {
     return checkConnection({ connectionId: id, workspaceId, providerKey, inputs: startInputs });
   }
   const apiKey = textOf(startInputs, "apiKey") ?? "";
   const baseUrl = textOf(startInputs, "baseUrl");
   if (baseUrl !== null && URL.canParse(baseUrl) && isLoopbackHost(new URL(baseUrl).hostname)) {
-    const answer = await world.outside.read(baseUrl, { authorization: `Bearer ${apiKey}` });
+    const answer = await world.transport.read(baseUrl, { authorization: `Bearer ${apiKey}` });
     return answer.status !== null && answer.status >= 200 && answer.status < 300;
   }
   return !apiKey.startsWith("invalid");
@@ -103,5 +103,5 @@ function checkInputs(inputs: unknown): void {
 }
 
 function announceStatus(world: World, { id, workspaceId, status }: ConnectionRecord): void {
-  world.announce({ type: `connection.${status}`, connectionId: id, workspaceId });
+  world.emit({ type: `connection.${status}`, connectionId: id, workspaceId });
 }

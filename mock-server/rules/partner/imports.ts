@@ -25,13 +25,13 @@ import { guessMimeType } from "../workspaces/mime-type.ts";
  */
 export function startImport(world: World, job: JobRecord): void {
   moveJob(world, job, "active");
-  world.begin(runImport(world, job));
+  world.track(runImport(world, job));
 }
 
 /** Sets the imports of a restored state going again. */
-export function rearmImports(world: World): void {
+export function resumeImports(world: World): void {
   for (const job of world.state.jobs.values()) {
-    if (job.status === "active") world.begin(runImport(world, job));
+    if (job.status === "active") world.track(runImport(world, job));
   }
 }
 
@@ -80,7 +80,7 @@ async function fetchArtifact(world: World, artifact: ArtifactRecord): Promise<Fe
   const simulated = { fileName: name, mimeType: guessMimeType(name), externalId };
   if (url === null || !isLoopbackHost(new URL(url).hostname))
     return { artifact, document: simulated, refused: false };
-  const answer = await world.outside.read(url, {});
+  const answer = await world.transport.read(url, {});
   const came = answer.status !== null && answer.status >= 200 && answer.status < 300;
   const refused = answer.status === 401 || answer.status === 403;
   return { artifact, document: came ? { ...simulated, mimeType: answer.mimeType } : null, refused };
@@ -117,7 +117,7 @@ function pullWork(
   for (const { artifact, document } of pull.fetched) {
     artifact.status = document ? "uploaded" : "failed";
     artifact.updatedAtMs = Math.max(world.clock.now(), artifact.updatedAtMs + 1);
-    world.announce({ type: `artifact.${artifact.status}`, artifactId: artifact.id, jobWorkId: pull.work.id });
+    world.emit({ type: `artifact.${artifact.status}`, artifactId: artifact.id, jobWorkId: pull.work.id });
   }
   const documents = pull.fetched.flatMap(({ document }) => (document ? [document] : []));
   if (documents.length === 0) return;
@@ -140,5 +140,5 @@ function clientOf(world: World, work: JobWorkRecord): ClientRecord {
 function moveJob(world: World, job: JobRecord, status: JobRecord["status"]): void {
   job.status = status;
   job.updatedAtMs = Math.max(world.clock.now(), job.updatedAtMs + 1);
-  world.announce({ type: `job.${status}`, jobId: job.id, workspaceId: job.workspaceId });
+  world.emit({ type: `job.${status}`, jobId: job.id, workspaceId: job.workspaceId });
 }

@@ -28,7 +28,7 @@ export function createJob(world: World, caller: Caller, input: CreateJobInput): 
     updatedAtMs: nowMs,
   };
   world.state.jobs.set(job.id, job);
-  world.announce({ type: "job.pending", jobId: job.id, workspaceId: job.workspaceId });
+  world.emit({ type: "job.pending", jobId: job.id, workspaceId: job.workspaceId });
   return job;
 }
 

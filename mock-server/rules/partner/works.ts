@@ -34,7 +34,7 @@ export function createJobWorks(world: World, caller: Caller, input: CreateWorksI
       updatedAtMs: nowMs,
     };
     world.state.jobWorks.set(work.id, work);
-    world.announce({ type: "job-work.created", jobWorkId: work.id, jobId: job.id });
+    world.emit({ type: "job-work.created", jobWorkId: work.id, jobId: job.id });
     return work;
   });
 }

@@ -1,11 +1,11 @@
 import type { World } from "../../world/world.ts";
-import { perWorld } from "../../world/world-cache.ts";
+import { worldCache } from "../../world/world-cache.ts";
 
 /** How many documents a client holds, pulled or added by hand. */
 export const countDocuments = (world: World, clientId: string): number => counts(world)(clientId);
 
 // Documents are only ever added, so a changed number says that there is something to count anew.
-const counts = perWorld(({ state }) => {
+const counts = worldCache(({ state }) => {
   let counted = new Map<string, number>();
   let size = 0;
   return (clientId: string): number => {

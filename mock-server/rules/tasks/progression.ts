@@ -2,14 +2,14 @@ import type { Progress, ProgressRecord, StageRecord, TaskRecord } from "../../st
 import type { TaskPlan } from "../../state/task-plan.ts";
 import { createTimerQueue } from "../../time/timer-queue.ts";
 import type { World } from "../../world/world.ts";
-import { perWorld } from "../../world/world-cache.ts";
+import { worldCache } from "../../world/world-cache.ts";
 import { finishStage, moveTask, startStage } from "./task-moves.ts";
 
 // A task that moves by itself has one record of where it stands, which is also its entry on the agenda and
 // is made anew at each stage. Once the task has been moved by hand its record is gone from the state, and
 // the entry has been called off.
 
-const engineOf = perWorld((world) => ({
+const engineOf = worldCache((world) => ({
   timers: createTimerQueue<Progress>({
     schedule: world.schedule,
     monotonic: world.clock.monotonic,
@@ -29,7 +29,7 @@ export function beginProgress(world: World, task: TaskRecord, plan: TaskPlan | n
 export function planTasks(world: World, taskType: string, plan: TaskPlan | null): void {
   if (plan) world.state.taskPlans.set(taskType, { taskType, plan });
   else world.state.taskPlans.delete(taskType);
-  world.announce({ type: "task-plan.changed", taskType, mode: planFor(world, taskType).mode });
+  world.emit({ type: "task-plan.changed", taskType, mode: planFor(world, taskType).mode });
 }
 
 /** How a task of this type moves on unless it has a plan of its own. */
@@ -38,10 +38,10 @@ export function planFor(world: World, taskType: string): TaskPlan {
 }
 
 /** What a task that moves by itself has before it: when its stage ends, and the stages after that one. */
-export type Outlook = { readonly dueAtMs: number; readonly stages: TaskPlan["stages"] };
+export type UpcomingStages = { readonly dueAtMs: number; readonly stages: TaskPlan["stages"] };
 
 /** `null` for a task that waits to be told. */
-export function outlookOf(world: World, task: TaskRecord): Outlook | null {
+export function upcomingStages(world: World, task: TaskRecord): UpcomingStages | null {
   const progress = world.state.progress.get(task.id);
   if (!progress) return null;
   const { stages } = planOf(world, task, progress.plan);

@@ -56,7 +56,7 @@ export function moveTask(world: World, input: MoveTaskInput): TaskRecord {
   if (status === "COMPLETED" && task.type === "TAX_PREP") {
     task.result = input.taxPrepResult ?? draftTaxPrepResult(world, task);
   }
-  tellTaskChange(world, task, input.withinRetryGrace ?? isWithinRetryGrace(world, task));
+  notifyTaskChange(world, task, input.withinRetryGrace ?? isWithinRetryGrace(world, task));
   return task;
 }
 
@@ -109,7 +109,7 @@ export function startStage(world: World, task: TaskRecord, type: string): StageR
   };
   // Not pushed: an array that grows takes room for seventeen at its first item.
   task.stages = task.stages.concat(stage);
-  if (world.observed) tellStageChange(world, task, stage);
+  if (world.hasSubscribers) notifyStageChange(world, task, stage);
   return stage;
 }
 
@@ -123,7 +123,7 @@ export function finishStage(
   stage.status = status;
   stage.completedAtMs = stageTimeMs(world, task);
   stage.errorMessage = status === "FAILED" ? (errorMessage ?? "Stage failed") : null;
-  if (world.observed) tellStageChange(world, task, stage);
+  if (world.hasSubscribers) notifyStageChange(world, task, stage);
   emitStageEvent(world, task, stage);
 }
 
@@ -137,15 +137,15 @@ export function findTask(world: World, taskId: string): TaskRecord {
 }
 
 /** Announces the status a task has just entered and emits its event. */
-export function tellTaskChange(world: World, task: TaskRecord, withinRetryGrace: boolean): void {
-  if (world.observed) {
+export function notifyTaskChange(world: World, task: TaskRecord, withinRetryGrace: boolean): void {
+  if (world.hasSubscribers) {
     const { id, workspaceId, clientId, type, status } = task;
-    world.announce({ type: "task.changed", taskId: id, workspaceId, clientId, taskType: type, status });
+    world.emit({ type: "task.changed", taskId: id, workspaceId, clientId, taskType: type, status });
   }
   emitTaskEvent(world, task, withinRetryGrace);
 }
 
-function tellStageChange(world: World, task: TaskRecord, stage: StageRecord): void {
+function notifyStageChange(world: World, task: TaskRecord, stage: StageRecord): void {
   const { id, type, status } = stage;
-  world.announce({ type: "stage.changed", taskId: task.id, subTaskId: id, subTaskType: type, status });
+  world.emit({ type: "stage.changed", taskId: task.id, subTaskId: id, subTaskType: type, status });
 }

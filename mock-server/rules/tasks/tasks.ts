@@ -3,7 +3,7 @@ import type { TaskPlan } from "../../state/task-plan.ts";
 import type { World } from "../../world/world.ts";
 import { ServiceError } from "../service-error.ts";
 import { beginProgress } from "./progression.ts";
-import { tellTaskChange } from "./task-moves.ts";
+import { notifyTaskChange } from "./task-moves.ts";
 
 export type StartTaskInput = {
   readonly workspaceId: string;
@@ -42,7 +42,7 @@ export function startTask(world: World, input: StartTaskInput): TaskRecord {
     changedAtMs: nowMs,
   };
   world.state.tasks.set(task.id, task);
-  tellTaskChange(world, task, false);
+  notifyTaskChange(world, task, false);
   beginProgress(world, task, input.plan ?? null);
   return task;
 }

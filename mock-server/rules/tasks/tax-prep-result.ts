@@ -1,7 +1,7 @@
 import type { TaxPrepResult } from "../../../sdk/events/index.ts";
 import type { TaskRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
-import { perWorld } from "../../world/world-cache.ts";
+import { worldCache } from "../../world/world-cache.ts";
 import { countDocuments } from "./document-count.ts";
 
 /** The result of a tax preparation that nobody scripted: it fits the client and the documents held. */
@@ -14,7 +14,7 @@ export function draftTaxPrepResult(world: World, task: TaskRecord): TaxPrepResul
 }
 
 /** Tasks with equal results share one object: a result is never changed, only replaced. */
-const results = perWorld(() => {
+const results = worldCache(() => {
   const known = new Map<string, TaxPrepResult>();
   return (returnType: string, taxYear: number, documentCount: number): TaxPrepResult => {
     const key = `${taxYear}/${documentCount}/${returnType}`;

@@ -1,11 +1,11 @@
 import type { UploadRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
-import { UploadRefusal } from "./upload-rejection.ts";
+import { UploadError } from "./upload-error.ts";
 
 /** An upload of this workspace; another workspace's is as if it did not exist. */
 export function findUpload(world: World, workspaceId: string, uploadId: string): UploadRecord {
   const upload = world.state.uploads.get(uploadId);
-  if (!upload || upload.workspaceId !== workspaceId) throw new UploadRefusal(404, "upload not found");
+  if (!upload || upload.workspaceId !== workspaceId) throw new UploadError(404, "upload not found");
   return upload;
 }
 
@@ -29,7 +29,7 @@ export function createUpload(
   };
   world.state.uploads.set(upload.id, upload);
   world.state.uploadContents.set(upload.id, []);
-  world.announce({ type: "upload.created", uploadId: upload.id, workspaceId });
+  world.emit({ type: "upload.created", uploadId: upload.id, workspaceId });
   completeWhenWhole(world, upload);
   return upload;
 }
@@ -37,10 +37,10 @@ export function createUpload(
 /** Tells the length of an upload that was created without one; it can be told once. */
 export function setUploadLength(world: World, upload: UploadRecord, lengthBytes: number): void {
   if (upload.lengthBytes !== null && upload.lengthBytes !== lengthBytes) {
-    throw new UploadRefusal(400, "Upload-Length cannot change");
+    throw new UploadError(400, "Upload-Length cannot change");
   }
   if (lengthBytes < upload.offsetBytes) {
-    throw new UploadRefusal(400, "Upload-Length is less than what has already come");
+    throw new UploadError(400, "Upload-Length is less than what has already come");
   }
   refuseTooLong(world, lengthBytes);
   upload.lengthBytes = lengthBytes;
@@ -49,13 +49,13 @@ export function setUploadLength(world: World, upload: UploadRecord, lengthBytes:
 
 /** Appends bytes as they come; what has come stays, also when the connection breaks afterwards. */
 export function appendToUpload(world: World, upload: UploadRecord, bytes: Uint8Array): void {
-  if (world.state.uploads.get(upload.id) !== upload) throw new UploadRefusal(404, "upload not found");
+  if (world.state.uploads.get(upload.id) !== upload) throw new UploadError(404, "upload not found");
   refuseTooLong(world, upload.offsetBytes + bytes.length);
   if (upload.lengthBytes !== null && upload.offsetBytes + bytes.length > upload.lengthBytes) {
-    throw new UploadRefusal(413, "more bytes than Upload-Length");
+    throw new UploadError(413, "more bytes than Upload-Length");
   }
   if (storedBytes(world) + bytes.length > world.settings.bounds.uploadStorageBytesMax) {
-    throw new UploadRefusal(507, "the mock holds as many upload bytes as its bounds allow");
+    throw new UploadError(507, "the mock holds as many upload bytes as its bounds allow");
   }
   world.state.uploadContents.get(upload.id)?.push(bytes);
   upload.offsetBytes += bytes.length;
@@ -65,7 +65,7 @@ export function appendToUpload(world: World, upload: UploadRecord, bytes: Uint8A
 export function deleteUpload(world: World, upload: UploadRecord): void {
   world.state.uploads.delete(upload.id);
   world.state.uploadContents.delete(upload.id);
-  world.announce({ type: "upload.deleted", uploadId: upload.id, workspaceId: upload.workspaceId });
+  world.emit({ type: "upload.deleted", uploadId: upload.id, workspaceId: upload.workspaceId });
 }
 
 /** The bytes that have come so far. */
@@ -76,12 +76,12 @@ export function uploadContent(world: World, uploadId: string): Buffer {
 function completeWhenWhole(world: World, upload: UploadRecord): void {
   if (upload.completedAtMs !== null || upload.offsetBytes !== upload.lengthBytes) return;
   upload.completedAtMs = world.clock.now();
-  world.announce({ type: "upload.completed", uploadId: upload.id, workspaceId: upload.workspaceId });
+  world.emit({ type: "upload.completed", uploadId: upload.id, workspaceId: upload.workspaceId });
 }
 
 function refuseTooLong(world: World, bytes: number): void {
   if (bytes > world.settings.bounds.uploadBytesMax) {
-    throw new UploadRefusal(413, `an upload may have at most ${world.settings.bounds.uploadBytesMax} bytes`);
+    throw new UploadError(413, `an upload may have at most ${world.settings.bounds.uploadBytesMax} bytes`);
   }
 }
 

@@ -83,7 +83,7 @@ export function addToCatalog(world: World, addition: CatalogAddition): CatalogIt
     payloadSchema: { ...(addition.payloadSchema ?? plainPayloadSchema(name)) },
   };
   world.state.catalogAdditions.set(name, item);
-  world.announce({ type: "catalog.added", name });
+  world.emit({ type: "catalog.added", name });
   return item;
 }
 

@@ -42,7 +42,7 @@ export function createEndpoint(world: World, caller: Caller, input: CreateEndpoi
     updatedAtMs: nowMs,
   };
   world.state.endpoints.set(endpoint.id, endpoint);
-  world.announce({ type: "endpoint.created", endpointId: endpoint.id, workspaceId: workspace.id });
+  world.emit({ type: "endpoint.created", endpointId: endpoint.id, workspaceId: workspace.id });
   return { endpoint, signingSecret };
 }
 
@@ -79,7 +79,7 @@ export function updateEndpoint(
   endpoint.enabled = enabled;
   if (input.description !== undefined) endpoint.description = input.description ?? "";
   touch(world, endpoint);
-  world.announce({ type: "endpoint.updated", endpointId: endpoint.id, enabled });
+  world.emit({ type: "endpoint.updated", endpointId: endpoint.id, enabled });
   if (switched) (enabled ? resumeDeliveries : pauseDeliveries)(world, endpoint.id);
   return endpoint;
 }
@@ -89,7 +89,7 @@ export function deleteEndpoint(world: World, caller: Caller, endpointId: string)
   const endpoint = findEndpoint(world, caller, endpointId);
   world.state.endpoints.delete(endpoint.id);
   cancelDeliveries(world, endpoint.id);
-  world.announce({ type: "endpoint.deleted", endpointId: endpoint.id });
+  world.emit({ type: "endpoint.deleted", endpointId: endpoint.id });
   return true;
 }
 
@@ -122,7 +122,7 @@ export function rotateSecret(world: World, caller: Caller, input: RotateSecretIn
   const signingSecret = newSecret(world);
   endpoint.secrets = [{ secret: signingSecret, expiresAtMs: null }, ...old];
   touch(world, endpoint);
-  world.announce({ type: "endpoint.secret-rotated", endpointId: endpoint.id, graceEndsAtMs });
+  world.emit({ type: "endpoint.secret-rotated", endpointId: endpoint.id, graceEndsAtMs });
   return { endpoint, signingSecret };
 }
 

@@ -129,7 +129,7 @@ type Emission = {
 function emit(world: World, emission: Emission): void {
   const { name, workspaceId, subject, occurredAtMs } = emission;
   const wanted = wantsEvent(world, workspaceId, name);
-  if (!wanted && !world.observed) return;
+  if (!wanted && !world.hasSubscribers) return;
   const id = emission.id();
   announceEvent(world, { id, name, workspaceId, subject, occurredAtMs });
   if (!wanted) return;
@@ -144,9 +144,9 @@ function emit(world: World, emission: Emission): void {
 }
 
 function announceEvent(world: World, event: Omit<EventRecord, "body">): void {
-  if (!world.observed) return;
+  if (!world.hasSubscribers) return;
   const { id, name, workspaceId, subject, occurredAtMs } = event;
-  world.announce({
+  world.emit({
     type: "event.emitted",
     eventId: id,
     event: name,

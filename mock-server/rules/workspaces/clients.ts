@@ -77,7 +77,7 @@ export function addClient(world: World, workspaceId: string, input: NewClient): 
     createdAtMs: world.clock.now(),
   };
   world.state.clients.set(client.id, client);
-  world.announce({ type: "client.created", clientId: client.id, workspaceId });
+  world.emit({ type: "client.created", clientId: client.id, workspaceId });
   return client;
 }
 

@@ -1,5 +1,5 @@
 import type { World } from "../../world/world.ts";
-import type { Furnishing } from "../../world/world-holder.ts";
+import type { SeedData } from "../../world/world-holder.ts";
 import { createApiKey, createPartnerKey } from "../identity/api-keys.ts";
 import { addMember, addUser } from "../identity/members.ts";
 import { addWorkspace } from "./workspaces.ts";
@@ -8,7 +8,7 @@ import { addWorkspace } from "./workspaces.ts";
  * What every new world starts with: a partner, a workspace that the partner created, its administrator,
  * and a key for each of the two. So the keys of one mock can walk the whole partner flow.
  */
-export function furnish(world: World): Furnishing {
+export function seedWorld(world: World): SeedData {
   const partner = addUser(world, { name: "Example Partner", email: "partner@example.com" });
   const { partnerApiKey } = createPartnerKey(world, { partnerId: partner.id });
   const workspace = addWorkspace(world, { displayName: "Example Tax Firm", partnerId: partner.id });

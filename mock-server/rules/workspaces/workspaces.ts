@@ -58,7 +58,7 @@ export function addWorkspace(world: World, input: NewWorkspace): WorkspaceRecord
     partnerId,
   };
   world.state.workspaces.set(workspace.id, workspace);
-  world.announce({ type: "workspace.created", workspaceId: workspace.id, slug: workspace.slug });
+  world.emit({ type: "workspace.created", workspaceId: workspace.id, slug: workspace.slug });
   return workspace;
 }
 

@@ -126,7 +126,7 @@ describe("tasks", () => {
     });
     expect(second).toMatchObject({ clientId: first.clientId, workspaceId: mock.workspaceId });
     expect(
-      (await callControl(mock, "POST", "tasks", { taskType: "BINDER", clientId: "nobody" })).status,
+      (await callControl(mock, "POST", "tasks", { taskType: "BINDER", clientId: "anonymous" })).status,
     ).toBe(404);
   });
 });
@@ -302,8 +302,8 @@ describe("journal and limits", () => {
       "me",
       "me",
     ]);
-    expect(journal.data[1]).toMatchObject({ operationName: "Who", caller: "member", refusal: null });
-    expect(journal.data[2].refusal).toContain("not issued");
+    expect(journal.data[1]).toMatchObject({ operationName: "Who", caller: "member", rejection: null });
+    expect(journal.data[2].rejection).toContain("not issued");
     expect(JSON.stringify(journal)).not.toContain(mock.apiKey);
     const { json: limits } = await callControl(mock, "GET", "limits");
     expect(limits.data).toMatchObject([{ used: 1, remaining: 119 }]);

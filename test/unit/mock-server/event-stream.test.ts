@@ -1,17 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { createMockServer, createVirtualClock } from "workspace-tasks/mock-server";
 import { createEventStream } from "../../../mock-server/control/event-stream.ts";
-import type { Outside } from "../../../mock-server/outbound/port.ts";
+import type { Transport } from "../../../mock-server/outbound/port.ts";
 import { defaultSettings } from "../../../mock-server/settings.ts";
 import { createWorld } from "../../../mock-server/world/world.ts";
 
-const outside: Outside = {
+const transport: Transport = {
   deliver: async () => ({ status: null, error: "nowhere" }),
   read: async () => ({ status: null, error: "nowhere" }),
   abort: () => {},
 };
 const newWorld = (epoch = 0) =>
-  createWorld({ epoch, seed: 1, clock: createVirtualClock(), settings: defaultSettings, outside });
+  createWorld({ epoch, seed: 1, clock: createVirtualClock(), settings: defaultSettings, transport });
 
 /** Reads the stream as a browser would: blocks of fields, ended by an empty line. */
 function createReader(response: Response) {
@@ -43,7 +43,7 @@ describe("the event stream", () => {
     const world = newWorld();
     const reader = open(createEventStream(world, createVirtualClock()));
     expect(await reader.next()).toEqual({ retry: "1000" });
-    world.announce({ type: "task.changed", taskId: "t-1" });
+    world.emit({ type: "task.changed", taskId: "t-1" });
     const event = await reader.next();
     expect(event).toMatchObject({ id: "0-1", type: "task.changed" });
     expect(JSON.parse(event?.["data"] ?? "")).toEqual({
@@ -59,16 +59,16 @@ describe("the event stream", () => {
     const stream = createEventStream(world, createVirtualClock());
     const first = open(stream);
     await first.next();
-    for (const number of [1, 2, 3, 4]) world.announce({ type: `event.${number}` });
+    for (const number of [1, 2, 3, 4]) world.emit({ type: `event.${number}` });
     await first.next();
     await first.next();
     await first.leave();
-    world.announce({ type: "event.5" });
+    world.emit({ type: "event.5" });
     const back = open(stream, "0-2");
     await back.next();
     const missed = [await back.next(), await back.next(), await back.next()];
     expect(missed.map((event) => event?.["type"])).toEqual(["event.3", "event.4", "event.5"]);
-    world.announce({ type: "event.6" });
+    world.emit({ type: "event.6" });
     expect((await back.next())?.["type"]).toBe("event.6");
   });
 
@@ -78,7 +78,7 @@ describe("the event stream", () => {
       const world = newWorld();
       const stream = createEventStream(world, createVirtualClock());
       open(stream);
-      world.announce({ type: "event.1" });
+      world.emit({ type: "event.1" });
       const reader = open(stream, lastEventId);
       await reader.next();
       expect((await reader.next())?.["type"]).toBe("stream.restarted");
@@ -94,7 +94,7 @@ describe("the event stream", () => {
     const next = newWorld(1);
     stream.follow(next);
     expect((await reader.next())?.["type"]).toBe("stream.restarted");
-    next.announce({ type: "event.1" });
+    next.emit({ type: "event.1" });
     expect((await reader.next())?.["id"]).toBe("1-1");
   });
 
@@ -112,7 +112,7 @@ describe("the event stream", () => {
     const slow = open(stream);
     await slow.next();
     const text = "x".repeat(100_000);
-    for (let count = 0; count < 100; count++) world.announce({ type: "event.big", text });
+    for (let count = 0; count < 100; count++) world.emit({ type: "event.big", text });
     let read = 0;
     let last: Record<string, string> | null = null;
     for (let event = await slow.next(); event; event = await slow.next()) {
@@ -136,7 +136,7 @@ describe("the event stream", () => {
     await stayed.next();
     gone.abort();
     expect(await left.next()).toBeNull();
-    world.announce({ type: "event.1" });
+    world.emit({ type: "event.1" });
     expect((await stayed.next())?.["type"]).toBe("event.1");
     stream.close();
     expect(await stayed.next()).toBeNull();

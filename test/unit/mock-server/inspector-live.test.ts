@@ -39,8 +39,11 @@ describe("what has happened", () => {
   });
 
   test("is counted by the second, requests apart", () => {
-    const once = takeHappenings(initialLiveState, [happening("request.answered"), happening("task.changed")]);
-    const later = takeHappenings(tickSecond(once), [happening("request.answered")]);
+    const once = takeHappenings(initialLiveState, [
+      happening("request.completed"),
+      happening("task.changed"),
+    ]);
+    const later = takeHappenings(tickSecond(once), [happening("request.completed")]);
     expect(later.seconds).toHaveLength(secondsMax);
     expect(later.seconds.slice(-2)).toEqual([
       { happenings: 2, requests: 1 },
@@ -49,7 +52,7 @@ describe("what has happened", () => {
   });
 
   test("leaves the window of a minute", () => {
-    let state = takeHappenings(initialLiveState, [happening("request.answered")]);
+    let state = takeHappenings(initialLiveState, [happening("request.completed")]);
     for (let second = 0; second < secondsMax; second++) state = tickSecond(state);
     expect(state.seconds.every(({ happenings }) => happenings === 0)).toBe(true);
   });

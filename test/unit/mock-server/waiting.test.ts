@@ -11,7 +11,7 @@ function setUp() {
     seed: 1,
     clock: createVirtualClock(),
     settings: defaultSettings,
-    outside: {
+    transport: {
       deliver: async () => ({ status: null, error: "nowhere" }),
       read: async () => ({ status: null, error: "nowhere" }),
       abort: () => {},
@@ -43,7 +43,7 @@ test("what is there already is given at once", async () => {
 test("a thousand happenings of one turn cost one look", async () => {
   const { world, wallClock, look, looks, find } = setUp();
   const waiting = waitFor(world, look, { timeoutMs: 1_000, wallClock });
-  for (let count = 0; count < 1_000; count++) world.announce({ type: "delivery.attempted" });
+  for (let count = 0; count < 1_000; count++) world.emit({ type: "delivery.attempted" });
   find("it");
   expect(await waiting).toBe("it");
   expect(looks()).toBe(2);
@@ -53,14 +53,14 @@ test("the wait ends when the time is up, the caller goes or the world ends, and 
   const { world, wallClock, look } = setUp();
   const late = waitFor(world, look, { timeoutMs: 1_000, wallClock });
   await wallClock.advance(999);
-  expect(world.observed).toBe(true);
+  expect(world.hasSubscribers).toBe(true);
   await wallClock.advance(1);
   expect(await late).toBeUndefined();
   const caller = new AbortController();
   const left = waitFor(world, look, { timeoutMs: 1_000, wallClock, signal: caller.signal });
   caller.abort();
   expect(await left).toBeUndefined();
-  expect(world.observed).toBe(false);
+  expect(world.hasSubscribers).toBe(false);
   const orphaned = waitFor(world, look, { timeoutMs: 1_000, wallClock });
   world.end();
   expect(await orphaned).toBeUndefined();

@@ -1,4 +1,4 @@
-import type { ApiFault, Chance, DeliveryFault, FaultPlan } from "../../../state/fault.ts";
+import type { ApiFault, DeliveryFault, FaultPlan, ProbabilisticFault } from "../../../state/fault.ts";
 import { formatDuration } from "./format.ts";
 
 // What goes wrong on purpose, in words, and what can be switched on with one press.
@@ -73,7 +73,7 @@ function describeInstructions(instructions: readonly Fault[]): Line[] {
 
 const times = (count: number) => (count === 1 ? "once" : `${count} times`);
 
-const describeChances = (chances: readonly Chance<Fault>[]): Line[] =>
+const describeChances = (chances: readonly ProbabilisticFault<Fault>[]): Line[] =>
   chances.map(({ probability, fault }) => ({
     what: describeFault(fault),
     often: `${Number((probability * 100).toFixed(2))} % of the time`,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type PlainAnswer, serveWithFaults } from "../../../../mock-server/faults/serve-with-faults.ts";
+import { type PlainResponse, serveWithFaults } from "../../../../mock-server/faults/serve-with-faults.ts";
 
 describe("serveWithFaults", () => {
   const serve = async (faults: Parameters<typeof serveWithFaults>[0]) => {
@@ -11,7 +11,7 @@ describe("serveWithFaults", () => {
       expireToken: () => happened.push("token expired"),
       burnQuota: (requests: number | null) => happened.push(`burned ${requests ?? "all"}`),
     };
-    const run = async (): Promise<PlainAnswer> => {
+    const run = async (): Promise<PlainResponse> => {
       happened.push("ran");
       return { status: 200, headers: {}, body: "0123456789" };
     };

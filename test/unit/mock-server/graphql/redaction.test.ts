@@ -1,13 +1,13 @@
 import { parse } from "graphql";
 import { describe, expect, test } from "vitest";
-import { maskDocument, maskVariables } from "../../../../mock-server/graphql/redaction.ts";
+import { redactDocument, redactVariables } from "../../../../mock-server/graphql/redaction.ts";
 
-const mask = (query: string) => maskDocument(query, parse(query));
+const mask = (query: string) => redactDocument(query, parse(query));
 
-describe("maskDocument", () => {
+describe("redactDocument", () => {
   test("masks literals under secret names and leaves the rest as it stands", () => {
     const query = 'mutation { exchange(refreshToken: "hush", other: "seen") { a } }';
-    expect(mask(query).text).toBe('mutation { exchange(refreshToken: "[masked]", other: "seen") { a } }');
+    expect(mask(query).text).toBe('mutation { exchange(refreshToken: "[redacted]", other: "seen") { a } }');
   });
 
   test("masks block strings, lists, nested objects and default values", () => {
@@ -17,7 +17,7 @@ describe("maskDocument", () => {
       b(in: { apiKey: "hush-4", list: [{ password: ["hush-5"] }] })
     }`;
     expect(mask(query).text).not.toContain("hush");
-    expect(mask(query).text.match(/\[masked\]/g)).toHaveLength(4);
+    expect(mask(query).text.match(/\[redacted\]/g)).toHaveLength(4);
   });
 
   test("masks everything the start of a connection is given", () => {
@@ -38,11 +38,11 @@ describe("maskDocument", () => {
   });
 
   test("of a text that cannot be parsed nothing is kept from the first quotation mark on", () => {
-    expect(maskDocument('mutation { a(token: "hush', null).text).toBe("mutation { a(token: ");
+    expect(redactDocument('mutation { a(token: "hush', null).text).toBe("mutation { a(token: ");
   });
 });
 
-describe("maskVariables", () => {
+describe("redactVariables", () => {
   test("masks at any depth, keeps null, and leaves the original alone", () => {
     const variables = {
       k: "hush",
@@ -51,11 +51,11 @@ describe("maskVariables", () => {
       deep: { secret: { a: "hush" } },
     };
     const secret = mask("{ a(refreshToken: $k) }").secretVariables;
-    expect(maskVariables(variables, secret)).toEqual({
-      k: "[masked]",
-      list: [{ apiKey: "[masked]", n: 1 }],
+    expect(redactVariables(variables, secret)).toEqual({
+      k: "[redacted]",
+      list: [{ apiKey: "[redacted]", n: 1 }],
       token: null,
-      deep: { secret: "[masked]" },
+      deep: { secret: "[redacted]" },
     });
     expect(variables.k).toBe("hush");
   });

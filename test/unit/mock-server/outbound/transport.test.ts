@@ -2,8 +2,9 @@ import { createServer, type RequestListener } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
+import { createHttpTransport } from "../../../../mock-server/outbound/http-transport.ts";
+import { createInProcessTransport } from "../../../../mock-server/outbound/in-process-transport.ts";
 import type { DeliveryRequest } from "../../../../mock-server/outbound/port.ts";
-import { createFunctionOutside, createSocketOutside } from "../../../../mock-server/outbound/transport.ts";
 import type { Clock } from "../../../../mock-server/time/clock.ts";
 import { createVirtualClock } from "../../../../mock-server/time/virtual-clock.ts";
 import { createSelfSignedCertificate } from "../../../support/self-signed-certificate.ts";
@@ -26,10 +27,10 @@ async function serve(handle: RequestListener, certificate?: { key: string; cert:
   return `${certificate ? "https" : "http"}://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
 }
 
-function createOutside(clock?: Clock) {
-  const outside = createSocketOutside(clock ? { clock } : {});
-  closing.push(async () => outside.abort());
-  return outside;
+function createTransport(clock?: Clock) {
+  const transport = createHttpTransport(clock ? { clock } : {});
+  closing.push(async () => transport.abort());
+  return transport;
 }
 
 const request = (url: string, changes: Partial<DeliveryRequest> = {}): DeliveryRequest => ({
@@ -40,16 +41,16 @@ const request = (url: string, changes: Partial<DeliveryRequest> = {}): DeliveryR
   ...changes,
 });
 
-describe("the world outside over sockets", () => {
+describe("the world transport over sockets", () => {
   test("uses one connection for deliveries that follow each other", async () => {
     const ports = new Set<number | undefined>();
     const url = await serve((incoming, response) => {
       ports.add(incoming.socket.remotePort);
       incoming.resume().on("end", () => response.end("ok"));
     });
-    const outside = createOutside();
+    const transport = createTransport();
     for (let count = 0; count < 5; count++) {
-      expect(await outside.deliver(request(url))).toMatchObject({ status: 200, body: "ok" });
+      expect(await transport.deliver(request(url))).toMatchObject({ status: 200, body: "ok" });
     }
     expect(ports.size).toBe(1);
   });
@@ -61,11 +62,11 @@ describe("the world outside over sockets", () => {
       arrived = resolve;
     });
     const url = await serve(() => arrived());
-    const answer = createOutside(clock).deliver(request(url, { timeoutMs: 15_000 }));
+    const answer = createTransport(clock).deliver(request(url, { timeoutMs: 15_000 }));
     await arrival;
     await clock.advance(14_999);
     await clock.advance(1);
-    expect(await answer).toEqual({ status: null, error: "no answer within 15000 ms" });
+    expect(await answer).toEqual({ status: null, error: "no response within 15000 ms" });
   });
 
   test("gives up on a receiver that never ends its answer", async () => {
@@ -78,10 +79,10 @@ describe("the world outside over sockets", () => {
       response.writeHead(200);
       response.write("half", () => begun());
     });
-    const answer = createOutside(clock).deliver(request(url));
+    const answer = createTransport(clock).deliver(request(url));
     await beginning;
     await clock.advance(5_000);
-    expect(await answer).toEqual({ status: null, error: "no answer within 5000 ms" });
+    expect(await answer).toEqual({ status: null, error: "no response within 5000 ms" });
   });
 
   test("keeps the first part of an endless answer and hangs up", async () => {
@@ -98,27 +99,27 @@ describe("the world outside over sockets", () => {
       };
       fill();
     });
-    const answer = await createOutside().deliver(request(url));
+    const answer = await createTransport().deliver(request(url));
     expect(answer.status).toBe(200);
     expect(answer.status === 200 && answer.body.length).toBe(64 * 1_024);
     await hangingUp;
   });
 
   test("tells failures by their code and never rejects", async () => {
-    const outside = createOutside();
+    const transport = createTransport();
     const reset = await serve((incoming) => incoming.socket.resetAndDestroy());
-    expect(await outside.deliver(request(reset))).toMatchObject({
+    expect(await transport.deliver(request(reset))).toMatchObject({
       status: null,
       error: expect.stringMatching(/^ECONNRESET/),
     });
-    expect(await outside.deliver(request("http://127.0.0.1:1/"))).toMatchObject({
+    expect(await transport.deliver(request("http://127.0.0.1:1/"))).toMatchObject({
       error: expect.stringMatching(/^ECONNREFUSED/),
     });
     for (const url of ["ftp://127.0.0.1/", "not a url", ""]) {
-      expect(await outside.deliver(request(url))).toEqual({ status: null, error: "invalid url" });
+      expect(await transport.deliver(request(url))).toEqual({ status: null, error: "invalid url" });
     }
     const bad = request("http://127.0.0.1:1/", { headers: { "bad name": "x" } });
-    expect(await outside.deliver(bad)).toMatchObject({ status: null });
+    expect(await transport.deliver(bad)).toMatchObject({ status: null });
   });
 
   test("speaks HTTPS, and only with a receiver whose certificate is trusted", async () => {
@@ -126,10 +127,10 @@ describe("the world outside over sockets", () => {
     const url = await serve((incoming, response) => {
       incoming.resume().on("end", () => response.end("kept secret"));
     }, certificate);
-    const trusting = createSocketOutside({ trustedCertificates: [certificate.cert] });
+    const trusting = createHttpTransport({ trustedCertificates: [certificate.cert] });
     closing.push(async () => trusting.abort());
     expect(await trusting.deliver(request(url))).toMatchObject({ status: 200, body: "kept secret" });
-    expect(await createOutside().deliver(request(url))).toMatchObject({
+    expect(await createTransport().deliver(request(url))).toMatchObject({
       status: null,
       error: expect.stringMatching(/^DEPTH_ZERO_SELF_SIGNED_CERT/),
     });
@@ -137,7 +138,7 @@ describe("the world outside over sockets", () => {
 
   test("answers that are no HTTP are failures", async () => {
     const url = await serve((incoming) => incoming.socket.end("hello\r\n\r\n"));
-    expect(await createOutside().deliver(request(url))).toMatchObject({
+    expect(await createTransport().deliver(request(url))).toMatchObject({
       status: null,
       error: expect.stringMatching(/^HPE_/),
     });
@@ -153,13 +154,13 @@ describe("the world outside over sockets", () => {
       if (hang) arrived();
       else incoming.resume().on("end", () => response.end());
     });
-    const outside = createOutside();
-    const answer = outside.deliver(request(url));
+    const transport = createTransport();
+    const answer = transport.deliver(request(url));
     await arrival;
-    outside.abort();
+    transport.abort();
     expect(await answer).toEqual({ status: null, error: "aborted" });
     hang = false;
-    expect(await outside.deliver(request(url))).toMatchObject({ status: 200 });
+    expect(await transport.deliver(request(url))).toMatchObject({ status: 200 });
   });
 
   test("reads a document's size and type", async () => {
@@ -168,17 +169,17 @@ describe("the world outside over sockets", () => {
       response.writeHead(known ? 200 : 401, { "content-type": "application/pdf; charset=binary" });
       response.end(Buffer.alloc(100_000));
     });
-    const outside = createOutside();
-    expect(await outside.read(url, { authorization: "Bearer key" })).toEqual({
+    const transport = createTransport();
+    expect(await transport.read(url, { authorization: "Bearer key" })).toEqual({
       status: 200,
       bytes: 100_000,
       mimeType: "application/pdf",
     });
-    expect(await outside.read(url, {})).toMatchObject({ status: 401 });
+    expect(await transport.read(url, {})).toMatchObject({ status: 401 });
   });
 });
 
-describe("the world outside inside this process", () => {
+describe("the world transport inside this process", () => {
   const url = "https://receiver.example/hook";
 
   test("calls the function of the URL with the exact body and headers", async () => {
@@ -192,9 +193,9 @@ describe("the world outside inside this process", () => {
         },
       ],
     ]);
-    const outside = createFunctionOutside(receivers, createOutside());
+    const transport = createInProcessTransport(receivers, createTransport());
     const headers = { "webhook-id": "d1", host: "receiver.example", connection: "keep-alive" };
-    const answer = await outside.deliver(request(url, { headers }));
+    const answer = await transport.deliver(request(url, { headers }));
     expect(seen).toEqual(["POST", "d1", '{"a":1}']);
     expect(answer).toMatchObject({ status: 202, body: "taken", headers: { "x-receiver": "here" } });
   });
@@ -208,9 +209,9 @@ describe("the world outside inside this process", () => {
         },
       ],
     ]);
-    const outside = createFunctionOutside(receivers, createOutside());
-    expect(await outside.deliver(request(url))).toEqual({ status: null, error: "receiver broke" });
-    expect(await outside.deliver(request("http://127.0.0.1:1/"))).toMatchObject({
+    const transport = createInProcessTransport(receivers, createTransport());
+    expect(await transport.deliver(request(url))).toEqual({ status: null, error: "receiver broke" });
+    expect(await transport.deliver(request("http://127.0.0.1:1/"))).toMatchObject({
       error: expect.stringMatching(/^ECONNREFUSED/),
     });
   });
@@ -218,12 +219,12 @@ describe("the world outside inside this process", () => {
   test("gives up on a function that does not answer in time, and breaks off what is under way", async () => {
     const clock = createVirtualClock();
     const receivers = new Map([[url, () => new Promise<Response>(() => {})]]);
-    const outside = createFunctionOutside(receivers, createOutside(), clock);
-    const late = outside.deliver(request(url));
+    const transport = createInProcessTransport(receivers, createTransport(), clock);
+    const late = transport.deliver(request(url));
     await clock.advance(5_000);
-    expect(await late).toEqual({ status: null, error: "no answer within 5000 ms" });
-    const broken = outside.deliver(request(url));
-    outside.abort();
+    expect(await late).toEqual({ status: null, error: "no response within 5000 ms" });
+    const broken = transport.deliver(request(url));
+    transport.abort();
     expect(await broken).toEqual({ status: null, error: "aborted" });
     expect(clock.pending().timers).toBe(0);
   });

@@ -245,7 +245,7 @@ describe("a document is refused, and nothing changes, when it", () => {
     ] as const) {
       expect(() => readSnapshot(without(noun))).toThrow(`damaged: state.${named}`);
     }
-    expect(() => readSnapshot({ ...whole, furnishedWorkspaceId: "none" })).toThrow("furnishedWorkspaceId");
+    expect(() => readSnapshot({ ...whole, seedWorkspaceId: "none" })).toThrow("seedWorkspaceId");
     expect(() => readSnapshot(without("endpoints"))).not.toThrow();
   });
 
@@ -274,7 +274,7 @@ function createSample(): any {
     version: 1,
     seed: 1,
     nowMs: 0,
-    furnishedWorkspaceId: "w",
+    seedWorkspaceId: "w",
     random: {},
     limits: {},
     faults: { plan: {}, fired: [] },

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createHeap } from "../../../../mock-server/time/heap.ts";
 import { createTimerQueue, type TimerQueueEntry } from "../../../../mock-server/time/timer-queue.ts";
-import { createWorldBench } from "../../../support/mock-world.ts";
+import { createTestWorld } from "../../../support/mock-world.ts";
 
 describe("a heap", () => {
   test("gives items back in order, whatever order they came in", () => {
@@ -25,7 +25,7 @@ describe("a timer queue", () => {
       fc.asyncProperty(
         fc.array(fc.record({ dueMs: fc.integer({ min: 0, max: 20 }), rank: fc.integer() })),
         async (entries) => {
-          const { world, clock } = createWorldBench();
+          const { world, clock } = createTestWorld();
           const ran: { entry: TimerQueueEntry; atMs: number }[] = [];
           const queue = createTimerQueue<TimerQueueEntry>({
             schedule: world.schedule,
@@ -55,7 +55,7 @@ describe("a timer queue", () => {
   });
 
   test("runs what an entry puts down for the same instant, within that instant", async () => {
-    const { world, clock } = createWorldBench();
+    const { world, clock } = createTestWorld();
     const ran: number[] = [];
     const queue = createTimerQueue<TimerQueueEntry>({
       schedule: world.schedule,
@@ -83,7 +83,7 @@ describe("a timer queue", () => {
 
 /** A timer queue of texts that keeps what has run. */
 function createNotes() {
-  const { world, clock } = createWorldBench();
+  const { world, clock } = createTestWorld();
   const ran: string[] = [];
   const calledOff = new Set<string>();
   const queue = createTimerQueue<TimerQueueEntry & { readonly note: string }>({

@@ -15,12 +15,12 @@ import { goTo } from "../route.ts";
 export const nameOf = ({ operationName, operations }: RequestView) =>
   operationName ?? (operations.join(", ") || "(no valid document)");
 
-export const isRefused = ({ refusal, errors, status }: RequestView) =>
-  refusal !== null || errors.length > 0 || (status !== null && status >= 400);
+export const isRefused = ({ rejection, errors, status }: RequestView) =>
+  rejection !== null || errors.length > 0 || (status !== null && status >= 400);
 
 /** What the caller was told, or what happened to the answer. */
-export function reasonOf({ errors, refusal, faults, status }: RequestView): string {
-  return errors[0]?.message ?? refusal ?? (faults.length > 0 ? `fault: ${faults.join(", ")}` : `${status}`);
+export function reasonOf({ errors, rejection, faults, status }: RequestView): string {
+  return errors[0]?.message ?? rejection ?? (faults.length > 0 ? `fault: ${faults.join(", ")}` : `${status}`);
 }
 
 const resultOf = (request: RequestView) =>
@@ -113,14 +113,14 @@ function RequestDetail({ id }: { readonly id: string }) {
   if (page === undefined) return null;
   const request = page?.data.find(({ sequence }) => String(sequence) === id);
   if (!request) return <div class="panel nothing">The journal has no such request any more.</div>;
-  const { query, variables, errors, refusal, faults } = request;
+  const { query, variables, errors, rejection, faults } = request;
   return (
     <section class="panel">
       <div class="head">
         <h3>{nameOf(request)}</h3>
         <Mark status={resultOf(request)} />
       </div>
-      {refusal && <p class="notice bad">{refusal}</p>}
+      {rejection && <p class="notice bad">{rejection}</p>}
       {errors.map(({ message, code, path }) => (
         <p class="notice bad" key={`${path} ${message}`}>
           {message} {code && <code>{code}</code>} {path && <span>at {path}</span>}
@@ -149,7 +149,7 @@ function RequestDetail({ id }: { readonly id: string }) {
       <h4>Document</h4>
       <TextBlock>{query ?? "none that could be read"}</TextBlock>
       <h4>
-        Variables <span class="muted">keys and tokens are masked</span>
+        Variables <span class="muted">keys and tokens are redacted</span>
       </h4>
       <TextBlock>{variables === null ? "none" : JSON.stringify(variables, null, 2)}</TextBlock>
       {query && (

@@ -1,28 +1,28 @@
 import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, test, vi } from "vitest";
-import type { DeliveryAnswer } from "../../../../../mock-server/outbound/port.ts";
+import type { DeliveryResponse } from "../../../../../mock-server/outbound/port.ts";
 import {
   cancelDeliveries,
   pauseDeliveries,
-  rearmDeliveries,
   replayDelivery,
+  rescheduleDeliveries,
   resumeDeliveries,
 } from "../../../../../mock-server/rules/deliveries/engine.ts";
 import { ServiceError } from "../../../../../mock-server/rules/service-error.ts";
 import { emitCustomEvent } from "../../../../../mock-server/rules/webhooks/events.ts";
-import { answered, createWorldBench, type WorldBench } from "../../../../support/mock-world.ts";
+import { answered, createTestWorld, type TestWorld } from "../../../../support/mock-world.ts";
 
-const emit = ({ world, workspaceId }: WorldBench, index: number) =>
+const emit = ({ world, workspaceId }: TestWorld, index: number) =>
   emitCustomEvent(world, { workspaceId, name: "task.running", payload: { index } });
 
-const deliveriesOf = ({ world }: WorldBench) => [...world.state.deliveries.values()];
+const deliveriesOf = ({ world }: TestWorld) => [...world.state.deliveries.values()];
 
 /** Answers only when told to, and in the order in which it is told to. */
 function createPendingAnswers() {
-  const waiting: ((answer: DeliveryAnswer) => void)[] = [];
+  const waiting: ((answer: DeliveryResponse) => void)[] = [];
   return {
-    answer: () => new Promise<DeliveryAnswer>((resolve) => waiting.push(resolve)),
+    answer: () => new Promise<DeliveryResponse>((resolve) => waiting.push(resolve)),
     waiting,
   };
 }
@@ -33,7 +33,7 @@ describe("retries that come due together", () => {
   const orderOfRetries = async (order: (count: number) => number[]) => {
     const pending = createPendingAnswers();
     let failing = true;
-    const bench = createWorldBench({ answer: () => (failing ? pending.answer() : answered(204)) });
+    const bench = createTestWorld({ answer: () => (failing ? pending.answer() : answered(204)) });
     bench.addEndpoint();
     for (let index = 0; index < 20; index++) emit(bench, index);
     for (const index of order(20)) {
@@ -58,7 +58,7 @@ describe("retries that come due together", () => {
 describe("advancing seven days with thousands of retries pending", () => {
   test("fires them in order and resolves when all have settled", async () => {
     const count = 2_000;
-    const bench = createWorldBench({
+    const bench = createTestWorld({
       answer: async () => {
         await turn();
         return answered(503);
@@ -84,12 +84,12 @@ describe("advancing seven days with thousands of retries pending", () => {
 describe("a world that has ended", () => {
   test("drops what still comes back and attempts nothing more", async () => {
     const pending = createPendingAnswers();
-    const bench = createWorldBench({ answer: pending.answer });
+    const bench = createTestWorld({ answer: pending.answer });
     bench.addEndpoint();
     emit(bench, 0);
     const happenings: unknown[] = [];
     bench.world.end();
-    bench.world.listen((happening) => happenings.push(happening));
+    bench.world.subscribe((activity) => happenings.push(activity));
     pending.waiting[0]?.(answered(500));
     await turn();
     await bench.clock.advance(7 * 86_400_000);
@@ -100,7 +100,7 @@ describe("a world that has ended", () => {
 
   test("the same answer in a world that goes on leads to a retry", async () => {
     const pending = createPendingAnswers();
-    const bench = createWorldBench({ answer: pending.answer });
+    const bench = createTestWorld({ answer: pending.answer });
     bench.addEndpoint();
     emit(bench, 0);
     pending.waiting[0]?.(answered(500));
@@ -113,7 +113,7 @@ describe("a world that has ended", () => {
 describe("pausing while an attempt is under way", () => {
   test("a failed attempt plans its retry, which waits for the endpoint", async () => {
     const pending = createPendingAnswers();
-    const bench = createWorldBench({ answer: pending.answer });
+    const bench = createTestWorld({ answer: pending.answer });
     const endpoint = bench.addEndpoint();
     emit(bench, 0);
     endpoint.enabled = false;
@@ -132,7 +132,7 @@ describe("pausing while an attempt is under way", () => {
 
   test("an acknowledged attempt is an acknowledgement all the same", async () => {
     const pending = createPendingAnswers();
-    const bench = createWorldBench({ answer: pending.answer });
+    const bench = createTestWorld({ answer: pending.answer });
     const endpoint = bench.addEndpoint();
     emit(bench, 0);
     pauseDeliveries(bench.world, endpoint.id);
@@ -143,7 +143,7 @@ describe("pausing while an attempt is under way", () => {
 
   test("what waits in the lane does not start, and goes on afterwards", async () => {
     const pending = createPendingAnswers();
-    const bench = createWorldBench({
+    const bench = createTestWorld({
       answer: pending.answer,
       settings: { delivery: { inFlightPerEndpointMax: 1 } },
     });
@@ -165,7 +165,7 @@ describe("pausing while an attempt is under way", () => {
 describe("cancelling while an attempt is under way", () => {
   test("no retry follows", async () => {
     const pending = createPendingAnswers();
-    const bench = createWorldBench({ answer: pending.answer });
+    const bench = createTestWorld({ answer: pending.answer });
     const endpoint = bench.addEndpoint();
     emit(bench, 0);
     bench.world.state.endpoints.delete(endpoint.id);
@@ -180,7 +180,7 @@ describe("cancelling while an attempt is under way", () => {
 describe("replaying", () => {
   test("sends again with the same id, outside the schedule", async () => {
     let status = 500;
-    const bench = createWorldBench({ answer: () => answered(status) });
+    const bench = createTestWorld({ answer: () => answered(status) });
     bench.addEndpoint();
     emit(bench, 0);
     await bench.clock.settle();
@@ -197,7 +197,7 @@ describe("replaying", () => {
 
   test("a replay that fails does not take an acknowledgement back", async () => {
     let status = 204;
-    const bench = createWorldBench({ answer: () => answered(status) });
+    const bench = createTestWorld({ answer: () => answered(status) });
     bench.addEndpoint();
     emit(bench, 0);
     await bench.clock.settle();
@@ -208,7 +208,7 @@ describe("replaying", () => {
   });
 
   test("is refused for an unknown delivery, a disabled endpoint and a deleted one", async () => {
-    const bench = createWorldBench();
+    const bench = createTestWorld();
     const endpoint = bench.addEndpoint();
     emit(bench, 0);
     await bench.clock.settle();
@@ -221,7 +221,7 @@ describe("replaying", () => {
       }
       return "nothing was refused";
     };
-    expect(codeOf("nobody")).toBe("NOT_FOUND");
+    expect(codeOf("anonymous")).toBe("NOT_FOUND");
     endpoint.enabled = false;
     expect(codeOf(id)).toBe("CONFLICT");
     bench.world.state.endpoints.delete(endpoint.id);
@@ -232,19 +232,19 @@ describe("replaying", () => {
 describe("a restored state", () => {
   test("goes on with what was pending, at its time and in its order, and with what was under way", async () => {
     const pending = createPendingAnswers();
-    const old = createWorldBench({ answer: pending.answer });
+    const old = createTestWorld({ answer: pending.answer });
     const endpoint = old.addEndpoint();
     for (let index = 0; index < 4; index++) emit(old, index);
     for (const index of [2, 0, 1]) pending.waiting[index]?.(answered(500));
     await turn();
 
-    const next = createWorldBench();
+    const next = createTestWorld();
     next.world.state.endpoints.set(endpoint.id, endpoint);
     const { events, deliveries } = structuredClone(old.world.state);
     for (const [id, event] of events)
       next.world.state.events.set(id, { ...event, workspaceId: next.workspaceId });
     for (const [id, delivery] of deliveries) next.world.state.deliveries.set(id, delivery);
-    rearmDeliveries(next.world);
+    rescheduleDeliveries(next.world);
     expect(next.sent.map(({ event }) => event.index)).toEqual([3]);
     await next.clock.advance(4_999);
     expect(next.sent).toHaveLength(1);
@@ -255,7 +255,7 @@ describe("a restored state", () => {
 
 describe("how many deliveries are kept", () => {
   test("the oldest that are done go first, with their events", async () => {
-    const bench = createWorldBench({ settings: { bounds: { deliveriesMax: 100 } } });
+    const bench = createTestWorld({ settings: { bounds: { deliveriesMax: 100 } } });
     bench.addEndpoint();
     for (let index = 0; index < 250; index++) {
       emit(bench, index);
@@ -269,12 +269,14 @@ describe("how many deliveries are kept", () => {
   });
 
   test("a pending one goes only when none is done, and this is announced", async () => {
-    const bench = createWorldBench({
+    const bench = createTestWorld({
       answer: () => answered(500),
       settings: { bounds: { deliveriesMax: 3 } },
     });
     const givenUp: unknown[] = [];
-    bench.world.listen(({ type, deliveryId }) => type === "delivery.given-up" && givenUp.push(deliveryId));
+    bench.world.subscribe(
+      ({ type, deliveryId }) => type === "delivery.discarded" && givenUp.push(deliveryId),
+    );
     bench.addEndpoint();
     for (let index = 0; index < 3; index++) emit(bench, index);
     const [oldest] = deliveriesOf(bench);
@@ -287,7 +289,7 @@ describe("how many deliveries are kept", () => {
 
 describe("a signature", () => {
   test("of any text is accepted by the standard library", async () => {
-    const bench = createWorldBench();
+    const bench = createTestWorld();
     const endpoint = bench.addEndpoint();
     const texts = fc.sample(fc.string({ unit: "binary" }), 200);
     for (const [index, text] of texts.entries()) {

@@ -10,7 +10,7 @@ import {
 import { emitCustomEvent } from "../../../../../mock-server/rules/webhooks/events.ts";
 import { defaultSettings } from "../../../../../mock-server/settings.ts";
 import type { DeliveryRecord, WebhookEndpointRecord } from "../../../../../mock-server/state/records.ts";
-import { answered, createWorldBench } from "../../../../support/mock-world.ts";
+import { answered, createTestWorld } from "../../../../support/mock-world.ts";
 
 // Whatever happens to an endpoint, in whatever order, under everything the contract permits: a delivery is
 // acknowledged, or its schedule is used up, or its endpoint was deleted. Nothing is in between at the end.
@@ -41,7 +41,7 @@ const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
 
 async function run(steps: readonly Step[], answers: readonly number[], lanes: number) {
   let calls = 0;
-  const bench = createWorldBench({
+  const bench = createTestWorld({
     settings: { delivery: { inFlightPerEndpointMax: lanes } },
     async answer() {
       const status = answers[calls++ % answers.length] ?? 204;
@@ -124,7 +124,7 @@ test("no delivery is ever lost, stuck, or attempted before its time or beyond it
 });
 
 test("the property bites: a delivery taken off the road is found", async () => {
-  const { world, clock, workspaceId, addEndpoint } = createWorldBench({ answer: () => answered(500) });
+  const { world, clock, workspaceId, addEndpoint } = createTestWorld({ answer: () => answered(500) });
   const endpoint = addEndpoint();
   emitCustomEvent(world, { workspaceId, name: "task.running", payload: {} });
   await clock.settle();

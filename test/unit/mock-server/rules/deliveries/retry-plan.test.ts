@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { nextAttemptDelayMs, refusalOf } from "../../../../../mock-server/rules/deliveries/retry-plan.ts";
+import { nextAttemptDelayMs, rejectionOf } from "../../../../../mock-server/rules/deliveries/retry-plan.ts";
 
 const scheduleMs = [0, 5_000, 300_000];
 const nowMs = Date.UTC(2026, 0, 15, 12);
@@ -37,8 +37,8 @@ describe("the retry plan", () => {
 
   test("takes 2xx and nothing else for an acknowledgement", () => {
     for (let status = 100; status < 600; status++) {
-      expect(refusalOf(status) === null).toBe(status >= 200 && status < 300);
+      expect(rejectionOf(status) === null).toBe(status >= 200 && status < 300);
     }
-    expect(refusalOf(307)).toBe("answered 307; redirects are not followed");
+    expect(rejectionOf(307)).toBe("status 307; redirects are not followed");
   });
 });

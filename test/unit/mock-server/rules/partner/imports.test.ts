@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
-import type { ReadAnswer } from "../../../../../mock-server/outbound/port.ts";
-import { rearmImports, startImport } from "../../../../../mock-server/rules/partner/imports.ts";
+import type { ReadResponse } from "../../../../../mock-server/outbound/port.ts";
+import { resumeImports, startImport } from "../../../../../mock-server/rules/partner/imports.ts";
 import type { ArtifactRecord, JobRecord } from "../../../../../mock-server/state/records.ts";
-import { createWorldBench, type WorldBench, type WorldBenchOptions } from "../../../../support/mock-world.ts";
+import { createTestWorld, type TestWorld, type TestWorldOptions } from "../../../../support/mock-world.ts";
 
 const times = { createdAtMs: 0, updatedAtMs: 0 };
 
 type WorkInput = { readonly externalId: string; readonly artifacts?: Partial<ArtifactRecord>[] };
 
 /** A job with works, as the partner operations would have made it. */
-function createJob(bench: WorldBench, works: readonly WorkInput[]): JobRecord {
+function createJob(bench: TestWorld, works: readonly WorkInput[]): JobRecord {
   const { world, workspaceId } = bench;
   const { connections, jobs, jobWorks, artifacts } = world.state;
   connections.set("connection", {
@@ -64,8 +64,8 @@ function createJob(bench: WorldBench, works: readonly WorkInput[]): JobRecord {
   return job;
 }
 
-function createScene(works: readonly WorkInput[], options: WorldBenchOptions = {}) {
-  const bench = createWorldBench(options);
+function createScene(works: readonly WorkInput[], options: TestWorldOptions = {}) {
+  const bench = createTestWorld(options);
   bench.addEndpoint({ eventTypes: ["documents.synced", "task.running"] });
   return { ...bench, job: createJob(bench, works) };
 }
@@ -104,7 +104,7 @@ describe("an import", () => {
 
   test("really reads loopback URLs, and leaves out what cannot be read", async () => {
     const asked: string[] = [];
-    const read = async (url: string): Promise<ReadAnswer> => {
+    const read = async (url: string): Promise<ReadResponse> => {
       asked.push(url);
       return url.endsWith("gone")
         ? { status: 404, bytes: 0, mimeType: "text/plain" }
@@ -203,7 +203,7 @@ describe("an import", () => {
     await old.clock.settle();
     expect(old.world.state.tasks.size, "nothing comes after the end").toBe(1);
 
-    const next = createWorldBench({
+    const next = createTestWorld({
       seed: 2,
       read: async () => ({ status: 200, bytes: 1, mimeType: "text/csv" }),
     });
@@ -211,7 +211,7 @@ describe("an import", () => {
       const into: Map<string, unknown> = next.world.state[noun];
       for (const [id, record] of saved[noun]) into.set(id, record);
     }
-    rearmImports(next.world);
+    resumeImports(next.world);
     await next.clock.settle();
     expect([...next.world.state.jobs.values()][0]?.status).toBe("completed");
     const taskIds = [...next.world.state.jobWorks.values()].map(({ taskId }) => taskId);

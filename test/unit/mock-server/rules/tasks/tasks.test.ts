@@ -5,11 +5,11 @@ import { moveStage, moveTask } from "../../../../../mock-server/rules/tasks/task
 import { startTask } from "../../../../../mock-server/rules/tasks/tasks.ts";
 import type { TaskRecord, TaskStatus } from "../../../../../mock-server/state/records.ts";
 import type { TaskPlan } from "../../../../../mock-server/state/task-plan.ts";
-import { createWorldBench, type WorldBench } from "../../../../support/mock-world.ts";
+import { createTestWorld, type TestWorld } from "../../../../support/mock-world.ts";
 
 const manual: TaskPlan = { mode: "manual", stages: [] };
 
-const start = (bench: WorldBench, plan: TaskPlan | null = manual, type = "TAX_PREP") =>
+const start = (bench: TestWorld, plan: TaskPlan | null = manual, type = "TAX_PREP") =>
   startTask(bench.world, { workspaceId: bench.workspaceId, clientId: bench.clientId, type, plan });
 
 const statuses: readonly TaskStatus[] = ["RUNNING", "COMPLETED", "FAILED"];
@@ -21,7 +21,7 @@ describe("the states of a task", () => {
       fc.asyncProperty(
         fc.array(fc.record({ status: fc.constantFrom(...statuses), waitMs: fc.constantFrom(0, 0, 1, 5) })),
         async (moves) => {
-          const bench = createWorldBench();
+          const bench = createTestWorld();
           bench.addEndpoint();
           const task = start(bench);
           const expected: TaskStatus[] = ["RUNNING"];
@@ -51,7 +51,7 @@ describe("the states of a task", () => {
   });
 
   test("a task of another workspace's client does not start", () => {
-    const bench = createWorldBench();
+    const bench = createTestWorld();
     expect(() =>
       startTask(bench.world, { workspaceId: "elsewhere", clientId: bench.clientId, type: "BINDER" }),
     ).toThrow("Client not found");
@@ -60,7 +60,7 @@ describe("the states of a task", () => {
 
   test("equal changes in equal worlds have equal event ids", async () => {
     const ids = async () => {
-      const bench = createWorldBench();
+      const bench = createTestWorld();
       bench.addEndpoint();
       start(bench, null);
       await bench.clock.advance(60_000);
@@ -72,7 +72,7 @@ describe("the states of a task", () => {
   });
 
   test("a failure soon after the start is not classified, a later one is", async () => {
-    const bench = createWorldBench({ settings: { tasks: { retryGraceMs: 60_000 } } });
+    const bench = createTestWorld({ settings: { tasks: { retryGraceMs: 60_000 } } });
     bench.addEndpoint({ eventTypes: ["task.failed"] });
     const task = start(bench);
     await bench.clock.advance(59_999);
@@ -85,7 +85,7 @@ describe("the states of a task", () => {
   });
 
   test("a task that runs again has no end and no error any more", () => {
-    const bench = createWorldBench();
+    const bench = createTestWorld();
     const task = start(bench);
     moveTask(bench.world, { taskId: task.id, status: "FAILED", errorMessage: "blank page" });
     expect(task).toMatchObject({ errorMessage: "blank page", completedAtMs: task.changedAtMs });
@@ -96,7 +96,7 @@ describe("the states of a task", () => {
 
 describe("stages moved by hand", () => {
   test("a stage that runs is finished, one that was not started starts and finishes at once", () => {
-    const bench = createWorldBench();
+    const bench = createTestWorld();
     const task = start(bench);
     const move = (subTaskType: string, status: TaskStatus) =>
       moveStage(bench.world, { taskId: task.id, subTaskType, status });
@@ -110,7 +110,7 @@ describe("stages moved by hand", () => {
   });
 
   test("a stage cannot start twice, nor change when the task does not run", () => {
-    const bench = createWorldBench();
+    const bench = createTestWorld();
     const task = start(bench);
     const move = (status: TaskStatus) =>
       moveStage(bench.world, { taskId: task.id, subTaskType: "review", status });
@@ -136,7 +136,7 @@ const shape = ({ status, stages }: TaskRecord) => [
 
 describe("a task that moves by itself", () => {
   test("timed: each stage takes its time, then the task is done", async () => {
-    const bench = createWorldBench();
+    const bench = createTestWorld();
     const task = start(bench, timed);
     expect(shape(task)).toEqual(["RUNNING", "extraction RUNNING"]);
     await bench.clock.advance(1_000);
@@ -150,7 +150,7 @@ describe("a task that moves by itself", () => {
   });
 
   test("immediate: everything happens within the call, the end after the beginning", () => {
-    const bench = createWorldBench();
+    const bench = createTestWorld();
     const task = start(bench, { ...timed, mode: "immediate" });
     expect(shape(task)).toEqual(["COMPLETED", "extraction COMPLETED", "review COMPLETED"]);
     expect(task.changedAtMs).toBeGreaterThan(task.startedAtMs);
@@ -158,14 +158,14 @@ describe("a task that moves by itself", () => {
   });
 
   test("manual: nothing happens until told", async () => {
-    const bench = createWorldBench();
+    const bench = createTestWorld();
     const task = start(bench, manual);
     await bench.clock.advance(7 * 86_400_000);
     expect(shape(task)).toEqual(["RUNNING"]);
   });
 
   test("a stage that fails fails the task, and later stages do not start", async () => {
-    const bench = createWorldBench();
+    const bench = createTestWorld();
     const customerError = { code: "DOCUMENT_UNREADABLE", action: { type: "REUPLOAD", connectionId: null } };
     const task = start(bench, {
       mode: "timed",
@@ -181,14 +181,14 @@ describe("a task that moves by itself", () => {
   });
 
   test("an outcome of its own decides how it ends", async () => {
-    const bench = createWorldBench();
+    const bench = createTestWorld();
     const task = start(bench, { ...timed, outcome: { status: "FAILED", errorMessage: "scripted" } });
     await bench.clock.advance(3_000);
     expect(task).toMatchObject({ status: "FAILED", errorMessage: "scripted" });
   });
 
   test("a task moved by hand no longer moves by itself, nor when it runs again", async () => {
-    const bench = createWorldBench();
+    const bench = createTestWorld();
     const task = start(bench, timed);
     moveTask(bench.world, { taskId: task.id, status: "FAILED" });
     moveTask(bench.world, { taskId: task.id, status: "RUNNING" });
@@ -197,7 +197,7 @@ describe("a task that moves by itself", () => {
   });
 
   test("a stage finished by hand before its time is not finished again", async () => {
-    const bench = createWorldBench();
+    const bench = createTestWorld();
     bench.addEndpoint({ eventTypes: ["subtask.completed", "subtask.failed"] });
     const task = start(bench, timed);
     moveStage(bench.world, { taskId: task.id, subTaskType: "extraction", status: "FAILED" });
@@ -207,19 +207,19 @@ describe("a task that moves by itself", () => {
   });
 
   test("a plan of an unknown type is the one for every other type", async () => {
-    const bench = createWorldBench();
+    const bench = createTestWorld();
     const task = start(bench, null, "SALES_TAX");
     await bench.clock.advance(60_000);
     expect(shape(task)).toEqual(["COMPLETED", "processing COMPLETED"]);
   });
 
   test("after a restore it goes on from where it stood", async () => {
-    const old = createWorldBench();
+    const old = createTestWorld();
     const { id } = start(old, timed);
     await old.clock.advance(1_500);
     const tasks = structuredClone(old.world.state.tasks);
 
-    const next = createWorldBench();
+    const next = createTestWorld();
     next.clock.setNow(old.clock.now());
     for (const [key, task] of tasks) next.world.state.tasks.set(key, task);
     resumeProgress(next.world, recordProgress(old.world));
@@ -231,7 +231,7 @@ describe("a task that moves by itself", () => {
   });
 
   test("thousands of tasks need one timer", () => {
-    const bench = createWorldBench();
+    const bench = createTestWorld();
     for (let count = 0; count < 5_000; count++) start(bench, timed);
     expect(bench.clock.pending().timers).toBe(1);
   });

@@ -6,11 +6,11 @@ import {
   listCatalog,
   payloadSchemaOf,
 } from "../../../../../mock-server/rules/webhooks/catalog.ts";
-import { createWorldBench } from "../../../../support/mock-world.ts";
+import { createTestWorld } from "../../../../support/mock-world.ts";
 
 describe("the mock's catalog", () => {
   test("is the catalog of the event contract", async () => {
-    const { world } = createWorldBench();
+    const { world } = createTestWorld();
     expect(listCatalog(world)).toEqual(eventCatalog);
     for (const name of knownEventNames) {
       expect(await payloadSchemaOf(world, name)).toEqual(payloadJsonSchema(name));
@@ -18,7 +18,7 @@ describe("the mock's catalog", () => {
   });
 
   test("takes events of the future, with a schema of their own or a plain one", async () => {
-    const { world } = createWorldBench();
+    const { world } = createTestWorld();
     const payloadSchema = { $schema: "http://json-schema.org/draft-07/schema#", type: "object" };
     addToCatalog(world, { name: "return.filed", version: "3", payloadSchema });
     addToCatalog(world, { name: "refund.paid" });
@@ -33,7 +33,7 @@ describe("the mock's catalog", () => {
   });
 
   test("refuses a name it has, and a name that is none", () => {
-    const { world } = createWorldBench();
+    const { world } = createTestWorld();
     expect(() => addToCatalog(world, { name: "task.running" })).toThrow(/already in the catalog/);
     for (const name of ["", "plain", "task.", ".x", "Task.Running", "a b.c", "__proto__"]) {
       expect(() => addToCatalog(world, { name }), name).toThrow(/must look like/);

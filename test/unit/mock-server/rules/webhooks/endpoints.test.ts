@@ -9,7 +9,7 @@ import {
   listEndpoints,
   rotateSecret,
 } from "../../../../../mock-server/rules/webhooks/endpoints.ts";
-import { furnish } from "../../../../../mock-server/rules/workspaces/seed-world.ts";
+import { seedWorld } from "../../../../../mock-server/rules/workspaces/seed-world.ts";
 import { type SettingsChanges, withSettings } from "../../../../../mock-server/settings.ts";
 import { createVirtualClock, type VirtualClock } from "../../../../../mock-server/time/virtual-clock.ts";
 import { createWorld, type World } from "../../../../../mock-server/world/world.ts";
@@ -18,15 +18,15 @@ type Furnished = { readonly world: World; readonly clock: VirtualClock; readonly
 
 function createFurnishedWorld(changes: SettingsChanges = {}): Furnished {
   const clock = createVirtualClock();
-  const nothing = Promise.resolve({ status: null, error: "there is no outside" });
+  const nothing = Promise.resolve({ status: null, error: "no transport" });
   const world = createWorld({
     epoch: 0,
     seed: 1,
     clock,
     settings: withSettings(changes),
-    outside: { deliver: () => nothing, read: () => nothing, abort() {} },
+    transport: { deliver: () => nothing, read: () => nothing, abort() {} },
   });
-  const { apiKey } = furnish(world);
+  const { apiKey } = seedWorld(world);
   const { workspaceToken } = exchangeApiKey(world, { refreshToken: apiKey });
   return { world, clock, admin: authorise(world, `Bearer ${workspaceToken}`) };
 }

@@ -1,6 +1,6 @@
 import { type ExecutionResult, execute, GraphQLError } from "graphql";
 import { parseRequestParams, type RequestParams } from "graphql-http";
-import { type FaultyAnswer, type PlainAnswer, serveWithFaults } from "../faults/serve-with-faults.ts";
+import { type PlainResponse, serveWithFaults, type WireResponse } from "../faults/serve-with-faults.ts";
 import { waitOnClock } from "../faults/wait-on-clock.ts";
 import { authorise, endToken } from "../rules/identity/caller.ts";
 import type { World } from "../world/world.ts";
@@ -9,7 +9,7 @@ import { type Formatted, formatError, reasonOf } from "./error-format.ts";
 import { recordRequest } from "./journal-request.ts";
 import { isNestedDeeper } from "./json-depth.ts";
 import { type MediaType, negotiateMediaType } from "./media-type.ts";
-import { type GraphqlRequest, type RequestTrace, singleHeader } from "./request-context.ts";
+import { type GraphqlRequest, type RequestContext, singleHeader } from "./request-context.ts";
 import { type Router, routerSchema } from "./router-schema.ts";
 
 // One GraphQL request from its text to its answer: media type → parameters → document → faults → who
@@ -17,65 +17,65 @@ import { type Router, routerSchema } from "./router-schema.ts";
 // `fetch` and MSW cannot differ.
 
 /** Serves one request of a router; never rejects. */
-export async function answerGraphql(
+export async function handleGraphql(
   world: World,
   router: Router,
   request: GraphqlRequest,
-): Promise<FaultyAnswer> {
-  const trace: RequestTrace = {
+): Promise<WireResponse> {
+  const context: RequestContext = {
     router,
     request,
     startedMs: world.clock.monotonic(),
     caller: authorise(world, singleHeader(request, "authorization")),
     faults: [],
     errors: [],
-    refusal: null,
+    rejection: null,
   };
-  let answer: FaultyAnswer;
+  let answer: WireResponse;
   try {
-    answer = await serve(world, trace);
+    answer = await serve(world, context);
   } catch (error) {
-    trace.refusal = `internal error: ${error instanceof Error ? error.message : String(error)}`;
-    answer = refuse(trace, 500, "Internal server error", "INTERNAL_SERVER_ERROR");
+    context.rejection = `internal error: ${error instanceof Error ? error.message : String(error)}`;
+    answer = refuse(context, 500, "Internal server error", "INTERNAL_SERVER_ERROR");
   }
-  recordRequest(world, trace, answer);
+  recordRequest(world, context, answer);
   return answer;
 }
 
-async function serve(world: World, trace: RequestTrace): Promise<FaultyAnswer> {
-  const { request, router } = trace;
+async function serve(world: World, context: RequestContext): Promise<WireResponse> {
+  const { request, router } = context;
   if (request.method !== "POST") {
     return {
-      ...refuse(trace, 405, "GraphQL requests must be sent with POST"),
+      ...refuse(context, 405, "GraphQL requests must be sent with POST"),
       headers: { ...json, allow: "POST" },
     };
   }
   const mediaType = negotiateMediaType(singleHeader(request, "accept"));
-  if (!mediaType) return refuse(trace, 406, "Accept must allow application/json");
+  if (!mediaType) return refuse(context, 406, "Accept must allow application/json");
   const { body } = request;
   if (typeof body !== "string") {
     return body.problem === "too-large"
-      ? refuse(trace, 413, `Body must have at most ${world.settings.bounds.bodyBytesMax} bytes`)
-      : refuse(trace, 400, "Body must be UTF-8");
+      ? refuse(context, 413, `Body must have at most ${world.settings.bounds.bodyBytesMax} bytes`)
+      : refuse(context, 400, "Body must be UTF-8");
   }
   if (isNestedDeeper(body, world.settings.bounds.jsonDepthMax)) {
-    return refuse(trace, 400, "JSON body is nested too deeply");
+    return refuse(context, 400, "JSON body is nested too deeply");
   }
   const params = await readParams(request, body);
-  if ("status" in params) return refuse(trace, params.status, params.message);
-  trace.params = params;
-  trace.prepared = documentCache(router, world.settings.bounds).prepare(params.query);
-  const operation = trace.prepared.operation(params.operationName);
-  if (operation) trace.operation = operation;
+  if ("status" in params) return refuse(context, params.status, params.message);
+  context.params = params;
+  context.prepared = documentCache(router, world.settings.bounds).prepare(params.query);
+  const operation = context.prepared.operation(params.operationName);
+  if (operation) context.operation = operation;
 
-  const run = async () => runOperation(world, trace, mediaType);
-  trace.faults = world.faults.drawApi({
-    keyId: trace.caller.kind === "nobody" ? null : trace.caller.keyId,
+  const run = async () => runOperation(world, context, mediaType);
+  context.faults = world.faults.drawApi({
+    keyId: context.caller.kind === "anonymous" ? null : context.caller.keyId,
     router,
     operations: operation?.fields ?? [],
   });
-  if (trace.faults.length === 0) return run();
-  return serveWithFaults(trace.faults, faultPorts(world, trace), run);
+  if (context.faults.length === 0) return run();
+  return serveWithFaults(context.faults, faultEffects(world, context), run);
 }
 
 async function readParams(
@@ -100,17 +100,21 @@ async function readParams(
   }
 }
 
-async function runOperation(world: World, trace: RequestTrace, mediaType: MediaType): Promise<PlainAnswer> {
-  const { router, params, prepared, operation, caller } = trace;
+async function runOperation(
+  world: World,
+  context: RequestContext,
+  mediaType: MediaType,
+): Promise<PlainResponse> {
+  const { router, params, prepared, operation, caller } = context;
   if (!params || !prepared) throw new Error("the request has no document");
-  const refused = countRequest(world, trace);
+  const refused = countRequest(world, context);
   if (refused) return refused;
   if (prepared.errors.length > 0 || !prepared.document) {
-    return toAnswer(world, trace, mediaType, { errors: prepared.errors }, "GRAPHQL_VALIDATION_FAILED");
+    return toAnswer(world, context, mediaType, { errors: prepared.errors }, "GRAPHQL_VALIDATION_FAILED");
   }
   if (!operation) {
     const error = new GraphQLError("operationName must name one operation of the document");
-    return toAnswer(world, trace, mediaType, { errors: [error] }, "GRAPHQL_VALIDATION_FAILED");
+    return toAnswer(world, context, mediaType, { errors: [error] }, "GRAPHQL_VALIDATION_FAILED");
   }
   const result = await execute({
     schema: routerSchema(router),
@@ -119,35 +123,35 @@ async function runOperation(world: World, trace: RequestTrace, mediaType: MediaT
     variableValues: params.variables ?? null,
     contextValue: { world, caller },
   });
-  return toAnswer(world, trace, mediaType, result, "BAD_USER_INPUT");
+  return toAnswer(world, context, mediaType, result, "BAD_USER_INPUT");
 }
 
 /** The logins are public and counted for nobody (L3, A-20). */
 const uncounted = new Set(["exchangeSurfaceRefreshTokenForAccessTokens", "loginViaPersonalApiToken"]);
 
 /** Counts the request on its key, on both routers together (L2); gives the refusal when it is one too many. */
-function countRequest(world: World, trace: RequestTrace): PlainAnswer | null {
-  const { caller, operation } = trace;
+function countRequest(world: World, context: RequestContext): PlainResponse | null {
+  const { caller, operation } = context;
   if (caller.kind !== "member" && caller.kind !== "partner") return null;
   if (operation?.fields.every((field) => uncounted.has(field))) return null;
   const permit = world.limiter.take(caller.keyId, world.clock.now());
   if (permit.granted) return null;
-  const answer = refuse(trace, 429, "Too many requests", "RATE_LIMITED");
+  const answer = refuse(context, 429, "Too many requests", "RATE_LIMITED");
   return { ...answer, headers: { ...answer.headers, "retry-after": String(permit.retryAfterSeconds) } };
 }
 
 function toAnswer(
   world: World,
-  trace: RequestTrace,
+  context: RequestContext,
   mediaType: MediaType,
   result: ExecutionResult,
   codeOfMistakes: "BAD_USER_INPUT" | "GRAPHQL_VALIDATION_FAILED",
-): PlainAnswer {
+): PlainResponse {
   const headers = headersOf[mediaType];
   if (!result.errors) return { status: 200, headers, body: JSON.stringify(result) };
   const errors = result.errors.map((error) => formatError(error, codeOfMistakes));
-  trace.errors = errors;
-  trace.refusal = result.errors.map(reasonOf).join("; ");
+  context.errors = errors;
+  context.rejection = result.errors.map(reasonOf).join("; ");
   const status = statusOf(world, mediaType, errors, "data" in result);
   return { status, headers, body: JSON.stringify({ ...result, errors }) };
 }
@@ -171,23 +175,28 @@ const headersOf: Record<MediaType, Readonly<Record<string, string>>> = {
   },
 };
 
-function refuse(trace: RequestTrace, status: number, message: string, code = "BAD_REQUEST"): PlainAnswer {
+function refuse(
+  context: RequestContext,
+  status: number,
+  message: string,
+  code = "BAD_REQUEST",
+): PlainResponse {
   const error: Formatted = { message, extensions: { code } };
-  trace.errors = [error];
-  trace.refusal ??= message;
+  context.errors = [error];
+  context.rejection ??= message;
   return { status, headers: json, body: JSON.stringify({ errors: [error] }) };
 }
 
-function faultPorts(world: World, trace: RequestTrace) {
+function faultEffects(world: World, context: RequestContext) {
   return {
     wait: (delayMs: number) => waitOnClock(world, delayMs),
     expireToken() {
-      endToken(world, trace.caller);
-      trace.caller = authorise(world, singleHeader(trace.request, "authorization"));
+      endToken(world, context.caller);
+      context.caller = authorise(world, singleHeader(context.request, "authorization"));
     },
     burnQuota(requests: number | null) {
-      if (trace.caller.kind === "nobody") return;
-      world.limiter.burn(trace.caller.keyId, world.clock.now(), requests ?? undefined);
+      if (context.caller.kind === "anonymous") return;
+      world.limiter.burn(context.caller.keyId, world.clock.now(), requests ?? undefined);
     },
   };
 }

@@ -1,6 +1,6 @@
 /** An upload request that is refused with an HTTP status; the message is what the client reads. */
-export class UploadRefusal extends Error {
-  override readonly name = "UploadRefusal";
+export class UploadError extends Error {
+  override readonly name = "UploadError";
   readonly status: number;
 
   constructor(status: number, message: string) {

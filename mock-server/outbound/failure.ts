@@ -1,0 +1,13 @@
+import type { TransportFailure } from "./port.ts";
+
+/** A network failure in a few words: the system's code where there is one. */
+export function failed(error: unknown): TransportFailure {
+  if (!(error instanceof Error)) return { status: null, error: "failed" };
+  const code = "code" in error && typeof error.code === "string" ? error.code : null;
+  return { status: null, error: code ? `${code}: ${error.message || "connection failed"}` : error.message };
+}
+
+export const timedOut = (timeoutMs: number): TransportFailure => ({
+  status: null,
+  error: `no response within ${timeoutMs} ms`,
+});
