@@ -10,10 +10,10 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import type { DiagnosticsEvents, DiagnosticsName } from "workspace-tasks/sdk";
+import type { DiagnosticsChannel, DiagnosticsEvents } from "workspace-tasks/sdk";
 
 function traceWorkspaceTasks(tracer: Tracer): void {
-  on("workspace-tasks:request:end", (event) => {
+  on("workspace-tasks:call:end", (event) => {
     const endedAtMs = Date.now();
     const span = tracer.startSpan(`${event.kind} ${event.operationName ?? "anonymous"}`, {
       kind: SpanKind.CLIENT,
@@ -34,7 +34,7 @@ function traceWorkspaceTasks(tracer: Tracer): void {
   });
 }
 
-function on<Name extends DiagnosticsName>(name: Name, listener: (event: DiagnosticsEvents[Name]) => void) {
+function on<Name extends DiagnosticsChannel>(name: Name, listener: (event: DiagnosticsEvents[Name]) => void) {
   subscribe(name, (event) => listener(event as DiagnosticsEvents[Name]));
 }
 // #endregion

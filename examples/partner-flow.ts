@@ -34,7 +34,7 @@ const { uploadId, sizeBytes } = await client.uploads.upload(document, {
   mimeType: "application/pdf",
   onProgress: ({ sentBytes }) => console.log(`  uploaded ${sentBytes} bytes`),
 });
-const { client: person, taskId } = await client.clients.create({
+const { client: person, taskId } = await client.taxClients.create({
   name: "Alma Reyes",
   externalId: `alma-${Date.now()}`,
   returnType: "F1040",

@@ -1,20 +1,20 @@
 import type { Router } from "./call/operation.ts";
 import { type Call, toCall } from "./engine/call.ts";
-import { type AnyDocument, createDocumentReader } from "./engine/document.ts";
+import { createDocumentReader, type GraphQLDocument } from "./engine/document.ts";
 import { createEngine, type Engine } from "./engine/engine.ts";
 import { type Connections, createConnections } from "./operations/connections.ts";
 import { createJobs, type Jobs } from "./operations/jobs.ts";
 import { fetchMe, type Me } from "./operations/me.ts";
 import { createPartnerWorkspaces, type PartnerWorkspaces } from "./operations/partner-workspaces.ts";
-import { createTaskWatch } from "./operations/task-poller.ts";
+import { createTaskPoller } from "./operations/task-poller.ts";
 import { createTasks, type Tasks } from "./operations/tasks.ts";
-import { type Clients, createClients } from "./operations/tax-clients.ts";
+import { createTaxClients, type TaxClients } from "./operations/tax-clients.ts";
 import { createWebhooks, type Webhooks } from "./operations/webhooks.ts";
 import { createWorks, type Works } from "./operations/works.ts";
 import type { CallOptions, CreateClientOptions } from "./options.ts";
 import type { RateLimitSnapshot } from "./rate-limit/rate-limiter.ts";
 import { createUploads, type Uploads } from "./uploads/uploads.ts";
-import { checkArguments } from "./validation/check-arguments.ts";
+import { checkInput } from "./validation/check-input.ts";
 import { atLeast, flag, oneOf, withDefault } from "./validation/schema.ts";
 
 /** The operations of partners, at `{gateway_url}`. Without a `gatewayUrl` they fail with `CONFIGURATION_INVALID`. @see interface §4 */
@@ -22,7 +22,7 @@ export interface Partner {
   /**
    * Asks the gateway who its token acts as: a `User` for a partner's key; compare `__typename`.
    *
-   * Errors: `API_KEY_REFUSED`, `CONFIGURATION_INVALID`. That the gateway serves `me` too is an assumption (A-21).
+   * Errors: `API_KEY_REJECTED`, `CONFIGURATION_INVALID`. That the gateway serves `me` too is an assumption (A-21).
    *
    * @see interface §4
    */
@@ -45,14 +45,14 @@ export interface WorkspaceTasksClient {
   /**
    * Asks who the API key acts as: a `WorkspaceUser`; compare `__typename`.
    *
-   * Errors: `API_KEY_REFUSED`.
+   * Errors: `API_KEY_REJECTED`.
    *
    * @see interface §4
    */
   me(call?: CallOptions): Call<Me>;
   readonly webhooks: Webhooks;
   readonly tasks: Tasks;
-  readonly clients: Clients;
+  readonly taxClients: TaxClients;
   readonly uploads: Uploads;
   readonly partner: Partner;
 
@@ -65,7 +65,7 @@ export interface WorkspaceTasksClient {
    * @see interface §4
    */
   request<Result = unknown, Variables = Readonly<Record<string, unknown>>>(
-    document: AnyDocument<Result, Variables>,
+    document: GraphQLDocument<Result, Variables>,
     variables?: Variables,
     options?: RequestOptions,
   ): Call<Result>;
@@ -87,7 +87,7 @@ export interface WorkspaceTasksClient {
  */
 export function createClient(options: CreateClientOptions): WorkspaceTasksClient {
   const engine = createEngine(options);
-  const watch = createTaskWatch(engine);
+  const watch = createTaskPoller(engine);
   const { uploads, close: closeUploads } = createUploads(engine);
 
   async function close(): Promise<void> {
@@ -100,7 +100,7 @@ export function createClient(options: CreateClientOptions): WorkspaceTasksClient
     me: (call) => fetchMe(engine, "base", call),
     webhooks: createWebhooks(engine),
     tasks: createTasks(engine, watch),
-    clients: createClients(engine),
+    taxClients: createTaxClients(engine),
     uploads,
     partner: {
       me: (call) => fetchMe(engine, "gateway", call),
@@ -126,7 +126,7 @@ function createRequest(engine: Engine): WorkspaceTasksClient["request"] {
   const documents = createDocumentReader();
   return (document, variables, options = {}) => {
     const send = async () => {
-      const { router, authenticated, ...call } = checkArguments("request", requestInput, options);
+      const { router, authenticated, ...call } = checkInput("request", requestInput, options);
       const operation = documents.read(document, router, authenticated);
       return engine.executeWithMeta(operation, variables ?? ({} as NonNullable<typeof variables>), call);
     };

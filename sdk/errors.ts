@@ -21,9 +21,9 @@ export const errorCodes = [
   "NETWORK_FAILED",
   "SERVICE_UNAVAILABLE",
   "RESPONSE_INVALID",
-  "HTTP_REQUEST_REFUSED",
-  // Identity, permission, allowance.
-  "API_KEY_REFUSED",
+  "HTTP_REQUEST_REJECTED",
+  // RouterAccess, permission, allowance.
+  "API_KEY_REJECTED",
   "PERMISSION_DENIED",
   "RATE_LIMITED",
   // Answers of the service, interface §7 and A-n.
@@ -44,7 +44,7 @@ export const errorCodes = [
   "TASK_FAILED",
   "PAGINATION_STALLED",
   "UPLOAD_BODY_INVALID",
-  "UPLOAD_REFUSED",
+  "UPLOAD_REJECTED",
   "UPLOAD_LOST",
   "UPLOAD_FAILED",
 ] as const;

@@ -1,17 +1,17 @@
 export {
   type CallEvent,
+  type DiagnosticsChannel,
   type DiagnosticsEvents,
-  type DiagnosticsName,
   diagnosticsChannels,
   type Logger,
 } from "./call/diagnostics.ts";
 export type { Router, TypedDocument } from "./call/operation.ts";
 export { createClient, type Partner, type RequestOptions, type WorkspaceTasksClient } from "./client.ts";
 export type { Clock, Random } from "./clock.ts";
-export type { KeySource } from "./credentials/key-exchange.ts";
+export type { ApiKeySource } from "./credentials/key-exchange.ts";
 export type { Call } from "./engine/call.ts";
-export type { AnyDocument } from "./engine/document.ts";
-export type { CallMeta, Executed } from "./engine/engine.ts";
+export type { GraphQLDocument } from "./engine/document.ts";
+export type { CallMeta, ResultWithMeta } from "./engine/engine.ts";
 export {
   AbortedError,
   AuthenticationError,
@@ -67,13 +67,13 @@ export { TaskFailedError } from "./operations/task-poller.ts";
 export type { ListTasksOptions, Tasks, WaitForOptions } from "./operations/tasks.ts";
 export type {
   AddClientDocumentsInput,
-  Clients,
-  CreateClientInput,
-  CreateClientResult,
-  ListClientsOptions,
-  ListClientTasksOptions,
+  CreateTaxClientInput,
+  CreateTaxClientResult,
+  ListTaxClientsOptions,
+  ListTaxClientTasksOptions,
   StartedTask,
   TaxClient,
+  TaxClients,
   TriggerTaxPrepInput,
 } from "./operations/tax-clients.ts";
 export type {
@@ -95,10 +95,10 @@ export {
 } from "./rate-limit/postgres-rate-limit-store.ts";
 export type {
   AcquiredSlot,
-  AcquiredSlots,
-  AcquireSlots,
+  AcquireSlotsRequest,
+  AcquireSlotsResult,
   RateLimitStore,
-  ReleaseSlot,
+  ReleasedSlot,
 } from "./rate-limit/rate-limit-store.ts";
 export type { RateLimitSnapshot } from "./rate-limit/rate-limiter.ts";
 export type { Fetch } from "./request/transport.ts";

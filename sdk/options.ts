@@ -1,6 +1,6 @@
 import type { Logger } from "./call/diagnostics.ts";
 import { type Clock, type Random, systemClock, systemRandom } from "./clock.ts";
-import { isWritableKey, type KeySource } from "./credentials/key-exchange.ts";
+import { type ApiKeySource, isWritableKey } from "./credentials/key-exchange.ts";
 import { ConfigurationError, WorkspaceTasksError } from "./errors.ts";
 import type { RateLimitSettings } from "./rate-limit/limiter-registry.ts";
 import type { RateLimitStore } from "./rate-limit/rate-limit-store.ts";
@@ -16,12 +16,12 @@ import {
   functionOf,
   integer,
   kindOf,
-  Mistake,
   numberSuch,
   objectWith,
   only,
   optional,
   textSuch,
+  ValidationError,
   withDefault,
 } from "./validation/schema.ts";
 
@@ -42,13 +42,13 @@ export interface RateLimitOptions {
 
 export interface CreateClientOptions {
   /** The workspace's API key. Needed for everything but the catalog and partner-only clients. */
-  readonly apiKey?: KeySource | undefined;
+  readonly apiKey?: ApiKeySource | undefined;
   /** The interface's `{base_url}`. HTTPS, or HTTP to a loopback host. */
   readonly baseUrl: string | URL;
   /** The interface's `{gateway_url}`. Partner calls without it fail with `CONFIGURATION_INVALID`. */
   readonly gatewayUrl?: string | URL | undefined;
   /** When set, gateway calls use a token of this key. Beyond the interface. */
-  readonly partnerApiKey?: KeySource | undefined;
+  readonly partnerApiKey?: ApiKeySource | undefined;
   /** Sent as `source-platform` on gateway calls. */
   readonly sourcePlatform?: string | undefined;
   /** Limit for one attempt, body included. Default 15,000 ms. */
@@ -148,28 +148,31 @@ function checkArgument(name: string, by: Check<unknown>, value: unknown): void {
   check(by, value, ({ message }) => new WorkspaceTasksError("ARGUMENT_INVALID", `${name}: ${message}`));
 }
 
-function keySource(value: unknown, path: string): KeySource {
-  if (typeof value === "function") return value as KeySource;
+function keySource(value: unknown, path: string): ApiKeySource {
+  if (typeof value === "function") return value as ApiKeySource;
   if (typeof value !== "string")
-    throw new Mistake(path, `expected a string or a function, got ${kindOf(value)}`);
+    throw new ValidationError(path, `expected a string or a function, got ${kindOf(value)}`);
   if (isWritableKey(value)) return value;
-  throw new Mistake(path, "expected a key without spaces or line ends, got one with them, or an empty one");
+  throw new ValidationError(
+    path,
+    "expected a key without spaces or line ends, got one with them, or an empty one",
+  );
 }
 
 function rateLimitOrNone(value: unknown, path: string): RateLimitSettings | undefined {
   if (value === false) return undefined;
   if (typeof value === "object" && value !== null) return rateLimit(value, path);
-  throw new Mistake(path, `expected false or an object, got ${kindOf(value)}`);
+  throw new ValidationError(path, `expected false or an object, got ${kindOf(value)}`);
 }
 
 function address(value: unknown, path: string): URL {
   if (typeof value !== "string" && !(value instanceof URL)) {
-    throw new Mistake(path, `expected a URL, got ${kindOf(value)}`);
+    throw new ValidationError(path, `expected a URL, got ${kindOf(value)}`);
   }
   const url = parseUrl(value);
-  if (!url) throw new Mistake(path, "expected an absolute URL, got something else");
+  if (!url) throw new ValidationError(path, "expected an absolute URL, got something else");
   const problem = addressProblem(url);
-  if (problem) throw new Mistake(path, problem);
+  if (problem) throw new ValidationError(path, problem);
   url.pathname = url.pathname.replace(/\/+$/, "");
   return url;
 }

@@ -1,5 +1,5 @@
 import { createClient } from "workspace-tasks/sdk";
-import { createServiceDouble, type ServiceDouble } from "../../test/support/service-double.ts";
+import { createFakeService, type FakeService } from "../../test/support/fake-service.ts";
 import type { Goal, Measure } from "../finding.ts";
 import { loadPeer } from "../peer.ts";
 import { type Fetch, loadPeerClients } from "../peer-clients.ts";
@@ -91,11 +91,11 @@ async function burst(
   createPeers: Awaited<ReturnType<typeof loadPeerClients>>,
   { name, calls, window }: { name: string; calls: number; window: "sliding" | "fixed" },
 ): Promise<Outcome> {
-  const service = createServiceDouble({
+  const service = createFakeService({
     window,
     // Most peers renew no token.
     tokenTtlSeconds: 86_400,
-    clock: clockOfProcess as NonNullable<Parameters<typeof createServiceDouble>[0]>["clock"] & object,
+    clock: clockOfProcess as NonNullable<Parameters<typeof createFakeService>[0]>["clock"] & object,
   });
   const call = await callerOf(name, service, createPeers);
   const startedAt = performance.now();
@@ -129,7 +129,7 @@ async function burst(
 
 async function callerOf(
   name: string,
-  service: ServiceDouble,
+  service: FakeService,
   createPeers: Awaited<ReturnType<typeof loadPeerClients>>,
 ): Promise<() => Promise<unknown>> {
   const away =
@@ -158,7 +158,7 @@ async function callerOf(
   return () => peer.call({});
 }
 
-async function tokenOf(service: ServiceDouble): Promise<string> {
+async function tokenOf(service: FakeService): Promise<string> {
   const response = await service.fetch(service.baseUrl, {
     body: JSON.stringify({
       operationName: "ExchangeApiKey",

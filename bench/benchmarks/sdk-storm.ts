@@ -1,17 +1,17 @@
 import { createClient } from "workspace-tasks/sdk";
+import { createFakeService, type FakeService } from "../../test/support/fake-service.ts";
 import { type Legs, withLatency } from "../../test/support/latency.ts";
-import { createServiceDouble, type ServiceDouble } from "../../test/support/service-double.ts";
 import type { Measure } from "../finding.ts";
 
 const text = "query Probe { __typename }";
 const legs = (): Legs => ({ forwardMs: 50, backwardMs: 50 });
 
 type Caller = () => Promise<unknown>;
-type Scene = { readonly service: ServiceDouble; readonly call: Caller };
+type Scene = { readonly service: FakeService; readonly call: Caller };
 type Outcome = { readonly exchanges: number; readonly failed: number };
 
 const ours = "this SDK";
-const makers: Readonly<Record<string, (service: ServiceDouble) => Caller>> = {
+const makers: Readonly<Record<string, (service: FakeService) => Caller>> = {
   [ours]: sdkCaller,
   "token kept, dropped at every refusal": droppingCaller,
   "token asked for at every call": askingCaller,
@@ -54,19 +54,19 @@ export const measure: Measure = async () => {
   };
 };
 
-function scene(make: (service: ServiceDouble) => Caller): Scene {
-  const service = createServiceDouble({ limit: 1_000_000 });
+function scene(make: (service: FakeService) => Caller): Scene {
+  const service = createFakeService({ limit: 1_000_000 });
   return { service, call: make(service) };
 }
 
-function sdkCaller(service: ServiceDouble): Caller {
+function sdkCaller(service: FakeService): Caller {
   const { apiKey, baseUrl, clock } = service;
   const fetch = withLatency(service.fetch, clock, legs);
   const client = createClient({ apiKey, baseUrl, clock, fetch, rateLimit: { requests: 1_000_000 } });
   return () => client.request(text);
 }
 
-function droppingCaller(service: ServiceDouble): Caller {
+function droppingCaller(service: FakeService): Caller {
   let held: Promise<string> | undefined;
   return async () => {
     for (let tries = 0; ; tries++) {
@@ -78,13 +78,13 @@ function droppingCaller(service: ServiceDouble): Caller {
   };
 }
 
-function askingCaller(service: ServiceDouble): Caller {
+function askingCaller(service: FakeService): Caller {
   return async () => {
     if (!(await probe(service, await exchange(service)))) throw new Error("refused");
   };
 }
 
-async function exchange(service: ServiceDouble): Promise<string> {
+async function exchange(service: FakeService): Promise<string> {
   const { data } = (await post(service, "", {
     operationName: "ExchangeApiKey",
     variables: { refreshToken: service.apiKey },
@@ -92,12 +92,12 @@ async function exchange(service: ServiceDouble): Promise<string> {
   return data.exchangeSurfaceRefreshTokenForAccessTokens.workspaceToken;
 }
 
-async function probe(service: ServiceDouble, token: string): Promise<boolean> {
+async function probe(service: FakeService, token: string): Promise<boolean> {
   const { errors } = (await post(service, token, { query: text })) as { errors?: unknown };
   return errors === undefined;
 }
 
-async function post(service: ServiceDouble, token: string, body: object): Promise<unknown> {
+async function post(service: FakeService, token: string, body: object): Promise<unknown> {
   const fetch = withLatency(service.fetch, service.clock, legs);
   const headers = { authorization: `Bearer ${token}` };
   const response = await fetch(service.baseUrl, { method: "POST", headers, body: JSON.stringify(body) });

@@ -7,19 +7,19 @@ import type { OperationKind, Router } from "./operation.ts";
  * only when somebody listens. No event holds variables, answers, keys or tokens.
  */
 export interface DiagnosticsEvents {
-  "workspace-tasks:request:start": CallEvent;
+  "workspace-tasks:call:start": CallEvent;
   /** The call left the queue before the allowance. */
-  "workspace-tasks:request:queued": CallEvent & { readonly queuedMs: number };
+  "workspace-tasks:call:queued": CallEvent & { readonly queuedMs: number };
   /** A request is about to be sent. */
-  "workspace-tasks:request:attempt": CallEvent & { readonly attempt: number };
+  "workspace-tasks:call:attempt": CallEvent & { readonly attempt: number };
   /** An attempt failed, and the call goes on. */
-  "workspace-tasks:request:retry": CallEvent & {
+  "workspace-tasks:call:retry": CallEvent & {
     readonly attempt: number;
     readonly code: ErrorCode;
-    readonly reason: "repeat" | "fresh_token" | "wait_for_allowance";
+    readonly reason: "repeat" | "fresh_token" | "wait_for_rate_limit";
     readonly delayMs: number;
   };
-  "workspace-tasks:request:end": CallEvent & {
+  "workspace-tasks:call:end": CallEvent & {
     readonly ok: boolean;
     readonly code: ErrorCode | undefined;
     readonly attempts: number;
@@ -64,16 +64,19 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
-export type DiagnosticsName = keyof DiagnosticsEvents;
-export type Emit = <Name extends DiagnosticsName>(name: Name, event: () => DiagnosticsEvents[Name]) => void;
+export type DiagnosticsChannel = keyof DiagnosticsEvents;
+export type Emit = <Name extends DiagnosticsChannel>(
+  name: Name,
+  event: () => DiagnosticsEvents[Name],
+) => void;
 
 /** Names of the channels, for `diagnostics_channel.subscribe`. */
-export const diagnosticsChannels: readonly DiagnosticsName[] = [
-  "workspace-tasks:request:start",
-  "workspace-tasks:request:queued",
-  "workspace-tasks:request:attempt",
-  "workspace-tasks:request:retry",
-  "workspace-tasks:request:end",
+export const diagnosticsChannels: readonly DiagnosticsChannel[] = [
+  "workspace-tasks:call:start",
+  "workspace-tasks:call:queued",
+  "workspace-tasks:call:attempt",
+  "workspace-tasks:call:retry",
+  "workspace-tasks:call:end",
   "workspace-tasks:token:refresh",
   "workspace-tasks:rate-limit",
 ];
@@ -81,7 +84,7 @@ export const diagnosticsChannels: readonly DiagnosticsName[] = [
 // Held here for good: a channel nobody holds can be collected, and its subscribers with it.
 const channels = new Map(diagnosticsChannels.map((name) => [name, channel(name)]));
 
-const warnings = new Set<DiagnosticsName>(["workspace-tasks:request:retry", "workspace-tasks:rate-limit"]);
+const warnings = new Set<DiagnosticsChannel>(["workspace-tasks:call:retry", "workspace-tasks:rate-limit"]);
 
 export function createEmit(logger: Logger | undefined): Emit {
   return (name, build) => {

@@ -16,7 +16,7 @@ import {
 } from "../errors.ts";
 
 /** What could make the same request succeed. */
-export type Remedy = "none" | "repeat" | "fresh_token" | "wait_for_allowance";
+export type Remedy = "none" | "repeat" | "fresh_token" | "wait_for_rate_limit";
 
 /** A failed step of a call, as data: policy decides on it before anybody makes an error of it. */
 export interface Failure {
@@ -57,7 +57,7 @@ export function toError(failure: Failure, context: FailureContext): WorkspaceTas
 
 const classes: { readonly [Code in ErrorCode]?: typeof WorkspaceTasksError } = {
   ABORTED: AbortedError,
-  API_KEY_REFUSED: AuthenticationError,
+  API_KEY_REJECTED: AuthenticationError,
   DEADLINE_EXCEEDED: DeadlineExceededError,
   PERMISSION_DENIED: PermissionError,
   RATE_LIMITED: RateLimitError,

@@ -182,7 +182,7 @@ export class Credentials {
   }
 
   #rememberRefusal(error: unknown, key: Key): void {
-    if (!(error instanceof Failed) || error.failure.code !== "API_KEY_REFUSED") return;
+    if (!(error instanceof Failed) || error.failure.code !== "API_KEY_REJECTED") return;
     const untilMs = this.#options.clock.monotonic() + refusalMemoryMs;
     this.#refusal = { failure: error.failure, keyHash: key.hash, untilMs };
   }

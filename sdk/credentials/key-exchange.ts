@@ -1,10 +1,10 @@
 import { CallScope } from "../call/call-scope.ts";
 import { Failed, type Failure } from "../call/failure.ts";
 import { defineOperation, type OperationFacts } from "../call/operation.ts";
-import type { Redactor } from "../call/redaction.ts";
+import type { Redactor } from "../call/redactor.ts";
 import type { Clock, Random } from "../clock.ts";
 import { ExchangeApiKeyDocument, LoginPartnerDocument } from "../generated/operations.ts";
-import type { Attempt } from "../request/attempt.ts";
+import type { Attempt } from "../request/attempt-sender.ts";
 import { nextStep } from "../request/retry-policy.ts";
 import { Credentials, type ExchangedToken, type Key, type RefreshEvent } from "./credentials.ts";
 import { sha256 } from "./sha256.ts";
@@ -37,7 +37,7 @@ export const partnerLogin: KeyExchange = {
 };
 
 /** A key, or a function that is asked for it at every exchange, so that a rotated key is picked up. */
-export type KeySource = string | (() => string | Promise<string>);
+export type ApiKeySource = string | (() => string | Promise<string>);
 
 /** True for a key that can be sent as it is; a line end at its end is the usual accident. */
 export function isWritableKey(key: string): boolean {
@@ -46,7 +46,7 @@ export function isWritableKey(key: string): boolean {
 
 export interface KeyExchangeOptions {
   readonly exchange: KeyExchange;
-  readonly source: KeySource;
+  readonly source: ApiKeySource;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly attempt: Attempt;
@@ -128,7 +128,7 @@ function keyFailure(failure: Failure, exchange: KeyExchange): Failure {
     return { ...failure, outcome: "not_sent", message: `${exchange.name} exchange: ${failure.message}` };
   }
   return {
-    code: "API_KEY_REFUSED",
+    code: "API_KEY_REJECTED",
     message: `the service refused ${exchange.name}: ${failure.message}`,
     outcome: "not_sent",
     remedy: "none",

@@ -1,11 +1,11 @@
 import type { Operation } from "../call/operation.ts";
 import type { CallOptions } from "../options.ts";
-import type { Engine, Executed } from "./engine.ts";
+import type { Engine, ResultWithMeta } from "./engine.ts";
 
 /** A promise of the plain result that can also tell how it came about. */
 export interface Call<Result> extends Promise<Result> {
   /** The same call, not a second one: its result as `data`, and attempts, queue time and `Retry-After` seen as `meta`. */
-  withMeta(): Promise<Executed<Result>>;
+  withMeta(): Promise<ResultWithMeta<Result>>;
 }
 
 /** One operation with what to send and what to take out of the answer. */
@@ -24,14 +24,14 @@ export function startCall<Answer, Variables, Result>(
 ): Call<Result> {
   return toCall(run());
 
-  async function run(): Promise<Executed<Result>> {
+  async function run(): Promise<ResultWithMeta<Result>> {
     const { data, meta } = await engine.executeWithMeta(plan.operation, plan.variables(), options);
     return { data: plan.result(data), meta };
   }
 }
 
 /** Makes a call of a promise that already carries its meta data. */
-export function toCall<Result>(executed: Promise<Executed<Result>>): Call<Result> {
+export function toCall<Result>(executed: Promise<ResultWithMeta<Result>>): Call<Result> {
   const plain = executed.then(({ data }) => data);
   return Object.assign(plain, {
     withMeta() {

@@ -14,7 +14,7 @@ import type { Operation, Router, TypedDocument } from "../call/operation.ts";
 import { WorkspaceTasksError } from "../errors.ts";
 
 /** A GraphQL document: text, a generated typed text, or a parsed document. */
-export type AnyDocument<Result, Variables> = string | TypedDocument<Result, Variables> | DocumentNode;
+export type GraphQLDocument<Result, Variables> = string | TypedDocument<Result, Variables> | DocumentNode;
 
 interface ReadDocument {
   readonly text: string;
@@ -24,7 +24,7 @@ interface ReadDocument {
 export interface DocumentReader {
   /** The operation of a document that holds exactly one. */
   read<Result, Variables>(
-    document: AnyDocument<Result, Variables>,
+    document: GraphQLDocument<Result, Variables>,
     router: Router,
     authenticated: boolean,
   ): Operation<Result, Variables>;
@@ -36,7 +36,7 @@ const rememberedMax = 200;
 export function createDocumentReader(): DocumentReader {
   const remembered = new Map<string, ReadDocument>();
 
-  function lookUp(document: AnyDocument<unknown, unknown>): ReadDocument {
+  function lookUp(document: GraphQLDocument<unknown, unknown>): ReadDocument {
     const text = textOf(document);
     const known = remembered.get(text);
     if (known) return known;
@@ -48,7 +48,7 @@ export function createDocumentReader(): DocumentReader {
 
   return {
     read(document, router, authenticated) {
-      const { text, definition } = lookUp(document as AnyDocument<unknown, unknown>);
+      const { text, definition } = lookUp(document as GraphQLDocument<unknown, unknown>);
       const kind = definition.operation === OperationTypeNode.QUERY ? "query" : "mutation";
       return { document: text, name: definition.name?.value, kind, router, authenticated };
     },

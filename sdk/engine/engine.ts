@@ -2,7 +2,7 @@ import { CallScope } from "../call/call-scope.ts";
 import { createEmit } from "../call/diagnostics.ts";
 import { Failed, type Failure, toError } from "../call/failure.ts";
 import type { Operation, OperationFacts, Router } from "../call/operation.ts";
-import { createRedactor } from "../call/redaction.ts";
+import { createRedactor } from "../call/redactor.ts";
 import type { Clock, Random } from "../clock.ts";
 import {
   type CallOptions,
@@ -12,10 +12,10 @@ import {
   resolveOptions,
 } from "../options.ts";
 import type { RateLimitSnapshot } from "../rate-limit/rate-limiter.ts";
-import { createAttempt } from "../request/attempt.ts";
+import { createAttemptSender } from "../request/attempt-sender.ts";
 import type { Fetch } from "../request/transport.ts";
 import { refuseBrowser } from "./refuse-browser.ts";
-import { createIdentities, type Identities } from "./routers.ts";
+import { createRouters, type Routers } from "./routers.ts";
 import { type Call, type CallMeta, metaOf, runCall } from "./run-call.ts";
 
 export type { CallMeta } from "./run-call.ts";
@@ -24,7 +24,7 @@ export type { CallMeta } from "./run-call.ts";
  * The parts put together: one engine per client. It lends each call its scope and keeps a list of those under way, so
  * that `close` can wait for them.
  */
-export interface Executed<Result> {
+export interface ResultWithMeta<Result> {
   readonly data: Result;
   readonly meta: CallMeta;
 }
@@ -47,7 +47,7 @@ export interface Engine {
     operation: Operation<Result, Variables>,
     variables: Variables,
     call?: CallOptions,
-  ): Promise<Executed<Result>>;
+  ): Promise<ResultWithMeta<Result>>;
   /** A token for things outside GraphQL, such as uploads. Not paced: uploads are not counted. @see interface §8 */
   workspaceToken(call?: CallOptions): Promise<WorkspaceToken>;
   /** Undefined before the first call has resolved the key, and without pacing. */
@@ -70,10 +70,10 @@ export function createEngine(options: CreateClientOptions): Engine {
   const resolved = resolveOptions(options);
   refuseBrowser(resolved.dangerouslyAllowBrowser);
   const redactor = createRedactor();
-  const attempt = createAttempt({ ...resolved, redactor });
+  const attempt = createAttemptSender({ ...resolved, redactor });
   const emit = createEmit(resolved.logger);
   const life = new CallScope({ clock: resolved.clock });
-  const identities = createIdentities({ options: resolved, attempt, redactor, emit, life });
+  const identities = createRouters({ options: resolved, attempt, redactor, emit, life });
   const calls = new Map<Call, Promise<unknown>>();
   let callId = 0;
 
@@ -81,7 +81,7 @@ export function createEngine(options: CreateClientOptions): Engine {
     operation: Operation<Result, Variables>,
     variables: Variables,
     options: CallOptions = {},
-  ): Promise<Executed<Result>> {
+  ): Promise<ResultWithMeta<Result>> {
     checkCallOptions(options);
     if (life.failure) throw toError(life.failure, { attempts: 0, operationName: operation.name });
     const call = beginCall(resolved, operation, variables, options, callId++);
@@ -160,7 +160,7 @@ function openScope({ clock, deadlineMs }: ResolvedOptions, options: CallOptions)
 
 async function workspaceToken(
   resolved: ResolvedOptions,
-  identities: Identities,
+  identities: Routers,
   life: CallScope,
   options: CallOptions = {},
 ): Promise<WorkspaceToken> {

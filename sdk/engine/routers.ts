@@ -2,35 +2,35 @@ import type { CallScope } from "../call/call-scope.ts";
 import type { Emit } from "../call/diagnostics.ts";
 import { Failed } from "../call/failure.ts";
 import type { Router } from "../call/operation.ts";
-import type { Redactor } from "../call/redaction.ts";
+import type { Redactor } from "../call/redactor.ts";
 import type { Credentials } from "../credentials/credentials.ts";
 import {
+  type ApiKeySource,
   createCredentials,
   type KeyExchange,
-  type KeySource,
   partnerLogin,
   workspaceExchange,
 } from "../credentials/key-exchange.ts";
 import { sha256 } from "../credentials/sha256.ts";
 import type { ResolvedOptions } from "../options.ts";
-import { type AllowanceLease, leaseAllowance } from "../rate-limit/limiter-registry.ts";
+import { acquireLimiter, type LimiterReference } from "../rate-limit/limiter-registry.ts";
 import type { RateLimitSnapshot } from "../rate-limit/rate-limiter.ts";
-import type { Attempt } from "../request/attempt.ts";
+import type { Attempt } from "../request/attempt-sender.ts";
 
 /**
  * As whom a client speaks to each router: the workspace's key everywhere, or on the gateway the partner's key where
  * one was given. Calls are counted per key, on both routers together (A-20), so an allowance belongs to the key and
  * the base address and not to a router.
  */
-export interface Identity {
+export interface RouterAccess {
   readonly credentials: Credentials;
   /** The allowance of the key with this hash; undefined when pacing is off. */
-  lease(keyHash: string): AllowanceLease | undefined;
+  lease(keyHash: string): LimiterReference | undefined;
 }
 
-export interface Identities {
+export interface Routers {
   /** Throws `Failed` when the router's address or key was not given. */
-  of(router: Router): Identity;
+  of(router: Router): RouterAccess;
   /** Where operations of a router go. Throws `Failed` without its address. */
   urlOf(router: Router): URL;
   headersOf(router: Router): Readonly<Record<string, string>>;
@@ -38,7 +38,7 @@ export interface Identities {
   close(): Promise<void>;
 }
 
-export interface IdentitiesOptions {
+export interface RoutersOptions {
   readonly options: ResolvedOptions;
   readonly attempt: Attempt;
   readonly redactor: Redactor;
@@ -46,16 +46,16 @@ export interface IdentitiesOptions {
   readonly life: CallScope;
 }
 
-export function createIdentities(parts: IdentitiesOptions): Identities {
+export function createRouters(parts: RoutersOptions): Routers {
   const { options } = parts;
   const urls = { base: graphqlUrl(options.baseUrl), gateway: graphqlUrl(options.gatewayUrl) };
   const gatewayHeaders = options.sourcePlatform ? { "source-platform": options.sourcePlatform } : {};
   const headersOf = (router: Router) => (router === "gateway" ? gatewayHeaders : {});
-  const leases = new Map<string, AllowanceLease>();
+  const leases = new Map<string, LimiterReference>();
 
-  function identity(exchange: KeyExchange, source: KeySource | undefined, url: URL | undefined) {
+  function identity(exchange: KeyExchange, source: ApiKeySource | undefined, url: URL | undefined) {
     if (source === undefined || url === undefined) return undefined;
-    let latest: AllowanceLease | undefined;
+    let latest: LimiterReference | undefined;
     const credentials = openCredentials(parts, exchange, source, url, headersOf(exchange.operation.router));
     const lease = (keyHash: string) => {
       latest = leaseFor(options, leases, keyHash);
@@ -88,9 +88,9 @@ export function createIdentities(parts: IdentitiesOptions): Identities {
 }
 
 function openCredentials(
-  { options, attempt, redactor, emit, life }: IdentitiesOptions,
+  { options, attempt, redactor, emit, life }: RoutersOptions,
   exchange: KeyExchange,
-  source: KeySource,
+  source: ApiKeySource,
   url: URL,
   headers: Readonly<Record<string, string>>,
 ): Credentials {
@@ -115,15 +115,15 @@ function openCredentials(
 
 function leaseFor(
   options: ResolvedOptions,
-  leases: Map<string, AllowanceLease>,
+  leases: Map<string, LimiterReference>,
   keyHash: string,
-): AllowanceLease | undefined {
+): LimiterReference | undefined {
   const existing = leases.get(keyHash);
   if (existing) return existing;
   const { rateLimit, baseUrl, clock, hasOwnClock, random, timeoutMs } = options;
   if (!rateLimit) return undefined;
   const id = sha256(`${baseUrl.href}\n${keyHash}`);
-  const lease = leaseAllowance({ id, rateLimit, attemptMsMax: timeoutMs, clock, hasOwnClock, random });
+  const lease = acquireLimiter({ id, rateLimit, attemptMsMax: timeoutMs, clock, hasOwnClock, random });
   leases.set(keyHash, lease);
   return lease;
 }

@@ -5,11 +5,11 @@ import type { OperationFacts } from "../call/operation.ts";
 import type { Credential, Credentials } from "../credentials/credentials.ts";
 import type { Outcome } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
-import type { AllowanceLease } from "../rate-limit/limiter-registry.ts";
+import type { LimiterReference } from "../rate-limit/limiter-registry.ts";
 import type { Permit, Ticket } from "../rate-limit/rate-limiter.ts";
-import type { Attempt, AttemptResult } from "../request/attempt.ts";
+import type { Attempt, AttemptResult } from "../request/attempt-sender.ts";
 import { backoffMs, type NextStep, nextStep } from "../request/retry-policy.ts";
-import type { Identities } from "./routers.ts";
+import type { Routers } from "./routers.ts";
 
 /**
  * The way of one call: token, place in the allowance, request, and whatever the answer asks for. The place is taken
@@ -38,7 +38,7 @@ export interface Call {
 
 /** Where a call stands in which queue. */
 interface Place {
-  readonly lease: AllowanceLease;
+  readonly lease: LimiterReference;
   readonly ticket: Ticket;
 }
 
@@ -56,7 +56,7 @@ export interface CallParts {
   readonly options: ResolvedOptions;
   readonly attempt: Attempt;
   readonly emit: Emit;
-  readonly identities: Identities;
+  readonly identities: Routers;
   readonly life: CallScope;
 }
 
@@ -73,7 +73,7 @@ export function metaOf({ attempts, queuedMs, retryAfterSeenMs }: Call): CallMeta
 /** Resolves to the answer's data. Rejects with a `WorkspaceTasksError`. */
 export async function runCall(call: Call, parts: CallParts): Promise<unknown> {
   const { event, scope } = call;
-  parts.emit("workspace-tasks:request:start", () => event);
+  parts.emit("workspace-tasks:call:start", () => event);
   try {
     const data = await sendUntilSettled(call, parts);
     emitEnd(call, parts, undefined);
@@ -143,7 +143,7 @@ async function queue(
   const permit = await lease.allowance.acquire(ticket, lease.limits, call.scope).finally(release);
   call.queuedMs += permit.queuedMs;
   const { queuedMs } = permit;
-  if (queuedMs > 0) parts.emit("workspace-tasks:request:queued", () => ({ ...call.event, queuedMs }));
+  if (queuedMs > 0) parts.emit("workspace-tasks:call:queued", () => ({ ...call.event, queuedMs }));
   return permit;
 }
 
@@ -157,7 +157,7 @@ async function sendOnce(
   const { kind, router } = operation;
   const common = parts.identities.headersOf(router);
   const headers = credential ? { ...common, authorization: `Bearer ${credential.token}` } : common;
-  parts.emit("workspace-tasks:request:attempt", () => ({ ...event, attempt: call.attempts + 1 }));
+  parts.emit("workspace-tasks:call:attempt", () => ({ ...event, attempt: call.attempts + 1 }));
   call.sending = true;
   const result = await parts.attempt({ operation, variables, url, headers, timeoutMs, scope, kind });
   call.sending = false;
@@ -190,7 +190,7 @@ async function goOn(call: Call, parts: CallParts, failure: Failure, admission: A
   const { code } = failure;
   const attempt = call.attempts;
   const reason = step.type;
-  parts.emit("workspace-tasks:request:retry", () => ({ ...call.event, attempt, code, reason, delayMs }));
+  parts.emit("workspace-tasks:call:retry", () => ({ ...call.event, attempt, code, reason, delayMs }));
   if (step.type === "fresh_token" && credential) {
     parts.identities.of(call.operation.router).credentials.invalidate(credential.token);
     call.hadFreshToken = true;
@@ -221,7 +221,7 @@ function stepAfter(
   };
   const { random } = parts.options;
   // Without a queue to wait in, a refusal is waited for like any other passing failure.
-  const isUnpaced = failure.remedy === "wait_for_allowance" && !permit;
+  const isUnpaced = failure.remedy === "wait_for_rate_limit" && !permit;
   const retryAfterMs = failure.retryAfterMs ?? backoffMs(call.retries, random);
   const judged: Failure = isUnpaced ? { ...failure, remedy: "repeat", retryAfterMs } : failure;
   const step = nextStep(judged, state, random);
@@ -245,7 +245,7 @@ function lessCertain(a: Outcome, b: Outcome): Outcome {
 
 function emitEnd(call: Call, { emit, options }: CallParts, failure: Failure | undefined): void {
   const { event, attempts, queuedMs, startedAtMs } = call;
-  emit("workspace-tasks:request:end", () => {
+  emit("workspace-tasks:call:end", () => {
     const durationMs = options.clock.monotonic() - startedAtMs;
     return { ...event, ok: failure === undefined, code: failure?.code, attempts, queuedMs, durationMs };
   });

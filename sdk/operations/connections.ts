@@ -13,14 +13,14 @@ import {
 import type * as schema from "../generated/schema-types.ts";
 import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions } from "../options.ts";
-import { checkArguments, identifier } from "../validation/check-arguments.ts";
+import { checkInput, identifier } from "../validation/check-input.ts";
 import { anything, only } from "../validation/schema.ts";
-import type { Selected } from "./selected.ts";
+import type { PickSelected } from "./selected.ts";
 
 /** `pending`, then `active`; otherwise an error state such as `failed` or `disconnected`. An open set. @see interface §3 */
 export type ProviderConnectionStatus = OpenUnion<"pending" | "active" | "failed" | "disconnected">;
 /** A link between a workspace and a partner's platform. @see interface §2 */
-export type ProviderConnection = Selected<
+export type ProviderConnection = PickSelected<
   schema.ProviderConnection,
   ProviderConnectionFieldsFragment,
   { readonly status: ProviderConnectionStatus }
@@ -74,7 +74,7 @@ export function createConnections(engine: Engine): Connections {
         engine,
         {
           operation: startProviderConnectionOperation,
-          variables: () => checkArguments("partner.connections.start", startConnectionInput, input),
+          variables: () => checkInput("partner.connections.start", startConnectionInput, input),
           result: (data) => data.startProviderConnection,
         },
         call,
@@ -85,7 +85,7 @@ export function createConnections(engine: Engine): Connections {
         engine,
         {
           operation: collectProviderConnectionOperation,
-          variables: () => checkArguments("partner.connections.collect", collectConnectionInput, input),
+          variables: () => checkInput("partner.connections.collect", collectConnectionInput, input),
           result: (data) => data.collectProviderConnection,
         },
         call,

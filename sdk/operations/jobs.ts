@@ -15,14 +15,14 @@ import {
 import type * as schema from "../generated/schema-types.ts";
 import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions } from "../options.ts";
-import { checkArguments, identifier, nonBlank } from "../validation/check-arguments.ts";
+import { checkInput, identifier, nonBlank } from "../validation/check-input.ts";
 import { atLeast, filledList, only, text } from "../validation/schema.ts";
-import type { Selected } from "./selected.ts";
+import type { PickSelected } from "./selected.ts";
 
 /** `pending`, `active`, `completed`, or another: the full list is not shown. @see interface §3 */
 export type ConnectionJobStatus = OpenUnion<"pending" | "active" | "completed">;
 /** A batch of works on one connection, imported together. @see interface §2 */
-export type ConnectionJob = Selected<
+export type ConnectionJob = PickSelected<
   schema.ConnectionJob,
   ConnectionJobFieldsFragment,
   { readonly status: ConnectionJobStatus }
@@ -30,7 +30,7 @@ export type ConnectionJob = Selected<
 export type CreateJobInput = CreateConnectionJobMutationVariables;
 export type JobWorkInput = CreateJobWorksInput;
 /** One client's tax preparation in a job. @see interface §2 */
-export type JobWork = Selected<schema.JobWork, CreateJobWorksMutation["createJobWorks"][number]>;
+export type JobWork = PickSelected<schema.JobWork, CreateJobWorksMutation["createJobWorks"][number]>;
 
 export interface Jobs {
   /**
@@ -83,7 +83,7 @@ export function createJobs(engine: Engine): Jobs {
         engine,
         {
           operation: createConnectionJobOperation,
-          variables: () => checkArguments("partner.jobs.create", createJobInput, input),
+          variables: () => checkInput("partner.jobs.create", createJobInput, input),
           result: (data) => data.createConnectionJob,
         },
         call,
@@ -95,8 +95,8 @@ export function createJobs(engine: Engine): Jobs {
         {
           operation: createJobWorksOperation,
           variables: () => ({
-            connectionJobId: checkArguments("partner.jobs.addWorks", identifier, jobId),
-            inputs: checkArguments("partner.jobs.addWorks", jobWorksInput, works),
+            connectionJobId: checkInput("partner.jobs.addWorks", identifier, jobId),
+            inputs: checkInput("partner.jobs.addWorks", jobWorksInput, works),
           }),
           result: (data) => data.createJobWorks,
         },
@@ -109,7 +109,7 @@ export function createJobs(engine: Engine): Jobs {
         {
           operation: initiateTaxPrepsImportOperation,
           variables: () => ({
-            connectionJobId: checkArguments("partner.jobs.startImport", identifier, jobId),
+            connectionJobId: checkInput("partner.jobs.startImport", identifier, jobId),
           }),
           result: (data) => data.initiateTaxPrepsImport,
         },

@@ -8,7 +8,7 @@ import { MeDocument } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions } from "../options.ts";
-import type { Selected } from "./selected.ts";
+import type { PickSelected } from "./selected.ts";
 
 type RawMe = NonNullable<MeQuery["me"]>;
 type RawWorkspaceUser = Extract<RawMe, { readonly __typename: "WorkspaceUser" }>;
@@ -17,12 +17,12 @@ type RawWorkspaceUser = Extract<RawMe, { readonly __typename: "WorkspaceUser" }>
 export type WorkspaceRole = OpenUnion<KnownWorkspaceRole>;
 /** The user in one workspace: the answer for a workspace's API key. @see interface §2 */
 export type WorkspaceUser = Pick<RawWorkspaceUser, "__typename"> &
-  Selected<
+  PickSelected<
     schema.WorkspaceUser,
     RawWorkspaceUser,
     {
       readonly role: WorkspaceRole;
-      readonly workspace: Selected<schema.Workspace, RawWorkspaceUser["workspace"]>;
+      readonly workspace: PickSelected<schema.Workspace, RawWorkspaceUser["workspace"]>;
     }
   >;
 /** The account-wide user. Its fields lie beyond the interface (documented). */

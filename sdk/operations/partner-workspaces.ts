@@ -9,14 +9,14 @@ import type {
 import { AddUsersToTheWorkspaceDocument, CreateWorkspaceDocument } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { checkArguments, identifier, nonBlank } from "../validation/check-arguments.ts";
+import { checkInput, identifier, nonBlank } from "../validation/check-input.ts";
 import { atLeast, filledList, nullish, oneOf, only, plainObject, textSuch } from "../validation/schema.ts";
-import type { Changed, Selected } from "./selected.ts";
+import type { Override, PickSelected } from "./selected.ts";
 
 /** Size class of a tax firm. @see interface §2 */
 export type FirmSize = "xs" | "sm" | "md" | "lg" | "xl";
 
-export type CreateWorkspaceInput = Changed<
+export type CreateWorkspaceInput = Override<
   GeneratedInput,
   {
     readonly firmSize: FirmSize | null | undefined;
@@ -25,7 +25,7 @@ export type CreateWorkspaceInput = Changed<
 >;
 
 /** A workspace as its creation returns it; `status` is for example `active`. @see interface §2 */
-export type PartnerWorkspace = Selected<schema.Workspace, CreateWorkspaceMutation["createWorkspace"]>;
+export type PartnerWorkspace = PickSelected<schema.Workspace, CreateWorkspaceMutation["createWorkspace"]>;
 export type AddUsersInput = AddUsersToTheWorkspaceMutationVariables;
 /** A user who now belongs to a workspace. Beyond the interface (documented). */
 export type AddedUser = schema.AddedUser;
@@ -76,7 +76,7 @@ export function createPartnerWorkspaces(engine: Engine): PartnerWorkspaces {
         {
           operation: createWorkspaceOperation,
           variables: () => ({
-            input: checkArguments("partner.workspaces.create", createWorkspaceInput, input),
+            input: checkInput("partner.workspaces.create", createWorkspaceInput, input),
           }),
           result: (data) => data.createWorkspace,
         },
@@ -88,7 +88,7 @@ export function createPartnerWorkspaces(engine: Engine): PartnerWorkspaces {
         engine,
         {
           operation: addUsersToTheWorkspaceOperation,
-          variables: () => checkArguments("partner.workspaces.addUsers", addUsersInput, input),
+          variables: () => checkInput("partner.workspaces.addUsers", addUsersInput, input),
           result: (data) => data.addUsersToTheWorkspace,
         },
         call,

@@ -3,12 +3,12 @@
 // a document does not select cannot be assigned.
 
 /** The same fields, some of them with another type. */
-export type Changed<Base, Changes> = {
+export type Override<Base, Changes> = {
   [Field in keyof Base]: Field extends keyof Changes ? Changes[Field] : Base[Field];
 };
 
 /** The fields of a schema's type that a document selects. */
-export type Selected<SchemaType, Selection, Changes = unknown> = Changed<
+export type PickSelected<SchemaType, Selection, Changes = unknown> = Override<
   Pick<SchemaType, keyof Selection & keyof SchemaType>,
   Changes
 >;

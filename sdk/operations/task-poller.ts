@@ -35,7 +35,7 @@ export interface WaitOptions {
   readonly onProgress?: ((task: Task) => void) | undefined;
 }
 
-export interface TaskWatch {
+export interface TaskPoller {
   waitFor(taskId: string, options: WaitOptions): Promise<Task>;
   /** Ends every wait with `CLIENT_CLOSED`. */
   close(): void;
@@ -61,7 +61,7 @@ const passingFailures: ReadonlySet<ErrorCode> = new Set([
   "RATE_LIMIT_STORE_FAILED",
 ]);
 
-export function createTaskWatch(engine: Engine): TaskWatch {
+export function createTaskPoller(engine: Engine): TaskPoller {
   const { clock } = engine;
   const waits = new Set<Wait>();
   let cancelTimer: (() => void) | undefined;

@@ -6,9 +6,9 @@ import {
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { OpenUnion } from "../open-union.ts";
-import { identifier } from "../validation/check-arguments.ts";
+import { identifier } from "../validation/check-input.ts";
 import type { Check } from "../validation/schema.ts";
-import type { Changed, Selected } from "./selected.ts";
+import type { Override, PickSelected } from "./selected.ts";
 
 type RawWorkspaceUser = Extract<NonNullable<ListTasksQuery["me"]>, { readonly __typename: "WorkspaceUser" }>;
 /** A task as it comes over the wire. */
@@ -18,7 +18,7 @@ export type RawTask = RawWorkspaceUser["workspace"]["tasks"][number];
 export type TaskStatus = OpenUnion<KnownTaskStatus>;
 
 /** One stage of a task; `type` is free text, and an unrecognised stage is informational. @see interface §6 */
-export type SubTask = Changed<schema.SubTask, { readonly status: TaskStatus }>;
+export type SubTask = Override<schema.SubTask, { readonly status: TaskStatus }>;
 
 export type TaskTaxPrepResult = { readonly __typename: "TaskTaxPrepResult" } & schema.TaskTaxPrepResult;
 export type TaskUnknownResult = { readonly __typename: "TaskUnknownResult" } & schema.TaskUnknownResult;
@@ -26,13 +26,13 @@ export type TaskUnknownResult = { readonly __typename: "TaskUnknownResult" } & s
 export type TaskResult = TaskTaxPrepResult | TaskUnknownResult;
 
 /** A task with its stages and its result. Its fields lie beyond the interface (documented). @see interface §3 */
-export type Task = Changed<
+export type Task = Override<
   schema.Task,
   {
     readonly status: TaskStatus;
     readonly subTasks: readonly SubTask[];
     readonly result: TaskResult;
-    readonly triggeredBy: Selected<schema.UserShortDetails, NonNullable<RawTask["triggeredBy"]>> | null;
+    readonly triggeredBy: PickSelected<schema.UserShortDetails, NonNullable<RawTask["triggeredBy"]>> | null;
   }
 >;
 

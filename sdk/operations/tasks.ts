@@ -2,7 +2,7 @@ import { type Call, startCall } from "../engine/call.ts";
 import type { Engine } from "../engine/engine.ts";
 import { WorkspaceTasksError } from "../errors.ts";
 import type { CallOptions } from "../options.ts";
-import { checkArguments, identifier } from "../validation/check-arguments.ts";
+import { checkInput, identifier } from "../validation/check-input.ts";
 import {
   abortSignal,
   durationMs,
@@ -15,7 +15,7 @@ import {
 import { workspaceIn } from "./me.ts";
 import { createOffsetList, offsetWindow, type PagedList } from "./pagination.ts";
 import { listTasksOperation, readTask, type Task, type TaskStatus, taskStatus } from "./task.ts";
-import type { TaskWatch } from "./task-poller.ts";
+import type { TaskPoller } from "./task-poller.ts";
 
 export interface ListTasksOptions {
   readonly ids?: readonly string[] | undefined;
@@ -86,7 +86,7 @@ const waitForInput = only({
   onProgress: optional(functionOf<(task: Task) => void>()),
 });
 
-export function createTasks(engine: Engine, watch: TaskWatch): Tasks {
+export function createTasks(engine: Engine, watch: TaskPoller): Tasks {
   return {
     get: (taskId, call) =>
       startCall(
@@ -94,7 +94,7 @@ export function createTasks(engine: Engine, watch: TaskWatch): Tasks {
         {
           operation: listTasksOperation,
           variables: () => ({
-            filters: { ids: [checkArguments("tasks.get", identifier, taskId)] },
+            filters: { ids: [checkInput("tasks.get", identifier, taskId)] },
             offset: 0,
             limit: 1,
           }),
@@ -104,7 +104,7 @@ export function createTasks(engine: Engine, watch: TaskWatch): Tasks {
       ),
 
     list(options = {}, call) {
-      const { offset, limit, ...filters } = checkArguments("tasks.list", listTasksInput, options);
+      const { offset, limit, ...filters } = checkInput("tasks.list", listTasksInput, options);
       return createOffsetList(
         async (at, count) => {
           const variables = { filters, offset: at, limit: count };
@@ -116,8 +116,8 @@ export function createTasks(engine: Engine, watch: TaskWatch): Tasks {
     },
 
     async waitFor(taskId, options = {}) {
-      const id = checkArguments("tasks.waitFor", identifier, taskId);
-      return watch.waitFor(id, checkArguments("tasks.waitFor", waitForInput, options));
+      const id = checkInput("tasks.waitFor", identifier, taskId);
+      return watch.waitFor(id, checkInput("tasks.waitFor", waitForInput, options));
     },
   };
 }

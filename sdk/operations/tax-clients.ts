@@ -5,7 +5,7 @@ import { WorkspaceTasksError } from "../errors.ts";
 import type {
   AddClientDocumentsInput,
   ClientFieldsFragment,
-  CreateClientInput,
+  CreateClientInput as CreateTaxClientInput,
   TriggerTaxPrepInput,
 } from "../generated/operations.ts";
 import {
@@ -18,29 +18,29 @@ import {
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { checkArguments, identifier, nonBlank } from "../validation/check-arguments.ts";
+import { checkInput, identifier, nonBlank } from "../validation/check-input.ts";
 import { atLeast, filledList, list, nullish, only, optional, wholeNumber } from "../validation/schema.ts";
 import { workspaceIn } from "./me.ts";
 import { createOffsetList, offsetWindow, type PagedList, pageSize } from "./pagination.ts";
-import type { Changed, Selected } from "./selected.ts";
+import type { Override, PickSelected } from "./selected.ts";
 import { readTask, type Task, type TaskStatus, taskStatus } from "./task.ts";
 
-export type { AddClientDocumentsInput, CreateClientInput, TriggerTaxPrepInput };
+export type { AddClientDocumentsInput, CreateTaxClientInput, TriggerTaxPrepInput };
 
 /** One client of the tax firm. Beyond the interface (documented). */
-export type TaxClient = Selected<schema.Client, ClientFieldsFragment>;
+export type TaxClient = PickSelected<schema.Client, ClientFieldsFragment>;
 /** `taskId` is the `BINDER` task; `null` when no `uploadIds` were given. */
-export type CreateClientResult = Changed<schema.CreateClientResult, { readonly client: TaxClient }>;
+export type CreateTaxClientResult = Override<schema.CreateClientResult, { readonly client: TaxClient }>;
 export type StartedTask = schema.StartedTask;
 
-export interface ListClientsOptions {
-  /** Clients to skip. Default 0. */
+export interface ListTaxClientsOptions {
+  /** TaxClients to skip. Default 0. */
   readonly offset?: number | undefined;
-  /** Clients per page, 1 to 100. Default 20. */
+  /** TaxClients per page, 1 to 100. Default 20. */
   readonly limit?: number | undefined;
 }
 
-export interface ListClientTasksOptions {
+export interface ListTaxClientTasksOptions {
   readonly type?: string | undefined;
   readonly status?: TaskStatus | undefined;
   /** Id of the user who started the task. */
@@ -50,7 +50,7 @@ export interface ListClientTasksOptions {
 }
 
 /** The clients of the tax firm. All of it lies beyond the interface. @see interface §1 */
-export interface Clients {
+export interface TaxClients {
   /**
    * Adds a client; with `uploadIds` a `BINDER` task starts on those documents.
    *
@@ -58,7 +58,7 @@ export interface Clients {
    * Errors: `CONFLICT`, `INPUT_INVALID`, `NOT_FOUND` for an unknown upload, `PERMISSION_DENIED`. Beyond the interface
    * (documented; which fields are required is assumed).
    */
-  create(input: CreateClientInput, call?: CallOptions): Call<CreateClientResult>;
+  create(input: CreateTaxClientInput, call?: CallOptions): Call<CreateTaxClientResult>;
 
   /**
    * Adds uploaded documents to a client and starts a `BINDER` task on them.
@@ -71,18 +71,18 @@ export interface Clients {
    * Starts a `TAX_PREP` task; `returnType` must equal the client's, for example `F1040`.
    *
    * Errors: `NOT_FOUND`, `INPUT_INVALID`, `PERMISSION_DENIED`. Not idempotent: each call starts a task; after an error
-   * with outcome `unknown` look with `clients.tasks` first. Beyond the interface (documented).
+   * with outcome `unknown` look with `taxClients.listTasks` first. Beyond the interface (documented).
    */
   triggerTaxPrep(input: TriggerTaxPrepInput, call?: CallOptions): Call<StartedTask>;
 
   /** Lists the clients, newest first, fetched while the list is read. Beyond the interface (assumed). */
-  list(options?: ListClientsOptions, call?: CallOptions): PagedList<TaxClient, number>;
+  list(options?: ListTaxClientsOptions, call?: CallOptions): PagedList<TaxClient, number>;
 
   /** Reads one client. Errors: `NOT_FOUND`. Beyond the interface (assumed). */
   get(clientId: string, call?: CallOptions): Call<TaxClient>;
 
   /** Lists tasks of one client, newest first. Errors: `NOT_FOUND`. Beyond the interface (documented). */
-  tasks(clientId: string, options?: ListClientTasksOptions, call?: CallOptions): Call<readonly Task[]>;
+  listTasks(clientId: string, options?: ListTaxClientTasksOptions, call?: CallOptions): Call<readonly Task[]>;
 }
 
 const listClientsOperation = defineOperation("ListClients", ListClientsDocument);
@@ -92,7 +92,7 @@ const createClientOperation = defineOperation("CreateClient", CreateClientDocume
 const addClientDocumentsOperation = defineOperation("AddClientDocuments", AddClientDocumentsDocument);
 const triggerTaxPrepOperation = defineOperation("TriggerTaxPrep", TriggerTaxPrepDocument);
 
-const createClientInput = atLeast({
+const createTaxClientInput = atLeast({
   name: nonBlank,
   externalId: identifier,
   returnType: identifier,
@@ -104,23 +104,23 @@ const addDocumentsInput = atLeast({ clientId: identifier, uploadIds: filledList(
 
 const triggerTaxPrepInput = atLeast({ clientId: identifier, returnType: identifier });
 
-const listClientsInput = only(offsetWindow);
+const listTaxClientsInput = only(offsetWindow);
 
-const listClientTasksInput = only({
+const listTasksInput = only({
   type: optional(identifier),
   status: optional(taskStatus),
   triggeredBy: optional(identifier),
   limit: optional(pageSize),
 });
 
-export function createClients(engine: Engine): Clients {
+export function createTaxClients(engine: Engine): TaxClients {
   return {
     create: (input, call) =>
       startCall(
         engine,
         {
           operation: createClientOperation,
-          variables: () => ({ input: checkArguments("clients.create", createClientInput, input) }),
+          variables: () => ({ input: checkInput("taxClients.create", createTaxClientInput, input) }),
           result: (data) => data.createClient,
         },
         call,
@@ -131,7 +131,7 @@ export function createClients(engine: Engine): Clients {
         engine,
         {
           operation: addClientDocumentsOperation,
-          variables: () => ({ input: checkArguments("clients.addDocuments", addDocumentsInput, input) }),
+          variables: () => ({ input: checkInput("taxClients.addDocuments", addDocumentsInput, input) }),
           result: (data) => data.addClientDocuments,
         },
         call,
@@ -142,14 +142,14 @@ export function createClients(engine: Engine): Clients {
         engine,
         {
           operation: triggerTaxPrepOperation,
-          variables: () => ({ input: checkArguments("clients.triggerTaxPrep", triggerTaxPrepInput, input) }),
+          variables: () => ({ input: checkInput("taxClients.triggerTaxPrep", triggerTaxPrepInput, input) }),
           result: (data) => data.triggerTaxPrep,
         },
         call,
       ),
 
     list(options = {}, call) {
-      const start = checkArguments("clients.list", listClientsInput, options);
+      const start = checkInput("taxClients.list", listTaxClientsInput, options);
       return createOffsetList(async (offset, limit) => {
         const { data, meta } = await engine.executeWithMeta(listClientsOperation, { offset, limit }, call);
         return { items: workspaceIn(data).clients, meta };
@@ -161,20 +161,20 @@ export function createClients(engine: Engine): Clients {
         engine,
         {
           operation: getClientOperation,
-          variables: () => ({ id: checkArguments("clients.get", identifier, clientId) }),
+          variables: () => ({ id: checkInput("taxClients.get", identifier, clientId) }),
           result: (data) => workspaceIn(data).client ?? notFound(),
         },
         call,
       ),
 
-    tasks: (clientId, options = {}, call) =>
+    listTasks: (clientId, options = {}, call) =>
       startCall(
         engine,
         {
           operation: listClientTasksOperation,
           variables: () => ({
-            id: checkArguments("clients.tasks", identifier, clientId),
-            ...checkArguments("clients.tasks", listClientTasksInput, options),
+            id: checkInput("taxClients.listTasks", identifier, clientId),
+            ...checkInput("taxClients.listTasks", listTasksInput, options),
           }),
           result: (data) => (workspaceIn(data).client ?? notFound()).tasks.map(readTask),
         },

@@ -17,7 +17,7 @@ import {
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { checkArguments, identifier } from "../validation/check-arguments.ts";
+import { checkInput, identifier } from "../validation/check-input.ts";
 import { isLoopback } from "../validation/loopback.ts";
 import {
   flag,
@@ -31,14 +31,14 @@ import {
 } from "../validation/schema.ts";
 import { workspaceIn } from "./me.ts";
 import { createPagedList, type PagedList } from "./pagination.ts";
-import type { Changed, Selected } from "./selected.ts";
+import type { Override, PickSelected } from "./selected.ts";
 
 export type { CreateWebhookEndpointInput, RotateWebhookEndpointSecretInput, UpdateWebhookEndpointInput };
 
 /** A delivery URL and what is sent to it; `eventTypes: null` means all current and future events. @see interface §2 */
-export type WebhookEndpoint = Selected<schema.WebhookEndpoint, WebhookEndpointFieldsFragment>;
+export type WebhookEndpoint = PickSelected<schema.WebhookEndpoint, WebhookEndpointFieldsFragment>;
 /** An endpoint with the signing secret just issued for it, which no other call ever returns. @see interface §4 */
-export type WebhookEndpointSecret = Changed<
+export type WebhookEndpointSecret = Override<
   schema.WebhookEndpointSecret,
   { readonly endpoint: WebhookEndpoint }
 >;
@@ -192,7 +192,7 @@ const listEndpointsInput = only({
 export function createWebhookEndpoints(engine: Engine): WebhookEndpoints {
   return {
     list(options = {}, call) {
-      const { limit, iterator } = checkArguments("webhooks.endpoints.list", listEndpointsInput, options);
+      const { limit, iterator } = checkInput("webhooks.endpoints.list", listEndpointsInput, options);
       return createPagedList<WebhookEndpoint, string>(async (cursor) => {
         const variables = { limit, iterator: cursor };
         const { data, meta } = await engine.executeWithMeta(listWebhookEndpointsOperation, variables, call);
@@ -208,7 +208,7 @@ export function createWebhookEndpoints(engine: Engine): WebhookEndpoints {
         {
           operation: createWebhookEndpointOperation,
           variables: () => ({
-            input: checkArguments("webhooks.endpoints.create", createEndpointInput, input),
+            input: checkInput("webhooks.endpoints.create", createEndpointInput, input),
           }),
           result: (data) => data.createWebhookEndpoint,
         },
@@ -221,7 +221,7 @@ export function createWebhookEndpoints(engine: Engine): WebhookEndpoints {
         {
           operation: updateWebhookEndpointOperation,
           variables: () => ({
-            input: checkArguments("webhooks.endpoints.update", updateEndpointInput, input),
+            input: checkInput("webhooks.endpoints.update", updateEndpointInput, input),
           }),
           result: (data) => data.updateWebhookEndpoint,
         },
@@ -234,7 +234,7 @@ export function createWebhookEndpoints(engine: Engine): WebhookEndpoints {
         {
           operation: deleteWebhookEndpointOperation,
           variables: () => ({
-            endpointId: checkArguments("webhooks.endpoints.delete", identifier, endpointId),
+            endpointId: checkInput("webhooks.endpoints.delete", identifier, endpointId),
           }),
           result: (data) => data.deleteWebhookEndpoint,
         },
@@ -247,7 +247,7 @@ export function createWebhookEndpoints(engine: Engine): WebhookEndpoints {
         {
           operation: rotateWebhookEndpointSecretOperation,
           variables: () => ({
-            input: checkArguments("webhooks.endpoints.rotateSecret", rotateSecretInput, input),
+            input: checkInput("webhooks.endpoints.rotateSecret", rotateSecretInput, input),
           }),
           result: (data) => data.rotateWebhookEndpointSecret,
         },

@@ -5,11 +5,11 @@ import type { WebhookEventCatalogQuery } from "../generated/operations.ts";
 import { WebhookEventCatalogDocument } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import type { Selected } from "./selected.ts";
+import type { PickSelected } from "./selected.ts";
 import { createWebhookEndpoints, type WebhookEndpoints } from "./webhook-endpoints.ts";
 
 /** An entry of the event catalog; `payloadSchema` is a JSON Schema (Draft 7). @see interface §2 */
-export type WebhookEventType = Selected<
+export type WebhookEventType = PickSelected<
   schema.WebhookEventType,
   WebhookEventCatalogQuery["webhookEventCatalog"][number]
 >;

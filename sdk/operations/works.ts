@@ -5,7 +5,7 @@ import type { CreateJobWorkArtifactsInput } from "../generated/operations.ts";
 import { CreateJobWorkArtifactsDocument } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { checkArguments, identifier } from "../validation/check-arguments.ts";
+import { checkInput, identifier } from "../validation/check-input.ts";
 import { anything, atLeast, filledList, nullish, text } from "../validation/schema.ts";
 
 export type ArtifactInput = CreateJobWorkArtifactsInput;
@@ -46,8 +46,8 @@ export function createWorks(engine: Engine): Works {
         {
           operation: createJobWorkArtifactsOperation,
           variables: () => ({
-            jobWorkId: checkArguments("partner.works.attachArtifacts", identifier, jobWorkId),
-            inputs: checkArguments("partner.works.attachArtifacts", artifactsInput, artifacts),
+            jobWorkId: checkInput("partner.works.attachArtifacts", identifier, jobWorkId),
+            inputs: checkInput("partner.works.attachArtifacts", artifactsInput, artifacts),
           }),
           result: (data) => data.createJobWorkArtifacts,
         },

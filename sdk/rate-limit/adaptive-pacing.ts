@@ -17,7 +17,7 @@ const returnMarginMs = 50;
 const returnJitterMs = 200;
 const pauseMsMax = 3_600_000;
 
-export class AllowancePace {
+export class AdaptivePacing {
   #limit: number;
   #windowMs: number;
   #capacity: number;

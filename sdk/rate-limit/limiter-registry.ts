@@ -1,4 +1,4 @@
-import { createRedactor } from "../call/redaction.ts";
+import { createRedactor } from "../call/redactor.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { RateLimitStore } from "./rate-limit-store.ts";
 import { Allowance, type AllowanceOptions, type QueueLimits } from "./rate-limiter.ts";
@@ -7,9 +7,9 @@ import { SharedSlots } from "./shared-slots.ts";
 /**
  * One allowance per key and address, shared by every client in the process. It hangs off `globalThis` because a
  * process can hold two copies of this module, and two allowances for one key would together take twice the limit.
- * Clients that disagree about the limit get the smallest.
+ * TaxClients that disagree about the limit get the smallest.
  */
-export interface AllowanceLease {
+export interface LimiterReference {
   readonly allowance: Allowance;
   /** How long its holder's calls may queue; the allowance is shared, these are not. */
   readonly limits: QueueLimits;
@@ -25,7 +25,7 @@ export interface RateLimitSettings extends QueueLimits {
   readonly store?: RateLimitStore | undefined;
 }
 
-export interface LeaseRequest {
+export interface LimiterRequest {
   /** Names key and address; a hash. */
   readonly id: string;
   readonly rateLimit: RateLimitSettings;
@@ -50,7 +50,7 @@ interface Registry {
 
 const registryKey = Symbol.for("workspace-tasks/allowances/v1");
 
-export function leaseAllowance(request: LeaseRequest): AllowanceLease {
+export function acquireLimiter(request: LimiterRequest): LimiterReference {
   const entries = entriesOf(request);
   for (const [id, entry] of entries) {
     if (entry.holders.size === 0 && entry.allowance.isIdle()) entries.delete(id);
@@ -73,7 +73,7 @@ export function leaseAllowance(request: LeaseRequest): AllowanceLease {
   };
 }
 
-function createEntry(request: LeaseRequest): Entry {
+function createEntry(request: LimiterRequest): Entry {
   const { rateLimit, clock, random } = request;
   const shared = rateLimit.store ? createShared(request, rateLimit.store, () => entry.allowance) : undefined;
   const allowance = new Allowance(smallest(new Set([rateLimit])), clock, random, shared);
@@ -81,7 +81,11 @@ function createEntry(request: LeaseRequest): Entry {
   return entry;
 }
 
-function createShared(request: LeaseRequest, store: RateLimitStore, allowance: () => Allowance): SharedSlots {
+function createShared(
+  request: LimiterRequest,
+  store: RateLimitStore,
+  allowance: () => Allowance,
+): SharedSlots {
   const { id, clock, rateLimit, attemptMsMax } = request;
   return new SharedSlots({
     store,
@@ -102,7 +106,7 @@ function smallest(holders: ReadonlySet<RateLimitSettings>): AllowanceOptions {
   };
 }
 
-function entriesOf({ clock, hasOwnClock }: LeaseRequest): Map<string, Entry> {
+function entriesOf({ clock, hasOwnClock }: LimiterRequest): Map<string, Entry> {
   const registry = globalRegistry();
   if (!hasOwnClock) return registry.system;
   const existing = registry.byClock.get(clock);

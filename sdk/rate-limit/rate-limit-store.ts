@@ -9,21 +9,21 @@ export interface RateLimitStore {
    *
    * `key` is a hash and never the API key itself. A holder that dies keeps its slots until the lease ends.
    */
-  acquire(request: AcquireSlots): Promise<AcquiredSlots>;
+  acquire(request: AcquireSlotsRequest): Promise<AcquireSlotsResult>;
   /** Says when slots are free again, counted from now; 0 for a slot that was not used. */
-  release(key: string, slots: readonly ReleaseSlot[]): Promise<void>;
+  release(key: string, slots: readonly ReleasedSlot[]): Promise<void>;
   /** Keeps every holder from acquiring for `durationMs`, because the service refused a request. */
   block(key: string, durationMs: number): Promise<void>;
 }
 
-export interface AcquireSlots {
+export interface AcquireSlotsRequest {
   readonly key: string;
   readonly limit: number;
   readonly count: number;
   readonly leaseMs: number;
 }
 
-export interface AcquiredSlots {
+export interface AcquireSlotsResult {
   readonly slots: readonly AcquiredSlot[];
   /** When to ask again, if fewer slots than wanted were free. */
   readonly retryInMs: number;
@@ -35,6 +35,6 @@ export interface AcquiredSlot {
   readonly fence: string;
 }
 
-export interface ReleaseSlot extends AcquiredSlot {
+export interface ReleasedSlot extends AcquiredSlot {
   readonly freeInMs: number;
 }

@@ -1,9 +1,9 @@
 import type { CallScope } from "../call/call-scope.ts";
 import { Failed, type Failure } from "../call/failure.ts";
 import type { Clock, Random } from "../clock.ts";
-import { AllowancePace } from "./adaptive-pacing.ts";
+import { AdaptivePacing } from "./adaptive-pacing.ts";
 import type { RemoteSlot, SharedSlots } from "./shared-slots.ts";
-import { AllowanceWindow } from "./sliding-window.ts";
+import { SlidingWindow } from "./sliding-window.ts";
 
 /**
  * The queue before one key's allowance. Calls leave it in the order they came; one that the service refused goes back
@@ -45,7 +45,7 @@ export interface RateLimitSnapshot {
   readonly windowMs: number;
   /** Slots that are taken: under way, or answered less than a window ago. */
   readonly used: number;
-  readonly available: number;
+  readonly remaining: number;
   readonly queued: number;
   /** When the next call could be sent; 0 when at once. */
   readonly nextSlotInMs: number;
@@ -61,8 +61,8 @@ interface Waiter {
 export class Allowance {
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #window: AllowanceWindow;
-  readonly #pace: AllowancePace;
+  readonly #window: SlidingWindow;
+  readonly #pace: AdaptivePacing;
   readonly #shared: SharedSlots | undefined;
   readonly #queue: Waiter[] = [];
   #options: AllowanceOptions;
@@ -73,8 +73,8 @@ export class Allowance {
     this.#options = options;
     this.#clock = clock;
     this.#random = random;
-    this.#window = new AllowanceWindow(options);
-    this.#pace = new AllowancePace(options);
+    this.#window = new SlidingWindow(options);
+    this.#pace = new AdaptivePacing(options);
     this.#shared = shared;
     shared?.onChange(() => this.#pump());
   }
@@ -142,9 +142,9 @@ export class Allowance {
     const nowMs = this.#clock.monotonic();
     const { limit, windowMs } = this.#options;
     const used = this.#window.used(nowMs);
-    const available = Math.max(0, this.#pace.capacity(nowMs) - used);
+    const remaining = Math.max(0, this.#pace.capacity(nowMs) - used);
     const nextSlotInMs = this.#waitMs(this.#queue.length, nowMs);
-    return { limit, windowMs, used, available, queued: this.#queue.length, nextSlotInMs };
+    return { limit, windowMs, used, remaining, queued: this.#queue.length, nextSlotInMs };
   }
 
   #refusalAtOnce(ticket: Ticket, limits: QueueLimits, scope: CallScope): Failure | undefined {

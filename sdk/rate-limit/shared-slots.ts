@@ -1,6 +1,6 @@
 import type { Failure } from "../call/failure.ts";
 import type { Clock } from "../clock.ts";
-import type { AcquiredSlot, RateLimitStore, ReleaseSlot } from "./rate-limit-store.ts";
+import type { AcquiredSlot, RateLimitStore, ReleasedSlot } from "./rate-limit-store.ts";
 
 /**
  * The part of an allowance that lies in a store. Slots are fetched for all waiting calls at once and given back in
@@ -28,7 +28,7 @@ const askAgainMsMin = 20;
 export class SharedSlots {
   readonly #options: SharedSlotsOptions;
   #slots: AcquiredSlot[] = [];
-  #releases: (ReleaseSlot & { readonly atMs: number })[] = [];
+  #releases: (ReleasedSlot & { readonly atMs: number })[] = [];
   #wanted = 0;
   #asking = false;
   #pending = new Set<Promise<void>>();

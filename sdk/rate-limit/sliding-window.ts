@@ -26,7 +26,7 @@ interface UsedSlot {
   readonly isAnswered: boolean;
 }
 
-export class AllowanceWindow {
+export class SlidingWindow {
   #limit: number;
   #windowMs: number;
   #underWay = 0;

@@ -1,6 +1,6 @@
 import type { Failure } from "../call/failure.ts";
 import type { OperationKind } from "../call/operation.ts";
-import type { Redactor } from "../call/redaction.ts";
+import type { Redactor } from "../call/redactor.ts";
 import type { GraphQLErrorEntry, Outcome } from "../errors.ts";
 import { parseRetryAfterMs } from "./retry-after.ts";
 import { readServiceError } from "./service-messages.ts";
@@ -96,7 +96,7 @@ function rateLimited(answer: Answer, nowMs: number): Failure {
     code: "RATE_LIMITED",
     message: "the key's allowance is used up",
     outcome: "rejected",
-    remedy: "wait_for_allowance",
+    remedy: "wait_for_rate_limit",
     retryAfterMs: parseRetryAfterMs(answer.headers, nowMs),
   };
 }
@@ -132,7 +132,7 @@ function serviceError(errors: readonly GraphQLErrorEntry[]): Failure {
 
 function refused(status: number): Failure {
   const message = `the service refused the request with HTTP ${status}`;
-  return { code: "HTTP_REQUEST_REFUSED", message, outcome: "rejected", remedy: "none" };
+  return { code: "HTTP_REQUEST_REJECTED", message, outcome: "rejected", remedy: "none" };
 }
 
 function redirected({ status }: AnswerHead): Failure {

@@ -18,7 +18,7 @@ export interface RetryState {
 export type NextStep =
   | { readonly type: "fail" }
   | { readonly type: "fresh_token" }
-  | { readonly type: "wait_for_allowance" }
+  | { readonly type: "wait_for_rate_limit" }
   | { readonly type: "repeat"; readonly delayMs: number };
 
 const backoffBaseMs = 200;
@@ -26,7 +26,7 @@ const backoffMsMax = 5_000;
 
 export function nextStep(failure: Failure, state: RetryState, random: () => number): NextStep {
   if (failure.remedy === "fresh_token") return { type: state.hadFreshToken ? "fail" : "fresh_token" };
-  if (failure.remedy === "wait_for_allowance") return { type: "wait_for_allowance" };
+  if (failure.remedy === "wait_for_rate_limit") return { type: "wait_for_rate_limit" };
   if (failure.remedy !== "repeat" || state.retries >= state.maxRetries) return { type: "fail" };
   if (state.kind === "mutation" && failure.outcome === "unknown") return { type: "fail" };
   const delayMs = Math.max(backoffMs(state.retries, random), failure.retryAfterMs ?? 0);

@@ -255,7 +255,7 @@ function refused(what: string, { status }: TusAnswer): Failed {
   if (status === 404 || status === 410)
     return lost(`could not ${what}: the service no longer holds it`, status);
   const message = `could not ${what}: the service answered HTTP ${status}`;
-  return failedAs("UPLOAD_REFUSED", message, { outcome: "rejected", httpStatus: status });
+  return failedAs("UPLOAD_REJECTED", message, { outcome: "rejected", httpStatus: status });
 }
 
 function lost(message: string, httpStatus?: number): Failed {

@@ -2,7 +2,7 @@ import { CallScope } from "../call/call-scope.ts";
 import { Failed, type Failure, toError } from "../call/failure.ts";
 import type { Engine } from "../engine/engine.ts";
 import { WorkspaceTasksError } from "../errors.ts";
-import { checkArguments, identifier, nonBlank } from "../validation/check-arguments.ts";
+import { checkInput, identifier, nonBlank } from "../validation/check-input.ts";
 import {
   abortSignal,
   durationMs,
@@ -52,7 +52,7 @@ export interface UploadOptions {
 }
 
 export interface Upload {
-  /** To be named in `clients.create` and `clients.addDocuments`. */
+  /** To be named in `taxClients.create` and `taxClients.addDocuments`. */
   readonly uploadId: string;
   readonly uploadUrl: string;
   readonly sizeBytes: number;
@@ -63,7 +63,7 @@ export interface Uploads {
    * Uploads a document in chunks over tus 1.0.0 and resolves to its id once the service has confirmed every byte.
    *
    * After a cut connection, a timeout or a 5xx it asks for the confirmed offset and goes on from there, with a fresh
-   * token where needed. Not counted against the allowance. Errors: `UPLOAD_BODY_INVALID`, `UPLOAD_REFUSED`,
+   * token where needed. Not counted against the allowance. Errors: `UPLOAD_BODY_INVALID`, `UPLOAD_REJECTED`,
    * `UPLOAD_LOST`, `UPLOAD_FAILED`, `PERMISSION_DENIED`, `ABORTED`, `DEADLINE_EXCEEDED`, `CLIENT_CLOSED`. A failed
    * upload has no effect until its id is used; sending it again makes a second upload. Beyond the interface, which
    * names the upload endpoint without its shape (documented).
@@ -93,7 +93,7 @@ export function createUploads(engine: Engine): { readonly uploads: Uploads; clos
   let closed = false;
 
   async function upload(body: UploadBody, options: UploadOptions): Promise<Upload> {
-    const checked = checkArguments("uploads.upload", uploadInput, options);
+    const checked = checkInput("uploads.upload", uploadInput, options);
     const source = createUploadSource(body, checked.sizeBytes ?? null);
     if (source === null) throw notABody();
     const scope = new CallScope({

@@ -5,10 +5,10 @@
 
 import type { ErrorCode } from "../errors.ts";
 
-/** Returns the value, defaults filled in, or throws a `Mistake`. `path` is where the value stands, "" for the whole. */
+/** Returns the value, defaults filled in, or throws a `ValidationError`. `path` is where the value stands, "" for the whole. */
 export type Check<Value> = (value: unknown, path: string) => Value;
 
-export class Mistake extends Error {
+export class ValidationError extends Error {
   /** Of the service's own answer to the same mistake; then the message is the service's too. */
   readonly code: ErrorCode | undefined;
 
@@ -19,11 +19,15 @@ export class Mistake extends Error {
 }
 
 /** Checks a value; `toError` makes of a mistake the error that the caller gets. */
-export function check<Value>(by: Check<Value>, value: unknown, toError: (mistake: Mistake) => Error): Value {
+export function check<Value>(
+  by: Check<Value>,
+  value: unknown,
+  toError: (mistake: ValidationError) => Error,
+): Value {
   try {
     return by(value, "");
   } catch (error) {
-    throw error instanceof Mistake ? toError(error) : error;
+    throw error instanceof ValidationError ? toError(error) : error;
   }
 }
 
@@ -35,7 +39,7 @@ export function such<Value>(
 ): Check<Value> {
   return (value, path) => {
     if (accepts(value)) return value as Value;
-    throw new Mistake(path, `expected ${expected}, got ${found(value)}`);
+    throw new ValidationError(path, `expected ${expected}, got ${found(value)}`);
   };
 }
 
@@ -97,7 +101,7 @@ export const plainObject = such<Readonly<Record<string, unknown>>>("a plain obje
 
 export function list<Value>(entry: Check<Value>): Check<readonly Value[]> {
   return (value, path) => {
-    if (!Array.isArray(value)) throw new Mistake(path, `expected an array, got ${kindOf(value)}`);
+    if (!Array.isArray(value)) throw new ValidationError(path, `expected an array, got ${kindOf(value)}`);
     return Array.from(value, (each, index) => entry(each, inside(path, index)));
   };
 }
@@ -107,7 +111,7 @@ export function filledList<Value>(entry: Check<Value>): Check<readonly Value[]> 
   return (value, path) => {
     const entries = checkList(value, path);
     if (entries.length > 0) return entries;
-    throw new Mistake(path, "expected at least one entry, got an empty array");
+    throw new ValidationError(path, "expected at least one entry, got an empty array");
   };
 }
 
@@ -122,7 +126,7 @@ export function only<Shape extends Fields>(shape: Shape): Check<Checked<Shape>> 
     const others = Object.keys(checked).filter((name) => !Object.hasOwn(shape, name));
     if (others.length === 0) return checked;
     const places = others.map((name) => inside(path, name));
-    throw new Mistake("", `expected only known fields, got ${places.join(", ")}`);
+    throw new ValidationError("", `expected only known fields, got ${places.join(", ")}`);
   };
 }
 
@@ -130,7 +134,7 @@ export function only<Shape extends Fields>(shape: Shape): Check<Checked<Shape>> 
 export function atLeast<Shape extends Fields>(shape: Shape): Check<Checked<Shape>> {
   const checks = Object.entries(shape);
   return (value, path) => {
-    if (!isObject(value)) throw new Mistake(path, `expected an object, got ${kindOf(value)}`);
+    if (!isObject(value)) throw new ValidationError(path, `expected an object, got ${kindOf(value)}`);
     const checked: Record<string, unknown> = { ...value };
     for (const [name, by] of checks) {
       const field = by(Reflect.get(value, name), inside(path, name));
@@ -166,7 +170,7 @@ export const refusedUnless =
   (value, path) => {
     const checked = by(value, path);
     if (holds(checked)) return checked;
-    throw new Mistake("", message, code);
+    throw new ValidationError("", message, code);
   };
 
 export function kindOf(value: unknown): string {

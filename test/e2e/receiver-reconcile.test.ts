@@ -2,12 +2,12 @@
 
 import { expect, it } from "vitest";
 import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
-import { createSdkScene } from "../support/sdk-scene.ts";
+import { createSdkFixture } from "../support/sdk-fixture.ts";
 
 it("a receiver that missed deliveries catches up through the SDK, and late deliveries change nothing", async () => {
   let answer: (request: Request) => Promise<Response> = async () => new Response(null, { status: 500 });
   const url = "https://receiver.test/webhooks";
-  await using scene = await createSdkScene("in process", {
+  await using scene = await createSdkFixture("in process", {
     mock: { receivers: new Map([[url, (request) => answer(request)]]) },
   });
   const { mock, client, inTime } = scene;

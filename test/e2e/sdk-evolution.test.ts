@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createSdkScene, type SdkScene } from "../support/sdk-scene.ts";
+import { createSdkFixture, type SdkFixture } from "../support/sdk-fixture.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
 /** A client of a service of the future: its answers are changed on their way. */
-function futureClient(scene: SdkScene, change: (key: string, value: unknown) => unknown) {
+function futureClient(scene: SdkFixture, change: (key: string, value: unknown) => unknown) {
   return scene.createClient({
     async fetch(input, init) {
       const response = await scene.mock.fetch(input, init);
@@ -17,7 +17,7 @@ function futureClient(scene: SdkScene, change: (key: string, value: unknown) => 
 
 describe("V1 what the service adds later never makes the SDK fail", () => {
   test("V1 a status, a role and a stage that do not exist today are passed on", async () => {
-    await using scene = await createSdkScene("in process");
+    await using scene = await createSdkFixture("in process");
     const { taskId } = scene.mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" });
     scene.mock.admin.moveStage(taskId, { subTaskType: "quantum-audit", status: "COMPLETED" });
     const client = futureClient(scene, (key, value) => {
@@ -32,7 +32,7 @@ describe("V1 what the service adds later never makes the SDK fail", () => {
   });
 
   test("V1 fields that were not asked for are passed on", async () => {
-    await using scene = await createSdkScene("in process");
+    await using scene = await createSdkFixture("in process");
     const client = futureClient(scene, (key, value) =>
       key === "user" ? { ...(value as Json), plan: "gold" } : value,
     );
@@ -40,7 +40,7 @@ describe("V1 what the service adds later never makes the SDK fail", () => {
   });
 
   test("V1 a kind of task result that does not exist today becomes the fallback kind", async () => {
-    await using scene = await createSdkScene("in process");
+    await using scene = await createSdkFixture("in process");
     const { taskId } = scene.mock.admin.startTask({ taskType: "TAX_PREP", progression: "immediate" });
     const client = futureClient(scene, (key, value) =>
       key === "result" ? { __typename: "TaskHologramResult" } : value,
@@ -50,7 +50,7 @@ describe("V1 what the service adds later never makes the SDK fail", () => {
   });
 
   test("V1 events that the catalog gains are listed and can be subscribed to", async () => {
-    await using scene = await createSdkScene("in process");
+    await using scene = await createSdkFixture("in process");
     scene.mock.admin.addToCatalog({ name: "task.archived", description: "A task was archived." });
     const { webhooks } = scene.client;
     expect((await webhooks.catalog()).map(({ name }) => name)).toContain("task.archived");
@@ -72,7 +72,7 @@ describe("a list that changes while it is read", () => {
         fc.integer({ min: 1, max: 5 }),
         fc.array(fc.array(step, { maxLength: 4 }), { maxLength: 10 }),
         async (count, limit, changes) => {
-          await using scene = await createSdkScene("in process", { client: { rateLimit: false } });
+          await using scene = await createSdkFixture("in process", { client: { rateLimit: false } });
           scene.mock.admin.setFaults({});
           const { endpoints } = scene.client.webhooks;
           const create = async () =>

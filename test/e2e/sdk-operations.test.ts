@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { isWorkspaceTasksError, type TaskFailedError } from "workspace-tasks/sdk";
-import { createSdkScene, roads } from "../support/sdk-scene.ts";
+import { createSdkFixture, roads } from "../support/sdk-fixture.ts";
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const url = "https://receiver.example/hook";
 
 describe.each(roads)("every operation, %s", (road) => {
   test("me says whose key it is", async () => {
-    await using scene = await createSdkScene(road);
+    await using scene = await createSdkFixture(road);
     const me = await scene.client.me();
     expect(me.__typename).toBe("WorkspaceUser");
     expect(me.__typename === "WorkspaceUser" && [me.role, me.workspace.id, me.user.email]).toEqual([
@@ -18,7 +18,7 @@ describe.each(roads)("every operation, %s", (road) => {
   });
 
   test("partner.me says whose partner key it is, or else whose workspace key", async () => {
-    await using scene = await createSdkScene(road);
+    await using scene = await createSdkFixture(road);
     const partner = await scene.client.partner.me();
     expect(partner.__typename === "User" && [partner.email, partner.workspaces.map(({ id }) => id)]).toEqual([
       "partner@example.com",
@@ -29,7 +29,7 @@ describe.each(roads)("every operation, %s", (road) => {
   });
 
   test("the result comes plain, and with its meta data on request", async () => {
-    await using scene = await createSdkScene(road);
+    await using scene = await createSdkFixture(road);
     const { data, meta } = await scene.client.me().withMeta();
     expect(data.__typename).toBe("WorkspaceUser");
     expect(meta).toMatchObject({ attempts: 1, retryAfterSeenMs: undefined });
@@ -38,7 +38,7 @@ describe.each(roads)("every operation, %s", (road) => {
   });
 
   test("the catalog is public: no key is used to read it", async () => {
-    await using scene = await createSdkScene(road);
+    await using scene = await createSdkFixture(road);
     const client = scene.createClient({ apiKey: "not-a-key" });
     const catalog = await client.webhooks.catalog();
     expect(catalog.map(({ name }) => name)).toContain("task.completed");
@@ -47,7 +47,7 @@ describe.each(roads)("every operation, %s", (road) => {
   });
 
   test("webhook endpoints live from creation to deletion", async () => {
-    await using scene = await createSdkScene(road);
+    await using scene = await createSdkFixture(road);
     const { endpoints } = scene.client.webhooks;
     const { endpoint, signingSecret } = await endpoints.create({ url, eventTypes: ["task.completed"] });
     expect(endpoint).toMatchObject({ url, description: "", enabled: true, eventTypes: ["task.completed"] });
@@ -69,7 +69,7 @@ describe.each(roads)("every operation, %s", (road) => {
   });
 
   test("endpoints are listed completely, page by page, and from a checkpoint", async () => {
-    await using scene = await createSdkScene(road);
+    await using scene = await createSdkFixture(road);
     const { endpoints } = scene.client.webhooks;
     const created = await Promise.all(
       Array.from({ length: 7 }, (_, index) => endpoints.create({ url: `${url}/${index}` })),
@@ -92,7 +92,7 @@ describe.each(roads)("every operation, %s", (road) => {
   });
 
   test("a partner's customer is set up, from the workspace to the start of the import", async () => {
-    await using scene = await createSdkScene(road);
+    await using scene = await createSdkFixture(road);
     const { partner } = scene.client;
     const workspace = await partner.workspaces.create({
       displayName: "Ledger & Sons",
@@ -143,13 +143,13 @@ describe.each(roads)("every operation, %s", (road) => {
   });
 
   test("clients are created, found, listed, given documents and prepared", async () => {
-    await using scene = await createSdkScene(road);
-    const { clients, uploads, tasks } = scene.client;
+    await using scene = await createSdkFixture(road);
+    const { taxClients, uploads, tasks } = scene.client;
     const { uploadId } = await uploads.upload(new TextEncoder().encode("wages"), {
       fileName: "w2.pdf",
       mimeType: "application/pdf",
     });
-    const { client, taskId } = await clients.create({
+    const { client, taskId } = await taxClients.create({
       name: "Ann",
       externalId: "ann-1",
       returnType: "F1040",
@@ -157,19 +157,19 @@ describe.each(roads)("every operation, %s", (road) => {
       uploadIds: [uploadId],
     });
     expect(client).toMatchObject({ name: "Ann", externalId: "ann-1", returnType: "F1040", taxYear: 2025 });
-    expect(await clients.get(client.id)).toEqual(client);
-    expect(await clients.list().toArray()).toEqual([client]);
+    expect(await taxClients.get(client.id)).toEqual(client);
+    expect(await taxClients.list().toArray()).toEqual([client]);
 
     const second = await uploads.upload(new Uint8Array(3), {
       fileName: "1099.pdf",
       mimeType: "application/pdf",
     });
-    const added = await clients.addDocuments({ clientId: client.id, uploadIds: [second.uploadId] });
-    const started = await clients.triggerTaxPrep({ clientId: client.id, returnType: "F1040" });
+    const added = await taxClients.addDocuments({ clientId: client.id, uploadIds: [second.uploadId] });
+    const started = await taxClients.triggerTaxPrep({ clientId: client.id, returnType: "F1040" });
 
-    const listed = await clients.tasks(client.id);
+    const listed = await taxClients.listTasks(client.id);
     expect(listed.map(({ id }) => id).sort()).toEqual([taskId, added.taskId, started.taskId].sort());
-    const preps = await clients.tasks(client.id, { type: "TAX_PREP", limit: 1 });
+    const preps = await taxClients.listTasks(client.id, { type: "TAX_PREP", limit: 1 });
     expect(preps.map(({ id }) => id)).toEqual([started.taskId]);
     expect(await tasks.get(started.taskId)).toMatchObject({
       id: started.taskId,
@@ -178,17 +178,19 @@ describe.each(roads)("every operation, %s", (road) => {
     });
 
     await expect(
-      clients.create({ name: "Ann", externalId: "ann-1", returnType: "F1040", taxYear: 2025 }),
+      taxClients.create({ name: "Ann", externalId: "ann-1", returnType: "F1040", taxYear: 2025 }),
     ).rejects.toMatchObject({ code: "CONFLICT" });
-    await expect(clients.triggerTaxPrep({ clientId: client.id, returnType: "F990" })).rejects.toMatchObject({
+    await expect(
+      taxClients.triggerTaxPrep({ clientId: client.id, returnType: "F990" }),
+    ).rejects.toMatchObject({
       outcome: "rejected",
     });
-    await expect(clients.get(scene.mock.workspaceId)).rejects.toMatchObject({ code: "NOT_FOUND" });
-    await expect(clients.tasks(scene.mock.workspaceId)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(taxClients.get(scene.mock.workspaceId)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(taxClients.listTasks(scene.mock.workspaceId)).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
   test("tasks are listed by every filter, page by page", async () => {
-    await using scene = await createSdkScene(road);
+    await using scene = await createSdkFixture(road);
     const { tasks } = scene.client;
     const started = Array.from({ length: 5 }, (_, index) =>
       scene.mock.admin.startTask({
@@ -211,14 +213,14 @@ describe.each(roads)("every operation, %s", (road) => {
   });
 
   test("a task that is done already is not waited for", async () => {
-    await using scene = await createSdkScene(road);
+    await using scene = await createSdkFixture(road);
     const { taskId } = scene.mock.admin.startTask({ taskType: "TAX_PREP", progression: "immediate" });
     expect(await scene.client.tasks.waitFor(taskId)).toMatchObject({ id: taskId, status: "COMPLETED" });
     expect(scene.requests("me")).toBe(1);
   });
 
   test("any other document can be sent, typed or as text, to either router", async () => {
-    await using scene = await createSdkScene(road);
+    await using scene = await createSdkFixture(road);
     const answer = await scene.client.request<{ me: { id: string } }>(
       "query Mine { me { ... on WorkspaceUser { id } } }",
     );
@@ -240,7 +242,7 @@ describe.each(roads)("every operation, %s", (road) => {
   });
 
   test("the service's own refusals carry codes", async () => {
-    await using scene = await createSdkScene(road);
+    await using scene = await createSdkFixture(road);
     const { endpoints } = scene.client.webhooks;
     await expect(endpoints.create({ url, eventTypes: ["task.exploded"] })).rejects.toMatchObject({
       code: "WEBHOOK_EVENT_TYPE_UNSUPPORTED",
@@ -266,7 +268,7 @@ describe.each(roads)("every operation, %s", (road) => {
   });
 
   test("a read-only key may look and may not touch", async () => {
-    await using scene = await createSdkScene(road);
+    await using scene = await createSdkFixture(road);
     const { apiKey } = scene.mock.admin.createApiKey({ access: "read_only" });
     const reader = scene.createClient({ apiKey });
     expect((await reader.me()).__typename).toBe("WorkspaceUser");
@@ -277,15 +279,15 @@ describe.each(roads)("every operation, %s", (road) => {
   });
 
   test("a wrong key is refused by the exchange", async () => {
-    await using scene = await createSdkScene(road);
+    await using scene = await createSdkFixture(road);
     await expect(scene.createClient({ apiKey: "not-a-key" }).me()).rejects.toMatchObject({
-      code: "API_KEY_REFUSED",
+      code: "API_KEY_REJECTED",
       outcome: "not_sent",
     });
   });
 
   test("partner calls without a gateway are a matter of configuration", async () => {
-    await using scene = await createSdkScene(road);
+    await using scene = await createSdkFixture(road);
     const client = scene.createClient({ gatewayUrl: undefined });
     await expect(client.partner.jobs.startImport("job")).rejects.toMatchObject({
       code: "CONFIGURATION_INVALID",
@@ -294,7 +296,7 @@ describe.each(roads)("every operation, %s", (road) => {
   });
 
   test("a closed client sends nothing more", async () => {
-    await using scene = await createSdkScene(road);
+    await using scene = await createSdkFixture(road);
     await scene.client.close();
     await expect(scene.client.me()).rejects.toMatchObject({ code: "CLIENT_CLOSED" });
     expect(scene.requests("me")).toBe(0);
@@ -303,7 +305,7 @@ describe.each(roads)("every operation, %s", (road) => {
 
 describe("waiting for tasks, under the virtual clock", () => {
   test("the tasks of an import are found by their client and waited for", async () => {
-    await using scene = await createSdkScene("in process");
+    await using scene = await createSdkFixture("in process");
     const { partner } = scene.client;
     const { id: workspaceId } = await partner.workspaces.create({ displayName: "Ledger & Sons" });
     const { id: connectionId } = await partner.connections.start({ workspaceId, providerKey: "acme" });
@@ -317,7 +319,7 @@ describe("waiting for tasks, under the virtual clock", () => {
     await scene.mock.clock.advance(1_000);
 
     const firm = scene.createClient({ apiKey: scene.mock.admin.createApiKey({ workspaceId }).apiKey });
-    const clients = await firm.clients.list().toArray();
+    const clients = await firm.taxClients.list().toArray();
     expect(clients.map(({ externalId }) => externalId).sort()).toEqual(["x-1", "x-2"]);
     const started = await firm.tasks.list({ clientIds: clients.map(({ id }) => id) }).toArray();
     const done = await scene.inTime(Promise.all(started.map(({ id }) => firm.tasks.waitFor(id))));
@@ -328,7 +330,7 @@ describe("waiting for tasks, under the virtual clock", () => {
   });
 
   test("resolves when the task is completed, having seen its stages finish", async () => {
-    await using scene = await createSdkScene("in process");
+    await using scene = await createSdkFixture("in process");
     const { taskId } = scene.mock.admin.startTask({ taskType: "TAX_PREP" });
     const stagesSeen: number[] = [];
     const task = await scene.inTime(
@@ -344,7 +346,7 @@ describe("waiting for tasks, under the virtual clock", () => {
   });
 
   test("rejects with the task when it fails", async () => {
-    await using scene = await createSdkScene("in process");
+    await using scene = await createSdkFixture("in process");
     const { taskId } = scene.mock.admin.startTask({ taskType: "BINDER", progression: "manual" });
     const waiting = scene.client.tasks.waitFor(taskId).catch((error: unknown) => error);
     await scene.mock.clock.advance(5_000);
@@ -360,7 +362,7 @@ describe("waiting for tasks, under the virtual clock", () => {
 
   test("a hundred waits cost the service as many requests as one", async () => {
     const cost = async (count: number) => {
-      await using scene = await createSdkScene("in process");
+      await using scene = await createSdkFixture("in process");
       const stages = [{ type: "slow", durationMs: 60_000 }];
       const ids = Array.from(
         { length: count },
@@ -376,7 +378,7 @@ describe("waiting for tasks, under the virtual clock", () => {
   });
 
   test("waits keep to a quarter of the allowance, and other calls are not held up", async () => {
-    await using scene = await createSdkScene("in process");
+    await using scene = await createSdkFixture("in process");
     const ids = Array.from(
       { length: 300 },
       () => scene.mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" }).taskId,
@@ -392,7 +394,7 @@ describe("waiting for tasks, under the virtual clock", () => {
   });
 
   test("a wait outlives an outage of the service", async () => {
-    await using scene = await createSdkScene("in process");
+    await using scene = await createSdkFixture("in process");
     const { taskId } = scene.mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" });
     const waiting = scene.client.tasks.waitFor(taskId);
     await scene.mock.clock.advance(5_000);

@@ -6,7 +6,7 @@ import {
   isWorkspaceTasksError,
   type Outcome,
 } from "workspace-tasks/sdk";
-import { busiestWindow } from "../support/engine-scene.ts";
+import { busiestWindow } from "../support/engine-fixture.ts";
 import { type Legs, withLatency } from "../support/latency.ts";
 
 // The promises of the client, counted in the books of the service: its journal of requests.
@@ -214,7 +214,7 @@ describe("keys and members", () => {
     await mock.clock.advance(minuteMs);
     expect(await failure).toMatchObject({
       name: "AuthenticationError",
-      code: "API_KEY_REFUSED",
+      code: "API_KEY_REJECTED",
       outcome: "not_sent",
     });
     await client.close();

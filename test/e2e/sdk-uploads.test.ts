@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import type { MockServer } from "workspace-tasks/mock-server";
 import type { UploadBody, WorkspaceTasksClient } from "workspace-tasks/sdk";
 import { createCuttingProxy } from "../support/cutting-proxy.ts";
-import { createSdkScene, roads } from "../support/sdk-scene.ts";
+import { createSdkFixture, roads } from "../support/sdk-fixture.ts";
 
 const file = { fileName: "w2.pdf", mimeType: "application/pdf" };
 const bytesOf = (length: number) =>
@@ -22,7 +22,7 @@ function stored(mock: MockServer, uploadId: string) {
 
 describe.each(roads)("uploads, %s", (road) => {
   test("arrive byte for byte, named and typed, and are not counted against the allowance", async () => {
-    await using scene = await createSdkScene(road);
+    await using scene = await createSdkFixture(road);
     const bytes = bytesOf(250_000);
     const { uploadId, sizeBytes } = await scene.client.uploads.upload(bytes, {
       ...file,
@@ -37,7 +37,7 @@ describe.each(roads)("uploads, %s", (road) => {
   });
 
   test("of a stream of unknown length arrive whole", async () => {
-    await using scene = await createSdkScene(road);
+    await using scene = await createSdkFixture(road);
     const bytes = bytesOf(250_000);
     async function* parts() {
       for (let start = 0; start < bytes.byteLength; start += 30_000)
@@ -50,13 +50,13 @@ describe.each(roads)("uploads, %s", (road) => {
   });
 
   test("of nothing make an empty upload", async () => {
-    await using scene = await createSdkScene(road);
+    await using scene = await createSdkFixture(road);
     const { uploadId } = await scene.client.uploads.upload(new Uint8Array(0), file);
     expect(stored(scene.mock, uploadId).record).toMatchObject({ lengthBytes: 0 });
   });
 
   test("that are too large are refused before a byte is sent", async () => {
-    await using scene = await createSdkScene(road, {
+    await using scene = await createSdkFixture(road, {
       mock: { settings: { bounds: { uploadBytesMax: 1_000 } } },
     });
     const steps: number[] = [];
@@ -65,7 +65,7 @@ describe.each(roads)("uploads, %s", (road) => {
       onProgress: ({ sentBytes }) => steps.push(sentBytes),
     });
     await expect(upload).rejects.toMatchObject({
-      code: "UPLOAD_REFUSED",
+      code: "UPLOAD_REJECTED",
       httpStatus: 413,
       outcome: "rejected",
     });
@@ -73,7 +73,7 @@ describe.each(roads)("uploads, %s", (road) => {
   });
 
   test("with a read-only key are refused", async () => {
-    await using scene = await createSdkScene(road);
+    await using scene = await createSdkFixture(road);
     const { apiKey } = scene.mock.admin.createApiKey({ access: "read_only" });
     const upload = scene.createClient({ apiKey }).uploads.upload(bytesOf(5), file);
     await expect(upload).rejects.toMatchObject({ code: "PERMISSION_DENIED" });
@@ -81,7 +81,7 @@ describe.each(roads)("uploads, %s", (road) => {
 });
 
 test("an upload that takes longer than a token lives goes on with fresh ones", async () => {
-  await using scene = await createSdkScene("in process");
+  await using scene = await createSdkFixture("in process");
   const bytes = bytesOf(50_000);
   async function* slow() {
     for (let start = 0; start < bytes.byteLength; start += 5_000) {
@@ -97,7 +97,7 @@ test("an upload that takes longer than a token lives goes on with fresh ones", a
 });
 
 test("an upload whose token the service ends in the middle goes on with a fresh one", async () => {
-  await using scene = await createSdkScene("http");
+  await using scene = await createSdkFixture("http");
   const bytes = bytesOf(30_000);
   const statuses: number[] = [];
   const tokens = new Set<string>();
@@ -127,7 +127,7 @@ test("an upload whose token the service ends in the middle goes on with a fresh 
 });
 
 test("a failed upload prints no token, whatever the network's error says", async () => {
-  await using scene = await createSdkScene("in process");
+  await using scene = await createSdkFixture("in process");
   const tokens: string[] = [];
   const client = scene.createClient({
     async fetch(input, init) {
@@ -158,7 +158,7 @@ describe("an upload over connections that are cut", () => {
   test.each(Object.entries(sources))(
     "%s arrives whole, and what was confirmed is not sent again",
     async (_, make) => {
-      await using scene = await createSdkScene("http");
+      await using scene = await createSdkFixture("http");
       await using proxy = await createCuttingProxy(scene.mock.baseUrl);
       const folder = await mkdtemp(join(tmpdir(), "upload-"));
       try {
@@ -176,7 +176,7 @@ describe("an upload over connections that are cut", () => {
   );
 
   test("gives up when nothing gets through any more, and is taken up again later", async () => {
-    await using scene = await createSdkScene("http");
+    await using scene = await createSdkFixture("http");
     await using proxy = await createCuttingProxy(scene.mock.baseUrl);
     const client = scene.createClient({ baseUrl: proxy.origin });
     const bytes = bytesOf(1_000_000);

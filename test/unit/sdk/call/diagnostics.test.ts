@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, expect, it } from "vitest";
 import { createEmit, diagnosticsChannels } from "../../../../sdk/call/diagnostics.ts";
-import { createEngineScene } from "../../../support/engine-scene.ts";
+import { createEngineFixture } from "../../../support/engine-fixture.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
 function listen() {
@@ -18,7 +18,7 @@ describe("diagnostics", () => {
   it("tell the whole way of a call, in order", async () => {
     using ears = listen();
     let failures = 1;
-    const { service, engine } = createEngineScene({
+    const { service, engine } = createEngineFixture({
       fault: () => (failures-- > 0 ? { type: "status", status: 502 } : undefined),
     });
     const call = engine.execute(probe.query, {});
@@ -26,12 +26,12 @@ describe("diagnostics", () => {
     await call;
     const short = ears.heard.map(([name]) => name.replace("workspace-tasks:", ""));
     expect(short).toEqual([
-      "request:start",
+      "call:start",
       "token:refresh",
-      "request:attempt",
-      "request:retry",
-      "request:attempt",
-      "request:end",
+      "call:attempt",
+      "call:retry",
+      "call:attempt",
+      "call:end",
     ]);
     expect(ears.heard.at(-1)?.[1]).toMatchObject({
       operationName: "ProbeQuery",
@@ -46,23 +46,23 @@ describe("diagnostics", () => {
 
   it("tell of a refusal and of the wait after it", async () => {
     using ears = listen();
-    const { service, engine } = createEngineScene();
+    const { service, engine } = createEngineFixture();
     for (let count = 0; count < 120; count += 1) service.rivalRequest();
     const call = engine.execute(probe.query, {});
     await service.clock.advance(70_000);
     await call;
     const named = new Map(ears.heard);
     expect(named.get("workspace-tasks:rate-limit")).toMatchObject({ retryAfterMs: 60_000 });
-    expect(named.get("workspace-tasks:request:queued")).toMatchObject({ queuedMs: expect.any(Number) });
-    expect(named.get("workspace-tasks:request:end")).toMatchObject({ ok: true, attempts: 2 });
+    expect(named.get("workspace-tasks:call:queued")).toMatchObject({ queuedMs: expect.any(Number) });
+    expect(named.get("workspace-tasks:call:end")).toMatchObject({ ok: true, attempts: 2 });
   });
 
   it("build nothing when nobody listens", () => {
     const emit = createEmit(undefined);
-    emit("workspace-tasks:request:start", () => {
+    emit("workspace-tasks:call:start", () => {
       throw new Error("built although nobody listens");
     });
-    expect(diagnosticsChannels).toContain("workspace-tasks:request:start");
+    expect(diagnosticsChannels).toContain("workspace-tasks:call:start");
   });
 
   it("go to the logger as well; warnings are retries and refusals", async () => {
@@ -70,14 +70,14 @@ describe("diagnostics", () => {
     const level = (name: string) => (_: object, message: string) => void lines.push([name, message]);
     const logger = { debug: level("debug"), info: level("info"), warn: level("warn"), error: level("error") };
     let failures = 1;
-    const { service, engine } = createEngineScene({
+    const { service, engine } = createEngineFixture({
       client: { logger },
       fault: () => (failures-- > 0 ? { type: "status", status: 502 } : undefined),
     });
     const call = engine.execute(probe.query, {});
     await service.clock.advance(1_000);
     await call;
-    expect(lines.filter(([name]) => name === "warn")).toEqual([["warn", "workspace-tasks:request:retry"]]);
+    expect(lines.filter(([name]) => name === "warn")).toEqual([["warn", "workspace-tasks:call:retry"]]);
     expect(lines.filter(([name]) => name === "debug")).toHaveLength(5);
   });
 
@@ -86,7 +86,7 @@ describe("diagnostics", () => {
       throw new Error("disk full");
     };
     const logger = { debug: broken, info: broken, warn: broken, error: broken };
-    const { service, engine } = createEngineScene({ client: { logger } });
+    const { service, engine } = createEngineFixture({ client: { logger } });
     const call = engine.execute(probe.query, {});
     await service.clock.advance(1_000);
     await expect(call).resolves.toBeDefined();

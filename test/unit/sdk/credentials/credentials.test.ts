@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { createEngine } from "../../../../sdk/engine/engine.ts";
 import { type ErrorCode, isWorkspaceTasksError } from "../../../../sdk/errors.ts";
-import { constantLegs, createEngineScene } from "../../../support/engine-scene.ts";
+import { constantLegs, createEngineFixture } from "../../../support/engine-fixture.ts";
+import { createFakeService } from "../../../support/fake-service.ts";
 import { withLatency } from "../../../support/latency.ts";
 import { probe } from "../../../support/probe-operations.ts";
-import { createServiceDouble } from "../../../support/service-double.ts";
 
 const minuteMs = 60_000;
 
@@ -20,7 +20,7 @@ async function codeOf(call: Promise<unknown>): Promise<ErrorCode | "no error"> {
 
 describe("the token", () => {
   it("costs at most 25 exchanges an hour at two calls a second", async () => {
-    const { service, engine } = createEngineScene();
+    const { service, engine } = createEngineFixture();
     const calls: Promise<unknown>[] = [];
     for (let tick = 0; tick < 2 * 3_600; tick += 1) {
       calls.push(engine.execute(probe.query, {}));
@@ -33,7 +33,7 @@ describe("the token", () => {
   });
 
   it("is exchanged once for a cold burst", async () => {
-    const { service, engine } = createEngineScene();
+    const { service, engine } = createEngineFixture();
     const calls = Array.from({ length: 100 }, () => engine.execute(probe.query, {}));
     await service.clock.advance(1_000);
     await Promise.all(calls);
@@ -41,7 +41,7 @@ describe("the token", () => {
   });
 
   it("is refreshed in the background: no call waits for an exchange while traffic is steady", async () => {
-    const { service, engine } = createEngineScene({ legs: constantLegs(400) });
+    const { service, engine } = createEngineFixture({ legs: constantLegs(400) });
     const durations: number[] = [];
     for (let tick = 0; tick < 120; tick += 1) {
       const startedAtMs = service.clock.monotonic();
@@ -59,7 +59,7 @@ describe("the token", () => {
   it.each([1, 2, 10, 1_800])(
     "of %i seconds is neither used too long nor replaced all the time",
     async (ttl) => {
-      const { service, engine } = createEngineScene({ tokenTtlSeconds: ttl, legs: constantLegs(10) });
+      const { service, engine } = createEngineFixture({ tokenTtlSeconds: ttl, legs: constantLegs(10) });
       const calls: Promise<unknown>[] = [];
       for (let tick = 0; tick < 100; tick += 1) {
         calls.push(engine.execute(probe.query, {}));
@@ -74,7 +74,7 @@ describe("the token", () => {
   it.each([-6 * 3_600_000, -90_000, 90_000, 6 * 3_600_000])(
     "is judged right although the service's clock is %i ms off",
     async (skewMs) => {
-      const { service, engine } = createEngineScene({ skewMs });
+      const { service, engine } = createEngineFixture({ skewMs });
       const calls: Promise<unknown>[] = [];
       for (let tick = 0; tick < 60; tick += 1) {
         calls.push(engine.execute(probe.query, {}));
@@ -86,7 +86,7 @@ describe("the token", () => {
   );
 
   it("survives a local clock that jumps", async () => {
-    const { service, engine } = createEngineScene();
+    const { service, engine } = createEngineFixture();
     const calls: Promise<unknown>[] = [];
     for (let tick = 0; tick < 60; tick += 1) {
       calls.push(engine.execute(probe.query, {}));
@@ -100,7 +100,7 @@ describe("the token", () => {
 
   it("revoked with 100 calls in flight costs one exchange and loses no call", async () => {
     let late = 0;
-    const { service, engine } = createEngineScene({
+    const { service, engine } = createEngineFixture({
       // The answers come back over 700 ms, so that old refusals arrive long after the new token.
       legs: () => ({ forwardMs: 50, backwardMs: (late++ % 100) * 7 }),
     });
@@ -118,7 +118,7 @@ describe("the token", () => {
   });
 
   it("is looked at again after the queue", async () => {
-    const { service, engine } = createEngineScene({ tokenTtlSeconds: 20 });
+    const { service, engine } = createEngineFixture({ tokenTtlSeconds: 20 });
     const calls = Array.from({ length: 360 }, () => engine.execute(probe.query, {}));
     await service.clock.advance(3 * minuteMs);
     await Promise.all(calls);
@@ -126,7 +126,7 @@ describe("the token", () => {
   });
 
   it("of an exchange whose first caller gave up still serves the others", async () => {
-    const { service, engine } = createEngineScene();
+    const { service, engine } = createEngineFixture();
     const controller = new AbortController();
     const first = codeOf(engine.execute(probe.query, {}, { signal: controller.signal }));
     const second = engine.execute(probe.query, {});
@@ -141,30 +141,30 @@ describe("the token", () => {
 
 describe("the key", () => {
   it("that was refused fails every call, and a burst of them asks once", async () => {
-    const { service, engine } = createEngineScene({ client: { apiKey: "wrong_key_123456" } });
+    const { service, engine } = createEngineFixture({ client: { apiKey: "wrong_key_123456" } });
     const burst = Promise.all(Array.from({ length: 200 }, () => codeOf(engine.execute(probe.query, {}))));
     await service.clock.advance(1_000);
-    expect(new Set(await burst)).toEqual(new Set(["API_KEY_REFUSED"]));
+    expect(new Set(await burst)).toEqual(new Set(["API_KEY_REJECTED"]));
     for (let each = 0; each < 50; each += 1) await codeOf(engine.execute(probe.query, {}));
     expect(service.books.exchanges).toBe(1);
     const later = codeOf(engine.execute(probe.query, {}).finally(() => {}));
     await service.clock.advance(11_000);
-    expect(await later).toBe("API_KEY_REFUSED");
+    expect(await later).toBe("API_KEY_REJECTED");
     const again = codeOf(engine.execute(probe.query, {}));
     await service.clock.advance(1_000);
-    expect(await again).toBe("API_KEY_REFUSED");
+    expect(await again).toBe("API_KEY_REJECTED");
     expect(service.books.exchanges).toBe(2);
   });
 
   it("may come from a function, and a rotated key is taken up although the old one was refused", async () => {
-    const service = createServiceDouble();
+    const service = createFakeService();
     let current = "old_key_123456";
     const { baseUrl, clock } = service;
     const fetch = withLatency(service.fetch, clock, constantLegs(10));
     const engine = createEngine({ apiKey: async () => current, baseUrl, clock, fetch });
     const before = codeOf(engine.execute(probe.query, {}));
     await clock.advance(100);
-    expect(await before).toBe("API_KEY_REFUSED");
+    expect(await before).toBe("API_KEY_REJECTED");
     current = service.apiKey;
     const after = codeOf(engine.execute(probe.query, {}));
     await clock.advance(100);
@@ -177,7 +177,7 @@ describe("the key", () => {
     ["gives a line end", () => "key_123456\n"],
   ];
   it.each(failingSources)("whose function %s is a configuration error", async (_, apiKey) => {
-    const { service, engine } = createEngineScene({ client: { apiKey } });
+    const { service, engine } = createEngineFixture({ client: { apiKey } });
     const failure = codeOf(engine.execute(probe.query, {}));
     await service.clock.advance(1_000);
     expect(await failure).toBe("CONFIGURATION_INVALID");
@@ -187,7 +187,7 @@ describe("the key", () => {
 
 describe("a failing exchange", () => {
   it("is repeated; the calls behind it succeed when it recovers", async () => {
-    const service = createServiceDouble();
+    const service = createFakeService();
     const { apiKey, baseUrl, clock } = service;
     let broken = 2;
     const engine = createEngine({
@@ -205,7 +205,7 @@ describe("a failing exchange", () => {
   });
 
   it("for good ends as the exchange's failure: the mutation was not sent", async () => {
-    const service = createServiceDouble();
+    const service = createFakeService();
     const { apiKey, baseUrl, clock } = service;
     let asked = 0;
     const engine = createEngine({
@@ -224,7 +224,7 @@ describe("a failing exchange", () => {
   });
 
   it("in the background leaves the token in hand at work until it ends", async () => {
-    const service = createServiceDouble();
+    const service = createFakeService();
     const { apiKey, baseUrl, clock } = service;
     let exchangesFail = false;
     const engine = createEngine({
@@ -255,7 +255,7 @@ describe("a failing exchange", () => {
 describe("a permission that is missing", () => {
   it("is told from a token that ended: one fresh token is tried, then no more", async () => {
     const unauthorized = { errors: [{ message: "Unauthorized" }], data: null };
-    const { service, engine } = createEngineScene({
+    const { service, engine } = createEngineFixture({
       fault: (operation) =>
         operation === "ProbeMutation" ? { type: "answer", body: unauthorized } : undefined,
     });
@@ -276,7 +276,7 @@ describe("a permission that is missing", () => {
 
   it("with code FORBIDDEN costs no exchange at all", async () => {
     const errors = [{ message: "Unauthorized", extensions: { code: "FORBIDDEN" } }];
-    const { service, engine } = createEngineScene({
+    const { service, engine } = createEngineFixture({
       fault: () => ({ type: "answer", body: { errors, data: null } }),
     });
     const failure = codeOf(engine.execute(probe.mutation, {}));
@@ -297,7 +297,7 @@ describe("a permission that is missing", () => {
     ],
   ])("%s is answered with one fresh token", async (_, refusal) => {
     let refused = false;
-    const { service, engine } = createEngineScene({
+    const { service, engine } = createEngineFixture({
       fault() {
         if (refused) return undefined;
         refused = true;
@@ -313,7 +313,7 @@ describe("a permission that is missing", () => {
 
 describe("a token for uploads", () => {
   it("comes without touching the allowance, and only the failed one is dropped", async () => {
-    const { service, engine } = createEngineScene();
+    const { service, engine } = createEngineFixture();
     const first = engine.workspaceToken();
     await service.clock.advance(200);
     const { token, invalidate } = await first;

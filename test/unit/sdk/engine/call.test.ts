@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { defineOperation } from "../../../../sdk/call/operation.ts";
 import { startCall } from "../../../../sdk/engine/call.ts";
 import { DeleteWebhookEndpointDocument } from "../../../../sdk/generated/operations.ts";
-import { createEngineDouble } from "../../../support/engine-double.ts";
+import { createFakeEngine } from "../../../support/fake-engine.ts";
 
 const plan = {
   operation: defineOperation("DeleteWebhookEndpoint", DeleteWebhookEndpointDocument),
@@ -11,7 +11,7 @@ const plan = {
 };
 
 test("a call resolves to the plain result, and tells how it came about only when asked", async () => {
-  const engine = createEngineDouble({ answer: () => ({ deleteWebhookEndpoint: true }) });
+  const engine = createFakeEngine({ answer: () => ({ deleteWebhookEndpoint: true }) });
   const call = startCall(engine, plan, undefined);
   expect(await call).toBe(true);
   expect(await call.withMeta()).toEqual({
@@ -26,7 +26,7 @@ test("a call that fails is reported once, also when only its meta data is awaite
   const listener = (reason: unknown) => unhandled.push(reason);
   process.on("unhandledRejection", listener);
   try {
-    const engine = createEngineDouble({ answer: () => Promise.reject(new Error("cut")) });
+    const engine = createFakeEngine({ answer: () => Promise.reject(new Error("cut")) });
     await expect(startCall(engine, plan, undefined).withMeta()).rejects.toThrow("cut");
     await new Promise((resolve) => setImmediate(resolve));
     expect(unhandled).toEqual([]);
@@ -36,7 +36,7 @@ test("a call that fails is reported once, also when only its meta data is awaite
 });
 
 test("bad arguments reject the call instead of throwing out of it", async () => {
-  const engine = createEngineDouble();
+  const engine = createFakeEngine();
   const call = startCall(
     engine,
     {

@@ -1,9 +1,9 @@
 import { parse } from "graphql";
 import { describe, expect, test } from "vitest";
-import { type AnyDocument, createDocumentReader } from "../../../../sdk/engine/document.ts";
+import { createDocumentReader, type GraphQLDocument } from "../../../../sdk/engine/document.ts";
 import { MeDocument } from "../../../../sdk/generated/operations.ts";
 
-const read = <Result, Variables>(document: AnyDocument<Result, Variables>) =>
+const read = <Result, Variables>(document: GraphQLDocument<Result, Variables>) =>
   createDocumentReader().read(document, "base", true);
 
 describe("a document of the caller", () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { createEngine } from "../../../../sdk/engine/engine.ts";
 import { isWorkspaceTasksError, type Outcome } from "../../../../sdk/errors.ts";
-import { createEngineScene, jitteryLegs } from "../../../support/engine-scene.ts";
+import { createEngineFixture, jitteryLegs } from "../../../support/engine-fixture.ts";
+import { createFakeService, type Fault } from "../../../support/fake-service.ts";
 import { seeded, withLatency } from "../../../support/latency.ts";
 import { probe } from "../../../support/probe-operations.ts";
-import { createServiceDouble, type Fault } from "../../../support/service-double.ts";
 
 const minuteMs = 60_000;
 
@@ -34,7 +34,7 @@ const faults: readonly (() => Fault | undefined)[] = [
 /** Sends mutations through faults and compares the label of each failure with what the service applied. */
 async function runLedger(seed: number, count: number) {
   const random = seeded(seed);
-  const service = createServiceDouble({
+  const service = createFakeService({
     limit: 100_000,
     fault: () => faults[Math.floor(random() * faults.length)]?.(),
   });
@@ -84,7 +84,7 @@ describe("the outcome of a mutation", () => {
   });
 
   it("control: repeating mutations after a lost answer applies some of them twice", async () => {
-    const service = createServiceDouble({ limit: 100_000, fault: cutEveryThird() });
+    const service = createFakeService({ limit: 100_000, fault: cutEveryThird() });
     const { apiKey, baseUrl, clock, fetch } = service;
     const engine = createEngine({ apiKey, baseUrl, clock, fetch, random: () => 0.5 });
     const asQuery = { ...probe.mutation, kind: "query" } as const;
@@ -95,7 +95,7 @@ describe("the outcome of a mutation", () => {
   });
 
   it("of a lost answer is unknown, and the mutation is not sent again", async () => {
-    const { service, engine } = createEngineScene({ fault: () => ({ type: "cut_after" }) });
+    const { service, engine } = createEngineFixture({ fault: () => ({ type: "cut_after" }) });
     const failure = engine.execute(probe.mutation, { ref: "m" }).catch((error: unknown) => error);
     await service.clock.advance(minuteMs);
     expect(await failure).toMatchObject({ code: "NETWORK_FAILED", outcome: "unknown", attempts: 1 });
@@ -103,7 +103,7 @@ describe("the outcome of a mutation", () => {
   });
 
   it("that never left is not_sent, and it is sent again", async () => {
-    const service = createServiceDouble();
+    const service = createFakeService();
     const { apiKey, baseUrl, clock } = service;
     let refusals = 2;
     const engine = createEngine({
@@ -130,7 +130,7 @@ describe("the outcome of a mutation", () => {
       data: { probe: { id: "1", signingSecret: "whsec_c2VjcmV0" } },
       errors: [{ message: "Unauthorized", path: ["probe", "nested"] }],
     };
-    const { service, engine } = createEngineScene({ fault: () => ({ type: "answer", body }) });
+    const { service, engine } = createEngineFixture({ fault: () => ({ type: "answer", body }) });
     const failure = engine.execute(probe.mutation, { ref: "m" }).catch((error: unknown) => error);
     await service.clock.advance(minuteMs);
     const error = await failure;

@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import { createEngine } from "../../../../sdk/engine/engine.ts";
 import { isWorkspaceTasksError, type WorkspaceTasksError } from "../../../../sdk/errors.ts";
 import type { Fetch } from "../../../../sdk/request/transport.ts";
-import { constantLegs, createEngineScene } from "../../../support/engine-scene.ts";
+import { constantLegs, createEngineFixture } from "../../../support/engine-fixture.ts";
+import { createFakeService } from "../../../support/fake-service.ts";
 import { withLatency } from "../../../support/latency.ts";
 import { probe } from "../../../support/probe-operations.ts";
-import { createServiceDouble } from "../../../support/service-double.ts";
 
 async function failureOf(call: Promise<unknown>): Promise<WorkspaceTasksError> {
   const error: unknown = await call.then(
@@ -19,7 +19,7 @@ async function failureOf(call: Promise<unknown>): Promise<WorkspaceTasksError> {
 
 /** A service whose answers to anything but the exchange are made by `answer`. */
 function sceneAnswering(answer: Fetch, maxRetries = 3) {
-  const service = createServiceDouble();
+  const service = createFakeService();
   const { apiKey, baseUrl, clock } = service;
   let asked = 0;
   const fetch: Fetch = (input, init) => {
@@ -93,7 +93,7 @@ describe("timeoutMs", () => {
   });
 
   it("ends an exchange as well: the mutation behind it was not sent", async () => {
-    const { apiKey, baseUrl, clock } = createServiceDouble();
+    const { apiKey, baseUrl, clock } = createFakeService();
     const engine = createEngine({ apiKey, baseUrl, clock, fetch: never, timeoutMs: 500, maxRetries: 1 });
     const failure = failureOf(engine.execute(probe.mutation, {}));
     await clock.advance(5_000);
@@ -101,7 +101,7 @@ describe("timeoutMs", () => {
   });
 
   it("that nobody reaches leaves no timer", async () => {
-    const { service, engine } = createEngineScene();
+    const { service, engine } = createEngineFixture();
     const call = engine.execute(probe.query, {}, { timeoutMs: 60_000, deadlineMs: 120_000 });
     await service.clock.advance(1_000);
     await call;
@@ -112,7 +112,7 @@ describe("timeoutMs", () => {
 describe("timers", () => {
   /** Timers set by one call after `before` others of the same minute. */
   async function timersOfCallAfter(before: number): Promise<number> {
-    const service = createServiceDouble();
+    const service = createFakeService();
     const { apiKey, baseUrl, clock, fetch } = service;
     let timers = 0;
     const schedule: typeof clock.schedule = (delayMs, run) => {
@@ -153,7 +153,7 @@ describe("deadlineMs", () => {
   });
 
   it("bounds the queue: a call that cannot get its turn in time fails at once", async () => {
-    const { service, engine } = createEngineScene();
+    const { service, engine } = createEngineFixture();
     const calls = Array.from({ length: 120 }, () => engine.execute(probe.query, {}));
     await service.clock.advance(1_000);
     await Promise.all(calls);
@@ -164,7 +164,7 @@ describe("deadlineMs", () => {
   });
 
   it("bounds a wait that nobody could foresee", async () => {
-    const { service, engine } = createEngineScene({
+    const { service, engine } = createEngineFixture({
       legs: constantLegs(90_000),
       client: { timeoutMs: 300_000 },
     });
@@ -179,7 +179,7 @@ describe("deadlineMs", () => {
   });
 
   it("bounds the exchange", async () => {
-    const { apiKey, baseUrl, clock } = createServiceDouble();
+    const { apiKey, baseUrl, clock } = createFakeService();
     const engine = createEngine({ apiKey, baseUrl, clock, fetch: never });
     const failure = failureOf(engine.execute(probe.mutation, {}, { deadlineMs: 700 }));
     await clock.advance(700);
@@ -192,7 +192,7 @@ describe("deadlineMs", () => {
 
 describe("a caller's signal", () => {
   it("keeps no listener after 10,000 calls", async () => {
-    const { service, engine } = createEngineScene({
+    const { service, engine } = createEngineFixture({
       limit: 20_000,
       client: { rateLimit: { requests: 20_000, maxQueued: 20_000 } },
     });
@@ -207,7 +207,7 @@ describe("a caller's signal", () => {
   });
 
   it("carries one listener, however many calls hold it at once", async () => {
-    const { service, engine } = createEngineScene();
+    const { service, engine } = createEngineFixture();
     const controller = new AbortController();
     const { signal } = controller;
     const failures = Array.from({ length: 50 }, () => failureOf(engine.execute(probe.query, {}, { signal })));
@@ -228,7 +228,7 @@ describe("a caller's signal", () => {
   });
 
   it("that has ended already sends nothing", async () => {
-    const { service, engine } = createEngineScene();
+    const { service, engine } = createEngineFixture();
     const reason = new Error("user left");
     const failure = await failureOf(
       engine.execute(probe.mutation, {}, { signal: AbortSignal.abort(reason) }),
@@ -243,7 +243,7 @@ describe("a caller's signal", () => {
   });
 
   it("that has ended already takes no slot either, although token and slot are at hand", async () => {
-    const { service, engine } = createEngineScene();
+    const { service, engine } = createEngineFixture();
     const warm = engine.execute(probe.query, {});
     await service.clock.advance(1_000);
     await warm;
@@ -253,7 +253,7 @@ describe("a caller's signal", () => {
   });
 
   it("ends a request on its way, whose outcome nobody knows then", async () => {
-    const { service, engine } = createEngineScene();
+    const { service, engine } = createEngineFixture();
     const controller = new AbortController();
     const warm = engine.workspaceToken();
     await service.clock.advance(100);
@@ -280,7 +280,7 @@ describe("a caller's signal", () => {
 
 describe("close", () => {
   it("refuses new calls, ends waiting ones, and lets those on their way finish", async () => {
-    const { service, engine } = createEngineScene();
+    const { service, engine } = createEngineFixture();
     const calls = Array.from({ length: 130 }, () => engine.execute(probe.query, {}));
     const settled = Promise.allSettled(calls);
     await service.clock.advance(150);
@@ -295,7 +295,7 @@ describe("close", () => {
   });
 
   it("ends an exchange that hangs", async () => {
-    const { apiKey, baseUrl, clock } = createServiceDouble();
+    const { apiKey, baseUrl, clock } = createFakeService();
     const engine = createEngine({ apiKey, baseUrl, clock, fetch: never });
     const failure = failureOf(engine.execute(probe.query, {}));
     await clock.settle();
@@ -306,7 +306,7 @@ describe("close", () => {
 });
 
 it("a fetch that ignores its signal is left behind all the same", async () => {
-  const service = createServiceDouble();
+  const service = createFakeService();
   const { apiKey, baseUrl, clock } = service;
   const deaf = withLatency(
     (input, init) => service.fetch(input, { ...init, signal: null }),

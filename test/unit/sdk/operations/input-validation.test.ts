@@ -3,16 +3,16 @@ import { isWorkspaceTasksError } from "../../../../sdk/errors.ts";
 import { createConnections } from "../../../../sdk/operations/connections.ts";
 import { createJobs } from "../../../../sdk/operations/jobs.ts";
 import { createPartnerWorkspaces } from "../../../../sdk/operations/partner-workspaces.ts";
-import { createTaskWatch } from "../../../../sdk/operations/task-poller.ts";
+import { createTaskPoller } from "../../../../sdk/operations/task-poller.ts";
 import { createTasks } from "../../../../sdk/operations/tasks.ts";
-import { createClients } from "../../../../sdk/operations/tax-clients.ts";
+import { createTaxClients } from "../../../../sdk/operations/tax-clients.ts";
 import { createWebhookEndpoints } from "../../../../sdk/operations/webhook-endpoints.ts";
 import { createWorks } from "../../../../sdk/operations/works.ts";
 import { createUploads } from "../../../../sdk/uploads/uploads.ts";
-import { createEngineDouble, outcomeOf } from "../../../support/engine-double.ts";
+import { createFakeEngine, outcomeOf } from "../../../support/fake-engine.ts";
 
 function surface() {
-  const engine = createEngineDouble();
+  const engine = createFakeEngine();
   return {
     engine,
     endpoints: createWebhookEndpoints(engine),
@@ -20,8 +20,8 @@ function surface() {
     connections: createConnections(engine),
     jobs: createJobs(engine),
     works: createWorks(engine),
-    clients: createClients(engine),
-    tasks: createTasks(engine, createTaskWatch(engine)),
+    taxClients: createTaxClients(engine),
+    tasks: createTasks(engine, createTaskPoller(engine)),
     uploads: createUploads(engine).uploads,
   };
 }
@@ -176,18 +176,19 @@ describe("any other mistake names the method, the field, what was expected and w
       ({ works }) => works.attachArtifacts("w", {} as never),
     ],
     [
-      "clients.create: taxYear: expected an integer, got 2025.5",
-      ({ clients }) => clients.create({ name: "n", externalId: "e", returnType: "F1040", taxYear: 2_025.5 }),
+      "taxClients.create: taxYear: expected an integer, got 2025.5",
+      ({ taxClients }) =>
+        taxClients.create({ name: "n", externalId: "e", returnType: "F1040", taxYear: 2_025.5 }),
     ],
     [
-      "clients.addDocuments: uploadIds: expected at least one entry, got an empty array",
-      ({ clients }) => clients.addDocuments({ clientId: "c", uploadIds: [] }),
+      "taxClients.addDocuments: uploadIds: expected at least one entry, got an empty array",
+      ({ taxClients }) => taxClients.addDocuments({ clientId: "c", uploadIds: [] }),
     ],
     [
-      "clients.list: limit: expected an integer from 1 to 100, got 101",
-      ({ clients }) => clients.list({ limit: 101 }),
+      "taxClients.list: limit: expected an integer from 1 to 100, got 101",
+      ({ taxClients }) => taxClients.list({ limit: 101 }),
     ],
-    ["clients.get: expected a string, got a number", ({ clients }) => clients.get(7 as never)],
+    ["taxClients.get: expected a string, got a number", ({ taxClients }) => taxClients.get(7 as never)],
     ["tasks.get: expected a string, got nothing", ({ tasks }) => tasks.get(undefined as never)],
     [
       "tasks.list: offset: expected an integer from 0 to 9007199254740991, got -1",

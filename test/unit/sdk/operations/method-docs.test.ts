@@ -38,12 +38,12 @@ const methods: Record<string, readonly [file: string, declaration: string, field
   "tasks.get": ["operations/tasks.ts", "Tasks", "Workspace.tasks"],
   "tasks.list": ["operations/tasks.ts", "Tasks", "Workspace.tasks"],
   "tasks.waitFor": ["operations/tasks.ts", "Tasks", "Workspace.tasks"],
-  "clients.create": ["operations/tax-clients.ts", "Clients", "Mutation.createClient"],
-  "clients.addDocuments": ["operations/tax-clients.ts", "Clients", "Mutation.addClientDocuments"],
-  "clients.triggerTaxPrep": ["operations/tax-clients.ts", "Clients", "Mutation.triggerTaxPrep"],
-  "clients.list": ["operations/tax-clients.ts", "Clients", "Workspace.clients"],
-  "clients.get": ["operations/tax-clients.ts", "Clients", "Workspace.client"],
-  "clients.tasks": ["operations/tax-clients.ts", "Clients", "Client.tasks"],
+  "taxClients.create": ["operations/tax-clients.ts", "TaxClients", "Mutation.createClient"],
+  "taxClients.addDocuments": ["operations/tax-clients.ts", "TaxClients", "Mutation.addClientDocuments"],
+  "taxClients.triggerTaxPrep": ["operations/tax-clients.ts", "TaxClients", "Mutation.triggerTaxPrep"],
+  "taxClients.list": ["operations/tax-clients.ts", "TaxClients", "Workspace.clients"],
+  "taxClients.get": ["operations/tax-clients.ts", "TaxClients", "Workspace.client"],
+  "taxClients.listTasks": ["operations/tax-clients.ts", "TaxClients", "Client.tasks"],
   "partner.me": ["client.ts", "Partner", "Query.me"],
   "partner.workspaces.create": [
     "operations/partner-workspaces.ts",
@@ -176,7 +176,7 @@ describe("the documentation of each method", () => {
     (path, [file, declaration]) => {
       const doc = docOf(file, declaration, path.split(".").at(-1) ?? "");
       expect(doc).toMatch(/^\/\*\* [A-Z].*\.( |$)/);
-      if (path !== "close" && !path.startsWith("clients.") && !path.startsWith("tasks.")) {
+      if (path !== "close" && !path.startsWith("taxClients.") && !path.startsWith("tasks.")) {
         expect(doc).toMatch(/@see interface §\d/);
       }
     },

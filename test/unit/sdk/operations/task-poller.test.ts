@@ -3,9 +3,9 @@ import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { WorkspaceTasksError } from "../../../../sdk/errors.ts";
 import type { RawTask, Task } from "../../../../sdk/operations/task.ts";
-import { createTaskWatch, TaskFailedError } from "../../../../sdk/operations/task-poller.ts";
+import { createTaskPoller, TaskFailedError } from "../../../../sdk/operations/task-poller.ts";
 import { createTasks, type WaitForOptions } from "../../../../sdk/operations/tasks.ts";
-import { createEngineDouble, inTime, outcomeOf } from "../../../support/engine-double.ts";
+import { createFakeEngine, inTime, outcomeOf } from "../../../support/fake-engine.ts";
 
 const taskOf = (id: string, status: string, stages: readonly string[] = []): RawTask => ({
   id,
@@ -33,7 +33,7 @@ const allowance = {
   limit: 120,
   windowMs: 60_000,
   used: 0,
-  available: 120,
+  remaining: 120,
   queued: 0,
   nextSlotInMs: 0,
 };
@@ -47,7 +47,7 @@ interface WorldOptions {
 }
 
 function setUp({ taskAt, failAt, pageMax = 1_000 }: WorldOptions) {
-  const engine = createEngineDouble({
+  const engine = createFakeEngine({
     allowance,
     answer(_, variables) {
       const failure = failAt?.(engine.sent.length);
@@ -59,7 +59,7 @@ function setUp({ taskAt, failAt, pageMax = 1_000 }: WorldOptions) {
       };
     },
   });
-  const watch = createTaskWatch(engine);
+  const watch = createTaskPoller(engine);
   const { waitFor } = createTasks(engine, watch);
   return {
     engine,
@@ -72,7 +72,7 @@ function setUp({ taskAt, failAt, pageMax = 1_000 }: WorldOptions) {
 
 const completesAt = (doneAtMs: number) => (id: string, atMs: number) =>
   taskOf(id, atMs >= doneAtMs ? "COMPLETED" : "RUNNING");
-const failWith = (code: "NETWORK_FAILED" | "SERVICE_UNAVAILABLE" | "API_KEY_REFUSED") =>
+const failWith = (code: "NETWORK_FAILED" | "SERVICE_UNAVAILABLE" | "API_KEY_REJECTED") =>
   new WorkspaceTasksError(code, "x", { outcome: "unknown" });
 
 describe("waiting for a task", () => {
@@ -154,8 +154,11 @@ describe("waiting for a task", () => {
   });
 
   test("rejects at once with a failure that polling cannot mend", async () => {
-    const { wait, looks } = setUp({ taskAt: completesAt(20_000), failAt: () => failWith("API_KEY_REFUSED") });
-    await expect(wait("t")).rejects.toMatchObject({ code: "API_KEY_REFUSED" });
+    const { wait, looks } = setUp({
+      taskAt: completesAt(20_000),
+      failAt: () => failWith("API_KEY_REJECTED"),
+    });
+    await expect(wait("t")).rejects.toMatchObject({ code: "API_KEY_REJECTED" });
     expect(looks()).toHaveLength(1);
   });
 
@@ -183,13 +186,13 @@ describe("a wait ends", () => {
 
   test("by its signal at once, leaving no listener and no timer, and its look is called off", async () => {
     let lookSignal: AbortSignal | undefined;
-    const engine = createEngineDouble({
+    const engine = createFakeEngine({
       answer: (_, __, call) => {
         lookSignal = call.signal;
         return new Promise(() => {});
       },
     });
-    const { waitFor } = createTasks(engine, createTaskWatch(engine));
+    const { waitFor } = createTasks(engine, createTaskPoller(engine));
     const controller = new AbortController();
     const outcome = outcomeOf(waitFor("t", { signal: controller.signal }));
     await engine.clock.settle();
@@ -210,7 +213,7 @@ describe("a wait ends", () => {
 
   test("and reports nothing after that, though a look was under way", async () => {
     let answer = () => {};
-    const engine = createEngineDouble({
+    const engine = createFakeEngine({
       answer: () =>
         new Promise((resolve) => {
           answer = () =>
@@ -222,7 +225,7 @@ describe("a wait ends", () => {
             });
         }),
     });
-    const { waitFor } = createTasks(engine, createTaskWatch(engine));
+    const { waitFor } = createTasks(engine, createTaskPoller(engine));
     const controller = new AbortController();
     const reported: string[] = [];
     const onProgress = ({ id }: Task) => reported.push(id);

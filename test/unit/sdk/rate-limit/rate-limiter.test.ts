@@ -5,19 +5,23 @@ import { isWorkspaceTasksError, type WorkspaceTasksError } from "../../../../sdk
 import {
   busiestWindow,
   constantLegs,
-  createEngineScene,
-  type EngineSceneOptions,
+  createEngineFixture,
+  type EngineFixtureOptions,
   jitteryLegs,
-} from "../../../support/engine-scene.ts";
+} from "../../../support/engine-fixture.ts";
+import { createFakeService } from "../../../support/fake-service.ts";
 import { seeded, withLatency } from "../../../support/latency.ts";
 import { memoryRateLimitStore } from "../../../support/memory-rate-limit-store.ts";
 import { probe } from "../../../support/probe-operations.ts";
-import { createServiceDouble } from "../../../support/service-double.ts";
 
 const minuteMs = 60_000;
 
-async function burst(count: number, options: EngineSceneOptions = {}, forMs = (count / 120 + 1) * minuteMs) {
-  const scene = createEngineScene(options);
+async function burst(
+  count: number,
+  options: EngineFixtureOptions = {},
+  forMs = (count / 120 + 1) * minuteMs,
+) {
+  const scene = createEngineFixture(options);
   const calls = Array.from({ length: count }, () => scene.engine.execute(probe.query, {}));
   const settled = Promise.allSettled(calls);
   await scene.service.clock.advance(forMs);
@@ -104,7 +108,7 @@ describe("alone on a key", () => {
   it("a path that suddenly becomes 400 times faster costs one pause at most and no call", async () => {
     let fast = false;
     const legs = () => (fast ? { forwardMs: 2, backwardMs: 3 } : { forwardMs: 1_000, backwardMs: 1_000 });
-    const { service, engine } = createEngineScene({ legs });
+    const { service, engine } = createEngineFixture({ legs });
     const calls = Array.from({ length: 720 }, () => engine.execute(probe.query, {}));
     await service.clock.advance(2.5 * minuteMs);
     fast = true;
@@ -117,7 +121,7 @@ describe("alone on a key", () => {
   });
 
   it("a steady stream above the limit is held to it for ten minutes", async () => {
-    const { service, engine } = createEngineScene({ client: { rateLimit: { maxQueued: 5_000 } } });
+    const { service, engine } = createEngineFixture({ client: { rateLimit: { maxQueued: 5_000 } } });
     const calls: Promise<unknown>[] = [];
     for (let second = 0; second < 600; second += 1) {
       for (let each = 0; each < 4; each += 1) calls.push(engine.execute(probe.query, {}).catch(() => {}));
@@ -131,7 +135,7 @@ describe("alone on a key", () => {
   });
 
   it("a request that was given up counts as long as any, whatever is learned about the latency later", async () => {
-    const { service, engine } = createEngineScene({ legs: constantLegs(800) });
+    const { service, engine } = createEngineFixture({ legs: constantLegs(800) });
     const call = (options = {}) => engine.execute(probe.query, {}, options);
     const first = call();
     await service.clock.advance(59_000);
@@ -148,7 +152,7 @@ describe("alone on a key", () => {
   });
 
   it("a wall clock that jumps changes nothing", async () => {
-    const { service, engine } = createEngineScene();
+    const { service, engine } = createEngineFixture();
     const calls = Array.from({ length: 240 }, () => engine.execute(probe.query, {}));
     await service.clock.advance(10_000);
     service.clock.setNow(service.clock.now() + 86_400_000);
@@ -162,7 +166,7 @@ describe("alone on a key", () => {
 
 describe("two clients in one process", () => {
   it("share the allowance of one key and address", async () => {
-    const service = createServiceDouble();
+    const service = createFakeService();
     const { apiKey, baseUrl, clock } = service;
     const fetch = withLatency(service.fetch, clock, constantLegs(50));
     const engines = [1, 2].map((seed) =>
@@ -177,8 +181,8 @@ describe("two clients in one process", () => {
   });
 
   it("keep apart what belongs to different addresses", async () => {
-    const a = createServiceDouble();
-    const b = createServiceDouble({ clock: a.clock });
+    const a = createFakeService();
+    const b = createFakeService({ clock: a.clock });
     for (const service of [a, b]) {
       const { apiKey, baseUrl, clock, fetch } = service;
       const engine = createEngine({ apiKey, baseUrl, clock, fetch });
@@ -190,7 +194,7 @@ describe("two clients in one process", () => {
   });
 
   it("agree on the smaller limit when they were given different ones", async () => {
-    const service = createServiceDouble({ limit: 30 });
+    const service = createFakeService({ limit: 30 });
     const { apiKey, baseUrl, clock, fetch } = service;
     const [wide] = [120, 30].map((requests) =>
       createEngine({ apiKey, baseUrl, clock, fetch, rateLimit: { requests } }),
@@ -208,7 +212,7 @@ describe("two clients in one process", () => {
   });
 
   it("remember what a closed one has sent", async () => {
-    const { service, engine } = createEngineScene();
+    const { service, engine } = createEngineFixture();
     const first = Array.from({ length: 120 }, () => engine.execute(probe.query, {}));
     await service.clock.advance(1_000);
     await Promise.all(first);
@@ -226,7 +230,7 @@ describe("two clients in one process", () => {
 
 describe("with a share of the allowance", () => {
   it("four processes with a quarter each stay within the limit together", async () => {
-    const service = createServiceDouble();
+    const service = createFakeService();
     const { apiKey, baseUrl, clock } = service;
     const engines = [0, 1, 2, 3].map((seed) => {
       // An own clock object stands for an own process: allowances of different clocks do not know of each other.
@@ -254,7 +258,7 @@ describe("with a store", () => {
   /** Each process has its own clock object: allowances of different clocks do not know of each other. */
   function processes(count: number, seed: number, latencyMs: number) {
     const random = seeded(seed);
-    const service = createServiceDouble({ window: seed % 2 === 0 ? "sliding" : "fixed" });
+    const service = createFakeService({ window: seed % 2 === 0 ? "sliding" : "fixed" });
     const { apiKey, baseUrl, clock } = service;
     const store = memoryRateLimitStore(clock, () => 1 + 10 * random());
     const engines = Array.from({ length: count }, () => {
@@ -338,7 +342,7 @@ describe("with a store", () => {
 describe("when somebody else uses the key", () => {
   it.each([1, 2, 3, 4, 5, 6])("few calls are refused and none is lost (seed %i)", async (seed) => {
     const random = seeded(seed);
-    const { service, engine } = createEngineScene({
+    const { service, engine } = createEngineFixture({
       window: seed % 2 === 0 ? "sliding" : "fixed",
       legs: jitteryLegs(100, 0.5, random),
       client: { random },
@@ -362,7 +366,7 @@ describe("when somebody else uses the key", () => {
   });
 
   it("all calls wait once for Retry-After and come back in pace, not as a herd", async () => {
-    const { service, engine } = createEngineScene();
+    const { service, engine } = createEngineFixture();
     for (let count = 0; count < 120; count += 1) service.rivalRequest();
     const calls = Array.from({ length: 60 }, () => engine.execute(probe.query, {}));
     await service.clock.advance(1_000);
@@ -377,7 +381,7 @@ describe("when somebody else uses the key", () => {
   });
 
   it("returns to the whole allowance once the other is gone", async () => {
-    const { service, engine } = createEngineScene();
+    const { service, engine } = createEngineFixture();
     for (let count = 0; count < 60; count += 1) service.rivalRequest();
     const early = Array.from({ length: 120 }, () => engine.execute(probe.query, {}));
     await service.clock.advance(6 * minuteMs);
@@ -390,7 +394,7 @@ describe("when somebody else uses the key", () => {
   });
 
   it("without Retry-After the pauses grow instead of hammering", async () => {
-    const { service, engine } = createEngineScene({ withRetryAfter: false });
+    const { service, engine } = createEngineFixture({ withRetryAfter: false });
     for (let count = 0; count < 120; count += 1) service.rivalRequest();
     const call = engine.execute(probe.query, {});
     await service.clock.advance(2 * minuteMs);
@@ -399,7 +403,7 @@ describe("when somebody else uses the key", () => {
   });
 
   it("a call that cannot wait as long as Retry-After asks fails at once with the wait", async () => {
-    const { service, engine } = createEngineScene();
+    const { service, engine } = createEngineFixture();
     for (let count = 0; count < 120; count += 1) service.rivalRequest();
     const failure = failureOf(engine.execute(probe.mutation, { ref: "m1" }, { deadlineMs: 20_000 }));
     await service.clock.advance(1_000);
@@ -409,7 +413,7 @@ describe("when somebody else uses the key", () => {
   });
 
   it("a refused mutation is sent again and applied once", async () => {
-    const { service, engine } = createEngineScene();
+    const { service, engine } = createEngineFixture();
     for (let count = 0; count < 120; count += 1) service.rivalRequest();
     const call = engine.executeWithMeta(probe.mutation, { ref: "m1" });
     await service.clock.advance(70_000);
@@ -422,7 +426,7 @@ describe("when somebody else uses the key", () => {
 
   it("a 429 inside an answer of 200 is the same", async () => {
     let refused = false;
-    const { service, engine } = createEngineScene({
+    const { service, engine } = createEngineFixture({
       fault() {
         if (refused) return undefined;
         refused = true;
@@ -445,7 +449,7 @@ describe("when somebody else uses the key", () => {
 
 describe("the queue", () => {
   it("is bounded: the call too many fails at once and unsent", async () => {
-    const { service, engine } = createEngineScene({ client: { rateLimit: { maxQueued: 10 } } });
+    const { service, engine } = createEngineFixture({ client: { rateLimit: { maxQueued: 10 } } });
     const warm = engine.execute(probe.query, {});
     await service.clock.advance(1_000);
     await warm;
@@ -459,7 +463,7 @@ describe("the queue", () => {
   });
 
   it("keeps the order in which calls came", async () => {
-    const { service, engine } = createEngineScene();
+    const { service, engine } = createEngineFixture();
     const refs = Array.from({ length: 300 }, (_, index) => `r${index}`);
     const calls = refs.map((ref) => engine.execute(probe.mutation, { ref }));
     await service.clock.advance(3 * minuteMs);
@@ -468,7 +472,7 @@ describe("the queue", () => {
   });
 
   it("lets nobody wait longer than maxWaitMs, and says so before the wait when it is certain", async () => {
-    const { service, engine } = createEngineScene({ client: { rateLimit: { maxWaitMs: 10_000 } } });
+    const { service, engine } = createEngineFixture({ client: { rateLimit: { maxWaitMs: 10_000 } } });
     const calls = Array.from({ length: 120 }, () => engine.execute(probe.query, {}));
     await service.clock.advance(1_000);
     await Promise.all(calls);
@@ -478,7 +482,7 @@ describe("the queue", () => {
   });
 
   it("gives a place back when its caller aborts, and leaves nothing on the signal", async () => {
-    const { service, engine } = createEngineScene();
+    const { service, engine } = createEngineFixture();
     const calls = Array.from({ length: 120 }, () => engine.execute(probe.query, {}));
     await service.clock.advance(1_000);
     await Promise.all(calls);
@@ -486,7 +490,7 @@ describe("the queue", () => {
     const aborted = failureOf(engine.execute(probe.mutation, { ref: "x" }, { signal: controller.signal }));
     const behind = engine.execute(probe.query, {});
     await service.clock.settle();
-    expect(engine.rateLimitSnapshot()).toMatchObject({ queued: 2, available: 0, used: 120 });
+    expect(engine.rateLimitSnapshot()).toMatchObject({ queued: 2, remaining: 0, used: 120 });
     controller.abort(new Error("enough"));
     expect(await aborted).toMatchObject({ code: "ABORTED", outcome: "not_sent", attempts: 0 });
     expect(engine.rateLimitSnapshot()?.queued).toBe(1);
@@ -497,12 +501,12 @@ describe("the queue", () => {
   });
 
   it("tells how full it is", async () => {
-    const { service, engine } = createEngineScene();
+    const { service, engine } = createEngineFixture();
     expect(engine.rateLimitSnapshot()).toBeUndefined();
     const calls = Array.from({ length: 130 }, () => engine.execute(probe.query, {}));
     await service.clock.advance(1_000);
     const snapshot = engine.rateLimitSnapshot();
-    expect(snapshot).toMatchObject({ limit: 120, windowMs: 60_000, used: 120, available: 0, queued: 10 });
+    expect(snapshot).toMatchObject({ limit: 120, windowMs: 60_000, used: 120, remaining: 0, queued: 10 });
     expect(snapshot?.nextSlotInMs).toBeGreaterThan(58_000);
     await service.clock.advance(minuteMs);
     await Promise.all(calls);

@@ -220,10 +220,10 @@ describe("an answer that is good in spite of its wrapping", () => {
 
 describe("HTTP refusals", () => {
   it.each([
-    [400, "HTTP_REQUEST_REFUSED", "rejected"],
+    [400, "HTTP_REQUEST_REJECTED", "rejected"],
     [403, "PERMISSION_DENIED", "rejected"],
-    [404, "HTTP_REQUEST_REFUSED", "rejected"],
-    [413, "HTTP_REQUEST_REFUSED", "rejected"],
+    [404, "HTTP_REQUEST_REJECTED", "rejected"],
+    [413, "HTTP_REQUEST_REJECTED", "rejected"],
     [408, "SERVICE_UNAVAILABLE", "unknown"],
     [500, "SERVICE_UNAVAILABLE", "unknown"],
     [502, "SERVICE_UNAVAILABLE", "unknown"],

@@ -41,8 +41,8 @@ describe("after a failed attempt", () => {
   });
 
   it("waiting for the allowance is not charged to maxRetries either", () => {
-    const refused = failure("wait_for_allowance", "rejected");
-    expect(nextStep(refused, { ...state, maxRetries: 0 }, half)).toEqual({ type: "wait_for_allowance" });
+    const refused = failure("wait_for_rate_limit", "rejected");
+    expect(nextStep(refused, { ...state, maxRetries: 0 }, half)).toEqual({ type: "wait_for_rate_limit" });
   });
 
   it("what nothing can help fails", () => {

@@ -4,15 +4,19 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { UploadBody } from "../../../../sdk/uploads/upload-source.ts";
 import { createUploads, type UploadOptions, type UploadProgress } from "../../../../sdk/uploads/uploads.ts";
-import { createEngineDouble, inTime, outcomeOf } from "../../../support/engine-double.ts";
-import { createTusService, type TusFault, type TusServiceOptions } from "../../../support/tus-service.ts";
+import { createFakeEngine, inTime, outcomeOf } from "../../../support/fake-engine.ts";
+import {
+  createFakeTusService,
+  type FakeTusServiceOptions,
+  type TusFault,
+} from "../../../support/fake-tus-service.ts";
 
 const file = { fileName: "w2.pdf", mimeType: "application/pdf" };
 const bytesOf = (length: number) => Uint8Array.from({ length }, (_, index) => (index * 31 + 7) % 251);
 
-function setUp(service: TusServiceOptions = {}) {
-  const tus = createTusService(service);
-  const engine = createEngineDouble({ fetch: tus.fetch });
+function setUp(service: FakeTusServiceOptions = {}) {
+  const tus = createFakeTusService(service);
+  const engine = createFakeEngine({ fetch: tus.fetch });
   const { uploads, close } = createUploads(engine);
   return {
     tus,
@@ -28,7 +32,7 @@ function setUp(service: TusServiceOptions = {}) {
 }
 
 /** A fault at one request with this method, after `skip` others. */
-function once(method: string, fault: TusFault, skip = 0): TusServiceOptions {
+function once(method: string, fault: TusFault, skip = 0): FakeTusServiceOptions {
   let left = skip;
   let done = false;
   return {
@@ -162,7 +166,7 @@ describe("an upload", () => {
 });
 
 describe("after trouble the upload goes on where the service says", () => {
-  const troubles: Record<string, TusServiceOptions> = {
+  const troubles: Record<string, FakeTusServiceOptions> = {
     "a connection cut before a byte": once("PATCH", { arriving: 0, answer: "cut" }),
     "a connection cut inside a chunk": once("PATCH", { arriving: 4, answer: "cut" }, 1),
     "an answer lost after the whole chunk": once("PATCH", { answer: "cut" }),
@@ -240,7 +244,7 @@ describe("after trouble the upload goes on where the service says", () => {
           const { upload, tus } = setUp({ fault: (request) => faults[request] });
           const result = await outcomeOf(upload(make(bytesOf(length))));
           if (result instanceof Error) {
-            expect(["UPLOAD_FAILED", "UPLOAD_LOST", "UPLOAD_REFUSED", "PERMISSION_DENIED"]).toContain(
+            expect(["UPLOAD_FAILED", "UPLOAD_LOST", "UPLOAD_REJECTED", "PERMISSION_DENIED"]).toContain(
               (result as Error & { code: string }).code,
             );
           } else {
@@ -301,7 +305,7 @@ describe("an upload that cannot go on says so", () => {
 
   test.each([400, 413, 415, 302])("when the service refuses it with %i", async (answer) => {
     const { upload, methods } = setUp(once("POST", { answer }));
-    await expect(upload(bytesOf(5))).rejects.toMatchObject({ code: "UPLOAD_REFUSED", httpStatus: answer });
+    await expect(upload(bytesOf(5))).rejects.toMatchObject({ code: "UPLOAD_REJECTED", httpStatus: answer });
     expect(methods()).toBe("POST");
   });
 

@@ -8,13 +8,13 @@ import {
   filledList,
   integer,
   list,
-  Mistake,
   nullish,
   oneOf,
   only,
   optional,
   plainObject,
   text,
+  ValidationError,
   withDefault,
 } from "../../../../sdk/validation/schema.ts";
 
@@ -22,14 +22,14 @@ const point = only({ x: integer(0, 9), y: withDefault(integer(0, 9), 5), note: o
 
 function messageOf(by: Check<unknown>, value: unknown): string {
   let message = "no mistake";
-  const keep = (mistake: Mistake) => {
+  const keep = (mistake: ValidationError) => {
     message = mistake.message;
     return mistake;
   };
   try {
     check(by, value, keep);
   } catch (error) {
-    if (!(error instanceof Mistake)) throw error;
+    if (!(error instanceof ValidationError)) throw error;
   }
   return message;
 }

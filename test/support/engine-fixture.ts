@@ -1,21 +1,21 @@
 import { createEngine, type Engine } from "../../sdk/engine/engine.ts";
 import type { CreateClientOptions } from "../../sdk/options.ts";
+import { createFakeService, type FakeService, type FakeServiceOptions } from "./fake-service.ts";
 import { type Legs, seeded, withLatency } from "./latency.ts";
-import { createServiceDouble, type ServiceDouble, type ServiceDoubleOptions } from "./service-double.ts";
 
 /** An engine in front of a service, with the way between them and one virtual clock for all three. */
-export interface EngineScene {
-  readonly service: ServiceDouble;
+export interface EngineFixture {
+  readonly service: FakeService;
   readonly engine: Engine;
 }
 
-export interface EngineSceneOptions extends ServiceDoubleOptions {
+export interface EngineFixtureOptions extends FakeServiceOptions {
   readonly legs?: () => Legs;
   readonly client?: Partial<CreateClientOptions>;
 }
 
-export function createEngineScene(options: EngineSceneOptions = {}): EngineScene {
-  const service = createServiceDouble(options);
+export function createEngineFixture(options: EngineFixtureOptions = {}): EngineFixture {
+  const service = createFakeService(options);
   const legs = options.legs ?? constantLegs(100);
   const engine = createEngine({
     apiKey: service.apiKey,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { isWorkspaceTasksError, type WorkspaceTasksClient } from "workspace-tasks/sdk";
-import { createSdkScene } from "../support/sdk-scene.ts";
+import { createSdkFixture } from "../support/sdk-fixture.ts";
 
 const create =
   "mutation C($input: CreateWebhookEndpointInput!) { createWebhookEndpoint(input: $input) { signingSecret } }";
@@ -55,7 +55,7 @@ const mistakes: Record<string, readonly [checked: Send, unchecked: Send]> = {
 test.each(Object.entries(mistakes))(
   "%s is told in the service's own words, and costs no request",
   async (_, [checked, unchecked]) => {
-    await using scene = await createSdkScene("in process");
+    await using scene = await createSdkFixture("in process");
     const { endpoint } = await scene.client.webhooks.endpoints.create({ url });
     const before = scene.mock.admin.requests().data.length;
     const local = await errorOf(() => checked(scene.client, endpoint.id));
@@ -73,7 +73,7 @@ test.each([
   ["the smallest limit", 1],
   ["the largest limit", 100],
 ])("%s is accepted by the check and by the service", async (_, limit) => {
-  await using scene = await createSdkScene("in process");
+  await using scene = await createSdkFixture("in process");
   expect(await scene.client.webhooks.endpoints.list({ limit }).toArray()).toEqual([]);
 });
 
@@ -81,7 +81,7 @@ test.each([
   ["no", 0],
   ["the longest", 604_800],
 ])("%s grace period is accepted by the check and by the service", async (_, gracePeriodSeconds) => {
-  await using scene = await createSdkScene("in process");
+  await using scene = await createSdkFixture("in process");
   const { endpoints } = scene.client.webhooks;
   const { endpoint, signingSecret } = await endpoints.create({ url });
   const rotated = await endpoints.rotateSecret({ endpointId: endpoint.id, gracePeriodSeconds });

@@ -3,14 +3,14 @@ import type { Engine } from "../../sdk/engine/engine.ts";
 import type { CallOptions } from "../../sdk/options.ts";
 import type { RateLimitSnapshot } from "../../sdk/rate-limit/rate-limiter.ts";
 
-export interface EngineDoubleOptions {
+export interface FakeEngineOptions {
   /** Answers an operation by its name. */
   answer?(name: string, variables: unknown, call: CallOptions): unknown;
   readonly fetch?: Engine["fetch"];
   readonly allowance?: RateLimitSnapshot;
 }
 
-export interface EngineDouble extends Engine {
+export interface FakeEngine extends Engine {
   readonly clock: VirtualClock;
   /** Every execution, in order. */
   readonly sent: { readonly name: string; readonly variables: unknown; readonly atMs: number }[];
@@ -18,10 +18,10 @@ export interface EngineDouble extends Engine {
 }
 
 /** Stands where the engine stands, without a policy: what it is asked to do is recorded and answered at once. */
-export function createEngineDouble(options: EngineDoubleOptions = {}): EngineDouble {
+export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
   const clock = createVirtualClock();
-  const sent: EngineDouble["sent"] = [];
-  const tokens: EngineDouble["tokens"] = { issued: 1, invalidated: [] };
+  const sent: FakeEngine["sent"] = [];
+  const tokens: FakeEngine["tokens"] = { issued: 1, invalidated: [] };
   const executeWithMeta: Engine["executeWithMeta"] = async (operation, variables, call = {}) => {
     const name = operation.name ?? "";
     sent.push({ name, variables, atMs: clock.monotonic() });

@@ -22,7 +22,7 @@ export interface TusLogEntry {
   readonly bytes: number;
 }
 
-export interface TusServiceOptions {
+export interface FakeTusServiceOptions {
   /** The fault of request number n, counted from 0. */
   fault?(request: number, method: string): TusFault | undefined;
   /** Writes the `Location` of upload number n. */
@@ -36,7 +36,10 @@ interface StoredUpload {
 }
 
 /** A model of an upload service behind `fetch`, to be broken at any request. */
-export function createTusService({ fault, location = (n) => `/api/uploads/u-${n}` }: TusServiceOptions = {}) {
+export function createFakeTusService({
+  fault,
+  location = (n) => `/api/uploads/u-${n}`,
+}: FakeTusServiceOptions = {}) {
   const uploads = new Map<string, StoredUpload>();
   const log: TusLogEntry[] = [];
   const maxRequestsWithoutEnd = 10_000;

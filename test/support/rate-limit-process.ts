@@ -5,7 +5,7 @@ import { createClient, isWorkspaceTasksError, postgresRateLimitStore } from "wor
 // One of several processes that share an allowance: it asks `me` as fast as it may, until told to stop, and prints
 // how many calls succeeded and the codes of those that did not.
 
-export interface AllowanceProcessInput {
+export interface RateLimitProcessInput {
   readonly apiKey: string;
   readonly baseUrl: string;
   readonly databaseUrl: string;
@@ -15,7 +15,7 @@ export interface AllowanceProcessInput {
   readonly forMs: number;
 }
 
-const input = JSON.parse(argv[2] ?? "{}") as AllowanceProcessInput;
+const input = JSON.parse(argv[2] ?? "{}") as RateLimitProcessInput;
 const pool = new pg.Pool({ connectionString: input.databaseUrl, max: 3 });
 const { apiKey, baseUrl, requests, windowMs } = input;
 const client = createClient({

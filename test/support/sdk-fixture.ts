@@ -5,7 +5,7 @@ import { type CreateClientOptions, createClient, type WorkspaceTasksClient } fro
 export type Road = "http" | "in process";
 export const roads: readonly Road[] = ["http", "in process"];
 
-export interface SdkScene extends AsyncDisposable {
+export interface SdkFixture extends AsyncDisposable {
   readonly mock: MockServer;
   readonly client: WorkspaceTasksClient;
   /** Another client of the same mock, closed with the scene. */
@@ -16,13 +16,13 @@ export interface SdkScene extends AsyncDisposable {
   requests(operation: string): number;
 }
 
-export interface SdkSceneOptions {
+export interface SdkFixtureOptions {
   readonly mock?: MockServerOptions;
   readonly client?: Partial<CreateClientOptions>;
 }
 
 /** A mock and a client of it; both end with the scene. */
-export async function createSdkScene(road: Road, options: SdkSceneOptions = {}): Promise<SdkScene> {
+export async function createSdkFixture(road: Road, options: SdkFixtureOptions = {}): Promise<SdkFixture> {
   const inProcess = road === "in process";
   const mock = await createMockServer({
     ...(inProcess ? { listen: false, clock: "virtual" as const } : {}),

@@ -6,7 +6,7 @@ import { WorkspaceTasksError } from "../errors.ts";
 import { type Check, check, textSuch } from "./schema.ts";
 
 /** Returns the checked value, or throws an error with outcome `not_sent`. `method` is how the caller knows it. */
-export function checkArguments<Value>(method: string, by: Check<Value>, value: unknown): Value {
+export function checkInput<Value>(method: string, by: Check<Value>, value: unknown): Value {
   return check(by, value, ({ code, message }) =>
     code === undefined
       ? new WorkspaceTasksError("ARGUMENT_INVALID", `${method}: ${message}`)

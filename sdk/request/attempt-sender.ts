@@ -1,7 +1,7 @@
 import { CallScope } from "../call/call-scope.ts";
 import { Failed, type Failure } from "../call/failure.ts";
 import type { OperationFacts, OperationKind } from "../call/operation.ts";
-import type { Redactor } from "../call/redaction.ts";
+import type { Redactor } from "../call/redactor.ts";
 import type { Clock } from "../clock.ts";
 import { type Reading, readReply } from "./classify-response.ts";
 import { type AnswerHead, type Fetch, send } from "./transport.ts";
@@ -30,14 +30,19 @@ export interface AttemptResult {
   readonly answeredAtMs: number | undefined;
 }
 
-export interface AttemptOptions {
+export interface AttemptSenderOptions {
   readonly fetch: Fetch;
   readonly clock: Clock;
   readonly redactor: Redactor;
   readonly responseBytesMax: number;
 }
 
-export function createAttempt({ fetch, clock, redactor, responseBytesMax }: AttemptOptions): Attempt {
+export function createAttemptSender({
+  fetch,
+  clock,
+  redactor,
+  responseBytesMax,
+}: AttemptSenderOptions): Attempt {
   return async ({ operation, variables, url, headers, timeoutMs, scope, kind }) => {
     if (scope.failure) return unanswered(scope.failure, false);
     const limits = new CallScope({ clock, limitMs: timeoutMs, onLimit: timedOut });

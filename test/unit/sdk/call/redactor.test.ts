@@ -3,14 +3,14 @@ import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { Logger } from "../../../../sdk/call/diagnostics.ts";
 import { diagnosticsChannels } from "../../../../sdk/call/diagnostics.ts";
-import { createRedactor } from "../../../../sdk/call/redaction.ts";
+import { createRedactor } from "../../../../sdk/call/redactor.ts";
 import { createEngine } from "../../../../sdk/engine/engine.ts";
 import { isWorkspaceTasksError } from "../../../../sdk/errors.ts";
 import type { Fetch } from "../../../../sdk/request/transport.ts";
-import { jitteryLegs } from "../../../support/engine-scene.ts";
+import { jitteryLegs } from "../../../support/engine-fixture.ts";
+import { createFakeService } from "../../../support/fake-service.ts";
 import { seeded, withLatency } from "../../../support/latency.ts";
 import { probe } from "../../../support/probe-operations.ts";
-import { createServiceDouble } from "../../../support/service-double.ts";
 
 const signingSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
@@ -82,7 +82,7 @@ describe("secrets", () => {
     let failures = 0;
     for (let seed = 0; seed < 150; seed += 1) {
       const random = seeded(seed);
-      const service = createServiceDouble();
+      const service = createFakeService();
       const { baseUrl, clock } = service;
       const key = seed % 3 === 0 ? `${service.apiKey}"\\/+%` : service.apiKey;
       const tokens: string[] = [];

@@ -4,7 +4,7 @@ import { createVirtualClock, type VirtualClock } from "../../mock-server/time/vi
  * A few dozen lines with the service's semantics for keys, tokens and the rate limit, for simulations that count
  * hundreds of thousands of requests. It keeps its own books: every promise is judged by what arrived here.
  */
-export interface ServiceDouble {
+export interface FakeService {
   readonly clock: VirtualClock;
   readonly apiKey: string;
   readonly baseUrl: string;
@@ -44,7 +44,7 @@ export type Fault =
   | { readonly type: "cut_before" }
   | { readonly type: "cut_after" };
 
-export interface ServiceDoubleOptions {
+export interface FakeServiceOptions {
   readonly clock?: VirtualClock;
   readonly limit?: number;
   readonly windowMs?: number;
@@ -61,7 +61,7 @@ export interface ServiceDoubleOptions {
 
 let instance = 0;
 
-export function createServiceDouble(options: ServiceDoubleOptions = {}): ServiceDouble {
+export function createFakeService(options: FakeServiceOptions = {}): FakeService {
   const { clock = createVirtualClock(), tokenTtlSeconds = 180, skewMs = 0, withRetryAfter = true } = options;
   const apiKey = `key_${instance}_8f3a9d2c71`;
   const baseUrl = `http://double-${instance++}.localhost`;
@@ -147,7 +147,7 @@ export function createServiceDouble(options: ServiceDoubleOptions = {}): Service
 }
 
 /** Returns undefined for an accepted request, else how long until the next would be. */
-function createLimiter(options: ServiceDoubleOptions, nowMs: () => number): () => number | undefined {
+function createLimiter(options: FakeServiceOptions, nowMs: () => number): () => number | undefined {
   const { limit = 120, windowMs = 60_000, window = "sliding", windowOffsetMs = 0 } = options;
   let log: number[] = [];
   return () => {

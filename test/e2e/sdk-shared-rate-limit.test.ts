@@ -4,11 +4,11 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
 import { createClient, postgresRateLimitStore } from "workspace-tasks/sdk";
-import type { AllowanceProcessInput } from "../support/allowance-process.ts";
-import { busiestWindow } from "../support/engine-scene.ts";
+import { busiestWindow } from "../support/engine-fixture.ts";
 import { PostgresServer } from "../support/postgres.ts";
+import type { RateLimitProcessInput } from "../support/rate-limit-process.ts";
 
-const processFile = fileURLToPath(new URL("../support/allowance-process.ts", import.meta.url));
+const processFile = fileURLToPath(new URL("../support/rate-limit-process.ts", import.meta.url));
 
 let postgres: PostgresServer;
 
@@ -20,7 +20,7 @@ afterAll(async () => {
   await postgres[Symbol.asyncDispose]();
 });
 
-async function runProcess(input: AllowanceProcessInput): Promise<{ succeeded: number; failures: string[] }> {
+async function runProcess(input: RateLimitProcessInput): Promise<{ succeeded: number; failures: string[] }> {
   const flags = ["--conditions=workspace-tasks-source", "--import", "tsx", processFile];
   const { stdout } = await promisify(execFile)(process.execPath, [...flags, JSON.stringify(input)]);
   return JSON.parse(stdout) as { succeeded: number; failures: string[] };
