@@ -12,6 +12,7 @@ export default defineConfig({
   },
   test: {
     include: ["{test,examples}/**/*.test.ts"],
+    globalSetup: "test/support/preconditions.ts",
     testTimeout: 30_000,
     hookTimeout: 60_000,
     maxWorkers: 2,

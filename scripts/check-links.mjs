@@ -1,17 +1,11 @@
 // A guide whose links are dead sends its reader away. Checks every relative link, its anchor included,
-// in the Markdown files that are committed.
-import { execFileSync } from "node:child_process";
+// in the Markdown files.
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
-import { fileURLToPath } from "node:url";
+import { projectFiles } from "./project-files.mjs";
 
-const root = join(dirname(fileURLToPath(import.meta.url)), "..");
-const files = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "*.md"], {
-  cwd: root,
-  encoding: "utf8",
-})
-  .split("\n")
-  .filter((file) => file && existsSync(join(root, file)));
+const root = join(import.meta.dirname, "..");
+const files = projectFiles(root, ".md");
 
 const withoutCode = (text) => text.replace(/```[\s\S]*?```/g, "").replace(/`[^`\n]*`/g, "");
 const anchorOf = (heading) =>

@@ -8,6 +8,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const only = process.argv[process.argv.indexOf("--only") + 1];
 const gates = [
   ["formatting and lint", "npm run --silent lint"],
+  ["lock file", "node scripts/complete-lock-file.mjs --check"],
   ["links in the documents", "node scripts/check-links.mjs"],
   ["licences of what is shipped", "node scripts/check-licences.mjs"],
   ["dead code and dependencies", "npx --no-install knip"],
@@ -18,6 +19,7 @@ const gates = [
   // After the tests, which build what is measured and packed.
   ["nothing is twice as slow", "node scripts/check-ratios.mjs"],
   ["the packed tarball", "node scripts/check-package.mjs"],
+  ["the two commands on a fresh machine", "node scripts/fresh-machine-matrix.mjs --quick"],
 ].filter(([name]) => !process.argv.includes("--only") || name.includes(only));
 
 if (gates.length === 0) {

@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { constants } from "node:os";
-import { CommandError, type CommandIo, runCommand, UsageError } from "../../cli/command-line.ts";
+import { delimiter, join } from "node:path";
+import { type CommandIo, runCommand, UsageError } from "../../cli/command-line.ts";
 import { mockFlagsHelp, readMockOrder } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";
 
@@ -17,7 +19,8 @@ the mock, and ends with the command's exit code:
 ${mockFlagsHelp}  --help                        this text
 
 Exit code: the command's; 128 and the signal's number when a signal ended it;
-127 no such command; 1 the mock could not start; 2 wrong arguments.
+127 no such command; 126 the command could not be run; 1 the mock could not
+start; 2 wrong arguments.
 `;
 
 /** Runs `workspace-tasks mock exec` and returns the command's exit code. */
@@ -51,20 +54,24 @@ function runBeside(
   };
   if (io.stop.aborted) pass();
   else io.stop.addEventListener("abort", pass, { once: true });
-  return new Promise<number>((resolve, reject) => {
-    child.once("error", (error) => {
-      const missing = "code" in error && error.code === "ENOENT";
-      if (missing) resolve(notFound(command.file, io));
-      else reject(new CommandError(`${command.file} could not be run: ${error.message}`));
-    });
+  return new Promise<number>((resolve) => {
+    child.once("error", (error) => resolve(notStarted(command.file, error, io)));
     child.once("exit", (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
   }).finally(() => io.stop.removeEventListener("abort", pass));
 }
 
-function notFound(file: string, io: CommandIo): number {
-  io.stderr.write(`mock exec: there is no command ${JSON.stringify(file)}\n`);
-  return 127;
+function notStarted(file: string, error: Error, io: CommandIo): number {
+  const found = exists(file, io.env["PATH"] ?? "");
+  const reason = found ? `could not be run: ${error.message}` : "was not found";
+  io.stderr.write(`mock exec: the command ${JSON.stringify(file)} ${reason}\n`);
+  return found ? 126 : 127;
 }
+
+/** Asked of the file system: where a folder on the PATH may not be read, a missing command fails with EACCES. */
+const exists = (file: string, path: string) =>
+  /[\\/]/.test(file)
+    ? existsSync(file)
+    : path.split(delimiter).some((folder) => existsSync(join(folder, file)));
 
 const variablesOf = ({ mock, signingSecret }: RunningMock) => ({
   WORKSPACE_TASKS_BASE_URL: mock.baseUrl,

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import type { MockServer } from "workspace-tasks/mock-server";
+import { describeWithChromium as describe, itWithChromium as test } from "../support/machine.ts";
 import { callGraphql } from "../support/mock-client.ts";
 import { buildPage, gzippedPageBytes } from "./support/built-page.ts";
 import { launchChromium } from "./support/chromium.ts";

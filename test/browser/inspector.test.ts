@@ -1,6 +1,7 @@
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
+import { describeWithChromium as describe, itWithChromium as test } from "../support/machine.ts";
 import { callGraphql, createEndpoint, workspaceToken } from "../support/mock-client.ts";
 import { buildPage } from "./support/built-page.ts";
 import { launchChromium } from "./support/chromium.ts";

@@ -13,6 +13,7 @@ import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { type SqliteConnection, sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { loadSqliteDriver } from "../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { claimOptions, doneWith, runningAt } from "../support/inbox-rows.ts";
+import { describeWithPostgres, hasPostgres, itWithPostgres } from "../support/machine.ts";
 import { PostgresServer } from "../support/postgres.ts";
 import type { LogLine } from "../support/receiver-scene.ts";
 import { sampleEvent } from "../support/sample-event.ts";
@@ -22,11 +23,11 @@ import { WebhookHost } from "../support/webhook-host.ts";
 let server: PostgresServer;
 let directory: string;
 beforeAll(async () => {
-  server = await PostgresServer.start();
+  if (hasPostgres) server = await PostgresServer.start();
   directory = await mkdtemp(path.join(tmpdir(), "workspace-tasks-outage-"));
 });
 afterAll(async () => {
-  await server[Symbol.asyncDispose]();
+  await server?.[Symbol.asyncDispose]();
   await rm(directory, { recursive: true });
 });
 
@@ -217,7 +218,7 @@ describe("a handler's transaction on SQLite", () => {
   );
 });
 
-describe("a PostgreSQL inbox", () => {
+describeWithPostgres("a PostgreSQL inbox", () => {
   it("that goes away refuses, says so once, and goes on without a restart", async () => {
     await using database = await server.database();
     await using served = await serve(postgresInbox(database.pool({ connectionTimeoutMillis: 1_000 })));
@@ -287,7 +288,7 @@ describe("a PostgreSQL inbox", () => {
 });
 
 describe("migrations that several processes start at once", () => {
-  it("run once on PostgreSQL, also where each had looked before and found nothing", async () => {
+  itWithPostgres("run once on PostgreSQL, also where each had looked before and found nothing", async () => {
     await using database = await server.database();
     const pools = Array.from({ length: 6 }, () => database.pool({ max: 1 }));
     for (let turn = 0; turn < 5; turn++) {
@@ -309,7 +310,7 @@ describe("migrations that several processes start at once", () => {
     for (const inbox of inboxes) await inbox.close();
   });
 
-  it("of a newer release are not touched", async () => {
+  it("of a newer release are not touched on SQLite", async () => {
     const file = path.join(directory, "newer.db");
     const inbox = sqliteInbox(file);
     await inbox.open();
@@ -318,6 +319,9 @@ describe("migrations that several processes start at once", () => {
     connection.query("INSERT INTO workspace_tasks_migrations VALUES (99)");
     connection.close();
     await expect(sqliteInbox(file).open()).rejects.toThrow("the file is at version 99, expected at most 1");
+  });
+
+  itWithPostgres("of a newer release are not touched on PostgreSQL", async () => {
     await using database = await server.database();
     const pool = database.pool();
     await postgresInbox(pool).open();

@@ -1,14 +1,12 @@
-import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { projectFiles } from "../../scripts/project-files.mjs";
 import { withControlApi } from "../support/control-api-table.ts";
 import { blocksOf, regionOf } from "../support/marked-blocks.ts";
 
 // What the shell blocks of the README promise is run, line by line, in packed-install.test.ts.
 
-const documents = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "*.md"], { encoding: "utf8" })
-  .split("\n")
-  .filter(Boolean);
+const documents = projectFiles(".", ".md");
 const read = (file: string) => readFileSync(file, "utf8");
 
 const programs = documents.flatMap((file) =>

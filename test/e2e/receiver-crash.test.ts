@@ -12,6 +12,7 @@ import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { loadSqliteDriver } from "../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { DeliverySender, type DeliveryToSend } from "../support/delivery-sender.ts";
 import { instant, runningAt } from "../support/inbox-rows.ts";
+import { describeWithPostgres, hasPostgres, itWithPostgres } from "../support/machine.ts";
 import { type PostgresDatabase, PostgresServer } from "../support/postgres.ts";
 import { programTables, ReceiverProcess } from "../support/receiver-process.ts";
 import { completedEvent, sampleEvent } from "../support/sample-event.ts";
@@ -33,9 +34,9 @@ interface Ledger {
 
 let server: PostgresServer;
 beforeAll(async () => {
-  server = await PostgresServer.start();
+  if (hasPostgres) server = await PostgresServer.start();
 });
-afterAll(() => server[Symbol.asyncDispose]());
+afterAll(() => server?.[Symbol.asyncDispose]());
 
 describe("kill -9 of a receiver in mid-traffic", () => {
   it(
@@ -65,7 +66,7 @@ describe("kill -9 of a receiver in mid-traffic", () => {
     timeoutMs,
   );
 
-  it(
+  itWithPostgres(
     "loses nothing it acknowledged and repeats no transactional effect, on PostgreSQL",
     async () => {
       await using database = await server.database();
@@ -75,7 +76,7 @@ describe("kill -9 of a receiver in mid-traffic", () => {
   );
 });
 
-describe("an immediate stop of PostgreSQL", () => {
+describeWithPostgres("an immediate stop of PostgreSQL", () => {
   it(
     "loses nothing that was acknowledged, and the receiver goes on without a restart",
     async () => {

@@ -6,6 +6,7 @@ import type { Inbox } from "workspace-tasks/receiver-kit";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { DeliverySender, type DeliveryToSend } from "../support/delivery-sender.ts";
 import { instant, newRowOf } from "../support/inbox-rows.ts";
+import { describeWithPostgres, hasPostgres } from "../support/machine.ts";
 import { PostgresServer } from "../support/postgres.ts";
 import { programTables, ReceiverProcess } from "../support/receiver-process.ts";
 import { completedEvent, sampleEvent } from "../support/sample-event.ts";
@@ -22,11 +23,11 @@ type Effect = {
 
 let server: PostgresServer;
 beforeAll(async () => {
-  server = await PostgresServer.start();
+  if (hasPostgres) server = await PostgresServer.start();
 });
-afterAll(() => server[Symbol.asyncDispose]());
+afterAll(() => server?.[Symbol.asyncDispose]());
 
-describe.each([2, 4])("%i receiver processes on one inbox", { timeout: 120_000 }, (count) => {
+describeWithPostgres.each([2, 4])("%i receiver processes on one inbox", { timeout: 120_000 }, (count) => {
   it("share a backlog, handle no event twice, and keep the order of each task", async () => {
     await using database = await server.database();
     await createTables(database.pool());

@@ -1,10 +1,11 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
 import { createClient, postgresRateLimitStore } from "workspace-tasks/sdk";
 import { busiestWindow } from "../support/engine-fixture.ts";
+import { describeWithPostgres } from "../support/machine.ts";
 import { PostgresServer } from "../support/postgres.ts";
 import type { RateLimitProcessInput } from "../support/rate-limit-process.ts";
 
@@ -26,7 +27,7 @@ async function runProcess(input: RateLimitProcessInput): Promise<{ succeeded: nu
   return JSON.parse(stdout) as { succeeded: number; failures: string[] };
 }
 
-describe("an allowance in PostgreSQL", () => {
+describeWithPostgres("an allowance in PostgreSQL", () => {
   it("is shared by four processes: together they stay within it, and nobody sees a 429", async () => {
     await using database = await postgres.database();
     const requests = 120;

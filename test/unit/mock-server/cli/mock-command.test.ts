@@ -245,10 +245,18 @@ describe("mock exec", () => {
       await expect(fetch(told.WORKSPACE_TASKS_BASE_URL)).rejects.toThrow();
     }));
 
-  test("answers 127 for a command that there is not", async () => {
+  test("mock exec returns 127 when the command was not found", async () => {
     const { code, err } = await start(runMockCommand, ["exec", "--", "no-such-command-anywhere"]).result();
-    expect([code, err]).toEqual([127, 'mock exec: there is no command "no-such-command-anywhere"\n']);
+    expect([code, err]).toEqual([127, 'mock exec: the command "no-such-command-anywhere" was not found\n']);
   });
+
+  test("mock exec returns 126 when the command is there and cannot be run", () =>
+    inFolder(async (folder) => {
+      const file = join(folder, "not-executable");
+      await writeFile(file, "");
+      const { code, err } = await start(runMockCommand, ["exec", "--", file]).result();
+      expect([code, err]).toEqual([126, expect.stringContaining(`"${file}" could not be run: spawn`)]);
+    }));
 
   test("hands a request to stop on to the command, and answers with its signal", async () => {
     const command = start(runMockCommand, [

@@ -2,6 +2,7 @@ import { afterAll, beforeAll } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
 import { type PostgresTransaction, postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { describeInbox, type InboxFixture } from "../../../../support/inbox-suite.ts";
+import { describeWithPostgres } from "../../../../support/machine.ts";
 import { type PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
 
 let server: PostgresServer;
@@ -14,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-describeInbox("PostgreSQL inbox", async (): Promise<InboxFixture> => {
+const createFixture = async (): Promise<InboxFixture> => {
   schemas += 1;
   const schema = `inbox_${schemas}`;
   const clock = createVirtualClock();
@@ -46,4 +47,6 @@ describeInbox("PostgreSQL inbox", async (): Promise<InboxFixture> => {
       await pool.end();
     },
   };
-});
+};
+
+describeWithPostgres("with PostgreSQL", () => describeInbox("PostgreSQL inbox", createFixture));

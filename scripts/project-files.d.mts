@@ -1,0 +1,1 @@
+export declare function projectFiles(root: string, ...endings: readonly string[]): readonly string[];

@@ -1,0 +1,30 @@
+// What some tests need and a machine may lack is looked for once, before the first test. What is missing is named in
+// one sentence, and the tests that need it are reported as skipped instead of waiting for a timeout. With
+// WORKSPACE_TASKS_TESTS=all, as in CI, something missing ends the run.
+import type { TestProject } from "vitest/node";
+import { chromiumMissing } from "../browser/support/chromium.ts";
+import { findPostgres } from "./postgres-binaries.ts";
+import { findPython } from "./receivers/receiver-process.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Why a program cannot be used, by the name of the program. */
+    missing: Partial<Record<"postgres" | "chromium" | "python", string>>;
+  }
+}
+
+export default async function setup({ provide }: TestProject): Promise<void> {
+  const postgres = findPostgres();
+  const python = findPython();
+  const chromium = await chromiumMissing();
+  const missing = {
+    ...("missing" in postgres ? { postgres: postgres.missing } : {}),
+    ...("missing" in python ? { python: python.missing } : {}),
+    ...(chromium === undefined ? {} : { chromium }),
+  };
+  const reasons = Object.entries(missing).map(([name, reason]) => `${name}: ${reason}`);
+  if (reasons.length > 0 && process.env["WORKSPACE_TASKS_TESTS"] === "all")
+    throw new Error(reasons.join("\n"));
+  for (const reason of reasons) console.log(`not run are the tests that need ${reason}`);
+  provide("missing", missing);
+}
