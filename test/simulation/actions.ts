@@ -1,70 +1,82 @@
 import type { MockServer } from "workspace-tasks/mock-server";
-import type { Chance } from "./chance.ts";
-import { type CapturedRequest, sign } from "./delivery-road.ts";
-import { callMsMax, type Operator, receiverUrl } from "./operator.ts";
-import { stallMsMax } from "./process-life.ts";
-import type { ReceiverSide } from "./receiver-side.ts";
-import { type Scene, source } from "./scene.ts";
-import type { ServiceSide } from "./service-side.ts";
+import { type CapturedRequest, sign } from "./network.ts";
+import { type Operator, receiverUrl } from "./operator.ts";
+import type { Random } from "./random.ts";
+import type { Receivers } from "./receivers.ts";
+import { callMsMax } from "./sdk-process.ts";
+import type { Service } from "./service.ts";
+import { pauseMsMax } from "./simulated-process.ts";
+import type { SimulationWorld } from "./world.ts";
 
-export type Stage = {
-  readonly scene: Scene;
-  readonly service: ServiceSide;
-  readonly site: ReceiverSide;
+/** Everything that an action of one run can use. */
+export interface SimulationRun {
+  readonly world: SimulationWorld;
+  readonly service: Service;
+  readonly receivers: Receivers;
   readonly operator: Operator;
-  readonly chance: Chance;
-};
+  readonly random: Random;
+}
 
-/** Takes one step: whoever acts begins what it does and does not wait for its end. */
-export type Actor = { readonly name: string; readonly weight: number; act(stage: Stage): void };
+/** What happens in one step. Starts its work and does not wait for the end. */
+export interface Action {
+  readonly name: string;
+  readonly weight: number;
+  run(run: SimulationRun): void;
+}
 
-/** Everybody who acts on the stage, and how often. */
-export const actors: readonly Actor[] = [
-  { name: "a task starts", weight: 12, act: startTask },
-  { name: "a task moves", weight: 14, act: moveTask },
-  { name: "a stage finishes", weight: 6, act: moveStage },
-  { name: "events a microsecond apart", weight: 5, act: sendFineEvents },
-  { name: "an event that cannot be used", weight: 2, act: sendOddEvent },
-  { name: "a delivery is sent again by hand", weight: 2, act: replayDelivery },
-  { name: "a call", weight: 8, act: callSomething },
-  { name: "a burst of calls", weight: 3, act: burst },
-  { name: "a wait for a task", weight: 3, act: waitForTask },
-  { name: "a labelled registration", weight: 5, act: ({ operator }) => operator.createLabelled() },
-  { name: "a second endpoint of the same receiver", weight: 2, act: addEndpoint },
-  { name: "a secret is rotated", weight: 2, act: rotate },
-  { name: "the endpoint is paused or resumed", weight: 2, act: pauseOrResume },
-  { name: "the key is renewed", weight: 1, act: ({ service }) => service.renewKey() },
-  { name: "an SDK process is replaced", weight: 1, act: replaceSdk },
-  { name: "a rival uses the key", weight: 2, act: rival },
-  { name: "somebody forges a delivery", weight: 5, act: forge },
-  { name: "somebody sends a captured delivery again", weight: 3, act: replayCaptured },
-  { name: "receiver processes are restarted", weight: 10, act: ({ site }) => site.restart() },
-  { name: "a receiver process closes", weight: 2, act: closeReceiver },
-  { name: "a receiver process stands still", weight: 4, act: stallReceiver },
-  { name: "a reconciliation", weight: 3, act: reconcile },
-  { name: "an operator replays an event", weight: 2, act: replayRow },
+export const actions: readonly Action[] = [
+  { name: "start a task", weight: 12, run: startTask },
+  { name: "move a task", weight: 14, run: moveTask },
+  { name: "move a stage", weight: 6, run: moveStage },
+  { name: "send events a microsecond apart", weight: 5, run: sendEventsOfOneMillisecond },
+  { name: "send an unusable event", weight: 2, run: sendUnusableEvent },
+  { name: "replay a delivery at the service", weight: 2, run: replayDelivery },
+  { name: "call the API", weight: 8, run: callApi },
+  { name: "call the API in a burst", weight: 3, run: callInBurst },
+  { name: "wait for a task", weight: 3, run: waitForTask },
+  { name: "register a labelled endpoint", weight: 5, run: ({ operator }) => operator.registerLabelled() },
+  { name: "register a second endpoint for the receivers", weight: 2, run: addEndpoint },
+  { name: "rotate a secret", weight: 2, run: rotateSecret },
+  { name: "pause or resume the endpoint", weight: 2, run: pauseOrResumeEndpoint },
+  { name: "replace the API key", weight: 1, run: ({ service }) => service.replaceApiKey() },
+  { name: "replace an SDK process", weight: 1, run: replaceSdk },
+  { name: "send requests of another client", weight: 2, run: sendAsOtherClient },
+  { name: "forge a delivery", weight: 5, run: forgeDelivery },
+  { name: "send a captured delivery again", weight: 3, run: resendCaptured },
+  { name: "restart dead receiver processes", weight: 10, run: ({ receivers }) => receivers.restart() },
+  { name: "close a receiver process", weight: 2, run: closeReceiver },
+  { name: "pause a receiver process", weight: 4, run: pauseReceiver },
+  { name: "reconcile", weight: 3, run: reconcile },
+  { name: "replay a row", weight: 2, run: replayRow },
 ];
 
-const taskTypes = ["TAX_PREP", "BINDER", "TAX_REVIEW", "TAX_ADVISOR", "TAX_PREP_LITE", "SOMETHING_NEW"];
-const stageTypes = ["tax-extraction", "reconciliation", "data-entry"];
-// U+FFFD: the character that badly decoded bytes turn into, here as an honest part of a text.
-const failureTexts = ["no such document", "unreadable: \uFFFD\uFFFD", "é ü 漢字 🙂"];
+const taskTypes = [
+  "TAX_PREP",
+  "BINDER",
+  "TAX_REVIEW",
+  "TAX_ADVISOR",
+  "TAX_PREP_LITE",
+  "SOMETHING_NEW",
+] as const;
+const stageTypes = ["tax-extraction", "reconciliation", "data-entry"] as const;
+// U+FFFD is what badly decoded bytes turn into; here it is a genuine part of a text.
+const failureTexts = ["unreadable: \uFFFD\uFFFD", "é ü 漢字 🙂 \uFFFD"] as const;
 
-function startTask({ service, chance }: Stage): void {
-  const progression = chance.pick(["manual", "manual", "timed", "immediate"] as const);
-  const { taskId } = service.mock.admin.startTask({ taskType: chance.pick(taskTypes), progression });
+function startTask({ service, random }: SimulationRun): void {
+  const progression = random.pick(["manual", "manual", "timed", "immediate"]);
+  const { taskId } = service.mock.admin.startTask({ taskType: random.pick(taskTypes), progression });
   if (progression === "manual") service.manualTaskIds.push(taskId);
 }
 
-function moveTask({ service, chance }: Stage): void {
+function moveTask({ service, random }: SimulationRun): void {
   const { admin } = service.mock;
-  const moves = chance.pick([1, 1, 2, 3]);
-  const taskId = service.manualTaskIds.at(-1 - Math.floor(chance.number() * service.manualTaskIds.length));
-  // Several changes of a task may follow each other within one instant.
+  const moves = random.pick([1, 1, 2, 3]);
+  const taskId = random.sample(service.manualTaskIds);
+  // A task may change more than once within one instant.
   for (let move = 0; taskId !== undefined && move < moves; move++) {
     const { status } = admin.task(taskId);
-    const completes = chance.happens(0.6);
-    const errorMessage = chance.pick(failureTexts);
+    const completes = random.happens(0.6);
+    const errorMessage = random.pick(failureTexts);
     if (status === "COMPLETED") return;
     if (status === "FAILED") admin.moveTask(taskId, { status: "RUNNING" });
     else if (completes) admin.moveTask(taskId, { status: "COMPLETED" });
@@ -72,38 +84,36 @@ function moveTask({ service, chance }: Stage): void {
   }
 }
 
-function moveStage({ service, chance }: Stage): void {
-  const running = service.manualTaskIds.filter((id) => service.mock.admin.task(id).status === "RUNNING");
-  const draw = chance.number();
-  const taskId = running[Math.floor(draw * running.length)];
-  const status = chance.pick(["RUNNING", "COMPLETED", "COMPLETED", "FAILED"] as const);
-  const subTaskType = chance.pick(stageTypes);
+function moveStage({ service, random }: SimulationRun): void {
+  const { admin } = service.mock;
+  const taskId = random.sample(service.manualTaskIds.filter((id) => admin.task(id).status === "RUNNING"));
+  const status = random.pick(["RUNNING", "COMPLETED", "COMPLETED", "FAILED"]);
+  const subTaskType = random.pick(stageTypes);
   if (taskId === undefined) return;
-  const { subTasks } = service.mock.admin.task(taskId);
-  const runs = subTasks.some((stage) => stage.subTaskType === subTaskType && stage.status === "RUNNING");
-  if (status === "RUNNING" && runs) return;
-  service.mock.admin.moveStage(taskId, { subTaskType, status });
+  const { subTasks } = admin.task(taskId);
+  const isRunning = subTasks.some((stage) => stage.subTaskType === subTaskType && stage.status === "RUNNING");
+  if (status === "RUNNING" && isRunning) return;
+  admin.moveStage(taskId, { subTaskType, status });
 }
 
 /** Changes of one task that a clock of milliseconds cannot tell apart, sent in any order. */
-function sendFineEvents({ scene, service, chance }: Stage): void {
-  const second = new Date(scene.clock.now() - 1_000).toISOString().slice(0, 20);
-  const taskId = `fine-${scene.trace.nameOf("fine", String(scene.clock.now()))}`;
-  const micros = ["123001", "123002", "1230021", "123"];
-  for (let count = chance.integer(2, 4); count > 0; count--) {
-    const status = chance.pick(["RUNNING", "COMPLETED", "FAILED"]);
+function sendEventsOfOneMillisecond({ world, service, random }: SimulationRun): void {
+  const second = new Date(world.clock.now() - 1_000).toISOString().slice(0, 20);
+  const taskId = `task-${world.trace.nameOf("instant", String(world.clock.now()))}`;
+  for (let count = random.integer(2, 4); count > 0; count--) {
+    const status = random.pick(["RUNNING", "COMPLETED", "FAILED"]);
     const payload = {
-      occurredAt: `${second}${chance.pick(micros)}Z`,
+      occurredAt: `${second}${random.pick(["123001", "123002", "1230021", "123"])}Z`,
       ...{ clientId: "client", taskId, taskType: "BINDER", status, errorMessage: null },
     };
     service.mock.admin.sendEvent({ name: `task.${status.toLowerCase()}`, payload });
   }
 }
 
-function sendOddEvent({ scene, service, chance }: Stage): void {
-  const future = new Date(scene.clock.now() + 86_400_000).toISOString();
-  const payload = chance.pick<Record<string, unknown>>([
-    { nothing: "of use" },
+function sendUnusableEvent({ world, service, random }: SimulationRun): void {
+  const future = new Date(world.clock.now() + 86_400_000).toISOString();
+  const payload = random.pick<Record<string, unknown>>([
+    { unrelated: "field" },
     { taskId: 7, status: "COMPLETED" },
     { clientId: "c", taskId: "odd", taskType: "BINDER", status: "COMPLETED", occurredAt: future },
     { clientId: "c", taskId: "odd", taskType: "BINDER", status: "RUNNING" },
@@ -111,84 +121,81 @@ function sendOddEvent({ scene, service, chance }: Stage): void {
   service.mock.admin.sendEvent({ name: "task.completed", payload });
 }
 
-function replayDelivery({ service, chance }: Stage): void {
-  const draw = chance.number();
-  const ids = [...service.issued.keys()];
-  const id = ids[Math.floor(draw * ids.length)];
-  // Refused where the endpoint is disabled; that is the answer.
+function replayDelivery({ service, random }: SimulationRun): void {
+  const id = random.sample([...service.eventIds.keys()]);
+  // Rejected while the endpoint is disabled.
   if (id !== undefined) service.mock.admin.replay(id).catch(() => {});
 }
 
-const callNames = ["me", "list endpoints", "list tasks", "catalog", "describe"] as const;
+const callNames = ["me", "list endpoints", "list tasks", "catalog", "update an endpoint"] as const;
 
-function callSomething({ service, chance }: Stage): void {
-  const { client, call } = chance.pick(service.sdk());
-  const name = chance.pick(callNames);
-  // A deadline of the call's own, or none: then the limits of its parts bound it.
-  const deadlineMs = chance.pick([1_000, 30_000, 400_000, undefined]);
-  const limits = { withinMs: deadlineMs ?? callMsMax };
+function callApi({ service, random }: SimulationRun): void {
+  const { client, call } = random.sample(service.sdkProcesses)!;
+  const name = random.pick(callNames);
+  // A deadline of the call itself, or none: then the limits of its parts bound it.
+  const deadlineMs = random.pick([1_000, 30_000, 400_000, undefined]);
   const options = { deadlineMs };
+  const { endpoints, catalog } = client.webhooks;
   const endpointId = service.endpointIds[0] ?? "none";
   const runs: Record<(typeof callNames)[number], () => Promise<unknown>> = {
     me: () => client.me(options),
-    catalog: () => client.webhooks.catalog(options),
-    describe: () =>
-      client.webhooks.endpoints.update({ endpointId, description: `at ${chance.integer(1, 9)}` }, options),
-    "list endpoints": () => first(client.webhooks.endpoints.list({ limit: 100 }, options)),
-    "list tasks": () => first(client.tasks.list({ limit: 100 }, options)),
+    catalog: () => catalog(options),
+    "update an endpoint": () =>
+      endpoints.update({ endpointId, description: `at ${random.integer(1, 9)}` }, options),
+    "list endpoints": () => firstOf(endpoints.list({ limit: 100 }, options)),
+    "list tasks": () => firstOf(client.tasks.list({ limit: 100 }, options)),
   };
-  void call(name, limits, runs[name]);
+  void call(name, deadlineMs ?? callMsMax, runs[name]);
 }
 
-/** One page is one call, with one deadline. */
-async function first<Item>(list: AsyncIterable<Item>): Promise<Item | undefined> {
+/** Reads one page: one call with one deadline. */
+async function firstOf<Item>(list: AsyncIterable<Item>): Promise<Item | undefined> {
   for await (const item of list) return item;
   return undefined;
 }
 
-function burst({ scene, service, chance }: Stage): void {
-  const { client, call } = chance.pick(service.sdk());
-  const count = chance.integer(2, scene.settings.requestsPerWindow * 2);
-  for (let sent = 0; sent < count; sent++) void call("me", { withinMs: callMsMax }, () => client.me());
+function callInBurst({ world, service, random }: SimulationRun): void {
+  const { client, call } = random.sample(service.sdkProcesses)!;
+  const count = random.integer(2, world.settings.requestsPerWindow * 2);
+  for (let sent = 0; sent < count; sent++) void call("me", callMsMax, () => client.me());
 }
 
-function waitForTask({ service, chance }: Stage): void {
-  const draw = chance.number();
-  const taskId = service.manualTaskIds[Math.floor(draw * service.manualTaskIds.length)];
-  const deadlineMs = chance.pick([10_000, 600_000]);
-  const { client, call } = chance.pick(service.sdk());
+function waitForTask({ service, random }: SimulationRun): void {
+  const taskId = random.sample(service.manualTaskIds);
+  const deadlineMs = random.pick([10_000, 600_000]);
+  const { client, call } = random.sample(service.sdkProcesses)!;
   if (taskId === undefined) return;
-  void call("wait for a task", { withinMs: deadlineMs }, () => client.tasks.waitFor(taskId, { deadlineMs }));
+  void call("wait for a task", deadlineMs, () => client.tasks.waitFor(taskId, { deadlineMs }));
 }
 
-function addEndpoint({ operator, service }: Stage): void {
+function addEndpoint({ operator, service }: SimulationRun): void {
   if (service.endpointIds.length < 2) void operator.register();
 }
 
-function rotate({ operator, chance }: Stage): void {
-  void operator.rotate(chance.pick([0, 60, 3_600]));
+function rotateSecret({ operator, random }: SimulationRun): void {
+  void operator.rotate(random.pick([0, 60, 3_600]));
 }
 
-function pauseOrResume({ operator, chance }: Stage): void {
-  void operator.setEnabled(chance.happens(0.6));
+function pauseOrResumeEndpoint({ operator, random }: SimulationRun): void {
+  void operator.setEnabled(random.happens(0.6));
 }
 
-function replaceSdk({ scene, service, chance }: Stage): void {
-  const index = chance.integer(0, service.sdk().length - 1);
-  if (scene.settings.sdkRestarts) service.restartSdk(index);
+function replaceSdk({ world, service, random }: SimulationRun): void {
+  const index = random.integer(0, service.sdkProcesses.length - 1);
+  if (world.settings.sdkRestarts) service.restartSdk(index);
 }
 
-/** Another program with the same key, which paces itself by nothing. */
-function rival({ scene, service, chance }: Stage): void {
-  const requests = chance.integer(1, scene.settings.requestsPerWindow);
-  if (scene.settings.rival) void useKey(service.mock, service.apiKey(), requests);
+/** Another program with the same API key and without a rate limiter. */
+function sendAsOtherClient({ world, service, random }: SimulationRun): void {
+  const requests = random.integer(1, world.settings.requestsPerWindow);
+  if (world.settings.otherClient) void useKey(service.mock, service.apiKey(), requests);
 }
 
 async function useKey(mock: MockServer, apiKey: string, requests: number): Promise<void> {
   const send = async (query: string, headers = {}) => {
     const init = { method: "POST", headers: { "content-type": "application/json", ...headers } };
-    const answer = await mock.fetch("/graphql", { ...init, body: JSON.stringify({ query }) });
-    return (await answer.json()) as { data?: { tokens?: { workspaceToken: string } } };
+    const response = await mock.fetch("/graphql", { ...init, body: JSON.stringify({ query }) });
+    return (await response.json()) as { data?: { tokens?: { workspaceToken: string } } };
   };
   const exchange = `mutation { tokens: exchangeSurfaceRefreshTokenForAccessTokens(refreshToken: ${JSON.stringify(apiKey)}) { workspaceToken } }`;
   try {
@@ -197,74 +204,70 @@ async function useKey(mock: MockServer, apiKey: string, requests: number): Promi
       await send("{ me { __typename } }", { authorization: `Bearer ${token}` });
     }
   } catch {
-    // Faults meet the rival too; it gives up.
+    // The other client meets faults too, and does not retry.
   }
 }
 
-/** Deliveries that nobody signed with a secret that still counts. */
-function forge({ scene, site, chance }: Stage): void {
-  const draw = chance.number();
-  const model = site.road.captured[Math.floor(draw * site.road.captured.length)];
-  const kind = chance.pick(["foreign secret", "retired secret", "another body", "another id"] as const);
+/** Sends a delivery without a signature by a valid secret. */
+function forgeDelivery({ world, receivers, random }: SimulationRun): void {
+  const point = random.number();
+  const model = receivers.network.captured[Math.floor(point * receivers.network.captured.length)];
+  const kind = random.pick(["foreign secret", "retired secret", "another body", "another id"]);
   if (!model) return;
-  const { headers } = model;
-  const id = scene.trace.nameOf("forgery", String(draw));
-  const body = kind === "another body" ? Buffer.concat([model.body, Buffer.from(" ")]) : model.body;
-  if (kind === "another body" || kind === "another id") {
-    send(site, { headers: kind === "another id" ? { ...headers, "webhook-id": id } : headers, body });
-    return;
+  const { headers, body } = model;
+  const id = world.trace.nameOf("forgery", String(point));
+  if (kind === "another body") {
+    send(receivers, { headers, body: Buffer.concat([body, Buffer.from(" ")]) });
+  } else if (kind === "another id") {
+    send(receivers, { headers: { ...headers, "webhook-id": id }, body });
+  } else {
+    const secret = kind === "retired secret" ? receivers.secrets.retired().at(-1) : undefined;
+    const timestamp = String(Math.floor(world.clock.now() / 1_000));
+    const content = Buffer.concat([Buffer.from(`${id}.${timestamp}.`), body]);
+    const signature = sign(secret ?? foreignSecret, content);
+    const signed = { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature };
+    send(receivers, { headers: { ...headers, ...signed }, body });
   }
-  const secret = kind === "retired secret" ? site.secrets.retired().at(-1) : undefined;
-  const timestamp = String(Math.floor(scene.clock.now() / 1_000));
-  const content = Buffer.concat([Buffer.from(`${id}.${timestamp}.`), body]);
-  const signature = sign(secret ?? foreignSecret, content);
-  const signed = { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature };
-  send(site, { headers: { ...headers, ...signed }, body });
 }
 
 const foreignSecret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 
-function send({ road }: ReceiverSide, { headers, body }: CapturedRequest): void {
+function send({ network }: Receivers, { headers, body }: CapturedRequest): void {
   const { "content-length": _, ...rest } = headers;
   const request = new Request(receiverUrl, { method: "POST", headers: rest, body: new Uint8Array(body) });
-  road.deliver(request).catch(() => {}); // nobody reads the answer
+  network.deliver(request).catch(() => {}); // the attacker does not read the response
 }
 
-function replayCaptured({ site, chance }: Stage): void {
-  const draw = chance.number();
-  const model = site.road.captured[Math.floor(draw * site.road.captured.length)];
-  if (model) send(site, model);
+function resendCaptured({ receivers, random }: SimulationRun): void {
+  const model = random.sample(receivers.network.captured);
+  if (model) send(receivers, model);
 }
 
-function closeReceiver({ site, chance }: Stage): void {
-  const draw = chance.number();
-  const running = site.running();
-  const process = running[Math.floor(draw * running.length)];
-  if (process?.life.state === "alive") site.closeOne(process);
-  site.restart();
+function closeReceiver({ receivers, random }: SimulationRun): void {
+  const receiver = random.sample(receivers.running());
+  if (receiver?.process.state === "running") receivers.close(receiver);
+  receivers.restart();
 }
 
-function stallReceiver({ scene, site, chance }: Stage): void {
-  const draw = chance.number();
-  const forMs = chance.integer(1_000, stallMsMax);
-  const running = site.running();
-  const process = running[Math.floor(draw * running.length)];
-  if (scene.troubled("stall", chance)) process?.life.stall(forMs);
+function pauseReceiver({ world, receivers, random }: SimulationRun): void {
+  const receiver = random.sample(receivers.running());
+  const forMs = random.integer(1_000, pauseMsMax);
+  if (world.faultOccurs("pause", random)) receiver?.process.pause(forMs);
 }
 
-function reconcile({ operator, site, chance }: Stage): void {
-  const sinceMs = chance.pick([0, 3_600_000]);
-  if (site.running().length > 0) void operator.reconcile(sinceMs);
+function reconcile({ operator, receivers, random }: SimulationRun): void {
+  const sinceMs = random.pick([0, 3_600_000]);
+  if (receivers.running().length > 0) void operator.reconcile(sinceMs);
 }
 
-function replayRow({ scene, site, chance }: Stage): void {
-  const draw = chance.number();
-  const process = site.running()[0];
-  if (!process) return;
-  void site.store.list({ states: ["dead", "quarantined", "done"], limit: 20 }).then((rows) => {
-    const row = rows[Math.floor(draw * rows.length)];
+function replayRow({ world, receivers, random }: SimulationRun): void {
+  const point = random.number();
+  const receiver = receivers.running()[0]?.receiver;
+  if (!receiver) return;
+  void receivers.store.list({ states: ["dead", "quarantined", "done"], limit: 20 }).then((rows) => {
+    const row = rows[Math.floor(point * rows.length)];
     if (!row) return;
-    scene.trace.note(`replay ${scene.trace.nameOf("delivery", row.id)} of ${source}`);
-    process.receiver.replay(row.id).catch(() => {});
+    world.trace.log(`${world.trace.nameOf("delivery", row.id)} is replayed`);
+    receiver.replay(row.id).catch(() => {});
   });
 }

@@ -1,21 +1,28 @@
 import { invariants } from "./invariants.ts";
+import { settingsOf } from "./settings.ts";
 import type { SimulationReport } from "./simulation.ts";
 
-/** What a failing run says: where, what, what led there, and the command that brings it back. */
-export function reportFailure(
-  { seed, steps, violation, traceTail }: SimulationReport,
-  mutantName?: string,
-): string {
+/** A failed run in words: the violation, the settings of the seed, the last trace lines, the command that repeats it. */
+export function formatFailure(report: SimulationReport, mutant?: string): string {
+  const { seed, steps, violation, traceTail } = report;
   if (!violation) throw new Error(`seed ${seed}: expected a violation, got none`);
-  const { invariant, message } = violation;
+  const { probabilities, ...settings } = settingsOf(seed);
+  const faults = Object.entries(probabilities);
+  const drawn = faults.filter(([, probability]) => probability > 0);
+  const absent = faults.filter(([, probability]) => probability === 0);
   return [
-    `seed ${seed}, step ${steps}: ${invariant}, ${invariants[invariant]}`,
-    `  ${message}`,
-    "what led there:",
+    `seed ${seed}, step ${steps}: violation of ${violation.invariant} (${invariants[violation.invariant]})`,
+    `  ${violation.message}`,
+    "settings:",
+    ...Object.entries(settings).map(([name, value]) => `  ${name}: ${value}`),
+    "fault probabilities:",
+    ...drawn.map(([name, probability]) => `  ${name}: ${probability.toFixed(4)}`),
+    `  0 for ${absent.map(([name]) => name).join(", ") || "none"}`,
+    `the last ${traceTail.length} events, with simulated seconds since the start:`,
     ...traceTail.map((line) => `  ${line}`),
-    `replay: ${replayCommand(seed, mutantName)}`,
+    `repeat: ${repeatCommand(seed, mutant)}`,
   ].join("\n");
 }
 
-export const replayCommand = (seed: number, mutantName?: string): string =>
-  `npm run simulate -- --seed ${seed}${mutantName === undefined ? "" : ` --mutant ${mutantName}`}`;
+export const repeatCommand = (seed: number, mutant?: string): string =>
+  `npm run simulate -- --seed ${seed}${mutant === undefined ? "" : ` --mutant ${mutant}`}`;

@@ -1,42 +1,79 @@
 import type { ApiFault, DeliveryFault, FaultPlan } from "workspace-tasks/mock-server";
-import type { SimulationSettings, Trouble } from "./settings.ts";
 
-const apiFaults: readonly (readonly [Trouble, ApiFault])[] = [
-  ["apiStatus", { kind: "status", status: 503, retryAfterSeconds: 2 }],
-  [
-    "apiGraphqlError",
-    { kind: "graphql-error", message: "Internal server error", code: "INTERNAL_SERVER_ERROR" },
-  ],
-  ["apiCutBefore", { kind: "reset-before-effect" }],
-  ["apiCutAfter", { kind: "reset-after-effect" }],
-  ["apiTruncated", { kind: "truncate" }],
-  ["apiHtml", { kind: "html" }],
-  ["apiStalled", { kind: "stall" }],
-  ["apiDelayed", { kind: "delay", delayMs: 4_000 }],
-  ["apiTokenExpired", { kind: "expire-token" }],
-  ["apiQuotaBurnt", { kind: "burn-quota", requests: 3 }],
+interface ProbableFault<MockFault> {
+  /** The highest probability that a seed gives the fault. */
+  readonly max: number;
+  readonly fault: MockFault;
+}
+
+/** Drawn for each API request; injected by the mock. */
+const apiFaults = {
+  apiStatus: { max: 0.15, fault: { kind: "status", status: 503, retryAfterSeconds: 2 } },
+  apiGraphqlError: {
+    max: 0.05,
+    fault: { kind: "graphql-error", message: "Internal server error", code: "INTERNAL_SERVER_ERROR" },
+  },
+  apiResetBeforeEffect: { max: 0.1, fault: { kind: "reset-before-effect" } },
+  apiResetAfterEffect: { max: 0.15, fault: { kind: "reset-after-effect" } },
+  apiTruncate: { max: 0.08, fault: { kind: "truncate" } },
+  apiHtml: { max: 0.08, fault: { kind: "html" } },
+  apiStall: { max: 0.05, fault: { kind: "stall" } },
+  apiDelay: { max: 0.15, fault: { kind: "delay", delayMs: 4_000 } },
+  apiExpireToken: { max: 0.08, fault: { kind: "expire-token" } },
+  apiBurnQuota: { max: 0.03, fault: { kind: "burn-quota", requests: 3 } },
+} satisfies Record<string, ProbableFault<ApiFault>>;
+
+/** Drawn for each attempt of a delivery; injected by the mock. */
+const deliveryFaults = {
+  deliveryDuplicate: { max: 0.3, fault: { kind: "duplicate", copies: 2 } },
+  deliveryReorder: { max: 0.3, fault: { kind: "reorder" } },
+  deliveryDelay: { max: 0.25, fault: { kind: "delay", delayMs: 20_000 } },
+  deliveryDrop: { max: 0.2, fault: { kind: "drop" } },
+  deliveryWrongSignature: { max: 0.05, fault: { kind: "wrong-signature" } },
+  deliveryStaleTimestamp: { max: 0.05, fault: { kind: "stale-timestamp" } },
+  deliveryOldSecretOnly: { max: 0.1, fault: { kind: "old-secret-only" } },
+  deliveryAlteredBody: { max: 0.05, fault: { kind: "altered-body" } },
+  deliveryRedirect: { max: 0.05, fault: { kind: "redirect" } },
+} satisfies Record<string, ProbableFault<DeliveryFault>>;
+
+/** Injected by the simulation itself. */
+const otherFaults = {
+  // Drawn for each delivery on the network.
+  corruptedBody: 0.15,
+  lostResponse: 0.15,
+  // Drawn for each call of the inbox.
+  inboxDown: 0.05,
+  inboxOutcomeUnknown: 0.05,
+  inboxSlow: 0.1,
+  // Drawn each time a receiver process passes a crash point.
+  crash: 0.03,
+  pause: 0.03,
+  // Drawn for each event in the handlers.
+  handlerFails: 0.2,
+  handlerGivesUp: 0.05,
+  handlerSlow: 0.3,
+} as const;
+
+export type Fault = keyof typeof apiFaults | keyof typeof deliveryFaults | keyof typeof otherFaults;
+
+const maxOf = <Name extends string>(faults: Readonly<Record<Name, { readonly max: number }>>) =>
+  Object.entries<{ readonly max: number }>(faults).map(([name, { max }]) => [name, max] as [Name, number]);
+
+/** Every fault with its highest probability. */
+export const maxProbabilities: readonly (readonly [Fault, number])[] = [
+  ...maxOf(apiFaults),
+  ...maxOf(deliveryFaults),
+  ...(Object.entries(otherFaults) as [Fault, number][]),
 ];
 
-const deliveryFaults: readonly (readonly [Trouble, DeliveryFault])[] = [
-  ["deliveryDuplicated", { kind: "duplicate", copies: 2 }],
-  ["deliveryReordered", { kind: "reorder" }],
-  ["deliveryDelayed", { kind: "delay", delayMs: 20_000 }],
-  ["deliveryDropped", { kind: "drop" }],
-  ["deliveryForeignSecret", { kind: "wrong-signature" }],
-  ["deliveryStale", { kind: "stale-timestamp" }],
-  ["deliveryOldSecret", { kind: "old-secret-only" }],
-  ["deliveryAltered", { kind: "altered-body" }],
-  ["deliveryRedirected", { kind: "redirect" }],
-];
-
-/** The faults of the mock that these settings ask for. */
-export function faultPlanOf({ probabilities }: SimulationSettings): FaultPlan {
-  const chances = <Fault>(faults: readonly (readonly [Trouble, Fault])[]) =>
-    faults
-      .map(([trouble, fault]) => ({ probability: probabilities[trouble], fault }))
+/** The faults that the mock injects. */
+export function faultPlanOf(probabilities: Readonly<Record<Fault, number>>): FaultPlan {
+  const chances = <MockFault>(faults: Readonly<Record<string, ProbableFault<MockFault>>>) =>
+    Object.entries(faults)
+      .map(([name, { fault }]) => ({ probability: probabilities[name as Fault], fault }))
       .filter(({ probability }) => probability > 0);
   return {
-    api: [{ chances: chances(apiFaults) }],
-    deliveries: [{ chances: chances(deliveryFaults) }],
+    api: [{ chances: chances<ApiFault>(apiFaults) }],
+    deliveries: [{ chances: chances<DeliveryFault>(deliveryFaults) }],
   };
 }

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { type Inbox, type MemoryTransaction, memoryInbox } from "workspace-tasks/receiver-kit";
 import {
   type SqliteConnection,
@@ -9,23 +9,13 @@ import {
   sqliteInbox,
 } from "workspace-tasks/receiver-kit/sqlite";
 import { loadSqliteDriver } from "../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
-import { storyClock, tellReceiverStory } from "./receiver-story.ts";
-import { type Calls, countCalls, sweep } from "./sweep.ts";
+import { interceptInbox, overrideInbox } from "../support/wrap-inbox.ts";
+import { type Calls, countCalls, sweep } from "./failure-sweep.ts";
+import { createScenarioClock, runReceiverScenario } from "./receiver-scenario.ts";
 
-test("a receiver is right in the end whichever call of its inbox fails, and whenever", async () => {
-  const { plays, calls } = await sweep(async (calls) => {
-    const clock = storyClock();
-    const rows = memoryInbox({ clock });
-    const effects: string[] = [];
-    await tellReceiverStory<MemoryTransaction>({
-      clock,
-      rows,
-      inbox: failingInbox(rows, calls),
-      write: async (transaction, name) => transaction.apply(() => effects.push(name)),
-      kept: async () => effects,
-    });
-  });
-  const kinds = [
+it("a receiver loses no event and applies none twice when any single call of its inbox fails", async () => {
+  const { runs, calls } = await sweep((calls) => runOnMemory(calls));
+  const methods = [
     "open",
     "subscribe",
     "heartbeat",
@@ -37,19 +27,19 @@ test("a receiver is right in the end whichever call of its inbox fails, and when
     "reconcileCandidates",
     "close",
   ];
-  expect(kinds.filter((kind) => !calls.includes(kind))).toEqual([]);
-  expect(plays).toBe(1 + 2 * calls.length);
+  expect(methods.filter((method) => !calls.includes(method))).toEqual([]);
+  expect(runs).toBe(1 + 2 * calls.length);
 }, 60_000);
 
-test("a receiver is right in the end whichever statement of SQLite fails, and whenever", async () => {
+it("a receiver loses no event and applies none twice when any single SQLite statement fails", async () => {
   const openFile = await loadSqliteDriver();
   const diskError = () => Object.assign(new Error("disk I/O error"), { code: "SQLITE_IOERR" });
   const directory = mkdtempSync(join(tmpdir(), "workspace-tasks-sweep-"));
   let files = 0;
   try {
-    const { plays, calls } = await sweep(
+    const { runs, calls } = await sweep(
       async (calls) => {
-        const clock = storyClock();
+        const clock = createScenarioClock();
         const path = join(directory, `${files++}.db`);
         const setUp = openFile(path);
         setUp.exec("PRAGMA synchronous = OFF; CREATE TABLE effects (name TEXT)");
@@ -59,13 +49,13 @@ test("a receiver is right in the end whichever statement of SQLite fails, and wh
           clock,
         });
         await rows.open();
-        await tellReceiverStory<SqliteTransaction>({
+        await runReceiverScenario<SqliteTransaction>({
           clock,
           rows,
           inbox: sqliteInbox({ path, driver: () => failingConnection(openFile(path), calls), clock }),
           write: async ({ query }, name) =>
             void (await query("INSERT INTO effects (name) VALUES (?)", [name])),
-          kept: async () => setUp.query("SELECT name FROM effects").map(({ name }) => String(name)),
+          committed: async () => setUp.query("SELECT name FROM effects").map(({ name }) => String(name)),
         });
         setUp.close();
         await rows.close();
@@ -73,69 +63,38 @@ test("a receiver is right in the end whichever statement of SQLite fails, and wh
       { error: diskError },
     );
     expect(calls.filter((call) => call === "COMMIT").length).toBeGreaterThan(10);
-    expect(plays).toBe(1 + 2 * calls.length);
+    expect(runs).toBe(1 + 2 * calls.length);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
 }, 60_000);
 
-test("the sweep bites: an inbox that forgets a row when its answer is lost is found", async () => {
-  const forgetful = sweep(async (calls) => {
-    const clock = storyClock();
-    const rows = memoryInbox({ clock });
-    const effects: string[] = [];
-    const inbox = failingInbox(rows, calls);
-    await tellReceiverStory<MemoryTransaction>({
-      clock,
-      rows,
-      // Acknowledges whatever becomes of the insert.
-      inbox: { ...inbox, insert: (arrival) => inbox.insert(arrival).catch(() => ({ outcome: "new" })) },
-      write: async (transaction, name) => transaction.apply(() => effects.push(name)),
-      kept: async () => effects,
-    });
-  });
-  await expect(forgetful).rejects.toThrow(/^call \d+ \(insert\) failed before its effect/);
+it("the sweep detects an inbox that acknowledges an insert before it succeeded", async () => {
+  const broken = sweep((calls) =>
+    runOnMemory(calls, (inbox) =>
+      overrideInbox(inbox, { insert: (row) => inbox.insert(row).catch(() => ({ outcome: "new" })) }),
+    ),
+  );
+  await expect(broken).rejects.toThrow(/^call \d+ \(insert\) failed before its effect/);
 });
 
-function failingInbox(inner: Inbox<MemoryTransaction>, calls: Calls): Inbox<MemoryTransaction> {
-  const { through } = calls;
-  return {
-    durable: true,
-    open: () => through("open", () => inner.open()),
-    close: () => through("close", () => inner.close()),
-    insert: (arrival) => through("insert", () => inner.insert(arrival)),
-    claim: (options) => through("claim", () => inner.claim(options)),
-    renew: (claims, leaseMs) => through("renew", () => inner.renew(claims, leaseMs)),
-    begin(claim, settlement, options) {
-      const begun = inner.begin(claim, settlement, options);
-      return {
-        handle: begun.handle,
-        commit: () => through("commit", () => begun.commit()),
-        rollback: () => through("rollback", () => begun.rollback()),
-      };
-    },
-    fail: (claim, failure) => through("fail", () => inner.fail(claim, failure)),
-    subscribe: (wake) =>
-      through("subscribe", async () => {
-        const unsubscribe = await inner.subscribe?.(wake);
-        return () => through("unsubscribe", async () => unsubscribe?.());
-      }),
-    list: (filter) => through("list", () => inner.list(filter)),
-    get: (row) => through("get", () => inner.get(row)),
-    replay: (row, facts) => through("replay", () => inner.replay(row, facts)),
-    discard: (row) => through("discard", () => inner.discard(row)),
-    head: (source, key) => through("head", () => inner.head(source, key)),
-    reconcileCandidates: (options) =>
-      through("reconcileCandidates", () => inner.reconcileCandidates(options)),
-    heartbeat: (source) => through("heartbeat", () => inner.heartbeat(source)),
-    purge: (retention, rowsMax) => through("purge", () => inner.purge(retention, rowsMax)),
-    backlog: (source, limit) => through("backlog", () => inner.backlog(source, limit)),
-    stats: () => through("stats", () => inner.stats()),
-    beginInline: (webhook, options) => through("beginInline", () => inner.beginInline(webhook, options)),
-    finishInline: (id, options) => through("finishInline", () => inner.finishInline(id, options)),
-    advanceHead: (options) => through("advanceHead", () => inner.advanceHead(options)),
-  };
+async function runOnMemory(
+  calls: Calls,
+  change = (inbox: Inbox<MemoryTransaction>): Inbox<MemoryTransaction> => inbox,
+): Promise<void> {
+  const clock = createScenarioClock();
+  const rows = memoryInbox({ clock });
+  const effects: string[] = [];
+  await runReceiverScenario<MemoryTransaction>({
+    ...{ clock, rows, inbox: change(failingInbox(rows, calls)) },
+    write: async (transaction, name) => transaction.apply(() => effects.push(name)),
+    committed: async () => effects,
+  });
 }
+
+/** A durable inbox whose calls fail as the sweep says. */
+const failingInbox = (rows: Inbox<MemoryTransaction>, calls: Calls): Inbox<MemoryTransaction> =>
+  overrideInbox(interceptInbox(rows, calls.through), { durable: true });
 
 function failingConnection(inner: SqliteConnection, { throughNow }: Calls): SqliteConnection {
   const kindOf = (statement: string) => statement.trim().split(/\s+/).slice(0, 2).join(" ");
@@ -152,5 +111,5 @@ function failingConnection(inner: SqliteConnection, { throughNow }: Calls): Sqli
   };
 }
 
-/** Nothing here cuts the power, and hundreds of plays need not wait for a disk. */
+/** No power failure is tested here, so hundreds of runs do not wait for the disk. */
 const withoutSync = (statement: string) => statement.replace("synchronous = FULL", "synchronous = OFF");

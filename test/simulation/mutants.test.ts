@@ -1,26 +1,25 @@
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { mutants, productsOf } from "./mutants.ts";
-import type { Products } from "./scene.ts";
-import { runSimulation, type SimulationReport } from "./simulation.ts";
+import { importPatched } from "./patched-product.ts";
+import { runSeeds } from "./run-seeds.ts";
 
-// The same seeds as in the tests of the products as they are, where nothing is found.
-const seedsMax = 125;
+// The first of the seeds in which the unchanged products violate nothing.
+const count = 125;
 
-async function firstFailure(products: Partial<Products>): Promise<SimulationReport | undefined> {
-  for (let seed = 1; seed <= seedsMax; seed++) {
-    const report = await runSimulation({ seed, products });
-    if (report.violation) return report;
-  }
-  return undefined;
-}
-
-test.each(mutants)(
-  "$name is found: $flaw",
+it.each(mutants)(
+  "the simulation detects the mutant $name: $bug",
   async (mutant) => {
-    using broken = await productsOf(mutant);
-    const failed = await firstFailure(broken.products);
-    expect(failed, `not found in ${seedsMax} seeds`).toBeDefined();
+    using mutated = await productsOf(mutant);
+    const { failed } = await runSeeds({ from: 1, count, products: mutated.products });
+    expect(failed, `not detected in ${count} seeds`).toBeDefined();
     expect(mutant.violates).toContain(failed?.violation?.invariant);
   },
   60_000,
 );
+
+it("a mutant that no longer matches the sources names itself, the most similar line and the file to change", async () => {
+  const outdated = { name: "outdated", patches: [{ find: "if (ageSeconds >= tolerance) {", replace: "" }] };
+  await expect(importPatched("receiver-kit", outdated)).rejects.toThrow(
+    /^mutant outdated does not match .*, found it nowhere\n.*\n.* receiver-kit\/\S+:\d+: if \(ageSeconds.*\n.* test\/simulation\/mutants\.ts/,
+  );
+});

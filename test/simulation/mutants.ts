@@ -1,51 +1,48 @@
 import type * as ReceiverKit from "workspace-tasks/receiver-kit";
 import type * as Sdk from "workspace-tasks/sdk";
+import { withoutFencing, withoutUniqueness } from "../support/broken-inboxes.ts";
+import { overrideInbox } from "../support/wrap-inbox.ts";
 import type { Invariant } from "./invariants.ts";
-import { importMutated, type Patch } from "./mutated-product.ts";
-import type { Products, Store } from "./scene.ts";
+import { importPatched, type Patch } from "./patched-product.ts";
+import type { Products } from "./world.ts";
 
-// Known ways to be wrong. A simulation that lets one of them pass proves nothing about the guard that it lacks.
+// Known bugs. If the simulation does not detect one of them, it proves nothing about the guard that the mutant lacks.
 
 export type Mutant = {
   readonly name: string;
   /** What is wrong with it. */
-  readonly flaw: string;
+  readonly bug: string;
   /** The invariants that it may violate first. */
   readonly violates: readonly Invariant[];
 } & (
   | { readonly product: "sdk" | "receiver-kit"; readonly patches: readonly Patch[] }
-  | { readonly inbox: (connection: Store) => Store }
-  | { readonly store: () => (store: Store) => Store }
+  | { readonly products: Pick<Products, "connection" | "store"> }
 );
 
 export const mutants: readonly Mutant[] = [
   {
     name: "no-uniqueness",
-    flaw: "every copy of a delivery becomes a row of its own",
+    bug: "every copy of a delivery becomes a row",
     violates: ["I1", "I2", "I6"],
-    inbox(connection) {
-      let copies = 0;
-      return {
-        ...connection,
-        insert: (arrival) => connection.insert({ ...arrival, id: `${arrival.id}#${copies++}` }),
-      };
-    },
+    products: { connection: withoutUniqueness },
   },
   {
     name: "acknowledge-before-commit",
-    flaw: "a delivery is acknowledged while its row is still being written",
+    bug: "a delivery is acknowledged before its row is committed",
     violates: ["I1"],
-    inbox: (connection) => ({
-      ...connection,
-      async insert(arrival) {
-        connection.insert(arrival).catch(() => {});
-        return { outcome: "new" };
-      },
-    }),
+    products: {
+      connection: (inbox) =>
+        overrideInbox(inbox, {
+          async insert(row) {
+            inbox.insert(row).catch(() => {});
+            return { outcome: "new" };
+          },
+        }),
+    },
   },
   {
     name: "acknowledge-duplicate-at-once",
-    flaw: "a copy that comes while the first is being stored does not share its fate",
+    bug: "a duplicate is acknowledged while the first insert is still in progress",
     violates: ["I1"],
     product: "receiver-kit",
     patches: [
@@ -57,23 +54,20 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "no-fencing",
-    flaw: "whoever settles a row passes for its present holder",
+    bug: "a worker whose lease has expired can settle the row",
     violates: ["I3", "I4"],
-    store() {
-      const holders = new Map<number, ReceiverKit.Claim>();
-      return (store) => ({ ...store, ...withoutFencing(store, holders) });
-    },
+    products: { store: withoutFencing },
   },
   {
-    name: "lease-without-end",
-    flaw: "a row that a crashed process had claimed is never claimed again",
+    name: "endless-lease",
+    bug: "a row that a crashed process had claimed is never claimed again",
     violates: ["I5", "E1"],
     product: "receiver-kit",
     patches: [{ find: "filter((row) => row.leaseUntilMs <= nowMs)", replace: "filter(() => false)" }],
   },
   {
     name: "order-not-strict",
-    flaw: "`>` became `>=`: an event is applied again when it comes under a second id",
+    bug: "`>` became `>=`: an event that arrives with a second id is applied again",
     violates: ["I3"],
     product: "receiver-kit",
     patches: [
@@ -85,8 +79,8 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "milliseconds",
-    flaw: "`occurredAt` is read by Date, which forgets what is below a millisecond",
+    name: "drop-microseconds",
+    bug: "`occurredAt` is parsed by Date, which drops microseconds",
     violates: ["I3", "E1"],
     product: "receiver-kit",
     patches: [
@@ -98,8 +92,8 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "verify-text",
-    flaw: "the signature is computed over decoded text instead of the bytes",
+    name: "verify-decoded-text",
+    bug: "the signature is computed over decoded text instead of the bytes",
     violates: ["I6"],
     product: "receiver-kit",
     patches: [
@@ -111,7 +105,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "retired-secret",
-    flaw: "a secret that was retired goes on verifying",
+    bug: "a retired secret still verifies",
     violates: ["I6"],
     product: "receiver-kit",
     patches: [
@@ -123,21 +117,21 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "no-age-limit",
-    flaw: "a captured delivery is accepted however old it is",
+    bug: "a captured delivery is accepted at any age",
     violates: ["I6"],
     product: "receiver-kit",
     patches: [{ find: "if (ageSeconds > toleranceSeconds) {", replace: "if (ageSeconds > 1e9) {" }],
   },
   {
     name: "one-request-too-many",
-    flaw: "the limiter lets one more request through than the allowance has",
+    bug: "the limiter permits one request more than the limit",
     violates: ["L1"],
     product: "sdk",
     patches: [{ find: "if (place < 0) return 0;", replace: "if (place <= 0) return 0;" }],
   },
   {
-    name: "slot-from-the-permit",
-    flaw: "a slot is free again one window after it was taken, not after its request was answered",
+    name: "slot-released-early",
+    bug: "a slot is released one window after it was taken, not one window after its response",
     violates: ["L1"],
     product: "sdk",
     patches: [
@@ -149,7 +143,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "permit-before-token",
-    flaw: "a call takes its slot and then waits for the exchange",
+    bug: "a call takes its slot before the token exchange",
     violates: ["L2"],
     product: "sdk",
     patches: [
@@ -165,8 +159,8 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "unknown-mutation-again",
-    flaw: "a mutation whose outcome is unknown is sent again",
+    name: "retry-unknown-mutation",
+    bug: "a mutation with an unknown outcome is retried",
     violates: ["O1"],
     product: "sdk",
     patches: [
@@ -180,42 +174,13 @@ export const mutants: readonly Mutant[] = [
 
 export type MutantProducts = Disposable & { readonly products: Partial<Products> };
 
-/** The products with the mutant's flaw. */
+/** The products with the mutant's bug. */
 export async function productsOf(mutant: Mutant): Promise<MutantProducts> {
-  const nothing = () => {};
-  if ("inbox" in mutant) return { products: { inbox: mutant.inbox }, [Symbol.dispose]: nothing };
-  if ("store" in mutant) return { products: { store: mutant.store }, [Symbol.dispose]: nothing };
+  if ("products" in mutant) return { products: mutant.products, [Symbol.dispose]() {} };
   if (mutant.product === "sdk") {
-    const { module, [Symbol.dispose]: dispose } = await importMutated<typeof Sdk>("sdk", mutant.patches);
+    const { module, [Symbol.dispose]: dispose } = await importPatched<typeof Sdk>("sdk", mutant);
     return { products: { sdk: module }, [Symbol.dispose]: dispose };
   }
-  const mutated = await importMutated<typeof ReceiverKit>("receiver-kit", mutant.patches);
-  return { products: { receiverKit: mutated.module }, [Symbol.dispose]: mutated[Symbol.dispose] };
-}
-
-/** Settles for the present holder, as a statement without the generation would. */
-function withoutFencing(
-  store: Store,
-  holders: Map<number, ReceiverKit.Claim>,
-): Pick<Store, "claim" | "begin"> {
-  return {
-    async claim(options) {
-      const result = await store.claim(options);
-      for (const claim of result.claims) holders.set(claim.seq, claim);
-      return result;
-    },
-    begin(claim, settlement, options) {
-      const begun = store.begin(claim, settlement, options);
-      const changes: (() => void)[] = [];
-      return {
-        handle: { apply: (change) => void changes.push(change) },
-        rollback: () => begun.rollback(),
-        commit() {
-          const holder = store.begin(holders.get(claim.seq) ?? claim, settlement, options);
-          for (const change of changes) change();
-          return holder.commit();
-        },
-      };
-    },
-  };
+  const patched = await importPatched<typeof ReceiverKit>("receiver-kit", mutant);
+  return { products: { receiverKit: patched.module }, [Symbol.dispose]: patched[Symbol.dispose] };
 }

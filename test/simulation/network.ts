@@ -1,126 +1,115 @@
 import { createHmac } from "node:crypto";
-import type { Chance } from "./chance.ts";
-import { acceptTimeoutMs, type ReceiverProcess } from "./receiver-process.ts";
-import { type Scene, type Store, source } from "./scene.ts";
+import type { Random } from "./random.ts";
+import { acceptTimeoutMs, type SimulatedReceiver } from "./simulated-receiver.ts";
+import { type SimulationWorld, type Store, source } from "./world.ts";
 
-export type DeliveryRoad = {
-  /** Answers a request of the service, or of anybody else on the network. */
+/** The network between senders and the receiver processes. */
+export interface Network {
+  /** Delivers a request of the service, or a forged one, to one of the processes. */
   deliver(request: Request): Promise<Response>;
-  /** Ids that were answered with success. */
+  /** Ids of the deliveries that were answered with 200. */
   readonly acknowledged: ReadonlySet<string>;
-  /** Requests as they arrived, the latest ones, for those who send them again. */
+  /** The latest requests as they arrived, for attackers who send them again. */
   readonly captured: readonly CapturedRequest[];
-};
+}
 
-export type CapturedRequest = { readonly headers: Record<string, string>; readonly body: Buffer };
+export interface CapturedRequest {
+  readonly headers: Record<string, string>;
+  readonly body: Buffer;
+}
 
-export type RoadOptions = {
+export interface NetworkOptions {
   readonly store: Store;
   /** The processes that accept connections now. */
-  readonly processes: () => readonly ReceiverProcess[];
+  readonly receivers: () => readonly SimulatedReceiver[];
   readonly secrets: () => readonly string[];
-};
+}
 
-const senderPatienceMs = 15_000;
-// The body is there at once, so only storing takes time.
-const answerMsMax = acceptTimeoutMs;
+const senderTimeoutMs = 15_000;
+// The body arrives at once, so only storing takes time.
+const responseMsMax = acceptTimeoutMs;
 const toleranceSeconds = 300;
 const capturedMax = 20;
 
-/** The way from the sender to one of the receiver processes, with what a network does on it. */
-export function createDeliveryRoad(scene: Scene, options: RoadOptions): DeliveryRoad {
-  const { judge, trace, clock, crashes } = scene;
-  const chance = scene.chance.stream("road");
+export function createNetwork(world: SimulationWorld, options: NetworkOptions): Network {
+  const { check, trace, clock, crashes } = world;
+  const random = world.random.stream("network");
   const acknowledged = new Set<string>();
   const captured: CapturedRequest[] = [];
-  const underWay = new Map<string, ReceiverProcess>();
+  const inFlight = new Map<string, SimulatedReceiver>();
 
   async function deliver(request: Request): Promise<Response> {
     const headers = Object.fromEntries(request.headers);
     const sent = Buffer.from(await request.arrayBuffer());
-    const body = scene.troubled("bytesChanged", chance) ? changeBytes(sent, chance) : sent;
+    const body = world.faultOccurs("corruptedBody", random) ? corrupt(sent, random) : sent;
     const id = headers["webhook-id"] ?? "";
     const name = trace.nameOf("delivery", id);
-    const process = pickProcess(options.processes(), chance);
-    if (!process) {
-      trace.note(`${name}: nobody listens`);
+    const receiver = random.sample(options.receivers());
+    if (!receiver) {
+      trace.log(`${name} fails: no receiver process is running`);
       throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
     }
     captured.push({ headers, body });
     if (captured.length > capturedMax) captured.shift();
-    const judgeNow = () => isGenuine({ headers, body }, options.secrets(), clock.now());
-    const genuine = judgeNow();
-    if (underWay.has(id) && underWay.get(id) !== process) crashes.C10 += 1;
-    underWay.set(id, process);
-    const response = await answerOf(process, request.url, headers, body);
-    underWay.delete(id);
-    trace.note(`${name} to ${process.life.name}${genuine ? "" : " (not genuine)"}: ${response.status}`);
-    // While it was on its way, a secret may have been retired or the delivery have become too old.
-    if (judgeNow() === genuine) judgeStatus(name, genuine, response.status);
-    if (response.ok) await judgeAcknowledgement(id, name);
-    if (scene.troubled("answerLost", chance)) throw new Error("the answer was lost");
-    await Promise.race([process.life.mayDieAt("C4"), process.life.death]).catch(() => {});
+    const isGenuineNow = () => isGenuine({ headers, body }, options.secrets(), clock.now());
+    const genuine = isGenuineNow();
+    if (inFlight.has(id) && inFlight.get(id) !== receiver) crashes.C10 += 1;
+    inFlight.set(id, receiver);
+    const response = await send(receiver, request.url, headers, body);
+    inFlight.delete(id);
+    const { process } = receiver;
+    trace.log(`${process.name} returns ${response.status} for ${name}${genuine ? "" : " (not genuine)"}`);
+    // While the request was in flight, its secret may have been retired or its timestamp have become too old.
+    if (isGenuineNow() === genuine) checkStatus(name, genuine, response.status);
+    if (response.ok) {
+      const row = await options.store.get({ source, id });
+      check("I1", row !== undefined, () => `${name} was acknowledged and is not in the inbox`);
+      acknowledged.add(id);
+    }
+    if (world.faultOccurs("lostResponse", random)) throw new Error("the response was lost");
+    await Promise.race([process.crashPoint("C4"), process.death]).catch(() => {});
     return response;
   }
 
-  async function answerOf(
-    { life, receiver }: ReceiverProcess,
+  async function send(
+    { process, receiver }: SimulatedReceiver,
     url: string,
     headers: Record<string, string>,
     body: Buffer,
   ): Promise<Response> {
     const startedMs = clock.monotonic();
-    const { stalls, state } = life;
-    const answer = async () => {
-      await life.mayDieAt("C0");
+    const { pauses, state } = process;
+    const respond = async () => {
+      await process.crashPoint("C0");
       const request = new Request(url, { method: "POST", headers, body: new Uint8Array(body) });
       const response = await receiver.fetch(request);
-      await life.pass();
+      await process.sleep();
       return response;
     };
-    const patience = limit(clock, senderPatienceMs);
+    const timeout = startTimeout(clock, senderTimeoutMs);
     try {
-      return await Promise.race([answer(), life.death, patience.over]);
+      return await Promise.race([respond(), process.death, timeout.expired]);
     } finally {
-      patience.cancel();
+      timeout.cancel();
       const tookMs = clock.monotonic() - startedMs;
-      const isAwake = state === "alive" && life.state === "alive" && life.stalls === stalls;
-      judge.expect(
-        !isAwake || tookMs <= answerMsMax,
-        "W1",
-        () => `a delivery was answered after ${tookMs} ms`,
-      );
+      const wasRunning = state === "running" && process.state === "running" && process.pauses === pauses;
+      check("W1", !wasRunning || tookMs <= responseMsMax, () => `a delivery took ${tookMs} ms`);
     }
   }
 
-  function judgeStatus(name: string, genuine: boolean, status: number): void {
-    // Without any secret the receiver cannot tell, and says 503.
-    const refused = options.secrets().length > 0 ? [400, 401] : [400, 401, 503];
-    const allowed = genuine ? [200, 429, 503] : refused;
+  function checkStatus(name: string, genuine: boolean, status: number): void {
+    // A receiver without any secret cannot verify and returns 503.
+    const rejected = options.secrets().length > 0 ? [400, 401] : [400, 401, 503];
+    const allowed = genuine ? [200, 429, 503] : rejected;
     const kind = genuine ? "genuine" : "not genuine";
-    judge.expect(allowed.includes(status), "I6", () => `${name}, which is ${kind}, was answered ${status}`);
-  }
-
-  async function judgeAcknowledgement(id: string, name: string): Promise<void> {
-    const row = await options.store.get({ source, id });
-    judge.expect(row !== undefined, "I1", () => `${name} was acknowledged and is not in the inbox`);
-    acknowledged.add(id);
+    check("I6", allowed.includes(status), () => `${name} is ${kind} and got the status ${status}`);
   }
 
   return { deliver, acknowledged, captured };
 }
 
-function pickProcess(processes: readonly ReceiverProcess[], chance: Chance): ReceiverProcess | undefined {
-  const draw = chance.number();
-  return processes[Math.floor(draw * processes.length)];
-}
-
-/** What a verifier must find, worked out here by other means. */
-export function isGenuine(
-  { headers, body }: CapturedRequest,
-  secrets: readonly string[],
-  nowMs: number,
-): boolean {
+/** The expected result of verification, computed independently of the receiver. */
+function isGenuine({ headers, body }: CapturedRequest, secrets: readonly string[], nowMs: number): boolean {
   const { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature = "" } = headers;
   if (Math.abs(Math.floor(nowMs / 1_000) - Number(timestamp)) > toleranceSeconds) return false;
   const content = Buffer.concat([Buffer.from(`${id}.${timestamp}.`), body]);
@@ -132,21 +121,21 @@ export function sign(secret: string, content: Uint8Array): string {
   return `v1,${createHmac("sha256", key).update(content).digest("base64")}`;
 }
 
-/** A signed U+FFFD becomes a byte that text decoding turns into it again; elsewhere one bit changes. */
-function changeBytes(body: Buffer, chance: Chance): Buffer {
+/** Replaces a signed U+FFFD by a byte that text decoding turns into U+FFFD again; flips a bit of any other body. */
+function corrupt(body: Buffer, random: Random): Buffer {
   const at = body.indexOf("\uFFFD");
-  const draw = chance.integer(0, Math.max(0, body.length - 1));
+  const flipped = random.integer(0, Math.max(0, body.length - 1));
   if (at >= 0) return Buffer.concat([body.subarray(0, at), Buffer.from([0xff]), body.subarray(at + 3)]);
   const changed = Buffer.from(body);
-  changed[draw] = (changed[draw] ?? 0) ^ 1;
+  changed[flipped] = (changed[flipped] ?? 0) ^ 1;
   return changed;
 }
 
-function limit(clock: Scene["clock"], afterMs: number) {
+function startTimeout(clock: SimulationWorld["clock"], afterMs: number) {
   let cancel = () => {};
-  const over = new Promise<never>((_, reject) => {
-    cancel = clock.schedule(afterMs, () => reject(new Error(`no answer within ${afterMs} ms`)));
+  const expired = new Promise<never>((_, reject) => {
+    cancel = clock.schedule(afterMs, () => reject(new Error(`no response within ${afterMs} ms`)));
   });
-  over.catch(() => {}); // the answer may have come first
-  return { over, cancel: () => cancel() };
+  expired.catch(() => {}); // the response may have been first
+  return { expired, cancel: () => cancel() };
 }

@@ -1,58 +1,54 @@
-import type { ReceiverSide } from "./receiver-side.ts";
-import type { Scene } from "./scene.ts";
-import { queueWaitMsMax } from "./sdk-process.ts";
-import type { ServiceSide } from "./service-side.ts";
+import type { Receivers } from "./receivers.ts";
+import { callMsMax } from "./sdk-process.ts";
+import type { Service } from "./service.ts";
+import type { SimulationWorld } from "./world.ts";
 
-/** Whoever looks after the endpoints: registers them, rotates secrets, pauses and resumes. Through the SDK, as everybody. */
-export type Operator = {
-  /** Registers an endpoint for the receiver; keeps at it until one is there. */
+/** The person who registers endpoints, rotates secrets, pauses and resumes, with the SDK. */
+export interface Operator {
+  /** Registers an endpoint for the receivers; retries until it exists. */
   register(): Promise<void>;
-  /** Registers an endpoint elsewhere under a label, once, and remembers how that ended. */
-  createLabelled(): void;
+  /** Registers an endpoint elsewhere with a label as its description, once, and remembers the outcome. */
+  registerLabelled(): void;
   rotate(graceSeconds: number): Promise<void>;
   setEnabled(enabled: boolean): Promise<void>;
-  reconcile(sinceMs: number): Promise<boolean>;
-  /** What the outcomes of the labelled registrations promise. */
+  reconcile(sinceMs: number): Promise<void>;
+  /** How many endpoints with a label may exist, by the outcome of its registration. */
   readonly labels: ReadonlyMap<string, "one" | "none" | "at most one">;
-};
+}
 
 export const receiverUrl = "https://receiver.example/webhooks";
 export const elsewhereUrl = "https://elsewhere.example/webhooks";
-/** More than all the limits of one call together. */
-export const callMsMax = queueWaitMsMax + 900_000;
 
-export function createOperator(scene: Scene, service: ServiceSide, site: ReceiverSide): Operator {
-  const { clock, trace } = scene;
-  const chance = scene.chance.stream("operator");
+export function createOperator(world: SimulationWorld, service: Service, receivers: Receivers): Operator {
+  const { clock, trace } = world;
+  const random = world.random.stream("operator");
   const labels = new Map<string, "one" | "none" | "at most one">();
-  const current = new Map<string, string>();
-  const limits = { withinMs: callMsMax };
+  const secrets = new Map<string, string>();
   let rotating = false;
-  const sdk = () => chance.pick(service.sdk());
+  const sdk = () => random.sample(service.sdkProcesses)!;
   const wait = (delayMs: number) => new Promise<void>((resolve) => clock.schedule(delayMs, resolve));
 
-  const learn = async (endpointId: string, secret: string, graceSeconds: number) => {
-    const old = current.get(endpointId);
-    current.set(endpointId, secret);
-    // An operator is not at once everywhere; until then both secrets sign, if there is a grace period.
-    await wait(chance.integer(0, 5_000));
-    site.secrets.add(secret);
-    trace.note("the receivers know a new secret");
+  const installSecret = async (endpointId: string, secret: string, graceSeconds: number) => {
+    const old = secrets.get(endpointId);
+    secrets.set(endpointId, secret);
+    // Installing takes time; until then both secrets sign, if there is a grace period.
+    await wait(random.integer(0, 5_000));
+    receivers.secrets.add(secret);
+    trace.log("the receivers get a new secret");
     if (old === undefined) return;
     await wait(graceSeconds * 1_000);
-    site.secrets.remove(old);
-    trace.note("the receivers forget an old secret");
+    receivers.secrets.remove(old);
+    trace.log("an old secret is removed from the receivers");
   };
 
-  /** An answer that was lost is asked for again: rotating once more issues another secret. */
-  const rotate = async (endpointId: string, graceSeconds: number): Promise<void> => {
+  /** Rotates again when the response was lost: that issues another secret. */
+  const rotate = async (endpointId: string, gracePeriodSeconds: number): Promise<void> => {
     for (;;) {
       const { client, call } = sdk();
-      const rotation = () =>
-        client.webhooks.endpoints.rotateSecret({ endpointId, gracePeriodSeconds: graceSeconds });
-      const end = await call("rotate", limits, rotation);
-      if (end.ok) return void learn(endpointId, end.value.signingSecret, graceSeconds);
-      if (end.code === "NOT_FOUND") return;
+      const rotation = () => client.webhooks.endpoints.rotateSecret({ endpointId, gracePeriodSeconds });
+      const result = await call("rotate the secret", callMsMax, rotation);
+      if (result.ok) return void installSecret(endpointId, result.value.signingSecret, gracePeriodSeconds);
+      if (result.code === "NOT_FOUND") return;
       await wait(60_000);
     }
   };
@@ -62,32 +58,31 @@ export function createOperator(scene: Scene, service: ServiceSide, site: Receive
     async register() {
       for (;;) {
         const { client, call } = sdk();
-        const end = await call("register", limits, () =>
-          client.webhooks.endpoints.create({ url: receiverUrl }),
-        );
-        if (!end.ok) {
-          await wait(60_000);
-          continue;
+        const registration = () => client.webhooks.endpoints.create({ url: receiverUrl });
+        const result = await call("register an endpoint", callMsMax, registration);
+        if (result.ok) {
+          const { endpoint, signingSecret } = result.value;
+          service.endpointIds.push(endpoint.id);
+          return installSecret(endpoint.id, signingSecret, 0);
         }
-        const { endpoint, signingSecret } = end.value;
-        service.endpointIds.push(endpoint.id);
-        return learn(endpoint.id, signingSecret, 0);
+        await wait(60_000);
       }
     },
-    createLabelled() {
+    registerLabelled() {
       const label = `label-${labels.size + 1}`;
       labels.set(label, "at most one");
       const { client, call } = sdk();
       const input = { url: elsewhereUrl, description: label, eventTypes: ["documents.synced"] };
-      void call(`create ${label}`, limits, () => client.webhooks.endpoints.create(input)).then((end) => {
-        if (end.ok) labels.set(label, "one");
-        else if (end.outcome !== "unknown") labels.set(label, "none");
+      const registration = () => client.webhooks.endpoints.create(input);
+      void call(`register ${label}`, callMsMax, registration).then((result) => {
+        if (result.ok) labels.set(label, "one");
+        else if (result.outcome !== "unknown") labels.set(label, "none");
       });
     },
     async rotate(graceSeconds) {
       const endpointId = service.endpointIds[0];
-      // One at a time: of two at once, nobody could tell which secret is the newer.
-      if (endpointId === undefined || rotating || !current.has(endpointId)) return;
+      // One rotation at a time: of two in flight, the newer secret could not be told from the older.
+      if (endpointId === undefined || rotating || !secrets.has(endpointId)) return;
       rotating = true;
       await rotate(endpointId, graceSeconds).finally(() => {
         rotating = false;
@@ -96,21 +91,18 @@ export function createOperator(scene: Scene, service: ServiceSide, site: Receive
     async setEnabled(enabled) {
       for (const endpointId of service.endpointIds) {
         const { client, call } = sdk();
-        const change = () => client.webhooks.endpoints.update({ endpointId, enabled });
-        await call(enabled ? "resume" : "pause", limits, change);
+        const update = () => client.webhooks.endpoints.update({ endpointId, enabled });
+        await call(enabled ? "resume the endpoint" : "pause the endpoint", callMsMax, update);
       }
     },
     async reconcile(sinceMs) {
-      const process = chance.pick(site.running());
-      const { client } = sdk();
+      const { receiver } = random.sample(receivers.running())!;
       try {
-        const report = await process.receiver.reconcile(client, { sinceMs, runningForMs: 60_000 });
-        trace.note(`reconciled: ${JSON.stringify(report)}`);
-        return true;
+        const report = await receiver.reconcile(sdk().client, { sinceMs, runningForMs: 60_000 });
+        trace.log(`reconciling ends: ${JSON.stringify(report)}`);
       } catch (error) {
         const { code, message } = error as { code?: string; message?: string };
-        trace.note(`could not reconcile: ${code ?? message}`);
-        return false;
+        trace.log(`reconciling fails: ${code ?? message}`);
       }
     },
   };

@@ -1,32 +1,43 @@
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { distance } from "fastest-levenshtein";
 
-/** One change of a product's source text. It names no file: the text is found wherever it stands. */
-export type Patch = { readonly find: string; readonly replace: string };
+/** A change of a product's source text. It names no file: the text must occur once in all products. */
+export interface Patch {
+  readonly find: string;
+  readonly replace: string;
+}
 
-export type MutatedProduct<Module> = Disposable & { readonly module: Module };
+export interface PatchedProduct<Module> extends Disposable {
+  readonly module: Module;
+}
+
+interface NamedPatches {
+  readonly name: string;
+  readonly patches: readonly Patch[];
+}
 
 const products = ["sdk", "receiver-kit"] as const;
 
 /**
- * A copy of the products' sources with these changes, imported from its own place. Copied text and not a mocked module,
- * because what a mutant changes (a comparison, one argument) is no export that could be replaced.
+ * Copies the products' sources, patches the copy, and imports it. Patched text and not a mocked module, because a
+ * mutant changes a comparison or an argument, and neither is an export.
  *
- * @throws Error when a text is not found exactly once: the mutant no longer fits the source
+ * @throws Error when a patch does not match the sources
  */
-export async function importMutated<Module>(
+export async function importPatched<Module>(
   product: (typeof products)[number],
-  patches: readonly Patch[],
-): Promise<MutatedProduct<Module>> {
+  { name, patches }: NamedPatches,
+): Promise<PatchedProduct<Module>> {
   const root = resolve(import.meta.dirname, "../..");
   // Inside the repository, so that the copies find its packages.
   mkdirSync(join(root, ".tmp"), { recursive: true });
   const folder = mkdtempSync(join(root, ".tmp/mutant-"));
   const dispose = () => rmSync(folder, { recursive: true, force: true });
   try {
-    for (const name of products) cpSync(join(root, name), join(folder, name), { recursive: true });
-    for (const patch of patches) applyPatch(folder, patch);
+    for (const copied of products) cpSync(join(root, copied), join(folder, copied), { recursive: true });
+    for (const patch of patches) applyPatch(folder, name, patch);
     const entry = pathToFileURL(join(folder, product, "index.ts")).href;
     const module = (await import(/* @vite-ignore */ entry)) as Module;
     return { module, [Symbol.dispose]: dispose };
@@ -36,15 +47,40 @@ export async function importMutated<Module>(
   }
 }
 
-function applyPatch(folder: string, { find, replace }: Patch): void {
+function applyPatch(folder: string, mutant: string, { find, replace }: Patch): void {
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".ts"))
-    .map((path) => join(folder, path));
-  const hits = files.filter((path) => readFileSync(path, "utf8").includes(find));
-  const [path] = hits;
-  const parts = path === undefined ? [] : readFileSync(path, "utf8").split(find);
-  if (path === undefined || hits.length > 1 || parts.length !== 2) {
-    throw new Error(`expected this text once in the sources, found it in ${hits.length} files: ${find}`);
+    .map((path) => ({ path, text: readFileSync(join(folder, path), "utf8") }));
+  const matches = files.flatMap((file) =>
+    file.text
+      .split(find)
+      .slice(1)
+      .map(() => file),
+  );
+  const [file] = matches;
+  if (file && matches.length === 1) {
+    writeFileSync(
+      join(folder, file.path),
+      file.text.replace(find, () => replace),
+    );
+    return;
   }
-  writeFileSync(path, parts.join(replace));
+  const places = matches.length > 0 ? matches.map(({ path }) => path).join(", ") : "nowhere";
+  const { path, line, text } = closestLine(files, find.split("\n")[0] ?? "");
+  throw new Error(
+    [
+      `mutant ${mutant} does not match the sources: expected its text once, found it ${places}`,
+      `  text: ${find}`,
+      `  most similar line: ${path}:${line}: ${text}`,
+      `Change the patch in test/simulation/mutants.ts, so that it puts the same bug into the present code.`,
+    ].join("\n"),
+  );
+}
+
+function closestLine(files: readonly { readonly path: string; readonly text: string }[], wanted: string) {
+  const lines = files.flatMap(({ path, text }) =>
+    text.split("\n").map((line, index) => ({ path, line: index + 1, text: line.trim() })),
+  );
+  const ranked = lines.map((line) => ({ ...line, distance: distance(line.text, wanted.trim()) }));
+  return ranked.reduce((best, line) => (line.distance < best.distance ? line : best));
 }

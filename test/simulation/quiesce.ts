@@ -1,100 +1,96 @@
-import type { RowState } from "workspace-tasks/receiver-kit";
-import type { Stage } from "./actors.ts";
-import { type InboxWatch, keyOf } from "./inbox-watch.ts";
-import { positionOf } from "./ledger.ts";
+// The end of a run: faults are turned off, paused processes resume, tasks complete, and time passes until no work is
+// left. Then the receiver reconciles once with the tasks API, as after an outage.
 
-// The end of a run: the troubles end, what was down comes up, what was begun is finished, and time passes until nothing
-// is left to do. Then the receiver looks once at the tasks API, as it would after a downtime.
+import type { RowState } from "workspace-tasks/receiver-kit";
+import type { SimulationRun } from "./actions.ts";
+import { keyOf, positionOf } from "./effects.ts";
+import type { InboxChecks } from "./inbox-checks.ts";
 
 const hourMs = 3_600_000;
 
-/** One of the four parts of the end. */
-export async function comeToRest(stage: Stage, part: number): Promise<void> {
-  const { scene, service, site, operator } = stage;
-  const { clock } = scene;
-  if (part === 1) {
-    scene.clearWeather();
+/** The parts of the end, in order. */
+export const quiesceParts: readonly ((run: SimulationRun) => Promise<unknown>)[] = [
+  async ({ world: { clock, ...world }, service, receivers, operator }) => {
+    world.disableFaults();
     service.mock.admin.clearFaults();
-    service.renewKey();
-    for (const { life } of site.running()) life.wake();
-    site.restart();
-    // Until the slowest call is over and the longest grace period has passed.
+    service.replaceApiKey();
+    for (const { process } of receivers.running()) process.resume();
+    receivers.restart();
+    // Until the slowest call has ended and the longest grace period has expired.
     await clock.advance(1.2 * hourMs);
     void operator.rotate(0);
     void operator.setEnabled(true);
     await clock.advance(0.4 * hourMs);
-  } else if (part === 2) {
-    // A task that ran again after a failure is dated by its first start: only its end can be told by the tasks API.
+  },
+  async ({ world, service }) => {
+    // The tasks API dates a task by its first start: of a task that failed and ran again, it only shows the end.
+    const { admin } = service.mock;
     for (const taskId of service.manualTaskIds) {
-      const { status } = service.mock.admin.task(taskId);
-      if (status === "FAILED") service.mock.admin.moveTask(taskId, { status: "RUNNING" });
-      if (status !== "COMPLETED") service.mock.admin.moveTask(taskId, { status: "COMPLETED" });
+      const { status } = admin.task(taskId);
+      if (status === "FAILED") admin.moveTask(taskId, { status: "RUNNING" });
+      if (status !== "COMPLETED") admin.moveTask(taskId, { status: "COMPLETED" });
     }
-    // The longest wait between two attempts of a delivery is an hour, or two where the receiver asked for it.
-    await clock.advance(2.1 * hourMs);
-  } else if (part === 3) {
+    // Two attempts of a delivery are at most an hour apart, or two where the receiver asked for it.
+    await world.clock.advance(2.1 * hourMs);
+  },
+  async ({ world, operator }) => {
     void operator.reconcile(30 * 24 * hourMs);
-    await clock.advance(0.2 * hourMs);
-  } else {
-    await clock.advance(0.2 * hourMs);
-  }
-}
+    await world.clock.advance(0.2 * hourMs);
+  },
+  ({ world }) => world.clock.advance(0.2 * hourMs),
+];
 
-const ended: readonly RowState[] = ["done", "stale", "dead", "quarantined"];
+const settled: readonly RowState[] = ["done", "stale", "dead", "quarantined"];
 
-/** What must be true when nothing moves any more. */
-export async function judgeRest(stage: Stage, watch: InboxWatch): Promise<void> {
-  const { judge, trace } = stage.scene;
-  const { store, ledger } = stage.site;
-  const rows = await store.list({ limit: 100_000 });
+/** Checks what must be true when no work is left. */
+export async function checkFinalState(run: SimulationRun, { eventOf }: InboxChecks): Promise<void> {
+  const { check, trace } = run.world;
+  const { store, effects } = run.receivers;
   const newest = new Map<string, string>();
-  for (const row of rows) {
+  for (const row of await store.list({ limit: 100_000 })) {
     const name = trace.nameOf("delivery", row.id);
-    judge.expect(ended.includes(row.state), "I5", () => `${name} is still ${row.state}: ${row.lastError}`);
+    check("I5", settled.includes(row.state), () => `${name} is still ${row.state}: ${row.lastError}`);
     if (row.state !== "done" && row.state !== "stale") continue;
-    const effects = ledger.effects.get(row.id) ?? 0;
-    const handled = row.channel === "reconcile" || effects > 0;
-    judge.expect(handled, "I4", () => `${name} is ${row.state} and took no effect`);
-    const event = await watch.eventOf(row);
+    const handled = row.channel === "reconcile" || effects.counts.has(row.id);
+    check("I4", handled, () => `${name} is ${row.state} and took no effect`);
+    const event = await eventOf(row);
     if (!event || row.orderKey === null) continue;
     const position = positionOf(event);
     if (position > (newest.get(keyOf(event)) ?? "")) newest.set(keyOf(event), position);
   }
   for (const [key, position] of newest) {
-    const state = ledger.board.get(key);
-    // Further is possible: a row that was done may have been replayed and have died then.
-    judge.expect(state !== undefined && state.position >= position, "E1", () => {
+    const state = effects.states.get(key);
+    // The state may be newer: a row that was done may have been replayed, and be dead now.
+    check("E1", state !== undefined && state.position >= position, () => {
       return `${trace.nameOf("task", key)} is at ${state?.position}, its newest event at ${position}`;
     });
   }
-  judgeTasks(stage);
-  judgeLabels(stage);
+  checkTasks(run);
+  checkLabels(run);
 }
 
-function judgeTasks({ scene, service, site }: Stage): void {
-  const { judge, trace } = scene;
-  for (const { taskId: id } of service.mock.admin.tasks({ limit: 1_000 }).data) {
-    const { status, subTasks } = service.mock.admin.task(id);
-    const known = site.ledger.board.get(id);
-    judge.expect(known?.status === status, "E1", () => {
-      return `${trace.nameOf("task", id)} is ${status}, the receiver believes ${known?.status}`;
+function checkTasks({ world: { check, trace }, service, receivers }: SimulationRun): void {
+  const { admin } = service.mock;
+  const checkStatus = (key: string, status: string) => {
+    const received = receivers.effects.states.get(key)?.status;
+    check("E1", received === status, () => {
+      return `${trace.nameOf("task", key)} is ${status} at the service and ${received} at the receiver`;
     });
-    for (const { subTaskId, status } of subTasks) {
-      if (status === "RUNNING") continue;
-      const key = `${id}/${subTaskId}`;
-      const stage = site.ledger.board.get(key);
-      judge.expect(stage?.status === status, "E1", () => {
-        return `${trace.nameOf("task", key)} is ${status}, the receiver believes ${stage?.status}`;
-      });
+  };
+  for (const { taskId } of admin.tasks({ limit: 1_000 }).data) {
+    const { status, subTasks } = admin.task(taskId);
+    checkStatus(taskId, status);
+    for (const stage of subTasks) {
+      if (stage.status !== "RUNNING") checkStatus(`${taskId}/${stage.subTaskId}`, stage.status);
     }
   }
 }
 
-function judgeLabels({ scene, operator, service }: Stage): void {
+function checkLabels({ world, operator, service }: SimulationRun): void {
   const endpoints = service.mock.admin.endpoints();
-  for (const [label, promise] of operator.labels) {
+  for (const [label, expected] of operator.labels) {
     const count = endpoints.filter(({ description }) => description === label).length;
-    const kept = count === 1 ? promise !== "none" : count === 0 && promise !== "one";
-    scene.judge.expect(kept, "O1", () => `${label} exists ${count} times, its outcome promised ${promise}`);
+    const holds = count === 1 ? expected !== "none" : count === 0 && expected !== "one";
+    world.check("O1", holds, () => `${label} exists ${count} times, its outcome means ${expected}`);
   }
 }

@@ -1,37 +1,30 @@
-/** Numbers drawn from a seed. Each purpose has a stream of its own, so that one more draw here shifts nothing there. */
-export interface Chance {
+import { seeded } from "../support/latency.ts";
+
+/** Random numbers from a seed. Each purpose has its own stream, so one more draw in one place changes no other. */
+export interface Random {
   /** A number in [0, 1). */
   number(): number;
   happens(probability: number): boolean;
   /** A whole number from `min` to `max`, both included. */
   integer(min: number, max: number): number;
-  pick<Item>(items: readonly Item[]): Item;
+  pick<const Item>(items: readonly [Item, ...Item[]]): Item;
+  /** One item, or undefined when there is none. */
+  sample<Item>(items: readonly Item[]): Item | undefined;
   /** An independent stream. */
-  stream(name: string): Chance;
+  stream(name: string): Random;
 }
 
-export function createChance(seed: number, name = ""): Chance {
-  const number = mulberry32(fnv1a(`${seed}/${name}`));
+export function createRandom(seed: number, name = ""): Random {
+  const number = seeded(fnv1a(`${seed}/${name}`));
+  // Every method draws exactly once, so that a probability of 0 or an empty list does not shift later draws.
+  const sample = <Item>(items: readonly Item[]) => items[Math.floor(number() * items.length)];
   return {
     number,
-    // Always draws, so that a probability set to 0 does not shift what follows.
+    sample,
     happens: (probability) => number() < probability,
     integer: (min, max) => min + Math.floor(number() * (max - min + 1)),
-    pick(items) {
-      if (items.length === 0) throw new RangeError("expected something to pick from, got an empty list");
-      return items[Math.floor(number() * items.length)] as (typeof items)[number];
-    },
-    stream: (inner) => createChance(seed, `${name}/${inner}`),
-  };
-}
-
-function mulberry32(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+    pick: (items) => sample(items) ?? items[0],
+    stream: (inner) => createRandom(seed, `${name}/${inner}`),
   };
 }
 

@@ -1,47 +1,47 @@
-import { createDeliveryRoad, type DeliveryRoad } from "./delivery-road.ts";
-import { createLedger, type Ledger } from "./ledger.ts";
-import { type ReceiverProcess, startReceiver } from "./receiver-process.ts";
-import type { Scene, Store } from "./scene.ts";
+import { createEffects, type Effects } from "./effects.ts";
+import { createNetwork, type Network } from "./network.ts";
+import { type SimulatedReceiver, startReceiver } from "./simulated-receiver.ts";
+import type { SimulationWorld, Store } from "./world.ts";
 
-/** Everything behind the endpoint's address: the processes, their store, and whoever operates them. */
-export type ReceiverSide = {
+/** Everything behind the endpoint's URL: the receiver processes, their store, their secrets. */
+export interface Receivers {
   readonly store: Store;
-  readonly ledger: Ledger;
-  readonly road: DeliveryRoad;
+  readonly effects: Effects;
+  readonly network: Network;
   /** The secrets that verify, newest first. */
   readonly secrets: {
     add(secret: string): void;
     remove(secret: string): void;
-    /** Those that were removed. */
+    /** Secrets that were removed. */
     retired(): readonly string[];
   };
   /** The processes that are not dead. */
-  running(): readonly ReceiverProcess[];
-  /** Starts a process in the place of each dead one, or of those that have closed. */
+  running(): readonly SimulatedReceiver[];
+  /** Replaces every process that is dead or closing. */
   restart(): void;
   /** Closes one process in good order, as for a new version. */
-  closeOne(process: ReceiverProcess): void;
-};
+  close(receiver: SimulatedReceiver): void;
+}
 
-export function createReceiverSide(scene: Scene): ReceiverSide {
-  const { clock, trace, settings, products } = scene;
-  const rows = delegate(products.receiverKit.memoryInbox({ clock }));
-  const store = products.store?.()(rows) ?? rows;
-  const ledger = createLedger(scene);
+export function createReceivers(world: SimulationWorld): Receivers {
+  const { clock, trace, settings, products } = world;
+  const rows = products.receiverKit.memoryInbox({ clock });
+  const store = products.store?.(rows) ?? rows;
+  const effects = createEffects(world);
   const secrets: string[] = [];
   const retired: string[] = [];
-  let processes: ReceiverProcess[] = [];
-  const closing = new Set<ReceiverProcess>();
+  let receivers: SimulatedReceiver[] = [];
+  const closing = new Set<SimulatedReceiver>();
   let started = 0;
 
-  const running = () => processes.filter(({ life }) => life.state !== "dead");
-  const open = () => running().filter((process) => !closing.has(process));
-  const site = { store, ledger, secrets: () => [...secrets] };
+  const running = () => receivers.filter(({ process }) => process.state !== "dead");
+  const accepting = () => running().filter((receiver) => !closing.has(receiver));
+  const shared = { store, effects, secrets: () => [...secrets] };
 
   return {
     store,
-    ledger,
-    road: createDeliveryRoad(scene, { store, processes: open, secrets: site.secrets }),
+    effects,
+    network: createNetwork(world, { store, receivers: accepting, secrets: shared.secrets }),
     secrets: {
       add: (secret) => void secrets.unshift(secret),
       remove(secret) {
@@ -51,47 +51,16 @@ export function createReceiverSide(scene: Scene): ReceiverSide {
     },
     running,
     restart() {
-      processes = running();
-      while (open().length < settings.receiverProcesses) {
+      receivers = running();
+      while (accepting().length < settings.receiverProcesses) {
         started += 1;
-        processes.push(startReceiver(scene, site, `receiver-${started}`));
+        receivers.push(startReceiver(world, shared, `receiver-${started}`));
       }
     },
-    closeOne(process) {
-      closing.add(process);
-      trace.note(`${process.life.name} closes`);
-      void process.receiver.close({ graceMs: 5_000 }).then(
-        () => process.life.die("ordered"),
-        () => process.life.die("ordered"),
-      );
+    close(closed) {
+      closing.add(closed);
+      trace.log(`${closed.process.name} closes`);
+      void closed.receiver.close({ graceMs: 5_000 }).then(closed.process.exit, closed.process.exit);
     },
-  };
-}
-
-/** A plain object with the methods of the inbox, so that some of them can be replaced. */
-function delegate(inbox: Store): Store {
-  return {
-    durable: inbox.durable,
-    open: () => inbox.open(),
-    close: () => inbox.close(),
-    insert: (arrival) => inbox.insert(arrival),
-    claim: (options) => inbox.claim(options),
-    renew: (claims, leaseMs) => inbox.renew(claims, leaseMs),
-    begin: (claim, settlement, options) => inbox.begin(claim, settlement, options),
-    fail: (claim, failure) => inbox.fail(claim, failure),
-    subscribe: async (wake) => (await inbox.subscribe?.(wake)) ?? (async () => {}),
-    list: (filter) => inbox.list(filter),
-    get: (row) => inbox.get(row),
-    replay: (row, facts) => inbox.replay(row, facts),
-    discard: (row) => inbox.discard(row),
-    head: (source, key) => inbox.head(source, key),
-    reconcileCandidates: (options) => inbox.reconcileCandidates(options),
-    heartbeat: (source) => inbox.heartbeat(source),
-    purge: (retention, rowsMax) => inbox.purge(retention, rowsMax),
-    backlog: (source, limit) => inbox.backlog(source, limit),
-    stats: () => inbox.stats(),
-    beginInline: (webhook, options) => inbox.beginInline(webhook, options),
-    finishInline: (id, options) => inbox.finishInline(id, options),
-    advanceHead: (options) => inbox.advanceHead(options),
   };
 }

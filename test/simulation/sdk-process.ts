@@ -1,143 +1,148 @@
 import type { MockServer } from "workspace-tasks/mock-server";
 import type { WorkspaceTasksClient } from "workspace-tasks/sdk";
-import type { Chance } from "./chance.ts";
-import type { Scene } from "./scene.ts";
-import { isAllowanceItsOwn } from "./settings.ts";
+import type { Random } from "./random.ts";
+import { mustAvoid429 } from "./settings.ts";
+import type { SimulationWorld } from "./world.ts";
 
-/** One process that uses the SDK, and what it sent. */
-export type SdkProcess = {
+/** One process that uses the SDK. */
+export interface SdkProcess {
   readonly name: string;
   readonly client: WorkspaceTasksClient;
-  /** Runs one call of the client and judges how it ends. */
-  call<Result>(what: string, options: CallLimits, run: () => Promise<Result>): Promise<CallEnd<Result>>;
-  /** Judged after each step. */
-  check(): void;
-};
+  /** Runs one call of the client, and checks its error and that it ends within `limitMs`. */
+  call<Result>(what: string, limitMs: number, run: () => Promise<Result>): Promise<CallResult<Result>>;
+  /** Checks that no call in progress is past its limit. */
+  checkPending(): void;
+}
 
-export type CallLimits = { readonly withinMs: number };
-export type CallEnd<Result> =
+export type CallResult<Result> =
   | { readonly ok: true; readonly value: Result }
   | { readonly ok: false; readonly code: string; readonly outcome: string };
 
-export type SdkSite = {
+export interface SdkOptions {
   readonly mock: MockServer;
   readonly apiKey: () => string;
-};
+}
 
-export const sdkTimeoutMs = 15_000;
-export const queueWaitMsMax = 300_000;
+interface SentRequest {
+  readonly keyId: string;
+  readonly atMs: number;
+}
+
+const queueWaitMsMax = 300_000;
+/** More than all the time limits of one call together. */
+export const callMsMax = queueWaitMsMax + 900_000;
 const windowMs = 60_000;
 
-type Sent = { readonly keyId: string; readonly atMs: number };
-
-export function startSdk(scene: Scene, { mock, apiKey }: SdkSite, name: string): SdkProcess {
-  const { settings, clock, judge, trace } = scene;
-  const chance = scene.chance.stream(`sdk/${name}`);
-  const counted: Sent[] = [];
+export function startSdk(world: SimulationWorld, { mock, apiKey }: SdkOptions, name: string): SdkProcess {
+  const { settings, clock, check, trace } = world;
+  const random = world.random.stream(`sdk/${name}`);
+  const sentRequests: SentRequest[] = [];
   const pending = new Map<number, { readonly what: string; readonly dueMs: number }>();
   let calls = 0;
   let hasToken = false;
 
-  const client: WorkspaceTasksClient = scene.products.sdk.createClient({
+  const client: WorkspaceTasksClient = world.products.sdk.createClient({
     apiKey,
     baseUrl: mock.baseUrl,
-    fetch: travel,
-    // A clock of its own: one process knows nothing of another's allowance.
+    fetch: send,
+    // A copy, because clients with the same clock object share one rate limiter.
     clock: { ...clock },
-    random: chance.stream("random").number,
-    timeoutMs: sdkTimeoutMs,
+    random: random.stream("random").number,
+    timeoutMs: 15_000,
     rateLimit: { requests: settings.requestsPerWindow, maxQueued: 50, maxWaitMs: queueWaitMsMax },
   });
 
-  async function travel(input: URL | string, init: RequestInit = {}): Promise<Response> {
+  async function send(input: URL | string, init: RequestInit = {}): Promise<Response> {
     const authorization = new Headers(init.headers).get("authorization");
     const isExchange = authorization === null;
     if (isExchange && !hasToken) {
       const used = client.rateLimit()?.used ?? 0;
-      judge.expect(used === 0, "L2", () => `${name} holds ${used} slots and has no token yet`);
+      check("L2", used === 0, () => `${name} holds ${used} slots and has no token yet`);
     }
-    await latency(scene, chance);
-    // What has left arrives, whether or not its sender still waits.
-    const sent: Sent = { keyId: keyIdOf(authorization), atMs: clock.monotonic() };
+    await latency(world, random);
+    const sent: SentRequest = { keyId: keyIdOf(authorization), atMs: clock.monotonic() };
+    // Without the signal: a request that was sent arrives, also when the client no longer waits for it.
     const { signal, ...request } = init;
-    const answer = mock.fetch(input, request).then(async (response) => {
-      await latency(scene, chance);
-      if (isExchange && response.ok) hasToken = true;
-      if (!isExchange) noteAnswer(sent, response.status);
-      return response;
+    const response = mock.fetch(input, request).then(async (received) => {
+      await latency(world, random);
+      if (isExchange && received.ok) hasToken = true;
+      if (!isExchange) checkRateLimit(sent, received.status);
+      return received;
     });
-    return untilAborted(answer, signal ?? undefined);
+    return untilAborted(response, signal ?? undefined);
   }
 
-  function noteAnswer(sent: Sent, status: number): void {
-    const own = isAllowanceItsOwn(settings);
-    judge.expect(status !== 429 || !own, "L1", () => `${name} was refused although nobody else uses its key`);
-    if (status === 429) trace.note(`${name} is refused: 429`);
-    else if (own) counted.push(sent);
-    const { requestsPerWindow } = settings;
-    const window = counted.filter(({ atMs }) => atMs > sent.atMs - windowMs && atMs <= sent.atMs);
-    const same = window.filter((other) => other.keyId === sent.keyId).length;
-    judge.expect(same <= requestsPerWindow, "L1", () => `${name} sent ${same} requests in ${windowMs} ms`);
+  function checkRateLimit(sent: SentRequest, status: number): void {
+    const avoids429 = mustAvoid429(settings);
+    check("L1", status !== 429 || !avoids429, () => `${name} got a 429 and is the only user of its key`);
+    if (status === 429) trace.log(`${name} gets a 429`);
+    else if (avoids429) sentRequests.push(sent);
+    const inWindow = sentRequests.filter(
+      ({ keyId, atMs }) => keyId === sent.keyId && atMs > sent.atMs - windowMs && atMs <= sent.atMs,
+    ).length;
+    check("L1", inWindow <= settings.requestsPerWindow, () => {
+      return `${name} sent ${inWindow} requests in ${windowMs} ms`;
+    });
   }
 
-  function judgeEnd(what: string, error: unknown): { code: string; outcome: string } {
-    const { name: kind, code, outcome } = error as { name?: string; code?: unknown; outcome?: unknown };
-    const typed = typeof code === "string" && /^(not_sent|rejected|unknown)$/.test(String(outcome));
-    judge.expect(typed, "O2", () => `${what} failed with ${kind}: ${String(error)}`);
+  function describeError(what: string, error: unknown): { code: string; outcome: string } {
+    const { name: type, code, outcome } = error as { name?: string; code?: unknown; outcome?: unknown };
+    const complete = typeof code === "string" && /^(not_sent|rejected|unknown)$/.test(String(outcome));
+    check("O2", complete, () => `${what} failed with ${type}: ${String(error)}`);
     return { code: String(code), outcome: String(outcome) };
   }
 
   return {
     name,
     client,
-    async call(what, { withinMs }, run) {
+    async call(what, limitMs, run) {
       const id = calls++;
       const startedMs = clock.monotonic();
-      pending.set(id, { what, dueMs: startedMs + withinMs });
-      const judgeTime = () => {
+      pending.set(id, { what, dueMs: startedMs + limitMs });
+      const checkTime = () => {
         pending.delete(id);
         const tookMs = clock.monotonic() - startedMs;
-        judge.expect(tookMs <= withinMs, "W1", () => `${name}: ${what} took ${tookMs} ms of ${withinMs} ms`);
+        check("W1", tookMs <= limitMs, () => `${name}: ${what} took ${tookMs} ms of ${limitMs} ms`);
       };
       try {
         const value = await run();
-        judgeTime();
-        trace.note(`${name}: ${what} done`);
+        checkTime();
+        trace.log(`${name}: ${what} succeeds`);
         return { ok: true, value };
       } catch (error) {
-        judgeTime();
-        const end = judgeEnd(what, error);
-        trace.note(`${name}: ${what} failed: ${end.code}, ${end.outcome}`);
-        return { ok: false, ...end };
+        checkTime();
+        const described = describeError(what, error);
+        trace.log(`${name}: ${what} fails with ${described.code}, outcome ${described.outcome}`);
+        return { ok: false, ...described };
       }
     },
-    check() {
+    checkPending() {
       for (const { what, dueMs } of pending.values()) {
         const lateMs = clock.monotonic() - dueMs;
-        judge.expect(lateMs <= 0, "W1", () => `${name}: ${what} is ${lateMs} ms past its limit and not over`);
+        check("W1", lateMs <= 0, () => `${name}: ${what} is in progress ${lateMs} ms past its limit`);
       }
     },
   };
 }
 
-/** Half the time to the service and back, with a jitter that the limiter's credit allows for. */
-async function latency({ settings, clock }: Scene, chance: Chance): Promise<void> {
+/** Latency in one direction, with a jitter that the limiter allows for. */
+async function latency({ settings, clock }: SimulationWorld, random: Random): Promise<void> {
   const { latencyMs } = settings;
-  const jitterMs = chance.number() * (latencyMs / 3);
+  const jitterMs = random.number() * (latencyMs / 3);
   if (latencyMs > 0) await new Promise<void>((resolve) => clock.schedule(latencyMs + jitterMs, resolve));
 }
 
-/** The key behind a token, as the mock writes it into its tokens. */
+/** The key of a token, as the mock writes it into its tokens. */
 function keyIdOf(authorization: string | null): string {
   const payload = authorization?.split(".")[1];
   if (payload === undefined) return "none";
   return String((JSON.parse(Buffer.from(payload, "base64url").toString()) as { keyId?: unknown }).keyId);
 }
 
-function untilAborted(answer: Promise<Response>, signal: AbortSignal | undefined): Promise<Response> {
+function untilAborted(response: Promise<Response>, signal: AbortSignal | undefined): Promise<Response> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal?.reason);
     signal?.addEventListener("abort", abort, { once: true });
-    answer.then(resolve, reject).finally(() => signal?.removeEventListener("abort", abort));
+    response.then(resolve, reject).finally(() => signal?.removeEventListener("abort", abort));
   });
 }

@@ -1,18 +1,13 @@
-import { expect, test } from "vitest";
-import { type CrashCounts, crashPoints, noCrashes } from "./crashes.ts";
-import { reportFailure } from "./failure-report.ts";
-import { runSimulation } from "./simulation.ts";
+import { expect, it } from "vitest";
+import { crashPoints } from "./crash-points.ts";
+import { formatFailure } from "./failure-report.ts";
+import { runSeeds } from "./run-seeds.ts";
 
-/** Declares the test of a range of seeds. Ranges are files of their own, so that workers share them. */
-export function judgeSeeds(from: number, to: number): void {
-  test(`seeds ${from} to ${to}: every invariant holds at every step, with crashes at every point`, async () => {
-    const crashes: CrashCounts = noCrashes();
-    for (let seed = from; seed <= to; seed++) {
-      const report = await runSimulation({ seed });
-      if (report.violation) expect.fail(reportFailure(report));
-      for (const point of crashPoints) crashes[point] += report.crashes[point];
-    }
-    // A point that no seed strikes would be a promise that nobody checks.
-    expect(crashPoints.filter((point) => crashes[point] === 0)).toEqual([]);
+/** Declares the test of a range of seeds. Each range has its own file, so that workers share the ranges. */
+export function testSeeds(from: number, to: number): void {
+  it(`a simulation of seeds ${from} to ${to} violates no invariant and crashes at every crash point`, async () => {
+    const { failed, totals } = await runSeeds({ from, count: to - from + 1 });
+    if (failed) expect.fail(formatFailure(failed));
+    expect(crashPoints.filter((point) => totals.crashes[point] === 0)).toEqual([]);
   }, 120_000);
 }

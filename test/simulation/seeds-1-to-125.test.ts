@@ -1,3 +1,3 @@
-import { judgeSeeds } from "./judge-seeds.ts";
+import { testSeeds } from "./seed-range.ts";
 
-judgeSeeds(1, 125);
+testSeeds(1, 125);

@@ -1,3 +1,3 @@
-import { judgeSeeds } from "./judge-seeds.ts";
+import { testSeeds } from "./seed-range.ts";
 
-judgeSeeds(126, 250);
+testSeeds(126, 250);

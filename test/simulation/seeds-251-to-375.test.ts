@@ -1,3 +1,3 @@
-import { judgeSeeds } from "./judge-seeds.ts";
+import { testSeeds } from "./seed-range.ts";
 
-judgeSeeds(251, 375);
+testSeeds(251, 375);

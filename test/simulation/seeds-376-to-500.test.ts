@@ -1,3 +1,3 @@
-import { judgeSeeds } from "./judge-seeds.ts";
+import { testSeeds } from "./seed-range.ts";
 
-judgeSeeds(376, 500);
+testSeeds(376, 500);

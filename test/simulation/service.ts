@@ -1,62 +1,63 @@
 import type { MockServer } from "workspace-tasks/mock-server";
-import type { Scene } from "./scene.ts";
 import { type SdkProcess, startSdk } from "./sdk-process.ts";
+import type { SimulationWorld } from "./world.ts";
 
-/** The service and those who use it: its tasks, its keys, the SDK processes. */
-export type ServiceSide = {
+/** The service with its tasks and API keys, and the SDK processes that use it. */
+export interface Service {
   readonly mock: MockServer;
   readonly endpointIds: string[];
-  /** Tasks that move only when told. */
+  /** Tasks that the simulation moves itself. */
   readonly manualTaskIds: string[];
-  readonly sdk: () => readonly SdkProcess[];
+  readonly sdkProcesses: SdkProcess[];
   readonly apiKey: () => string;
-  /** Replaces the key; the old one stops working, as an expired one does. */
-  renewKey(): void;
+  /** Creates a new API key and revokes the old one. */
+  replaceApiKey(): void;
   restartSdk(index: number): void;
-  /** What each delivery is about, by its id. */
-  readonly issued: ReadonlyMap<string, string>;
-  /** Deliveries per event. */
-  readonly copies: ReadonlyMap<string, number>;
-};
+  /** The event of each delivery, by id. */
+  readonly eventIds: ReadonlyMap<string, string>;
+  /** Number of deliveries of each event. */
+  readonly deliveryCounts: ReadonlyMap<string, number>;
+}
 
-type Key = { readonly id: string; readonly apiKey: string };
+type Key = ReturnType<MockServer["admin"]["createApiKey"]>;
 
-export function createServiceSide(scene: Scene, mock: MockServer, firstKey: Key): ServiceSide {
-  const { settings, trace } = scene;
-  const issued = new Map<string, string>();
-  const copies = new Map<string, number>();
+export function createService(world: SimulationWorld, mock: MockServer, firstKey: Key): Service {
+  const { settings, trace } = world;
+  const eventIds = new Map<string, string>();
+  const deliveryCounts = new Map<string, number>();
   let key = firstKey;
   let started = 0;
-  const start = () => startSdk(scene, { mock, apiKey: () => key.apiKey }, `sdk-${++started}`);
-  const processes: SdkProcess[] = [];
-  for (let count = 0; count < settings.sdkProcesses; count++) processes.push(start());
+  const apiKey = () => key.apiKey;
+  const start = () => startSdk(world, { mock, apiKey }, `sdk-${++started}`);
+  const sdkProcesses = Array.from({ length: settings.sdkProcesses }, start);
 
-  mock.admin.listen(({ type, ...happening }) => {
+  mock.admin.listen(({ type, ...activity }) => {
     if (type !== "delivery.created") return;
-    const id = String(happening["deliveryId"]);
+    const id = String(activity["deliveryId"]);
     const { eventId, event } = mock.admin.delivery(id);
-    issued.set(id, eventId);
-    copies.set(eventId, (copies.get(eventId) ?? 0) + 1);
-    trace.note(`${trace.nameOf("delivery", id)} of ${event} ${trace.nameOf("event", eventId)}`);
+    eventIds.set(id, eventId);
+    deliveryCounts.set(eventId, (deliveryCounts.get(eventId) ?? 0) + 1);
+    trace.log(`${trace.nameOf("delivery", id)} is created: ${event}, ${trace.nameOf("event", eventId)}`);
   });
 
   return {
     mock,
-    issued,
-    copies,
+    eventIds,
+    deliveryCounts,
     endpointIds: [],
     manualTaskIds: [],
-    sdk: () => processes,
-    apiKey: () => key.apiKey,
-    renewKey() {
+    sdkProcesses,
+    apiKey,
+    replaceApiKey() {
       const old = key;
       key = mock.admin.createApiKey({ expiresInDays: 30 });
       mock.admin.revokeApiKey(old.id);
-      trace.note("the API key is renewed");
+      trace.log("the API key is replaced");
     },
     restartSdk(index) {
-      processes[index] = start();
-      trace.note(`an SDK process ends; ${processes[index].name} starts`);
+      const process = start();
+      trace.log(`${sdkProcesses[index]?.name} ends; ${process.name} starts`);
+      sdkProcesses[index] = process;
     },
   };
 }

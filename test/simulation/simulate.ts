@@ -1,22 +1,18 @@
-// `npm run simulate -- --seeds 100000`: many runs, one seed each, until one fails or all have passed.
+// `npm run simulate -- --seeds 100000`: runs one simulation per seed until one fails or all have passed.
 
 import { parseArgs } from "node:util";
-import { type CrashCounts, crashPoints, noCrashes } from "./crashes.ts";
-import { reportFailure } from "./failure-report.ts";
+import { crashPoints } from "./crash-points.ts";
+import { formatFailure } from "./failure-report.ts";
 import { mutants, productsOf } from "./mutants.ts";
-import type { Products } from "./scene.ts";
-import { runSimulation, type SimulationReport } from "./simulation.ts";
+import { runSeeds, type SeedRange, type Totals } from "./run-seeds.ts";
 
 const usage = `usage: npm run simulate -- [--seeds 1000] [--from 1] [--seed N] [--mutant NAME]
 
-  --seeds N      how many seeds to run. Default: 1000
-  --from N       the first of them. Default: 1
-  --seed N       run this one only, and show the end of its trace
-  --mutant NAME  break a product on purpose: ${mutants.map(({ name }) => name).join(", ")}
+  --seeds N      number of seeds to run. Default: 1000
+  --from N       the first seed. Default: 1
+  --seed N       run only this seed, and print the end of its trace
+  --mutant NAME  run with a known bug: ${mutants.map(({ name }) => name).join(", ")}
 `;
-
-type Range = { readonly from: number; readonly seeds: number; readonly single: boolean };
-type Totals = { seeds: number; deliveries: number; crashes: CrashCounts };
 
 async function main(args: readonly string[]): Promise<number> {
   const options = readArguments(args);
@@ -24,43 +20,31 @@ async function main(args: readonly string[]): Promise<number> {
     process.stderr.write(usage);
     return 2;
   }
-  const mutant = mutants.find(({ name }) => name === options.mutantName);
-  using mutated = mutant ? await productsOf(mutant) : { products: {}, [Symbol.dispose]() {} };
-  const failed = await runSeeds(options, mutated.products);
-  if (failed) process.stdout.write(`${reportFailure(failed, options.mutantName)}\n`);
+  const mutant = mutants.find(({ name }) => name === options.mutant);
+  using mutated = mutant && (await productsOf(mutant));
+  const progress = createProgress(options.count);
+  const { failed, totals } = await runSeeds({ ...options, products: mutated?.products }, (report, soFar) => {
+    progress.show(soFar);
+    if (options.single && !report.violation) process.stdout.write(`${report.traceTail.join("\n")}\n`);
+  });
+  progress.end();
+  const result = failed
+    ? formatFailure(failed, options.mutant)
+    : `${summary(totals)}; no invariant was violated`;
+  process.stdout.write(`${result}\n`);
   return failed ? 1 : 0;
 }
 
-async function runSeeds(range: Range, products: Partial<Products>): Promise<SimulationReport | undefined> {
-  const totals: Totals = { seeds: 0, deliveries: 0, crashes: noCrashes() };
-  const progress = createProgress(range);
-  for (let seed = range.from; seed < range.from + range.seeds; seed++) {
-    const report = await runSimulation({ seed, products });
-    totals.seeds += 1;
-    totals.deliveries += report.counts.deliveries;
-    for (const point of crashPoints) totals.crashes[point] += report.crashes[point];
-    progress.show(totals);
-    if (range.single && !report.violation) process.stdout.write(`${report.traceTail.join("\n")}\n`);
-    if (report.violation) {
-      progress.end();
-      return report;
-    }
-  }
-  progress.end();
-  process.stdout.write(`${describe(totals)}; every invariant held\n`);
-  return undefined;
-}
-
-/** One line that is written over on a terminal; elsewhere a line per twentieth. */
-function createProgress({ seeds }: Range) {
+/** On a terminal one line, overwritten; elsewhere a line per twentieth. */
+function createProgress(count: number) {
   const isTerminal = process.stderr.isTTY === true;
-  const every = isTerminal ? 10 : Math.max(1, Math.ceil(seeds / 20));
+  const every = isTerminal ? 10 : Math.max(1, Math.ceil(count / 20));
   let shown = false;
   return {
     show(totals: Totals) {
-      if (totals.seeds % every !== 0 || totals.seeds === seeds) return;
+      if (totals.seeds % every !== 0 || totals.seeds === count) return;
       shown = true;
-      const text = `${totals.seeds} of ${seeds}: ${describe(totals)}`;
+      const text = `${totals.seeds} of ${count}: ${summary(totals)}`;
       process.stderr.write(isTerminal ? `\r\x1b[2K${text}` : `${text}\n`);
     },
     end() {
@@ -69,28 +53,28 @@ function createProgress({ seeds }: Range) {
   };
 }
 
-function describe({ seeds, deliveries, crashes }: Totals): string {
+function summary({ seeds, deliveries, crashes }: Totals): string {
   const total = crashPoints.reduce((sum, point) => sum + crashes[point], 0);
-  return `${seeds} seed${seeds === 1 ? "" : "s"}, ${deliveries} deliveries, ${total} crashes and stalls`;
+  return `${seeds} seed${seeds === 1 ? "" : "s"}, ${deliveries} deliveries, ${total} crashes and pauses`;
 }
 
-function readArguments(args: readonly string[]): (Range & { readonly mutantName?: string }) | undefined {
+type Options = SeedRange & { readonly single: boolean; readonly mutant: string | undefined };
+
+function readArguments(args: readonly string[]): Options | undefined {
   try {
-    const options = { seeds: text, from: text, seed: text, mutant: text };
-    const { values } = parseArgs({ args: [...args], options });
-    const { seed, mutant } = values;
-    const single = seed !== undefined;
+    const options = { seeds: string, from: string, seed: string, mutant: string };
+    const { seed, mutant, ...values } = parseArgs({ args: [...args], options }).values;
     const from = wholeNumber(seed ?? values.from ?? "1");
-    const seeds = single ? 1 : wholeNumber(values.seeds ?? "1000");
+    const count = seed === undefined ? wholeNumber(values.seeds ?? "1000") : 1;
     const isKnown = mutant === undefined || mutants.some(({ name }) => name === mutant);
-    if (from === undefined || seeds === undefined || !isKnown) return undefined;
-    return { from, seeds, single, ...(mutant === undefined ? {} : { mutantName: mutant }) };
+    if (from === undefined || count === undefined || !isKnown) return undefined;
+    return { from, count, single: seed !== undefined, mutant };
   } catch {
-    return undefined; // an option that is not there
+    return undefined; // an unknown option
   }
 }
 
-const text = { type: "string" } as const;
+const string = { type: "string" } as const;
 
 function wholeNumber(value: string): number | undefined {
   return /^\d{1,10}$/.test(value) ? Number(value) : undefined;

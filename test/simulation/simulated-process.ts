@@ -1,104 +1,112 @@
-import type { Clock } from "workspace-tasks/receiver-kit";
-import type { CrashPoint } from "./crashes.ts";
-import type { Scene } from "./scene.ts";
+// A simulated process is in one of three states. While `running`, its timers fire and its awaited results arrive. While
+// `paused`, as in a long garbage collection or a suspended virtual machine, both are queued; `resume` runs the queue in
+// order and continues. `crash` and `exit` lead from both states to `dead`, which is final: the queue is dropped, no
+// timer fires and no awaited result arrives. The store is outside of the process and keeps what was committed.
 
-/**
- * The life of one simulated process. A dead process does nothing more: its timers do not fire and whatever it waits
- * for never comes. One that stands still does all of it later, at once, when it wakes up.
- */
-export interface ProcessLife {
+import type { Clock } from "workspace-tasks/receiver-kit";
+import type { CrashPoint } from "./crash-points.ts";
+import type { SimulationWorld } from "./world.ts";
+
+export interface SimulatedProcess {
   readonly name: string;
-  /** The clock as the process has it. */
+  /** The clock as the process sees it. */
   readonly clock: Clock;
-  readonly state: "alive" | "still" | "dead";
-  /** How often it stood still. */
-  readonly stalls: number;
-  /** Rejects when the process dies. */
+  readonly state: "running" | "paused" | "dead";
+  /** Number of pauses so far. */
+  readonly pauses: number;
+  /** Rejects with a connection error when the process dies. */
   readonly death: Promise<never>;
-  /** Resolves after so much time; later when the process stands still, never when it is dead. */
-  pass(delayMs?: number): Promise<void>;
-  /** Dies here if the seed says so; then the result never comes. */
-  mayDieAt(point: CrashPoint): Promise<void>;
-  die(point: CrashPoint | "ordered"): void;
-  stall(forMs: number): void;
-  wake(): void;
+  /** Resolves after the delay, or later when the process is paused; never when it is dead. */
+  sleep(delayMs?: number): Promise<void>;
+  /** Crashes or pauses here if the seed says so. */
+  crashPoint(point: CrashPoint): Promise<void>;
+  crash(point: CrashPoint): void;
+  /** Ends in good order. */
+  exit(): void;
+  pause(forMs: number): void;
+  resume(): void;
 }
 
 /** Twice the lease of a row. */
-export const stallMsMax = 60_000;
+export const pauseMsMax = 60_000;
 
-export function createProcessLife(scene: Scene, name: string): ProcessLife {
-  const { clock, trace, crashes } = scene;
-  const chance = scene.chance.stream(`process/${name}`);
-  const held: (() => void)[] = [];
-  let stalls = 0;
-  let state: ProcessLife["state"] = "alive";
-  let announceDeath: (error: Error) => void = () => {};
+export function createProcess(world: SimulationWorld, name: string): SimulatedProcess {
+  const { clock, trace, crashes } = world;
+  const random = world.random.stream(`process/${name}`);
+  const queued: (() => void)[] = [];
+  let pauses = 0;
+  let state: SimulatedProcess["state"] = "running";
+  let rejectDeath: (error: Error) => void = () => {};
   const death = new Promise<never>((_, reject) => {
-    announceDeath = reject;
+    rejectDeath = reject;
   });
-  death.catch(() => {}); // nobody may be listening
+  death.catch(() => {}); // may have no listener
 
-  const whenAwake = (run: () => void) => {
-    if (state === "alive") run();
-    else if (state === "still") held.push(run);
+  const whenRunning = (run: () => void) => {
+    if (state === "running") run();
+    else if (state === "paused") queued.push(run);
   };
-  const life: ProcessLife = {
+  const schedule: Clock["schedule"] = (delayMs, run) => {
+    let cancelled = false;
+    const cancel = clock.schedule(delayMs, () =>
+      whenRunning(() => {
+        if (!cancelled) run();
+      }),
+    );
+    return () => {
+      cancelled = true;
+      cancel();
+    };
+  };
+  const end = () => {
+    state = "dead";
+    queued.length = 0;
+    rejectDeath(Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }));
+  };
+  const process: SimulatedProcess = {
     name,
     death,
-    clock: {
-      now: clock.now,
-      monotonic: clock.monotonic,
-      schedule: (delayMs, run) => {
-        let cancelled = false;
-        const cancel = clock.schedule(delayMs, () =>
-          whenAwake(() => {
-            if (!cancelled) run();
-          }),
-        );
-        return () => {
-          cancelled = true;
-          cancel();
-        };
-      },
-    },
+    clock: { now: clock.now, monotonic: clock.monotonic, schedule },
     get state() {
       return state;
     },
-    get stalls() {
-      return stalls;
+    get pauses() {
+      return pauses;
     },
-    async pass(delayMs = 0) {
-      if (delayMs > 0) await new Promise<void>((resolve) => life.clock.schedule(delayMs, resolve));
-      if (state !== "alive") await new Promise<void>((resolve) => whenAwake(resolve));
+    async sleep(delayMs = 0) {
+      if (delayMs > 0) await new Promise<void>((resolve) => schedule(delayMs, resolve));
+      if (state !== "running") await new Promise<void>((resolve) => whenRunning(resolve));
     },
-    async mayDieAt(point) {
-      if (scene.troubled("crash", chance)) life.die(point);
-      // Or stands still there, mostly for longer than its leases last.
-      if (scene.troubled("stall", chance)) life.stall(chance.integer(1_000, stallMsMax));
-      await life.pass();
+    async crashPoint(point) {
+      if (world.faultOccurs("crash", random)) process.crash(point);
+      // Or pauses, mostly for longer than its leases last.
+      if (world.faultOccurs("pause", random)) process.pause(random.integer(1_000, pauseMsMax));
+      await process.sleep();
     },
-    die(point) {
+    crash(point) {
       if (state === "dead") return;
-      if (point !== "ordered") crashes[point] += 1;
-      trace.note(`${name} dies at ${point}`);
-      state = "dead";
-      held.length = 0;
-      announceDeath(Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }));
+      crashes[point] += 1;
+      trace.log(`${name} crashes at ${point}`);
+      end();
     },
-    stall(forMs) {
-      if (state !== "alive") return;
-      trace.note(`${name} stands still`);
-      state = "still";
-      stalls += 1;
-      clock.schedule(forMs, life.wake);
+    exit() {
+      if (state === "dead") return;
+      trace.log(`${name} exits`);
+      end();
     },
-    wake() {
-      if (state !== "still") return;
-      trace.note(`${name} wakes up`);
-      state = "alive";
-      for (const run of held.splice(0)) run();
+    pause(forMs) {
+      if (state !== "running") return;
+      trace.log(`${name} is paused`);
+      state = "paused";
+      pauses += 1;
+      clock.schedule(forMs, process.resume);
+    },
+    resume() {
+      if (state !== "paused") return;
+      trace.log(`${name} resumes`);
+      state = "running";
+      for (const run of queued.splice(0)) run();
     },
   };
-  return life;
+  return process;
 }

@@ -1,116 +1,94 @@
-import { createMockServer, createVirtualClock, type MockServer } from "workspace-tasks/mock-server";
+// The SDK, the mock server and the receivers in one process, with one virtual clock and one seed. The seed decides who
+// acts when, what fails, which process crashes where and how long everything takes, so every run can be repeated. The
+// invariants are checked after each step. At the end, when no work is left, the state of the receivers must equal the
+// state of the service.
+
+import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
 import * as receiverKit from "workspace-tasks/receiver-kit";
 import * as sdk from "workspace-tasks/sdk";
-import { actors, type Stage } from "./actors.ts";
-import { createChance } from "./chance.ts";
-import { comeToRest, judgeRest } from "./coming-to-rest.ts";
-import { type CrashCounts, noCrashes } from "./crashes.ts";
+import { actions, type SimulationRun } from "./actions.ts";
+import type { CrashCounts } from "./crash-points.ts";
 import { faultPlanOf } from "./faults.ts";
-import { createInboxWatch } from "./inbox-watch.ts";
-import { createJudge, type Violation } from "./invariants.ts";
+import { createInboxChecks } from "./inbox-checks.ts";
+import type { Violation } from "./invariants.ts";
 import { createOperator, elsewhereUrl, receiverUrl } from "./operator.ts";
-import { createReceiverSide, type ReceiverSide } from "./receiver-side.ts";
-import type { Products, Scene } from "./scene.ts";
-import { createServiceSide } from "./service-side.ts";
-import { type SimulationSettings, settingsOf } from "./settings.ts";
-import { createTrace } from "./trace.ts";
+import { checkFinalState, quiesceParts } from "./quiesce.ts";
+import { createReceivers, type Receivers } from "./receivers.ts";
+import { createService } from "./service.ts";
+import { settingsOf } from "./settings.ts";
+import { createWorld, type Products, type SimulationWorld } from "./world.ts";
 
-// The SDK, the mock and receivers in one process, under one virtual clock and one seed. The seed decides who acts when,
-// what fails, who crashes where and how long everything takes; so a run that finds something can be had again. After
-// each step the invariants must hold, and when everything has come to rest the receiver must know what the service
-// knows.
-
-export type SimulationOptions = {
+export interface SimulationOptions {
   readonly seed: number;
-  /** What is simulated. Default: the products as they are. */
-  readonly products?: Partial<Products>;
-};
+  /** Replacements for the products. */
+  readonly products?: Partial<Products> | undefined;
+}
 
-export type SimulationReport = {
+export interface SimulationReport {
   readonly seed: number;
-  /** Steps taken; the last one is the failing one. */
+  /** Steps taken; of a failed run, the last one is the failing one. */
   readonly steps: number;
   readonly violation: Violation | undefined;
   readonly traceHash: string;
   readonly traceTail: readonly string[];
   readonly crashes: CrashCounts;
-  /** What there was to go wrong. */
-  readonly counts: { readonly deliveries: number; readonly rows: number; readonly calls: number };
-};
+  readonly counts: { readonly deliveries: number; readonly rows: number };
+}
 
-export async function runSimulation({ seed, products = {} }: SimulationOptions): Promise<SimulationReport> {
+export async function runSimulation({ seed, products }: SimulationOptions): Promise<SimulationReport> {
   const settings = settingsOf(seed);
-  const scene = createScene(settings, { sdk, receiverKit, ...products });
-  const { clock, trace, judge, chance } = scene;
-  const site = createReceiverSide(scene);
-  await using mock = await createMock(scene, site);
+  const world = createWorld(settings, { sdk, receiverKit, ...products });
+  const { clock, trace } = world;
+  const receivers = createReceivers(world);
+  await using mock = await createMock(world, receivers);
   const apiKey = mock.admin.createApiKey({ expiresInDays: 30 });
-  await clock.advance(Math.max(0, keyLifeMs - settings.keyLeftMs));
-  mock.admin.setFaults(faultPlanOf(settings));
-  const service = createServiceSide(scene, mock, apiKey);
-  const operator = createOperator(scene, service, site);
-  const stage: Stage = { scene, service, site, operator, chance: chance.stream("actors") };
-  const watch = createInboxWatch(scene, service, site);
-  const check = async () => {
-    for (const process of service.sdk()) process.check();
-    await watch.check();
-  };
+  await clock.advance(Math.max(0, keyLifetimeMs - settings.keyLeftMs));
+  mock.admin.setFaults(faultPlanOf(settings.probabilities));
+  const service = createService(world, mock, apiKey);
+  const operator = createOperator(world, service, receivers);
+  const run: SimulationRun = { world, service, receivers, operator, random: world.random.stream("actions") };
+  const inboxChecks = createInboxChecks(world, service, receivers);
 
-  site.restart();
+  receivers.restart();
   void operator.register();
   let steps = 0;
-  const pace = chance.stream("pace");
-  while (steps < settings.steps && !judge.violation) {
+  const step = async (name: string, act: () => unknown) => {
     steps += 1;
-    const actor = pickActor(pace.number());
-    trace.note(`step ${steps}: ${actor.name}`);
-    actor.act(stage);
-    await clock.advance(pace.pick(pausesMs));
-    await check();
+    trace.log(`step ${steps}: ${name}`);
+    await act();
+    for (const process of service.sdkProcesses) process.checkPending();
+    await inboxChecks.run();
+  };
+  const timing = world.random.stream("step timing");
+  while (steps < settings.steps && !world.violation) {
+    const action = pickAction(timing.number());
+    await step(action.name, () => {
+      action.run(run);
+      return clock.advance(timing.pick(pausesMs));
+    });
   }
-  while (!judge.violation && steps < settings.steps + restSteps) {
-    steps += 1;
-    trace.note(`step ${steps}: coming to rest`);
-    await comeToRest(stage, steps - settings.steps);
-    await check();
-    if (steps === settings.steps + restSteps) await judgeRest(stage, watch);
+  for (const part of quiesceParts) {
+    if (!world.violation) await step("quiesce", () => part(run));
   }
+  if (!world.violation) await checkFinalState(run, inboxChecks);
+  const rows = await receivers.store.list({ limit: 100_000 });
   return {
-    ...{ seed, steps, violation: judge.violation, crashes: scene.crashes },
+    ...{ seed, steps, violation: world.violation, crashes: world.crashes },
     traceHash: trace.hash,
     traceTail: [...trace.tail],
-    counts: {
-      deliveries: service.issued.size,
-      rows: (await site.store.list({ limit: 100_000 })).length,
-      calls: mock.admin.requests({ limit: 1_000 }).data.length,
-    },
+    counts: { deliveries: service.eventIds.size, rows: rows.length },
   };
 }
 
-const keyLifeMs = 30 * 86_400_000;
-const pausesMs = [0, 0, 1, 40, 1_000, 1_000, 5_000, 5_000, 20_000, 20_000, 60_000, 300_000, 1_800_000];
-const restSteps = 4;
-/** Fewer attempts and shorter waits than the service's own, so that hours of simulated time are enough. */
+const keyLifetimeMs = 30 * 86_400_000;
+const pausesMs = [
+  0, 0, 1, 40, 1_000, 1_000, 5_000, 5_000, 20_000, 20_000, 60_000, 300_000, 1_800_000,
+] as const;
+/** Fewer attempts and shorter waits than the default, so that hours of simulated time are enough. */
 const scheduleMs = [0, 5_000, 60_000, 300_000, 1_200_000, 3_600_000];
 
-function createScene(settings: SimulationSettings, products: Products): Scene {
-  const clock = createVirtualClock();
-  const trace = createTrace(clock.now);
-  let fair = false;
-  return {
-    ...{ settings, products, clock, trace },
-    chance: createChance(settings.seed),
-    judge: createJudge(trace.note),
-    crashes: noCrashes(),
-    troubled: (trouble, chance) => chance.happens(settings.probabilities[trouble]) && !fair,
-    clearWeather() {
-      fair = true;
-    },
-  };
-}
-
-async function createMock({ settings, clock }: Scene, site: ReceiverSide): Promise<MockServer> {
-  // Without `track` time does not wait for deliveries: they may take long, overlap their retries, and time out.
+async function createMock({ settings, clock }: SimulationWorld, { network }: Receivers): Promise<MockServer> {
+  // Without `track`, time does not wait for deliveries: they may be slow, overlap their retries, and time out.
   const { track: _, ...untracked } = clock;
   return createMockServer({
     listen: false,
@@ -122,18 +100,19 @@ async function createMock({ settings, clock }: Scene, site: ReceiverSide): Promi
       delivery: { scheduleMs },
     },
     receivers: new Map([
-      [receiverUrl, (request: Request) => site.road.deliver(request)],
+      [receiverUrl, (request: Request) => network.deliver(request)],
       [elsewhereUrl, () => Promise.resolve(new Response(null, { status: 204 }))],
     ]),
   });
 }
 
-function pickActor(draw: number) {
-  const total = actors.reduce((sum, { weight }) => sum + weight, 0);
-  let left = draw * total;
-  const picked = actors.find(({ weight }) => {
+/** The action at a point between 0 and 1 of all weights. */
+function pickAction(point: number) {
+  const total = actions.reduce((sum, { weight }) => sum + weight, 0);
+  let left = point * total;
+  const picked = actions.find(({ weight }) => {
     left -= weight;
     return left < 0;
   });
-  return picked ?? actors[0]!;
+  return picked ?? actions[0]!;
 }

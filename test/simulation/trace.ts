@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
-/** What happened, in order. Two runs are the same run when their hashes are equal. */
+/** The events of a run, in order. Two runs are the same run when their hashes are equal. */
 export interface Trace {
-  note(line: string): void;
+  log(text: string): void;
   /** A short name for an id, the same in every run of a seed. */
   nameOf(kind: string, id: string): string;
   readonly hash: string;
@@ -19,15 +19,15 @@ export function createTrace(nowMs: () => number): Trace {
   const counts = new Map<string, number>();
   const startMs = nowMs();
   return {
-    note(text) {
-      const line = `${((nowMs() - startMs) / 1_000).toFixed(3)}s ${text}`;
+    log(text) {
+      const line = `${((nowMs() - startMs) / 1_000).toFixed(3)} s: ${text}`;
       hash.update(`${line}\n`);
       tail.push(line);
       if (tail.length > tailMax) tail.shift();
     },
     nameOf(kind, id) {
-      const known = names.get(id);
-      if (known !== undefined) return known;
+      const existing = names.get(id);
+      if (existing !== undefined) return existing;
       const count = (counts.get(kind) ?? 0) + 1;
       counts.set(kind, count);
       const name = `${kind}-${count}`;

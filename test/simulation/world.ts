@@ -1,37 +1,65 @@
-import type { VirtualClock } from "workspace-tasks/mock-server";
+import { createVirtualClock, type VirtualClock } from "workspace-tasks/mock-server";
 import type * as ReceiverKit from "workspace-tasks/receiver-kit";
 import type * as Sdk from "workspace-tasks/sdk";
-import type { Chance } from "./chance.ts";
-import type { CrashCounts } from "./crashes.ts";
-import type { Judge } from "./invariants.ts";
-import type { SimulationSettings, Trouble } from "./settings.ts";
-import type { Trace } from "./trace.ts";
+import { type CrashCounts, noCrashes } from "./crash-points.ts";
+import type { Fault } from "./faults.ts";
+import type { Invariant, Violation } from "./invariants.ts";
+import { createRandom, type Random } from "./random.ts";
+import type { SimulationSettings } from "./settings.ts";
+import { createTrace, type Trace } from "./trace.ts";
 
 export type Store = ReceiverKit.Inbox<ReceiverKit.MemoryTransaction>;
 
-/** What is simulated. A mutant replaces a part. */
-export type Products = {
+/** The code under test. A mutant replaces a part of it. */
+export interface Products {
   readonly sdk: Pick<typeof Sdk, "createClient">;
   readonly receiverKit: Pick<typeof ReceiverKit, "createReceiver" | "memoryInbox" | "NonRetryableError">;
-  /** Wraps the connection of one receiver process to its inbox. */
-  readonly inbox?: (connection: Store) => Store;
-  /** Makes what wraps the store that all processes share. */
-  readonly store?: () => (store: Store) => Store;
-};
+  /** Wraps the connection of one receiver process to the store. */
+  readonly connection?: ((connection: Store) => Store) | undefined;
+  /** Wraps the store that all processes share. */
+  readonly store?: ((store: Store) => Store) | undefined;
+}
 
-/** What every part of one run shares. */
-export type Scene = {
+/** What all parts of one run share. */
+export interface SimulationWorld {
   readonly settings: SimulationSettings;
   readonly products: Products;
   readonly clock: VirtualClock;
-  readonly chance: Chance;
+  readonly random: Random;
   readonly trace: Trace;
-  readonly judge: Judge;
   readonly crashes: CrashCounts;
-  /** Draws whether a trouble happens now; never once the weather is fair. */
-  troubled(trouble: Trouble, chance: Chance): boolean;
-  /** Ends all troubles, so that the run can come to rest. */
-  clearWeather(): void;
-};
+  /** The first violation; the run ends with the step in which it was found. */
+  readonly violation: Violation | undefined;
+  /** Records a violation when `holds` is false. The message is built only then. */
+  check(invariant: Invariant, holds: boolean, message: () => string): void;
+  /** Draws whether a fault occurs now; always false after `disableFaults`. */
+  faultOccurs(fault: Fault, random: Random): boolean;
+  /** Turns all faults off, so that the run can quiesce. */
+  disableFaults(): void;
+}
 
 export const source = "default";
+
+export function createWorld(settings: SimulationSettings, products: Products): SimulationWorld {
+  const clock = createVirtualClock();
+  const trace = createTrace(clock.now);
+  let violation: Violation | undefined;
+  let faultsOff = false;
+  return {
+    ...{ settings, products, clock, trace },
+    random: createRandom(settings.seed),
+    crashes: noCrashes(),
+    get violation() {
+      return violation;
+    },
+    check(invariant, holds, message) {
+      if (holds || violation) return;
+      violation = { invariant, message: message() };
+      trace.log(`VIOLATION of ${invariant}: ${violation.message}`);
+    },
+    faultOccurs: (fault, random) => random.happens(settings.probabilities[fault]) && !faultsOff,
+    disableFaults() {
+      faultsOff = true;
+    },
+  };
+}

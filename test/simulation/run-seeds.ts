@@ -1,0 +1,37 @@
+import { type CrashCounts, crashPoints, noCrashes } from "./crash-points.ts";
+import { runSimulation, type SimulationReport } from "./simulation.ts";
+import type { Products } from "./world.ts";
+
+export interface SeedRange {
+  readonly from: number;
+  readonly count: number;
+  readonly products?: Partial<Products> | undefined;
+}
+
+export interface Totals {
+  seeds: number;
+  deliveries: number;
+  readonly crashes: CrashCounts;
+}
+
+export interface SeedsResult {
+  /** The first run with a violation; no seed after it was run. */
+  readonly failed: SimulationReport | undefined;
+  readonly totals: Totals;
+}
+
+export async function runSeeds(
+  { from, count, products }: SeedRange,
+  onRun: (report: SimulationReport, totals: Totals) => void = () => {},
+): Promise<SeedsResult> {
+  const totals: Totals = { seeds: 0, deliveries: 0, crashes: noCrashes() };
+  for (let seed = from; seed < from + count; seed++) {
+    const report = await runSimulation({ seed, products });
+    totals.seeds += 1;
+    totals.deliveries += report.counts.deliveries;
+    for (const point of crashPoints) totals.crashes[point] += report.crashes[point];
+    onRun(report, totals);
+    if (report.violation) return { failed: report, totals };
+  }
+  return { failed: undefined, totals };
+}

@@ -1,0 +1,39 @@
+import type { Claim, Inbox, MemoryTransaction } from "workspace-tasks/receiver-kit";
+import { overrideInbox } from "./wrap-inbox.ts";
+
+// Inboxes without one of their guards, for tests that show what the guard prevents.
+
+type MemoryInbox = Inbox<MemoryTransaction>;
+
+/** Every copy of a delivery becomes a row. */
+export function withoutUniqueness(inbox: MemoryInbox): MemoryInbox {
+  let copies = 0;
+  return overrideInbox(inbox, {
+    insert: (row) => inbox.insert({ ...row, id: `${row.id}#${copies++}` }),
+  });
+}
+
+/** Settles in the name of the current claim, as a settle statement without the generation would. */
+export function withoutFencing(inbox: MemoryInbox): MemoryInbox {
+  const currentClaims = new Map<number, Claim>();
+  return overrideInbox(inbox, {
+    async claim(options) {
+      const result = await inbox.claim(options);
+      for (const claim of result.claims) currentClaims.set(claim.seq, claim);
+      return result;
+    },
+    begin(claim, settlement, options) {
+      const begun = inbox.begin(claim, settlement, options);
+      const changes: (() => void)[] = [];
+      return {
+        handle: { apply: (change) => void changes.push(change) },
+        rollback: () => begun.rollback(),
+        commit() {
+          const current = inbox.begin(currentClaims.get(claim.seq) ?? claim, settlement, options);
+          for (const change of changes) change();
+          return current.commit();
+        },
+      };
+    },
+  });
+}

@@ -1,0 +1,46 @@
+import type { Inbox } from "workspace-tasks/receiver-kit";
+
+type AnyMethod = (...values: unknown[]) => Promise<unknown>;
+
+/** Runs one call of an inbox; `method` is the method's name, or `commit`, `rollback` or `unsubscribe`. */
+export type AroundCall = <Result>(method: string, call: () => Promise<Result>) => Promise<Result>;
+
+/** The inbox with some of its members replaced. */
+export function overrideInbox<Transaction>(
+  inbox: Inbox<Transaction>,
+  members: Partial<Inbox<Transaction>>,
+): Inbox<Transaction> {
+  return new Proxy(inbox, {
+    get(target, name: keyof Inbox<Transaction>) {
+      const member = members[name] ?? target[name];
+      return typeof member === "function" ? (member as AnyMethod).bind(target) : member;
+    },
+  });
+}
+
+/** The inbox with every asynchronous call passed through `around`, those of its transactions included. */
+export function interceptInbox<Transaction>(
+  inbox: Inbox<Transaction>,
+  around: AroundCall,
+): Inbox<Transaction> {
+  return new Proxy(inbox, {
+    get(target, name: keyof Inbox<Transaction>) {
+      const member = target[name];
+      if (typeof member !== "function") return member;
+      if (name === "begin") {
+        return (...values: Parameters<Inbox<Transaction>["begin"]>) => {
+          const transaction = target.begin(...values);
+          return {
+            handle: transaction.handle,
+            commit: () => around("commit", () => transaction.commit()),
+            rollback: () => around("rollback", () => transaction.rollback()),
+          };
+        };
+      }
+      return async (...values: unknown[]) => {
+        const result = await around(name, () => (member as AnyMethod).apply(target, values));
+        return name === "subscribe" ? () => around("unsubscribe", result as () => Promise<void>) : result;
+      };
+    },
+  });
+}
