@@ -1,65 +1,27 @@
 // Each guard of the inbox, taken away: the bad thing happens. With it, the same story ends well.
 
 import { describe, expect, it } from "vitest";
-import {
-  type Claim,
-  type Inbox,
-  type MemoryTransaction,
-  memoryInbox,
-  type NewRow,
-} from "workspace-tasks/receiver-kit";
+import { type Inbox, type MemoryTransaction, memoryInbox, type NewRow } from "workspace-tasks/receiver-kit";
+import { withoutFencing, withoutUniqueness } from "../../../support/broken-inboxes.ts";
 import { instant } from "../../../support/inbox-rows.ts";
 import { createReceiverScene, createSceneClock, deferred } from "../../../support/receiver-scene.ts";
 import { completedEvent, sampleEvent } from "../../../support/sample-event.ts";
+import { overrideInbox } from "../../../support/wrap-inbox.ts";
 
 type MemoryBox = Inbox<MemoryTransaction>;
 type Guard = (inner: MemoryBox) => MemoryBox;
 
 const intact: Guard = (inner) => inner;
 
-/** Every delivery becomes a row of its own. */
-const withoutUniqueness: Guard = (inner) => {
-  let copies = 0;
-  return changed(inner, {
-    insert: (newRow) => inner.insert({ ...newRow, id: `${newRow.id}#${copies++}` }),
-  });
-};
-
-/** Whoever settles a row passes for its present holder. */
-const withoutFencing: Guard = (inner) => {
-  const holders = new Map<number, Claim>();
-  return changed(inner, {
-    async claim(options) {
-      const result = await inner.claim(options);
-      for (const claim of result.claims) holders.set(claim.seq, claim);
-      return result;
-    },
-    begin(claim, settlement, options) {
-      // Looked up when it commits, as a settle statement without the generation would.
-      const begun = inner.begin(claim, settlement, options);
-      const changes: (() => void)[] = [];
-      return {
-        handle: { apply: (change) => void changes.push(change) },
-        rollback: () => begun.rollback(),
-        commit() {
-          const holder = inner.begin(holders.get(claim.seq) ?? claim, settlement, options);
-          for (const change of changes) change();
-          return holder.commit();
-        },
-      };
-    },
-  });
-};
-
 /** Rows of one task are strangers to each other. */
 const withoutKeys: Guard = (inner) =>
-  changed(inner, {
+  overrideInbox(inner, {
     insert: (newRow: NewRow) => inner.insert({ ...newRow, orderKey: null, position: null }),
   });
 
 /** The head moves also to where it is already. */
 const withoutStrictness: Guard = (inner) =>
-  changed(inner, {
+  overrideInbox(inner, {
     async claim(options) {
       const result = await inner.claim(options);
       return { ...result, claims: result.claims.map((claim) => ({ ...claim, replays: 1 })) };
@@ -177,19 +139,10 @@ function createScene(guard: Guard) {
   return createReceiverScene({ clock, inbox: guard(memoryInbox({ clock })) });
 }
 
-function changed(inner: MemoryBox, methods: Partial<MemoryBox>): MemoryBox {
-  return new Proxy(inner, {
-    get(target, name: keyof MemoryBox) {
-      const member = methods[name] ?? target[name];
-      return typeof member === "function" ? (member as (...args: never[]) => unknown).bind(target) : member;
-    },
-  });
-}
-
 /** The inbox as a process sees it that does nothing while it is asleep. */
 function sleeping(inner: MemoryBox, asleep: { readonly yes: boolean }): MemoryBox {
   const nothing = { claims: [], died: [], nextInMs: null };
-  return changed(inner, {
+  return overrideInbox(inner, {
     claim: async (options) => (asleep.yes ? nothing : inner.claim(options)),
     renew: async (claims, leaseMs) =>
       asleep.yes ? new Set(claims.map(({ seq }) => seq)) : inner.renew(claims, leaseMs),
