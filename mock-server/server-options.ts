@@ -71,7 +71,7 @@ function isClock(clock: unknown): boolean {
 
 /** The schema is loaded only here: a mock without faults starts sooner. */
 async function checkFaults(faults: FaultPlan): Promise<void> {
-  const { faultPlanSchema } = await import("./faults/fault-schema.ts");
+  const { faultPlanSchema } = await import("./state/fault.ts");
   const checked = faultPlanSchema.safeParse(faults);
   if (checked.success) return;
   const [issue] = checked.error.issues;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { faultPlanFields } from "../faults/fault-schema.ts";
+import { faultPlanSchema } from "../state/fault.ts";
 import { time } from "./fields.ts";
 import { defineRoute } from "./route.ts";
 
@@ -18,7 +18,7 @@ export const faultsView = z.object({
 });
 
 export const faultsBody = z.strictObject({
-  ...faultPlanFields,
+  ...faultPlanSchema.shape,
   profile: z
     .literal("contract")
     .optional()

@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import type { Snapshot } from "../snapshot/snapshot.ts";
 import { takeSnapshot } from "../snapshot/snapshot.ts";
+import type { Snapshot } from "../snapshot/snapshot-schema.ts";
 import type { Clock } from "../time/clock.ts";
 import { parseDurationMs } from "../time/duration.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { FiredFault } from "../state/fault.ts";
+import type { JournalEntry } from "../state/journal-entry.ts";
 import type {
   ApiKeyRecord,
   AttemptRecord,
@@ -9,7 +10,6 @@ import type {
   TaskRecord,
   WorkspaceRecord,
 } from "../state/records.ts";
-import type { JournalEntry } from "../world/request-journal.ts";
 import type { World } from "../world/world.ts";
 import type { attemptView, deliverySummary, deliveryView } from "./delivery-routes.ts";
 import type { apiKeyView, membershipView } from "./key-routes.ts";

@@ -11,9 +11,10 @@ import {
   validate,
 } from "graphql";
 import type { Settings } from "../settings.ts";
+import type { Router } from "../state/router.ts";
 import { depthRule } from "./depth-rule.ts";
 import { type RedactedDocument, redactDocument } from "./redaction.ts";
-import { type Router, routerSchema } from "./router-schema.ts";
+import { routerSchema } from "./router-schema.ts";
 
 // Partners send the same few documents over and over, so a document is parsed and validated once and
 // kept, its refusal as well. Bounds come before the work they bound: the token count before parsing, the

@@ -3,6 +3,7 @@ import { parseRequestParams, type RequestParams } from "graphql-http";
 import { type PlainResponse, serveWithFaults, type WireResponse } from "../faults/serve-with-faults.ts";
 import { waitOnClock } from "../faults/wait-on-clock.ts";
 import { authorise, endToken } from "../rules/identity/caller.ts";
+import type { Router } from "../state/router.ts";
 import type { World } from "../world/world.ts";
 import { documentCache } from "./document-cache.ts";
 import { type Formatted, formatError, reasonOf } from "./error-format.ts";
@@ -10,7 +11,7 @@ import { recordRequest } from "./journal-request.ts";
 import { isNestedDeeper } from "./json-depth.ts";
 import { type MediaType, negotiateMediaType } from "./media-type.ts";
 import { type GraphqlRequest, type RequestContext, singleHeader } from "./request-context.ts";
-import { type Router, routerSchema } from "./router-schema.ts";
+import { routerSchema } from "./router-schema.ts";
 
 // One GraphQL request from its text to its answer: media type → parameters → document → faults → who
 // calls → allowance → execution → journal. The adapters bring the text and carry the answer away, so HTTP,

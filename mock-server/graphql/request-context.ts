@@ -1,9 +1,9 @@
 import type { RequestParams } from "graphql-http";
 import type { Caller } from "../rules/identity/caller.ts";
 import type { ApiFault } from "../state/fault.ts";
+import type { Router } from "../state/router.ts";
 import type { PreparedDocument, PreparedOperation } from "./document-cache.ts";
 import type { Formatted } from "./error-format.ts";
-import type { Router } from "./router-schema.ts";
 
 export type GraphqlRequest = {
   readonly method: string;

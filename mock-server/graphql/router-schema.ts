@@ -13,12 +13,11 @@ import {
   parse,
 } from "graphql";
 import type { ResolverContext } from "../rules/identity/resolver-context.ts";
+import type { Router } from "../state/router.ts";
 import { resolvers } from "./resolvers.ts";
 
 // Two schemas over one store (A-21): `schema.graphql` says with `@router` who serves a field, and on the
 // other router that field does not exist. Each is built once per process, for all mocks.
-
-export type Router = "base" | "gateway";
 
 const schemas = new Map<Router, GraphQLSchema>();
 

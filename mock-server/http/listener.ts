@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { ConnectionCutError, writeResponse } from "../faults/write-response.ts";
 import { handleGraphql } from "../graphql/handle-graphql.ts";
 import type { RequestBody } from "../graphql/request-context.ts";
-import type { Router } from "../graphql/router-schema.ts";
+import type { Router } from "../state/router.ts";
 import { decodeBody, routerAt, type Service } from "./router.ts";
 
 export interface HttpListener {

@@ -4,7 +4,7 @@ import type { EventStream } from "../control/event-stream.ts";
 import { toFetchResponse } from "../faults/write-response.ts";
 import { handleGraphql } from "../graphql/handle-graphql.ts";
 import type { RequestBody } from "../graphql/request-context.ts";
-import type { Router } from "../graphql/router-schema.ts";
+import type { Router } from "../state/router.ts";
 import type { WorldHolder } from "../world/world-holder.ts";
 
 // One handler serves every way in: `fetch` in this process and MSW call it as it is, the HTTP adapter

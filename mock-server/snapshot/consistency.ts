@@ -1,9 +1,11 @@
-import type { Snapshot, StateLists } from "./snapshot.ts";
+import { getOrCreate } from "../cache.ts";
+import type { StateLists } from "../state/records.ts";
+import type { Snapshot } from "./snapshot-schema.ts";
 
 type Noun = Exclude<keyof StateLists, "uploadContents">;
 
-// A record that names another one needs it: a resolver would fail on it later, far from the cause. A
-// delivery may outlive its endpoint, so that name is left out.
+// A resolver would fail later, far from the cause, on a record whose reference does not resolve. A delivery
+// may outlive its endpoint, so that reference is left out.
 const references: readonly (readonly [noun: Noun, field: string, target: Noun])[] = [
   ["memberships", "userId", "users"],
   ["memberships", "workspaceId", "workspaces"],
@@ -26,14 +28,11 @@ const references: readonly (readonly [noun: Noun, field: string, target: Noun])[
   ["deliveries", "eventId", "events"],
 ];
 
-/** What does not fit together in a snapshot whose records are each well-formed; `null` when all does. */
+/** The first reference that does not resolve in a snapshot of well-formed records, or `null`. */
 export function findInconsistency({ state, seedWorkspaceId }: Snapshot): string | null {
   const ids = new Map<Noun, Set<unknown>>();
-  const idsOf = (noun: Noun) => {
-    const known = ids.get(noun) ?? new Set(recordsOf(state, noun).map(({ id }) => id));
-    ids.set(noun, known);
-    return known;
-  };
+  const idsOf = (of: Noun) =>
+    getOrCreate(ids, of, (noun) => new Set(recordsOf(state, noun).map(({ id }) => id)));
   for (const [noun, field, target] of references) {
     for (const [index, record] of recordsOf(state, noun).entries()) {
       const named = record[field];

@@ -1,61 +1,10 @@
-import { z } from "zod";
-import { faultPlanSchema } from "../faults/fault-schema.ts";
-import type { FiredFault } from "../state/fault.ts";
 import { findInconsistency } from "./consistency.ts";
-import { stateSchema } from "./record-schemas.ts";
-import { type Snapshot, snapshotFormat, snapshotVersion } from "./snapshot.ts";
 import { SnapshotError } from "./snapshot-error.ts";
-
-const envelopeSchema = z.looseObject({ format: z.literal(snapshotFormat), version: z.int() });
-
-const errorSchema = z.strictObject({
-  message: z.string(),
-  code: z.string().nullable(),
-  path: z.string().nullable(),
-});
-
-const journalEntrySchema = z.strictObject({
-  sequence: z.int(),
-  atMs: z.number(),
-  router: z.enum(["base", "gateway"]),
-  operationName: z.string().nullable(),
-  operations: z.array(z.string()),
-  query: z.string().nullable(),
-  variables: z.unknown(),
-  caller: z.enum(["anonymous", "user", "member", "partner"]),
-  keyId: z.string().nullable(),
-  userId: z.string().nullable(),
-  workspaceId: z.string().nullable(),
-  sourcePlatform: z.string().nullable(),
-  status: z.int().nullable(),
-  errors: z.array(errorSchema),
-  rejection: z.string().nullable(),
-  faults: z.array(z.string()),
-  durationMs: z.number(),
-});
-
-// The entries of the fault log say what happened; they are kept as they are and never acted upon.
-const firedSchema = z.looseObject({
-  sequence: z.int(),
-  atMs: z.number(),
-}) as unknown as z.ZodType<FiredFault>;
-
-const snapshotSchema: z.ZodType<Snapshot> = z.strictObject({
-  format: z.literal(snapshotFormat),
-  version: z.literal(snapshotVersion),
-  seed: z.number(),
-  nowMs: z.number(),
-  seedWorkspaceId: z.string(),
-  random: z.record(z.string(), z.int().nonnegative()),
-  limits: z.record(z.string(), z.array(z.number())),
-  faults: z.strictObject({ plan: faultPlanSchema, fired: z.array(firedSchema) }),
-  journal: z.strictObject({ count: z.int().nonnegative(), entries: z.array(journalEntrySchema) }),
-  state: stateSchema,
-});
+import { envelopeSchema, type Snapshot, snapshotSchema, snapshotVersion } from "./snapshot-schema.ts";
 
 /**
- * Checks a document and gives it back as a snapshot.
- * @throws SnapshotError for anything that is not a whole snapshot of a version this mock knows
+ * Validates a parsed document.
+ * @throws SnapshotError for anything but a complete snapshot of a version this mock reads
  */
 export function readSnapshot(value: unknown): Snapshot {
   const envelope = envelopeSchema.safeParse(value);
@@ -78,13 +27,13 @@ export function readSnapshot(value: unknown): Snapshot {
   return parsed.data;
 }
 
-/** Reads a snapshot from text. @throws SnapshotError also when the text was cut off */
+/** Reads a snapshot from text. @throws SnapshotError also for a truncated text */
 export function parseSnapshot(text: string): Snapshot {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new SnapshotError("the snapshot is not whole: it does not end as JSON does", { cause });
+    throw new SnapshotError("the snapshot is not complete JSON", { cause });
   }
   return readSnapshot(value);
 }

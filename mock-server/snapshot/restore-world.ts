@@ -3,9 +3,10 @@ import { resumeImports } from "../rules/partner/imports.ts";
 import { resumeProgress } from "../rules/tasks/progression.ts";
 import type { World } from "../world/world.ts";
 import type { WorldHolder } from "../world/world-holder.ts";
-import { fillFromSnapshot, type Snapshot } from "./snapshot.ts";
+import { fillFromSnapshot } from "./snapshot.ts";
+import type { Snapshot } from "./snapshot-schema.ts";
 
-/** Goes on from a snapshot that has been checked; what waits for a time waits again. */
+/** Restores a validated snapshot and reschedules its timers. */
 export function restoreWorld(worlds: WorldHolder, snapshot: Snapshot): World {
   return worlds.restore(snapshot, (world) => {
     fillFromSnapshot(world, snapshot);

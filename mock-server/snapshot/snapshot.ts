@@ -1,40 +1,19 @@
-import type { z } from "zod";
+// A snapshot is the state itself, one list per noun, together with everything else that decides what happens
+// next: time, the position in each random stream, the limiter, the faults, the journal. Timers are not
+// stored: their times are in the records (the next attempt of a delivery, the end of a stage), and a restore
+// schedules them from there.
+
 import { recordProgress } from "../rules/tasks/progression.ts";
+import type { StateLists } from "../state/records.ts";
 import type { State } from "../state/state.ts";
-import type { FaultSnapshot } from "../world/fault-store.ts";
-import type { RateLimitSnapshot } from "../world/rate-limit.ts";
-import type { JournalEntry } from "../world/request-journal.ts";
 import type { World } from "../world/world.ts";
-import type { stateSchema } from "./record-schemas.ts";
+import type { Snapshot } from "./snapshot-schema.ts";
 
-// A snapshot is the state itself, one list per noun, together with everything else that decides what comes
-// next: time, the position in each random stream, the limiter, the faults, the journal. What waits for a
-// time is not stored as timers but stands in the records (the next attempt of a delivery, the end of a
-// stage), and restoring sets the timers going from there.
-
-export const snapshotFormat = "workspace-tasks-mock";
-export const snapshotVersion = 1;
-
-export type Snapshot = {
-  readonly format: typeof snapshotFormat;
-  readonly version: typeof snapshotVersion;
-  readonly seed: number;
-  readonly nowMs: number;
-  readonly seedWorkspaceId: string;
-  readonly random: Readonly<Record<string, number>>;
-  readonly limits: RateLimitSnapshot;
-  readonly faults: FaultSnapshot;
-  readonly journal: { readonly count: number; readonly entries: readonly JournalEntry[] };
-  readonly state: StateLists;
-};
-
-export type StateLists = z.infer<typeof stateSchema>;
-
-/** Everything this world remembers. The records are shared with it: write the snapshot out at once. */
+/** Everything this world remembers. The records are shared with it: serialise the snapshot at once. */
 export function takeSnapshot(world: World, seedWorkspaceId: string): Snapshot {
   return {
-    format: snapshotFormat,
-    version: snapshotVersion,
+    format: "workspace-tasks-mock",
+    version: 1,
     seed: world.random.seed,
     nowMs: world.clock.now(),
     seedWorkspaceId,
@@ -46,10 +25,7 @@ export function takeSnapshot(world: World, seedWorkspaceId: string): Snapshot {
   };
 }
 
-/**
- * Fills an empty world from a snapshot that has been checked; its records become the world's. What waits
- * for a time, tasks that move by themselves among it, is the caller's to set going.
- */
+/** Fills an empty world from a validated snapshot; its records become the world's. Schedules nothing. */
 export function fillFromSnapshot(world: World, snapshot: Snapshot): void {
   fromLists(world.state, snapshot.state);
   world.random.restore(snapshot.random);
@@ -83,7 +59,7 @@ function fromLists(state: State, { uploadContents, progress: _, ...lists }: Stat
   }
 }
 
-/** Most records are kept by their id. */
+/** The key of most records is their id. */
 const otherKeys: { readonly [noun: string]: string } = {
   taskPlans: "taskType",
   catalogAdditions: "name",

@@ -1,84 +1,113 @@
-/**
- * What can go wrong on a call to the API. `pass` lets one call through, so that a list of instructions
- * can say "the third call fails".
- */
-export type ApiFault =
-  | { readonly kind: "pass" }
-  /** Answers with this HTTP status instead of running the operation. */
-  | { readonly kind: "status"; readonly status: number; readonly retryAfterSeconds?: number | undefined }
-  /** Answers 200 with a GraphQL error instead of running the operation. */
-  | { readonly kind: "graphql-error"; readonly message: string; readonly code?: string | undefined }
-  /** Runs the operation, answers this much later (on the mock's clock). */
-  | { readonly kind: "delay"; readonly delayMs: number }
-  /** Runs the operation, sends status and headers, and then nothing more. */
-  | { readonly kind: "stall" }
+import { z } from "zod";
+import type { Immutable } from "./immutable.ts";
+import { routerNames } from "./router.ts";
+
+const delayMs = z
+  .number()
+  .nonnegative()
+  .max(86_400_000 * 7);
+const httpStatus = z.int().min(200).max(599);
+
+export const apiFaultSchema = z.discriminatedUnion("kind", [
+  /** Lets one call through, so that a list of instructions can say "the third call fails". */
+  z.strictObject({ kind: z.literal("pass") }),
+  /** Responds with this HTTP status instead of running the operation. */
+  z.strictObject({
+    kind: z.literal("status"),
+    status: httpStatus,
+    retryAfterSeconds: z.int().nonnegative().optional(),
+  }),
+  /** Responds 200 with a GraphQL error instead of running the operation. */
+  z.strictObject({ kind: z.literal("graphql-error"), message: z.string(), code: z.string().optional() }),
+  /** Runs the operation and responds this much later (on the mock's clock). */
+  z.strictObject({ kind: z.literal("delay"), delayMs }),
+  /** Runs the operation, sends status and headers, but never the body. */
+  z.strictObject({ kind: z.literal("stall") }),
   /** Cuts the connection without running the operation. */
-  | { readonly kind: "reset-before-effect" }
-  /** Runs the operation and cuts the connection instead of answering. */
-  | { readonly kind: "reset-after-effect" }
-  /** Runs the operation, sends this many bytes of the answer and cuts the connection. Default: half. */
-  | { readonly kind: "truncate"; readonly bytes?: number | undefined }
-  /** Answers with a proxy's HTML page instead of running the operation. Default status: 502. */
-  | { readonly kind: "html"; readonly status?: number | undefined }
+  z.strictObject({ kind: z.literal("reset-before-effect") }),
+  /** Runs the operation and cuts the connection instead of responding. */
+  z.strictObject({ kind: z.literal("reset-after-effect") }),
+  /** Runs the operation, sends this many bytes of the response and cuts the connection. Default: half. */
+  z.strictObject({ kind: z.literal("truncate"), bytes: z.int().nonnegative().optional() }),
+  /** Responds with a proxy's HTML page instead of running the operation. Default status: 502. */
+  z.strictObject({ kind: z.literal("html"), status: httpStatus.optional() }),
   /** The presented token expires now, for this call and all later ones. */
-  | { readonly kind: "expire-token" }
-  /** Uses up this many requests of the key's allowance. Default: all that are left. */
-  | { readonly kind: "burn-quota"; readonly requests?: number | undefined };
+  z.strictObject({ kind: z.literal("expire-token") }),
+  /** Uses up this many requests of the key's rate limit. Default: all that remain. */
+  z.strictObject({ kind: z.literal("burn-quota"), requests: z.int().positive().optional() }),
+]);
 
-/** What can go wrong with one attempt of a delivery. */
-export type DeliveryFault =
-  | { readonly kind: "pass" }
-  /** Sends the attempt this many times more. */
-  | { readonly kind: "duplicate"; readonly copies?: number | undefined }
-  /** Holds the attempt back until the next one to the same endpoint has gone out. */
-  | { readonly kind: "reorder" }
+export const deliveryFaultSchema = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("pass") }),
+  /** Sends the attempt this many more times. Default: 1. */
+  z.strictObject({ kind: z.literal("duplicate"), copies: z.int().min(1).max(100).optional() }),
+  /** Defers the attempt until the next one to the same endpoint has been sent. */
+  z.strictObject({ kind: z.literal("reorder") }),
   /** Sends the attempt later, on the mock's clock. */
-  | { readonly kind: "delay"; readonly delayMs: number }
-  /** The attempt is lost on the way; the retry schedule goes on. */
-  | { readonly kind: "drop" }
+  z.strictObject({ kind: z.literal("delay"), delayMs }),
+  /** The attempt does not reach the receiver; the retry schedule continues. */
+  z.strictObject({ kind: z.literal("drop") }),
   /** Signs with a secret the endpoint never had. */
-  | { readonly kind: "wrong-signature" }
-  /** Signs a timestamp that lies back. Default: 600 s. */
-  | { readonly kind: "stale-timestamp"; readonly ageSeconds?: number | undefined }
-  /** Signs with the oldest secret still in its grace period only. */
-  | { readonly kind: "old-secret-only" }
+  z.strictObject({ kind: z.literal("wrong-signature") }),
+  /** Signs a timestamp in the past. Default: 600 s. */
+  z.strictObject({ kind: z.literal("stale-timestamp"), ageSeconds: z.int().optional() }),
+  /** Signs only with the oldest secret that is still in its grace period. */
+  z.strictObject({ kind: z.literal("old-secret-only") }),
   /** Changes the body after it was signed. */
-  | { readonly kind: "altered-body" }
-  /** A proxy in front of the receiver answers 302; the receiver sees nothing. */
-  | { readonly kind: "redirect" };
+  z.strictObject({ kind: z.literal("altered-body") }),
+  /** A proxy in front of the receiver responds 302; the receiver gets no request. */
+  z.strictObject({ kind: z.literal("redirect") }),
+]);
 
-/** A fault that happens with a probability, drawn from the mock's seed. */
-export type ProbabilisticFault<Fault> = { readonly probability: number; readonly fault: Fault };
+const faultLists = <Fault extends z.ZodType>(fault: Fault) => ({
+  /** Used up in order, one per matching call or attempt; after the last one none is injected. */
+  instructions: z.array(fault).max(10_000).optional(),
+  /** Drawn for each matching call or attempt from the mock's seed. */
+  chances: z
+    .array(z.strictObject({ probability: z.number().min(0).max(1), fault }))
+    .max(100)
+    .optional(),
+});
 
-export type ApiFaultRule = {
+const apiFaultRuleSchema = z.strictObject({
   /** Id of an API key or partner key; absent: every caller. */
-  readonly keyId?: string | undefined;
-  readonly router?: "base" | "gateway" | undefined;
+  keyId: z.string().optional(),
+  router: routerNames.optional(),
   /**
    * Name of a top-level field, such as `createWebhookEndpoint`, or `upload.post`, `upload.patch`,
    * `upload.head`, `upload.delete`; absent: every operation.
    */
-  readonly operation?: string | undefined;
-  /** Used up in order, one per matching call; then all is normal again. */
-  readonly instructions?: readonly ApiFault[] | undefined;
-  readonly chances?: readonly ProbabilisticFault<ApiFault>[] | undefined;
-};
+  operation: z.string().optional(),
+  ...faultLists(apiFaultSchema),
+});
 
-export type DeliveryFaultRule = {
-  readonly endpointId?: string | undefined;
-  readonly event?: string | undefined;
-  /** Used up in order, one per matching attempt; then all is normal again. */
-  readonly instructions?: readonly DeliveryFault[] | undefined;
-  readonly chances?: readonly ProbabilisticFault<DeliveryFault>[] | undefined;
-};
+const deliveryFaultRuleSchema = z.strictObject({
+  endpointId: z.string().optional(),
+  event: z.string().optional(),
+  ...faultLists(deliveryFaultSchema),
+});
 
-export type FaultPlan = {
-  readonly api?: readonly ApiFaultRule[] | undefined;
-  readonly deliveries?: readonly DeliveryFaultRule[] | undefined;
-};
+export const faultPlanSchema = z.strictObject({
+  api: z.array(apiFaultRuleSchema).max(1_000).optional(),
+  deliveries: z.array(deliveryFaultRuleSchema).max(1_000).optional(),
+});
 
-/** One fault that happened. */
-export type FiredFault<Fault = ApiFault | DeliveryFault> = {
+/** What can go wrong on a call to the API. */
+export type ApiFault = Immutable<z.infer<typeof apiFaultSchema>>;
+/** What can go wrong with one attempt of a delivery. */
+export type DeliveryFault = Immutable<z.infer<typeof deliveryFaultSchema>>;
+export type ApiFaultRule = Immutable<z.infer<typeof apiFaultRuleSchema>>;
+export type DeliveryFaultRule = Immutable<z.infer<typeof deliveryFaultRuleSchema>>;
+export type FaultPlan = Immutable<z.infer<typeof faultPlanSchema>>;
+
+/** A fault that is injected with a probability, drawn from the mock's seed. */
+export interface ProbabilisticFault<Fault> {
+  readonly probability: number;
+  readonly fault: Fault;
+}
+
+/** One fault that was injected. */
+export interface FiredFault<Fault = ApiFault | DeliveryFault> {
   readonly sequence: number;
   readonly atMs: number;
   readonly side: "api" | "delivery";
@@ -87,4 +116,4 @@ export type FiredFault<Fault = ApiFault | DeliveryFault> = {
   readonly fault: Fault;
   /** The operation, or the delivery's id. */
   readonly subject: string;
-};
+}

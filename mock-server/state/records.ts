@@ -1,287 +1,331 @@
-import type { CustomerError, TaxPrepResult } from "../../sdk/events/index.ts";
+// What the service remembers, one schema per noun; the types are inferred from them. Plain data, times in
+// milliseconds since the epoch, so that a snapshot is the state itself. "Stage" is this project's word for
+// what the wire calls `subTask`. Only snapshots and the control API need the schemas at run time: everything
+// else imports types, so that a mock starts without zod.
+
+import { z } from "zod";
+import { customerErrorSchema, taxPrepResultSchema } from "../../sdk/events/index.ts";
 import type { TimerQueueEntry } from "../time/timer-queue.ts";
-import type { DeliveryFault } from "./fault.ts";
-import type { TaskPlan } from "./task-plan.ts";
+import { deliveryFaultSchema } from "./fault.ts";
+import { type TaskPlan, taskPlanSchema } from "./task-plan.ts";
 
-// What the service remembers. Plain data, times in milliseconds since the epoch, so that a snapshot is
-// the state itself. "Stage" is this project's word for what the wire calls `subTask`.
+const id = z.string().min(1);
+const atMs = z.number();
+const texts = z.record(z.string(), z.string());
+const plan: z.ZodType<TaskPlan> = taskPlanSchema;
+const updated = { createdAtMs: atMs, updatedAtMs: atMs };
 
-export type Role = "admin" | "l1" | "l2" | "l3";
-export type KeyAccess = "read_only" | "read_write";
-export type TaskStatus = "RUNNING" | "COMPLETED" | "FAILED";
+export const roleSchema = z.enum(["admin", "l1", "l2", "l3"]);
+export const keyAccessSchema = z.enum(["read_only", "read_write"]);
+export const taskStatusSchema = z.enum(["RUNNING", "COMPLETED", "FAILED"]);
+export const deliveryStatusSchema = z.enum(["pending", "paused", "succeeded", "failed", "cancelled"]);
 
-export type UserRecord = { id: string; name: string; email: string };
+const user = z.strictObject({ id, name: z.string(), email: z.string() });
 
-export type MembershipRecord = {
-  id: string;
-  userId: string;
-  workspaceId: string;
-  role: Role;
-  createdAtMs: number;
-};
+const membership = z.strictObject({
+  id,
+  userId: id,
+  workspaceId: id,
+  role: roleSchema,
+  createdAtMs: atMs,
+});
 
-export type WorkspaceRecord = {
-  id: string;
-  name: string;
-  slug: string;
-  displayName: string;
-  status: string;
-  workspaceType: string | null;
-  firmSize: string | null;
-  metadata: unknown;
-  createdAtMs: number;
+const workspace = z.strictObject({
+  id,
+  name: z.string(),
+  slug: z.string(),
+  displayName: z.string(),
+  status: z.string(),
+  workspaceType: z.string().nullable(),
+  firmSize: z.string().nullable(),
+  metadata: z.unknown(),
+  createdAtMs: atMs,
   /** The partner account that created it, if one did. */
-  partnerId: string | null;
-};
+  partnerId: id.nullable(),
+});
 
-export type ApiKeyRecord = {
-  id: string;
+const apiKey = z.strictObject({
+  id,
   /** SHA-256 of the key in hex: the key itself is shown once and never kept (K8). */
-  keyHash: string;
-  userId: string;
-  workspaceId: string;
-  access: KeyAccess;
-  createdAtMs: number;
-  expiresAtMs: number;
-  revokedAtMs: number | null;
-};
+  keyHash: z.string(),
+  userId: id,
+  workspaceId: id,
+  access: keyAccessSchema,
+  createdAtMs: atMs,
+  expiresAtMs: atMs,
+  revokedAtMs: atMs.nullable(),
+});
 
-export type PartnerKeyRecord = {
-  id: string;
-  keyHash: string;
-  /** The partner's account; workspaces it creates carry this id. */
-  partnerId: string;
-  createdAtMs: number;
-  revokedAtMs: number | null;
-};
+const partnerKey = z.strictObject({
+  id,
+  keyHash: z.string(),
+  /** The partner's account; workspaces it creates have this id. */
+  partnerId: id,
+  createdAtMs: atMs,
+  revokedAtMs: atMs.nullable(),
+});
 
-/** An access token that a fault has ended before its time. */
-export type EndedTokenRecord = {
-  /** The token's `jti`. */
-  id: string;
-  endedAtMs: number;
-};
+/** An access token that a fault has ended early; `id` is its `jti`. */
+const endedToken = z.strictObject({ id, endedAtMs: atMs });
 
-export type SigningSecretRecord = {
-  /** `whsec_` followed by base64. */
-  secret: string;
+const signingSecret = z.strictObject({
+  secret: z.string().startsWith("whsec_"),
   /** `null` for the current secret; otherwise the end of its grace period. */
-  expiresAtMs: number | null;
-};
+  expiresAtMs: atMs.nullable(),
+});
 
-export type WebhookEndpointRecord = {
-  id: string;
-  workspaceId: string;
-  url: string;
-  description: string;
-  enabled: boolean;
+const endpoint = z.strictObject({
+  id,
+  workspaceId: id,
+  url: z.string(),
+  description: z.string(),
+  enabled: z.boolean(),
   /** `null`: all current and future events. */
-  eventTypes: string[] | null;
+  eventTypes: z.array(z.string()).nullable(),
   /** Newest first (A-9). */
-  secrets: SigningSecretRecord[];
-  createdAtMs: number;
-  updatedAtMs: number;
-};
+  secrets: z.array(signingSecret).min(1),
+  ...updated,
+});
 
-export type ConnectionStatus = "pending" | "active" | "failed" | "disconnected";
-
-export type ConnectionRecord = {
-  id: string;
-  workspaceId: string;
-  providerKey: string;
-  status: ConnectionStatus;
-  displayName: string | null;
+const connection = z.strictObject({
+  id,
+  workspaceId: id,
+  providerKey: z.string(),
+  status: z.enum(["pending", "active", "failed", "disconnected"]),
+  displayName: z.string().nullable(),
   /** The credentials of the start step; never read back. */
-  startInputs: unknown;
+  startInputs: z.unknown(),
   /** What `collectProviderConnection` stored, echoed as `settings`. */
-  settings: unknown;
-  createdAtMs: number;
-  updatedAtMs: number;
-};
+  settings: z.unknown(),
+  ...updated,
+});
 
-export type JobStatus = "pending" | "active" | "completed";
-
-export type JobRecord = {
-  id: string;
-  workspaceId: string;
-  connectionId: string;
-  name: string;
-  status: JobStatus;
-  createdAtMs: number;
-  updatedAtMs: number;
-};
+const job = z.strictObject({
+  id,
+  workspaceId: id,
+  connectionId: id,
+  name: z.string(),
+  status: z.enum(["pending", "active", "completed"]),
+  ...updated,
+});
 
 /** A work and its link to the job, created together. */
-export type JobWorkRecord = {
-  id: string;
-  workId: string;
-  workspaceId: string;
-  connectionId: string;
-  jobId: string;
-  name: string;
-  externalId: string;
+const jobWork = z.strictObject({
+  id,
+  workId: id,
+  workspaceId: id,
+  connectionId: id,
+  jobId: id,
+  name: z.string(),
+  externalId: z.string(),
   /** The `TAX_PREP` task its import has started. */
-  taskId?: string;
-  createdAtMs: number;
-  updatedAtMs: number;
-};
+  taskId: id.exactOptional(),
+  ...updated,
+});
 
-export type ArtifactRecord = {
-  id: string;
-  artifactId: string;
-  workspaceId: string;
-  jobId: string;
-  jobWorkId: string;
-  externalId: string;
-  name: string;
-  type: string;
-  status: string;
-  url: string | null;
-  metadata: unknown;
-  createdAtMs: number;
-  updatedAtMs: number;
-};
+const artifact = z.strictObject({
+  id,
+  artifactId: id,
+  workspaceId: id,
+  jobId: id,
+  jobWorkId: id,
+  externalId: z.string(),
+  name: z.string(),
+  type: z.string(),
+  status: z.string(),
+  url: z.string().nullable(),
+  metadata: z.unknown(),
+  ...updated,
+});
 
-export type ClientRecord = {
-  id: string;
-  workspaceId: string;
-  name: string;
-  externalId: string;
-  status: string;
-  returnType: string;
-  taxYear: number;
-  createdAtMs: number;
-};
+const client = z.strictObject({
+  id,
+  workspaceId: id,
+  name: z.string(),
+  externalId: z.string(),
+  status: z.string(),
+  returnType: z.string(),
+  taxYear: z.int(),
+  createdAtMs: atMs,
+});
 
-export type StageRecord = {
-  id: string;
-  type: string;
-  status: TaskStatus;
-  startedAtMs: number;
-  completedAtMs: number | null;
-  errorMessage: string | null;
-};
+const stage = z.strictObject({
+  id,
+  type: z.string(),
+  status: taskStatusSchema,
+  startedAtMs: atMs,
+  completedAtMs: atMs.nullable(),
+  errorMessage: z.string().nullable(),
+});
 
-export type TaskRecord = {
-  id: string;
-  workspaceId: string;
-  clientId: string;
-  type: string;
-  status: TaskStatus;
-  startedAtMs: number;
-  completedAtMs: number | null;
-  errorMessage: string | null;
-  attributes: { name: string; value: string }[];
-  stages: StageRecord[];
-  result: TaxPrepResult | null;
-  customerError: CustomerError | null;
-  triggeredByUserId: string | null;
+const task = z.strictObject({
+  id,
+  workspaceId: id,
+  clientId: id,
+  type: z.string(),
+  status: taskStatusSchema,
+  startedAtMs: atMs,
+  completedAtMs: atMs.nullable(),
+  errorMessage: z.string().nullable(),
+  attributes: z.array(z.strictObject({ name: z.string(), value: z.string() })),
+  stages: z.array(stage),
+  result: taxPrepResultSchema.nullable(),
+  customerError: customerErrorSchema.nullable(),
+  triggeredByUserId: id.nullable(),
   /** How often the task has entered a status; makes each change's event id unique and repeatable. */
-  changes: number;
+  changes: z.int(),
   /** When it entered its present status; no two changes of one task share a time. */
-  changedAtMs: number;
-};
+  changedAtMs: atMs,
+});
 
-/** The position of a task in its plan, as a snapshot stores it. */
-export type ProgressRecord = {
-  taskId: string;
+/** The position of a task in its plan. */
+const progress = z.strictObject({
+  taskId: id,
   /** `null`: the plan that the settings have for the task's type. A task keeps the plan it started with. */
-  plan: TaskPlan | null;
+  plan: plan.nullable(),
   /** Index of the current stage. */
-  stage: number;
-  dueAtMs: number;
-};
+  stage: z.int(),
+  dueAtMs: atMs,
+});
+
+/** How tasks of a type progress, instead of what the settings say. */
+const taskTypePlan = z.strictObject({ taskType: id, plan });
+
+/** A document held for a client, pulled from a connected system or added by hand. */
+const document = z.strictObject({
+  id,
+  workspaceId: id,
+  clientId: id,
+  fileName: z.string(),
+  mimeType: z.string(),
+  /** `null` for a document added by hand. */
+  connectionId: id.nullable(),
+  /** Its id in the connected system, or the upload's id. */
+  externalId: z.string(),
+  createdAtMs: atMs,
+});
+
+/** An event that joined the catalog at run time. */
+const catalogAddition = z.strictObject({
+  name: id,
+  description: z.string(),
+  version: z.string(),
+  status: z.string(),
+  taskTypes: z.array(z.string()),
+  payloadSchema: z.record(z.string(), z.unknown()),
+});
+
+const upload = z.strictObject({
+  id,
+  workspaceId: id,
+  /** `null` until a deferred length is set. */
+  lengthBytes: z.int().nullable(),
+  offsetBytes: z.int(),
+  fileName: z.string(),
+  fileType: z.string(),
+  metadata: texts,
+  createdAtMs: atMs,
+  completedAtMs: atMs.nullable(),
+});
+
+const event = z.strictObject({
+  id,
+  workspaceId: id,
+  name: z.string(),
+  occurredAtMs: atMs,
+  /** What it is about (a task, a connection); first attempts about one subject are sent in order. */
+  subject: z.string(),
+  /** The exact text that is signed and sent. */
+  body: z.string(),
+});
+
+export const attemptSchema = z.strictObject({
+  number: z.int(),
+  /** Only a scheduled attempt counts towards the schedule. */
+  kind: z.enum(["scheduled", "duplicate", "replay"]),
+  startedAtMs: atMs,
+  durationMs: z.number(),
+  status: z.int().nullable().describe("HTTP status; `null` without a response."),
+  error: z.string().nullable().describe("Why the attempt did not succeed."),
+  requestHeaders: texts,
+  requestBody: z.string().describe("The exact text that was sent."),
+  responseHeaders: texts,
+  responseBody: z.string().describe("The first part of the response."),
+  faults: z.array(z.string()).describe("Faults that changed this attempt."),
+});
+
+const delivery = z.strictObject({
+  /** Also the `webhook-id`: it stays the same over every retry and replay. */
+  id,
+  eventId: id,
+  eventName: z.string(),
+  workspaceId: id,
+  endpointId: id,
+  status: deliveryStatusSchema,
+  createdAtMs: atMs,
+  nextAttemptAtMs: atMs.nullable(),
+  /** Faults already drawn for the next attempt, which one of them has deferred. */
+  drawnFaults: z.array(deliveryFaultSchema).exactOptional(),
+  attempts: z.array(attemptSchema),
+});
+
+/** One list per noun, in order of creation, as `State` has one map per noun. */
+export const stateSchema = z.strictObject({
+  users: z.array(user),
+  memberships: z.array(membership),
+  workspaces: z.array(workspace),
+  apiKeys: z.array(apiKey),
+  partnerKeys: z.array(partnerKey),
+  endedTokens: z.array(endedToken),
+  endpoints: z.array(endpoint),
+  connections: z.array(connection),
+  jobs: z.array(job),
+  jobWorks: z.array(jobWork),
+  artifacts: z.array(artifact),
+  clients: z.array(client),
+  tasks: z.array(task),
+  progress: z.array(progress),
+  taskPlans: z.array(taskTypePlan),
+  documents: z.array(document),
+  catalogAdditions: z.array(catalogAddition),
+  uploads: z.array(upload),
+  /** Bytes of the upload with the same position, in base64. */
+  uploadContents: z.array(z.base64()),
+  events: z.array(event),
+  deliveries: z.array(delivery),
+});
+
+export type StateLists = z.infer<typeof stateSchema>;
+
+export type Role = z.infer<typeof roleSchema>;
+export type KeyAccess = z.infer<typeof keyAccessSchema>;
+export type TaskStatus = z.infer<typeof taskStatusSchema>;
+export type DeliveryStatus = z.infer<typeof deliveryStatusSchema>;
+export type AttemptKind = AttemptRecord["kind"];
+
+export type UserRecord = z.infer<typeof user>;
+export type MembershipRecord = z.infer<typeof membership>;
+export type WorkspaceRecord = z.infer<typeof workspace>;
+export type ApiKeyRecord = z.infer<typeof apiKey>;
+export type PartnerKeyRecord = z.infer<typeof partnerKey>;
+export type EndedTokenRecord = z.infer<typeof endedToken>;
+export type SigningSecretRecord = z.infer<typeof signingSecret>;
+export type WebhookEndpointRecord = z.infer<typeof endpoint>;
+export type ConnectionRecord = z.infer<typeof connection>;
+export type JobRecord = z.infer<typeof job>;
+export type JobWorkRecord = z.infer<typeof jobWork>;
+export type ArtifactRecord = z.infer<typeof artifact>;
+export type ClientRecord = z.infer<typeof client>;
+export type StageRecord = z.infer<typeof stage>;
+export type TaskRecord = z.infer<typeof task>;
+export type ProgressRecord = z.infer<typeof progress>;
+export type TaskPlanRecord = z.infer<typeof taskTypePlan>;
+export type DocumentRecord = z.infer<typeof document>;
+export type CatalogAdditionRecord = z.infer<typeof catalogAddition>;
+export type UploadRecord = z.infer<typeof upload>;
+export type EventRecord = z.infer<typeof event>;
+export type AttemptRecord = z.infer<typeof attemptSchema>;
+export type DeliveryRecord = z.infer<typeof delivery>;
 
 /** A `ProgressRecord` in the timer queue: instead of the time of day, it has the instant when its stage ends. */
 export type Progress = Omit<Readonly<ProgressRecord>, "dueAtMs"> & TimerQueueEntry;
-
-/** How tasks of a type move on from now on, in place of what the settings say. */
-export type TaskPlanRecord = { taskType: string; plan: TaskPlan };
-
-/** A document held for a client, pulled from a connected system or added by hand. */
-export type DocumentRecord = {
-  id: string;
-  workspaceId: string;
-  clientId: string;
-  fileName: string;
-  mimeType: string;
-  /** `null` for a document added by hand. */
-  connectionId: string | null;
-  /** Its id in the connected system, or the upload's id. */
-  externalId: string;
-  createdAtMs: number;
-};
-
-/** An event that joined the catalog at run time. */
-export type CatalogAdditionRecord = {
-  name: string;
-  description: string;
-  version: string;
-  status: string;
-  taskTypes: string[];
-  payloadSchema: Record<string, unknown>;
-};
-
-export type UploadRecord = {
-  id: string;
-  workspaceId: string;
-  /** `null` until a deferred length is told. */
-  lengthBytes: number | null;
-  offsetBytes: number;
-  fileName: string;
-  fileType: string;
-  metadata: Record<string, string>;
-  createdAtMs: number;
-  completedAtMs: number | null;
-};
-
-/** Something that happened, as every endpoint that subscribes to it will be told. */
-export type EventRecord = {
-  id: string;
-  workspaceId: string;
-  name: string;
-  occurredAtMs: number;
-  /** What it is about (a task, a connection); first attempts about one subject leave in order. */
-  subject: string;
-  /** The exact text that is signed and sent. */
-  body: string;
-};
-
-export type DeliveryStatus = "pending" | "paused" | "succeeded" | "failed" | "cancelled";
-
-/** Only a scheduled attempt uses up the schedule. */
-export type AttemptKind = "scheduled" | "duplicate" | "replay";
-
-export type AttemptRecord = {
-  number: number;
-  kind: AttemptKind;
-  startedAtMs: number;
-  durationMs: number;
-  /** HTTP status, or `null` when none came. */
-  status: number | null;
-  /** Why no status came, or why a status counts as a failure; `null` on success. */
-  error: string | null;
-  requestHeaders: Record<string, string>;
-  /** The bytes sent, as text; equal to the event's body unless a fault altered them. */
-  requestBody: string;
-  responseHeaders: Record<string, string>;
-  /** First part of the response body. */
-  responseBody: string;
-  /** Names of the faults that changed this attempt. */
-  faults: string[];
-};
-
-export type DeliveryRecord = {
-  /** Also the `webhook-id`: it stays the same over every retry and replay. */
-  id: string;
-  eventId: string;
-  eventName: string;
-  workspaceId: string;
-  endpointId: string;
-  status: DeliveryStatus;
-  createdAtMs: number;
-  nextAttemptAtMs: number | null;
-  /** Faults already drawn for the coming attempt, which one of them has put off. */
-  drawnFaults?: DeliveryFault[];
-  attempts: AttemptRecord[];
-};

@@ -1,33 +1,43 @@
-import type { CustomerError, TaxPrepResult } from "../../sdk/events/index.ts";
+import { z } from "zod";
+import { customerErrorSchema, taxPrepResultSchema } from "../../sdk/events/index.ts";
+import type { Immutable } from "./immutable.ts";
+
+const endStatus = z.enum(["COMPLETED", "FAILED"]);
+
+export const stagePlanSchema = z.strictObject({
+  /** Free text, for example `tax-extraction`. */
+  type: z.string().min(1).describe("Free text, for example `tax-extraction`."),
+  durationMs: z.number().nonnegative(),
+  /** A failed stage fails the task; later stages do not start. Default: `COMPLETED`. */
+  status: endStatus.optional().describe("Default: `COMPLETED`."),
+  errorMessage: z.string().optional(),
+});
+
+export const taskOutcomeSchema = z.strictObject({
+  status: endStatus,
+  errorMessage: z.string().optional(),
+  customerError: customerErrorSchema.nullable().optional(),
+  taxPrepResult: taxPrepResultSchema.optional(),
+});
+
+export const taskPlanSchema = z.strictObject({
+  mode: z.enum(["immediate", "timed", "manual"]),
+  stages: z.array(stagePlanSchema),
+  /** How the task ends when no stage has failed. Default: `COMPLETED`. */
+  outcome: taskOutcomeSchema.optional(),
+});
 
 /**
- * How a task moves on by itself.
+ * How a task progresses by itself.
  *
  * `immediate` runs all stages and ends the task within the call that starts it, `timed` gives each stage
  * its duration on the mock's clock, `manual` starts the task and leaves the rest to the control API.
  */
-export type TaskPlan = {
-  readonly mode: "immediate" | "timed" | "manual";
-  readonly stages: readonly StagePlan[];
-  /** How the task ends when no stage has failed. Default: `COMPLETED`. */
-  readonly outcome?: TaskOutcome | undefined;
-};
+export type TaskPlan = Immutable<z.infer<typeof taskPlanSchema>>;
+export type StagePlan = Immutable<z.infer<typeof stagePlanSchema>>;
+export type TaskOutcome = Immutable<z.infer<typeof taskOutcomeSchema>>;
 
-export type StagePlan = {
-  /** Free text, for example `tax-extraction`. */
-  readonly type: string;
-  readonly durationMs: number;
-  /** A failed stage fails the task; later stages do not start. Default: `COMPLETED`. */
-  readonly status?: "COMPLETED" | "FAILED" | undefined;
-  readonly errorMessage?: string | undefined;
-};
-
-export type TaskOutcome = {
-  readonly status: "COMPLETED" | "FAILED";
-  readonly errorMessage?: string | undefined;
-  readonly customerError?: CustomerError | null | undefined;
-  readonly taxPrepResult?: TaxPrepResult | undefined;
-};
-
-/** Plans by task type; `*` stands for every type that is not named. */
-export type TaskPlans = { readonly [taskType: string]: TaskPlan };
+/** Plans by task type; `*` is the plan of every type without one of its own. */
+export interface TaskPlans {
+  readonly [taskType: string]: TaskPlan;
+}

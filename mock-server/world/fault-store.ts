@@ -7,6 +7,7 @@ import type {
   FiredFault,
   ProbabilisticFault,
 } from "../state/fault.ts";
+import type { Router } from "../state/router.ts";
 import type { Clock } from "../time/clock.ts";
 import type { RandomStreams } from "./random.ts";
 
@@ -38,7 +39,7 @@ export type FaultSnapshot = { readonly plan: FaultPlan; readonly fired: readonly
 export type ApiCall = {
   /** The API key or partner key behind the call; `null` when there is none. */
   readonly keyId: string | null;
-  readonly router: "base" | "gateway";
+  readonly router: Router;
   /** Top-level fields of the operation. */
   readonly operations: readonly string[];
 };

@@ -23,7 +23,7 @@ export type Usage = {
 };
 
 /** Times of the counted requests per key, oldest first. */
-export type RateLimitSnapshot = Readonly<Record<string, readonly number[]>>;
+export type RateLimitSnapshot = Readonly<Record<string, number[]>>;
 
 export interface RateLimiter {
   /** Counts a request of this key, or refuses it. */

@@ -1,37 +1,4 @@
-/** One GraphQL request, as the service saw and answered it. Secrets are masked before they get here. */
-export type JournalEntry = {
-  /** 1 for the first request of a world. */
-  readonly sequence: number;
-  readonly atMs: number;
-  readonly router: "base" | "gateway";
-  readonly operationName: string | null;
-  /** Top-level fields of the operation; empty when the document was not valid. */
-  readonly operations: readonly string[];
-  /** The document, cut to `journalTextCharsMax`; `null` when none came. */
-  readonly query: string | null;
-  /** `null` when none came, or when they were longer than `journalTextCharsMax`. */
-  readonly variables: unknown;
-  readonly caller: "anonymous" | "user" | "member" | "partner";
-  readonly keyId: string | null;
-  readonly userId: string | null;
-  readonly workspaceId: string | null;
-  /** The `source-platform` header. @see interface §4 */
-  readonly sourcePlatform: string | null;
-  /** HTTP status; `null` when the connection was cut instead. */
-  readonly status: number | null;
-  readonly errors: readonly JournalError[];
-  /** Why the request was refused, in more words than the caller was told; `null` when it was not. */
-  readonly rejection: string | null;
-  /** Kinds of the faults that befell it. */
-  readonly faults: readonly string[];
-  readonly durationMs: number;
-};
-
-export type JournalError = {
-  readonly message: string;
-  readonly code: string | null;
-  readonly path: string | null;
-};
+import type { JournalEntry } from "../state/journal-entry.ts";
 
 export type JournalPage = {
   readonly data: readonly JournalEntry[];

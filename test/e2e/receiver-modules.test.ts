@@ -1,29 +1,7 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { loadedModules } from "../support/loaded-modules.ts";
 
-/** URLs of every module that a process loads which does nothing but import `specifier`. */
-async function modulesOf(specifier: string): Promise<readonly string[]> {
-  const hooks = `export async function load(url, context, next) {
-    process.stdout.write(url + "\\n");
-    return next(url, context);
-  }`;
-  const script = `
-    import { register } from "node:module";
-    register("data:text/javascript," + encodeURIComponent(${JSON.stringify(hooks)}));
-    await import(${JSON.stringify(specifier)});`;
-  const args = [
-    "--conditions=workspace-tasks-source",
-    "--import",
-    "tsx",
-    "--input-type=module",
-    "-e",
-    script,
-  ];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 16 * 1_048_576 });
-  return stdout.split("\n");
-}
-
+const modulesOf = (specifier: string) => loadedModules(`await import(${JSON.stringify(specifier)});`);
 const of = (modules: readonly string[], part: string) => modules.filter((module) => module.includes(part));
 
 test("a receiver loads neither the audit nor the package that the audit signs with", async () => {

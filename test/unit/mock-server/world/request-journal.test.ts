@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createRequestJournal, type JournalEntry } from "../../../../mock-server/world/request-journal.ts";
+import type { JournalEntry } from "../../../../mock-server/state/journal-entry.ts";
+import { createRequestJournal } from "../../../../mock-server/world/request-journal.ts";
 
 const entry = (name: string): Omit<JournalEntry, "sequence"> => ({
   atMs: 0,
