@@ -20,8 +20,8 @@ export interface Effects {
   readonly counts: ReadonlyMap<string, number>;
   /** The state of each task, and of each stage under `task/stage`. */
   readonly states: ReadonlyMap<string, TaskState>;
-  add(context: HandlerContext<MemoryTransaction>): void;
-  setState(event: TaskEvent, context: HandlerContext<MemoryTransaction>): void;
+  add(process: string, context: HandlerContext<MemoryTransaction>): void;
+  setState(process: string, event: TaskEvent, context: HandlerContext<MemoryTransaction>): void;
 }
 
 export function createEffects({ check, trace }: SimulationWorld): Effects {
@@ -30,13 +30,13 @@ export function createEffects({ check, trace }: SimulationWorld): Effects {
   return {
     counts,
     states,
-    add({ id, transaction }) {
+    add(process, { id, transaction }) {
       transaction.apply(() => {
         counts.set(id, (counts.get(id) ?? 0) + 1);
-        trace.log(`${trace.nameOf("delivery", id)} takes effect`);
+        trace.log(`${process} commits the effect of ${trace.nameOf("delivery", id)}`);
       });
     },
-    setState(event, { id, replayed, transaction }) {
+    setState(process, event, { id, replayed, transaction }) {
       const key = keyOf(event);
       const position = positionOf(event);
       transaction.apply(() => {
@@ -47,7 +47,7 @@ export function createEffects({ check, trace }: SimulationWorld): Effects {
           return `${name} set state ${event.status} at ${position} after ${before?.status} at ${before?.position}`;
         });
         states.set(key, { status: event.status, position });
-        trace.log(`the receiver sets ${trace.nameOf("task", key)} to ${event.status}`);
+        trace.log(`${process} sets ${trace.nameOf("task", key)} to ${event.status}`);
       });
     },
   };

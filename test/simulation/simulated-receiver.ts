@@ -66,13 +66,13 @@ function addHandlers(
     await process.crashPoint("C7");
   };
   receiver.on("*", async (_, context) => {
-    effects.add(context);
+    effects.add(process.name, context);
     await work();
   });
   receiver.onState("task", async (event, context: HandlerContext<MemoryTransaction>) => {
-    effects.setState(event, context);
+    effects.setState(process.name, event, context);
     // An event read from the tasks API reaches only state handlers.
     if (context.channel === "reconcile") await work();
   });
-  receiver.onState("subtask", (event, context) => effects.setState(event, context));
+  receiver.onState("subtask", (event, context) => effects.setState(process.name, event, context));
 }

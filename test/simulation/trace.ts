@@ -17,9 +17,10 @@ export function createTrace(nowMs: () => number): Trace {
   const tail: string[] = [];
   const names = new Map<string, string>();
   const counts = new Map<string, number>();
-  const startMs = nowMs();
+  let startMs: number | undefined;
   return {
     log(text) {
+      startMs ??= nowMs();
       const line = `${((nowMs() - startMs) / 1_000).toFixed(3)} s: ${text}`;
       hash.update(`${line}\n`);
       tail.push(line);
