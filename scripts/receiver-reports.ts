@@ -10,13 +10,13 @@ import {
   auditReceiver,
   type SchemeName,
 } from "workspace-tasks/receiver-kit/audit";
+import type { RunningReceiver } from "../test/support/receivers/running-receiver.ts";
 import {
   findPython,
-  type ServedReceiver,
+  type ReceiverName,
+  serveInProcess,
   startPythonReceiver,
-  startReceiverProcess,
-} from "../test/support/receivers/receiver-process.ts";
-import type { RunningReceiver } from "../test/support/receivers/running-receiver.ts";
+} from "../test/support/receivers/served-receiver.ts";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const secret = `whsec_${Buffer.alloc(32, 0x5a).toString("base64")}`;
@@ -43,13 +43,13 @@ const installed = (name: string): string =>
 const serve = "node --conditions=workspace-tasks-source --import tsx test/support/receivers/serve.ts";
 
 function served(
-  name: ServedReceiver,
+  name: ReceiverName,
   rest: Pick<Subject, "column" | "about" | "comment"> & Partial<Subject>,
 ): Subject {
   return {
     scheme: "standard-webhooks",
     command: `${serve} ${name} <secret>`,
-    start: () => startReceiverProcess(name, secret),
+    start: () => serveInProcess(name, secret),
     ...rest,
   };
 }
@@ -62,7 +62,7 @@ const subjects: readonly Subject[] = [
     column: "this kit",
     oldSecret,
     command: `${serve} kit <secret> <old secret>`,
-    start: () => startReceiverProcess("kit", secret, oldSecret),
+    start: () => serveInProcess("kit", secret, oldSecret),
     about: `\`webhookMiddleware(createReceiver({ … }))\` of this package, ${express}`,
     comment:
       "The audit and this receiver come from one project, so a common misunderstanding could pass. The other receivers, and the careful one in the tests that shares no code with the kit, are there to keep the audit honest.",

@@ -1,8 +1,8 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, test, vi } from "vitest";
 import { createMockServer, type MockServer, type MockServerOptions } from "workspace-tasks/mock-server";
+import { listen } from "../support/listen.ts";
 
 // What every conformance test stands on. The suite sees the service over HTTP only. By default it starts
 // one mock per test file; with WORKSPACE_TASKS_TARGET it talks to a service that runs elsewhere:
@@ -307,16 +307,11 @@ export async function startReceiver(): Promise<CapturingReceiver> {
     } = typeof answer === "number" ? { status: answer } : answer;
     response.writeHead(status, headers).end(text);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-
-  const close = () =>
-    new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
+  const listening = await listen(server);
+  const close = async () => listening[Symbol.asyncDispose]();
 
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`,
+    url: `${listening.origin}/webhooks`,
     deliveries,
     answer(answer) {
       decide = typeof answer === "function" ? answer : () => answer;

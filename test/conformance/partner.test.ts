@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { beforeAll, describe, expect } from "vitest";
+import { freePort, listen } from "../support/listen.ts";
 import { type CallOptions, mockTest, onMock, startReceiver, test, useService } from "./harness.ts";
 
 const service = useService({ settings: { rateLimit: { requests: 100_000 } } });
@@ -285,29 +285,23 @@ describe("P3 collectProviderConnection", () => {
       asked.push(`${request.method} ${request.headers.authorization}`);
       response.writeHead(status, { location: "https://elsewhere.example" }).end();
     });
-    await new Promise<void>((resolve) => platform.listen(0, "127.0.0.1", resolve));
-    const baseUrl = `http://127.0.0.1:${(platform.address() as AddressInfo).port}/`;
+    await using listening = await listen(platform);
+    const baseUrl = `${listening.origin}/`;
     const connectionId = await pendingConnection({ baseUrl, apiKey: "k-1" });
     const answer = await collect({ connectionId });
     expect(answer.data.collectProviderConnection.status).toBe(expected);
     expect(asked).toEqual(["GET Bearer k-1"]);
-    platform.closeAllConnections();
-    await new Promise((resolve) => platform.close(resolve));
   });
 
   mockTest(
     "P3 a platform that cannot be reached makes the connection failed, and it may be tried again",
     async () => {
       const platform = createServer((_request, response) => response.end());
-      await new Promise<void>((resolve) => platform.listen(0, "127.0.0.1", resolve));
-      const { port } = platform.address() as AddressInfo;
-      await new Promise((resolve) => platform.close(resolve));
+      const port = await freePort();
       const connectionId = await pendingConnection({ baseUrl: `http://127.0.0.1:${port}/` });
       expect((await collect({ connectionId })).data.collectProviderConnection.status).toBe("failed");
-      await new Promise<void>((resolve) => platform.listen(port, "127.0.0.1", resolve));
+      await using _listening = await listen(platform, port);
       expect((await collect({ connectionId })).data.collectProviderConnection.status).toBe("active");
-      platform.closeAllConnections();
-      await new Promise((resolve) => platform.close(resolve));
     },
   );
 });

@@ -13,7 +13,7 @@ import { type AuditReport, auditChecks, auditReceiver } from "workspace-tasks/re
 import type { CommandIo } from "../../cli/command-line.ts";
 import { runCheckReceiverCommand } from "../../receiver-kit/cli/check-receiver-command.ts";
 import { startReferenceReceiver } from "../support/receivers/reference-receiver.ts";
-import { listen, type RunningReceiver } from "../support/receivers/running-receiver.ts";
+import { type RunningReceiver, serveReceiver } from "../support/receivers/running-receiver.ts";
 import { runCommand } from "../support/run-command.ts";
 import { createSelfSignedCertificate } from "../support/self-signed-certificate.ts";
 
@@ -28,7 +28,7 @@ const command = (argv: readonly string[], io?: Partial<CommandIo>) =>
   runCommand(runCheckReceiverCommand, argv, io);
 
 function answering(listener: RequestListener): Promise<RunningReceiver> {
-  return listen(createServer(listener), { webhooks: "/webhooks" });
+  return serveReceiver(createServer(listener));
 }
 
 describe.concurrent("the exit code of check-receiver", () => {
@@ -193,7 +193,7 @@ describe.concurrent("check-receiver says why a receiver cannot be audited", () =
 
   it("when the path is another one", async () => {
     await using receiver = await startReferenceReceiver({ secrets: [secret] });
-    await using express404 = await listen(createServer(express()), { webhooks: "/nowhere" });
+    await using express404 = await serveReceiver(createServer(express()), "/nowhere");
     expect(receiver.url).not.toBe(express404.url);
     expect(await diagnose(express404.url)).toMatchObject({ code: "NOT_FOUND" });
   });
@@ -219,9 +219,7 @@ describe.concurrent("check-receiver says why a receiver cannot be audited", () =
           .resume()
           .end("SSH-2.0-example\r\n"),
     );
-    await using talking = await listen(ssh, {
-      webhooks: "/",
-    });
+    await using talking = await serveReceiver(ssh);
     expect(await diagnose(talking.url)).toMatchObject({ code: "NOT_HTTP" });
   });
 
@@ -252,7 +250,7 @@ describe.concurrent("check-receiver says why a receiver cannot be audited", () =
     app.post("/webhooks", express.raw({ type: () => true }), (request, response) => {
       response.status(Buffer.isBuffer(request.body) ? 200 : 400).end();
     });
-    await using receiver = await listen(createServer(app), { webhooks: "/webhooks" });
+    await using receiver = await serveReceiver(createServer(app));
     const problem = await diagnose(receiver.url);
     expect(problem?.hints.join()).toContain("a JSON body parser consumes the body");
   });

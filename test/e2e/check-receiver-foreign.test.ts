@@ -1,16 +1,11 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { type AuditReport, auditReceiver, exitCodeOf } from "workspace-tasks/receiver-kit/audit";
+import { listen } from "../support/listen.ts";
 import { itWithPython } from "../support/machine.ts";
 import { startKitReceiver } from "../support/receivers/kit-receiver.ts";
-import {
-  findPython,
-  startPythonReceiver,
-  startReceiverProcess,
-} from "../support/receivers/receiver-process.ts";
+import { findPython, serveInProcess, startPythonReceiver } from "../support/receivers/served-receiver.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 0x5a).toString("base64")}`;
 const oldSecret = `whsec_${Buffer.alloc(32, 0x6b).toString("base64")}`;
@@ -69,7 +64,7 @@ const patient = { timeout: 120_000 };
 
 describe.concurrent("check-receiver and receivers written as other documentation suggests", patient, () => {
   it("finds what is known of Express with standardwebhooks", async () => {
-    await using receiver = await startReceiverProcess("express-standardwebhooks", secret);
+    await using receiver = await serveInProcess("express-standardwebhooks", secret);
     const { url, observeUrl } = receiver;
     const report = await auditReceiver({ url, secret, observeUrl, ...quick });
     expect(failedIds(report)).toEqual([
@@ -83,7 +78,7 @@ describe.concurrent("check-receiver and receivers written as other documentation
   });
 
   it("finds what is known of Express with svix, which also follows another header family", async () => {
-    await using receiver = await startReceiverProcess("express-svix", secret);
+    await using receiver = await serveInProcess("express-svix", secret);
     const { url, observeUrl } = receiver;
     const report = await auditReceiver({ url, secret, observeUrl, ...quick });
     expect(failedIds(report)).toEqual([
@@ -98,7 +93,7 @@ describe.concurrent("check-receiver and receivers written as other documentation
   });
 
   it("finds that octokit's middleware hashes text, remembers no id and limits no body", async () => {
-    await using receiver = await startReceiverProcess("octokit", secret);
+    await using receiver = await serveInProcess("octokit", secret);
     const { url, observeUrl } = receiver;
     const only = [
       "signature",
@@ -128,7 +123,7 @@ describe.concurrent("check-receiver and receivers written as other documentation
   });
 
   it("shows that a signed body ends octokit's process", async () => {
-    await using receiver = await startReceiverProcess("octokit", secret);
+    await using receiver = await serveInProcess("octokit", secret);
     const target = { url: receiver.url, secret, scheme: "github", ...quick } as const;
     await auditReceiver({ ...target, only: ["bodies.not-an-object"] });
     await receiver.ended;
@@ -144,10 +139,10 @@ describe.concurrent("check-receiver and receivers written as other documentation
         server.close();
         return server.closeAllConnections();
       });
-    }).listen(0, "127.0.0.1");
-    await once(server, "listening");
+    });
+    const { origin } = await listen(server);
     const report = await auditReceiver({
-      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+      url: `${origin}/`,
       secret,
       only: ["bodies.not-an-object", "baseline.still-answering"],
       ...quick,
@@ -161,7 +156,7 @@ describe.concurrent("check-receiver and receivers written as other documentation
   });
 
   it("tells a success answer without an effect, as octokit gives behind a JSON parser, from a success", async () => {
-    await using receiver = await startReceiverProcess("octokit-behind-json-parser", secret);
+    await using receiver = await serveInProcess("octokit-behind-json-parser", secret);
     const { url, observeUrl } = receiver;
     const observed = await auditReceiver({ url, secret, scheme: "github", observeUrl, ...quick });
     expect(observed.problem).toMatchObject({ code: "OBSERVE_URL" });

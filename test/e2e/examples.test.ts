@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "libsql";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../support/listen.ts";
 import { hasPostgres } from "../support/machine.ts";
 import { RunningProgram } from "../support/running-program.ts";
 
@@ -88,12 +88,3 @@ test("an example that does not exist is an error, and the list names those that 
   expect(code).toBe(0);
   for (const name of Object.keys(programs)) expect(output).toContain(`  ${name} `);
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
-}

@@ -12,13 +12,13 @@ import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { type SqliteConnection, sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { loadSqliteDriver } from "../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
+import { serveExpress } from "../support/express-server.ts";
 import { claimOptions, doneWith, runningAt } from "../support/inbox-rows.ts";
 import { describeWithPostgres, hasPostgres, itWithPostgres } from "../support/machine.ts";
 import { PostgresServer } from "../support/postgres.ts";
 import type { LogLine } from "../support/receiver-scene.ts";
 import { sampleEvent } from "../support/sample-event.ts";
 import { secretA, signDelivery } from "../support/signed-delivery.ts";
-import { WebhookHost } from "../support/webhook-host.ts";
 
 let server: PostgresServer;
 let directory: string;
@@ -45,7 +45,7 @@ async function serve(inbox: Inbox) {
   });
   const handled: string[] = [];
   receiver.on("*", (_, { id }) => void handled.push(id));
-  const host = await WebhookHost.express((app) => app.post("/webhooks", webhookMiddleware(receiver)));
+  const host = await serveExpress((app) => app.post("/webhooks", webhookMiddleware(receiver)));
   return {
     receiver,
     log,
@@ -53,7 +53,7 @@ async function serve(inbox: Inbox) {
     async send(id: string, fill = 0): Promise<Response> {
       const body = JSON.stringify(sampleEvent({ note: "x".repeat(fill) }));
       const { headers } = signDelivery({ id, body, timestampSeconds: Math.floor(Date.now() / 1000) });
-      return fetch(host.url, { method: "POST", headers, body });
+      return fetch(`${host.origin}/webhooks`, { method: "POST", headers, body });
     },
     async [Symbol.asyncDispose]() {
       await host[Symbol.asyncDispose]();

@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
+import { listen } from "../support/listen.ts";
 import { callGraphql, workspaceToken } from "../support/mock-client.ts";
 
 // The HTTP adapter over real sockets: what a well-behaved `fetch` cannot send.
@@ -52,11 +53,10 @@ describe("listening", () => {
   });
 
   test("a port that is taken is told by code and leaves nothing open", async () => {
-    const taken = createServer().listen(0, "127.0.0.1");
-    await once(taken, "listening");
-    const { port } = taken.address() as AddressInfo;
+    const taken = await listen(createServer());
+    const { port } = taken;
     await expect(createMockServer({ port })).rejects.toMatchObject({ code: "EADDRINUSE" });
-    await new Promise((resolve) => taken.close(resolve));
+    await taken[Symbol.asyncDispose]();
     await using mock = await createMockServer({ port });
     await expectAlive(mock);
   });

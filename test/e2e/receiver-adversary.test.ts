@@ -17,10 +17,10 @@ import {
   nextId,
   target,
 } from "../support/adversarial-requests.ts";
+import { listen } from "../support/listen.ts";
 import { exchange, type RawAnswer, RawConnection, requestBytes } from "../support/raw-http.ts";
 import { completedEvent, sampleEvent, stageEvent } from "../support/sample-event.ts";
 import { secretA, secretB, secretX, signBytes } from "../support/signed-delivery.ts";
-import { WebhookHost } from "../support/webhook-host.ts";
 import { WebhookTarget } from "../support/webhook-target.ts";
 
 const { nowSeconds, bodyBytesMax } = target;
@@ -326,8 +326,8 @@ describe("mounting", () => {
     const app = express4();
     app.use("/before", express4.json());
     app.post(["/webhooks", "/before"], webhookMiddleware(subject.receiver));
-    await using four = await WebhookHost.start(createServer(app));
-    await using plain = await WebhookHost.start(createServer(webhookMiddleware(subject.receiver)));
+    await using four = await listen(createServer(app));
+    await using plain = await listen(createServer(webhookMiddleware(subject.receiver)));
     expect((await exchange(four.port, deliveryBytes())).status).toBe(200);
     expect((await exchange(four.port, deliveryBytes({ path: "/before" }))).status).toBe(500);
     expect((await exchange(four.port, deliveryBytes({ secret: secretX }))).status).toBe(401);
@@ -492,7 +492,7 @@ describe("repetition", () => {
     });
     other.on("*", (_, { source }) => void handled.push(source));
     await other.start();
-    await using host = await WebhookHost.start(createServer(webhookMiddleware(other)));
+    await using host = await listen(createServer(webhookMiddleware(other)));
     const delivery = deliveryBytes();
     expect((await send(subject, delivery)).status).toBe(200);
     expect((await exchange(host.port, delivery)).status).toBe(200);
@@ -722,7 +722,7 @@ describe("two receivers on one inbox", () => {
     };
     await using sleeper = handler("sleeper", asleep);
     await sleeper.start();
-    await using host = await WebhookHost.start(createServer(webhookMiddleware(sleeper)));
+    await using host = await listen(createServer(webhookMiddleware(sleeper)));
     expect((await exchange(host.port, deliveryBytes())).status).toBe(200);
     await vi.waitFor(async () => expect((await inbox.stats()).rows.running).toBe(1), { interval: 1 });
     subject.clock.ms += 30_001;

@@ -12,9 +12,9 @@ import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { loadSqliteDriver } from "../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { DeliverySender, type DeliveryToSend } from "../support/delivery-sender.ts";
 import { instant, runningAt } from "../support/inbox-rows.ts";
+import { KillableReceiver, receiverTables } from "../support/killable-receiver.ts";
 import { describeWithPostgres, hasPostgres, itWithPostgres } from "../support/machine.ts";
 import { type PostgresDatabase, PostgresServer } from "../support/postgres.ts";
-import { programTables, ReceiverProcess } from "../support/receiver-process.ts";
 import { completedEvent, sampleEvent } from "../support/sample-event.ts";
 
 const rounds = Number(process.env["WORKSPACE_TASKS_CRASH_ROUNDS"] ?? 4);
@@ -46,7 +46,7 @@ describe("kill -9 of a receiver in mid-traffic", () => {
       const store = path.join(directory, "inbox.db");
       const inbox = sqliteInbox(store);
       const connection = (await loadSqliteDriver())(store);
-      for (const statement of programTables) connection.exec(statement);
+      for (const statement of receiverTables) connection.exec(statement);
       connection.close();
       const read = async <Row>(statement: string) => {
         const connection = (await loadSqliteDriver())(store);
@@ -82,7 +82,7 @@ describeWithPostgres("an immediate stop of PostgreSQL", () => {
     async () => {
       await using database = await server.database();
       const ledger = await postgresLedger(database);
-      await using receiver = await ReceiverProcess.load({ store: ledger.store });
+      await using receiver = await KillableReceiver.load({ store: ledger.store });
       using sender = new DeliverySender();
       sender.aimAt(await receiver.begin());
       const deliveries = eventsOf("stop", tasksPerRound * 2);
@@ -135,7 +135,7 @@ async function crashRounds(ledger: Ledger): Promise<void> {
   using sender = new DeliverySender();
   const all: DeliveryToSend[] = [];
   let killedInTraffic = 0;
-  let next = await ReceiverProcess.load({ store: ledger.store });
+  let next = await KillableReceiver.load({ store: ledger.store });
   for (let round = 0; round < rounds; round++) {
     await using receiver = next;
     const deliveries = eventsOf(`round-${round}`, tasksPerRound);
@@ -146,7 +146,7 @@ async function crashRounds(ledger: Ledger): Promise<void> {
     let killed = false;
     const sweep = sender.sweep(deliveries, 16, () => killed);
     // The next one loads its modules while this one works, so that a round takes little longer than its traffic.
-    const loading = ReceiverProcess.load({ store: ledger.store });
+    const loading = KillableReceiver.load({ store: ledger.store });
     await reached(() => sender.acknowledged.size >= killAfter);
     await receiver.kill();
     killed = true;
@@ -215,7 +215,7 @@ function eventsOf(name: string, tasks: number): readonly DeliveryToSend[] {
 
 async function postgresLedger(database: PostgresDatabase): Promise<Ledger> {
   const pool = database.pool();
-  for (const statement of programTables) await pool.query(statement);
+  for (const statement of receiverTables) await pool.query(statement);
   return {
     store: database.url,
     inbox: postgresInbox(pool),

@@ -6,9 +6,9 @@ import type { Inbox } from "workspace-tasks/receiver-kit";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { DeliverySender, type DeliveryToSend } from "../support/delivery-sender.ts";
 import { instant, newRowOf } from "../support/inbox-rows.ts";
+import { KillableReceiver, receiverTables } from "../support/killable-receiver.ts";
 import { describeWithPostgres, hasPostgres } from "../support/machine.ts";
 import { PostgresServer } from "../support/postgres.ts";
-import { programTables, ReceiverProcess } from "../support/receiver-process.ts";
 import { completedEvent, sampleEvent } from "../support/sample-event.ts";
 
 type Effect = {
@@ -99,12 +99,12 @@ describe("the check for overlaps", () => {
 });
 
 async function createTables(pool: { query(text: string): Promise<unknown> }): Promise<void> {
-  for (const statement of programTables) await pool.query(statement);
+  for (const statement of receiverTables) await pool.query(statement);
 }
 
 async function startProcesses(store: string, count: number) {
   const options = { store, leaseMs: 30_000, concurrency: 4, handlerMs: 5 };
-  const loaded = await Promise.all(Array.from({ length: count }, () => ReceiverProcess.load(options)));
+  const loaded = await Promise.all(Array.from({ length: count }, () => KillableReceiver.load(options)));
   // All at once: their migrations meet.
   const ports = await Promise.all(loaded.map((each) => each.begin()));
   return {

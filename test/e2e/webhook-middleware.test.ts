@@ -7,9 +7,10 @@ import { InboxUnavailableError } from "workspace-tasks/receiver-kit";
 import { dedupeWebhook, orderWebhook, verifyWebhook } from "workspace-tasks/receiver-kit/express";
 import type { Inbox } from "../../receiver-kit/inbox/inbox.ts";
 import { memoryInbox } from "../../receiver-kit/inbox/memory/memory-inbox.ts";
+import { serveExpress } from "../support/express-server.ts";
+import type { ListeningServer } from "../support/listen.ts";
 import { completedEvent, sampleEvent } from "../support/sample-event.ts";
 import { type SignedDelivery, secretA, secretX, signDelivery } from "../support/signed-delivery.ts";
-import { WebhookHost } from "../support/webhook-host.ts";
 
 const nowSeconds = 1_772_357_400;
 
@@ -45,7 +46,7 @@ function gate() {
 let clock: TestClock;
 let inbox: Inbox;
 let handled: string[];
-let host: WebhookHost;
+let host: ListeningServer;
 /** What the handler does with an event; each test may replace it. */
 let handle: (request: Request, response: Response) => void | Promise<void>;
 
@@ -54,7 +55,7 @@ beforeEach(async () => {
   inbox = memoryInbox({ clock });
   handled = [];
   handle = (_, response) => void response.sendStatus(204);
-  host = await WebhookHost.express((app) => {
+  host = await serveExpress((app) => {
     app.post(
       "/webhooks",
       verifyWebhook({ secrets: [secretA], clock }),
@@ -73,7 +74,7 @@ beforeEach(async () => {
 afterEach(() => host[Symbol.asyncDispose]());
 
 const post = (delivery: SignedDelivery, to = host) =>
-  fetch(to.url, { method: "POST", headers: delivery.headers, body: delivery.body });
+  fetch(`${to.origin}/webhooks`, { method: "POST", headers: delivery.headers, body: delivery.body });
 
 const signed = (event: object, options: { id?: string; timestampSeconds?: number; secret?: string } = {}) =>
   signDelivery({ body: JSON.stringify(event), timestampSeconds: nowSeconds, ...options });
@@ -111,7 +112,7 @@ describe("verifyWebhook", () => {
   });
 
   it("alone, passes on what is genuine but no event, with the reason", async () => {
-    await using alone = await WebhookHost.express((app) =>
+    await using alone = await serveExpress((app) =>
       app.post("/webhooks", verifyWebhook({ secrets: [secretA], clock }), (request, response) => {
         response.json({ event: request.webhook?.event ?? null, problem: request.webhook?.problem });
       }),
@@ -122,7 +123,7 @@ describe("verifyWebhook", () => {
 
   it("tells its listener of refusals", async () => {
     const codes: string[] = [];
-    await using alone = await WebhookHost.express((app) =>
+    await using alone = await serveExpress((app) =>
       app.post(
         "/webhooks",
         verifyWebhook({ secrets: [secretA], clock, onRejected: ({ code }) => codes.push(code) }),
@@ -133,14 +134,14 @@ describe("verifyWebhook", () => {
   });
 
   it("respects its own limit", async () => {
-    await using alone = await WebhookHost.express((app) =>
+    await using alone = await serveExpress((app) =>
       app.post("/webhooks", verifyWebhook({ secrets: [secretA], clock, bodyBytesMax: 100 })),
     );
     expect((await post(signed(sampleEvent()), alone)).status).toBe(413);
   });
 
   it("hands an error of a later handler to Express", async () => {
-    await using failing = await WebhookHost.express((app) => {
+    await using failing = await serveExpress((app) => {
       app.post("/webhooks", verifyWebhook({ secrets: [secretA], clock }), () => {
         throw new Error("handler");
       });
@@ -166,7 +167,7 @@ describe("dedupeWebhook", () => {
 
   it("without it, every repetition runs the handler", async () => {
     let runs = 0;
-    await using bare = await WebhookHost.express((app) =>
+    await using bare = await serveExpress((app) =>
       app.post("/webhooks", verifyWebhook({ secrets: [secretA], clock }), (_, response) => {
         runs += 1;
         response.sendStatus(204);
@@ -240,7 +241,7 @@ describe("dedupeWebhook", () => {
     const failures: unknown[] = [];
     const outage = new InboxUnavailableError("gone");
     const failing = withMethods(memoryInbox({ clock }), { finishInline: () => Promise.reject(outage) });
-    await using other = await WebhookHost.express((app) =>
+    await using other = await serveExpress((app) =>
       app.post(
         "/webhooks",
         verifyWebhook({ secrets: [secretA], clock }),
@@ -261,7 +262,7 @@ describe("dedupeWebhook", () => {
     const open = async () => {
       if (down) throw new InboxUnavailableError("connection refused", { retryAfterSeconds: 9 });
     };
-    await using other = await WebhookHost.express((app) =>
+    await using other = await serveExpress((app) =>
       app.post(
         "/webhooks",
         verifyWebhook({ secrets: [secretA], clock }),
@@ -286,7 +287,7 @@ describe("dedupeWebhook", () => {
   });
 
   it("tells two sources with the same id apart", async () => {
-    await using other = await WebhookHost.express((app) =>
+    await using other = await serveExpress((app) =>
       app.post(
         "/webhooks",
         verifyWebhook({ secrets: [secretA], clock }),
@@ -314,7 +315,7 @@ describe("orderWebhook", () => {
 
   it("without it, the older event runs the handler and overwrites the newer state", async () => {
     let state = "";
-    await using bare = await WebhookHost.express((app) =>
+    await using bare = await serveExpress((app) =>
       app.post("/webhooks", verifyWebhook({ secrets: [secretA], clock }), (request, response) => {
         state = String(request.webhook?.event?.["status"]);
         response.sendStatus(204);
@@ -378,7 +379,7 @@ describe("orderWebhook", () => {
     const memory = memoryInbox({ clock });
     const advanceHead: Inbox["advanceHead"] = (options) =>
       down ? Promise.reject(outage) : memory.advanceHead(options);
-    await using other = await WebhookHost.express((app) =>
+    await using other = await serveExpress((app) =>
       app.post(
         "/webhooks",
         verifyWebhook({ secrets: [secretA], clock }),
@@ -398,7 +399,7 @@ describe("a wrong order of mounting", () => {
     ["dedupeWebhook", () => dedupeWebhook({ inbox })],
     ["orderWebhook", () => orderWebhook({ inbox })],
   ])("%s without verifyWebhook before it is an error of the application that says so", async (name, step) => {
-    await using wrong = await WebhookHost.express((app) => {
+    await using wrong = await serveExpress((app) => {
       app.post("/webhooks", step(), (_, response) => void response.sendStatus(204));
       app.use((error: Error, _request: Request, response: Response, _next: NextFunction) => {
         response.status(500).json({ message: error.message });
@@ -411,7 +412,7 @@ describe("a wrong order of mounting", () => {
 
   it("a body parser before verifyWebhook is answered 500, and warned of once", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
-    await using wrong = await WebhookHost.express((app) => {
+    await using wrong = await serveExpress((app) => {
       app.use(express.json());
       app.post("/webhooks", verifyWebhook({ secrets: [secretA], clock }));
     });

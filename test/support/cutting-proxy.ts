@@ -1,5 +1,5 @@
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
+import { listen } from "./listen.ts";
 
 export interface CuttingProxy extends AsyncDisposable {
   readonly origin: string;
@@ -50,11 +50,10 @@ export async function createCuttingProxy(targetOrigin: string): Promise<CuttingP
     });
     upstream.on("data", (bytes) => client.write(bytes));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const listening = await listen(server);
 
   return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    origin: listening.origin,
     cutAfter(...bytes) {
       cutting = [...bytes];
       nextCut();
@@ -64,8 +63,7 @@ export async function createCuttingProxy(targetOrigin: string): Promise<CuttingP
     },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, "close");
+      await listening[Symbol.asyncDispose]();
     },
   };
 }

@@ -3,9 +3,9 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import path from "node:path";
 import pg from "pg";
+import { freePort } from "./listen.ts";
 import { findPostgres, type PostgresBinaries } from "./postgres-binaries.ts";
 
 const startAttempts = 5;
@@ -187,13 +187,4 @@ async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<void> 
   const timer = setTimeout(() => child.kill("SIGKILL"), programTimeoutMs);
   child.kill(signal);
   await ended.finally(() => clearTimeout(timer));
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -4,7 +4,7 @@
 import type { TestProject } from "vitest/node";
 import { chromiumMissing } from "../browser/support/chromium.ts";
 import { findPostgres } from "./postgres-binaries.ts";
-import { findPython } from "./receivers/receiver-process.ts";
+import { findPython } from "./receivers/served-receiver.ts";
 
 declare module "vitest" {
   interface ProvidedContext {

@@ -12,7 +12,8 @@ import {
 } from "workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { target } from "./adversarial-requests.ts";
-import { WebhookHost } from "./webhook-host.ts";
+import { serveExpress } from "./express-server.ts";
+import type { ListeningServer } from "./listen.ts";
 
 /** A clock that stands still until a test moves it; its timers are the machine's. */
 export class StandingClock implements Clock {
@@ -43,7 +44,7 @@ export class WebhookTarget implements AsyncDisposable {
   readonly log: string[] = [];
   inserts = 0;
   readonly receiver;
-  #host: WebhookHost | undefined;
+  #host: ListeningServer | undefined;
 
   private constructor(options: Partial<ReceiverOptions<unknown>>) {
     const memory = memoryInbox({ clock: this.clock });
@@ -74,7 +75,7 @@ export class WebhookTarget implements AsyncDisposable {
   ): Promise<WebhookTarget> {
     const started = new WebhookTarget(options);
     await started.receiver.start();
-    started.#host = await WebhookHost.express((app) => {
+    started.#host = await serveExpress((app) => {
       if (mount) mount(app, started);
       else app.all("/webhooks", webhookMiddleware(started.receiver));
     });

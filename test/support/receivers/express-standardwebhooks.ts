@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import express from "express";
 import { Webhook } from "standardwebhooks";
 import { createEffects } from "./effects.ts";
-import { listen, type RunningReceiver } from "./running-receiver.ts";
+import { type RunningReceiver, serveReceiver } from "./running-receiver.ts";
 
 /**
  * Express with the public `standardwebhooks` package, as its readme suggests: one call of `verify` on the
@@ -23,5 +23,5 @@ export function startExpressStandardWebhooks(secret: string): Promise<RunningRec
     response.status(204).end();
   });
   app.get("/effects", (request, response) => void response.json(effects.of(String(request.query["id"]))));
-  return listen(createServer(app), { webhooks: "/webhooks", effects: "/effects" });
+  return serveReceiver(createServer(app));
 }

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import express from "express";
 import { Webhook } from "svix";
 import { createEffects } from "./effects.ts";
-import { listen, type RunningReceiver } from "./running-receiver.ts";
+import { type RunningReceiver, serveReceiver } from "./running-receiver.ts";
 
 /**
  * Express with the `svix` package, as its documentation shows for Express: the raw body parser for JSON on
@@ -23,5 +23,5 @@ export function startExpressSvix(secret: string): Promise<RunningReceiver> {
     response.json({});
   });
   app.get("/effects", (request, response) => void response.json(effects.of(String(request.query["id"]))));
-  return listen(createServer(app), { webhooks: "/webhooks", effects: "/effects" });
+  return serveReceiver(createServer(app));
 }

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import express from "express";
 import { createReceiver, memoryInbox, type RequestLimits } from "workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
-import { listen, type RunningReceiver } from "./running-receiver.ts";
+import { type RunningReceiver, serveReceiver } from "./running-receiver.ts";
 
 /** This kit's receiver under Express, with handlers that count what they are given. */
 export async function startKitReceiver(
@@ -21,7 +21,7 @@ export async function startKitReceiver(
     const [count, status] = [counts.get(String(query["id"])) ?? 0, statuses.get(String(query["taskId"]))];
     response.json({ count, status });
   });
-  const running = await listen(createServer(app), { webhooks: "/webhooks", effects: "/effects" });
+  const running = await serveReceiver(createServer(app));
   return {
     ...running,
     async [Symbol.asyncDispose]() {

@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from "node:http";
 import { createNodeMiddleware, Webhooks } from "@octokit/webhooks";
 import express from "express";
 import { createEffects, type Effects } from "./effects.ts";
-import { listen, type RunningReceiver } from "./running-receiver.ts";
+import { type RunningReceiver, serveReceiver } from "./running-receiver.ts";
 
 const path = "/api/github/webhooks";
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
@@ -15,7 +15,7 @@ export function startOctokit(secret: string): Promise<RunningReceiver> {
     if (answerEffects(effects, request.url ?? "", response)) return;
     void middleware(request, response, () => void response.writeHead(404).end());
   });
-  return listen(server, { webhooks: path, effects: "/effects" });
+  return serveReceiver(server, path);
 }
 
 /** The same middleware in an Express application that parses JSON for all its routes: an easy mistake. */
@@ -27,7 +27,7 @@ export function startOctokitBehindJsonParser(secret: string): Promise<RunningRec
   app.use((request, response) => {
     if (!answerEffects(effects, request.url, response)) response.status(404).end();
   });
-  return listen(createServer(app), { webhooks: path, effects: "/effects" });
+  return serveReceiver(createServer(app), path);
 }
 
 function octokitMiddleware(secret: string, effects: Effects, timeoutMs?: number) {

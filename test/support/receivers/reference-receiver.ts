@@ -7,7 +7,7 @@ import { createServer as createSecureServer } from "node:https";
 import { gunzipSync } from "node:zlib";
 import { parseOccurredAt } from "workspace-tasks/events";
 import type { Flaw } from "./flaws.ts";
-import { listen, type RunningReceiver } from "./running-receiver.ts";
+import { type RunningReceiver, serveReceiver } from "./running-receiver.ts";
 
 export type ReferenceReceiverOptions = {
   /** The first is the newest. */
@@ -344,5 +344,5 @@ export async function startReferenceReceiver(options: ReferenceReceiverOptions):
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ count, status }));
   }
 
-  return listen(server, { webhooks: "/webhooks", effects: "/effects" });
+  return serveReceiver(server);
 }

@@ -6,11 +6,11 @@ import { startExpressStandardWebhooks } from "./express-standardwebhooks.ts";
 import { startExpressSvix } from "./express-svix.ts";
 import { startKitReceiver } from "./kit-receiver.ts";
 import { startOctokit, startOctokitBehindJsonParser } from "./octokit-webhooks.ts";
-import type { ServedReceiver } from "./receiver-process.ts";
 import type { RunningReceiver } from "./running-receiver.ts";
+import type { ReceiverName } from "./served-receiver.ts";
 
 const receivers: Readonly<
-  Record<ServedReceiver, (...secrets: [string, ...string[]]) => Promise<RunningReceiver>>
+  Record<ReceiverName, (...secrets: [string, ...string[]]) => Promise<RunningReceiver>>
 > = {
   kit: (...secrets) => startKitReceiver(secrets),
   "express-standardwebhooks": startExpressStandardWebhooks,

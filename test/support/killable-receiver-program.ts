@@ -1,9 +1,8 @@
-// A receiver as a user would write it, for tests that kill it: Express, a durable inbox, handlers that write through
-// their transaction. Every handled event leaves one row in `effects`, whose times show which events overlapped.
+// A receiver as a user would write it: Express, a durable inbox, handlers that write through their transaction. Every
+// handled event inserts one row into `effects`, whose times show which events overlapped.
 
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import express from "express";
 import pg from "pg";
@@ -11,13 +10,14 @@ import { createReceiver, type Inbox } from "workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
-import type { ReceiverProgramOptions } from "./receiver-process.ts";
+import type { KillableReceiverOptions } from "./killable-receiver.ts";
+import { listen } from "./listen.ts";
 import { secretA } from "./signed-delivery.ts";
 
 type Transaction = { query(statement: string, values?: (string | number)[]): Promise<unknown> };
 type Store = { readonly inbox: Inbox<Transaction>; close(): Promise<void> };
 
-const options = JSON.parse(process.argv[2] ?? "{}") as ReceiverProgramOptions;
+const options = JSON.parse(process.argv[2] ?? "{}") as KillableReceiverOptions;
 
 function openStore(): Store {
   if (!options.store.startsWith("postgres://")) {
@@ -32,7 +32,7 @@ function openStore(): Store {
 const sql = (statement: string) =>
   options.store.startsWith("postgres://") ? statement : statement.replaceAll("$", "?");
 
-// A test that fails may leave this process behind; the pipe tells when nobody is there any more.
+// Exit when the test process ends without stopping this one.
 process.stdin.once("end", () => process.exit(1));
 process.stdin.once("close", () => process.exit(1));
 
@@ -68,14 +68,12 @@ receiver.onState("task", async ({ taskId, status, occurredAt }, { transaction })
 
 const app = express();
 app.post("/webhooks", webhookMiddleware(receiver));
-const server = createServer(app).listen(0, "127.0.0.1");
-await once(server, "listening");
+const server = await listen(createServer(app));
 await receiver.start();
-console.log(`port ${(server.address() as AddressInfo).port}`);
+console.log(`port ${server.port}`);
 
 process.once("SIGTERM", async () => {
-  server.closeAllConnections();
-  server.close();
+  await server[Symbol.asyncDispose]();
   await receiver.close();
   await store.close();
   process.exit(0);

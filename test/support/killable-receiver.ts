@@ -2,26 +2,26 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-const script = fileURLToPath(new URL("./receiver-program.ts", import.meta.url));
+const script = fileURLToPath(new URL("./killable-receiver-program.ts", import.meta.url));
 
-/** Tables that the program's handlers write to; a test makes them before it starts the program. */
-export const programTables = [
+/** The tables that its handlers write to. A test creates them before the start. */
+export const receiverTables = [
   `CREATE TABLE effects
      (webhook_id TEXT, task TEXT, occurred_at TEXT, stale TEXT, process TEXT, began BIGINT, ended BIGINT)`,
   "CREATE TABLE task_states (task TEXT PRIMARY KEY, status TEXT, occurred_at TEXT)",
 ] as const;
 
-export type ReceiverProgramOptions = {
+export type KillableReceiverOptions = {
   /** A SQLite file or a `postgres://` URL. */
   readonly store: string;
   readonly leaseMs?: number;
   readonly concurrency?: number;
-  /** How long each handler waits for something outside. */
+  /** How long each handler takes. */
   readonly handlerMs?: number;
 };
 
-/** The receiver program in a process of its own. Its modules are loaded when this resolves; `begin` makes it work. */
-export class ReceiverProcess implements AsyncDisposable {
+/** A receiver in a child process, for tests that kill it. `load` resolves when its modules are loaded; `begin` starts it. */
+export class KillableReceiver implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;
   readonly #ended: Promise<void>;
@@ -36,18 +36,18 @@ export class ReceiverProcess implements AsyncDisposable {
     });
   }
 
-  static async load(options: ReceiverProgramOptions): Promise<ReceiverProcess> {
+  static async load(options: KillableReceiverOptions): Promise<KillableReceiver> {
     const child = spawn(
       process.execPath,
       ["--conditions=workspace-tasks-source", "--import", "tsx", script, JSON.stringify(options)],
       { stdio: ["pipe", "pipe", "pipe"] },
     );
-    const started = new ReceiverProcess(child);
+    const started = new KillableReceiver(child);
     await started.#line("loaded");
     return started;
   }
 
-  /** Opens the inbox, starts handling, and resolves to the port that deliveries go to. */
+  /** Opens the inbox, starts the receiver and resolves to its port. */
   async begin(): Promise<number> {
     this.#child.stdin?.write("begin\n");
     return Number(await this.#line("port"));
@@ -60,17 +60,17 @@ export class ReceiverProcess implements AsyncDisposable {
     throw new Error(`receiver process: expected ${name}, got ${String(value)}\n${this.#errors}`);
   }
 
-  /** Ends the process as a power cut would, as far as it can tell. */
+  /** Ends the process without warning. */
   async kill(): Promise<void> {
     this.#child.kill("SIGKILL");
     await this.#ended;
   }
 
-  /** Asks it to finish what it handles and to end. */
+  /** Lets it finish the running handlers and exit. */
   async stop(): Promise<void> {
     this.#child.kill("SIGTERM");
     await this.#ended;
-    if (this.#child.exitCode !== 0) throw new Error(`receiver process ended badly:\n${this.#errors}`);
+    if (this.#child.exitCode !== 0) throw new Error(`receiver process failed:\n${this.#errors}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -7,19 +7,20 @@ import type { RunningReceiver } from "./running-receiver.ts";
 const serveScript = fileURLToPath(new URL("serve.ts", import.meta.url));
 const pythonScript = fileURLToPath(new URL("python_receiver.py", import.meta.url));
 
-export type ServedReceiver =
+export type ReceiverName =
   | "kit"
   | "express-standardwebhooks"
   | "express-svix"
   | "octokit"
   | "octokit-behind-json-parser";
 
-export type ReceiverProcess = RunningReceiver & {
+/** A receiver in a child process that runs `serve.ts`. */
+export interface ServedReceiver extends RunningReceiver {
   /** Settles when the process has ended. */
   readonly ended: Promise<unknown>;
-};
+}
 
-export function startReceiverProcess(name: ServedReceiver, ...secrets: string[]): Promise<ReceiverProcess> {
+export function serveInProcess(name: ReceiverName, ...secrets: string[]): Promise<ServedReceiver> {
   const { NODE_ENV: _, ...env } = process.env;
   const args = ["--conditions=workspace-tasks-source", "--import", "tsx", serveScript, name, ...secrets];
   return running(spawn(process.execPath, args, { stdio: ["ignore", "pipe", "ignore"], env }));
@@ -40,7 +41,7 @@ export function findPython(command = "python3"): { readonly version: string } | 
   return { version: stdout.trim() };
 }
 
-async function running(child: ChildProcess): Promise<ReceiverProcess> {
+async function running(child: ChildProcess): Promise<ServedReceiver> {
   if (!child.stdout) throw new Error("the receiver has no standard output");
   const ended = once(child, "exit");
   const line = once(createInterface(child.stdout), "line");

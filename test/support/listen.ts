@@ -1,0 +1,31 @@
+import { once } from "node:events";
+import { Server as HttpServer } from "node:http";
+import { Server as HttpsServer } from "node:https";
+import { type AddressInfo, createServer, type Server } from "node:net";
+
+export interface ListeningServer extends AsyncDisposable {
+  readonly port: number;
+  readonly origin: string;
+}
+
+/** Listens on a free port of 127.0.0.1, or on the given one. Disposing also closes open HTTP connections. */
+export async function listen(server: Server, port = 0): Promise<ListeningServer> {
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address() as AddressInfo;
+  return {
+    port: address.port,
+    origin: `${server instanceof HttpsServer ? "https" : "http"}://127.0.0.1:${address.port}`,
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      if (server instanceof HttpServer || server instanceof HttpsServer) server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  await using server = await listen(createServer());
+  return server.port;
+}
