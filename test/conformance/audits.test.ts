@@ -40,7 +40,7 @@ for (const router of ["base", "gateway"] as const) {
   const ways: [string, () => Fetch][] = onMock
     ? [
         ["over HTTP", overHttp],
-        ["in process", inProcess],
+        ["in-process", inProcess],
       ]
     : [["over HTTP", overHttp]];
   describe.each(ways)(`T1 audits of the ${router} router %s`, (_way, fetchFn) => {

@@ -16,7 +16,7 @@ import { serveExpress } from "../support/express-server.ts";
 import { claimOptions, doneWith, runningAt } from "../support/inbox-rows.ts";
 import { describeWithPostgres, hasPostgres, itWithPostgres } from "../support/machine.ts";
 import { PostgresServer } from "../support/postgres.ts";
-import type { LogLine } from "../support/receiver-scene.ts";
+import type { LogLine } from "../support/receiver-fixture.ts";
 import { sampleEvent } from "../support/sample-event.ts";
 import { secretA, signDelivery } from "../support/signed-delivery.ts";
 

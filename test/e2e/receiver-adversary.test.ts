@@ -17,18 +17,18 @@ import {
   nextId,
   target,
 } from "../support/adversarial-requests.ts";
+import { InstrumentedReceiver } from "../support/instrumented-receiver.ts";
 import { listen } from "../support/listen.ts";
 import { exchange, type RawAnswer, RawConnection, requestBytes } from "../support/raw-http.ts";
 import { completedEvent, sampleEvent, stageEvent } from "../support/sample-event.ts";
 import { secretA, secretB, secretX, signBytes } from "../support/signed-delivery.ts";
-import { WebhookTarget } from "../support/webhook-target.ts";
 
 const { nowSeconds, bodyBytesMax } = target;
 
 /** Everything that any receiver of this file has said to a sender or to its owner. */
 const said: string[] = [];
 
-async function send(to: WebhookTarget, options: DeliveryOptions | Buffer = {}): Promise<RawAnswer> {
+async function send(to: InstrumentedReceiver, options: DeliveryOptions | Buffer = {}): Promise<RawAnswer> {
   const bytes = Buffer.isBuffer(options) ? options : deliveryBytes(options);
   const answer = await exchange(to.port, bytes);
   said.push(inspect(answer));
@@ -38,14 +38,14 @@ async function send(to: WebhookTarget, options: DeliveryOptions | Buffer = {}): 
 const json = (event: object) => JSON.stringify(event);
 const received = '{"received":true}';
 
-function quote(to: WebhookTarget): void {
+function quote(to: InstrumentedReceiver): void {
   said.push(inspect(to.rejections, { depth: 10, showHidden: true }), ...to.log);
 }
 
 describe("one request", () => {
-  let subject: WebhookTarget;
+  let subject: InstrumentedReceiver;
   beforeAll(async () => {
-    subject = await WebhookTarget.start();
+    subject = await InstrumentedReceiver.start();
   });
   afterAll(async () => {
     quote(subject);
@@ -112,7 +112,7 @@ describe("one request", () => {
 
 describe("the connection", () => {
   it("48: a length that promises more than comes stores nothing", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     await using connection = await RawConnection.open(subject.port);
     connection.write(deliveryBytes({ contentLength: 5000 }));
     connection.endWriting();
@@ -126,7 +126,7 @@ describe("the connection", () => {
   });
 
   it("48b: a sender that resets the connection in the middle of the body stores nothing", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     {
       await using connection = await RawConnection.open(subject.port);
       connection.write(deliveryBytes({ contentLength: 5000, extra: [["Expect", "100-continue"]] }));
@@ -139,7 +139,7 @@ describe("the connection", () => {
   });
 
   it("49: an endless body in chunks is cut off with 413", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     await using connection = await RawConnection.open(subject.port);
     connection.write(headWithoutLength());
     const chunk = Buffer.concat([Buffer.from("4000\r\n"), Buffer.alloc(0x4000, "x"), Buffer.from("\r\n")]);
@@ -156,7 +156,7 @@ describe("the connection", () => {
   });
 
   it("49b: a length above the limit is refused before any body comes", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     await using connection = await RawConnection.open(subject.port);
     connection.write(deliveryBytes({ contentLength: 1_000_000_000, sent: "" }));
     const [answer] = await connection.answers(1);
@@ -164,7 +164,7 @@ describe("the connection", () => {
   });
 
   it("49c: a sender that reads only after it has sent too much still finds the 413", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     await using connection = await RawConnection.open(subject.port);
     await connection.writeAll(deliveryBytes({ body: Buffer.alloc(bodyBytesMax * 1.5, "x") }));
     const [answer] = await connection.answers(1);
@@ -175,7 +175,7 @@ describe("the connection", () => {
     ["with a length", () => deliveryBytes({ contentLength: 5000 })],
     ["in chunks", headWithoutLength],
   ])("50: a body %s that does not come to its end in time is answered 408", async (_, head) => {
-    await using subject = await WebhookTarget.start({ limits: { bodyTimeoutMs: 50 } });
+    await using subject = await InstrumentedReceiver.start({ limits: { bodyTimeoutMs: 50 } });
     await using connection = await RawConnection.open(subject.port);
     connection.write(head());
     const answers = await connection.closed();
@@ -185,14 +185,14 @@ describe("the connection", () => {
   });
 
   it("51: lines that end without a carriage return are refused by the HTTP parser", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     const bytes = deliveryBytes().toString("latin1").replaceAll("\r\n", "\n");
     expect((await send(subject, Buffer.from(bytes, "latin1"))).status).toBe(400);
     expect(subject.inserts).toBe(0);
   });
 
   it("80: requests in one write are answered each on its own, in order", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     await using connection = await RawConnection.open(subject.port);
     const requests = [{}, { secret: secretX }, { headers: () => [] }, { method: "PUT" }, {}];
     connection.write(Buffer.concat(requests.map((options) => deliveryBytes(options))));
@@ -202,7 +202,7 @@ describe("the connection", () => {
   });
 
   it("80b: a connection survives a refused request, read or unread", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     await using connection = await RawConnection.open(subject.port);
     const refused = [{ secret: secretX }, { timestamp: "1" }, { id: "msg 1", body: "x".repeat(100_000) }];
     let count = 0;
@@ -216,14 +216,14 @@ describe("the connection", () => {
   });
 
   it("88: a body that comes byte by byte is accepted", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     await using connection = await RawConnection.open(subject.port);
     for (const byte of deliveryBytes()) await connection.writeAll(Buffer.of(byte));
     expect((await connection.answers(1))[0]?.status).toBe(200);
   });
 
   it("89: a sender that waits for 100 Continue is told to go on", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     await using connection = await RawConnection.open(subject.port);
     const bytes = deliveryBytes({ extra: [["Expect", "100-continue"]] });
     const bodyStart = bytes.indexOf("\r\n\r\n") + 4;
@@ -234,7 +234,7 @@ describe("the connection", () => {
   });
 
   it("90: a sender of HTTP/1.0 is served", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     const bytes = deliveryBytes().toString("latin1").replace("HTTP/1.1", "HTTP/1.0");
     expect((await send(subject, Buffer.from(bytes, "latin1"))).status).toBe(200);
   });
@@ -272,7 +272,7 @@ describe("mounting", () => {
     ["56h", "a middleware that goes on later", later, 200],
     ["56i", "a middleware that listens to the body too", watcher as never, 200],
   ])("%s: %s before the receiver is answered %4$i", async (_, _what, before, status) => {
-    await using subject = await WebhookTarget.start({}, (app, { receiver }) => {
+    await using subject = await InstrumentedReceiver.start({}, (app, { receiver }) => {
       app.use(before);
       app.post("/webhooks", webhookMiddleware(receiver));
     });
@@ -286,7 +286,7 @@ describe("mounting", () => {
   });
 
   it("56j: a body kept by another middleware has the same limit, and may not be an inflated one", async () => {
-    await using subject = await WebhookTarget.start({}, (app, { receiver }) => {
+    await using subject = await InstrumentedReceiver.start({}, (app, { receiver }) => {
       app.use(express.raw({ type, limit: "10mb" }));
       app.post("/webhooks", webhookMiddleware(receiver));
     });
@@ -296,7 +296,7 @@ describe("mounting", () => {
   });
 
   it("56k: the mistake is put on the process's warning channel, once", async () => {
-    await using subject = await WebhookTarget.start({}, (app, { receiver }) => {
+    await using subject = await InstrumentedReceiver.start({}, (app, { receiver }) => {
       app.use(express.json());
       app.post("/webhooks", webhookMiddleware(receiver));
     });
@@ -309,7 +309,7 @@ describe("mounting", () => {
   });
 
   it("91: a parser after the receiver, a router, and a path of use() are no mistakes", async () => {
-    await using subject = await WebhookTarget.start({}, (app, { receiver }) => {
+    await using subject = await InstrumentedReceiver.start({}, (app, { receiver }) => {
       const router = express.Router();
       router.post("/webhooks", webhookMiddleware(receiver));
       app.use("/used", webhookMiddleware(receiver));
@@ -322,7 +322,7 @@ describe("mounting", () => {
   });
 
   it("92: Express 4 and plain node:http do as well", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     const app = express4();
     app.use("/before", express4.json());
     app.post(["/webhooks", "/before"], webhookMiddleware(subject.receiver));
@@ -357,7 +357,7 @@ describe("secrets and time", () => {
 
   it("28b: a secret stops verifying when it leaves the list, and a new one begins when it enters", async () => {
     let active = [secretA, secretB];
-    await using subject = await WebhookTarget.start({ secrets: () => active });
+    await using subject = await InstrumentedReceiver.start({ secrets: () => active });
     expect((await send(subject, { secret: secretB })).status).toBe(200);
     active = [secretA, secretX];
     expect((await send(subject, { secret: secretB })).status).toBe(401);
@@ -366,7 +366,7 @@ describe("secrets and time", () => {
   });
 
   it("28c: while the secrets cannot be read, deliveries are to come again", async () => {
-    await using subject = await WebhookTarget.start({
+    await using subject = await InstrumentedReceiver.start({
       secrets: () => Promise.reject(new Error("vault sealed")),
     });
     const answer = await send(subject);
@@ -375,7 +375,7 @@ describe("secrets and time", () => {
   });
 
   it("7: the very bytes of an accepted delivery are refused 301 s later", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     const captured = deliveryBytes();
     expect((await send(subject, captured)).status).toBe(200);
     subject.clock.ms += 300_999;
@@ -386,7 +386,7 @@ describe("secrets and time", () => {
   });
 
   it("73: a clock that steps back refuses what it cannot place, and runs nothing twice", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     const delivery = deliveryBytes();
     expect((await send(subject, delivery)).status).toBe(200);
     await subject.settled();
@@ -402,7 +402,7 @@ describe("secrets and time", () => {
 
 describe("repetition", () => {
   it("2: the same request twice is answered alike, byte for byte, and handled once", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     const delivery = deliveryBytes();
     const [first, second] = [await send(subject, delivery), await send(subject, delivery)];
     const { date: firstDate, ...firstHeaders } = first.headers;
@@ -414,7 +414,7 @@ describe("repetition", () => {
   });
 
   it("2b: a quarantined delivery and its repetition are answered as any other", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     const useless = deliveryBytes({ body: "not JSON" });
     for (const answer of [await send(subject, useless), await send(subject, useless)]) {
       expect([answer.status, answer.body]).toEqual([200, received]);
@@ -423,7 +423,7 @@ describe("repetition", () => {
   });
 
   it("3: fifty copies at once are one row and one run, and none is answered before the row is stored", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     let stored = false;
     const { inbox } = subject;
     subject.faults.insert = async (arrival) => {
@@ -443,7 +443,7 @@ describe("repetition", () => {
   });
 
   it("3b: copies that wait for a first one that fails, fail with it, and the next attempt succeeds", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     subject.faults.insert = async () => {
       await new Promise((resolve) => setImmediate(resolve));
       throw new Error("disk full");
@@ -458,7 +458,7 @@ describe("repetition", () => {
   });
 
   it("4: a retry with a fresh signature 27 hours later is acknowledged and not handled again", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     const body = json(sampleEvent());
     expect((await send(subject, { id: "msg_retried", body })).status).toBe(200);
     await subject.settled();
@@ -470,7 +470,7 @@ describe("repetition", () => {
   });
 
   it("5: another body under a known id is acknowledged, and the first one kept", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     const first = json(sampleEvent());
     expect((await send(subject, { id: "msg_two_bodies", body: first })).status).toBe(200);
     expect((await send(subject, { id: "msg_two_bodies", body: json(completedEvent()) })).status).toBe(200);
@@ -482,7 +482,7 @@ describe("repetition", () => {
   });
 
   it("6: the same id at another endpoint is another delivery", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     const handled: string[] = [];
     const other = createReceiver({
       secrets: target.secrets,
@@ -506,7 +506,7 @@ describe("order", () => {
   const at = (occurredAt: string, fields: object = {}) => ({ taskId: "t1", occurredAt, ...fields });
 
   it("61: an older event after a newer one changes no state, and says that it is stale", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     await send(subject, { body: json(completedEvent(at("2026-03-01T09:00:01Z"))) });
     await subject.settled();
     expect((await send(subject, { body: json(sampleEvent(at("2026-03-01T09:00:00Z"))) })).status).toBe(200);
@@ -521,7 +521,7 @@ describe("order", () => {
     const pair = [sampleEvent({ ...instant, id: "b" }), sampleEvent({ ...instant, id: "a", ...failed })];
     const ends: (string | undefined)[] = [];
     for (const order of [pair, pair.toReversed()]) {
-      await using subject = await WebhookTarget.start();
+      await using subject = await InstrumentedReceiver.start();
       for (const event of order) {
         expect((await send(subject, { body: json(event) })).status).toBe(200);
         await subject.settled();
@@ -532,7 +532,7 @@ describe("order", () => {
   });
 
   it("63: a microsecond decides", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     await send(subject, { body: json(completedEvent(at("2026-03-01T09:00:00.000002Z"))) });
     await subject.settled();
     await send(subject, { body: json(sampleEvent(at("2026-03-01T09:00:00.000001Z"))) });
@@ -543,7 +543,7 @@ describe("order", () => {
   });
 
   it("64: an instant is the same in every zone", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     await send(subject, { body: json(completedEvent(at("2026-03-01T11:00:00+02:00"))) });
     await subject.settled();
     await send(subject, { body: json(sampleEvent(at("2026-03-01T09:00:00Z"))) });
@@ -552,7 +552,7 @@ describe("order", () => {
   });
 
   it("65: an event of the year 2099 does not silence its task", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     expect((await send(subject, { body: json(completedEvent(at("2099-01-01T00:00:00Z"))) })).status).toBe(
       200,
     );
@@ -562,7 +562,7 @@ describe("order", () => {
   });
 
   it("66: a newer stage event does not hold back an older event of its task", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     await send(subject, { body: json(stageEvent(at("2026-03-01T09:00:05Z"))) });
     await subject.settled();
     await send(subject, { body: json(sampleEvent(at("2026-03-01T09:00:00Z"))) });
@@ -572,7 +572,7 @@ describe("order", () => {
   });
 
   it("67: a task named like a task and its stage is neither", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     const later = "2026-03-01T09:00:05Z";
     const earlier = "2026-03-01T09:00:00Z";
     await send(subject, { body: json(stageEvent({ taskId: "a", subTaskId: "b", occurredAt: later })) });
@@ -587,7 +587,7 @@ describe("order", () => {
 
 describe("outages", () => {
   it("68: while the inbox is down, deliveries are to come again; then they are handled once", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     subject.faults.insert = () => Promise.reject(new Error("connection refused to db.internal:5432"));
     const delivery = deliveryBytes();
     const answer = await send(subject, delivery);
@@ -600,7 +600,7 @@ describe("outages", () => {
   });
 
   it("69: a commit whose outcome nobody knows is not acknowledged, and its retry is a duplicate", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     const { inbox } = subject;
     subject.faults.insert = async (arrival) => {
       await inbox.insert(arrival);
@@ -615,7 +615,7 @@ describe("outages", () => {
   });
 
   it("70: a sender that leaves before it hears the answer is answered as a duplicate when it returns", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     const { inbox } = subject;
     let proceed = () => {};
     const reached = new Promise<void>((resolve) => {
@@ -642,7 +642,7 @@ describe("outages", () => {
   });
 
   it("74: closing in the middle of a burst loses nothing that was acknowledged", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     const ids = Array.from({ length: 60 }, nextId);
     const burst = ids.map(async (id, index) => {
       const { status } = await send(subject, { id });
@@ -662,7 +662,7 @@ describe("outages", () => {
     const finished = new Promise<void>((resolve) => {
       finish = resolve;
     });
-    await using subject = await WebhookTarget.start({ backlogMax: 3, concurrency: 1 });
+    await using subject = await InstrumentedReceiver.start({ backlogMax: 3, concurrency: 1 });
     subject.receiver.on("*", () => finished);
     const answers: RawAnswer[] = [];
     for (let sent = 0; sent < 8; sent += 1) answers.push(await send(subject));
@@ -671,13 +671,13 @@ describe("outages", () => {
     expect(refused[0]?.headers["retry-after"]).toMatch(/^[1-9]\d*$/);
     finish();
     await subject.settled();
-    subject.clock.unseenMs += 60_000;
+    subject.clock.hiddenMs += 60_000;
     await vi.waitFor(async () => expect((await send(subject)).status).toBe(200), { interval: 1 });
   });
 
   it("71: what a handler throws is no business of the sender's, and comes again until it is given up", async () => {
     const dead: string[] = [];
-    await using subject = await WebhookTarget.start({
+    await using subject = await InstrumentedReceiver.start({
       retry: { firstDelayMs: 1, delayMsMax: 1, attemptsMax: 3 },
       onDead: ({ id }) => dead.push(id),
     });
@@ -701,7 +701,7 @@ describe("outages", () => {
 
 describe("two receivers on one inbox", () => {
   it("72: one that stood still for longer than its lease writes nothing when it wakes", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     const inbox = memoryInbox({ clock: subject.clock });
     const applied: string[] = [];
     let wake = () => {};
@@ -737,7 +737,7 @@ describe("two receivers on one inbox", () => {
 
 describe("replay and retention", () => {
   it("76: an event replayed twice is handled twice more, and its id stays known", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     const delivery = deliveryBytes({ id: "msg_replayed" });
     await send(subject, delivery);
     await subject.settled();
@@ -752,7 +752,7 @@ describe("replay and retention", () => {
   });
 
   it("77: an id that was forgotten comes as new, but changes no state any more", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     const older = {
       id: "msg_old",
       body: json(sampleEvent({ taskId: "t1", occurredAt: "2026-03-01T09:00:00Z" })),
@@ -774,7 +774,7 @@ describe("replay and retention", () => {
 
 describe("a flood", () => {
   it("78: of forged deliveries as large as permitted asks the inbox nothing, and lets the honest ones through", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     const forged = deliveryBytes({ body: Buffer.alloc(bodyBytesMax, "x"), secret: secretX });
     const flood = Array.from({ length: 8 }, async () => {
       await using connection = await RawConnection.open(subject.port);
@@ -792,7 +792,7 @@ describe("a flood", () => {
 
 describe("what was said", () => {
   it("79: no answer, refusal or log line has a secret, a body, or a signature that would have been right", async () => {
-    await using subject = await WebhookTarget.start();
+    await using subject = await InstrumentedReceiver.start();
     const marker = "marker-in-the-body";
     const ids = [nextId(), nextId(), nextId()] as const;
     const body = json(sampleEvent({ clientId: marker }));

@@ -7,11 +7,11 @@ import { createSdkFixture } from "../support/sdk-fixture.ts";
 it("a receiver that missed deliveries catches up through the SDK, and late deliveries change nothing", async () => {
   let answer: (request: Request) => Promise<Response> = async () => new Response(null, { status: 500 });
   const url = "https://receiver.test/webhooks";
-  await using scene = await createSdkFixture("in process", {
+  await using fixture = await createSdkFixture("in-process", {
     mock: { receivers: new Map([[url, (request) => answer(request)]]) },
   });
-  const { mock, client, inTime } = scene;
-  const { signingSecret } = await inTime(client.webhooks.endpoints.create({ url }));
+  const { mock, client, advanceUntilSettled } = fixture;
+  const { signingSecret } = await advanceUntilSettled(client.webhooks.endpoints.create({ url }));
   await using receiver = createReceiver({
     secrets: [signingSecret],
     inbox: memoryInbox({ clock: mock.clock }),
@@ -37,7 +37,7 @@ it("a receiver that missed deliveries catches up through the SDK, and late deliv
   await mock.clock.advance(1_200_000);
   expect(states).toHaveLength(1);
 
-  expect(await inTime(receiver.reconcile(client))).toEqual({
+  expect(await advanceUntilSettled(receiver.reconcile(client))).toEqual({
     examined: 1,
     enqueued: 2,
     agreed: 0,
@@ -54,5 +54,7 @@ it("a receiver that missed deliveries catches up through the SDK, and late deliv
   const { inbox } = await receiver.stats();
   expect(inbox.rows).toMatchObject({ pending: 0, dead: 0, quarantined: 0 });
   expect(states.filter((state) => state.startsWith("RUNNING"))).toHaveLength(1);
-  expect(await inTime(receiver.reconcile(client, { runningForMs: 1 }))).toMatchObject({ enqueued: 0 });
+  expect(await advanceUntilSettled(receiver.reconcile(client, { runningForMs: 1 }))).toMatchObject({
+    enqueued: 0,
+  });
 });

@@ -5,10 +5,10 @@ import { createSdkFixture, type SdkFixture } from "../support/sdk-fixture.ts";
 type Json = Readonly<Record<string, unknown>>;
 
 /** A client of a service of the future: its answers are changed on their way. */
-function futureClient(scene: SdkFixture, change: (key: string, value: unknown) => unknown) {
-  return scene.createClient({
+function futureClient(fixture: SdkFixture, change: (key: string, value: unknown) => unknown) {
+  return fixture.createClient({
     async fetch(input, init) {
-      const response = await scene.mock.fetch(input, init);
+      const response = await fixture.mock.fetch(input, init);
       const body = JSON.parse(await response.text(), (key, value: unknown) => change(key, value)) as Json;
       return Response.json(body, { status: response.status });
     },
@@ -17,10 +17,10 @@ function futureClient(scene: SdkFixture, change: (key: string, value: unknown) =
 
 describe("V1 what the service adds later never makes the SDK fail", () => {
   test("V1 a status, a role and a stage that do not exist today are passed on", async () => {
-    await using scene = await createSdkFixture("in process");
-    const { taskId } = scene.mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" });
-    scene.mock.admin.moveStage(taskId, { subTaskType: "quantum-audit", status: "COMPLETED" });
-    const client = futureClient(scene, (key, value) => {
+    await using fixture = await createSdkFixture("in-process");
+    const { taskId } = fixture.mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" });
+    fixture.mock.admin.moveStage(taskId, { subTaskType: "quantum-audit", status: "COMPLETED" });
+    const client = futureClient(fixture, (key, value) => {
       if (key === "status" && value === "RUNNING") return "HIBERNATING";
       return key === "role" ? "owner" : value;
     });
@@ -32,17 +32,17 @@ describe("V1 what the service adds later never makes the SDK fail", () => {
   });
 
   test("V1 fields that were not asked for are passed on", async () => {
-    await using scene = await createSdkFixture("in process");
-    const client = futureClient(scene, (key, value) =>
+    await using fixture = await createSdkFixture("in-process");
+    const client = futureClient(fixture, (key, value) =>
       key === "user" ? { ...(value as Json), plan: "gold" } : value,
     );
     expect(await client.me()).toMatchObject({ user: { plan: "gold", email: "admin@example.com" } });
   });
 
   test("V1 a kind of task result that does not exist today becomes the fallback kind", async () => {
-    await using scene = await createSdkFixture("in process");
-    const { taskId } = scene.mock.admin.startTask({ taskType: "TAX_PREP", progression: "immediate" });
-    const client = futureClient(scene, (key, value) =>
+    await using fixture = await createSdkFixture("in-process");
+    const { taskId } = fixture.mock.admin.startTask({ taskType: "TAX_PREP", progression: "immediate" });
+    const client = futureClient(fixture, (key, value) =>
       key === "result" ? { __typename: "TaskHologramResult" } : value,
     );
     const { result } = await client.tasks.waitFor(taskId);
@@ -50,9 +50,9 @@ describe("V1 what the service adds later never makes the SDK fail", () => {
   });
 
   test("V1 events that the catalog gains are listed and can be subscribed to", async () => {
-    await using scene = await createSdkFixture("in process");
-    scene.mock.admin.addToCatalog({ name: "task.archived", description: "A task was archived." });
-    const { webhooks } = scene.client;
+    await using fixture = await createSdkFixture("in-process");
+    fixture.mock.admin.addToCatalog({ name: "task.archived", description: "A task was archived." });
+    const { webhooks } = fixture.client;
     expect((await webhooks.catalog()).map(({ name }) => name)).toContain("task.archived");
     const { endpoint } = await webhooks.endpoints.create({
       url: "https://receiver.example/hook",
@@ -72,9 +72,9 @@ describe("a list that changes while it is read", () => {
         fc.integer({ min: 1, max: 5 }),
         fc.array(fc.array(step, { maxLength: 4 }), { maxLength: 10 }),
         async (count, limit, changes) => {
-          await using scene = await createSdkFixture("in process", { client: { rateLimit: false } });
-          scene.mock.admin.setFaults({});
-          const { endpoints } = scene.client.webhooks;
+          await using fixture = await createSdkFixture("in-process", { client: { rateLimit: false } });
+          fixture.mock.admin.setFaults({});
+          const { endpoints } = fixture.client.webhooks;
           const create = async () =>
             (await endpoints.create({ url: "https://receiver.example/hook" })).endpoint.id;
           const initial: string[] = [];

@@ -55,15 +55,15 @@ const mistakes: Record<string, readonly [checked: Send, unchecked: Send]> = {
 test.each(Object.entries(mistakes))(
   "%s is told in the service's own words, and costs no request",
   async (_, [checked, unchecked]) => {
-    await using scene = await createSdkFixture("in process");
-    const { endpoint } = await scene.client.webhooks.endpoints.create({ url });
-    const before = scene.mock.admin.requests().data.length;
-    const local = await errorOf(() => checked(scene.client, endpoint.id));
-    expect(scene.mock.admin.requests().data.length).toBe(before);
+    await using fixture = await createSdkFixture("in-process");
+    const { endpoint } = await fixture.client.webhooks.endpoints.create({ url });
+    const before = fixture.mock.admin.requests().data.length;
+    const local = await errorOf(() => checked(fixture.client, endpoint.id));
+    expect(fixture.mock.admin.requests().data.length).toBe(before);
     expect(local).toMatchObject({ outcome: "not_sent", attempts: 0 });
 
-    const remote = await errorOf(() => unchecked(scene.client, endpoint.id));
-    expect(scene.mock.admin.requests().data.length).toBe(before + 1);
+    const remote = await errorOf(() => unchecked(fixture.client, endpoint.id));
+    expect(fixture.mock.admin.requests().data.length).toBe(before + 1);
     expect(remote).toMatchObject({ outcome: "rejected", attempts: 1, code: local.code });
     expect(remote.errors[0]?.message).toBe(local.message);
   },
@@ -73,16 +73,16 @@ test.each([
   ["the smallest limit", 1],
   ["the largest limit", 100],
 ])("%s is accepted by the check and by the service", async (_, limit) => {
-  await using scene = await createSdkFixture("in process");
-  expect(await scene.client.webhooks.endpoints.list({ limit }).toArray()).toEqual([]);
+  await using fixture = await createSdkFixture("in-process");
+  expect(await fixture.client.webhooks.endpoints.list({ limit }).toArray()).toEqual([]);
 });
 
 test.each([
   ["no", 0],
   ["the longest", 604_800],
 ])("%s grace period is accepted by the check and by the service", async (_, gracePeriodSeconds) => {
-  await using scene = await createSdkFixture("in process");
-  const { endpoints } = scene.client.webhooks;
+  await using fixture = await createSdkFixture("in-process");
+  const { endpoints } = fixture.client.webhooks;
   const { endpoint, signingSecret } = await endpoints.create({ url });
   const rotated = await endpoints.rotateSecret({ endpointId: endpoint.id, gracePeriodSeconds });
   expect(rotated.signingSecret).not.toBe(signingSecret);

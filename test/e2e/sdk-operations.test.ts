@@ -1,54 +1,54 @@
 import { describe, expect, test } from "vitest";
 import { isWorkspaceTasksError, type TaskFailedError } from "workspace-tasks/sdk";
-import { createSdkFixture, roads } from "../support/sdk-fixture.ts";
+import { createSdkFixture, transports } from "../support/sdk-fixture.ts";
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const url = "https://receiver.example/hook";
 
-describe.each(roads)("every operation, %s", (road) => {
+describe.each(transports)("every operation, %s", (transport) => {
   test("me says whose key it is", async () => {
-    await using scene = await createSdkFixture(road);
-    const me = await scene.client.me();
+    await using fixture = await createSdkFixture(transport);
+    const me = await fixture.client.me();
     expect(me.__typename).toBe("WorkspaceUser");
     expect(me.__typename === "WorkspaceUser" && [me.role, me.workspace.id, me.user.email]).toEqual([
       "admin",
-      scene.mock.workspaceId,
+      fixture.mock.workspaceId,
       "admin@example.com",
     ]);
   });
 
   test("partner.me says whose partner key it is, or else whose workspace key", async () => {
-    await using scene = await createSdkFixture(road);
-    const partner = await scene.client.partner.me();
+    await using fixture = await createSdkFixture(transport);
+    const partner = await fixture.client.partner.me();
     expect(partner.__typename === "User" && [partner.email, partner.workspaces.map(({ id }) => id)]).toEqual([
       "partner@example.com",
-      [scene.mock.workspaceId],
+      [fixture.mock.workspaceId],
     ]);
-    const firm = scene.createClient({ partnerApiKey: undefined });
+    const firm = fixture.createClient({ partnerApiKey: undefined });
     expect((await firm.partner.me()).__typename).toBe("WorkspaceUser");
   });
 
   test("the result comes plain, and with its meta data on request", async () => {
-    await using scene = await createSdkFixture(road);
-    const { data, meta } = await scene.client.me().withMeta();
+    await using fixture = await createSdkFixture(transport);
+    const { data, meta } = await fixture.client.me().withMeta();
     expect(data.__typename).toBe("WorkspaceUser");
     expect(meta).toMatchObject({ attempts: 1, retryAfterSeenMs: undefined });
     expect(meta.queuedMs).toBeLessThan(1_000);
-    expect(scene.requests("me")).toBe(1);
+    expect(fixture.requests("me")).toBe(1);
   });
 
   test("the catalog is public: no key is used to read it", async () => {
-    await using scene = await createSdkFixture(road);
-    const client = scene.createClient({ apiKey: "not-a-key" });
+    await using fixture = await createSdkFixture(transport);
+    const client = fixture.createClient({ apiKey: "not-a-key" });
     const catalog = await client.webhooks.catalog();
     expect(catalog.map(({ name }) => name)).toContain("task.completed");
     expect(catalog[0]?.payloadSchema).toMatchObject({ $schema: expect.stringContaining("draft-07") });
-    expect(scene.requests("exchangeSurfaceRefreshTokenForAccessTokens")).toBe(0);
+    expect(fixture.requests("exchangeSurfaceRefreshTokenForAccessTokens")).toBe(0);
   });
 
   test("webhook endpoints live from creation to deletion", async () => {
-    await using scene = await createSdkFixture(road);
-    const { endpoints } = scene.client.webhooks;
+    await using fixture = await createSdkFixture(transport);
+    const { endpoints } = fixture.client.webhooks;
     const { endpoint, signingSecret } = await endpoints.create({ url, eventTypes: ["task.completed"] });
     expect(endpoint).toMatchObject({ url, description: "", enabled: true, eventTypes: ["task.completed"] });
     expect(signingSecret).toMatch(/^whsec_/);
@@ -69,8 +69,8 @@ describe.each(roads)("every operation, %s", (road) => {
   });
 
   test("endpoints are listed completely, page by page, and from a checkpoint", async () => {
-    await using scene = await createSdkFixture(road);
-    const { endpoints } = scene.client.webhooks;
+    await using fixture = await createSdkFixture(transport);
+    const { endpoints } = fixture.client.webhooks;
     const created = await Promise.all(
       Array.from({ length: 7 }, (_, index) => endpoints.create({ url: `${url}/${index}` })),
     );
@@ -92,8 +92,8 @@ describe.each(roads)("every operation, %s", (road) => {
   });
 
   test("a partner's customer is set up, from the workspace to the start of the import", async () => {
-    await using scene = await createSdkFixture(road);
-    const { partner } = scene.client;
+    await using fixture = await createSdkFixture(transport);
+    const { partner } = fixture.client;
     const workspace = await partner.workspaces.create({
       displayName: "Ledger & Sons",
       firmSize: "sm",
@@ -143,8 +143,8 @@ describe.each(roads)("every operation, %s", (road) => {
   });
 
   test("clients are created, found, listed, given documents and prepared", async () => {
-    await using scene = await createSdkFixture(road);
-    const { taxClients, uploads, tasks } = scene.client;
+    await using fixture = await createSdkFixture(transport);
+    const { taxClients, uploads, tasks } = fixture.client;
     const { uploadId } = await uploads.upload(new TextEncoder().encode("wages"), {
       fileName: "w2.pdf",
       mimeType: "application/pdf",
@@ -185,20 +185,20 @@ describe.each(roads)("every operation, %s", (road) => {
     ).rejects.toMatchObject({
       outcome: "rejected",
     });
-    await expect(taxClients.get(scene.mock.workspaceId)).rejects.toMatchObject({ code: "NOT_FOUND" });
-    await expect(taxClients.listTasks(scene.mock.workspaceId)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(taxClients.get(fixture.mock.workspaceId)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(taxClients.listTasks(fixture.mock.workspaceId)).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
   test("tasks are listed by every filter, page by page", async () => {
-    await using scene = await createSdkFixture(road);
-    const { tasks } = scene.client;
+    await using fixture = await createSdkFixture(transport);
+    const { tasks } = fixture.client;
     const started = Array.from({ length: 5 }, (_, index) =>
-      scene.mock.admin.startTask({
+      fixture.mock.admin.startTask({
         taskType: index % 2 === 0 ? "TAX_PREP" : "BINDER",
         progression: "manual",
       }),
     );
-    scene.mock.admin.moveTask(started[0]!.taskId, { status: "FAILED", errorMessage: "unreadable" });
+    fixture.mock.admin.moveTask(started[0]!.taskId, { status: "FAILED", errorMessage: "unreadable" });
     const ids = started.map(({ taskId }) => taskId);
     const idsOf = async (options: Parameters<typeof tasks.list>[0]) =>
       (await tasks.list(options).toArray()).map(({ id }) => id).sort();
@@ -209,68 +209,68 @@ describe.each(roads)("every operation, %s", (road) => {
     expect(await idsOf({ ids: [ids[4]!, ids[2]!] })).toEqual([ids[2], ids[4]].sort());
     expect(await idsOf({ clientIds: [started[3]!.clientId] })).toEqual([ids[3]]);
     expect(await idsOf({ statuses: ["FAILED"], types: ["BINDER"] })).toEqual([]);
-    await expect(tasks.get(scene.mock.workspaceId)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(tasks.get(fixture.mock.workspaceId)).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
   test("a task that is done already is not waited for", async () => {
-    await using scene = await createSdkFixture(road);
-    const { taskId } = scene.mock.admin.startTask({ taskType: "TAX_PREP", progression: "immediate" });
-    expect(await scene.client.tasks.waitFor(taskId)).toMatchObject({ id: taskId, status: "COMPLETED" });
-    expect(scene.requests("me")).toBe(1);
+    await using fixture = await createSdkFixture(transport);
+    const { taskId } = fixture.mock.admin.startTask({ taskType: "TAX_PREP", progression: "immediate" });
+    expect(await fixture.client.tasks.waitFor(taskId)).toMatchObject({ id: taskId, status: "COMPLETED" });
+    expect(fixture.requests("me")).toBe(1);
   });
 
   test("any other document can be sent, typed or as text, to either router", async () => {
-    await using scene = await createSdkFixture(road);
-    const answer = await scene.client.request<{ me: { id: string } }>(
+    await using fixture = await createSdkFixture(transport);
+    const answer = await fixture.client.request<{ me: { id: string } }>(
       "query Mine { me { ... on WorkspaceUser { id } } }",
     );
     expect(answer.me.id).toMatch(uuid);
-    const { createWorkspace } = await scene.client.request<{ createWorkspace: { id: string } }>(
+    const { createWorkspace } = await fixture.client.request<{ createWorkspace: { id: string } }>(
       "mutation Make($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { id } }",
       { input: { displayName: "By hand" } },
       { router: "gateway" },
     );
     expect(createWorkspace.id).toMatch(uuid);
-    await expect(scene.client.request("{ nothingLikeThis }")).rejects.toMatchObject({
+    await expect(fixture.client.request("{ nothingLikeThis }")).rejects.toMatchObject({
       code: "DOCUMENT_INVALID",
       outcome: "rejected",
     });
-    const { data } = await scene.client
+    const { data } = await fixture.client
       .request<{ __typename: string }>("{ __typename }", {}, { authenticated: false })
       .withMeta();
     expect(data.__typename).toBe("Query");
   });
 
   test("the service's own refusals carry codes", async () => {
-    await using scene = await createSdkFixture(road);
-    const { endpoints } = scene.client.webhooks;
+    await using fixture = await createSdkFixture(transport);
+    const { endpoints } = fixture.client.webhooks;
     await expect(endpoints.create({ url, eventTypes: ["task.exploded"] })).rejects.toMatchObject({
       code: "WEBHOOK_EVENT_TYPE_UNSUPPORTED",
       outcome: "rejected",
       attempts: 1,
     });
-    const { partner } = scene.client;
-    await expect(partner.connections.collect({ connectionId: scene.mock.workspaceId })).rejects.toMatchObject(
-      { code: "NOT_FOUND" },
-    );
+    const { partner } = fixture.client;
     await expect(
-      partner.jobs.create({ connectionId: scene.mock.workspaceId, jobName: "x" }),
+      partner.connections.collect({ connectionId: fixture.mock.workspaceId }),
     ).rejects.toMatchObject({ code: "NOT_FOUND" });
     await expect(
-      partner.jobs.addWorks(scene.mock.workspaceId, [{ name: "n", externalId: "e" }]),
+      partner.jobs.create({ connectionId: fixture.mock.workspaceId, jobName: "x" }),
     ).rejects.toMatchObject({ code: "NOT_FOUND" });
-    await expect(partner.jobs.startImport(scene.mock.workspaceId)).rejects.toMatchObject({
+    await expect(
+      partner.jobs.addWorks(fixture.mock.workspaceId, [{ name: "n", externalId: "e" }]),
+    ).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(partner.jobs.startImport(fixture.mock.workspaceId)).rejects.toMatchObject({
       code: "NOT_FOUND",
     });
     await expect(
-      partner.works.attachArtifacts(scene.mock.workspaceId, [{ name: "n", type: "w2", externalId: "e" }]),
+      partner.works.attachArtifacts(fixture.mock.workspaceId, [{ name: "n", type: "w2", externalId: "e" }]),
     ).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
   test("a read-only key may look and may not touch", async () => {
-    await using scene = await createSdkFixture(road);
-    const { apiKey } = scene.mock.admin.createApiKey({ access: "read_only" });
-    const reader = scene.createClient({ apiKey });
+    await using fixture = await createSdkFixture(transport);
+    const { apiKey } = fixture.mock.admin.createApiKey({ access: "read_only" });
+    const reader = fixture.createClient({ apiKey });
     expect((await reader.me()).__typename).toBe("WorkspaceUser");
     await expect(reader.webhooks.endpoints.create({ url })).rejects.toMatchObject({
       code: "PERMISSION_DENIED",
@@ -279,16 +279,16 @@ describe.each(roads)("every operation, %s", (road) => {
   });
 
   test("a wrong key is refused by the exchange", async () => {
-    await using scene = await createSdkFixture(road);
-    await expect(scene.createClient({ apiKey: "not-a-key" }).me()).rejects.toMatchObject({
+    await using fixture = await createSdkFixture(transport);
+    await expect(fixture.createClient({ apiKey: "not-a-key" }).me()).rejects.toMatchObject({
       code: "API_KEY_REJECTED",
       outcome: "not_sent",
     });
   });
 
   test("partner calls without a gateway are a matter of configuration", async () => {
-    await using scene = await createSdkFixture(road);
-    const client = scene.createClient({ gatewayUrl: undefined });
+    await using fixture = await createSdkFixture(transport);
+    const client = fixture.createClient({ gatewayUrl: undefined });
     await expect(client.partner.jobs.startImport("job")).rejects.toMatchObject({
       code: "CONFIGURATION_INVALID",
       outcome: "not_sent",
@@ -296,17 +296,17 @@ describe.each(roads)("every operation, %s", (road) => {
   });
 
   test("a closed client sends nothing more", async () => {
-    await using scene = await createSdkFixture(road);
-    await scene.client.close();
-    await expect(scene.client.me()).rejects.toMatchObject({ code: "CLIENT_CLOSED" });
-    expect(scene.requests("me")).toBe(0);
+    await using fixture = await createSdkFixture(transport);
+    await fixture.client.close();
+    await expect(fixture.client.me()).rejects.toMatchObject({ code: "CLIENT_CLOSED" });
+    expect(fixture.requests("me")).toBe(0);
   });
 });
 
 describe("waiting for tasks, under the virtual clock", () => {
   test("the tasks of an import are found by their client and waited for", async () => {
-    await using scene = await createSdkFixture("in process");
-    const { partner } = scene.client;
+    await using fixture = await createSdkFixture("in-process");
+    const { partner } = fixture.client;
     const { id: workspaceId } = await partner.workspaces.create({ displayName: "Ledger & Sons" });
     const { id: connectionId } = await partner.connections.start({ workspaceId, providerKey: "acme" });
     await partner.connections.collect({ connectionId });
@@ -316,13 +316,15 @@ describe("waiting for tasks, under the virtual clock", () => {
       { name: "Bob", externalId: "x-2" },
     ]);
     await partner.jobs.startImport(job.id);
-    await scene.mock.clock.advance(1_000);
+    await fixture.mock.clock.advance(1_000);
 
-    const firm = scene.createClient({ apiKey: scene.mock.admin.createApiKey({ workspaceId }).apiKey });
+    const firm = fixture.createClient({ apiKey: fixture.mock.admin.createApiKey({ workspaceId }).apiKey });
     const clients = await firm.taxClients.list().toArray();
     expect(clients.map(({ externalId }) => externalId).sort()).toEqual(["x-1", "x-2"]);
     const started = await firm.tasks.list({ clientIds: clients.map(({ id }) => id) }).toArray();
-    const done = await scene.inTime(Promise.all(started.map(({ id }) => firm.tasks.waitFor(id))));
+    const done = await fixture.advanceUntilSettled(
+      Promise.all(started.map(({ id }) => firm.tasks.waitFor(id))),
+    );
     expect(done.map(({ type, status }) => [type, status])).toEqual([
       ["TAX_PREP", "COMPLETED"],
       ["TAX_PREP", "COMPLETED"],
@@ -330,11 +332,11 @@ describe("waiting for tasks, under the virtual clock", () => {
   });
 
   test("resolves when the task is completed, having seen its stages finish", async () => {
-    await using scene = await createSdkFixture("in process");
-    const { taskId } = scene.mock.admin.startTask({ taskType: "TAX_PREP" });
+    await using fixture = await createSdkFixture("in-process");
+    const { taskId } = fixture.mock.admin.startTask({ taskType: "TAX_PREP" });
     const stagesSeen: number[] = [];
-    const task = await scene.inTime(
-      scene.client.tasks.waitFor(taskId, {
+    const task = await fixture.advanceUntilSettled(
+      fixture.client.tasks.waitFor(taskId, {
         onProgress: ({ subTasks }) =>
           stagesSeen.push(subTasks.filter(({ status }) => status === "COMPLETED").length),
       }),
@@ -346,12 +348,12 @@ describe("waiting for tasks, under the virtual clock", () => {
   });
 
   test("rejects with the task when it fails", async () => {
-    await using scene = await createSdkFixture("in process");
-    const { taskId } = scene.mock.admin.startTask({ taskType: "BINDER", progression: "manual" });
-    const waiting = scene.client.tasks.waitFor(taskId).catch((error: unknown) => error);
-    await scene.mock.clock.advance(5_000);
-    scene.mock.admin.moveTask(taskId, { status: "FAILED", errorMessage: "page 3 is unreadable" });
-    const error = await scene.inTime(waiting);
+    await using fixture = await createSdkFixture("in-process");
+    const { taskId } = fixture.mock.admin.startTask({ taskType: "BINDER", progression: "manual" });
+    const waiting = fixture.client.tasks.waitFor(taskId).catch((error: unknown) => error);
+    await fixture.mock.clock.advance(5_000);
+    fixture.mock.admin.moveTask(taskId, { status: "FAILED", errorMessage: "page 3 is unreadable" });
+    const error = await fixture.advanceUntilSettled(waiting);
     expect(isWorkspaceTasksError(error, "TASK_FAILED")).toBe(true);
     expect((error as TaskFailedError).task).toMatchObject({
       id: taskId,
@@ -362,15 +364,17 @@ describe("waiting for tasks, under the virtual clock", () => {
 
   test("a hundred waits cost the service as many requests as one", async () => {
     const cost = async (count: number) => {
-      await using scene = await createSdkFixture("in process");
+      await using fixture = await createSdkFixture("in-process");
       const stages = [{ type: "slow", durationMs: 60_000 }];
       const ids = Array.from(
         { length: count },
-        () => scene.mock.admin.startTask({ taskType: "TAX_PREP", progression: "timed", stages }).taskId,
+        () => fixture.mock.admin.startTask({ taskType: "TAX_PREP", progression: "timed", stages }).taskId,
       );
-      const done = await scene.inTime(Promise.all(ids.map((id) => scene.client.tasks.waitFor(id))));
+      const done = await fixture.advanceUntilSettled(
+        Promise.all(ids.map((id) => fixture.client.tasks.waitFor(id))),
+      );
       expect(done.map(({ id }) => id)).toEqual(ids);
-      return scene.requests("me");
+      return fixture.requests("me");
     };
     const one = await cost(1);
     expect(await cost(100)).toBe(one);
@@ -378,32 +382,34 @@ describe("waiting for tasks, under the virtual clock", () => {
   });
 
   test("waits keep to a quarter of the allowance, and other calls are not held up", async () => {
-    await using scene = await createSdkFixture("in process");
+    await using fixture = await createSdkFixture("in-process");
     const ids = Array.from(
       { length: 300 },
-      () => scene.mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" }).taskId,
+      () => fixture.mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" }).taskId,
     );
     const options = { pollIntervalMs: 1, pollIntervalMsMax: 1, deadlineMs: 240_000 };
-    const waits = ids.map((id) => scene.client.tasks.waitFor(id, options).catch(() => undefined));
-    await scene.mock.clock.advance(120_000);
-    const { meta } = await scene.client.me().withMeta();
+    const waits = ids.map((id) => fixture.client.tasks.waitFor(id, options).catch(() => undefined));
+    await fixture.mock.clock.advance(120_000);
+    const { meta } = await fixture.client.me().withMeta();
     expect(meta.queuedMs).toBe(0);
-    await scene.inTime(Promise.all(waits));
-    expect(scene.requests("me")).toBeLessThanOrEqual(30 * 4 + 4);
-    expect(scene.mock.admin.requests({ limit: 1_000 }).data.every(({ status }) => status === 200)).toBe(true);
+    await fixture.advanceUntilSettled(Promise.all(waits));
+    expect(fixture.requests("me")).toBeLessThanOrEqual(30 * 4 + 4);
+    expect(fixture.mock.admin.requests({ limit: 1_000 }).data.every(({ status }) => status === 200)).toBe(
+      true,
+    );
   });
 
   test("a wait outlives an outage of the service", async () => {
-    await using scene = await createSdkFixture("in process");
-    const { taskId } = scene.mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" });
-    const waiting = scene.client.tasks.waitFor(taskId);
-    await scene.mock.clock.advance(5_000);
-    scene.mock.admin.setFaults({
+    await using fixture = await createSdkFixture("in-process");
+    const { taskId } = fixture.mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" });
+    const waiting = fixture.client.tasks.waitFor(taskId);
+    await fixture.mock.clock.advance(5_000);
+    fixture.mock.admin.setFaults({
       api: [{ chances: [{ probability: 1, fault: { kind: "status", status: 503 } }] }],
     });
-    await scene.mock.clock.advance(120_000);
-    scene.mock.admin.clearFaults();
-    scene.mock.admin.moveTask(taskId, { status: "COMPLETED" });
-    expect((await scene.inTime(waiting)).status).toBe("COMPLETED");
+    await fixture.mock.clock.advance(120_000);
+    fixture.mock.admin.clearFaults();
+    fixture.mock.admin.moveTask(taskId, { status: "COMPLETED" });
+    expect((await fixture.advanceUntilSettled(waiting)).status).toBe("COMPLETED");
   });
 });

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import type { MockServer } from "workspace-tasks/mock-server";
 import type { UploadBody, WorkspaceTasksClient } from "workspace-tasks/sdk";
 import { createCuttingProxy } from "../support/cutting-proxy.ts";
-import { createSdkFixture, roads } from "../support/sdk-fixture.ts";
+import { createSdkFixture, transports } from "../support/sdk-fixture.ts";
 
 const file = { fileName: "w2.pdf", mimeType: "application/pdf" };
 const bytesOf = (length: number) =>
@@ -20,47 +20,47 @@ function stored(mock: MockServer, uploadId: string) {
   return { record: uploads[index], content: Buffer.from(uploadContents[index] ?? "", "base64") };
 }
 
-describe.each(roads)("uploads, %s", (road) => {
+describe.each(transports)("uploads, %s", (transport) => {
   test("arrive byte for byte, named and typed, and are not counted against the allowance", async () => {
-    await using scene = await createSdkFixture(road);
+    await using fixture = await createSdkFixture(transport);
     const bytes = bytesOf(250_000);
-    const { uploadId, sizeBytes } = await scene.client.uploads.upload(bytes, {
+    const { uploadId, sizeBytes } = await fixture.client.uploads.upload(bytes, {
       ...file,
       chunkBytes: 100_000,
     });
-    const { record, content } = stored(scene.mock, uploadId);
+    const { record, content } = stored(fixture.mock, uploadId);
     expect(sizeBytes).toBe(250_000);
     expect(content.equals(bytes)).toBe(true);
     expect(record).toMatchObject({ fileName: "w2.pdf", fileType: "application/pdf", lengthBytes: 250_000 });
     expect(record?.completedAtMs).not.toBeNull();
-    expect(scene.mock.admin.limits().reduce((used, limit) => used + limit.used, 0)).toBe(0);
+    expect(fixture.mock.admin.limits().reduce((used, limit) => used + limit.used, 0)).toBe(0);
   });
 
   test("of a stream of unknown length arrive whole", async () => {
-    await using scene = await createSdkFixture(road);
+    await using fixture = await createSdkFixture(transport);
     const bytes = bytesOf(250_000);
     async function* parts() {
       for (let start = 0; start < bytes.byteLength; start += 30_000)
         yield bytes.subarray(start, start + 30_000);
     }
-    const { uploadId } = await scene.client.uploads.upload(parts(), { ...file, chunkBytes: 100_000 });
-    const { record, content } = stored(scene.mock, uploadId);
+    const { uploadId } = await fixture.client.uploads.upload(parts(), { ...file, chunkBytes: 100_000 });
+    const { record, content } = stored(fixture.mock, uploadId);
     expect(content.equals(bytes)).toBe(true);
     expect(record?.lengthBytes).toBe(250_000);
   });
 
   test("of nothing make an empty upload", async () => {
-    await using scene = await createSdkFixture(road);
-    const { uploadId } = await scene.client.uploads.upload(new Uint8Array(0), file);
-    expect(stored(scene.mock, uploadId).record).toMatchObject({ lengthBytes: 0 });
+    await using fixture = await createSdkFixture(transport);
+    const { uploadId } = await fixture.client.uploads.upload(new Uint8Array(0), file);
+    expect(stored(fixture.mock, uploadId).record).toMatchObject({ lengthBytes: 0 });
   });
 
   test("that are too large are refused before a byte is sent", async () => {
-    await using scene = await createSdkFixture(road, {
+    await using fixture = await createSdkFixture(transport, {
       mock: { settings: { bounds: { uploadBytesMax: 1_000 } } },
     });
     const steps: number[] = [];
-    const upload = scene.client.uploads.upload(bytesOf(1_001), {
+    const upload = fixture.client.uploads.upload(bytesOf(1_001), {
       ...file,
       onProgress: ({ sentBytes }) => steps.push(sentBytes),
     });
@@ -73,43 +73,43 @@ describe.each(roads)("uploads, %s", (road) => {
   });
 
   test("with a read-only key are refused", async () => {
-    await using scene = await createSdkFixture(road);
-    const { apiKey } = scene.mock.admin.createApiKey({ access: "read_only" });
-    const upload = scene.createClient({ apiKey }).uploads.upload(bytesOf(5), file);
+    await using fixture = await createSdkFixture(transport);
+    const { apiKey } = fixture.mock.admin.createApiKey({ access: "read_only" });
+    const upload = fixture.createClient({ apiKey }).uploads.upload(bytesOf(5), file);
     await expect(upload).rejects.toMatchObject({ code: "PERMISSION_DENIED" });
   });
 });
 
 test("an upload that takes longer than a token lives goes on with fresh ones", async () => {
-  await using scene = await createSdkFixture("in process");
+  await using fixture = await createSdkFixture("in-process");
   const bytes = bytesOf(50_000);
   async function* slow() {
     for (let start = 0; start < bytes.byteLength; start += 5_000) {
-      await scene.mock.clock.advance("100s");
+      await fixture.mock.clock.advance("100s");
       yield bytes.subarray(start, start + 5_000);
     }
   }
-  const { uploadId } = await scene.client.uploads.upload(slow(), { ...file, chunkBytes: 5_000 });
-  expect(stored(scene.mock, uploadId).content.equals(bytes)).toBe(true);
-  const exchanges = scene.requests("exchangeSurfaceRefreshTokenForAccessTokens");
+  const { uploadId } = await fixture.client.uploads.upload(slow(), { ...file, chunkBytes: 5_000 });
+  expect(stored(fixture.mock, uploadId).content.equals(bytes)).toBe(true);
+  const exchanges = fixture.requests("exchangeSurfaceRefreshTokenForAccessTokens");
   expect(exchanges).toBeGreaterThan(3);
   expect(exchanges).toBeLessThanOrEqual(11);
 });
 
 test("an upload whose token the service ends in the middle goes on with a fresh one", async () => {
-  await using scene = await createSdkFixture("http");
+  await using fixture = await createSdkFixture("http");
   const bytes = bytesOf(30_000);
   const statuses: number[] = [];
   const tokens = new Set<string>();
   const endToken = async (authorization: string) => {
-    scene.mock.admin.setFaults({ api: [{ operation: "me", instructions: [{ kind: "expire-token" }] }] });
-    await scene.mock.fetch("/graphql", {
+    fixture.mock.admin.setFaults({ api: [{ operation: "me", instructions: [{ kind: "expire-token" }] }] });
+    await fixture.mock.fetch("/graphql", {
       method: "POST",
       headers: { authorization, "content-type": "application/json" },
       body: JSON.stringify({ query: "{ me { __typename } }" }),
     });
   };
-  const client = scene.createClient({
+  const client = fixture.createClient({
     async fetch(input, init) {
       const response = await fetch(input, init);
       if (!`${input}`.includes("/api/uploads")) return response;
@@ -121,29 +121,29 @@ test("an upload whose token the service ends in the middle goes on with a fresh 
     },
   });
   const { uploadId } = await client.uploads.upload(bytes, { ...file, chunkBytes: 10_000 });
-  expect(stored(scene.mock, uploadId).content.equals(bytes)).toBe(true);
+  expect(stored(fixture.mock, uploadId).content.equals(bytes)).toBe(true);
   expect(statuses).toEqual([201, 204, 401, 204, 204]);
   expect(tokens.size).toBe(2);
 });
 
 test("a failed upload prints no token, whatever the network's error says", async () => {
-  await using scene = await createSdkFixture("in process");
+  await using fixture = await createSdkFixture("in-process");
   const tokens: string[] = [];
-  const client = scene.createClient({
+  const client = fixture.createClient({
     async fetch(input, init) {
       const authorization = new Headers(init?.headers).get("authorization") ?? "";
-      if (init?.method !== "PATCH") return scene.mock.fetch(input, init);
+      if (init?.method !== "PATCH") return fixture.mock.fetch(input, init);
       tokens.push(authorization.replace("Bearer ", ""));
       throw new TypeError(`fetch failed with ${authorization}`, { cause: { authorization } });
     },
   });
-  const failure = await scene.inTime(
+  const failure = await fixture.advanceUntilSettled(
     client.uploads.upload(bytesOf(10), file).catch((error: unknown) => error),
   );
   expect(failure).toMatchObject({ code: "UPLOAD_FAILED", cause: { code: "NETWORK_FAILED" } });
   expect(tokens.length).toBeGreaterThan(0);
   const printed = `${inspect(failure, { depth: 9 })} ${JSON.stringify(failure)} ${(failure as Error).stack}`;
-  for (const token of [...tokens, scene.mock.apiKey]) expect(printed).not.toContain(token);
+  for (const token of [...tokens, fixture.mock.apiKey]) expect(printed).not.toContain(token);
   expect(printed).toContain("fetch failed with [redacted]");
 });
 
@@ -158,16 +158,16 @@ describe("an upload over connections that are cut", () => {
   test.each(Object.entries(sources))(
     "%s arrives whole, and what was confirmed is not sent again",
     async (_, make) => {
-      await using scene = await createSdkFixture("http");
-      await using proxy = await createCuttingProxy(scene.mock.baseUrl);
+      await using fixture = await createSdkFixture("http");
+      await using proxy = await createCuttingProxy(fixture.mock.baseUrl);
       const folder = await mkdtemp(join(tmpdir(), "upload-"));
       try {
         const bytes = bytesOf(2_000_000);
         await writeFile(join(folder, "w2.pdf"), bytes);
-        const client = scene.createClient({ baseUrl: proxy.origin });
+        const client = fixture.createClient({ baseUrl: proxy.origin });
         proxy.cutAfter(250_000, 700_000, 300_000, 1_000);
         const { uploadId } = await upload(client, make(join(folder, "w2.pdf"), bytes));
-        expect(stored(scene.mock, uploadId).content.equals(bytes)).toBe(true);
+        expect(stored(fixture.mock, uploadId).content.equals(bytes)).toBe(true);
         expect(proxy.cuts).toBe(4);
       } finally {
         await rm(folder, { recursive: true });
@@ -176,9 +176,9 @@ describe("an upload over connections that are cut", () => {
   );
 
   test("gives up when nothing gets through any more, and is taken up again later", async () => {
-    await using scene = await createSdkFixture("http");
-    await using proxy = await createCuttingProxy(scene.mock.baseUrl);
-    const client = scene.createClient({ baseUrl: proxy.origin });
+    await using fixture = await createSdkFixture("http");
+    await using proxy = await createCuttingProxy(fixture.mock.baseUrl);
+    const client = fixture.createClient({ baseUrl: proxy.origin });
     const bytes = bytesOf(1_000_000);
     let uploadUrl = "";
     let confirmed = 0;
@@ -202,7 +202,7 @@ describe("an upload over connections that are cut", () => {
       resumeUrl: uploadUrl,
       onProgress: ({ sentBytes }) => resumed.push(sentBytes),
     });
-    expect(stored(scene.mock, uploadId).content.equals(bytes)).toBe(true);
+    expect(stored(fixture.mock, uploadId).content.equals(bytes)).toBe(true);
     expect(resumed[0]).toBeGreaterThanOrEqual(400_000);
   });
 });

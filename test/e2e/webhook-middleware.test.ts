@@ -3,10 +3,12 @@
 import type { NextFunction, Request, Response } from "express";
 import express from "express";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createVirtualClock, type VirtualClock } from "workspace-tasks/mock-server";
 import { InboxUnavailableError } from "workspace-tasks/receiver-kit";
 import { dedupeWebhook, orderWebhook, verifyWebhook } from "workspace-tasks/receiver-kit/express";
 import type { Inbox } from "../../receiver-kit/inbox/inbox.ts";
 import { memoryInbox } from "../../receiver-kit/inbox/memory/memory-inbox.ts";
+import { deferred } from "../support/deferred.ts";
 import { serveExpress } from "../support/express-server.ts";
 import type { ListeningServer } from "../support/listen.ts";
 import { completedEvent, sampleEvent } from "../support/sample-event.ts";
@@ -14,36 +16,7 @@ import { type SignedDelivery, secretA, secretX, signDelivery } from "../support/
 
 const nowSeconds = 1_772_357_400;
 
-/** Time that a test moves; timers fire when their time comes. */
-class TestClock {
-  ms = nowSeconds * 1000;
-  readonly #timers = new Map<() => void, number>();
-  now = () => this.ms;
-  monotonic = () => this.ms;
-  schedule = (delayMs: number, run: () => void) => {
-    this.#timers.set(run, this.ms + delayMs);
-    return () => this.#timers.delete(run);
-  };
-  advance(ms: number): void {
-    this.ms += ms;
-    for (const [run, at] of this.#timers) {
-      if (at > this.ms) continue;
-      this.#timers.delete(run);
-      run();
-    }
-  }
-}
-
-/** A promise that a test settles. */
-function gate() {
-  let open = () => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open };
-}
-
-let clock: TestClock;
+let clock: VirtualClock;
 let inbox: Inbox;
 let handled: string[];
 let host: ListeningServer;
@@ -51,7 +24,7 @@ let host: ListeningServer;
 let handle: (request: Request, response: Response) => void | Promise<void>;
 
 beforeEach(async () => {
-  clock = new TestClock();
+  clock = createVirtualClock(nowSeconds * 1_000);
   inbox = memoryInbox({ clock });
   handled = [];
   handle = (_, response) => void response.sendStatus(204);
@@ -194,31 +167,31 @@ describe("dedupeWebhook", () => {
   });
 
   it("asks an attempt that meets a running one to come again", async () => {
-    const running = gate();
-    const finish = gate();
+    const running = deferred();
+    const finish = deferred();
     handle = async (_, response) => {
-      running.open();
-      await finish.opened;
+      running.resolve();
+      await finish.promise;
       response.sendStatus(204);
     };
     const delivery = signed(sampleEvent());
     const first = post(delivery);
-    await running.opened;
+    await running.promise;
     const second = await post(delivery);
     expect(second.status).toBe(503);
     expect(second.headers.get("retry-after")).toBe("30");
-    finish.open();
+    finish.resolve();
     expect((await first).status).toBe(204);
     expect(handled).toHaveLength(1);
   });
 
   it("lets an attempt take over once the lease of an earlier one ran out", async () => {
-    const running = gate();
-    handle = () => running.open();
+    const running = deferred();
+    handle = () => running.resolve();
     const delivery = signed(sampleEvent());
     const stuck = post(delivery).catch((error: unknown) => error);
-    await running.opened;
-    clock.advance(30_000);
+    await running.promise;
+    await clock.advance(30_000);
     handle = (_, response) => void response.sendStatus(204);
     expect((await post(delivery)).status).toBe(204);
     expect(handled).toHaveLength(2);
@@ -341,32 +314,32 @@ describe("orderWebhook", () => {
   });
 
   it("runs the handlers of one task one after the other, and those of another meanwhile", async () => {
-    const started = gate();
-    const finish = gate();
+    const started = deferred();
+    const finish = deferred();
     handle = async (request, response) => {
       if (request.webhook?.id === "msg_slow") {
-        started.open();
-        await finish.opened;
+        started.resolve();
+        await finish.promise;
       }
       response.sendStatus(204);
     };
     const slow = post(signed(running("t1", "2026-03-01T09:00:00Z"), { id: "msg_slow" }));
-    await started.opened;
+    await started.promise;
     const next = post(signed(completed("t1", "2026-03-01T09:00:01Z"), { id: "msg_next" }));
     expect((await post(signed(running("t2", "2026-03-01T09:00:00Z"), { id: "msg_other" }))).status).toBe(204);
     expect(handled.map((entry) => entry.split(" ")[1])).toEqual(["msg_slow", "msg_other"]);
-    finish.open();
+    finish.resolve();
     expect((await slow).status).toBe(204);
     expect((await next).status).toBe(204);
     expect(handled.at(-1)).toContain("msg_next");
   });
 
   it("does not let a handler that never answers hold its task up for ever", async () => {
-    const started = gate();
-    handle = () => started.open();
+    const started = deferred();
+    handle = () => started.resolve();
     const stuck = post(signed(running("t1", "2026-03-01T09:00:00Z"))).catch((error: unknown) => error);
-    await started.opened;
-    clock.advance(10_000);
+    await started.promise;
+    await clock.advance(10_000);
     handle = (_, response) => void response.sendStatus(204);
     expect((await post(signed(completed("t1", "2026-03-01T09:00:01Z")))).status).toBe(204);
     await host[Symbol.asyncDispose]();

@@ -9,9 +9,10 @@ import {
   sqliteInbox,
 } from "workspace-tasks/receiver-kit/sqlite";
 import { loadSqliteDriver } from "../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
+import { createFixtureClock } from "../support/receiver-fixture.ts";
 import { interceptInbox, overrideInbox } from "../support/wrap-inbox.ts";
 import { type Calls, countCalls, sweep } from "./failure-sweep.ts";
-import { createScenarioClock, runReceiverScenario } from "./receiver-scenario.ts";
+import { runReceiverScenario } from "./receiver-scenario.ts";
 
 it("a receiver loses no event and applies none twice when any single call of its inbox fails", async () => {
   const { runs, calls } = await sweep((calls) => runOnMemory(calls));
@@ -39,7 +40,7 @@ it("a receiver loses no event and applies none twice when any single SQLite stat
   try {
     const { runs, calls } = await sweep(
       async (calls) => {
-        const clock = createScenarioClock();
+        const clock = createFixtureClock();
         const path = join(directory, `${files++}.db`);
         const setUp = openFile(path);
         setUp.exec("PRAGMA synchronous = OFF; CREATE TABLE effects (name TEXT)");
@@ -82,7 +83,7 @@ async function runOnMemory(
   calls: Calls,
   change = (inbox: Inbox<MemoryTransaction>): Inbox<MemoryTransaction> => inbox,
 ): Promise<void> {
-  const clock = createScenarioClock();
+  const clock = createFixtureClock();
   const rows = memoryInbox({ clock });
   const effects: string[] = [];
   await runReceiverScenario<MemoryTransaction>({

@@ -3,7 +3,7 @@
 // operator do: it tries again.
 
 import { expect } from "vitest";
-import { createVirtualClock, type VirtualClock } from "workspace-tasks/mock-server";
+import type { VirtualClock } from "workspace-tasks/mock-server";
 import {
   createReceiver,
   type EventHandler,
@@ -174,5 +174,3 @@ async function pass<Transaction>({ clock }: ScenarioOptions<Transaction>, forMs:
 }
 
 const stepMs = 15_000;
-
-export const createScenarioClock = (): VirtualClock => createVirtualClock(Date.UTC(2026, 5, 1));

@@ -60,17 +60,3 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
 export function outcomeOf<Value>(promise: Promise<Value>): Promise<Value | Error> {
   return promise.catch((error: Error) => error);
 }
-
-/** Lets time pass until the promise has settled; for what waits on nothing but the clock. */
-export async function inTime<Value>(clock: VirtualClock, promise: Promise<Value>): Promise<Value> {
-  let settled = false;
-  const done = () => {
-    settled = true;
-  };
-  promise.then(done, done);
-  for (let steps = 0; !settled; steps += 1) {
-    if (steps > 100_000) throw new Error("nothing happened in 100,000 s");
-    await clock.advance(1_000);
-  }
-  return promise;
-}

@@ -1,17 +1,18 @@
 import { createMockServer, type MockServer, type MockServerOptions } from "workspace-tasks/mock-server";
 import { type CreateClientOptions, createClient, type WorkspaceTasksClient } from "workspace-tasks/sdk";
+import { advanceUntilSettled } from "./advance-until-settled.ts";
 
 /** `http`: real sockets and real time. `in process`: `mock.fetch` and the mock's virtual clock. */
-export type Road = "http" | "in process";
-export const roads: readonly Road[] = ["http", "in process"];
+export type Transport = "http" | "in-process";
+export const transports: readonly Transport[] = ["http", "in-process"];
 
 export interface SdkFixture extends AsyncDisposable {
   readonly mock: MockServer;
   readonly client: WorkspaceTasksClient;
-  /** Another client of the same mock, closed with the scene. */
+  /** Another client of the same mock, closed with the fixture. */
   createClient(options?: Partial<CreateClientOptions>): WorkspaceTasksClient;
   /** Lets virtual time pass until the promise has settled; on a real clock just waits for it. */
-  inTime<Value>(promise: Promise<Value>): Promise<Value>;
+  advanceUntilSettled<Value>(promise: Promise<Value>): Promise<Value>;
   /** Requests with this top-level field that reached the service. */
   requests(operation: string): number;
 }
@@ -21,9 +22,12 @@ export interface SdkFixtureOptions {
   readonly client?: Partial<CreateClientOptions>;
 }
 
-/** A mock and a client of it; both end with the scene. */
-export async function createSdkFixture(road: Road, options: SdkFixtureOptions = {}): Promise<SdkFixture> {
-  const inProcess = road === "in process";
+/** A mock and a client of it; both end with the fixture. */
+export async function createSdkFixture(
+  transport: Transport,
+  options: SdkFixtureOptions = {},
+): Promise<SdkFixture> {
+  const inProcess = transport === "in-process";
   const mock = await createMockServer({
     ...(inProcess ? { listen: false, clock: "virtual" as const } : {}),
     ...options.mock,
@@ -48,7 +52,8 @@ export async function createSdkFixture(road: Road, options: SdkFixtureOptions = 
     mock,
     client: newClient(),
     createClient: newClient,
-    inTime: (promise) => (mock.clock.mode === "virtual" ? passTime(mock, promise) : promise),
+    advanceUntilSettled: (promise) =>
+      mock.clock.mode === "virtual" ? advanceUntilSettled(mock.clock, promise) : promise,
     requests: (operation) =>
       mock.admin.requests({ limit: 1_000 }).data.filter(({ operations }) => operations.includes(operation))
         .length,
@@ -57,17 +62,4 @@ export async function createSdkFixture(road: Road, options: SdkFixtureOptions = 
       await mock.close();
     },
   };
-}
-
-async function passTime<Value>(mock: MockServer, promise: Promise<Value>): Promise<Value> {
-  let settled = false;
-  const done = () => {
-    settled = true;
-  };
-  promise.then(done, done);
-  for (let seconds = 0; !settled; seconds += 1) {
-    if (seconds > 100_000) throw new Error("nothing happened in 100,000 s");
-    await mock.clock.advance(1_000);
-  }
-  return promise;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { createReceiver, memoryInbox, silentLogger } from "workspace-tasks/receiver-kit";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
-import { createReceiverScene } from "../../support/receiver-scene.ts";
+import { createReceiverFixture } from "../../support/receiver-fixture.ts";
 import { sampleEvent } from "../../support/sample-event.ts";
 import { secretA, secretX, signDelivery } from "../../support/signed-delivery.ts";
 
@@ -14,10 +14,10 @@ function request(atMs: number, secret: string): Request {
 describe("the receiver's log", () => {
   test("tells the first refusal of each code, and every one to onRejected", async () => {
     const rejected: string[] = [];
-    await using scene = createReceiverScene({ onRejected: ({ code }) => void rejected.push(code) });
-    for (let i = 0; i < 3; i++) await scene.receiver.fetch(request(scene.clock.now(), secretX));
-    await scene.receiver.fetch(request(scene.clock.now() - 3_600_000, secretA));
-    const warnings = scene.log.filter(({ level }) => level === "warn");
+    await using fixture = createReceiverFixture({ onRejected: ({ code }) => void rejected.push(code) });
+    for (let i = 0; i < 3; i++) await fixture.receiver.fetch(request(fixture.clock.now(), secretX));
+    await fixture.receiver.fetch(request(fixture.clock.now() - 3_600_000, secretA));
+    const warnings = fixture.log.filter(({ level }) => level === "warn");
     expect(warnings.map(({ fields }) => fields)).toEqual([
       { code: "SIGNATURE_MISMATCH", status: 401 },
       { code: "TIMESTAMP_TOO_OLD", status: 401 },
@@ -29,7 +29,7 @@ describe("the receiver's log", () => {
       "SIGNATURE_MISMATCH",
       "TIMESTAMP_TOO_OLD",
     ]);
-    expect(JSON.stringify(scene.log)).not.toContain(secretA);
+    expect(JSON.stringify(fixture.log)).not.toContain(secretA);
   });
 
   test("tells of a fault inside the receiver, which is answered 500", async () => {
@@ -42,9 +42,9 @@ describe("the receiver's log", () => {
             }
           : Reflect.get(target, name),
     });
-    await using scene = createReceiverScene({ inbox: broken });
-    const { status } = await scene.receiver.fetch(request(scene.clock.now(), secretA));
-    const errors = scene.log.filter(({ level }) => level === "error");
+    await using fixture = createReceiverFixture({ inbox: broken });
+    const { status } = await fixture.receiver.fetch(request(fixture.clock.now(), secretA));
+    const errors = fixture.log.filter(({ level }) => level === "error");
     expect([500, 503]).toContain(status);
     expect(errors).toHaveLength(1);
   });

@@ -10,7 +10,7 @@ import {
   orderKey,
   type Receiver,
 } from "workspace-tasks/receiver-kit";
-import { createReceiverScene, createSceneClock } from "../../../support/receiver-scene.ts";
+import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { completedEvent, sampleEvent, stageEvent } from "../../../support/sample-event.ts";
 
 const orderOf = (event: Record<string, unknown>) => {
@@ -141,22 +141,22 @@ async function stateAfter(
   draw: () => number,
   keyOrder: "latest" | "strict",
 ): Promise<Record<string, string>> {
-  const clock = createSceneClock();
+  const clock = createFixtureClock();
   const state: Record<string, string> = {};
   const inbox = memoryInbox({ clock });
-  await using scene = createReceiverScene({
+  await using fixture = createReceiverFixture({
     ...{ clock, inbox, concurrency: 3, keyOrder, random: draw },
     pollMs: 3_600_000,
   });
-  applyInto(state, scene.receiver, draw);
-  await scene.receiver.start();
+  applyInto(state, fixture.receiver, draw);
+  await fixture.receiver.start();
   for (const [index, event] of arrivals.entries()) {
     // Two deliveries of one event may have two ids, as when two endpoints lead here.
-    await scene.deliver(event, draw() < 0.5 ? `msg_${index}` : `msg_${String(event["id"])}`);
+    await fixture.deliver(event, draw() < 0.5 ? `msg_${index}` : `msg_${String(event["id"])}`);
     if (draw() < 0.5) await clock.advance(Math.floor(draw() * 1_500));
   }
   await clock.advance(3_600_000);
-  const stats = await scene.inbox.stats();
+  const stats = await fixture.inbox.stats();
   expect(stats.rows).toMatchObject({ pending: 0, running: 0, dead: 0, quarantined: 0 });
   return state;
 }

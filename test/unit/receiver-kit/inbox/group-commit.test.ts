@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { createGroupCommit, type GroupCommitOptions } from "../../../../receiver-kit/inbox/group-commit.ts";
-import { createSceneClock, deferred } from "../../../support/receiver-scene.ts";
+import { deferred } from "../../../support/deferred.ts";
+import { createFixtureClock } from "../../../support/receiver-fixture.ts";
 
 type Commit = { readonly items: readonly string[]; readonly gate: ReturnType<typeof deferred<void>> };
 
 /** Commits that end when the test says so; each item's result is its own text in capitals. */
 function watchedCommits(options: Partial<GroupCommitOptions<string, string>> = {}) {
-  const clock = createSceneClock();
+  const clock = createFixtureClock();
   const commits: Commit[] = [];
   const add = createGroupCommit<string, string>({
     commit: async (items) => {

@@ -3,8 +3,9 @@
 import { describe, expect, it } from "vitest";
 import { type Inbox, type MemoryTransaction, memoryInbox, type NewRow } from "workspace-tasks/receiver-kit";
 import { withoutFencing, withoutUniqueness } from "../../../support/broken-inboxes.ts";
+import { deferred } from "../../../support/deferred.ts";
 import { instant } from "../../../support/inbox-rows.ts";
-import { createReceiverScene, createSceneClock, deferred } from "../../../support/receiver-scene.ts";
+import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { completedEvent, sampleEvent } from "../../../support/sample-event.ts";
 import { overrideInbox } from "../../../support/wrap-inbox.ts";
 
@@ -30,13 +31,13 @@ const withoutStrictness: Guard = (inner) =>
 
 describe("uniqueness of (source, webhook-id)", () => {
   const runsOfOneDelivery = async (guard: Guard) => {
-    await using scene = createScene(guard);
+    await using fixture = createFixture(guard);
     let runs = 0;
-    scene.receiver.on("*", () => void runs++);
-    await scene.receiver.start();
+    fixture.receiver.on("*", () => void runs++);
+    await fixture.receiver.start();
     const event = sampleEvent();
-    for (let copy = 0; copy < 3; copy++) await scene.deliver(event);
-    await scene.clock.settle();
+    for (let copy = 0; copy < 3; copy++) await fixture.deliver(event);
+    await fixture.clock.settle();
     return runs;
   };
 
@@ -47,11 +48,11 @@ describe("uniqueness of (source, webhook-id)", () => {
 describe("fencing", () => {
   /** A worker stands still for longer than its lease; another takes the row over; then the first wakes up. */
   const effectsOfZombie = async (guard: Guard) => {
-    const clock = createSceneClock();
+    const clock = createFixtureClock();
     const inbox = guard(memoryInbox({ clock }));
     const asleep = { yes: false };
-    await using zombie = createReceiverScene({ clock, inbox: sleeping(inbox, asleep), leaseMs: 3_000 });
-    await using heir = createReceiverScene({ clock, inbox, leaseMs: 3_000 });
+    await using zombie = createReceiverFixture({ clock, inbox: sleeping(inbox, asleep), leaseMs: 3_000 });
+    await using heir = createReceiverFixture({ clock, inbox, leaseMs: 3_000 });
     const gate = deferred();
     const effects: string[] = [];
     zombie.receiver.on("*", async (_, { transaction }) => {
@@ -79,17 +80,17 @@ describe("fencing", () => {
 
 describe("one row of a key at a time", () => {
   const story = async (guard: Guard) => {
-    await using scene = createScene(guard);
+    await using fixture = createFixture(guard);
     const log: string[] = [];
-    scene.receiver.on("task.*", async ({ status }) => {
+    fixture.receiver.on("task.*", async ({ status }) => {
       log.push(`begin ${status}`);
-      await new Promise<void>((resolve) => scene.clock.schedule(100, resolve));
+      await new Promise<void>((resolve) => fixture.clock.schedule(100, resolve));
       log.push(`end ${status}`);
     });
-    await scene.deliver(completedEvent({ taskId: "task-1", occurredAt: instant(2) }));
-    await scene.deliver(sampleEvent({ taskId: "task-1", occurredAt: instant(1) }));
-    await scene.receiver.start();
-    await scene.clock.advance(1_000);
+    await fixture.deliver(completedEvent({ taskId: "task-1", occurredAt: instant(2) }));
+    await fixture.deliver(sampleEvent({ taskId: "task-1", occurredAt: instant(1) }));
+    await fixture.receiver.start();
+    await fixture.clock.advance(1_000);
     return log;
   };
 
@@ -104,13 +105,13 @@ describe("one row of a key at a time", () => {
 
 describe("the ordering head", () => {
   const statesOf = async (guard: Guard, events: readonly (readonly [string, Record<string, unknown>])[]) => {
-    await using scene = createScene(guard);
+    await using fixture = createFixture(guard);
     const states: string[] = [];
-    scene.receiver.onState("task", ({ status }) => void states.push(status));
-    await scene.receiver.start();
+    fixture.receiver.onState("task", ({ status }) => void states.push(status));
+    await fixture.receiver.start();
     for (const [id, event] of events) {
-      await scene.deliver(event, id);
-      await scene.clock.settle();
+      await fixture.deliver(event, id);
+      await fixture.clock.settle();
     }
     return states;
   };
@@ -134,9 +135,9 @@ describe("the ordering head", () => {
     expect(await statesOf(withoutStrictness, twice)).toEqual(["COMPLETED", "COMPLETED"]));
 });
 
-function createScene(guard: Guard) {
-  const clock = createSceneClock();
-  return createReceiverScene({ clock, inbox: guard(memoryInbox({ clock })) });
+function createFixture(guard: Guard) {
+  const clock = createFixtureClock();
+  return createReceiverFixture({ clock, inbox: guard(memoryInbox({ clock })) });
 }
 
 /** The inbox as a process sees it that does nothing while it is asleep. */

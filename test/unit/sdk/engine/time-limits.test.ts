@@ -1,24 +1,15 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { createEngine } from "../../../../sdk/engine/engine.ts";
-import { isWorkspaceTasksError, type WorkspaceTasksError } from "../../../../sdk/errors.ts";
 import type { Fetch } from "../../../../sdk/request/transport.ts";
 import { constantLegs, createEngineFixture } from "../../../support/engine-fixture.ts";
+import { failureOf } from "../../../support/failure-of.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { withLatency } from "../../../support/latency.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
-async function failureOf(call: Promise<unknown>): Promise<WorkspaceTasksError> {
-  const error: unknown = await call.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (!isWorkspaceTasksError(error)) throw new Error("expected the call to fail with an error of the SDK");
-  return error;
-}
-
 /** A service whose answers to anything but the exchange are made by `answer`. */
-function sceneAnswering(answer: Fetch, maxRetries = 3) {
+function engineWith(answer: Fetch, maxRetries = 3) {
   const service = createFakeService();
   const { apiKey, baseUrl, clock } = service;
   let asked = 0;
@@ -43,7 +34,7 @@ const never: Fetch = () => new Promise(() => {});
 
 describe("timeoutMs", () => {
   it("ends a call whose body stalls after the headers", async () => {
-    const { engine, clock } = sceneAnswering(async () => stalled());
+    const { engine, clock } = engineWith(async () => stalled());
     const failure = failureOf(engine.execute(probe.mutation, {}, { timeoutMs: 800 }));
     await clock.advance(799);
     expect(clock.pending().timers).toBe(1);
@@ -63,7 +54,7 @@ describe("timeoutMs", () => {
       cancelled = true;
     };
     const body = () => new ReadableStream({ cancel });
-    const { engine, clock } = sceneAnswering(async () => new Response(body()));
+    const { engine, clock } = engineWith(async () => new Response(body()));
     const failure = failureOf(engine.execute(probe.mutation, {}, { timeoutMs: 800 }));
     await clock.advance(800);
     await failure;
@@ -72,7 +63,7 @@ describe("timeoutMs", () => {
 
   it("cancels the body of an answer that comes after the end", async () => {
     const late: { answer?: (response: Response) => void; cancelled?: boolean } = {};
-    const { engine, clock } = sceneAnswering(
+    const { engine, clock } = engineWith(
       () => new Promise((resolve) => Object.assign(late, { answer: resolve })),
     );
     const failure = failureOf(engine.execute(probe.mutation, {}, { timeoutMs: 800 }));
@@ -85,7 +76,7 @@ describe("timeoutMs", () => {
   });
 
   it("ends each attempt of a query, which is then repeated", async () => {
-    const { engine, clock, asked } = sceneAnswering(never);
+    const { engine, clock, asked } = engineWith(never);
     const failure = failureOf(engine.execute(probe.query, {}, { timeoutMs: 1_000 }));
     await clock.advance(20_000);
     expect(await failure).toMatchObject({ code: "REQUEST_TIMEOUT", attempts: 4 });
@@ -140,7 +131,7 @@ describe("timers", () => {
 
 describe("deadlineMs", () => {
   it("bounds retries: it is kept to the millisecond and not slept into", async () => {
-    const { engine, clock } = sceneAnswering(never);
+    const { engine, clock } = engineWith(never);
     const startedAtMs = clock.monotonic();
     let settledAtMs = 0;
     const failure = failureOf(engine.execute(probe.query, {}, { timeoutMs: 1_000, deadlineMs: 2_500 }));
@@ -219,7 +210,7 @@ describe("a caller's signal", () => {
   });
 
   it("keeps none after calls that failed either", async () => {
-    const { engine, clock } = sceneAnswering(async () => new Response("no", { status: 500 }), 1);
+    const { engine, clock } = engineWith(async () => new Response("no", { status: 500 }), 1);
     const { signal } = new AbortController();
     const calls = Array.from({ length: 50 }, () => failureOf(engine.execute(probe.query, {}, { signal })));
     await clock.advance(10_000);
@@ -268,7 +259,7 @@ describe("a caller's signal", () => {
   });
 
   it("ends a pause between two attempts", async () => {
-    const { engine, clock } = sceneAnswering(async () => new Response("no", { status: 503 }));
+    const { engine, clock } = engineWith(async () => new Response("no", { status: 503 }));
     const controller = new AbortController();
     const failure = failureOf(engine.execute(probe.query, {}, { signal: controller.signal }));
     await clock.advance(10);

@@ -5,7 +5,8 @@ import { WorkspaceTasksError } from "../../../../sdk/errors.ts";
 import type { RawTask, Task } from "../../../../sdk/operations/task.ts";
 import { createTaskPoller, TaskFailedError } from "../../../../sdk/operations/task-poller.ts";
 import { createTasks, type WaitForOptions } from "../../../../sdk/operations/tasks.ts";
-import { createFakeEngine, inTime, outcomeOf } from "../../../support/fake-engine.ts";
+import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
+import { createFakeEngine, outcomeOf } from "../../../support/fake-engine.ts";
 
 const taskOf = (id: string, status: string, stages: readonly string[] = []): RawTask => ({
   id,
@@ -65,7 +66,7 @@ function setUp({ taskAt, failAt, pageMax = 1_000 }: WorldOptions) {
     engine,
     watch,
     start: waitFor,
-    wait: (id: string, options?: WaitForOptions) => inTime(engine.clock, waitFor(id, options)),
+    wait: (id: string, options?: WaitForOptions) => advanceUntilSettled(engine.clock, waitFor(id, options)),
     looks: () => engine.sent.map(({ atMs }) => atMs),
   };
 }
@@ -257,7 +258,7 @@ describe("a wait ends", () => {
     await engine.clock.advance(3_000);
     controller.abort();
     expect(await ended).toMatchObject({ code: "ABORTED" });
-    expect((await inTime(engine.clock, other)).id).toBe("b");
+    expect((await advanceUntilSettled(engine.clock, other)).id).toBe("b");
   });
 });
 
@@ -268,7 +269,7 @@ describe("many waits", () => {
     const one = setUp({ taskAt: completesAt(60_000) });
     await one.wait("t-0");
     const many = setUp({ taskAt: completesAt(60_000) });
-    await inTime(many.engine.clock, Promise.all(ids.map((id) => many.start(id))));
+    await advanceUntilSettled(many.engine.clock, Promise.all(ids.map((id) => many.start(id))));
     expect(many.looks()).toEqual(one.looks());
   });
 
@@ -280,7 +281,7 @@ describe("many waits", () => {
 
   test("for the same task each get it", async () => {
     const { start, engine } = setUp({ taskAt: completesAt(10_000) });
-    const both = await inTime(engine.clock, Promise.all([start("t"), start("t")]));
+    const both = await advanceUntilSettled(engine.clock, Promise.all([start("t"), start("t")]));
     expect(both.map(({ id }) => id)).toEqual(["t", "t"]);
     expect(engine.sent[0]?.variables).toMatchObject({ filters: { ids: ["t"] } });
   });
@@ -288,7 +289,7 @@ describe("many waits", () => {
   test("of more than 100 tasks ask for 100 at a time, in turn, and all come home", async () => {
     const { start, engine, looks } = setUp({ taskAt: completesAt(10_000) });
     const waits = Array.from({ length: 250 }, (_, index) => start(`t-${index}`));
-    await inTime(engine.clock, Promise.all(waits));
+    await advanceUntilSettled(engine.clock, Promise.all(waits));
     const asked = engine.sent.map(({ variables }) => (variables as Variables).filters.ids);
     expect(asked.map((taskIds) => taskIds.length).slice(0, 3)).toEqual([100, 100, 100]);
     expect(new Set(asked.slice(0, 3).flat()).size).toBe(250);
@@ -299,7 +300,7 @@ describe("many waits", () => {
     const { start, engine, looks } = setUp({ taskAt: completesAt(1e9) });
     const options = { pollIntervalMs: 1, pollIntervalMsMax: 1, deadlineMs: 300_000 };
     const waits = Array.from({ length: 250 }, (_, index) => outcomeOf(start(`t-${index}`, options)));
-    await inTime(engine.clock, Promise.all(waits));
+    await advanceUntilSettled(engine.clock, Promise.all(waits));
     expect(looks().length).toBeLessThanOrEqual((0.25 * 120 * 300) / 60 + 3);
     expect(looks().length).toBeGreaterThan(100);
   });
@@ -307,14 +308,14 @@ describe("many waits", () => {
   test("survive a service that caps its pages below what it was asked for", async () => {
     const { start, engine } = setUp({ taskAt: completesAt(10_000), pageMax: 20 });
     const waits = Array.from({ length: 50 }, (_, index) => start(`t-${index}`));
-    expect(await inTime(engine.clock, Promise.all(waits))).toHaveLength(50);
+    expect(await advanceUntilSettled(engine.clock, Promise.all(waits))).toHaveLength(50);
   });
 
   test("in their thousands begin and end without slowing each other down", async () => {
     const { start, engine } = setUp({ taskAt: completesAt(0) });
     const waits = Array.from({ length: 5_000 }, (_, index) => start(`t-${index}`));
     const startedAt = performance.now();
-    expect(await inTime(engine.clock, Promise.all(waits))).toHaveLength(5_000);
+    expect(await advanceUntilSettled(engine.clock, Promise.all(waits))).toHaveLength(5_000);
     expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 
@@ -325,7 +326,7 @@ describe("many waits", () => {
       waits.push(start(`t-${index}`));
       await engine.clock.advance(100);
     }
-    await inTime(engine.clock, Promise.all(waits));
+    await advanceUntilSettled(engine.clock, Promise.all(waits));
     expect(looks().length).toBeLessThan(30);
   });
 });

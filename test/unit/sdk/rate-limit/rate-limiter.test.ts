@@ -1,7 +1,6 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { createEngine } from "../../../../sdk/engine/engine.ts";
-import { isWorkspaceTasksError, type WorkspaceTasksError } from "../../../../sdk/errors.ts";
 import {
   busiestWindow,
   constantLegs,
@@ -9,6 +8,7 @@ import {
   type EngineFixtureOptions,
   jitteryLegs,
 } from "../../../support/engine-fixture.ts";
+import { failureOf } from "../../../support/failure-of.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { seeded, withLatency } from "../../../support/latency.ts";
 import { memoryRateLimitStore } from "../../../support/memory-rate-limit-store.ts";
@@ -21,12 +21,12 @@ async function burst(
   options: EngineFixtureOptions = {},
   forMs = (count / 120 + 1) * minuteMs,
 ) {
-  const scene = createEngineFixture(options);
-  const calls = Array.from({ length: count }, () => scene.engine.execute(probe.query, {}));
+  const fixture = createEngineFixture(options);
+  const calls = Array.from({ length: count }, () => fixture.engine.execute(probe.query, {}));
   const settled = Promise.allSettled(calls);
-  await scene.service.clock.advance(forMs);
+  await fixture.service.clock.advance(forMs);
   const failed = (await settled).filter(({ status }) => status === "rejected");
-  return { ...scene, failed };
+  return { ...fixture, failed };
 }
 
 /** What was accepted as a part of the limit, from the second window on: the first is taken at once. */
@@ -35,15 +35,6 @@ function shareUsed(acceptedAtMs: readonly number[], limit: number): number {
   const first = sorted[0] ?? 0;
   const last = sorted.at(-1) ?? 0;
   return ((sorted.length - limit) * minuteMs) / (limit * (last - first));
-}
-
-async function failureOf(call: Promise<unknown>): Promise<WorkspaceTasksError> {
-  const error: unknown = await call.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (!isWorkspaceTasksError(error)) throw new Error("expected the call to fail with an error of the SDK");
-  return error;
 }
 
 describe("alone on a key", () => {

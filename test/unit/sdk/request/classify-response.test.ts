@@ -2,9 +2,9 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { createEngine } from "../../../../sdk/engine/engine.ts";
-import { isWorkspaceTasksError, type WorkspaceTasksError } from "../../../../sdk/errors.ts";
 import type { CreateClientOptions } from "../../../../sdk/options.ts";
 import type { Fetch } from "../../../../sdk/request/transport.ts";
+import { failureOf } from "../../../support/failure-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
 const servers: Server[] = [];
@@ -48,15 +48,6 @@ function open(baseUrl: string, options: Partial<CreateClientOptions> = {}) {
 async function failureFrom(answer: RequestListener, options: Partial<CreateClientOptions> = {}) {
   const { baseUrl } = await serve(answer);
   return failureOf(open(baseUrl, options).execute(probe.mutation, { ref: "r" }));
-}
-
-async function failureOf(call: Promise<unknown>): Promise<WorkspaceTasksError> {
-  const error: unknown = await call.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (!isWorkspaceTasksError(error)) throw new Error("expected the call to fail with an error of the SDK");
-  return error;
 }
 
 function text(status: number, body: string, headers: Record<string, string> = {}): RequestListener {

@@ -4,7 +4,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { UploadBody } from "../../../../sdk/uploads/upload-source.ts";
 import { createUploads, type UploadOptions, type UploadProgress } from "../../../../sdk/uploads/uploads.ts";
-import { createFakeEngine, inTime, outcomeOf } from "../../../support/fake-engine.ts";
+import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
+import { createFakeEngine, outcomeOf } from "../../../support/fake-engine.ts";
 import {
   createFakeTusService,
   type FakeTusServiceOptions,
@@ -25,7 +26,7 @@ function setUp(service: FakeTusServiceOptions = {}) {
     start: (body: UploadBody, options: Partial<UploadOptions> = {}) =>
       uploads.upload(body, { ...file, chunkBytes: 10, ...options }),
     upload: (body: UploadBody, options: Partial<UploadOptions> = {}) =>
-      inTime(engine.clock, uploads.upload(body, { ...file, chunkBytes: 10, ...options })),
+      advanceUntilSettled(engine.clock, uploads.upload(body, { ...file, chunkBytes: 10, ...options })),
     stored: () => tus.uploads.get("u-1"),
     methods: () => tus.log.map(({ method }) => method).join(" "),
   };

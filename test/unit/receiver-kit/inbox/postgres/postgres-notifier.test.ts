@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createNotifier } from "../../../../../receiver-kit/inbox/postgres/postgres-notifier.ts";
 import type { PostgresPool } from "../../../../../receiver-kit/inbox/postgres/postgres-pool.ts";
 import { postgresStatements } from "../../../../../receiver-kit/inbox/postgres/postgres-statements.ts";
-import { deferred } from "../../../../support/receiver-scene.ts";
+import { deferred } from "../../../../support/deferred.ts";
 
 /** A pool whose queries end when the test says so. */
 function watchedPool() {

@@ -17,7 +17,7 @@ export type LogLine = {
 };
 
 /** A receiver on a memory inbox under a virtual clock, with what it logged. */
-export interface ReceiverScene extends AsyncDisposable {
+export interface ReceiverFixture extends AsyncDisposable {
   readonly clock: VirtualClock;
   readonly inbox: Inbox<MemoryTransaction>;
   readonly receiver: Receiver<MemoryTransaction>;
@@ -29,15 +29,15 @@ export interface ReceiverScene extends AsyncDisposable {
   stateOf(id: string): Promise<string | undefined>;
 }
 
-export type SceneOptions = Partial<ReceiverOptions<MemoryTransaction>>;
+export type ReceiverFixtureOptions = Partial<ReceiverOptions<MemoryTransaction>>;
 
 /** A virtual clock that starts after the sample events occurred. */
-export function createSceneClock(): VirtualClock {
+export function createFixtureClock(): VirtualClock {
   return createVirtualClock(Date.UTC(2026, 5, 1));
 }
 
-export function createReceiverScene(options: SceneOptions = {}): ReceiverScene {
-  const clock = (options.clock as VirtualClock | undefined) ?? createSceneClock();
+export function createReceiverFixture(options: ReceiverFixtureOptions = {}): ReceiverFixture {
+  const clock = (options.clock as VirtualClock | undefined) ?? createFixtureClock();
   const inbox = options.inbox ?? memoryInbox({ clock });
   const log: LogLine[] = [];
   const note = (level: LogLine["level"]) => (fields: object, message: string) => {
@@ -70,15 +70,4 @@ export function createReceiverScene(options: SceneOptions = {}): ReceiverScene {
       await closed;
     },
   };
-}
-
-/** A promise and the functions that settle it. */
-export function deferred<Value = void>() {
-  let resolve: (value: Value) => void = () => {};
-  let reject: (error: unknown) => void = () => {};
-  const promise = new Promise<Value>((onResolve, onReject) => {
-    resolve = onResolve;
-    reject = onReject;
-  });
-  return { promise, resolve, reject };
 }

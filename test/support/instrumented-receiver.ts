@@ -2,7 +2,6 @@ import { inspect } from "node:util";
 import type { Express } from "express";
 import { vi } from "vitest";
 import {
-  type Clock,
   createReceiver,
   type Inbox,
   type InboxStats,
@@ -13,27 +12,15 @@ import {
 import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { target } from "./adversarial-requests.ts";
 import { serveExpress } from "./express-server.ts";
+import { FrozenClock } from "./frozen-clock.ts";
 import type { ListeningServer } from "./listen.ts";
-
-/** A clock that stands still until a test moves it; its timers are the machine's. */
-export class StandingClock implements Clock {
-  ms = target.nowSeconds * 1000;
-  /** Time that passed without the wall clock showing it. */
-  unseenMs = 0;
-  now = () => this.ms;
-  monotonic = () => this.ms + this.unseenMs;
-  schedule = (delayMs: number, run: () => void) => {
-    const timer = setTimeout(run, delayMs);
-    return () => clearTimeout(timer);
-  };
-}
 
 export type Handled = { readonly id: string; readonly event: string; readonly stale: boolean };
 type Methods = Partial<Inbox>;
 
 /** A receiver on a real Express application and a memory inbox, with everything it does on record. */
-export class WebhookTarget implements AsyncDisposable {
-  readonly clock = new StandingClock();
+export class InstrumentedReceiver implements AsyncDisposable {
+  readonly clock = new FrozenClock(target.nowSeconds * 1_000);
   readonly inbox: Inbox;
   /** Replacements for the inbox's own methods, for as long as they are here. */
   readonly faults: Methods = {};
@@ -71,9 +58,9 @@ export class WebhookTarget implements AsyncDisposable {
 
   static async start(
     options: Partial<ReceiverOptions<unknown>> = {},
-    mount?: (app: Express, started: WebhookTarget) => void,
-  ): Promise<WebhookTarget> {
-    const started = new WebhookTarget(options);
+    mount?: (app: Express, started: InstrumentedReceiver) => void,
+  ): Promise<InstrumentedReceiver> {
+    const started = new InstrumentedReceiver(options);
     await started.receiver.start();
     started.#host = await serveExpress((app) => {
       if (mount) mount(app, started);
