@@ -27,7 +27,7 @@ it("a client reports every outcome correctly when any single request fails", asy
   expect(calls).toContain("/graphql");
   expect(calls).toContain("/api/uploads");
   expect(runs).toBe(1 + 3 * calls.length);
-}, 60_000);
+}, 120_000);
 
 it("the sweep detects a client that retries a mutation with an unknown outcome", async () => {
   const broken = sweep((calls) => runClientScenario(calls, retryingEverything), { error: connectionReset });

@@ -14,7 +14,7 @@ it.each(mutants)(
     expect(failed, `not detected in ${count} seeds`).toBeDefined();
     expect(mutant.violates).toContain(failed?.violation?.invariant);
   },
-  60_000,
+  120_000,
 );
 
 it("a mutant that no longer matches the sources names itself, the most similar line and the file to change", async () => {
