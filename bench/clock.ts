@@ -1,6 +1,6 @@
 import type { Clock } from "workspace-tasks/sdk";
 
-/** The machine's clock, as a base of clocks of which only a part is different. */
+/** The process's clock; looked up at each call, so that fake timers can replace it. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

@@ -1,8 +1,5 @@
-export type Contender = {
-  readonly name: string;
-  /** Does the work `count` times. */
-  run(count: number): void | Promise<void>;
-};
+/** Does the work `count` times. */
+export type RunContender = (count: number) => void | Promise<void>;
 
-/** Each file in `contenders/` exports one as `contenders`. */
-export type ListContenders = (argument: string) => readonly Contender[] | Promise<readonly Contender[]>;
+/** Each file in `contenders/` exports one as `createContender`. A contender is ours or a peer. */
+export type CreateContender = (name: string, argument: string) => RunContender | Promise<RunContender>;

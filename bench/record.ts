@@ -1,39 +1,37 @@
-// Runs one benchmark in this process and keeps what it found: node --expose-gc --import tsx record.ts NAME [--quick]
+// Runs one benchmark in this process and records its result: node --expose-gc --import tsx record.ts NAME [--quick]
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { join } from "node:path";
-import type { Measure, Recorded } from "./finding.ts";
+import type { Benchmark, RecordedResult } from "./benchmark.ts";
 
 const [name, option] = process.argv.slice(2);
 const quick = option === "--quick";
-const { measure } = (await import(join(import.meta.dirname, "benchmarks", `${name}.ts`))) as {
-  measure: Measure;
+const { benchmark } = (await import(join(import.meta.dirname, "benchmarks", `${name}.ts`))) as {
+  benchmark: Benchmark;
 };
 
+// Read before the benchmark, which may install fake timers.
+const date = new Date().toISOString().slice(0, 10);
 const [loadBefore = 0] = loadavg();
-const finding = await measure({ quick });
+const result = await benchmark.measure({ quick });
 const [loadAfter = 0] = loadavg();
-const recorded: Recorded = {
-  name: String(name),
-  machine: {
-    date: new Date().toISOString().slice(0, 10),
+
+for (const { columns, rows } of result.tables) {
+  console.log([columns, ...rows].map((row) => row.join(" | ")).join("\n"));
+}
+for (const { what, target, measured, met } of result.goals) {
+  console.log(`${met ? "✓" : "✗"} ${what}: ${measured}, goal ${target}`);
+}
+if (!quick) {
+  const machine = {
+    date,
     node: process.versions.node,
     processor: cpus()[0]?.model.trim() ?? "unknown",
     cores: availableParallelism(),
     load: [loadBefore, loadAfter],
-    quick,
-  },
-  ...finding,
-};
-
-for (const { columns, rows } of finding.tables) {
-  console.log([columns, ...rows].map((row) => row.join(" | ")).join("\n"));
-}
-for (const { what, target, measured, met } of finding.goals) {
-  console.log(`${met ? "✓" : "✗"} ${what}: ${measured}, wanted ${target}`);
-}
-if (!quick) {
+  } as const;
+  const recorded: RecordedResult = { machine, ...result };
   const results = join(import.meta.dirname, "results");
   mkdirSync(results, { recursive: true });
   writeFileSync(join(results, `${name}.json`), `${JSON.stringify(recorded, null, 2)}\n`);

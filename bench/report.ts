@@ -1,98 +1,134 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Goal, Machine, Recorded, Table } from "./finding.ts";
-import { drawPlot } from "./plot.ts";
+import type { Benchmark, Goal, Machine, RecordedResult, Table } from "./benchmark.ts";
+import { drawPlot } from "./draw-plot.ts";
 
-/** The order in which a reader meets them; what is not named comes last. */
-const order = [
-  "verify",
-  "receive",
-  "mock-start",
-  "mock-query",
-  "mock-deliveries",
-  "mock-time",
-  "sdk-call",
-  "sdk-burst",
-  "sdk-storm",
-  "import-time",
-  "sdk-memory",
-  "growth-fan-out",
-  "growth-inbox",
-  "growth-processes",
-];
+/** By the first word of a benchmark's name. */
+const products = { sdk: "SDK", mock: "Mock server", receiver: "Receiver kit" };
 
-/** Writes docs/benchmarks.md and its images from everything in results/. */
-export function writeReport(folder: string): void {
-  const results = join(folder, "results");
-  const found = readdirSync(results)
-    .filter((file) => file.endsWith(".json"))
-    .map((file) => JSON.parse(readFileSync(join(results, file), "utf8")) as Recorded)
-    .sort((a, b) => placeOf(a) - placeOf(b) || a.name.localeCompare(b.name));
+interface Entry {
+  readonly product: string;
+  readonly benchmark: Benchmark;
+  readonly result: RecordedResult;
+}
+
+/** Names of the files in `benchmarks/`. */
+export function benchmarkNames(folder: string): readonly string[] {
+  return readdirSync(join(folder, "benchmarks"))
+    .sort()
+    .map((file) => file.slice(0, -".ts".length));
+}
+
+/** Writes docs/benchmarks.md and its images from `benchmarks/` and `results/`. */
+export async function writeReport(folder: string): Promise<void> {
+  const entries: Entry[] = [];
+  for (const [prefix, product] of Object.entries(products)) {
+    for (const name of benchmarkNames(folder).filter((each) => each.startsWith(`${prefix}-`))) {
+      const { benchmark } = (await import(join(folder, "benchmarks", `${name}.ts`))) as {
+        benchmark: Benchmark;
+      };
+      const result = JSON.parse(readFileSync(join(folder, "results", `${name}.json`), "utf8"));
+      entries.push({ product, benchmark, result });
+    }
+  }
   const docs = join(folder, "..", "docs");
   mkdirSync(join(docs, "images"), { recursive: true });
-  for (const plot of found.flatMap(({ plots = [] }) => plots)) {
+  for (const plot of entries.flatMap(({ result }) => result.plots ?? [])) {
     writeFileSync(join(docs, "images", `benchmark-${plot.name}.svg`), drawPlot(plot));
   }
-  writeFileSync(join(docs, "benchmarks.md"), page(found, peerVersions(folder)));
+  writeFileSync(join(docs, "benchmarks.md"), page(entries, peerVersions(folder)));
   console.log("\nwrote docs/benchmarks.md");
 }
 
-const placeOf = ({ name }: Recorded) => (order.includes(name) ? order.indexOf(name) : order.length);
-
-function page(found: readonly Recorded[], peers: string): string {
-  const goals = found.flatMap((finding) => finding.goals.map((goal) => ({ ...goal, finding })));
-  const missed = goals.filter(({ met }) => !met);
+function page(entries: readonly Entry[], peers: string): string {
   return `# Benchmarks
 
-<!-- Written by bench/report.ts from bench/results; do not edit by hand. -->
+<!-- Written by bench/report.ts from bench/benchmarks and bench/results; do not edit by hand. -->
 
-\`npm run bench\` measures all of this (\`-- --only verify,mock-query\` some of it, \`-- --quick\` only shows that it runs).
-What is compared takes turns in one run, several rounds; the ratios are the claim, and each stands with the range of its
-middle half. Absolute times belong to one small shared machine and mean little elsewhere. Unless a column says
-otherwise, time is processor time of the process that does the work: unlike time on the wall it does not grow when
-other programs run, though it still does a little when they empty the caches.
+Costs are CPU time; ratios say how many times as much the other takes. Each question links to the measurement; the
+[method](#method) and the goals follow below.
+
+${Object.values(products)
+  .map((product) => answers(product, entriesOf(entries, product)))
+  .join("\n\n")}
+
+${goalSummary(entries)}
+
+## Method
+
+\`npm run bench\` measures everything and writes this page. \`npm run bench -- --only verify,mock-query\` measures the
+benchmarks whose names contain one of these words; \`--quick\` only shows that they run; \`--report\` only writes the page.
+
+- Ratios are the result, not absolute times, which depend on this small shared machine. What is compared takes turns in
+  one run of several rounds; each round gives one ratio.
+- Each value is a median; the range in parentheses goes from the first to the third quartile.
+- Unless a column says otherwise, time is CPU time of the process that does the work. Other programs increase it less
+  than wall time: only through the CPU caches that they share.
+- The last line of each section has the date, the machine and its load average (over one minute) before and after the
+  measurement.
 
 Compared with: ${peers}.
 
-${goals.length - missed.length} of ${goals.length} goals are met.${missed.length > 0 ? ` Missed: ${missed.map(({ what, finding }) => `${what} ([${finding.title.toLowerCase()}](#${anchor(finding.title)}))`).join("; ")}.` : ""}
-
-${found.map(section).join("\n\n")}
+${Object.values(products)
+  .map((product) => `## ${product}\n\n${entriesOf(entries, product).map(section).join("\n\n")}`)
+  .join("\n\n")}
 `;
 }
 
-function section({ title, about, goals, tables, plots = [], notes = [], machine }: Recorded): string {
+const entriesOf = (entries: readonly Entry[], product: string) =>
+  entries.filter((each) => each.product === product);
+
+function answers(product: string, entries: readonly Entry[]): string {
+  const rows = entries.map(({ benchmark: { title, question, answer }, result }) => [
+    `[${question}](#${anchor(title)})`,
+    answer(result),
+  ]);
+  return markdown({ columns: [product, ""], rows }, "---");
+}
+
+function goalSummary(entries: readonly Entry[]): string {
+  const goals = entries.flatMap(({ benchmark, result }) =>
+    result.goals.map((goal) => ({ ...goal, title: benchmark.title })),
+  );
+  const missed = goals.filter(({ met }) => !met);
+  const list = missed.map(({ what, title }) => `- ${what} ([${title}](#${anchor(title)}))`);
+  const summary = `${goals.length - missed.length} of ${goals.length} goals are met.`;
+  return missed.length > 0 ? `${summary} Missed:\n\n${list.join("\n")}` : summary;
+}
+
+function section({ benchmark, result }: Entry): string {
+  const { title, about, notes = [] } = benchmark;
+  const { goals, tables, plots = [], machine } = result;
   return [
-    `## ${title}`,
+    `### ${title}`,
     about,
     ...(goals.length > 0 ? [goalTable(goals)] : []),
-    ...tables.map(markdown),
+    ...tables.map((table) => markdown(table)),
     ...plots.map((plot) => `![${plot.title}](images/benchmark-${plot.name}.svg)`),
     ...notes,
-    `<sub>${machineWords(machine)}</sub>`,
+    `<sub>${describeMachine(machine)}</sub>`,
   ].join("\n\n");
 }
 
 function goalTable(goals: readonly Goal[]): string {
   return markdown({
-    columns: ["goal", "wanted", "measured", ""],
+    columns: ["goal", "target", "measured", ""],
     rows: goals.map(({ what, target, measured, met }) => [what, target, measured, met ? "✓" : "missed"]),
   });
 }
 
-function markdown({ columns, rows }: Table): string {
+function markdown({ columns, rows }: Table, alignment = "---:"): string {
   const text = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   return [
     text(columns),
-    `|${columns.map((_, index) => (index ? "---:|" : "---|")).join("")}`,
+    `|${columns.map((_, index) => `${index ? alignment : "---"}|`).join("")}`,
     ...rows.map(text),
   ].join("\n");
 }
 
-function machineWords({ date, node, processor, cores, load, quick }: Machine): string {
-  const [before, after] = load;
-  const busy = `load ${before.toFixed(1)} before, ${after.toFixed(1)} after`;
-  return `${date}, Node ${node}, ${cores} cores of ${processor}, ${busy}${quick ? "; a quick run" : ""}`;
+function describeMachine({ date, node, processor, cores, load: [before, after] }: Machine): string {
+  return `${date}, Node ${node}, ${cores} cores of ${processor}, load ${before.toFixed(1)} before, ${after.toFixed(1)} after`;
 }
 
 const anchor = (title: string) =>
@@ -102,14 +138,14 @@ const anchor = (title: string) =>
     .replaceAll(" ", "-");
 
 function peerVersions(folder: string): string {
-  const manifest = JSON.parse(readFileSync(join(folder, "peers", "package.json"), "utf8"));
-  const root = JSON.parse(readFileSync(join(folder, "..", "package.json"), "utf8"));
-  const all: Record<string, string> = {
-    standardwebhooks: root.dependencies.standardwebhooks,
-    express: root.devDependencies.express,
-    ...manifest.dependencies,
+  const read = (path: string) => JSON.parse(readFileSync(join(folder, path, "package.json"), "utf8"));
+  const { dependencies, devDependencies } = read("..");
+  const versions: Record<string, string> = {
+    standardwebhooks: dependencies.standardwebhooks,
+    express: devDependencies.express,
+    ...read("peers").dependencies,
   };
-  return Object.entries(all)
+  return Object.entries(versions)
     .map(([name, version]) => `${name} ${version.replace("^", "")}`)
     .sort()
     .join(", ");

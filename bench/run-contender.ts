@@ -1,24 +1,21 @@
-// The inside of a ContenderProcess: run-contender.ts FILE ARGUMENT NAME
+// The child process of `alternate`: run-contender.ts FILE ARGUMENT NAME
 
 import { join } from "node:path";
-import type { ListContenders } from "./contender.ts";
+import type { CreateContender } from "./contender.ts";
+import { startMeter } from "./meter.ts";
 
 const [file = "", argument = "", name = ""] = process.argv.slice(2);
-const { contenders } = (await import(join(import.meta.dirname, file))) as { contenders: ListContenders };
-const contender = (await contenders(argument)).find((each) => each.name === name);
-if (!contender) throw new Error(`no contender ${name} in ${file}`);
+const { createContender } = (await import(join(import.meta.dirname, file))) as {
+  createContender: CreateContender;
+};
+const run = await createContender(name, argument);
 
 process.on("disconnect", () => process.exit());
 process.on("message", ({ count }: { count: number }) => void measure(count));
 process.send?.("ready");
 
 async function measure(count: number): Promise<void> {
-  const cpu = process.cpuUsage();
-  const wall = performance.now();
-  await contender?.run(count);
-  const { user, system } = process.cpuUsage(cpu);
-  process.send?.({
-    cpuUs: (user + system) / count,
-    wallUs: ((performance.now() - wall) * 1_000) / count,
-  });
+  const stop = startMeter();
+  await run(count);
+  process.send?.(stop(count));
 }

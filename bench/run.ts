@@ -1,63 +1,50 @@
-// npm run bench [-- --only verify,mock-query] [--quick]
+// npm run bench [-- --only verify,mock-query] [--quick] [--report]
 //
-// Installs what the benchmarks compare with, runs each benchmark in a process of its own against the built package,
-// keeps what it found in results/ and writes docs/benchmarks.md from all of them.
+// Installs the peers, runs each benchmark in its own process against the built package, records the results in results/
+// and writes docs/benchmarks.md from all of them.
 
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { writeReport } from "./report.ts";
+import { benchmarkNames, writeReport } from "./report.ts";
 
 const folder = import.meta.dirname;
 const { values } = parseArgs({
   options: {
-    only: { type: "string" },
+    /** Benchmarks whose names contain one of these words. */
+    only: { type: "string", default: "" },
     quick: { type: "boolean", default: false },
-    /** Writes the report from what was found before. */
+    /** Writes the page from recorded results. */
     report: { type: "boolean", default: false },
   },
 });
 
-const known = readdirSync(join(folder, "benchmarks"))
-  .filter((file) => file.endsWith(".ts"))
-  .map((file) => file.slice(0, -".ts".length));
-const chosen = values.only?.split(",") ?? known;
-const strange = chosen.filter((name) => !known.includes(name));
-if (strange.length > 0) {
-  console.error(`no such benchmark: ${strange.join(", ")}; there are ${known.join(", ")}`);
+const names = benchmarkNames(folder);
+const words = values.only.split(",");
+const unknown = words.filter((word) => !names.some((name) => name.includes(word)));
+if (unknown.length > 0) {
+  console.error(`no benchmark is named ${unknown.join(", ")}; there are ${names.join(", ")}`);
   process.exit(2);
 }
 
-const failed = values.report ? [] : measureAll();
-if (!values.quick) writeReport(folder);
-if (failed.length > 0) {
-  console.error(`failed: ${failed.join(", ")}`);
-  process.exitCode = 1;
-}
+const failed = values.report
+  ? []
+  : measure(names.filter((name) => words.some((word) => name.includes(word))));
+if (!values.quick) await writeReport(folder);
+if (failed.length > 0) console.error(`failed: ${failed.join(", ")}`);
+// The benchmarks that the page was written from may keep this process alive.
+process.exit(failed.length > 0 ? 1 : 0);
 
-function measureAll(): readonly string[] {
+function measure(selected: readonly string[]): readonly string[] {
   installPeers();
-  return chosen.filter((name) => {
+  return selected.filter((name) => {
     console.log(`\n── ${name}`);
-    const options = values.quick ? ["--quick"] : [];
-    // Collections on purpose would make V8 forget the code of whoever is not running; it has to stay.
-    return (
-      runNode([
-        "--expose-gc",
-        "--no-flush-bytecode",
-        "--import",
-        "tsx",
-        join(folder, "record.ts"),
-        name,
-        ...options,
-      ]) !== 0
-    );
+    // Explicit collections would make V8 discard the code of functions that are not running.
+    const flags = ["--expose-gc", "--no-flush-bytecode", "--import", "tsx"];
+    const args = [...flags, join(folder, "record.ts"), name, ...(values.quick ? ["--quick"] : [])];
+    return spawnSync(process.execPath, args, { cwd: folder, stdio: "inherit" }).status !== 0;
   });
-}
-
-function runNode(args: readonly string[]): number | null {
-  return spawnSync(process.execPath, args, { cwd: folder, stdio: "inherit" }).status;
 }
 
 function installPeers(): void {

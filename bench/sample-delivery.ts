@@ -1,11 +1,18 @@
-import { createHmac } from "node:crypto";
+import { signBytes } from "../test/support/signed-delivery.ts";
 
-export const secretBytes = Buffer.alloc(32, 7);
-export const secret = `whsec_${secretBytes.toString("base64")}`;
+export const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 
-/** A task event whose body has exactly `bytes` bytes: the rest is in a field that receivers do not know. */
-export function sampleBody(bytes: number, index = 0): Buffer {
-  const taskId = `00000000-0000-4000-8000-${String(index % 1_000).padStart(12, "0")}`;
+export interface SignedDelivery {
+  readonly body: Buffer;
+  readonly headers: Record<string, string>;
+}
+
+/**
+ * A task event whose body has exactly `bytes` bytes: the rest is in a field that receivers do not know.
+ *
+ * @param tasks how many tasks the events of increasing `index` belong to
+ */
+export function sampleBody(bytes: number, index = 0, tasks = 1_000): Buffer {
   const event = {
     event: "task.completed",
     id: `10000000-0000-4000-8000-${String(index).padStart(12, "0")}`,
@@ -13,7 +20,7 @@ export function sampleBody(bytes: number, index = 0): Buffer {
     occurredAt: new Date(Date.now() - 60_000 + index).toISOString(),
     workspaceId: "20000000-0000-4000-8000-000000000001",
     clientId: "30000000-0000-4000-8000-000000000001",
-    taskId,
+    taskId: `00000000-0000-4000-8000-${String(index % tasks).padStart(12, "0")}`,
     taskType: "TAX_PREP",
     status: "COMPLETED",
     errorMessage: null,
@@ -21,21 +28,15 @@ export function sampleBody(bytes: number, index = 0): Buffer {
     taxPrepResult: null,
     notes: "",
   };
-  const bare = Buffer.byteLength(JSON.stringify(event));
-  return Buffer.from(JSON.stringify({ ...event, notes: text(Math.max(0, bytes - bare)) }));
+  const missing = Math.max(0, bytes - Buffer.byteLength(JSON.stringify(event)));
+  const notes = sentence.repeat(Math.ceil(missing / sentence.length)).slice(0, missing);
+  return Buffer.from(JSON.stringify({ ...event, notes }));
 }
 
-const words = "prior year return reconciled against source documents; ";
-const text = (length: number) => words.repeat(Math.ceil(length / words.length)).slice(0, length);
+const sentence = "prior year return reconciled against source documents; ";
 
-export type SignedDelivery = { readonly body: Buffer; readonly headers: Record<string, string> };
-
-export function signDelivery(id: string, body: Buffer, nowMs = Date.now()): SignedDelivery {
-  const timestamp = String(Math.floor(nowMs / 1_000));
-  const signature = createHmac("sha256", secretBytes)
-    .update(`${id}.${timestamp}.`)
-    .update(body)
-    .digest("base64");
+export function signDelivery(id: string, body: Buffer): SignedDelivery {
+  const timestamp = String(Math.floor(Date.now() / 1_000));
   return {
     body,
     headers: {
@@ -46,7 +47,7 @@ export function signDelivery(id: string, body: Buffer, nowMs = Date.now()): Sign
       "content-length": String(body.length),
       "webhook-id": id,
       "webhook-timestamp": timestamp,
-      "webhook-signature": `v1,${signature}`,
+      "webhook-signature": signBytes(secret, `${id}.${timestamp}.`, body),
     },
   };
 }

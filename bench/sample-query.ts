@@ -19,8 +19,8 @@ export const listTasksText = `query ListTasks($filters: TaskFilters, $offset: In
   }
 }`;
 
-/** What the service answers to it. */
-export function answerOf(taskCount: number): string {
+/** The response of the service to it. */
+export function listTasksResponse(taskCount: number): string {
   const tasks = Array.from({ length: taskCount }, (_, index) => ({
     id: `00000000-0000-4000-8000-${String(index).padStart(12, "0")}`,
     type: "TAX_PREP",

@@ -1,53 +1,27 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
-import { join } from "node:path";
+import { forkProcess } from "./fork-process.ts";
+import type { ServerMessage } from "./servers/serve.ts";
 
-/** A server in a process of its own: a file of `bench/`, given arguments, that calls `served`. */
-export class ServerProcess implements AsyncDisposable {
+/** A server in its own process. */
+export interface ServerProcess extends AsyncDisposable {
   readonly port: number;
-  /** A key of the service, where the server is one. */
   readonly apiKey: string | undefined;
-  readonly #child: ChildProcess;
+  /** CPU time of the whole process so far. */
+  cpuUs(): Promise<number>;
+  /** Operations done so far. */
+  count(): Promise<number>;
+}
 
-  private constructor(child: ChildProcess, port: number, apiKey: string | undefined) {
-    this.#child = child;
-    this.port = port;
-    this.apiKey = apiKey;
-  }
-
-  static async start(file: string, args: readonly string[] = []): Promise<ServerProcess> {
-    const child = fork(join(import.meta.dirname, file), [...args], {
-      execArgv: file.endsWith(".ts") ? ["--import", "tsx"] : [],
-      env: { ...process.env, NODE_ENV: "production" },
-    });
-    const ended = once(child, "exit").then(([code]) => {
-      throw new Error(`${file} ${args.join(" ")} ended with ${code} before it listened`);
-    });
-    const [{ port, apiKey }] = await Promise.race([once(child, "message"), ended]);
-    ended.catch(() => {}); // It ends some day, and that is then as it should be.
-    return new ServerProcess(child, port, apiKey);
-  }
-
-  /** Processor time of the whole process so far, in microseconds. */
-  async cpuUs(): Promise<number> {
-    return (await this.#ask("cpu")).cpuUs ?? Number.NaN;
-  }
-
-  /** How much work is done, as the server counts it. */
-  async count(): Promise<number> {
-    return (await this.#ask("count")).count ?? Number.NaN;
-  }
-
-  async #ask(question: string): Promise<{ cpuUs?: number; count?: number }> {
-    const answered = once(this.#child, "message");
-    this.#child.send(question);
-    const [answer] = await answered;
-    return answer;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    const ended = once(this.#child, "exit");
-    this.#child.kill("SIGKILL");
-    await ended;
-  }
+/** @param file below `bench/`; speaks the protocol of `servers/serve.ts` */
+export async function startServer(file: string, ...args: readonly string[]): Promise<ServerProcess> {
+  const server = await forkProcess(file, args, { NODE_ENV: "production" });
+  const { port = Number.NaN, apiKey } = server.ready as ServerMessage;
+  const ask = async (question: keyof ServerMessage) =>
+    Number(((await server.request(question)) as ServerMessage)[question]);
+  return {
+    port,
+    apiKey,
+    cpuUs: () => ask("cpuUs"),
+    count: () => ask("count"),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
 }

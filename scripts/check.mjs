@@ -17,7 +17,7 @@ const gates = [
   ["API reference builds without warnings", "npx --no-install typedoc --emit none --logLevel Warn"],
   ["tests", "npm test --silent"],
   // After the tests, which build what is measured and packed.
-  ["nothing is twice as slow", "node scripts/check-ratios.mjs"],
+  ["nothing is twice as slow", "node --import tsx bench/check-ratios.ts"],
   ["the packed tarball", "node scripts/check-package.mjs"],
   ["the two commands on a fresh machine", "node scripts/fresh-machine-matrix.mjs --quick"],
 ].filter(([name]) => !process.argv.includes("--only") || name.includes(only));

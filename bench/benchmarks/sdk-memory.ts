@@ -1,19 +1,27 @@
 import { getEventListeners } from "node:events";
 import { createClient } from "workspace-tasks/sdk";
-import { systemClock } from "../clock.ts";
-import type { Measure } from "../finding.ts";
-import { answerOf, listTasksText } from "../sample-query.ts";
-import { number, whole } from "../words.ts";
+import { type Benchmark, type MeasureOptions, measuredFor, type Result } from "../benchmark.ts";
+import { number, whole } from "../format.ts";
+import { createMemoryClient } from "../memory-service.ts";
+import { heapBytes } from "../meter.ts";
+import { listTasksText } from "../sample-query.ts";
 
-export const measure: Measure = async ({ quick }) => {
+export const benchmark: Benchmark = {
+  title: "The SDK's memory",
+  question: "Does a client leak memory?",
+  answer: (result) =>
+    `${measuredFor(result, "growth over 100,000 calls")} over 100,000 calls; a client takes ${measuredFor(result, "heap per client")}`,
+  about:
+    "Heap after a collection: what a client takes before its first call, and how the heap grows over 100,000 calls of one client, " +
+    "all with one shared `AbortSignal`. The slope is fitted to the second half, because code and caches are created in the first.",
+  measure,
+};
+
+async function measure({ quick }: MeasureOptions): Promise<Result> {
   const calls = quick ? 5_000 : 100_000;
   const perClient = heapPerClient(quick ? 100 : 1_000);
   const { slope, points, listeners } = await heapOverCalls(calls);
   return {
-    title: "The SDK's memory",
-    about:
-      `Heap after a collection: what a client takes before its first call, and how the heap moves over ${whole(calls)} calls of one client, ` +
-      "all with one shared `AbortSignal`. The slope is fitted to the second half: code and caches are made in the first.",
     goals: [
       {
         what: `growth over ${whole(calls)} calls`,
@@ -41,32 +49,20 @@ export const measure: Measure = async ({ quick }) => {
       },
     ],
   };
-};
+}
 
 function heapPerClient(count: number): number {
-  const make = () => createClient({ apiKey: "key", baseUrl: "http://service.localhost" });
-  make();
+  const create = () => createClient({ apiKey: "key", baseUrl: "http://service.localhost" });
+  create();
   const before = heapBytes();
-  const clients = Array.from({ length: count }, make);
+  const clients = Array.from({ length: count }, create);
   const bytes = heapBytes() - before;
   // Read after the measurement, so that they are alive during it.
   return bytes / clients.length;
 }
 
 async function heapOverCalls(calls: number) {
-  const answer = answerOf(20);
-  const tokens = { userToken: "user-token", workspaceToken: "workspace-token" };
-  const exchange = JSON.stringify({ data: { exchangeSurfaceRefreshTokenForAccessTokens: tokens } });
-  let elapsedMs = 0;
-  const client = createClient({
-    apiKey: "key",
-    baseUrl: "http://leak.localhost",
-    fetch: async (_input, init) => {
-      elapsedMs += 520;
-      return new Response(String(init?.body).includes("ExchangeApiKey") ? exchange : answer);
-    },
-    clock: { ...systemClock, now: () => elapsedMs, monotonic: () => elapsedMs },
-  });
+  const client = createMemoryClient();
   const { signal } = new AbortController();
   const points: [number, number][] = [];
   for (let done = 0; done <= calls; done++) {
@@ -87,9 +83,4 @@ function slopeOf(points: readonly (readonly [number, number])[]): number {
   const meanY = mean(points.map(([, y]) => y));
   const covariance = mean(points.map(([x, y]) => (x - meanX) * (y - meanY)));
   return covariance / mean(points.map(([x]) => (x - meanX) ** 2));
-}
-
-function heapBytes(): number {
-  for (let round = 0; round < 3; round++) globalThis.gc?.();
-  return process.memoryUsage().heapUsed;
 }

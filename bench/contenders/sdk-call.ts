@@ -1,65 +1,65 @@
-import { createClient } from "workspace-tasks/sdk";
-import { systemClock } from "../clock.ts";
-import type { Contender } from "../contender.ts";
-import { type Fetch, loadPeerClients } from "../peer-clients.ts";
-import { answerOf, listTasksText } from "../sample-query.ts";
+import { GraphQLClient } from "graphql-request";
+import type { CreateContender } from "../contender.ts";
+import { type CreatePeerClients, loadPeerClients } from "../load-peer.ts";
+import { createMemoryClient, createMemoryFetch } from "../memory-service.ts";
+import { listTasksText } from "../sample-query.ts";
 
+const url = "http://service.localhost/graphql";
 const variables = { limit: 20 };
 
-/** One call each, with a `fetch` that answers from memory. */
-export async function contenders(): Promise<readonly Contender[]> {
-  const answer = answerOf(20);
-  const fetch: Fetch = async (_input, init) => {
-    const isExchange = String(init?.body).includes("ExchangeApiKey");
-    return new Response(isExchange ? exchangeAnswer() : answer, {
-      headers: { "content-type": "application/json" },
-    });
+type Call = () => Promise<unknown>;
+
+const own: Readonly<Record<string, () => Call>> = {
+  "fetch + JSON.parse": rawCall,
+  "this SDK": () => sdkCall(),
+  "this SDK, rateLimit: false": () => sdkCall(false),
+  "graphql-request, text": graphqlRequestCall,
+};
+
+/**
+ * One call, with a `fetch` that answers from memory. Every process loads the peers, because a larger heap is collected
+ * less often.
+ *
+ * @param argument `alone`: without the peers, which may not be installed
+ */
+export const createContender: CreateContender = async (name, argument) => {
+  const createPeerClients = argument === "alone" ? () => [] : await loadPeerClients();
+  const call = own[name]?.() ?? peerCall(name, createPeerClients);
+  return async (count) => {
+    for (let done = 0; done < count; done++) await call();
   };
-  // @linear/sdk uses the global one.
-  globalThis.fetch = fetch;
-  const createPeers = await loadPeerClients();
-  return [
-    { name: "fetch + JSON.parse", run: repeat(() => rawCall(fetch)) },
-    { name: "this SDK", run: repeat(sdkCall(fetch, undefined)) },
-    { name: "this SDK, rateLimit: false", run: repeat(sdkCall(fetch, false)) },
-    ...createPeers(listTasksText, fetch, { throttled: false }).map(({ name, call }) => ({
-      name,
-      run: repeat(() => call(variables)),
-    })),
-  ];
+};
+
+function rawCall(): Call {
+  const fetch = createMemoryFetch();
+  return async () => {
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: "Bearer token" },
+      body: JSON.stringify({ query: listTasksText, variables }),
+    });
+    return JSON.parse(await response.text());
+  };
 }
 
-async function rawCall(fetch: Fetch): Promise<unknown> {
-  const response = await fetch("http://service.localhost/graphql", {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: "Bearer token" },
-    body: JSON.stringify({ query: listTasksText, variables }),
-  });
-  return JSON.parse(await response.text());
+function sdkCall(rateLimit?: false): Call {
+  const client = createMemoryClient(rateLimit);
+  return () => client.request(listTasksText, variables);
 }
 
-function sdkCall(fetch: Fetch, rateLimit: false | undefined): () => Promise<unknown> {
-  let elapsedMs = 0;
-  const client = createClient({
-    apiKey: "key",
-    baseUrl: "http://service.localhost",
-    fetch: (input, init) => {
-      elapsedMs += 520;
-      return fetch(input, init);
-    },
-    clock: { ...systemClock, now: () => startMs + elapsedMs, monotonic: () => elapsedMs },
-    rateLimit,
+function graphqlRequestCall(): Call {
+  const client = new GraphQLClient(url, {
+    fetch: createMemoryFetch(),
+    headers: { authorization: "Bearer token" },
   });
   return () => client.request(listTasksText, variables);
 }
 
-const startMs = Date.UTC(2026, 0, 15, 12);
-
-function exchangeAnswer(): string {
-  const tokens = { userToken: "user-token", workspaceToken: "workspace-token" };
-  return JSON.stringify({ data: { exchangeSurfaceRefreshTokenForAccessTokens: tokens } });
+function peerCall(name: string, createPeerClients: CreatePeerClients): Call {
+  // @linear/sdk uses the global one.
+  globalThis.fetch = createMemoryFetch();
+  const peers = createPeerClients(listTasksText, globalThis.fetch, { throttled: false });
+  const peer = peers.find((each) => each.name === name);
+  if (!peer) throw new Error(`there is no contender ${name}`);
+  return () => peer.call(variables);
 }
-
-const repeat = (call: () => Promise<unknown>) => async (count: number) => {
-  for (let done = 0; done < count; done++) await call();
-};

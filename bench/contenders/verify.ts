@@ -1,64 +1,53 @@
 import { Webhook } from "standardwebhooks";
 import { createVerifier } from "workspace-tasks/receiver-kit";
-import type { Contender } from "../contender.ts";
-import { loadPeer } from "../peer.ts";
-import { sampleBody, secret, signDelivery } from "../sample-delivery.ts";
+import type { CreateContender } from "../contender.ts";
+import { loadPeer } from "../load-peer.ts";
+import { type SignedDelivery, sampleBody, secret, signDelivery } from "../sample-delivery.ts";
 
-type Verifiers = {
-  createVerifiers(secret: string): readonly {
-    readonly name: string;
-    readonly verify: (body: Buffer, headers: Record<string, string>) => unknown;
-  }[];
-  stripeSignature(secret: string, timestamp: string, body: Buffer): string;
-};
+type Verify = () => unknown;
 
-/** @param argument the body's length in bytes, and `forged` behind it for a delivery that has to be refused */
-export async function contenders(argument: string): Promise<readonly Contender[]> {
+interface Peers {
+  createVerify(name: string, delivery: SignedDelivery & { secret: string; forged: boolean }): Verify;
+}
+
+/**
+ * @param argument the body's length in bytes, followed by `forged` for a delivery that must be rejected, or by `alone`
+ * for a process without the peers, which may not be installed
+ */
+export const createContender: CreateContender = async (name, argument) => {
   const [bytes, kind] = argument.split(" ");
   const forged = kind === "forged";
-  const peers = await loadPeer<Verifiers>("verifiers");
-  const body = sampleBody(Number(bytes));
-  const { headers } = signDelivery("msg_1", body);
-  headers["stripe-signature"] = peers.stripeSignature(secret, headers["webhook-timestamp"] ?? "", body);
-  if (forged) forge(headers);
+  const delivery = signDelivery("msg_1", sampleBody(Number(bytes)));
+  if (forged) delivery.headers["webhook-signature"] = `v1,${Buffer.alloc(32, 9).toString("base64")}`;
+  const peers = kind === "alone" ? undefined : await loadPeer<Peers>("verifiers");
+  const verify = createVerify(name, delivery) ?? peers?.createVerify(name, { ...delivery, secret, forged });
+  if (!verify) throw new Error(`there is no contender ${name}`);
+  return async (count) => {
+    for (let done = 0; done < count; done++) {
+      let rejected = false;
+      try {
+        const verified = verify();
+        if (verified instanceof Promise) await verified;
+      } catch {
+        rejected = true;
+      }
+      if (rejected !== forged)
+        throw new Error(`expected the delivery to be ${forged ? "rejected" : "accepted"}`);
+    }
+  };
+};
+
+function createVerify(name: string, { body, headers }: SignedDelivery): Verify | undefined {
   const verifier = createVerifier({ secrets: [secret] });
   const standard = new Webhook(secret);
-  const verify = async () => (await verifier.verify(body, headers)).body;
-  const parsed = async () => JSON.parse((await verify()).toString());
-  return [
-    { name: "this kit", run: repeat(verify, forged) },
-    { name: "this kit + JSON.parse", run: repeat(parsed, forged) },
-    { name: "standardwebhooks", run: repeatSync(() => standard.verify(body, headers), forged) },
-    ...peers.createVerifiers(secret).map(({ name, verify: verifyBy }) => ({
-      name,
-      run: repeatSync(() => verifyBy(body, headers), forged),
-    })),
-  ];
-}
-
-function forge(headers: Record<string, string>): void {
-  headers["webhook-signature"] = `v1,${Buffer.alloc(32, 9).toString("base64")}`;
-  headers["stripe-signature"] = (headers["stripe-signature"] ?? "").replace(/v1=.{8}/, "v1=00000000");
-}
-
-const repeat = (verify: () => Promise<unknown>, forged: boolean) => async (count: number) => {
-  for (let done = 0; done < count; done++) {
-    const refused = await verify().then(
-      () => false,
-      () => true,
-    );
-    if (refused !== forged) throw new Error(`expected the delivery to be ${forged ? "refused" : "accepted"}`);
+  switch (name) {
+    case "this kit":
+      return () => verifier.verify(body, headers);
+    case "this kit + JSON.parse":
+      return async () => JSON.parse((await verifier.verify(body, headers)).body.toString());
+    case "standardwebhooks":
+      return () => standard.verify(body, headers);
+    default:
+      return undefined;
   }
-};
-
-const repeatSync = (verify: () => unknown, forged: boolean) => (count: number) => {
-  for (let done = 0; done < count; done++) {
-    let refused = false;
-    try {
-      verify();
-    } catch {
-      refused = true;
-    }
-    if (refused !== forged) throw new Error(`expected the delivery to be ${forged ? "refused" : "accepted"}`);
-  }
-};
+}

@@ -1,5 +1,3 @@
-// Clients that one would take in place of the SDK, each with the `fetch` it is given and sending the given text.
-
 import { LinearClient } from "@linear/sdk";
 import { createGraphQLClient } from "@shopify/graphql-client";
 import { parse } from "graphql";
@@ -9,10 +7,15 @@ import OpenAI from "openai";
 
 type Fetch = typeof globalThis.fetch;
 type Variables = Record<string, unknown>;
-type Peer = { readonly name: string; readonly call: (variables: Variables) => Promise<unknown> };
+
+interface Peer {
+  readonly name: string;
+  readonly call: (variables: Variables) => Promise<unknown>;
+}
 
 const url = "https://service.localhost/graphql";
 
+/** Clients that one would use instead of the SDK. Each sends the given text through the given `fetch`. */
 export function createApiClients(
   text: string,
   fetch: Fetch,
@@ -33,8 +36,7 @@ export function createApiClients(
   const shopify = createGraphQLClient({ url, headers, customFetchApi: fetch as never, retries: 3 });
   return [
     { name: "graphql-request, DocumentNode", call: (variables) => request.request(document, variables) },
-    { name: "graphql-request, text", call: (variables) => request.request(text, variables) },
-    // It has no option for `fetch`: the caller puts its own in the global place.
+    // It has no option for `fetch`; the caller replaces the global one.
     { name: "@linear/sdk", call: (variables) => linear.client.rawRequest(text, variables) },
     { name: "octokit", call: (variables) => octokit.graphql(text, variables) },
     {

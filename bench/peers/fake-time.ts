@@ -1,6 +1,6 @@
 import { install } from "@sinonjs/fake-timers";
 
-/** Puts a clock that only moves when told to in place of the process's own; for clients that take none. */
+/** Replaces the process's clock with one that only moves on request, for clients without a clock option. */
 export function fakeTime() {
   return install({
     toFake: ["Date", "performance", "setTimeout", "clearTimeout", "setInterval", "clearInterval"],

@@ -1,5 +1,5 @@
-// The same schema under other servers: graphql-server.mjs KIND. Their resolvers answer fixed data from memory; they know
-// no tokens, no limits and no journal. JavaScript, so that their start is measured without a loader for TypeScript.
+// The same schema under other servers: graphql-server.mjs KIND. Their resolvers return fixed data from memory; they have
+// no tokens, limits or journal. JavaScript, so that their start is measured without a TypeScript loader.
 
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -68,20 +68,20 @@ async function serve() {
       return listen(createHandler({ schema, onSubscribe: cached(schema, graphql) }));
     }
     default:
-      throw new Error(`no server of kind ${kind}`);
+      throw new Error(`there is no server of kind ${kind}`);
   }
 }
 
-/** Parses and validates each text once, as a service does that hears the same queries again and again. */
+/** Parses and validates each text once, as a service does whose clients repeat the same queries. */
 function cached(schema, { parse, validate }) {
-  const known = new Map();
+  const documents = new Map();
   return (_request, { query, operationName, variables }) => {
-    let document = known.get(query);
+    let document = documents.get(query);
     if (!document) {
       document = parse(query);
       const errors = validate(schema, document);
       if (errors.length > 0) return errors;
-      known.set(query, document);
+      documents.set(query, document);
     }
     return { schema, document, operationName, variableValues: variables };
   };

@@ -1,7 +1,7 @@
 import { createMockServer } from "workspace-tasks/mock-server";
-import { report } from "./served.ts";
+import { report } from "./serve.ts";
 
-// Token check, limiter and journal are at work; only their numbers are such that no request is refused.
+// Token check, rate limiter and journal are active; only their limits are too high to reject a request.
 const mock = await createMockServer({
   settings: { rateLimit: { requests: 1_000_000_000 }, tokenLifetimeSeconds: 86_400 },
 });
@@ -16,4 +16,4 @@ for (let count = 0; count < 50; count++) {
   clientId = task.clientId;
   for (const subTaskType of stages) mock.admin.moveStage(task.taskId, { subTaskType, status: "COMPLETED" });
 }
-report(Number(new URL(mock.baseUrl).port), { apiKey: mock.apiKey });
+report({ port: Number(new URL(mock.baseUrl).port), apiKey: mock.apiKey });

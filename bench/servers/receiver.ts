@@ -1,35 +1,51 @@
-// A receiver of one kind at /webhooks: receiver.ts KIND STORE [SYNC_MS]
-//
-// With SYNC_MS the disk under SQLite takes that much longer to make a commit durable. As with a real one, the thread
-// stands still meanwhile and uses no processor.
+// A receiver under Express: receiver.ts KIND STORE [SYNC_MS]. STORE is a path or the URL of a PostgreSQL database; each
+// commit takes SYNC_MS longer than on this disk.
 
 import { createServer } from "node:http";
 import express, { type RequestHandler } from "express";
+import Database from "libsql";
 import pg from "pg";
 import { Webhook } from "standardwebhooks";
-import { createReceiver, type Inbox } from "workspace-tasks/receiver-kit";
+import { createReceiver, type Inbox, type Receiver } from "workspace-tasks/receiver-kit";
 import { verifyWebhook, webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { secret } from "../sample-delivery.ts";
-import { served } from "./served.ts";
+import { serve } from "./serve.ts";
 
 const [kind = "", store = "", syncMs = "0"] = process.argv.slice(2);
+let handledCount = 0;
 
-const sleeper = new Int32Array(new SharedArrayBuffer(4));
-function waitForDisk(): void {
-  if (Number(syncMs) > 0) Atomics.wait(sleeper, 0, 0, Number(syncMs));
-}
+type Insert = (id: string, body: Buffer) => unknown;
+type Kit = Receiver<{ query(statement: string, values?: string[]): Promise<unknown> }>;
 
-/** What no receiver under Express can do without. */
+const kinds: Readonly<Record<string, () => readonly RequestHandler[] | Promise<readonly RequestHandler[]>>> =
+  {
+    bare: () => [bodyOnly],
+    "hand-rolled": () => handRolled(() => undefined),
+    "hand-rolled-sqlite": () => handRolled(sqliteInsert()),
+    "hand-rolled-postgres": async () => handRolled(await postgresInsert()),
+    "kit-verify": () => [
+      verifyWebhook({ secrets: [secret] }),
+      (_request, response) => void response.sendStatus(200),
+    ],
+    "kit-sqlite": () => [webhookMiddleware(kit(sqliteInbox(store)))],
+    "kit-postgres": () => [webhookMiddleware(kit(postgres()))],
+    "kit-sqlite-handled": () => handled(kit(sqliteInbox(store))),
+    "kit-postgres-handled": () => handled(kit(postgres())),
+    "kit-sqlite-writing": () => sqliteWriting(),
+    "kit-postgres-writing": () => postgresWriting(),
+  };
+
+/** What no receiver under Express can avoid. */
 const bodyOnly: RequestHandler = (request, response) => {
   const chunks: Buffer[] = [];
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
   request.on("end", () => response.status(200).end(String(Buffer.concat(chunks).length)));
 };
 
-/** As the readme of standardwebhooks shows it, with room for the bodies that are sent. */
-function handRolled(store: (id: string, body: Buffer) => unknown): readonly RequestHandler[] {
+/** As in the readme of standardwebhooks, with a larger body limit. */
+function handRolled(insert: Insert): readonly RequestHandler[] {
   const webhook = new Webhook(secret);
   return [
     express.raw({ type: "application/json", limit: "2mb" }),
@@ -40,15 +56,14 @@ function handRolled(store: (id: string, body: Buffer) => unknown): readonly Requ
         response.sendStatus(400);
         return;
       }
-      await store(String(request.headers["webhook-id"]), request.body);
+      await insert(String(request.headers["webhook-id"]), request.body);
       response.sendStatus(200);
     },
   ];
 }
 
-/** One row per request, made durable before the answer. */
-async function sqliteInsert(): Promise<(id: string, body: Buffer) => unknown> {
-  const { default: Database } = await import("libsql");
+/** One row per request, durable before the response. */
+function sqliteInsert(): Insert {
   const database = new Database(store);
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
   database.exec("CREATE TABLE inbox (id TEXT PRIMARY KEY, received_at INTEGER, body BLOB)");
@@ -59,7 +74,7 @@ async function sqliteInsert(): Promise<(id: string, body: Buffer) => unknown> {
   };
 }
 
-async function postgresInsert(): Promise<(id: string, body: Buffer) => unknown> {
+async function postgresInsert(): Promise<Insert> {
   const pool = new pg.Pool({ connectionString: store, max: 8 });
   await pool.query("CREATE TABLE IF NOT EXISTS plain (id TEXT PRIMARY KEY, received_at BIGINT, body BYTEA)");
   return (id, body) =>
@@ -70,53 +85,16 @@ async function postgresInsert(): Promise<(id: string, body: Buffer) => unknown> 
     });
 }
 
-/** The kit commits by itself, so the wait is put where every commit passes. */
-async function slowCommits(): Promise<void> {
-  const { default: Database } = await import("libsql");
-  const run = Database.prototype.exec;
-  Database.prototype.exec = function (statement: string) {
-    const result = run.call(this, statement);
-    if (statement === "COMMIT") waitForDisk();
-    return result;
-  };
-}
-
-function kit<Transaction>(inbox: Inbox<Transaction>) {
+function kit<Transaction>(inbox: Inbox<Transaction>): Receiver<Transaction> {
   return createReceiver({ secrets: [secret], inbox, backlogMax: 10_000_000, concurrency: 64 });
 }
 
-async function handlersOf(): Promise<readonly RequestHandler[]> {
-  const postgres = () => postgresInbox(new pg.Pool({ connectionString: store, max: 72 }));
-  switch (kind) {
-    case "bare":
-      return [bodyOnly];
-    case "hand-rolled":
-      return handRolled(() => undefined);
-    case "hand-rolled-sqlite":
-      return handRolled(await sqliteInsert());
-    case "hand-rolled-postgres":
-      return handRolled(await postgresInsert());
-    case "kit-verify":
-      return [verifyWebhook({ secrets: [secret] }), (_request, response) => void response.sendStatus(200)];
-    case "kit-sqlite":
-      return [webhookMiddleware(kit(sqliteInbox(store)))];
-    case "kit-postgres":
-      return [webhookMiddleware(kit(postgres()))];
-    case "kit-sqlite-handled":
-      return handled(kit(sqliteInbox(store)));
-    case "kit-postgres-handled":
-      return handled(kit(postgres()));
-    default:
-      throw new Error(`no receiver of kind ${kind}`);
-  }
+function postgres() {
+  return postgresInbox(new pg.Pool({ connectionString: store, max: 72 }));
 }
 
-let handledCount = 0;
-
-/** Stored, ordered and handed to a state handler as well. */
-async function handled<Transaction>(
-  receiver: ReturnType<typeof kit<Transaction>>,
-): Promise<readonly RequestHandler[]> {
+/** Stored, ordered and passed to a handler. */
+async function handled<Transaction>(receiver: Receiver<Transaction>): Promise<readonly RequestHandler[]> {
   receiver.on("*", () => {
     handledCount++;
   });
@@ -124,8 +102,52 @@ async function handled<Transaction>(
   return [webhookMiddleware(receiver)];
 }
 
-if (Number(syncMs) > 0) await slowCommits();
+/** The handler also writes a row through its transaction. */
+async function writing(receiver: Kit, upsert: string): Promise<readonly RequestHandler[]> {
+  receiver.onState("task", async ({ taskId, status }, { transaction }) => {
+    await transaction.query(upsert, [taskId, status]);
+    handledCount++;
+  });
+  await receiver.start();
+  return [webhookMiddleware(receiver)];
+}
+
+const boardTable = "CREATE TABLE IF NOT EXISTS board (task TEXT PRIMARY KEY, status TEXT)";
+
+function sqliteWriting(): Promise<readonly RequestHandler[]> {
+  new Database(store).exec(boardTable);
+  return writing(kit(sqliteInbox(store)), "INSERT OR REPLACE INTO board VALUES (?, ?)");
+}
+
+async function postgresWriting(): Promise<readonly RequestHandler[]> {
+  const pool = new pg.Pool({ connectionString: store, max: 13 });
+  await pool.query(boardTable);
+  const receiver = kit(postgresInbox(pool));
+  return writing(
+    receiver,
+    "INSERT INTO board VALUES ($1, $2) ON CONFLICT (task) DO UPDATE SET status = excluded.status",
+  );
+}
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+function waitForDisk(): void {
+  if (Number(syncMs) > 0) Atomics.wait(sleeper, 0, 0, Number(syncMs));
+}
+
+/** The kit commits inside its inbox, so the delay is added to the statement that every commit uses. */
+function slowDownCommits(): void {
+  const exec = Database.prototype.exec;
+  Database.prototype.exec = function (statement: string) {
+    const result = exec.call(this, statement);
+    if (statement === "COMMIT") waitForDisk();
+    return result;
+  };
+}
+
+const createHandlers = kinds[kind];
+if (!createHandlers) throw new Error(`there is no receiver of kind ${kind}`);
+if (Number(syncMs) > 0) slowDownCommits();
 const app = express();
 app.disable("x-powered-by");
-app.post("/webhooks", ...(await handlersOf()));
-await served(createServer(app), { count: () => Promise.resolve(handledCount) });
+app.post("/webhooks", ...(await createHandlers()));
+await serve(createServer(app), () => handledCount);

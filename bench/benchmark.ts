@@ -1,0 +1,78 @@
+export interface Benchmark {
+  readonly title: string;
+  /** Shown with the answer at the top of the page. */
+  readonly question: string;
+  readonly answer: (result: Result) => string;
+  /** What is compared with what, and how. */
+  readonly about: string;
+  /** Why a goal is missed, why a line bends, what a number leaves out. */
+  readonly notes?: readonly string[] | undefined;
+  readonly measure: (options: MeasureOptions) => Promise<Result>;
+}
+
+export interface MeasureOptions {
+  /** Fewer and shorter rounds: shows that everything runs, not how fast. */
+  readonly quick: boolean;
+}
+
+/** What a benchmark measures. The page can be written again from it without another measurement. */
+export interface Result {
+  readonly goals: readonly Goal[];
+  readonly tables: readonly Table[];
+  readonly plots?: readonly Plot[] | undefined;
+}
+
+export interface RecordedResult extends Result {
+  readonly machine: Machine;
+}
+
+export interface Goal {
+  readonly what: string;
+  readonly target: string;
+  readonly measured: string;
+  readonly met: boolean;
+}
+
+export interface Table {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** A line chart with logarithmic axes. */
+export interface Plot {
+  /** Becomes the file `docs/images/benchmark-<name>.svg`. */
+  readonly name: string;
+  readonly title: string;
+  readonly x: string;
+  readonly y: string;
+  readonly series: readonly Series[];
+}
+
+export interface Series {
+  readonly name: string;
+  readonly points: readonly (readonly [number, number])[];
+}
+
+export interface Machine {
+  readonly date: string;
+  readonly node: string;
+  readonly processor: string;
+  readonly cores: number;
+  /** Load average over one minute at the start and at the end. */
+  readonly load: readonly [number, number];
+}
+
+/** The cell of the first table that has this row and this column. */
+export function cellOf({ tables }: Result, row: string, column: string): string {
+  for (const { columns, rows } of tables) {
+    const cell = rows.find(([name]) => name === row)?.[columns.indexOf(column)];
+    if (cell !== undefined) return cell;
+  }
+  throw new Error(`no table has the row ${JSON.stringify(row)} and the column ${JSON.stringify(column)}`);
+}
+
+export function measuredFor({ goals }: Result, what: string): string {
+  const goal = goals.find((each) => each.what === what);
+  if (!goal) throw new Error(`no goal is named ${JSON.stringify(what)}`);
+  return goal.measured;
+}

@@ -1,0 +1,72 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { type Benchmark, type MeasureOptions, measuredFor, type Result } from "../benchmark.ts";
+import { atMost, number, spread } from "../format.ts";
+import { inTurns } from "../in-turns.ts";
+import { differenceIn, medianIn, spreadIn } from "../statistics.ts";
+
+const root = join(import.meta.dirname, "..");
+const ours = "workspace-tasks/sdk";
+const baseline = "graphql-request";
+const ownModules = [
+  ours,
+  "workspace-tasks/events",
+  "workspace-tasks/receiver-kit",
+  "workspace-tasks/mock-server",
+  baseline,
+  "graphql",
+  "zod",
+];
+const peerModules = ["@linear/sdk", "octokit", "openai", "@shopify/graphql-client"];
+
+export const benchmark: Benchmark = {
+  title: "Importing the SDK",
+  question: "What does importing the SDK cost?",
+  answer: (result) =>
+    `${measuredFor(result, "this SDK beyond graphql-request")} more than graphql-request alone`,
+  about:
+    "A new process imports one module and nothing else: CPU time of the import in ms, and the heap after a collection. The files are in the system's cache.",
+  notes: [
+    "What keeps the SDK close to graphql-request, each measured by reverting it: its arguments are checked without zod (50 ms; 64 of zod's 94 files are texts in other languages, with every one of its entry points); the build joins its fifty sources into one file (13 ms); `node:crypto` is loaded by the first call (8 ms, which `fetch` loads in any case: after a first fetch it costs 0.5).",
+    "Nearly all of graphql-request's time is graphql, which it imports whole. Nearly all of the events' time is zod, because their schemas are public. A receiver reads events; the mock executes GraphQL.",
+  ],
+  measure,
+};
+
+async function measure({ quick }: MeasureOptions): Promise<Result> {
+  const modules = [...ownModules, ...peerModules];
+  const imports = await inTurns(modules, { rounds: quick ? 2 : 15, warmUpRounds: 1 }, importAlone);
+  const over = differenceIn(imports, ours, baseline, "cpuMs");
+  return {
+    goals: [atMost("this SDK beyond graphql-request", 15, over, "ms")],
+    tables: [
+      {
+        columns: ["", "ms", "heap, MB"],
+        rows: modules.map((name) => [
+          name,
+          spread(spreadIn(imports, name, "cpuMs")),
+          number(medianIn(imports, name, "heapMegabytes")),
+        ]),
+      },
+    ],
+  };
+}
+
+function importAlone(name: string): { readonly cpuMs: number; readonly heapMegabytes: number } {
+  const script = `
+    globalThis.gc();
+    const heap = process.memoryUsage().heapUsed;
+    const cpu = process.cpuUsage();
+    await import(${JSON.stringify(name)});
+    const { user, system } = process.cpuUsage(cpu);
+    globalThis.gc();
+    const heapMegabytes = (process.memoryUsage().heapUsed - heap) / 1e6;
+    console.log(JSON.stringify({ cpuMs: (user + system) / 1000, heapMegabytes }));`;
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    ["--expose-gc", "--input-type=module", "--eval", script],
+    { cwd: peerModules.includes(name) ? join(root, "peers") : root, encoding: "utf8" },
+  );
+  if (!stdout) throw new Error(`${name} cannot be imported: ${stderr}`);
+  return JSON.parse(stdout);
+}

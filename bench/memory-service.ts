@@ -1,0 +1,35 @@
+import { createClient, type WorkspaceTasksClient } from "workspace-tasks/sdk";
+import { systemClock } from "./clock.ts";
+import type { Fetch } from "./load-peer.ts";
+import { listTasksResponse } from "./sample-query.ts";
+
+/** A service in memory: answers the key exchange, and every other request with 20 tasks. */
+export function createMemoryFetch(): Fetch {
+  const tokens = { userToken: "user-token", workspaceToken: "workspace-token" };
+  const exchanged = JSON.stringify({ data: { exchangeSurfaceRefreshTokenForAccessTokens: tokens } });
+  const listed = listTasksResponse(20);
+  return async (_input, init) =>
+    new Response(String(init?.body).includes("ExchangeApiKey") ? exchanged : listed, {
+      headers: { "content-type": "application/json" },
+    });
+}
+
+/** A client of it whose clock moves by half a second per request: the pace of the rate limit. */
+export function createMemoryClient(rateLimit?: false): WorkspaceTasksClient {
+  const fetch = createMemoryFetch();
+  let elapsedMs = 0;
+  return createClient({
+    apiKey: "key",
+    baseUrl: "http://service.localhost",
+    fetch: (input, init) => {
+      elapsedMs += 520;
+      return fetch(input, init);
+    },
+    clock: {
+      ...systemClock,
+      now: () => Date.UTC(2026, 0, 15, 12) + elapsedMs,
+      monotonic: () => elapsedMs,
+    },
+    rateLimit,
+  });
+}
