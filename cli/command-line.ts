@@ -1,100 +1,138 @@
-import { type ParseArgsConfig, parseArgs } from "node:util";
+// What the commands of the mock server and of the receiver kit share. Only their cli/ folders and bin/ import it.
 
-/** What a command talks to; tests hand in their own. */
-export type CommandIo = {
+import { CommandError, UsageError } from "./command-error.ts";
+import { type FlagTable, helpFlag, type ParsedArguments, parseFlags } from "./flags.ts";
+import { flagRows, type HelpRow, helpRows } from "./help.ts";
+import { didYouMean } from "./suggestion.ts";
+
+/** The process as a command sees it; tests pass their own. */
+export interface CommandIo {
   readonly stdout: { write(text: string): unknown };
   readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean | undefined };
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether a person sits at a terminal. */
+  /** Whether stdout is a terminal. */
   readonly isTTY?: boolean | undefined;
-  /** Fires when the command is asked to end; the reason is the signal's name. */
+  /** Aborted when the process receives SIGINT or SIGTERM; the reason is the signal's name. */
   readonly stop: AbortSignal;
-};
-
-/** Wrong arguments: one sentence for the person, exit code 2. */
-export class UsageError extends Error {
-  override readonly name = "UsageError";
 }
 
-/** What could not be done with right arguments: one sentence that says how to mend it, exit code 1. */
-export class CommandError extends Error {
-  override readonly name = "CommandError";
+export interface Command<Table extends FlagTable> {
+  /** What follows `workspace-tasks`, such as `mock exec`. */
+  readonly name: string;
+  /** What follows the name in the first line of the help text. */
+  readonly synopsis: string;
+  readonly about: string;
+  /** Arguments that are not flags, for the help text. */
+  readonly parameters?: readonly HelpRow[] | undefined;
+  readonly flags: Table;
+  /** Printed after the flags: exit codes, at least. */
+  readonly notes: string;
+  run(args: ParsedArguments<Table>, io: CommandIo): Promise<number>;
 }
 
-export type CommandHelp = { readonly command: string; readonly usage: string };
-
-/**
- * Runs a command to its exit code. `--help` prints the usage; a mistake prints one sentence, never a stack.
- */
-export async function runCommand(
-  { command, usage }: CommandHelp,
+/** Runs a command and returns its exit code. An expected failure prints one sentence, never a stack trace. */
+export async function runCommand<Table extends FlagTable>(
+  command: Command<Table>,
   argv: readonly string[],
   io: CommandIo,
-  run: () => Promise<number>,
 ): Promise<number> {
-  const ownArguments = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : argv.length);
-  if (ownArguments.includes("--help") || ownArguments.includes("-h")) {
-    io.stdout.write(usage);
-    return 0;
-  }
   try {
-    return await run();
+    if (asksForHelp(argv)) return write(io, helpOf(command));
+    return await command.run(parseFlags(argv, command.flags), io);
   } catch (error) {
-    if (error instanceof UsageError) {
-      io.stderr.write(`${command}: ${error.message}\nTry workspace-tasks ${command} --help\n`);
-      return 2;
-    }
-    if (error instanceof CommandError) {
-      io.stderr.write(`${command}: ${error.message}\n`);
-      return 1;
-    }
-    throw error;
+    return report(error, command.name, io);
   }
 }
 
-type FlagOptions = NonNullable<ParseArgsConfig["options"]>;
-type FlagsOf<Options extends FlagOptions> = ReturnType<
-  typeof parseArgs<{ args: string[]; options: Options; allowPositionals: true; strict: true }>
->;
-
-/** Reads flags; an unknown one, or a missing value, is a `UsageError`. */
-export function readFlags<const Options extends FlagOptions>(
-  argv: readonly string[],
-  options: Options,
-): FlagsOf<Options> {
-  try {
-    return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true });
-  } catch (error) {
-    // Node's own message goes on for a paragraph; its first sentence names the flag.
-    const [sentence = "wrong arguments"] = (error instanceof Error ? error.message : "").split(/[.\n]/);
-    throw new UsageError(sentence.charAt(0).toLowerCase() + sentence.slice(1));
-  }
+export interface Subcommand {
+  readonly about: string;
+  run(argv: readonly string[], io: CommandIo): Promise<number>;
 }
 
-export function readWholeNumber(
-  name: string,
-  text: string | undefined,
-  range: { readonly min: number; readonly max: number },
-): number | undefined {
-  if (text === undefined) return undefined;
-  const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(number >= range.min && number <= range.max)) {
-    throw new UsageError(
-      `expected a whole number from ${range.min} to ${range.max} for --${name}, got ${JSON.stringify(text)}`,
-    );
-  }
-  return number;
+export interface CommandGroup {
+  /** What follows `workspace-tasks`; empty for the program itself. */
+  readonly name: string;
+  readonly about?: string | undefined;
+  readonly subcommands: Readonly<Record<string, Subcommand>>;
+  /** Further lines of the help text. */
+  readonly flags?: readonly HelpRow[] | undefined;
 }
 
-export function readChoice<const Choice extends string>(
-  name: string,
-  text: string | undefined,
-  choices: readonly Choice[],
-): Choice | undefined {
-  if (text === undefined) return undefined;
-  const choice = choices.find((candidate) => candidate === text);
-  if (choice === undefined) {
-    throw new UsageError(`expected ${choices.join(" or ")} for --${name}, got ${JSON.stringify(text)}`);
+/** Runs the subcommand that the first argument names. */
+export async function runCommandGroup(
+  group: CommandGroup,
+  [name, ...argv]: readonly string[],
+  io: CommandIo,
+): Promise<number> {
+  const { subcommands } = group;
+  if (name === undefined) {
+    io.stderr.write(groupHelpOf(group));
+    return 2;
   }
-  return choice;
+  if (name === "help" || asksForHelp([name])) return write(io, groupHelpOf(group));
+  const subcommand = Object.hasOwn(subcommands, name) ? subcommands[name] : undefined;
+  if (subcommand) return subcommand.run(argv, io);
+  const known = Object.keys(subcommands);
+  const expected = `expected ${known.join(", ")}, got ${JSON.stringify(name)}${didYouMean(name, known)}`;
+  return report(new UsageError(expected), group.name, io);
+}
+
+/** The only argument besides flags. @param what for the message, such as `one URL` */
+export function onlyArgument({ positionals, rest }: Arguments, what: string): string {
+  const [argument, ...others] = [...positionals, ...rest];
+  if (argument === undefined || others.length > 0) {
+    const got = argument === undefined ? "none" : JSON.stringify([argument, ...others].join(" "));
+    throw new UsageError(`expected ${what}, got ${got}`);
+  }
+  return argument;
+}
+
+export function noArgument({ positionals, rest }: Arguments): void {
+  const [argument] = [...positionals, ...rest];
+  if (argument !== undefined) throw new UsageError(`expected flags only, got ${JSON.stringify(argument)}`);
+}
+
+type Arguments = Pick<ParsedArguments<FlagTable>, "positionals" | "rest">;
+
+/** Writes to stdout; returns the exit code of success. */
+export function write(io: CommandIo, text: string): 0 {
+  io.stdout.write(text);
+  return 0;
+}
+
+export const toJson = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
+
+function asksForHelp(argv: readonly string[]): boolean {
+  const own = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv;
+  return own.includes("--help") || own.includes("-h");
+}
+
+function report(error: unknown, name: string, io: CommandIo): number {
+  if (!(error instanceof CommandError)) throw error;
+  const program = ["workspace-tasks", name].filter(Boolean).join(" ");
+  const hint = error instanceof UsageError ? `Try ${program} --help\n` : "";
+  io.stderr.write(`${name || program}: ${error.message}\n${hint}`);
+  return error.exitCode;
+}
+
+function helpOf<Table extends FlagTable>({
+  name,
+  synopsis,
+  about,
+  parameters,
+  flags,
+  notes,
+}: Command<Table>) {
+  const rows = [...(parameters ?? []), ...flagRows({ ...flags, help: helpFlag })];
+  return `Usage: workspace-tasks ${name} ${synopsis}\n\n${about}\n\n${helpRows(rows)}\n${notes}\n`;
+}
+
+function groupHelpOf({ name, about, subcommands, flags = [] }: CommandGroup): string {
+  const rows: readonly HelpRow[] = Object.entries(subcommands).map(([each, command]) => [
+    each,
+    command.about,
+  ]);
+  const all = [...rows, ...flags, ["--help", "show this help; every command has its own"] as const];
+  const usage = ["Usage: workspace-tasks", name, "<command> [options]"].filter(Boolean).join(" ");
+  return [usage, about, helpRows(all)].filter(Boolean).join("\n\n");
 }

@@ -12,4 +12,3 @@ export {
   verdictOf,
 } from "./audit/report.ts";
 export type { AuditOutcome, AuditProblem, AuditReport, AuditResult } from "./audit/result.ts";
-export type { SchemeName } from "./audit/target/scheme.ts";

@@ -14,6 +14,7 @@ const packages = [name, ...Object.keys({ ...dependencies, ...peerDependencies })
 const publicEntries = Object.values(exports).flatMap((target) => target["workspace-tasks-source"] ?? []);
 /** What bin/workspace-tasks.js and `npm start` load. */
 const programs = [
+  "./cli/command-line.ts",
   "./mock-server/cli/mock-command.ts",
   "./mock-server/cli/trigger-command.ts",
   "./receiver-kit/cli/check-receiver-command.ts",

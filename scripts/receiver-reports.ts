@@ -1,15 +1,12 @@
-// Writes docs/receiver-reports.md: the audit run against receivers as documentation suggests to write them.
+// Writes docs/receiver-reports.md: check-receiver against receivers written as the documentation of libraries suggests.
 // Run it with: npx tsx --conditions=workspace-tasks-source scripts/receiver-reports.ts
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import {
-  type AuditProblem,
-  type AuditResult,
-  auditChecks,
-  auditReceiver,
-  type SchemeName,
-} from "workspace-tasks/receiver-kit/audit";
+import { type AuditProblem, type AuditResult, auditChecks } from "workspace-tasks/receiver-kit/audit";
+import { audit } from "../receiver-kit/audit/audit-receiver.ts";
+import { type Signing, standardWebhooks } from "../receiver-kit/audit/target/signing.ts";
+import { appliesToGithub, githubSigning } from "../test/support/receivers/github-signing.ts";
 import type { RunningReceiver } from "../test/support/receivers/running-receiver.ts";
 import {
   findPython,
@@ -21,21 +18,22 @@ import {
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const secret = `whsec_${Buffer.alloc(32, 0x5a).toString("base64")}`;
 const oldSecret = `whsec_${Buffer.alloc(32, 0x6b).toString("base64")}`;
-const stillAnswering = "baseline.still-answering";
+const stillResponding = "baseline.still-responding";
 
-type Subject = {
+interface Subject {
   readonly column: string;
   readonly about: string;
   readonly command: string;
-  readonly scheme: SchemeName;
   readonly comment: string;
+  /** Absent for Standard Webhooks. */
+  readonly signing?: Signing;
   /** Given to receivers that can hold two. */
   readonly oldSecret?: string;
   readonly start: () => Promise<RunningReceiver>;
-};
+}
 
-type Judged = Pick<AuditResult, "outcome" | "received" | "answersOnly"> & { readonly fatal?: boolean };
-type Verdicts = ReadonlyMap<string, Judged>;
+type Result = Pick<AuditResult, "outcome" | "received" | "responsesOnly"> & { readonly fatal?: boolean };
+type Results = ReadonlyMap<string, Result>;
 
 const installed = (name: string): string =>
   JSON.parse(readFileSync(join(root, "node_modules", name, "package.json"), "utf8")).version;
@@ -47,7 +45,6 @@ function served(
   rest: Pick<Subject, "column" | "about" | "comment"> & Partial<Subject>,
 ): Subject {
   return {
-    scheme: "standard-webhooks",
     command: `${serve} ${name} <secret>`,
     start: () => serveInProcess(name, secret),
     ...rest,
@@ -65,26 +62,26 @@ const subjects: readonly Subject[] = [
     start: () => serveInProcess("kit", secret, oldSecret),
     about: `\`webhookMiddleware(createReceiver({ … }))\` of this package, ${express}`,
     comment:
-      "The audit and this receiver come from one project, so a common misunderstanding could pass. The other receivers, and the careful one in the tests that shares no code with the kit, are there to keep the audit honest.",
+      "check-receiver and this receiver come from one project, so a misunderstanding in both would not show. The other receivers, and one in the tests that shares no code with the kit, guard against that.",
   }),
   served("express-standardwebhooks", {
     column: "standardwebhooks",
     about: `standardwebhooks ${installed("standardwebhooks")} under ${express}, \`express.raw({ type: "application/json" })\`, as its readme suggests: one call of \`verify\`, 400 when it throws`,
     comment:
-      "Every forged signature is refused: what is accepted beyond the strict reading needs a true signature of nearly the same text. The library hashes the body as text, so different invalid bytes share one signature, and it reads timestamps and header lists leniently. It leaves ids to the application, and the readme's example keeps none. The content types, gzip, the limit of 100 KB, reading what it refuses to its end and the stack trace are defaults of Express (the trace goes away with `NODE_ENV=production`).",
+      "Every forged signature is rejected: what is accepted beyond the strict reading needs a correct signature of nearly the same text. The library hashes the body as text, so different invalid bytes share one signature, and it parses timestamps and header lists leniently. It leaves ids to the application, and the readme's example stores none. The content types, gzip, the limit of 100 KB, reading rejected bodies to their end and the stack trace are defaults of Express (`NODE_ENV=production` removes the trace).",
   }),
   served("express-svix", {
     column: "svix",
     about: `svix ${installed("svix")} under ${express}, as its documentation shows for Express: \`express.raw\` on the route, 400 when \`verify\` throws`,
     comment:
-      "The same library underneath, and the same defaults of Express. In addition its svix-… headers, where present, win over webhook-… headers. The signature is checked either way, but an application that takes the id from the other family deduplicates by an id that nobody signed.",
+      "The same library underneath, and the same defaults of Express. In addition its svix-… headers, where present, take precedence over webhook-… headers. The signature is checked either way, but an application that takes the id from the other family deduplicates by an unsigned id.",
   }),
   served("octokit", {
     column: "octokit",
     about: `@octokit/webhooks ${installed("@octokit/webhooks")}, \`createNodeMiddleware\` on Node's server, as its readme suggests`,
-    scheme: "github",
+    signing: githubSigning,
     comment:
-      "It speaks GitHub's scheme, which has no timestamp and does not sign the id, so nothing about those applies, and replays cannot be told by their age. It decodes the body to text before hashing. It puts no limit on bodies; a proxy in front of it may. Nine seconds after a request began it answers 202, verified or not, so a body that stalls is acknowledged; mounted behind `express.json()` it waits for a body that was read already, acknowledges every delivery that way, forged or true, and runs no handler (a test shows it). The check that ends its process needs a rightly signed body, so only the sender could do it, and GitHub sends objects only.",
+      "It verifies GitHub's signatures, which have no timestamp and do not sign the id, so the checks of those do not apply, and replays cannot be recognized by their age. It decodes the body to text before hashing. It puts no limit on bodies; a proxy in front of it may. Nine seconds after a request began it responds 202, verified or not, so a stalled body is acknowledged; mounted behind `express.json()` it waits for a body that was read already, acknowledges every delivery that way, forged or valid, and runs no handler (a test shows it). The check that ends its process needs a correctly signed body, so only the sender could do it, and GitHub sends objects only. The command line cannot send such signatures; `scripts/receiver-reports.ts` does.",
   }),
   ...("version" in python
     ? [
@@ -92,64 +89,64 @@ const subjects: readonly Subject[] = [
           column: "python",
           about: `a receiver on the standard library of ${python.version}, \`test/support/receivers/python_receiver.py\``,
           command: "python3 test/support/receivers/python_receiver.py <secret> 10",
-          scheme: "standard-webhooks",
           comment:
-            "Written for the tests with the checks in mind, to show that the audit is not about one language.",
+            "Written for the tests with the checks in mind, to show that check-receiver works with any language.",
           start: () => startPythonReceiver(secret, 10),
         } as const,
       ]
     : []),
 ];
 
-/** Audits a receiver; where a check ends its process, finds out which, and goes on without it in a new one. */
-async function judge(subject: Subject): Promise<Verdicts> {
-  const judged = new Map<string, Judged>();
-  let ids = auditChecks.map(({ id }) => id);
+/** Checks a receiver; where a check ends its process, finds out which, and continues without it in a new one. */
+async function resultsOf(subject: Subject): Promise<Results> {
+  const results = new Map<string, Result>();
+  const applies = subject.signing === githubSigning ? appliesToGithub : () => true;
+  let ids = auditChecks.filter(applies).map(({ id }) => id);
   for (;;) {
-    const report = await audit(subject, ids);
+    const report = await run(subject, ids);
     if (report.problem) throw new Error(`${report.problem.code}: ${report.problem.message}`);
     if (!report.stoppedDuring) {
-      for (const result of report.results) judged.set(result.id, result);
-      return judged;
+      for (const result of report.results) results.set(result.id, result);
+      return results;
     }
     for (const id of report.stoppedDuring) {
-      const alone = await audit(subject, [id, stillAnswering]);
+      const alone = await run(subject, [id, stillResponding]);
       const [result] = alone.results;
       if (!alone.stoppedDuring || !result) continue;
-      judged.set(id, { outcome: "failed", received: `${result.received}; the process ended`, fatal: true });
+      results.set(id, { outcome: "failed", received: `${result.received}; the process ended`, fatal: true });
       ids = ids.filter((each) => each !== id);
     }
   }
 }
 
-async function audit({ start, scheme, oldSecret }: Subject, only: readonly string[]) {
+async function run({ start, signing = standardWebhooks, oldSecret }: Subject, only: readonly string[]) {
   await using receiver = await start();
   const { url, observeUrl } = receiver;
   // Awaited here: the receiver ends with this block.
-  return await auditReceiver({ url, secret, oldSecret, observeUrl, scheme, only });
+  return await audit({ url, secret, oldSecret, observeUrl, only }, signing);
 }
 
 const problems: Readonly<Record<AuditProblem["code"], string>> = {
   URL_INVALID: "the URL is neither http nor https",
-  SECRET_INVALID: "the secret cannot be right; the message names the mistake, not the secret",
+  SECRET_INVALID: "the secret is malformed; the message names the mistake, not the secret",
   UNREACHABLE: "no connection: nothing listens, the name is unknown, or the certificate is not trusted",
-  NO_ANSWER: "a valid delivery got no answer in time",
-  CLOSED: "the connection was closed without an answer",
-  NOT_HTTP: "something else than HTTP answered",
-  NOT_FOUND: "404: the path is another one",
+  NO_RESPONSE: "a valid delivery got no response in time",
+  CLOSED: "the connection was closed without a response",
+  NOT_HTTP: "the server does not speak HTTP",
+  NOT_FOUND: "404: there is no such path",
   WRONG_ROUTE: "405: the path does not take POST",
   REDIRECTED: "3xx: a redirect is not followed",
-  REFUSED:
-    "another 4xx; near misses are tried (other secrets, other headers, another clock, a body parser in front) and the one that passes is named",
-  SERVER_ERROR: "5xx to a valid delivery; near misses are tried as well",
+  REJECTED:
+    "another 4xx; near misses are sent (other secrets, other headers, another clock, a body parser in front) and the acknowledged one is named",
+  SERVER_ERROR: "5xx to a valid delivery; near misses are sent as well",
   OBSERVE_URL:
-    "the observe URL does not answer as it should, or counts no effect of an acknowledged delivery",
+    "the observe URL does not return the expected JSON, or counts no effect of an acknowledged delivery",
 };
 
-const verdicts: Verdicts[] = [];
+const allResults: Results[] = [];
 for (const subject of subjects) {
-  console.log(`auditing ${subject.column} …`);
-  verdicts.push(await judge(subject));
+  console.log(`checking ${subject.column} …`);
+  allResults.push(await resultsOf(subject));
 }
 writeFileSync(join(root, "docs", "receiver-reports.md"), document());
 console.log("wrote docs/receiver-reports.md");
@@ -160,16 +157,16 @@ function document(): string {
 <!-- Written by scripts/receiver-reports.ts; do not edit by hand. -->
 
 \`workspace-tasks check-receiver\` attacks a webhook receiver over HTTP with ${auditChecks.length} checks and reports how it
-answers. This page is what it says about this kit's receiver and about receivers written as the documentation
-of widely used libraries suggests, on Node ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}.
+responds. This page has its results for this kit's receiver and for receivers written as the documentation of
+widely used libraries suggests, on Node ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}.
 
-What the page does not say: that those libraries are bad. They refuse every forged signature and leave the rest to the
-application, while the audit judges the whole receiver; and examples are short because they are examples. A
-MUST follows from the interface (§6) or from what a forger, or whoever captured a delivery, could do with it; a
+This does not mean that those libraries are bad. They reject every forged signature and leave the rest to the
+application, while check-receiver tests the whole receiver; and examples are short because they are examples. A
+MUST follows from the interface (§6) or from what a forger, or a person who captured a delivery, could do with it; a
 SHOULD is robustness.
 
-Each finding can be reproduced with the two commands of its section, in a clone of this repository after
-\`npm run build\`: the first prints the two URLs that the second takes. A secret is made with
+Each finding can be reproduced with the commands of its section, in a clone of this repository after
+\`npm run build\`: the first prints the two URLs for the second. A secret is made with
 \`echo "whsec_$(openssl rand -base64 32)"\`.
 
 | receiver | MUST | SHOULD |
@@ -180,15 +177,16 @@ ${subjects.map(section).join("\n\n")}
 
 ## Every check
 
-✓ holds · ○ the answers were right, the effects could not be seen · ✗ fails · ✗✗ fails and ends the process · – does not apply (another scheme, or no second secret given)
+✓ passed · ○ correct responses, the effects could not be observed · ✗ failed · ✗✗ failed and ended the process · – does not apply (another kind of signature, or no second secret given)
 
 | check | | ${subjects.map(({ column }) => column).join(" | ")} |
 |---|---|${subjects.map(() => "---|").join("")}
-${auditChecks.map(({ id, requirement }) => `| ${id} | ${requirement} | ${verdicts.map((each) => markOf(each.get(id))).join(" | ")} |`).join("\n")}
+${auditChecks.map(({ id, requirement }) => `| ${id} | ${requirement} | ${allResults.map((each) => markOf(each.get(id))).join(" | ")} |`).join("\n")}
 
-## When an audit cannot be made
+## When check-receiver could not run
 
-The valid delivery has to be acknowledged first; when it is not, the audit ends with exit code 2 and says why.
+The receiver must acknowledge a valid delivery first. If it does not, check-receiver ends with exit code 2 and one of
+these codes.
 
 | code | meaning |
 |---|---|
@@ -198,53 +196,58 @@ ${Object.entries(problems)
 
 ## What the checks send
 
-| check | a good receiver | what is sent | what is expected |
+| check | a correct receiver | sent | expected |
 |---|---|---|---|
 ${auditChecks.map(({ id, title, sent, expected }) => `| ${id} | ${cell(title)} | ${cell(sent)} | ${cell(expected)} |`).join("\n")}
 `;
 }
 
 function section(
-  { column, about, command, scheme, comment, oldSecret: old }: Subject,
+  { column, about, command, signing, comment, oldSecret: old }: Subject,
   index: number,
 ): string {
-  const option = scheme === "github" ? " --scheme github" : old ? " --old-secret <old secret>" : "";
-  const failures = auditChecks.filter(({ id }) => verdicts[index]?.get(id)?.outcome === "failed");
+  const option = old ? " --old-secret <old secret>" : "";
+  const check = `npx workspace-tasks check-receiver <url> --secret <secret> --observe-url <observeUrl>${option}`;
+  const failures = auditChecks.filter(({ id }) => allResults[index]?.get(id)?.outcome === "failed");
   const findings = failures.map(({ id, requirement, title, expected }) => {
-    const received = verdicts[index]?.get(id)?.received ?? "";
+    const received = allResults[index]?.get(id)?.received ?? "";
     return `| ${id} | ${requirement} | ${cell(title)} | ${cell(expected)} | ${cell(received)} |`;
   });
-  const table = ["| check | | a good receiver | expected | received |", "|---|---|---|---|---|", ...findings];
+  const table = [
+    "| check | | a correct receiver | expected | received |",
+    "|---|---|---|---|---|",
+    ...findings,
+  ];
   return `## ${column}
 
 ${about}.
 
 \`\`\`sh
-${command}
-npx workspace-tasks check-receiver <url> --secret <secret> --observe-url <observeUrl>${option}
+${[command, ...(signing ? [] : [check])].join("\n")}
 \`\`\`
 
 ${comment}
 
-${failures.length === 0 ? "No finding." : table.join("\n")}`;
+${failures.length === 0 ? "No failure." : table.join("\n")}`;
 }
 
 function counted(index: number, requirement: "MUST" | "SHOULD"): string {
   const outcomes = auditChecks
     .filter((check) => check.requirement === requirement)
-    .map(({ id }) => verdicts[index]?.get(id)?.outcome);
+    .map(({ id }) => allResults[index]?.get(id)?.outcome);
   const count = (wanted: string) => outcomes.filter((outcome) => outcome === wanted).length;
-  const skipped = count("skipped");
-  return `${count("passed")} hold, ${count("failed")} fail${skipped === 0 ? "" : `, ${skipped} do not apply`}`;
+  const applicable = outcomes.filter((outcome) => outcome !== undefined && outcome !== "skipped").length;
+  const skipped = outcomes.length - applicable;
+  return `${count("passed")} passed, ${count("failed")} failed${skipped === 0 ? "" : `, ${skipped} do not apply`}`;
 }
 
-function markOf(judged: Judged | undefined): string {
-  if (judged?.fatal) return "✗✗";
-  if (judged?.answersOnly) return "○";
-  return { passed: "✓", failed: "✗", skipped: "–", unfinished: "?" }[judged?.outcome ?? "unfinished"];
+function markOf(result: Result | undefined): string {
+  if (result?.fatal) return "✗✗";
+  if (result?.responsesOnly) return "○";
+  return { passed: "✓", failed: "✗", skipped: "–", unfinished: "?" }[result?.outcome ?? "skipped"];
 }
 
-/** Times differ between runs and machines; the page must not change for them. */
+/** Measured times differ between runs; the page must not change for them. */
 function cell(text: string): string {
   return text
     .replaceAll(/\b\d+ ms\b(?! apart)/g, "… ms")

@@ -1,43 +1,45 @@
-import { CommandError, type CommandIo, runCommand } from "../../cli/command-line.ts";
+import { CommandError } from "../../cli/command-error.ts";
+import { type Command, type CommandIo, noArgument, runCommand, write } from "../../cli/command-line.ts";
+import { toggle } from "../../cli/flags.ts";
 import { isLoopbackHost } from "../rules/loopback.ts";
-import { mockFlagsHelp, readMockOrder } from "./mock-options.ts";
+import { mockFlags, parseMockOptions, portFlag } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";
 
-const portDefault = 4010;
+const flags = {
+  port: portFlag(4010),
+  ...mockFlags,
+  json: toggle("print one line of JSON when ready"),
+};
 
-const usage = `Usage: workspace-tasks mock [options]
-       workspace-tasks mock exec [options] -- <command> …
-
-Runs the whole service in memory: GraphQL at /graphql and /gateway/graphql,
+const command: Command<typeof flags> = {
+  name: "mock",
+  synopsis: "[options]",
+  about: `Runs the whole service in memory: GraphQL at /graphql and /gateway/graphql,
 uploads at /api/uploads, the control API at /_mock/v1, the inspector at /_mock/.
-Prints where it listens and keys that are ready to use. Ctrl+C stops it.
-"mock exec" runs a command beside it; see workspace-tasks mock exec --help.
-
-  --port <n>                    port; 0 takes any that is free (${portDefault})
-${mockFlagsHelp}  --json                        print one line of JSON when ready
-  --help                        this text
-
-Exit code: 0 stopped, 1 it could not start, 2 wrong arguments.
-`;
+Prints its URLs and keys. Ctrl+C stops it. To run a command while the mock runs,
+see workspace-tasks mock exec --help.`,
+  flags,
+  notes: "Exit code: 0 stopped, 1 could not start, 2 wrong arguments.",
+  async run(args, io) {
+    noArgument(args);
+    const options = parseMockOptions(args.flags);
+    const running = await startMock(options);
+    write(io, args.flags.json ? `${JSON.stringify(readyLine(running))}\n` : greeting(running));
+    const { host } = args.flags;
+    if (!isLoopbackHost(host)) io.stderr.write(networkWarning(host));
+    await stopped(io.stop);
+    await running.stop().catch((error: unknown) => {
+      throw new CommandError(`--state: cannot write ${options.statePath}: ${messageOf(error)}`);
+    });
+    return 0;
+  },
+};
 
 /** Runs `workspace-tasks mock` until it is asked to stop, and returns its exit code. */
 export async function runMockCommand(argv: readonly string[], io: CommandIo): Promise<number> {
-  if (argv[0] === "exec") {
-    const { runExecCommand } = await import("./exec-command.ts");
-    return runExecCommand(argv.slice(1), io);
-  }
-  return runCommand({ command: "mock", usage }, argv, io, async () => {
-    const order = readMockOrder(argv, portDefault);
-    const running = await startMock(order);
-    io.stdout.write(order.json ? `${JSON.stringify(readyLine(running))}\n` : greeting(running));
-    const { host } = order.server;
-    if (host !== undefined && !isLoopbackHost(host)) io.stderr.write(openToOthers(host));
-    await stopped(io.stop);
-    await running.stop().catch((error: unknown) => {
-      throw new CommandError(`the state could not be written to ${order.statePath}: ${messageOf(error)}`);
-    });
-    return 0;
-  });
+  if (argv[0] !== "exec") return runCommand(command, argv, io);
+  const { runExecCommand } = await import("./exec-command.ts");
+  return runExecCommand(argv.slice(1), io);
 }
 
 function readyLine({ mock, signingSecret }: RunningMock) {
@@ -69,7 +71,7 @@ Ctrl+C stops it.
 `;
 }
 
-const openToOthers = (host: string) =>
+const networkWarning = (host: string) =>
   `mock: others on the network can reach it at ${host}; it is meant for this computer only\n`;
 
 function stopped(signal: AbortSignal): Promise<void> {

@@ -1,70 +1,67 @@
-import { readChoice, readFlags, readWholeNumber, UsageError } from "../../cli/command-line.ts";
+import { choice, type FlagValues, flag, list, text, wholeNumber } from "../../cli/flags.ts";
 import { contractProfile } from "../faults/contract-profile.ts";
+import { isLoopbackHost } from "../rules/loopback.ts";
 import type { MockServerOptions } from "../server-options.ts";
 
-/** Flags that `mock` and `mock exec` share. */
-const mockFlags = {
-  port: { type: "string" },
-  host: { type: "string" },
-  clock: { type: "string" },
-  seed: { type: "string" },
-  state: { type: "string" },
-  scenario: { type: "string" },
-  "deliver-to": { type: "string" },
-  chaos: { type: "string" },
-  "rate-window": { type: "string" },
-  "unauthenticated-status": { type: "string" },
-  "allow-host": { type: "string", multiple: true },
-  json: { type: "boolean" },
-} as const;
-
-export const mockFlagsHelp = `  --host <name>                 address to listen on (127.0.0.1)
-  --clock <real|virtual>        virtual: time moves only when told to (real)
-  --seed <n>                    equal seeds give equal ids and keys (1)
-  --state <file.json>           go on from this snapshot, keep it up to date
-  --scenario <file.json>        take its steps before the mock is ready
-  --deliver-to <url>            send every event there, tell the signing secret
-  --chaos contract              deliveries repeat, come late and out of order
-  --rate-window <kind>          sliding or fixed (sliding)
-  --unauthenticated-status <n>  200 or 401 (200)
-  --allow-host <name>           also a host of the control API; repeatable
-`;
-
-export type MockOrder = {
-  readonly server: MockServerOptions;
-  /** Snapshot file, if one is to be kept. */
-  readonly statePath: string | undefined;
-  /** URL of a receiver that is to get every event. */
-  readonly deliverTo: string | undefined;
-  /** Scenario to play before the mock is ready, if any. */
-  readonly scenarioPath: string | undefined;
-  readonly json: boolean;
+/** The flags that `mock` and `mock exec` share. */
+export const mockFlags = {
+  host: text("<name>", "address to listen on", "127.0.0.1"),
+  clock: choice(["real", "virtual"], "virtual: moves only on command", "real"),
+  seed: wholeNumber("equal seeds give equal ids and keys", {
+    min: 0,
+    max: Number.MAX_SAFE_INTEGER,
+    fallback: 1,
+  }),
+  state: text("<file.json>", "resume from this snapshot, keep it current"),
+  scenario: text("<file.json>", "run these steps before the mock is ready"),
+  deliverTo: flag("<url>", "send every event there, print the secret", {
+    parse: (value) => (isReceiverUrl(value) ? value : undefined),
+    expected: "an https URL, or an http URL of this computer such as http://127.0.0.1:3000/webhooks",
+  }),
+  chaos: choice(["contract"], "duplicate, delay and reorder deliveries"),
+  rateWindow: choice(["sliding", "fixed"], "kind of rate limit", "sliding"),
+  unauthenticatedStatus: choice(["200", "401"], "status without a token", "200"),
+  allowHost: list("<name>", "also a host of the control API; repeatable"),
 };
 
-/** @param portDefault what `--port` means when it is absent */
-export function readMockOrder(argv: readonly string[], portDefault: number): MockOrder {
-  const { values, positionals } = readFlags(argv, mockFlags);
-  if (positionals.length > 0)
-    throw new UsageError(`expected flags only, got ${JSON.stringify(positionals[0])}`);
-  readChoice("chaos", values.chaos, ["contract"]);
-  const status = readChoice("unauthenticated-status", values["unauthenticated-status"], ["200", "401"]);
-  const window = readChoice("rate-window", values["rate-window"], ["sliding", "fixed"]);
+export const portFlag = (fallback: number) =>
+  wholeNumber("port; 0 takes any that is free", { min: 0, max: 65_535, fallback });
+
+export interface MockOptions {
+  readonly server: MockServerOptions;
+  /** Snapshot file to resume from and to keep current. */
+  readonly statePath: string | undefined;
+  readonly scenarioPath: string | undefined;
+  /** URL of a receiver to register for every event. */
+  readonly deliverTo: string | undefined;
+}
+
+export function parseMockOptions(
+  flags: FlagValues<typeof mockFlags> & { readonly port: number },
+): MockOptions {
+  const { port, host, clock, seed, state, scenario, deliverTo, chaos, rateWindow, allowHost } = flags;
   return {
     server: {
-      port: readWholeNumber("port", values.port, { min: 0, max: 65_535 }) ?? portDefault,
-      host: values.host,
-      clock: readChoice("clock", values.clock, ["real", "virtual"]),
-      seed: readWholeNumber("seed", values.seed, { min: 0, max: Number.MAX_SAFE_INTEGER }),
-      faults: values.chaos ? contractProfile : undefined,
+      port,
+      host,
+      clock,
+      seed,
+      faults: chaos && contractProfile,
       settings: {
-        ...(window ? { rateLimit: { window } } : {}),
-        ...(status ? { unauthenticatedStatus: status === "401" ? 401 : 200 } : {}),
+        rateLimit: { window: rateWindow },
+        unauthenticatedStatus: flags.unauthenticatedStatus === "401" ? 401 : 200,
       },
-      hostsAllowed: values["allow-host"]?.map((host) => host.toLowerCase()),
+      hostsAllowed: allowHost.map((name) => name.toLowerCase()),
     },
-    statePath: values.state,
-    scenarioPath: values.scenario,
-    deliverTo: values["deliver-to"],
-    json: values.json ?? false,
+    statePath: state,
+    scenarioPath: scenario,
+    deliverTo,
   };
+}
+
+/** What the service accepts as the URL of an endpoint. */
+function isReceiverUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, hostname } = new URL(value);
+  return protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname));
 }

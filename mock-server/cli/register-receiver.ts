@@ -1,4 +1,4 @@
-import { CommandError } from "../../cli/command-line.ts";
+import { CommandError } from "../../cli/command-error.ts";
 import type { MockServer } from "../server.ts";
 
 type Answer<Data> = { readonly data?: Data; readonly errors?: readonly { readonly message: string }[] };

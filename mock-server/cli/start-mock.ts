@@ -1,25 +1,26 @@
-import { readFile } from "node:fs/promises";
-import { CommandError } from "../../cli/command-line.ts";
+import { access, constants, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { CommandError } from "../../cli/command-error.ts";
 import { ControlError } from "../control/control-error.ts";
 import type { ScenarioDocument } from "../control/scenario.ts";
 import type { MockServer } from "../server.ts";
 import { createMockServer } from "../server.ts";
 import { SnapshotError } from "../snapshot/snapshot-error.ts";
-import type { MockOrder } from "./mock-options.ts";
+import { autosave } from "./autosave.ts";
+import type { MockOptions } from "./mock-options.ts";
 import { registerReceiver } from "./register-receiver.ts";
-import { keepState } from "./state-keeper.ts";
 
-export type RunningMock = {
+export interface RunningMock {
   readonly mock: MockServer;
-  /** Of the endpoint that `--deliver-to` asked for. */
+  /** Of the endpoint registered for `--deliver-to`. */
   readonly signingSecret: string | undefined;
-  /** Writes the state a last time, if it is kept, and stops. */
+  /** Writes the state file a last time, if there is one, and stops. */
   stop(): Promise<void>;
-};
+}
 
-/** Starts the mock that the flags ask for, from its snapshot where there is one. */
-export async function startMock(order: MockOrder): Promise<RunningMock> {
-  const { server, statePath, scenarioPath, deliverTo } = order;
+/** Starts the mock that the flags describe, from its snapshot if there is one. */
+export async function startMock(options: MockOptions): Promise<RunningMock> {
+  const { server, statePath, scenarioPath, deliverTo } = options;
   const snapshot = statePath === undefined ? null : await readState(statePath);
   const scenario = scenarioPath === undefined ? null : await readScenarioFile(scenarioPath);
   const mock = await createMockServer(server).catch((error: unknown) => {
@@ -29,10 +30,10 @@ export async function startMock(order: MockOrder): Promise<RunningMock> {
     if (snapshot) await mock.admin.restore(snapshot);
     const signingSecret = deliverTo === undefined ? undefined : await registerReceiver(mock, deliverTo);
     if (scenario) await play(mock, scenario);
-    const keeper = statePath === undefined ? null : keepState(mock.admin, statePath);
+    const saving = statePath === undefined ? null : autosave(mock.admin, statePath);
     const stop = async () => {
       try {
-        await keeper?.stop();
+        await saving?.stop();
       } finally {
         await mock.close();
       }
@@ -46,12 +47,16 @@ export async function startMock(order: MockOrder): Promise<RunningMock> {
 
 async function readState(path: string) {
   try {
-    // Loaded when first needed: the schemas of a snapshot cost time that other starts should not pay.
+    // Imported on demand: the snapshot schemas cost time that other starts should not pay.
     const { readSnapshotFile } = await import("../snapshot/snapshot-file.ts");
-    return await readSnapshotFile(path);
+    const snapshot = await readSnapshotFile(path);
+    await access(dirname(path), constants.W_OK);
+    return snapshot;
   } catch (error) {
     const reason = error instanceof SnapshotError ? error.message : codeOf(error);
-    throw new CommandError(`cannot go on from ${path}: ${reason}; move the file away to start anew`);
+    throw new CommandError(
+      `--state: cannot use ${path}: ${reason}; choose another file, or move this one away`,
+    );
   }
 }
 
@@ -61,7 +66,7 @@ async function readScenarioFile(path: string): Promise<ScenarioDocument> {
     return parseScenario(await readFile(path, "utf8"));
   } catch (error) {
     const reason = error instanceof ControlError ? error.message : codeOf(error);
-    throw new CommandError(`cannot play ${path}: ${reason}`);
+    throw new CommandError(`--scenario: cannot read ${path}: ${reason}`);
   }
 }
 
@@ -74,17 +79,21 @@ async function play(mock: MockServer, scenario: ScenarioDocument): Promise<void>
 }
 
 function explainStart(error: unknown, port: number, host: string): unknown {
-  const code = codeOf(error);
-  if (code === "EADDRINUSE") {
-    return new CommandError(`port ${port} is in use; stop what listens there or choose another with --port`);
+  switch (codeOf(error)) {
+    case "EADDRINUSE":
+      return new CommandError(
+        `--port: ${port} is in use; stop the program that uses it, or choose another port`,
+      );
+    case "EACCES":
+      return new CommandError(`--port: ${port} is reserved by the system; choose one above 1023`);
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return new CommandError(`--host: this computer has no address ${host}; choose another`);
+    default:
+      return error;
   }
-  if (code === "EACCES")
-    return new CommandError(`port ${port} may not be used; choose one above 1023 with --port`);
-  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {
-    return new CommandError(`this computer has no address ${host}; choose another with --host`);
-  }
-  return error;
 }
 
 const codeOf = (error: unknown) =>
-  error instanceof Error && "code" in error ? String(error.code) : "cannot be read";
+  error instanceof Error && "code" in error ? String(error.code) : "it is not readable";

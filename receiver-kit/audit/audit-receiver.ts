@@ -7,39 +7,45 @@ import type { AuditProblem, AuditReport } from "./result.ts";
 import { runChecks } from "./run-checks.ts";
 import { addressOf } from "./target/connection.ts";
 import { createObserver, ObserverError } from "./target/observer.ts";
-import { schemeByName } from "./target/scheme.ts";
+import { type Signing, standardWebhooks } from "./target/signing.ts";
 import { createTarget, type Target, UnreachableError } from "./target/target.ts";
 
 /**
- * Attacks a webhook receiver over HTTP and judges how it answers.
+ * Attacks a webhook receiver over HTTP and reports how it responds.
  *
- * Deliveries are signed with the given secret and name made-up tasks: point it at a receiver that may take
- * them, not at one in production. Bounded by `runTimeoutMs`. Never throws for what the receiver does: a
- * receiver that cannot be audited gives a report with a `problem`. Lies beyond the interface; the checks
+ * Deliveries are signed with the given secret and name generated tasks: run it against a receiver that may take
+ * them, not against one in production. Bounded by `runTimeoutMs`. Never throws for what the receiver does: a
+ * receiver that cannot be checked results in a report with a `problem`. Not part of the interface; the checks
  * marked MUST follow from it.
  *
  * @throws {RangeError} when `only` names no check
  * @see interface §6, "Delivery headers and verification"
  */
-export async function auditReceiver(given: AuditOptions): Promise<AuditReport> {
+export function auditReceiver(options: AuditOptions): Promise<AuditReport> {
+  return audit(options, standardWebhooks);
+}
+
+/** The same for a receiver of another kind of signature, for comparisons. */
+export async function audit(given: AuditOptions, signing: Signing): Promise<AuditReport> {
   const options = resolveAuditOptions(given);
   const checks = selectChecks(options.only);
-  const { clock, scheme, toleranceSeconds } = options;
+  const { clock, toleranceSeconds } = options;
   const startedAt = new Date(clock.now()).toISOString();
   const startedTicks = clock.monotonic();
-  const about = { url: publicUrl(options.url), scheme, toleranceSeconds, startedAt };
   const finish = (rest: Partial<AuditReport>): AuditReport => ({
-    ...about,
+    url: publicUrl(options.url),
+    toleranceSeconds,
+    startedAt,
     observed: false,
     durationMs: Math.round(clock.monotonic() - startedTicks),
     results: [],
     ...rest,
   });
 
-  const wrongArgument = problemOf(options);
-  if (wrongArgument) return finish({ problem: wrongArgument });
-  const prepared = await prepare(options);
-  if ("problem" in prepared) return finish({ problem: prepared.problem });
+  const problem = argumentProblem(options);
+  if (problem) return finish({ problem });
+  const prepared = await prepare(options, signing);
+  if ("problem" in prepared) return finish(prepared);
   const run = await runChecks(prepared.target, checks, options);
   return finish({ observed: prepared.target.observer !== undefined, ...run });
 }
@@ -51,7 +57,7 @@ function publicUrl(text: string): string {
   return `${url.protocol}//${url.host}${url.pathname}`;
 }
 
-function problemOf({ url, secret, oldSecret, scheme }: ResolvedAuditOptions): AuditProblem | undefined {
+function argumentProblem({ url, secret, oldSecret }: ResolvedAuditOptions): AuditProblem | undefined {
   const protocol = URL.canParse(url) ? new URL(url).protocol : undefined;
   if (protocol !== "http:" && protocol !== "https:") {
     return {
@@ -60,7 +66,6 @@ function problemOf({ url, secret, oldSecret, scheme }: ResolvedAuditOptions): Au
       hints: ["For example http://127.0.0.1:3000/webhooks"],
     };
   }
-  if (scheme === "github") return undefined;
   try {
     parseSecret(secret, "secret");
     if (oldSecret !== undefined) parseSecret(oldSecret, "old secret");
@@ -73,17 +78,16 @@ function problemOf({ url, secret, oldSecret, scheme }: ResolvedAuditOptions): Au
 
 type Prepared = { readonly target: Target } | { readonly problem: AuditProblem };
 
-/** Makes sure that there is something to audit, and that its effects can be seen if that was asked for. */
-async function prepare(options: ResolvedAuditOptions): Promise<Prepared> {
+/** Checks that the receiver acknowledges a valid delivery and, if asked for, that its effects can be observed. */
+async function prepare(options: ResolvedAuditOptions, signing: Signing): Promise<Prepared> {
   const { url, secret, oldSecret, clock, randomBytes } = options;
   const address = addressOf(new URL(url));
-  const scheme = schemeByName(options.scheme);
-  const targetOptions = { address, scheme, secret, oldSecret, clock, randomBytes, limits: options };
+  const targetOptions = { address, signing, secret, oldSecret, clock, randomBytes, limits: options };
   const target = createTarget(targetOptions);
   const delivery = target.compose();
   try {
-    const answer = await target.send(delivery);
-    if (!isAcknowledged(answer)) return { problem: await diagnose(target, answer) };
+    const result = await target.send(delivery);
+    if (!isAcknowledged(result)) return { problem: await diagnose(target, result) };
   } catch (error) {
     if (error instanceof UnreachableError) return { problem: unreachableProblem(error) };
     throw error;
@@ -103,9 +107,8 @@ async function prepare(options: ResolvedAuditOptions): Promise<Prepared> {
     return { target: createTarget({ ...targetOptions, observer }) };
   } catch (error) {
     if (!(error instanceof ObserverError) && !(error instanceof TypeError)) throw error;
-    const hints = [
-      'GET <observe-url>?id=<webhook-id> answers { "count": n }, how often the delivery took effect.',
-    ];
-    return { problem: { code: "OBSERVE_URL", message: error.message, hints } };
+    const hint =
+      'GET <observe-url>?id=<webhook-id> returns { "count": n }, how often the delivery took effect.';
+    return { problem: { code: "OBSERVE_URL", message: error.message, hints: [hint] } };
   }
 }

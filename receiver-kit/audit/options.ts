@@ -1,19 +1,16 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { keepAliveClock } from "./clock.ts";
-import type { SchemeName } from "./target/scheme.ts";
 
 export interface AuditOptions {
   /** Where the receiver takes deliveries; http or https. */
   readonly url: string;
-  /** The signing secret of the endpoint. Never shown, stored or put into a report. */
+  /** The signing secret of the endpoint. Never printed, stored or put into a report. */
   readonly secret: string;
-  /** A secret that is still in its grace period; without it the checks about it are skipped. */
+  /** A secret that is still in its grace period; without it its checks are skipped. */
   readonly oldSecret?: string | undefined;
   /** Ids or subjects of checks; all when absent or empty. */
   readonly only?: readonly string[] | undefined;
-  /** How deliveries are signed. Default `standard-webhooks`, the service's scheme. */
-  readonly scheme?: SchemeName | undefined;
   /** The receiver's tolerance for timestamps. Default 300. */
   readonly toleranceSeconds?: number | undefined;
   /**
@@ -31,12 +28,12 @@ export interface AuditOptions {
   /** Time within which the receiver must give up on a stalled body. Default 20,000. */
   readonly stallTimeoutMs?: number | undefined;
   /** Slowest acknowledgement that is not reported. Default 3,000. */
-  readonly answerTimeMsMax?: number | undefined;
-  /** Time limit for the whole audit; checks that it cuts off are `unfinished`. Default 180,000. */
+  readonly responseTimeMsMax?: number | undefined;
+  /** Time limit for the whole run; checks that it stops are `unfinished`. Default 180,000. */
   readonly runTimeoutMs?: number | undefined;
   /** Checks that run at the same time. Default 4. */
   readonly concurrency?: number | undefined;
-  /** Ends the audit early; checks that it cuts off are `unfinished`. */
+  /** Stops the run early; stopped checks are `unfinished`. */
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: AuditProgress) => void) | undefined;
   readonly clock?: Clock | undefined;
@@ -51,13 +48,12 @@ export interface AuditProgress {
 }
 
 export const auditDefaults = {
-  scheme: "standard-webhooks",
   toleranceSeconds: 300,
   observeTimeoutMs: 10_000,
   observeSettleMs: 300,
   timeoutMs: 10_000,
   stallTimeoutMs: 20_000,
-  answerTimeMsMax: 3_000,
+  responseTimeMsMax: 3_000,
   runTimeoutMs: 180_000,
   concurrency: 4,
 } as const satisfies Partial<AuditOptions>;

@@ -6,8 +6,9 @@ export type AuditVerdict = "passed" | "failed" | "could-not-run";
 export type AuditSummary = Readonly<Record<Requirement, Readonly<Record<AuditOutcome, number>>>>;
 
 const textWidth = 100;
+const receivedWidth = 48;
 
-/** `failed` when a MUST failed or the receiver died of it; `could-not-run` when the audit could not judge every MUST. */
+/** `failed` when a MUST failed or the receiver stopped; `could-not-run` when a MUST has no result. */
 export function verdictOf(report: AuditReport): AuditVerdict {
   const musts = report.results.filter(({ requirement }) => requirement === "MUST");
   if (report.stoppedDuring || musts.some(({ outcome }) => outcome === "failed")) return "failed";
@@ -15,24 +16,21 @@ export function verdictOf(report: AuditReport): AuditVerdict {
   return musts.some(({ outcome }) => outcome === "unfinished") ? "could-not-run" : "passed";
 }
 
-/** 0 when every MUST passed (or did not apply), 1 when one failed, 2 when the audit could not be made. */
+/** 0 when every MUST passed or was skipped, 1 when one failed, 2 when check-receiver could not run. */
 export function exitCodeOf(report: AuditReport): 0 | 1 | 2 {
   return ({ passed: 0, failed: 1, "could-not-run": 2 } as const)[verdictOf(report)];
 }
 
 export function summaryOfReport({ results }: AuditReport): AuditSummary {
-  const count = (requirement: Requirement, outcome: AuditOutcome) =>
-    results.filter((result) => result.requirement === requirement && result.outcome === outcome).length;
-  const outcomes = (requirement: Requirement) => ({
-    passed: count(requirement, "passed"),
-    failed: count(requirement, "failed"),
-    skipped: count(requirement, "skipped"),
-    unfinished: count(requirement, "unfinished"),
-  });
+  const outcomes = (requirement: Requirement) => {
+    const counts = { passed: 0, failed: 0, skipped: 0, unfinished: 0 };
+    for (const result of results) if (result.requirement === requirement) counts[result.outcome] += 1;
+    return counts;
+  };
   return { MUST: outcomes("MUST"), SHOULD: outcomes("SHOULD") };
 }
 
-/** One JSON document. `formatVersion` changes when a field changes its meaning or goes away. */
+/** One JSON document. `formatVersion` changes when a field is removed or changes its meaning. */
 export function renderJsonReport(report: AuditReport): string {
   const document = {
     tool: "check-receiver",
@@ -44,12 +42,12 @@ export function renderJsonReport(report: AuditReport): string {
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-/** The report for people: a table of all checks, then what failed and how to mend it, then the verdict. */
+/** The report as text: a table of all checks, then the failures with their fixes, then the verdict. */
 export function renderTextReport(report: AuditReport, options: { readonly color?: boolean } = {}): string {
   const paint = painter(options.color ?? false);
-  const title = `Audit of ${report.url} (${report.scheme}, tolerance ${report.toleranceSeconds} s)`;
+  const title = `check-receiver: ${report.url} (tolerance ${report.toleranceSeconds} s)`;
   const parts = report.problem
-    ? [title, problemLines(report, paint)]
+    ? [title, problemLines(report.problem, paint)]
     : [title, table(report.results, paint), ...details(report.results, paint), footer(report, paint)];
   return `${parts.join("\n\n")}\n`;
 }
@@ -61,33 +59,25 @@ function painter(color: boolean): Paint {
   return (text, tone) => (color ? `\u001b[${codes[tone]}m${text}\u001b[0m` : text);
 }
 
-const marks: Readonly<Record<AuditOutcome, string>> = {
-  passed: "pass",
-  failed: "FAIL",
-  skipped: "skip",
-  unfinished: "????",
-};
+const marks = {
+  passed: ["pass", "good"],
+  failed: ["FAIL", "bad"],
+  skipped: ["skip", "dim"],
+  unfinished: ["????", "dim"],
+} as const;
 
 function table(results: readonly AuditResult[], paint: Paint): string {
   const idWidth = Math.max(...results.map(({ id }) => id.length));
   const titleWidth = Math.max(...results.map(({ title }) => title.length));
   return results
     .map(({ outcome, requirement, id, title, received }) => {
-      const tone = outcome === "failed" ? "bad" : outcome === "passed" ? "good" : "dim";
-      const cells = [
-        requirement.padEnd(6),
-        id.padEnd(idWidth),
-        title.padEnd(titleWidth),
-        firstPart(received),
-      ];
-      return `${paint(marks[outcome], tone)}  ${cells.join("  ")}`.trimEnd();
+      const isLong = received.length > receivedWidth;
+      const shown = isLong ? `${received.slice(0, receivedWidth - 1)}…` : received;
+      const cells = [requirement.padEnd(6), id.padEnd(idWidth), title.padEnd(titleWidth), shown];
+      const [mark, tone] = marks[outcome];
+      return `${paint(mark, tone)}  ${cells.join("  ")}`.trimEnd();
     })
     .join("\n");
-}
-
-/** The table has one line for each check; the whole of a long finding stands in the details. */
-function firstPart(received: string): string {
-  return received.length <= 48 ? received : `${received.slice(0, 47)}…`;
 }
 
 function details(results: readonly AuditResult[], paint: Paint): readonly string[] {
@@ -100,15 +90,13 @@ function details(results: readonly AuditResult[], paint: Paint): readonly string
       field("sent", result.sent),
       field("expected", result.expected),
       field("received", result.received),
-      field("mend", result.mend),
+      field("fix", result.fix),
     ].join("\n"),
   );
 }
 
-function problemLines({ problem }: AuditReport, paint: Paint): string {
-  if (!problem) return "";
-  const hints = problem.hints.map((hint) => field("hint", hint));
-  return [paint(`The audit could not be made: ${problem.message}.`, "bad"), ...hints].join("\n");
+function problemLines({ message, hints }: NonNullable<AuditReport["problem"]>, paint: Paint): string {
+  return [paint(`Could not run: ${message}.`, "bad"), ...hints.map((hint) => field("hint", hint))].join("\n");
 }
 
 function footer(report: AuditReport, paint: Paint): string {
@@ -118,27 +106,23 @@ function footer(report: AuditReport, paint: Paint): string {
     const rest = [skipped && `${skipped} skipped`, unfinished && `${unfinished} unfinished`].filter(Boolean);
     return `${requirement.padEnd(6)}  ${[`${passed} passed`, `${failed} failed`, ...rest].join(", ")}`;
   });
-  const blind = report.results.filter(({ answersOnly }) => answersOnly).length;
-  const observe =
-    blind === 0
-      ? []
-      : [
-          `${blind} of the passed saw the answers only: --observe-url, with "count" and "status", shows effects.`,
-        ];
-  const stopped = report.stoppedDuring
-    ? [paint(`The receiver stopped accepting connections during ${report.stoppedDuring.join(", ")}.`, "bad")]
-    : [];
+  const unobserved = report.results.filter(({ responsesOnly }) => responsesOnly).length;
+  if (unobserved > 0) {
+    lines.push(
+      `${unobserved} passed by their responses only: --observe-url, with "count" and "status", shows effects.`,
+    );
+  }
+  if (report.stoppedDuring) {
+    const checks = report.stoppedDuring.join(", ");
+    lines.push(paint(`The receiver stopped accepting connections during ${checks}.`, "bad"));
+  }
+  const { failed } = summary.MUST;
   const verdicts = {
-    passed: paint("Every MUST holds.", "good"),
-    failed: paint(failureOf(summary.MUST.failed), "bad"),
-    "could-not-run": paint("The audit could not judge every MUST.", "bad"),
+    passed: paint("Every MUST passed.", "good"),
+    failed: paint(failed === 0 ? "The receiver stopped." : `${failed} MUST failed.`, "bad"),
+    "could-not-run": paint("Could not run every MUST.", "bad"),
   } as const;
-  const seconds = (report.durationMs / 1000).toFixed(1);
-  return [...lines, ...observe, ...stopped, `${verdicts[verdictOf(report)]} (${seconds} s)`].join("\n");
-}
-
-function failureOf(failedMusts: number): string {
-  return failedMusts === 0 ? "The receiver did not survive." : `${failedMusts} MUST failed.`;
+  return [...lines, `${verdicts[verdictOf(report)]} (${(report.durationMs / 1000).toFixed(1)} s)`].join("\n");
 }
 
 function field(name: string, text: string): string {
@@ -148,14 +132,10 @@ function field(name: string, text: string): string {
 
 function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = [];
-  let line = "";
   for (const word of text.split(" ")) {
-    if (line !== "" && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = word;
-    } else {
-      line = line === "" ? word : `${line} ${word}`;
-    }
+    const line = lines.at(-1);
+    if (line === undefined || line.length + 1 + word.length > width) lines.push(word);
+    else lines[lines.length - 1] = `${line} ${word}`;
   }
-  return [...lines, line];
+  return lines;
 }

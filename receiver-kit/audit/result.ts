@@ -1,5 +1,4 @@
 import type { Requirement } from "./checks/check.ts";
-import type { SchemeName } from "./target/scheme.ts";
 
 export type AuditOutcome = "passed" | "failed" | "skipped" | "unfinished";
 
@@ -11,9 +10,9 @@ export interface AuditResult {
   readonly sent: string;
   readonly expected: string;
   readonly received: string;
-  readonly mend: string;
-  /** The answers were right, but whether the effects were could not be seen. */
-  readonly answersOnly?: boolean;
+  readonly fix: string;
+  /** The responses were correct, but the effects could not be observed. */
+  readonly responsesOnly?: boolean;
   readonly durationMs: number;
 }
 
@@ -22,13 +21,13 @@ export interface AuditProblem {
     | "URL_INVALID"
     | "SECRET_INVALID"
     | "UNREACHABLE"
-    | "NO_ANSWER"
+    | "NO_RESPONSE"
     | "CLOSED"
     | "NOT_HTTP"
     | "NOT_FOUND"
     | "WRONG_ROUTE"
     | "REDIRECTED"
-    | "REFUSED"
+    | "REJECTED"
     | "SERVER_ERROR"
     | "OBSERVE_URL";
   readonly message: string;
@@ -36,16 +35,15 @@ export interface AuditProblem {
 }
 
 export interface AuditReport {
-  /** The audited URL, without user, password and query. */
+  /** The URL of the receiver, without user, password and query. */
   readonly url: string;
-  readonly scheme: SchemeName;
   readonly toleranceSeconds: number;
   readonly observed: boolean;
   readonly startedAt: string;
   readonly durationMs: number;
-  /** Why the audit could not be made; `results` is empty then. */
+  /** Why the checks could not run; `results` is empty then. */
   readonly problem?: AuditProblem;
-  /** The checks under way when the receiver stopped accepting connections for good. */
+  /** The checks in progress when the receiver stopped accepting connections. */
   readonly stoppedDuring?: readonly string[];
   readonly results: readonly AuditResult[];
 }

@@ -1,5 +1,5 @@
-// Most checks are independent of each other and run a few at a time. Those that count effects, or that could
-// starve others, run alone afterwards; those that review the answers of all others come last.
+// Most checks are independent of each other and run a few at a time. Those that count effects, or that could starve
+// others, run alone afterwards; those that review the responses of all others run last.
 
 import type { AuditCheck, Finding } from "./checks/check.ts";
 import type { ResolvedAuditOptions } from "./options.ts";
@@ -10,36 +10,35 @@ import { type Target, UnreachableError } from "./target/target.ts";
 export async function runChecks(
   target: Target,
   checks: readonly AuditCheck[],
-  options: ResolvedAuditOptions,
+  { runTimeoutMs, concurrency, signal, onProgress }: ResolvedAuditOptions,
 ): Promise<Pick<AuditReport, "results" | "stoppedDuring">> {
   const results = new Map<string, AuditResult>();
-  const underWay = new Set<string>();
-  const deadline = target.clock.monotonic() + options.runTimeoutMs;
+  const inProgress = new Set<string>();
+  const deadline = target.clock.monotonic() + runTimeoutMs;
   let stoppedDuring: readonly string[] | undefined;
 
-  async function take(check: AuditCheck): Promise<void> {
-    underWay.add(check.id);
-    const isLastWord = check.id === "baseline.still-answering";
-    const hindrance = options.signal?.aborted
-      ? "the audit was stopped"
-      : stoppedDuring && !isLastWord
-        ? "the receiver no longer accepts connections"
-        : target.clock.monotonic() >= deadline
-          ? "the time limit of the whole audit was reached"
-          : undefined;
-    const result = await runCheck(target, check, { deadline, hindrance, signal: options.signal });
-    // With one refused connection a receiver may have been at its limit; with two it is gone.
-    if (!stoppedDuring && result.unreachable && (await isGone(target))) stoppedDuring ??= [...underWay];
-    underWay.delete(check.id);
-    const { unreachable: _, ...kept } = result;
-    results.set(check.id, kept);
-    options.onProgress?.({ done: results.size, total: checks.length, id: check.id });
+  function skipReasonOf({ id }: AuditCheck): string | undefined {
+    if (signal?.aborted) return "check-receiver was stopped";
+    const isFinalCheck = id === "baseline.still-responding";
+    if (stoppedDuring && !isFinalCheck) return "the receiver no longer accepts connections";
+    return target.clock.monotonic() >= deadline ? "the time limit of the whole run was reached" : undefined;
+  }
+
+  async function run(check: AuditCheck): Promise<void> {
+    inProgress.add(check.id);
+    const skipReason = skipReasonOf(check);
+    const { unreachable, ...result } = await runCheck(target, check, { deadline, skipReason, signal });
+    // One failed connection may mean that the receiver is at its limit; two mean that it has stopped.
+    if (!stoppedDuring && unreachable && (await hasStopped(target))) stoppedDuring ??= [...inProgress];
+    inProgress.delete(check.id);
+    results.set(check.id, result);
+    onProgress?.({ done: results.size, total: checks.length, id: check.id });
   }
 
   const pooled = checks.filter((check) => check.stage === undefined);
-  await inPool(pooled, options.concurrency, take);
+  await inPool(pooled, concurrency, run);
   for (const stage of ["alone", "last"] as const) {
-    for (const check of checks) if (check.stage === stage) await take(check);
+    for (const check of checks) if (check.stage === stage) await run(check);
   }
   return {
     results: checks.flatMap(({ id }) => results.get(id) ?? []),
@@ -47,7 +46,7 @@ export async function runChecks(
   };
 }
 
-async function isGone(target: Target): Promise<boolean> {
+async function hasStopped(target: Target): Promise<boolean> {
   try {
     await target.send(target.compose());
     return false;
@@ -65,25 +64,25 @@ async function inPool<T>(items: readonly T[], size: number, use: (item: T) => Pr
   await Promise.all(Array.from({ length: size }, worker));
 }
 
-type Bounds = {
+interface Bounds {
   /** On the monotonic clock. */
   readonly deadline: number;
-  /** Why the check is not even begun. */
-  readonly hindrance: string | undefined;
+  /** Why the check does not start. */
+  readonly skipReason: string | undefined;
   readonly signal: AbortSignal | undefined;
-};
+}
 
 async function runCheck(
   target: Target,
   check: AuditCheck,
   bounds: Bounds,
 ): Promise<AuditResult & { readonly unreachable?: boolean }> {
-  const { id, requirement, title, sent, expected, mend } = check;
+  const { id, requirement, title, sent, expected, fix } = check;
   const startedAt = target.clock.monotonic();
-  const finding =
-    bounds.hindrance === undefined ? await findingOf(target, check, bounds) : unfinished(bounds.hindrance);
+  const { skipReason } = bounds;
+  const finding = skipReason === undefined ? await findingOf(target, check, bounds) : unfinished(skipReason);
   const durationMs = Math.round(target.clock.monotonic() - startedAt);
-  return { id, requirement, title, sent, expected, mend, ...finding, durationMs };
+  return { id, requirement, title, sent, expected, fix, ...finding, durationMs };
 }
 
 type TimedFinding = Omit<Finding, "outcome"> & { readonly outcome: AuditOutcome };
@@ -91,30 +90,27 @@ type TimedFinding = Omit<Finding, "outcome"> & { readonly outcome: AuditOutcome 
 const unfinished = (received: string): TimedFinding => ({ outcome: "unfinished", received });
 
 async function findingOf(target: Target, check: AuditCheck, bounds: Bounds): Promise<TimedFinding> {
-  if (check.schemes && !check.schemes.includes(target.scheme.name)) {
-    return { outcome: "skipped", received: `the ${target.scheme.name} scheme has nothing of the kind` };
-  }
-  const cutOff = cuttingOff(target, bounds);
+  const limit = timeLimit(target, bounds);
   const finding = check.run(target).catch((error: unknown) => {
     if (error instanceof ObserverError) return unfinished(error.message);
     if (error instanceof UnreachableError) return { ...unfinished(error.message), unreachable: true };
     throw error;
   });
   try {
-    return await Promise.race([finding, cutOff.finding]);
+    return await Promise.race([finding, limit.finding]);
   } finally {
-    cutOff.cancel();
+    limit.cancel();
   }
 }
 
-/** A finding that comes when the check has taken too long or the audit is stopped. */
-function cuttingOff(target: Target, { deadline, signal }: Bounds) {
+/** A finding that resolves when the check has taken too long or the run is stopped. */
+function timeLimit(target: Target, { deadline, signal }: Bounds) {
   const { timeoutMs, stallTimeoutMs } = target.limits;
   const leftMs = Math.max(0, deadline - target.clock.monotonic());
   const limitMs = Math.min(leftMs, 3 * timeoutMs + stallTimeoutMs);
   let cancel = () => {};
   const finding = new Promise<TimedFinding>((resolve) => {
-    const stop = () => resolve(unfinished("the audit was stopped"));
+    const stop = () => resolve(unfinished("check-receiver was stopped"));
     const cancelTimer = target.clock.schedule(limitMs, () =>
       resolve(unfinished(`no result within ${Math.round(limitMs)} ms`)),
     );

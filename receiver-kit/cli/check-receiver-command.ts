@@ -1,166 +1,103 @@
-import { parseArgs } from "node:util";
-import type { CommandIo } from "../../cli/command-line.ts";
+import { UsageError } from "../../cli/command-error.ts";
+import {
+  type Command,
+  type CommandIo,
+  onlyArgument,
+  runCommand,
+  toJson,
+  write,
+} from "../../cli/command-line.ts";
+import { list, text, toggle, wholeNumber } from "../../cli/flags.ts";
 import { auditReceiver } from "../audit/audit-receiver.ts";
 import { auditChecks } from "../audit/checks/catalog.ts";
-import type { AuditOptions } from "../audit/options.ts";
+import { type AuditOptions, auditDefaults } from "../audit/options.ts";
 import { exitCodeOf, renderJsonReport, renderTextReport } from "../audit/report.ts";
-import { schemeNames } from "../audit/target/scheme.ts";
 
 const secretVariable = "WORKSPACE_TASKS_SIGNING_SECRET";
 
-const usage = `Usage: workspace-tasks check-receiver <url> --secret whsec_… [options]
+const limit = (name: NumericDefault, about: string) =>
+  wholeNumber(about, { min: 1, max: 999_999_999, fallback: auditDefaults[name] });
 
-Attacks a webhook receiver, in any language, and reports how it stands. The
-deliveries name made-up tasks and some of them are rightly signed: do not point
-it at production.
+type NumericDefault = {
+  [Name in keyof typeof auditDefaults]: (typeof auditDefaults)[Name] extends number ? Name : never;
+}[keyof typeof auditDefaults];
 
-  --secret <whsec_…>        signing secret (${secretVariable})
-  --old-secret <whsec_…>    also test a secret that is in its grace period
-  --observe-url <url>       <url>?id=<webhook-id> answers { "count": n }, its
-                            effects; ?taskId=<id> may answer { "status": "…" }
-  --observe-timeout-ms <n>  how long an effect may take to show (10000)
-  --only <ids>              ids or subjects, as in signature,timestamp.stale
-  --tolerance-seconds <n>   the receiver's tolerance for timestamps (300)
-  --timeout-ms <n>          time limit for one answer (10000)
-  --stall-timeout-ms <n>    time by which a stalled body is given up (20000)
-  --answer-time-ms-max <n>  slowest answer that is not reported (3000)
-  --run-timeout-ms <n>      time limit for the whole audit (180000)
-  --concurrency <n>         checks under way at once (4)
-  --scheme <name>           ${schemeNames.join(" or ")} (standard-webhooks)
-  --json                    one JSON document instead of the table
-  --list                    list the checks and end
-  --help                    this text
+const flags = {
+  secret: text("<whsec_…>", `signing secret (${secretVariable})`),
+  oldSecret: text("<whsec_…>", "also test a secret that is in its grace period"),
+  observeUrl: text(
+    "<url>",
+    'returns { "count": n } for ?id=<webhook-id>, optionally { "status": "…" } for ?taskId=<id>',
+  ),
+  observeTimeoutMs: limit("observeTimeoutMs", "how long an effect may take to show"),
+  only: list("<ids>", "ids or subjects, such as signature,timestamp.stale"),
+  toleranceSeconds: limit("toleranceSeconds", "the receiver's tolerance for timestamps"),
+  timeoutMs: limit("timeoutMs", "time limit for one response"),
+  stallTimeoutMs: limit("stallTimeoutMs", "time limit to give up on a stalled body"),
+  responseTimeMsMax: limit("responseTimeMsMax", "slowest response not reported"),
+  runTimeoutMs: limit("runTimeoutMs", "time limit for the whole run"),
+  concurrency: limit("concurrency", "checks that run at the same time"),
+  json: toggle("print one JSON document instead of the table"),
+  list: toggle("list the checks and exit"),
+};
 
-Exit code: 0 every MUST passed, 1 a MUST failed, 2 the audit could not be made.
-`;
-
-class UsageError extends Error {
-  override readonly name = "UsageError";
-}
-
-/** Runs `workspace-tasks check-receiver` and returns its exit code. Never throws for wrong arguments. */
-export async function runCheckReceiverCommand(argv: readonly string[], io: CommandIo): Promise<number> {
-  try {
-    const { values, positionals } = readArguments(argv);
-    if (values.help) return say(io, usage);
-    if (values.list) return say(io, listOfChecks(values.json ?? false));
-    const options = auditOptions(values, positionals, io);
-    const report = await auditReceiver({ ...options, ...progressTo(io), signal: io.stop });
-    const color = io.isTTY === true && !io.env?.["NO_COLOR"];
-    io.stdout.write(values.json ? renderJsonReport(report) : renderTextReport(report, { color }));
+const command: Command<typeof flags> = {
+  name: "check-receiver",
+  synopsis: "<url> --secret whsec_… [options]",
+  about: `Attacks a webhook receiver, in any language, and reports how it responds. The
+deliveries name generated tasks and some of them are correctly signed: do not
+run it against production.`,
+  flags,
+  notes: `Exit code: 0 every MUST passed, 1 a MUST failed, 2 could not run or
+wrong arguments.`,
+  async run(args, io) {
+    const { list, json, ...options } = args.flags;
+    if (list) return write(io, listOfChecks(json));
+    const url = onlyArgument(args, "one URL");
+    const secret = options.secret ?? io.env[secretVariable];
+    if (secret === undefined) throw new UsageError(`expected --secret <whsec_…> or ${secretVariable}`);
+    const report = await audit({ ...options, url, secret, signal: io.stop, ...progressTo(io) });
+    const color = io.isTTY === true && !io.env["NO_COLOR"];
+    if (json) write(io, renderJsonReport(report));
+    else (report.problem ? io.stderr : io.stdout).write(renderTextReport(report, { color }));
     return exitCodeOf(report);
-  } catch (error) {
-    if (!(error instanceof UsageError || error instanceof RangeError)) throw error;
-    io.stderr.write(`check-receiver: ${error.message}\nTry workspace-tasks check-receiver --help\n`);
-    return 2;
-  }
+  },
+};
+
+/** Runs `workspace-tasks check-receiver` and returns its exit code. */
+export function runCheckReceiverCommand(argv: readonly string[], io: CommandIo): Promise<number> {
+  return runCommand(command, argv, io);
 }
 
-function readArguments(argv: readonly string[]) {
-  const text = { type: "string" } as const;
-  const flag = { type: "boolean" } as const;
+async function audit(options: AuditOptions) {
   try {
-    return parseArgs({
-      args: [...argv],
-      allowPositionals: true,
-      options: {
-        secret: text,
-        "old-secret": text,
-        "observe-url": text,
-        "observe-timeout-ms": text,
-        only: { type: "string", multiple: true },
-        "tolerance-seconds": text,
-        "timeout-ms": text,
-        "stall-timeout-ms": text,
-        "answer-time-ms-max": text,
-        "run-timeout-ms": text,
-        concurrency: text,
-        scheme: text,
-        json: flag,
-        list: flag,
-        help: { type: "boolean", short: "h" },
-      },
-    });
+    return await auditReceiver(options);
   } catch (error) {
-    // parseArgs names the argument it does not know; a value of a known one is not in its message.
-    throw new UsageError(error instanceof Error ? error.message : String(error));
+    if (error instanceof RangeError) throw new UsageError(`--only: ${error.message}`);
+    throw error;
   }
-}
-
-type Values = ReturnType<typeof readArguments>["values"];
-
-function auditOptions(values: Values, positionals: readonly string[], io: CommandIo): AuditOptions {
-  const [url] = positionals;
-  if (url === undefined || positionals.length > 1) {
-    throw new UsageError(`expected one URL, got ${positionals.length}`);
-  }
-  const secret = values.secret ?? io.env?.[secretVariable];
-  if (secret === undefined) throw new UsageError(`expected --secret or ${secretVariable}`);
-  const scheme = schemeNames.find((name) => name === (values.scheme ?? "standard-webhooks"));
-  if (scheme === undefined) throw new UsageError(`expected --scheme ${schemeNames.join(" or ")}`);
-  return {
-    url,
-    secret,
-    scheme,
-    oldSecret: values["old-secret"],
-    observeUrl: values["observe-url"],
-    observeTimeoutMs: wholeNumber(values, "observe-timeout-ms"),
-    only: (values.only ?? []).flatMap((list) => list.split(",")).filter((name) => name !== ""),
-    toleranceSeconds: wholeNumber(values, "tolerance-seconds"),
-    timeoutMs: wholeNumber(values, "timeout-ms"),
-    stallTimeoutMs: wholeNumber(values, "stall-timeout-ms"),
-    answerTimeMsMax: wholeNumber(values, "answer-time-ms-max"),
-    runTimeoutMs: wholeNumber(values, "run-timeout-ms"),
-    concurrency: wholeNumber(values, "concurrency"),
-  };
-}
-
-type NumberOption =
-  | "tolerance-seconds"
-  | "timeout-ms"
-  | "observe-timeout-ms"
-  | "stall-timeout-ms"
-  | "answer-time-ms-max"
-  | "run-timeout-ms"
-  | "concurrency";
-
-function wholeNumber(values: Values, name: NumberOption): number | undefined {
-  const text = values[name];
-  if (text === undefined) return undefined;
-  if (!/^[1-9][0-9]{0,8}$/.test(text)) {
-    throw new UsageError(`expected a positive whole number for --${name}, got ${JSON.stringify(text)}`);
-  }
-  return Number(text);
 }
 
 function listOfChecks(json: boolean): string {
-  const checks = auditChecks.map(({ id, requirement, title, sent, expected, mend }) => ({
-    id,
-    requirement,
-    title,
-    sent,
-    expected,
-    mend,
-  }));
-  if (json) return `${JSON.stringify(checks, null, 2)}\n`;
-  const width = Math.max(...checks.map(({ id }) => id.length));
-  return checks
+  if (json) {
+    const named = auditChecks.map(({ id, requirement, title, sent, expected, fix }) => {
+      return { id, requirement, title, sent, expected, fix };
+    });
+    return toJson(named);
+  }
+  const width = Math.max(...auditChecks.map(({ id }) => id.length));
+  return auditChecks
     .map(({ id, requirement, title }) => `${requirement.padEnd(6)}  ${id.padEnd(width)}  ${title}\n`)
     .join("");
 }
 
-/** One line that overwrites itself, and only where somebody looks at it. */
-function progressTo(io: CommandIo): Pick<AuditOptions, "onProgress"> {
-  if (io.stderr.isTTY !== true) return {};
+/** One line on a terminal that overwrites itself. */
+function progressTo({ stderr }: CommandIo): Pick<AuditOptions, "onProgress"> {
+  if (stderr.isTTY !== true) return {};
   return {
     onProgress({ done, total, id }) {
       const line = `[${String(done).padStart(String(total).length)}/${total}] ${id}`;
-      io.stderr.write(done === total ? "\r\u001b[K" : `\r\u001b[K${line}`);
+      stderr.write(done === total ? "\r\u001b[K" : `\r\u001b[K${line}`);
     },
   };
-}
-
-function say(io: CommandIo, text: string): number {
-  io.stdout.write(text);
-  return 0;
 }

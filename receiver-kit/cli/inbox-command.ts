@@ -1,6 +1,16 @@
 import { existsSync } from "node:fs";
-import { parseArgs } from "node:util";
-import type { CommandIo } from "../../cli/command-line.ts";
+import { CommandError, UsageError } from "../../cli/command-error.ts";
+import {
+  type Command,
+  type CommandIo,
+  noArgument,
+  onlyArgument,
+  runCommand,
+  runCommandGroup,
+  toJson,
+  write,
+} from "../../cli/command-line.ts";
+import { type FlagTable, flag, text, toggle, wholeNumber } from "../../cli/flags.ts";
 import { systemClock } from "../clock.ts";
 import { type Inbox, type RowFilter, type RowState, rowStates } from "../inbox/inbox.ts";
 import { replayRow } from "../worker/replay.ts";
@@ -8,228 +18,217 @@ import { renderRow, renderRows, renderStats, rowToJson } from "./inbox-report.ts
 
 const storeVariable = "WORKSPACE_TASKS_INBOX";
 
-const usage = `Usage: workspace-tasks inbox <command> --store <file or URL> [options]
+const storeFlags = {
+  store: text("<file or URL>", `a SQLite file or postgres://… (${storeVariable})`),
+  schema: text("<name>", "schema of the PostgreSQL inbox", "workspace_tasks"),
+  json: toggle("print one JSON document instead of text"),
+};
 
-  list                    rows, newest first
-  show <webhook-id>       one row with its body
-  replay <webhook-id>…    have dead, quarantined or settled events handled again
-  discard <webhook-id>…   put dead or quarantined rows aside
-  stats                   rows by state, and the longest wait
+const position = { min: 1, max: Number.MAX_SAFE_INTEGER } as const;
+const states = (about: string) =>
+  flag("<states>", `${about}: ${rowStates.join(", ")}; several with commas`, {
+    parse: parseStates,
+    expected: rowStates.join(", "),
+    known: rowStates,
+  });
 
-  --store <file or URL>   a SQLite file or postgres://… (${storeVariable})
-  --schema <name>         schema of the PostgreSQL inbox (workspace_tasks)
-  --source <name>         endpoint the rows belong to (default); list: all
-  --state <states>        list, replay, discard: only rows in these states, of
-                          ${rowStates.slice(0, 4).join(", ")},
-                          ${rowStates.slice(4).join(", ")}
-  --limit <n>             list: at most so many rows (50)
-  --before <seq>          list: only rows stored before this one
-  --json                  one JSON document instead of text
-  --help                  this text
+const exitCodes = `Exit code: 0 done, 1 a row was not found or its state does not allow it,
+2 wrong arguments or no inbox.`;
 
-replay and discard take either ids or --state, which then means every row in
-that state. A running receiver picks replayed rows up by itself.
+const listFlags = {
+  ...storeFlags,
+  source: text("<name>", "only rows of this endpoint"),
+  state: states("only rows in these states"),
+  limit: wholeNumber("at most this many rows (50)", position),
+  before: wholeNumber("only rows stored before the row with this SEQ", position),
+};
 
-Exit code: 0 done, 1 a row was not found or its state does not allow it,
-2 wrong arguments or no inbox.
-`;
+const list: Command<typeof listFlags> = {
+  name: "inbox list",
+  synopsis: "[options]",
+  about: "Lists rows, newest first.",
+  flags: listFlags,
+  notes: exitCodes,
+  async run(args, io) {
+    noArgument(args);
+    const { source, state, limit, before, json } = args.flags;
+    const filter = withoutUndefined({ source, states: state, limit, beforeSeq: before });
+    const rows = await withInbox(args.flags, io, (inbox) => inbox.list(filter));
+    return write(io, json ? toJson(rows) : renderRows(rows));
+  },
+};
 
-class UsageError extends Error {
-  override readonly name = "UsageError";
+const rowFlags = { ...storeFlags, source: text("<name>", "endpoint of the row", "default") };
+
+const show: Command<typeof rowFlags> = {
+  name: "inbox show",
+  synopsis: "<webhook-id> [options]",
+  about: "Shows one row with its body.",
+  flags: rowFlags,
+  notes: exitCodes,
+  async run(args, io) {
+    const id = onlyArgument(args, "one webhook-id");
+    const { source, json } = args.flags;
+    const row = await withInbox(args.flags, io, (inbox) => inbox.get({ source, id }));
+    if (!row) throw new CommandError(`no row ${id} of source ${source}`);
+    return write(io, json ? toJson(rowToJson(row)) : renderRow(row));
+  },
+};
+
+const stats: Command<typeof storeFlags> = {
+  name: "inbox stats",
+  synopsis: "[options]",
+  about: "Counts rows by state, and shows the longest wait.",
+  flags: storeFlags,
+  notes: exitCodes,
+  async run(args, io) {
+    noArgument(args);
+    const counts = await withInbox(args.flags, io, (inbox) => inbox.stats());
+    return write(io, args.flags.json ? toJson(counts) : renderStats(counts));
+  },
+};
+
+const changeFlags = { ...rowFlags, state: states("instead of ids, all rows in these states") };
+
+interface RowKey {
+  readonly source: string;
+  readonly id: string;
 }
 
+/** A command that changes rows, given by their ids or by their states. */
+function changeCommand(
+  name: string,
+  about: string,
+  change: (inbox: Inbox, row: RowKey) => Promise<string>,
+): Command<typeof changeFlags> {
+  return {
+    name: `inbox ${name}`,
+    synopsis: "[<webhook-id>…] [options]",
+    about,
+    flags: changeFlags,
+    notes: exitCodes,
+    run: ({ flags, positionals: ids }, io) => {
+      if (ids.length > 0 === (flags.state !== undefined)) {
+        const got = ids.length > 0 ? "both" : "neither";
+        throw new UsageError(`expected either webhook-ids or --state <states>, got ${got}`);
+      }
+      return withInbox(flags, io, async (inbox) => {
+        const results: (RowKey & { readonly outcome: string })[] = [];
+        for await (const { source, id } of selectedRows(inbox, ids, flags.source, flags.state)) {
+          results.push({ source, id, outcome: await change(inbox, { source, id }) });
+        }
+        const lines = results.map(({ id, outcome }) => `${id}  ${outcome}\n`).join("");
+        write(io, flags.json ? toJson(results) : lines);
+        return results.some(({ outcome }) => outcome.startsWith("not-")) ? 1 : 0;
+      });
+    },
+  };
+}
+
+const replay = changeCommand(
+  "replay",
+  `Sends dead, quarantined or settled events to their handlers again. A running
+receiver picks replayed rows up by itself.`,
+  (inbox, row) => replayRow(inbox, row, systemClock.now()),
+);
+
+const discard = changeCommand("discard", "Discards dead or quarantined rows.", async (inbox, row) => {
+  if (await inbox.discard(row)) return "discarded";
+  return (await inbox.get(row)) ? "not-discardable" : "not-found";
+});
+
+const subcommand = <Table extends FlagTable>(about: string, command: Command<Table>) => ({
+  about,
+  run: (argv: readonly string[], io: CommandIo) => runCommand(command, argv, io),
+});
+
+const group = {
+  name: "inbox",
+  about: "Inspects and repairs the inbox of a receiver, a SQLite file or PostgreSQL.",
+  subcommands: {
+    list: subcommand("list rows, newest first", list),
+    show: subcommand("show one row with its body", show),
+    replay: subcommand("send dead, quarantined or settled events to their handlers again", replay),
+    discard: subcommand("discard dead or quarantined rows", discard),
+    stats: subcommand("count rows by state", stats),
+  },
+};
+
 /** Runs `workspace-tasks inbox` and returns its exit code. */
-export async function runInboxCommand(argv: readonly string[], io: CommandIo): Promise<number> {
-  let close = async () => {};
+export function runInboxCommand(argv: readonly string[], io: CommandIo): Promise<number> {
+  return runCommandGroup(group, argv, io);
+}
+
+async function* selectedRows(
+  inbox: Inbox,
+  ids: readonly string[],
+  source: string,
+  states: readonly RowState[] | undefined,
+): AsyncGenerator<RowKey> {
+  for (const id of ids) yield { source, id };
+  if (!states) return;
+  // A changed row leaves the state but keeps its position, so pages go by position.
+  let beforeSeq: number | undefined;
+  do {
+    const page = await inbox.list({ source, states, limit: 100, ...withoutUndefined({ beforeSeq }) });
+    yield* page;
+    beforeSeq = page.at(-1)?.seq;
+  } while (beforeSeq !== undefined);
+}
+
+function parseStates(value: string): readonly RowState[] | undefined {
+  const states = value.split(",").map((each) => rowStates.find((state) => state === each));
+  return states.every((state) => state !== undefined) ? states : undefined;
+}
+
+function withoutUndefined(
+  filter: { readonly [Name in keyof RowFilter]: RowFilter[Name] | undefined },
+): RowFilter {
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+}
+
+interface StoreFlags {
+  readonly store: string | undefined;
+  readonly schema: string;
+}
+
+async function withInbox<Result>(
+  { store, schema }: StoreFlags,
+  io: CommandIo,
+  use: (inbox: Inbox) => Promise<Result>,
+): Promise<Result> {
+  const location = store ?? io.env[storeVariable];
+  if (location === undefined) throw new UsageError(`expected --store <file or URL> or ${storeVariable}`);
+  const isPostgres = /^postgres(ql)?:\/\//.test(location);
+  const { inbox, close } = isPostgres ? await postgres(location, schema) : await sqlite(location);
   try {
-    const { values, positionals } = readArguments(argv);
-    const [command, ...ids] = positionals;
-    if (values.help || command === undefined) return say(io, usage, values.help ? 0 : 2);
-    const run = commands[command];
-    if (!run) throw new UsageError(`expected one of ${Object.keys(commands).join(", ")}, got ${command}`);
-    const request = toRequest(values, ids);
-    const opened = await openStore(values.store ?? io.env?.[storeVariable], values.schema);
-    close = opened.close;
-    return await run(opened.inbox, request, io);
-  } catch (error) {
-    const hint = error instanceof UsageError ? "\nTry workspace-tasks inbox --help" : "";
-    io.stderr.write(`inbox: ${error instanceof Error ? error.message : String(error)}${hint}\n`);
-    return 2;
+    await inbox.open().catch((cause: unknown) => {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new CommandError(`--store: the inbox cannot be opened: ${reason}`, 2);
+    });
+    return await use(inbox);
   } finally {
     await close();
   }
 }
 
-function readArguments(argv: readonly string[]) {
-  const text = { type: "string" } as const;
-  try {
-    return parseArgs({
-      args: [...argv],
-      allowPositionals: true,
-      options: {
-        store: text,
-        schema: text,
-        source: text,
-        state: text,
-        limit: text,
-        before: text,
-        json: { type: "boolean" },
-        help: { type: "boolean", short: "h" },
-      },
-    });
-  } catch (error) {
-    // parseArgs names the argument that is wrong.
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
-}
-
-type Values = ReturnType<typeof readArguments>["values"];
-type Request = {
-  readonly ids: readonly string[];
-  readonly source: string | undefined;
-  readonly filter: RowFilter;
-  readonly json: boolean;
-};
-type Command = (inbox: Inbox, request: Request, io: CommandIo) => Promise<number>;
-
-const commands: Readonly<Record<string, Command>> = {
-  async list(inbox, { filter, json }, io) {
-    const rows = await inbox.list(filter);
-    return say(io, json ? toJson(rows) : renderRows(rows));
-  },
-
-  async show(inbox, { ids, source = "default", json }, io) {
-    const [id] = ids;
-    if (id === undefined || ids.length > 1)
-      throw new UsageError(`show: expected one webhook-id, got ${ids.length}`);
-    const row = await inbox.get({ source, id });
-    if (!row) {
-      io.stderr.write(`inbox: no row ${id} of source ${source}\n`);
-      return 1;
-    }
-    return say(io, json ? toJson(rowToJson(row)) : renderRow(row));
-  },
-
-  replay: (inbox, request, io) =>
-    forEachRow(inbox, request, io, ({ source, id }) => replayRow(inbox, { source, id }, systemClock.now())),
-
-  discard: (inbox, request, io) =>
-    forEachRow(inbox, request, io, async ({ source, id }) => {
-      if (await inbox.discard({ source, id })) return "discarded";
-      return (await inbox.get({ source, id })) ? "not-discardable" : "not-found";
-    }),
-
-  async stats(inbox, { json }, io) {
-    const stats = await inbox.stats();
-    return say(io, json ? toJson(stats) : renderStats(stats));
-  },
-};
-
-type Row = { readonly source: string; readonly id: string };
-
-async function forEachRow(
-  inbox: Inbox,
-  request: Request,
-  io: CommandIo,
-  change: (row: Row) => Promise<string>,
-): Promise<number> {
-  const results: (Row & { readonly outcome: string })[] = [];
-  for await (const { source, id } of chosenRows(inbox, request)) {
-    results.push({ source, id, outcome: await change({ source, id }) });
-  }
-  const failed = results.filter(({ outcome }) => outcome.startsWith("not-")).length;
-  say(io, request.json ? toJson(results) : results.map(({ id, outcome }) => `${id}  ${outcome}\n`).join(""));
-  return failed > 0 ? 1 : 0;
-}
-
-async function* chosenRows(inbox: Inbox, { ids, source = "default", filter }: Request): AsyncGenerator<Row> {
-  if (ids.length > 0 === (filter.states !== undefined)) {
-    throw new UsageError("expected either webhook-ids or --state");
-  }
-  for (const id of ids) yield { source, id };
-  if (!filter.states) return;
-  // A changed row leaves the state but keeps its place, so pages go by place.
-  for (let beforeSeq = filter.beforeSeq; ; ) {
-    const page = await inbox.list({
-      ...filter,
-      source,
-      limit: 100,
-      ...(beforeSeq === undefined ? {} : { beforeSeq }),
-    });
-    yield* page;
-    beforeSeq = page.at(-1)?.seq;
-    if (beforeSeq === undefined) return;
-  }
-}
-
-function toRequest(values: Values, ids: readonly string[]): Request {
-  const states = values.state?.split(",").map((state) => {
-    if (!(rowStates as readonly string[]).includes(state)) {
-      throw new UsageError(`--state: expected ${rowStates.join(", ")}, got ${state}`);
-    }
-    return state as RowState;
+async function postgres(connectionString: string, schema: string) {
+  const { default: pg } = await import("pg").catch(() => {
+    throw new CommandError("--store: expected the package pg to be installed; try npm install pg", 2);
   });
-  return {
-    ids,
-    source: values.source,
-    json: values.json ?? false,
-    filter: {
-      ...(states ? { states } : {}),
-      ...(values.source === undefined ? {} : { source: values.source }),
-      ...(values.limit === undefined ? {} : { limit: wholeNumber("--limit", values.limit) }),
-      ...(values.before === undefined ? {} : { beforeSeq: wholeNumber("--before", values.before) }),
-    },
-  };
-}
-
-function wholeNumber(name: string, text: string): number {
-  if (/^[1-9][0-9]{0,14}$/.test(text)) return Number(text);
-  throw new UsageError(`${name}: expected a positive whole number, got ${text}`);
-}
-
-async function openStore(store: string | undefined, schema = "workspace_tasks") {
-  if (store === undefined) throw new UsageError(`expected --store or ${storeVariable}`);
-  return /^postgres(ql)?:\/\//.test(store) ? openPostgres(store, schema) : openSqlite(store);
-}
-
-async function openPostgres(connectionString: string, schema: string) {
-  const { default: pg } = await import("pg").catch((cause: unknown) => {
-    throw new Error("expected the package pg; try: npm install pg", { cause });
-  });
-  const { postgresInbox } = await import("../postgres.ts");
+  const { postgresInbox } = await import("../inbox/postgres/postgres-inbox.ts");
   const pool = new pg.Pool({ connectionString, max: 2, connectionTimeoutMillis: 10_000 });
   const inbox: Inbox = postgresInbox(pool, { schema, migrate: false });
   const close = async () => {
     await inbox.close();
     await pool.end();
   };
-  return openOrClose(inbox, close);
+  return { inbox, close };
 }
 
-async function openSqlite(path: string) {
-  if (!existsSync(path)) throw new Error(`no file ${path}`);
-  const { sqliteInbox } = await import("../sqlite.ts");
+async function sqlite(path: string) {
+  if (!existsSync(path)) throw new CommandError(`--store: no file ${path}`, 2);
+  const { sqliteInbox } = await import("../inbox/sqlite/sqlite-inbox.ts");
   const inbox: Inbox = sqliteInbox(path);
-  return openOrClose(inbox, () => inbox.close());
-}
-
-async function openOrClose(inbox: Inbox, close: () => Promise<void>) {
-  try {
-    await inbox.open();
-    return { inbox, close };
-  } catch (cause) {
-    await close();
-    throw new Error(`the inbox cannot be opened: ${cause instanceof Error ? cause.message : String(cause)}`, {
-      cause,
-    });
-  }
-}
-
-function toJson(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
-}
-
-function say(io: CommandIo, text: string, code = 0): number {
-  (code === 0 ? io.stdout : io.stderr).write(text);
-  return code;
+  return { inbox, close: () => inbox.close() };
 }

@@ -27,13 +27,13 @@ const failedIds = ({ results }: AuditReport) =>
 const receivedBy = ({ results }: AuditReport, id: string) =>
   results.find((result) => result.id === id)?.received;
 
-type Catch = {
+interface Detection {
   /** Exactly the checks that fail. */
-  readonly caught: readonly string[];
-  /** Instead of all checks of the subjects that are caught. */
+  readonly detectedBy: readonly string[];
+  /** Instead of all checks of the subjects in `detectedBy`. */
   readonly only?: readonly string[];
   readonly options?: Partial<AuditOptions>;
-};
+}
 
 const lenientNumbers = [
   "timestamp.trailing-letter",
@@ -45,8 +45,8 @@ const lenientNumbers = [
 const unreadableBodies = ["bodies.empty", "bodies.not-json", "bodies.byte-order-mark", "bodies.nul-bytes"];
 const otherTypes = ["content-type.other-json", "content-type.not-json", "content-type.absent"];
 
-/** What the audit says about each flaw of the reference receiver. */
-const catches: Readonly<Record<Flaw, Catch>> = {
+/** The checks that detect each flaw of the reference receiver. */
+const detections: Readonly<Record<Flaw, Detection>> = {
   "accepts-anything": {
     only: [
       "signature",
@@ -56,7 +56,7 @@ const catches: Readonly<Record<Flaw, Catch>> = {
       "transfer.pipelined",
       "duplicates.forged-first",
     ],
-    caught: [
+    detectedBy: [
       "signature.forged",
       "signature.missing",
       "signature.empty",
@@ -80,15 +80,15 @@ const catches: Readonly<Record<Flaw, Catch>> = {
       "transfer.pipelined",
     ],
   },
-  "accepts-unsigned": { caught: ["signature.missing"] },
-  "compares-a-prefix": { caught: ["signature.empty", "signature.truncated", "signature.other-spelling"] },
-  "accepts-an-empty-key": { caught: ["signature.empty-key"] },
-  "hashes-decoded-text": { caught: ["signature.replacement-character"] },
+  "accepts-unsigned": { detectedBy: ["signature.missing"] },
+  "compares-a-prefix": { detectedBy: ["signature.empty", "signature.truncated", "signature.other-spelling"] },
+  "accepts-an-empty-key": { detectedBy: ["signature.empty-key"] },
+  "hashes-decoded-text": { detectedBy: ["signature.replacement-character"] },
   "drops-the-byte-order-mark": {
-    caught: ["signature.replacement-character", "signature.byte-order-mark-added"],
+    detectedBy: ["signature.replacement-character", "signature.byte-order-mark-added"],
   },
   "trims-the-body": {
-    caught: [
+    detectedBy: [
       "signature.replacement-character",
       "signature.byte-order-mark-added",
       "signature.newline-added",
@@ -96,32 +96,32 @@ const catches: Readonly<Record<Flaw, Catch>> = {
     ],
   },
   "hashes-the-parsed-body": {
-    caught: [
+    detectedBy: [
       "signature.reserialised",
       "signature.replacement-character",
       "signature.newline-added",
       "signature.exact-bytes",
       "events.deep-nesting",
       ...unreadableBodies,
-      "answers.bad-input-is-4xx",
+      "responses.bad-input-is-4xx",
     ],
   },
-  "reads-latin1": { caught: ["signature.non-ascii", "transfer.in-pieces"] },
-  "decodes-each-piece": { caught: ["signature.replacement-character", "transfer.in-pieces"] },
-  "takes-any-version": { caught: ["signature.unknown-version"] },
-  "decodes-leniently": { caught: ["signature.other-spelling"] },
-  "splits-at-commas": { caught: ["signature.trailing-junk"] },
-  "forgets-the-past-limit": { caught: ["timestamp.stale"] },
-  "forgets-the-future-limit": {
-    caught: ["timestamp.future", "timestamp.milliseconds", "timestamp.too-long"],
+  "reads-latin1": { detectedBy: ["signature.non-ascii", "transfer.in-pieces"] },
+  "decodes-each-piece": { detectedBy: ["signature.replacement-character", "transfer.in-pieces"] },
+  "accepts-any-version": { detectedBy: ["signature.unknown-version"] },
+  "decodes-leniently": { detectedBy: ["signature.other-spelling"] },
+  "splits-at-commas": { detectedBy: ["signature.trailing-junk"] },
+  "has-no-past-limit": { detectedBy: ["timestamp.stale"] },
+  "has-no-future-limit": {
+    detectedBy: ["timestamp.future", "timestamp.milliseconds", "timestamp.too-long"],
   },
-  "has-a-narrow-window": { caught: ["timestamp.within-tolerance"] },
-  "parses-numbers-leniently": { caught: lenientNumbers },
-  "skips-the-age-of-nonsense": {
-    caught: ["timestamp.trailing-letter", "timestamp.iso", "timestamp.not-a-number"],
+  "has-a-narrow-window": { detectedBy: ["timestamp.within-tolerance"] },
+  "parses-numbers-leniently": { detectedBy: lenientNumbers },
+  "skips-the-age-of-non-numbers": {
+    detectedBy: ["timestamp.trailing-letter", "timestamp.iso", "timestamp.not-a-number"],
   },
   "joins-repeated-headers": {
-    caught: [
+    detectedBy: [
       ...lenientNumbers,
       "headers.id-missing",
       "headers.id-repeated",
@@ -129,15 +129,19 @@ const catches: Readonly<Record<Flaw, Catch>> = {
       "headers.signature-repeated",
     ],
   },
-  "does-without-a-timestamp": { caught: ["timestamp.missing"] },
-  "takes-milliseconds": { caught: ["timestamp.milliseconds"] },
-  "ignores-the-sign": { caught: ["timestamp.negative"] },
-  "does-without-an-id": { caught: ["headers.id-missing"] },
+  "does-not-require-a-timestamp": { detectedBy: ["timestamp.missing"] },
+  "accepts-milliseconds": { detectedBy: ["timestamp.milliseconds"] },
+  "ignores-the-sign": { detectedBy: ["timestamp.negative"] },
+  "does-not-require-an-id": { detectedBy: ["headers.id-missing"] },
   "reads-the-first-signature-only": {
-    caught: ["rotation.second-of-list", "rotation.ten-wrong-then-right", "rotation.unknown-version-beside"],
+    detectedBy: [
+      "rotation.second-of-list",
+      "rotation.ten-wrong-then-right",
+      "rotation.unknown-version-beside",
+    ],
   },
-  "takes-a-single-signature-only": {
-    caught: [
+  "accepts-one-signature-only": {
+    detectedBy: [
       "rotation.second-of-list",
       "rotation.first-of-list",
       "rotation.ten-wrong-then-right",
@@ -145,56 +149,58 @@ const catches: Readonly<Record<Flaw, Catch>> = {
       "rotation.both-secrets",
     ],
   },
-  "knows-the-new-secret-only": { caught: ["rotation.old-secret"] },
-  "counts-signatures-without-limit": { caught: ["headers.seventeen-signatures", "headers.huge-signature"] },
-  "is-fussy-about-header-case": { caught: ["headers.other-case"] },
-  "prefers-another-header-family": { caught: ["headers.other-family-bad", "headers.other-family-right"] },
-  "stumbles-over-odd-ids": { caught: ["headers.huge-id", "headers.odd-id"] },
-  "stumbles-over-large-headers": { caught: ["headers.too-large"] },
-  "forgets-ids": {
-    caught: [
+  "has-the-new-secret-only": { detectedBy: ["rotation.old-secret"] },
+  "counts-signatures-without-limit": {
+    detectedBy: ["headers.seventeen-signatures", "headers.huge-signature"],
+  },
+  "is-case-sensitive-about-headers": { detectedBy: ["headers.other-case"] },
+  "prefers-another-header-family": { detectedBy: ["headers.other-family-bad", "headers.other-family-right"] },
+  "fails-on-odd-ids": { detectedBy: ["headers.huge-id", "headers.odd-id"] },
+  "fails-on-large-headers": { detectedBy: ["headers.too-large"] },
+  "stores-no-ids": {
+    detectedBy: [
       "duplicates.again",
       "duplicates.fresh-signature",
       "duplicates.concurrent",
       "duplicates.other-body",
     ],
   },
-  "looks-before-it-inserts": { caught: ["duplicates.concurrent"] },
-  "dedupes-by-signature": { caught: ["duplicates.fresh-signature", "duplicates.other-body"] },
+  "selects-before-it-inserts": { detectedBy: ["duplicates.concurrent"] },
+  "dedupes-by-signature": { detectedBy: ["duplicates.fresh-signature", "duplicates.other-body"] },
   "dedupes-by-body": {
-    caught: ["duplicates.same-body", "duplicates.other-body"],
+    detectedBy: ["duplicates.same-body", "duplicates.other-body"],
     options: { timeoutMs: 500 },
   },
-  "folds-the-case-of-ids": { caught: ["duplicates.distinct-ids"] },
-  "answers-409-to-duplicates": {
-    caught: [
+  "folds-the-case-of-ids": { detectedBy: ["duplicates.distinct-ids"] },
+  "responds-409-to-duplicates": {
+    detectedBy: [
       "duplicates.again",
       "duplicates.fresh-signature",
       "duplicates.concurrent",
       "duplicates.other-body",
     ],
   },
-  "records-ids-before-verifying": { caught: ["duplicates.forged-first"] },
-  "records-ids-before-reading": { caught: ["transfer.aborted-then-retried"] },
+  "records-ids-before-verifying": { detectedBy: ["duplicates.forged-first"] },
+  "records-ids-before-reading": { detectedBy: ["transfer.aborted-then-retried"] },
   "lets-the-last-event-win": {
-    caught: ["order.older-after-newer", "order.microseconds", "order.offsets"],
+    detectedBy: ["order.older-after-newer", "order.microseconds", "order.offsets"],
   },
-  "orders-by-milliseconds": { caught: ["order.microseconds"] },
-  "orders-by-text": { caught: ["order.offsets"] },
-  "refuses-documents": {
-    caught: ["events.catalog", "events.documents-other-list", "events.documents-bare-envelope"],
+  "orders-by-milliseconds": { detectedBy: ["order.microseconds"] },
+  "orders-by-text": { detectedBy: ["order.offsets"] },
+  "rejects-documents": {
+    detectedBy: ["events.catalog", "events.documents-other-list", "events.documents-bare-envelope"],
   },
-  "knows-six-events-only": { caught: ["events.unknown-name"] },
-  "forbids-unknown-fields": { caught: ["events.unknown-fields"] },
-  "knows-three-stages-only": { caught: ["events.unknown-stage"] },
-  "knows-five-task-types-only": { caught: ["events.unknown-task-type"] },
-  "demands-a-customer-error": { caught: ["events.error-in-grace"] },
-  "demands-documents": { caught: ["events.documents-other-list"] },
-  "demands-the-envelope": { caught: ["events.documents-bare-envelope"] },
-  "cannot-store-nul": { caught: ["events.nul"] },
-  "cannot-store-lone-surrogates": { caught: ["events.lone-surrogate"] },
+  "knows-six-events-only": { detectedBy: ["events.unknown-name"] },
+  "forbids-unknown-fields": { detectedBy: ["events.unknown-fields"] },
+  "knows-three-stages-only": { detectedBy: ["events.unknown-stage"] },
+  "knows-five-task-types-only": { detectedBy: ["events.unknown-task-type"] },
+  "requires-a-customer-error": { detectedBy: ["events.error-in-grace"] },
+  "requires-documents": { detectedBy: ["events.documents-other-list"] },
+  "requires-the-envelope": { detectedBy: ["events.documents-bare-envelope"] },
+  "cannot-store-nul": { detectedBy: ["events.nul"] },
+  "cannot-store-lone-surrogates": { detectedBy: ["events.lone-surrogate"] },
   "fails-on-unreadable-bodies": {
-    caught: [
+    detectedBy: [
       "bodies.empty",
       "bodies.not-json",
       "bodies.not-an-object",
@@ -202,66 +208,66 @@ const catches: Readonly<Record<Flaw, Catch>> = {
       "bodies.nul-bytes",
     ],
   },
-  "fails-on-bytes-that-are-not-utf8": { caught: ["bodies.not-utf8"] },
-  "fails-on-missing-fields": { caught: ["bodies.missing-fields"] },
-  "fails-on-impossible-times": { caught: ["bodies.impossible-times"] },
-  "fails-on-repeated-keys": { caught: ["events.repeated-keys"] },
-  "calls-methods-of-the-event": { caught: ["events.prototype-keys"] },
-  "dies-of-an-unknown-event": {
-    only: ["events.unknown-name", "baseline.still-answering"],
-    caught: ["events.unknown-name", "baseline.still-answering"],
+  "fails-on-bytes-that-are-not-utf8": { detectedBy: ["bodies.not-utf8"] },
+  "fails-on-missing-fields": { detectedBy: ["bodies.missing-fields"] },
+  "fails-on-impossible-times": { detectedBy: ["bodies.impossible-times"] },
+  "fails-on-repeated-keys": { detectedBy: ["events.repeated-keys"] },
+  "calls-methods-of-the-event": { detectedBy: ["events.prototype-keys"] },
+  "stops-on-an-unknown-event": {
+    only: ["events.unknown-name", "baseline.still-responding"],
+    detectedBy: ["events.unknown-name", "baseline.still-responding"],
   },
-  "wants-application-json": { caught: otherTypes },
-  "wants-exactly-application-json": {
-    caught: ["content-type.json-with-charset", "content-type.other-case", ...otherTypes],
+  "requires-application-json": { detectedBy: otherTypes },
+  "requires-exactly-application-json": {
+    detectedBy: ["content-type.json-with-charset", "content-type.other-case", ...otherTypes],
   },
-  "wants-a-content-length": { caught: ["transfer.chunked"] },
+  "requires-a-content-length": { detectedBy: ["transfer.chunked"] },
   "acknowledges-before-reading": {
     only: ["signature.altered-byte", "transfer.truncated"],
-    caught: ["signature.altered-byte", "transfer.truncated"],
+    detectedBy: ["signature.altered-byte", "transfer.truncated"],
   },
-  "verifies-as-it-reads": { caught: ["transfer.content-length-too-high"] },
-  "trusts-the-connection": { caught: ["transfer.pipelined", "transfer.keep-alive"] },
-  "parses-http-leniently": { caught: ["transfer.length-and-chunked"] },
-  "chokes-on-compressed-bodies": { caught: ["transfer.gzip-bomb"] },
-  "inflates-bodies": { caught: ["transfer.gzip"] },
+  "verifies-as-it-reads": { detectedBy: ["transfer.content-length-too-high"] },
+  "verifies-once-per-connection": { detectedBy: ["transfer.pipelined", "transfer.keep-alive"] },
+  "parses-http-leniently": { detectedBy: ["transfer.length-and-chunked"] },
+  "fails-on-compressed-bodies": { detectedBy: ["transfer.gzip-bomb"] },
+  "inflates-bodies": { detectedBy: ["transfer.gzip"] },
   "reads-without-limit": {
-    caught: ["limits.announced-too-large", "limits.streamed-too-large"],
+    detectedBy: ["limits.announced-too-large", "limits.streamed-too-large"],
     options: { timeoutMs: 2_000 },
   },
-  "allows-10-kb": { caught: ["limits.ordinary-size", "limits.large-event"] },
-  "allows-100-kb": { caught: ["limits.large-event"] },
-  "waits-forever-for-bodies": { caught: ["slow.stalled-body"] },
-  "is-impatient": { caught: ["slow.trickling-body"] },
-  "takes-one-connection-at-a-time": {
+  "allows-10-kb": { detectedBy: ["limits.ordinary-size", "limits.large-event"] },
+  "allows-100-kb": { detectedBy: ["limits.large-event"] },
+  "waits-forever-for-bodies": { detectedBy: ["slow.stalled-body"] },
+  "has-a-short-body-timeout": { detectedBy: ["slow.trickling-body"] },
+  "serves-one-connection-at-a-time": {
     only: ["slow.bodies-do-not-block"],
-    caught: ["slow.bodies-do-not-block"],
+    detectedBy: ["slow.bodies-do-not-block"],
     options: { timeoutMs: 1_000 },
   },
-  "takes-ten-connections-only": {
-    caught: ["slow.headers-do-not-block", "slow.bodies-do-not-block"],
+  "accepts-ten-connections-only": {
+    detectedBy: ["slow.headers-do-not-block", "slow.bodies-do-not-block"],
   },
-  "takes-any-method": { caught: ["methods.put"] },
-  "answers-get-with-200": { caught: ["methods.get"] },
-  "redirects-what-it-refuses": { caught: ["answers.bad-input-is-4xx", "answers.no-redirect"] },
-  "answers-500-to-bad-input": { caught: ["answers.bad-input-is-4xx"] },
-  "stays-silent-on-bad-input": {
-    only: ["signature.forged", "timestamp.stale", "methods.get", "answers.bad-input-is-4xx"],
-    caught: ["signature.forged", "timestamp.stale", "methods.get", "answers.bad-input-is-4xx"],
+  "accepts-any-method": { detectedBy: ["methods.put"] },
+  "responds-200-to-get": { detectedBy: ["methods.get"] },
+  "redirects-rejected-requests": { detectedBy: ["responses.bad-input-is-4xx", "responses.no-redirect"] },
+  "responds-500-to-bad-input": { detectedBy: ["responses.bad-input-is-4xx"] },
+  "never-responds-to-bad-input": {
+    only: ["signature.forged", "timestamp.stale", "methods.get", "responses.bad-input-is-4xx"],
+    detectedBy: ["signature.forged", "timestamp.stale", "methods.get", "responses.bad-input-is-4xx"],
     options: { timeoutMs: 1_000 },
   },
-  "tells-its-secret": { caught: ["answers.no-secret"] },
-  "tells-the-expected-signature": { caught: ["answers.no-expected-signature"] },
-  "echoes-the-body": { caught: ["answers.no-body-echo"] },
-  "shows-a-stack-trace": { caught: ["answers.no-stack-trace"] },
-  "answers-late": { caught: ["answers.in-time"], options: { answerTimeMsMax: 50 } },
+  "reveals-its-secret": { detectedBy: ["responses.no-secret"] },
+  "reveals-the-expected-signature": { detectedBy: ["responses.no-expected-signature"] },
+  "echoes-the-body": { detectedBy: ["responses.no-body-echo"] },
+  "reveals-a-stack-trace": { detectedBy: ["responses.no-stack-trace"] },
+  "responds-late": { detectedBy: ["responses.in-time"], options: { responseTimeMsMax: 50 } },
 };
 
-/** The subjects of the checks that a flaw is caught by: all of their checks are run, no others. */
+/** The subjects of the checks that detect a flaw: all of their checks run, no others. */
 const subjectsOf = (ids: readonly string[]) => [...new Set(ids.map((id) => id.replace(/\..*/, "")))];
 
-describe.concurrent("check-receiver and a careful receiver", () => {
-  it("finds nothing to object to, with effects observed for each delivery", async () => {
+describe.concurrent("check-receiver against a correct receiver", () => {
+  it("check-receiver passes it when effects are observed for each delivery", async () => {
     await using receiver = await startReferenceReceiver({
       secrets: [secret, oldSecret],
       bodyTimeoutMs: 2_000,
@@ -274,7 +280,7 @@ describe.concurrent("check-receiver and a careful receiver", () => {
     expect(verdictOf(report)).toBe("passed");
   });
 
-  it("finds nothing to object to when only the total of effects is told", async () => {
+  it("check-receiver passes it when the observe URL returns only the total of effects", async () => {
     await using receiver = await startReferenceReceiver({ secrets: [secret], totalOnly: true });
     const { url, observeUrl } = receiver;
     const report = await auditReceiver({ url, secret, observeUrl, only: ["duplicates", "order"], ...quick });
@@ -282,16 +288,16 @@ describe.concurrent("check-receiver and a careful receiver", () => {
     expect(receivedBy(report, "duplicates.concurrent")).toBe("200; 1 effect");
   });
 
-  it("says that it saw the answers only when it may not observe effects", async () => {
-    await using receiver = await startReferenceReceiver({ secrets: [secret], flaw: "forgets-ids" });
+  it("check-receiver reports that it saw responses only when there is no observe URL", async () => {
+    await using receiver = await startReferenceReceiver({ secrets: [secret], flaw: "stores-no-ids" });
     const report = await auditReceiver({ url: receiver.url, secret, only: ["duplicates.again"], ...quick });
     expect(report.observed).toBe(false);
     expect(report.results).toMatchObject([{ outcome: "passed" }]);
-    expect(report.results).toMatchObject([{ received: "200 (answers only)", answersOnly: true }]);
-    expect(renderTextReport(report)).toContain("1 of the passed saw the answers only: --observe-url");
+    expect(report.results).toMatchObject([{ received: "200 (responses only)", responsesOnly: true }]);
+    expect(renderTextReport(report)).toContain("1 passed by their responses only: --observe-url");
   });
 
-  it("skips the checks about an old secret when none is given, and still passes", async () => {
+  it("check-receiver skips the checks of an old secret when none is given, and still passes", async () => {
     await using receiver = await startReferenceReceiver({ secrets: [secret] });
     const report = await auditReceiver({ url: receiver.url, secret, only: ["rotation"], ...quick });
     const skipped = report.results.filter(({ outcome }) => outcome === "skipped").map(({ id }) => id);
@@ -300,10 +306,10 @@ describe.concurrent("check-receiver and a careful receiver", () => {
   });
 });
 
-describe.concurrent("check-receiver bites", () => {
-  it.each(flaws.map((flaw) => [flaw]))("when a receiver %s", async (flaw) => {
-    const { caught, only, options } = catches[flaw];
-    const subjects = only ?? subjectsOf(caught);
+describe.concurrent("check-receiver against receivers with one flaw", () => {
+  it.each(flaws.map((flaw) => [flaw]))("check-receiver detects a receiver that %s", async (flaw) => {
+    const { detectedBy, only, options } = detections[flaw];
+    const subjects = only ?? subjectsOf(detectedBy);
     await using receiver = await startReferenceReceiver({
       secrets: [secret, oldSecret],
       flaw,
@@ -321,13 +327,13 @@ describe.concurrent("check-receiver bites", () => {
       ...options,
     });
     expect(report.problem).toBeUndefined();
-    expect(failedIds(report)).toEqual(caught);
+    expect(failedIds(report)).toEqual(detectedBy);
   });
 
-  it("with every one of its checks", () => {
-    const caught = new Set(Object.values(catches).flatMap((each) => each.caught));
-    const neverCaught = auditChecks.map(({ id }) => id).filter((id) => !caught.has(id));
-    // A receiver that fails this one is not audited at all; the tests of diagnoses show that.
-    expect(neverCaught).toEqual(["baseline.valid-delivery"]);
+  it("every check of check-receiver detects at least one flaw", () => {
+    const detectedBy = new Set(Object.values(detections).flatMap((each) => each.detectedBy));
+    const undetecting = auditChecks.map(({ id }) => id).filter((id) => !detectedBy.has(id));
+    // A receiver that fails this one gets a problem instead of results.
+    expect(undetecting).toEqual(["baseline.valid-delivery"]);
   });
 });

@@ -1,4 +1,5 @@
-import { stillAnsweringCheck, validDeliveryCheck } from "./baseline.ts";
+import { closest } from "fastest-levenshtein";
+import { firstChecks, lastChecks } from "./baseline.ts";
 import { bodyChecks } from "./bodies.ts";
 import type { AuditCheck } from "./check.ts";
 import { contentTypeChecks } from "./content-type.ts";
@@ -8,16 +9,15 @@ import { headerChecks } from "./headers.ts";
 import { limitChecks } from "./limits.ts";
 import { methodChecks } from "./methods.ts";
 import { orderChecks } from "./order.ts";
-import { answerChecks } from "./responses.ts";
+import { responseChecks } from "./responses.ts";
 import { rotationChecks } from "./rotation.ts";
 import { signatureChecks } from "./signature.ts";
 import { slowChecks } from "./slow.ts";
 import { timestampChecks } from "./timestamp.ts";
 import { transferChecks } from "./transfer.ts";
 
-/** Every check, in the order of reports. */
-export const auditChecks: readonly AuditCheck[] = [
-  validDeliveryCheck,
+const catalog = {
+  ...firstChecks,
   ...signatureChecks,
   ...timestampChecks,
   ...headerChecks,
@@ -31,20 +31,30 @@ export const auditChecks: readonly AuditCheck[] = [
   ...slowChecks,
   ...limitChecks,
   ...methodChecks,
-  ...answerChecks,
-  stillAnsweringCheck,
-];
+  ...responseChecks,
+  ...lastChecks,
+};
+
+/** Every check, in the order of reports. */
+export const auditChecks: readonly AuditCheck[] = Object.entries(catalog).map(([id, check]) => ({
+  id,
+  ...check,
+}));
 
 /**
  * The checks that `only` names: whole ids, or subjects such as `signature`. All of them when it is empty.
  *
- * @throws {RangeError} when a name fits no check
+ * @throws {RangeError} when no check has such a name
  */
 export function selectChecks(only: readonly string[]): readonly AuditCheck[] {
   for (const name of only) {
-    if (!auditChecks.some((check) => isNamed(check, name))) {
-      throw new RangeError(`expected the id or the subject of a check, got ${JSON.stringify(name)}`);
-    }
+    if (auditChecks.some((check) => isNamed(check, name))) continue;
+    const nearest = closest(
+      name,
+      auditChecks.flatMap(({ id }) => [id, id.replace(/\..*/, "")]),
+    );
+    const got = JSON.stringify(name);
+    throw new RangeError(`expected the id or the subject of a check, got ${got}; did you mean ${nearest}?`);
   }
   return only.length === 0 ? auditChecks : auditChecks.filter((c) => only.some((name) => isNamed(c, name)));
 }

@@ -1,39 +1,43 @@
-import type { SchemeName } from "../target/scheme.ts";
 import type { Target } from "../target/target.ts";
 
 /** MUST follows from the interface or from forgery being possible; SHOULD is robustness. */
 export type Requirement = "MUST" | "SHOULD";
 
-/** What one check saw. `received` is one line, without any secret or payload. */
-export type Finding = {
+/** The result of one check. `received` is one line, without any secret or payload. */
+export interface Finding {
   readonly outcome: "passed" | "failed" | "skipped";
   readonly received: string;
-  /** The answers were right, but whether the effects were could not be seen. */
-  readonly answersOnly?: boolean;
+  /** The responses were correct, but the effects could not be observed. */
+  readonly responsesOnly?: boolean;
   /** The receiver could no longer be reached at the end of the check. */
   readonly unreachable?: boolean;
-};
+}
 
-/**
- * One attack with its verdict. The id never changes its meaning: reports and `--only` lists of users
- * refer to it. A check that would judge something else gets a new id.
- */
-export type AuditCheck = {
-  /** `<subject>.<name>`, permanent. */
-  readonly id: string;
+/** One attack with its expected outcome. */
+export interface CheckDefinition {
   readonly requirement: Requirement;
-  /** What a good receiver does, as a sentence. */
+  /** What a correct receiver does, as a sentence. */
   readonly title: string;
   readonly sent: string;
   readonly expected: string;
-  readonly mend: string;
-  /** Schemes the check makes sense for; all when absent. */
-  readonly schemes?: readonly SchemeName[];
-  /** `alone`: nothing else may be under way. `last`: after all others, reviewing their answers too. */
+  readonly fix: string;
+  /** `alone`: no other check runs at the same time. `last`: after all others, reviewing their responses too. */
   readonly stage?: "alone" | "last";
   readonly run: (target: Target) => Promise<Finding>;
-};
+}
+
+export interface AuditCheck extends CheckDefinition {
+  /** `<subject>.<name>` */
+  readonly id: string;
+}
+
+/**
+ * Checks by id. An id is permanent: reports and `--only` lists of users refer to it. A check that tests something
+ * else gets a new id.
+ */
+export type CheckTable = Readonly<Record<string, CheckDefinition>>;
 
 export const passed = (received: string): Finding => ({ outcome: "passed", received });
 export const failed = (received: string): Finding => ({ outcome: "failed", received });
 export const skipped = (reason: string): Finding => ({ outcome: "skipped", received: reason });
+export const passedIf = (condition: boolean, received: string) => (condition ? passed : failed)(received);

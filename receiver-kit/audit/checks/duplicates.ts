@@ -1,146 +1,119 @@
-import type { Answer } from "../target/connection.ts";
-import type { Delivery } from "../target/scheme.ts";
+import type { ProbeResult } from "../target/connection.ts";
+import type { Delivery } from "../target/signing.ts";
 import type { Target } from "../target/target.ts";
-import { type AuditCheck, failed } from "./check.ts";
+import { type CheckDefinition, type CheckTable, failed } from "./check.ts";
 import { acknowledgedWithEffects } from "./effects.ts";
-import { describeAnswer, isRefused } from "./probe-check.ts";
+import { describeResult, isRejected } from "./probe-check.ts";
 
 const uniqueId =
-  "Store webhook-id under a uniqueness constraint, in the same transaction as the effect, for as long as retries go on (days); answer a known id with 2xx and do nothing.";
+  "Store webhook-id under a uniqueness constraint, in the same transaction as the effect, for as long as retries continue (days); respond to a known id with 2xx and do nothing.";
 const copies = 50;
 
-async function inTurn(target: Target, deliveries: readonly Delivery[]): Promise<readonly Answer[]> {
-  const answers: Answer[] = [];
-  for (const delivery of deliveries) answers.push(await target.send(delivery));
-  return answers;
-}
-
-/** All copies but their last byte first, then all the last bytes, so that they are complete together. */
-async function atOnce(target: Target, delivery: Delivery): Promise<readonly Answer[]> {
+/** Sends all copies without their last byte, then all the last bytes, so that they are complete at the same time. */
+async function atOnce(target: Target, delivery: Delivery): Promise<readonly ProbeResult[]> {
   const bytes = target.request(delivery);
   const connections = Array.from({ length: copies }, () => target.connect());
   try {
     await Promise.all(connections.map((connection) => connection.write(bytes.subarray(0, -1))));
     for (const connection of connections) void connection.write(bytes.subarray(-1));
-    const answers = connections.map((connection) => connection.answer(target.limits.timeoutMs));
-    return (await Promise.all(answers)).map((answer) => target.record(delivery, answer));
+    return await Promise.all(connections.map((connection) => target.receive(delivery, connection)));
   } finally {
     for (const connection of connections) connection.close();
   }
 }
 
-const stage = "alone";
-const requirement = "MUST";
-const expected = "2xx each time, one effect";
+function duplicateCheck({
+  deliveries,
+  ...check
+}: Omit<CheckDefinition, "run" | "stage" | "expected" | "requirement"> & {
+  readonly requirement?: CheckDefinition["requirement"];
+  readonly expected?: string;
+  readonly deliveries: (target: Target) => readonly Delivery[];
+}): CheckDefinition {
+  return {
+    requirement: "MUST",
+    expected: "2xx each time, one effect",
+    ...check,
+    stage: "alone",
+    run: (target) => acknowledgedWithEffects(target, deliveries(target)),
+  };
+}
 
-export const duplicateChecks: readonly AuditCheck[] = [
-  {
-    id: "duplicates.again",
-    requirement,
-    stage,
-    expected,
-    title: "acknowledges the same request again without doing it again",
+export const duplicateChecks: CheckTable = {
+  "duplicates.again": duplicateCheck({
+    title: "acknowledges a repeated request without a second effect",
     sent: "the same bytes three times, one after another",
-    mend: `${uniqueId} Never answer 409 or another error: the sender would go on retrying.`,
-    run(target) {
+    fix: `${uniqueId} Never respond 409 or another error: the sender would keep retrying.`,
+    deliveries(target) {
       const delivery = target.compose();
-      return acknowledgedWithEffects(target, [delivery.id], () =>
-        inTurn(target, [delivery, delivery, delivery]),
-      );
+      return [delivery, delivery, delivery];
     },
-  },
-  {
-    id: "duplicates.fresh-signature",
-    requirement,
-    stage,
-    expected,
-    title: "recognises a retry, which carries a new timestamp and signature",
+  }),
+  "duplicates.fresh-signature": duplicateCheck({
+    title: "recognizes a retry, which has a new timestamp and signature",
     sent: "one delivery twice with the same webhook-id, signed two minutes apart, as a retry is",
-    mend: `${uniqueId} Deduplicate by webhook-id alone, not by signature, timestamp or the whole request.`,
-    run(target) {
+    fix: `${uniqueId} Deduplicate by webhook-id alone, not by signature, timestamp or the whole request.`,
+    deliveries(target) {
       const payload = target.samples.task();
       const first = target.compose({ payload, ageSeconds: 120 });
-      const retry = target.compose({ payload, id: first.id });
-      return acknowledgedWithEffects(target, [first.id], () => inTurn(target, [first, retry]));
+      return [first, target.compose({ payload, id: first.id })];
     },
-  },
-  {
-    id: "duplicates.concurrent",
-    requirement,
-    stage,
+  }),
+  "duplicates.concurrent": {
+    requirement: "MUST",
+    stage: "alone",
     expected: `2xx ${copies} times, one effect`,
-    title: `takes ${copies} copies at once for one`,
+    title: `treats ${copies} concurrent copies as one delivery`,
     sent: `${copies} copies of one delivery, each on its own connection, completed at the same moment`,
-    mend: `${uniqueId} Looking first and inserting afterwards lets two copies pass: insert, and let the constraint decide.`,
+    fix: `${uniqueId} A lookup before the insert lets two copies pass: insert, and let the constraint decide.`,
     run(target) {
       const delivery = target.compose();
-      return acknowledgedWithEffects(target, [delivery.id], () => atOnce(target, delivery));
+      return acknowledgedWithEffects(target, [delivery], () => atOnce(target, delivery));
     },
   },
-  {
-    id: "duplicates.distinct-ids",
-    requirement,
-    stage,
+  "duplicates.distinct-ids": duplicateCheck({
     expected: "2xx each time, one effect each",
-    title: "takes ids that differ in case only for different deliveries",
+    title: "treats ids that differ only in case as different deliveries",
     sent: "two deliveries whose ids differ in the case of one letter",
-    mend: "Compare ids byte by byte: some database collations ignore case and would swallow the second.",
-    run(target) {
+    fix: "Compare ids byte by byte: some database collations ignore case and would drop the second.",
+    deliveries(target) {
       const id = target.nextId();
-      const deliveries = [target.compose({ id: `${id}a` }), target.compose({ id: `${id}A` })];
-      return acknowledgedWithEffects(
-        target,
-        deliveries.map((delivery) => delivery.id),
-        () => inTurn(target, deliveries),
-      );
+      return [target.compose({ id: `${id}a` }), target.compose({ id: `${id}A` })];
     },
-  },
-  {
-    id: "duplicates.same-body",
-    requirement,
-    stage,
+  }),
+  "duplicates.same-body": duplicateCheck({
     expected: "2xx each time, one effect each",
-    title: "takes equal bodies under different ids for different deliveries",
+    title: "treats equal bodies under different ids as different deliveries",
     sent: "one body under two ids",
-    mend: "Deduplicate by webhook-id, not by a hash of the body: equal events may happen twice.",
-    run(target) {
+    fix: "Deduplicate by webhook-id, not by a hash of the body: equal events may happen twice.",
+    deliveries(target) {
       const body = JSON.stringify(target.samples.documents({ id: "audit-same" }));
-      const deliveries = [target.compose({ body }), target.compose({ body })];
-      return acknowledgedWithEffects(
-        target,
-        deliveries.map((delivery) => delivery.id),
-        () => inTurn(target, deliveries),
-      );
+      return [target.compose({ body }), target.compose({ body })];
     },
-  },
-  {
-    id: "duplicates.other-body",
+  }),
+  "duplicates.other-body": duplicateCheck({
     requirement: "SHOULD",
-    stage,
-    expected,
-    title: "keeps to the first body of an id",
-    sent: "two deliveries with the same webhook-id and different bodies, both rightly signed",
-    mend: `${uniqueId} An error for the second makes the sender retry it; keep the first, and log that they differ.`,
-    run(target) {
+    title: "keeps the first body of an id",
+    sent: "two deliveries with the same webhook-id and different bodies, both correctly signed",
+    fix: `${uniqueId} An error for the second makes the sender retry it; keep the first, and log that they differ.`,
+    deliveries(target) {
       const first = target.compose();
-      const second = target.compose({ id: first.id });
-      return acknowledgedWithEffects(target, [first.id], () => inTurn(target, [first, second]));
+      return [first, target.compose({ id: first.id })];
     },
-  },
-  {
-    id: "duplicates.forged-first",
-    requirement,
-    stage,
-    expected: "4xx for the forged one, then 2xx and one effect for the true one",
+  }),
+  "duplicates.forged-first": {
+    requirement: "MUST",
+    stage: "alone",
+    expected: "4xx for the forged delivery, then 2xx and one effect for the valid one",
     title: "does not let a forged delivery use up an id",
-    sent: "a forged delivery, then the true one with the same webhook-id",
-    mend: "Verify the signature before touching the store: otherwise anyone can make a delivery look like a duplicate.",
+    sent: "a forged delivery, then the valid one with the same webhook-id",
+    fix: "Verify the signature before accessing the store: otherwise anyone can make a delivery look like a duplicate.",
     async run(target) {
       const delivery = target.compose();
       const forged = await target.send({ ...delivery, signature: target.signForged(delivery) });
-      if (!isRefused(forged)) return failed(`${describeAnswer(forged)} for the forged one`);
-      const finding = await acknowledgedWithEffects(target, [delivery.id], () => inTurn(target, [delivery]));
-      return { ...finding, received: `${describeAnswer(forged)}, then ${finding.received}` };
+      if (!isRejected(forged)) return failed(`${describeResult(forged)} for the forged one`);
+      const finding = await acknowledgedWithEffects(target, [delivery]);
+      return { ...finding, received: `${describeResult(forged)}, then ${finding.received}` };
     },
   },
-];
+};

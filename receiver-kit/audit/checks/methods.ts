@@ -1,33 +1,30 @@
-import type { AuditCheck } from "./check.ts";
-import { refusedCheck } from "./probe-check.ts";
+import type { CheckTable } from "./check.ts";
+import { shouldReject } from "./probe-check.ts";
 
-const postOnly = "Route POST only; answer other methods 405 with `Allow: POST`.";
+const postOnly = {
+  expected: "405 (or another 4xx)",
+  fix: "Route POST only; respond to other methods with 405 and `Allow: POST`.",
+};
 
-export const methodChecks: readonly AuditCheck[] = [
-  refusedCheck({
-    id: "methods.get",
-    requirement: "SHOULD",
-    title: "refuses GET",
+export const methodChecks: CheckTable = {
+  "methods.get": shouldReject({
+    ...postOnly,
+    title: "rejects GET",
     sent: "a GET without a body",
-    expected: "405 (or another 4xx)",
-    mend: postOnly,
-    shots: (target) => {
-      const delivery = target.compose({ body: "" });
-      return [{ delivery, options: { method: "GET", headers: [] } }];
-    },
+    probes: (target) => ({
+      delivery: target.compose({ body: "" }),
+      options: { method: "GET", headers: [] },
+    }),
   }),
-  refusedCheck({
-    id: "methods.put",
-    requirement: "SHOULD",
-    title: "refuses signed deliveries by other methods than POST",
-    sent: "rightly signed deliveries as PUT, PATCH and DELETE",
-    expected: "405 (or another 4xx)",
-    mend: postOnly,
-    shots: (target) =>
+  "methods.put": shouldReject({
+    ...postOnly,
+    title: "rejects signed deliveries by other methods than POST",
+    sent: "correctly signed deliveries as PUT, PATCH and DELETE",
+    probes: (target) =>
       ["PUT", "PATCH", "DELETE"].map((method) => ({
         label: method,
         delivery: target.compose(),
         options: { method },
       })),
   }),
-];
+};

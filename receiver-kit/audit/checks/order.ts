@@ -1,100 +1,74 @@
-import type { JsonObject } from "../target/sample-events.ts";
 import type { Target } from "../target/target.ts";
-import { type AuditCheck, type Finding, failed, passed } from "./check.ts";
+import { type CheckDefinition, type CheckTable, type Finding, failed, passed, passedIf } from "./check.ts";
+import { sendInOrder } from "./effects.ts";
 import { isAcknowledged, summaryOf } from "./probe-check.ts";
 
 const guard =
-  "Store occurredAt beside the state of each task, and write only if the event's is later; acknowledge the older event all the same.";
+  "Store occurredAt with the state of each task, and write only if the event's is later; acknowledge the older event as well.";
 
-/** Sends the events in turn and, where it can be seen, expects the task to end in `status`. */
-async function endsIn(target: Target, status: string, events: readonly JsonObject[]): Promise<Finding> {
-  const deliveries = events.map((payload) => target.compose({ payload }));
+/** Sends task.completed, then an older task.running, and, with an observer, expects the task to stay COMPLETED. */
+async function staysCompleted(target: Target, completedAt: string, runningAt: string): Promise<Finding> {
+  const taskId = target.nextId();
+  const completed = { taskId, event: "task.completed", status: "COMPLETED", occurredAt: completedAt };
+  const newer = target.compose({ payload: target.samples.task(completed) });
+  const older = target.compose({ payload: target.samples.task({ taskId, occurredAt: runningAt }) });
   const { observer } = target;
-  const newest = observer?.perDelivery ? (deliveries[0]?.id ?? "") : "";
-  const countBefore = observer ? await observer.count(newest) : 0;
-  const answers = [];
-  for (const delivery of deliveries) answers.push(await target.send(delivery));
-  const summary = summaryOf(answers);
-  if (!answers.every(isAcknowledged)) return failed(summary);
-  const taskId = String(events[0]?.["taskId"]);
-  if (!observer) return { ...passed(`${summary} (answers only)`), answersOnly: true };
-  // A worker may apply later what was acknowledged; an outdated event may rightly have no effect at all.
-  await observer.settledCount(newest, countBefore + 1);
-  const seen = await observer.taskStatus(taskId);
-  if (seen === undefined) return { ...passed(`${summary} (no "status" told)`), answersOnly: true };
-  const received = `${summary}; the task is ${seen}`;
-  return seen === status ? passed(received) : failed(received);
+  const countedId = observer?.perDelivery ? newer.id : "";
+  const countBefore = observer ? await observer.count(countedId) : 0;
+  const results = await sendInOrder(target, [newer, older]);
+  const summary = summaryOf(results);
+  if (!results.every(isAcknowledged)) return failed(summary);
+  if (!observer) return { ...passed(`${summary} (responses only)`), responsesOnly: true };
+  // Effects may follow the acknowledgement; the older event may correctly have none.
+  await observer.settledCount(countedId, countBefore + 1);
+  const status = await observer.taskStatus(taskId);
+  if (status === undefined) return { ...passed(`${summary} (no "status" returned)`), responsesOnly: true };
+  return passedIf(status === "COMPLETED", `${summary}; the task is ${status}`);
 }
 
-const stage = "alone";
-
-export const orderChecks: readonly AuditCheck[] = [
-  {
-    id: "order.older-after-newer",
-    requirement: "MUST",
-    stage,
+function orderCheck({
+  times,
+  ...check
+}: Omit<CheckDefinition, "run" | "stage" | "expected"> & {
+  /** When the task was completed and, earlier, running, as `occurredAt` texts. */
+  readonly times: (nowMs: number) => readonly [completedAt: string, runningAt: string];
+}): CheckDefinition {
+  return {
+    ...check,
+    stage: "alone",
     expected: "2xx for both, and the task stays COMPLETED",
+    run: (target) => staysCompleted(target, ...times(target.clock.now())),
+  };
+}
+
+const iso = (ms: number) => new Date(ms).toISOString();
+
+export const orderChecks: CheckTable = {
+  "order.older-after-newer": orderCheck({
+    requirement: "MUST",
     title: "does not let an older event replace newer state",
     sent: "task.completed, then task.running of the same task with an earlier occurredAt",
-    mend: guard,
-    run(target) {
-      const now = target.clock.now();
-      const taskId = target.nextId();
-      return endsIn(target, "COMPLETED", [
-        target.samples.task({
-          taskId,
-          event: "task.completed",
-          status: "COMPLETED",
-          occurredAt: new Date(now - 10_000).toISOString(),
-        }),
-        target.samples.task({ taskId, occurredAt: new Date(now - 60_000).toISOString() }),
-      ]);
-    },
-  },
-  {
-    id: "order.microseconds",
+    fix: guard,
+    times: (nowMs) => [iso(nowMs - 10_000), iso(nowMs - 60_000)],
+  }),
+  "order.microseconds": orderCheck({
     requirement: "SHOULD",
-    stage,
-    expected: "2xx for both, and the task stays COMPLETED",
     title: "orders events that are microseconds apart",
     sent: "task.completed, then task.running of the same task with an occurredAt one microsecond earlier",
-    mend: `${guard} Compare the full text of the fraction: a date type of milliseconds sees a tie.`,
-    run(target) {
-      const second = new Date(target.clock.now() - 10_000).toISOString().slice(0, 19);
-      const taskId = target.nextId();
-      return endsIn(target, "COMPLETED", [
-        target.samples.task({
-          taskId,
-          event: "task.completed",
-          status: "COMPLETED",
-          occurredAt: `${second}.123002Z`,
-        }),
-        target.samples.task({ taskId, occurredAt: `${second}.123001Z` }),
-      ]);
+    fix: `${guard} Compare the full text of the fraction: for a date type of milliseconds both are equal.`,
+    times(nowMs) {
+      const second = iso(nowMs - 10_000).slice(0, 19);
+      return [`${second}.123002Z`, `${second}.123001Z`];
     },
-  },
-  {
-    id: "order.offsets",
+  }),
+  "order.offsets": orderCheck({
     requirement: "SHOULD",
-    stage,
-    expected: "2xx for both, and the task stays COMPLETED",
-    title: "orders times written in different zones",
+    title: "orders times with different zone offsets",
     sent: "task.completed, then an earlier task.running whose occurredAt is written with the offset +14:00",
-    mend: `${guard} Compare instants, not texts: the same moment can be written in many ways.`,
-    run(target) {
-      const now = target.clock.now();
-      const taskId = target.nextId();
+    fix: `${guard} Compare instants, not texts: the same moment can be written in many ways.`,
+    times(nowMs) {
       const fourteenHoursMs = 14 * 3_600_000;
-      const local = new Date(now - 60_000 + fourteenHoursMs).toISOString().replace("Z", "+14:00");
-      return endsIn(target, "COMPLETED", [
-        target.samples.task({
-          taskId,
-          event: "task.completed",
-          status: "COMPLETED",
-          occurredAt: new Date(now - 10_000).toISOString(),
-        }),
-        target.samples.task({ taskId, occurredAt: local }),
-      ]);
+      return [iso(nowMs - 10_000), iso(nowMs - 60_000 + fourteenHoursMs).replace("Z", "+14:00")];
     },
-  },
-];
+  }),
+};

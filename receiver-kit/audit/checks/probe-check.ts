@@ -1,105 +1,111 @@
-import type { Answer } from "../target/connection.ts";
-import type { Delivery } from "../target/scheme.ts";
+import type { ConnectionResult, ProbeResult } from "../target/connection.ts";
+import type { Delivery } from "../target/signing.ts";
 import { type SendOptions, type Target, UnreachableError } from "../target/target.ts";
-import { type AuditCheck, type Finding, failed, passed } from "./check.ts";
+import { type CheckDefinition, type Finding, failed, passed, type Requirement } from "./check.ts";
 
-/** One delivery as it is sent. `label` tells several of one check apart. */
-export type Shot = {
+/** One delivery as it is sent. `label` distinguishes the probes of one check. */
+export interface Probe {
   readonly label?: string;
   readonly delivery: Delivery;
   readonly options?: SendOptions;
-};
+}
 
-type ShotCheck = Omit<AuditCheck, "run" | "expected"> & {
+/** What a check sends: one delivery, one probe, or several probes in order. */
+type Probes = Delivery | Probe | readonly Probe[];
+
+export type ProbeCheck = Omit<CheckDefinition, "run" | "expected" | "requirement"> & {
   readonly expected?: string;
-  readonly shots: (target: Target) => readonly Shot[] | Promise<readonly Shot[]>;
+  readonly probes: (target: Target) => Probes | Promise<Probes>;
 };
 
-/** Every shot has to be acknowledged with a 2xx. */
-export function acknowledgedCheck({ shots, ...check }: ShotCheck): AuditCheck {
-  return {
-    expected: "2xx",
+/** Makes a check of probes whose results must all be correct. */
+export const probeCheck =
+  (requirement: Requirement, expected: string, isCorrect: (result: ProbeResult) => boolean) =>
+  ({ probes, ...check }: ProbeCheck): CheckDefinition => ({
+    requirement,
+    expected,
     ...check,
-    run: async (target) => judge(target, await shots(target), isAcknowledged),
-  };
+    run: async (target) => evaluate(target, listOf(await probes(target)), isCorrect),
+  });
+
+export const isAcknowledged = (result: ProbeResult): boolean =>
+  result.kind === "response" && result.status >= 200 && result.status < 300;
+
+export const isRejected = (result: ProbeResult): boolean =>
+  result.kind === "closed" || (result.kind === "response" && !isAcknowledged(result));
+
+export const isHandled = (result: ProbeResult): boolean =>
+  isAcknowledged(result) || (result.kind === "response" && result.status >= 400 && result.status < 500);
+
+/** Every probe must be acknowledged with a 2xx. */
+export const mustAcknowledge = probeCheck("MUST", "2xx", isAcknowledged);
+export const shouldAcknowledge = probeCheck("SHOULD", "2xx", isAcknowledged);
+
+/** No probe may be accepted: any response but 2xx, or a closed connection, in time. */
+export const mustReject = probeCheck("MUST", "a 4xx response", isRejected);
+export const shouldReject = probeCheck("SHOULD", "a 4xx response", isRejected);
+
+/** Both 2xx (quarantined) and 4xx (rejected) are correct, but neither a server error nor a timeout. */
+export const shouldHandle = probeCheck("SHOULD", "2xx or 4xx, in time", isHandled);
+
+/** Probes with the keys of `values` as their labels. */
+export function labelled<Value>(
+  values: Readonly<Record<string, Value>>,
+  probe: (value: Value) => Delivery | Probe,
+): readonly Probe[] {
+  return Object.entries(values).flatMap(([label, value]) =>
+    listOf(probe(value)).map((each) => ({ label, ...each })),
+  );
 }
 
-/** No shot may be accepted: any answer but 2xx, or a closed connection, in time. */
-export function refusedCheck({ shots, ...check }: ShotCheck): AuditCheck {
-  return {
-    expected: "a 4xx answer",
-    ...check,
-    run: async (target) => judge(target, await shots(target), isRefused),
-  };
+function listOf(probes: Probes): readonly Probe[] {
+  if ("delivery" in probes) return [probes];
+  return "signature" in probes ? [{ delivery: probes }] : probes;
 }
 
-/** Either is right, 2xx (kept aside) or 4xx (refused), but not an error of the server's, nor silence. */
-export function handledCheck(options: ShotCheck & { readonly mayClose?: boolean }): AuditCheck {
-  // A server may cut off what is too large; then closing the connection is an answer too.
-  const { shots, mayClose = false, ...check } = options;
-  const isRight = (answer: Answer) => isHandled(answer) || (mayClose && answer.kind === "closed");
-  return {
-    expected: "2xx or 4xx, in time",
-    ...check,
-    run: async (target) => judge(target, await shots(target), isRight),
-  };
-}
-
-export const isAcknowledged = (answer: Answer): boolean =>
-  answer.kind === "answered" && answer.status >= 200 && answer.status < 300;
-
-export const isRefused = (answer: Answer): boolean =>
-  answer.kind === "closed" || (answer.kind === "answered" && !isAcknowledged(answer));
-
-export const isHandled = (answer: Answer): boolean =>
-  isAcknowledged(answer) || (answer.kind === "answered" && answer.status >= 400 && answer.status < 500);
-
-async function judge(
+async function evaluate(
   target: Target,
-  shots: readonly Shot[],
-  isRight: (answer: Answer) => boolean,
+  probes: readonly Probe[],
+  isCorrect: (result: ProbeResult) => boolean,
 ): Promise<Finding> {
-  const answers: Answer[] = [];
+  const results: ProbeResult[] = [];
   const wrong: string[] = [];
   try {
-    for (const shot of shots) {
-      const answer = await target.send(shot.delivery, shot.options);
-      answers.push(answer);
-      if (!isRight(answer)) wrong.push((shot.label ? `${shot.label}: ` : "") + describeAnswer(answer));
-      // A silent receiver would take the time limit once more for every further shot.
-      if (answer.kind === "silent") break;
+    for (const { label, delivery, options } of probes) {
+      const result = await target.send(delivery, options);
+      results.push(result);
+      if (!isCorrect(result)) wrong.push((label ? `${label}: ` : "") + describeResult(result));
+      // Every further probe could take the whole time limit as well.
+      if (result.kind === "timeout") break;
     }
   } catch (error) {
-    // What the receiver did before it went away still counts.
+    // What the receiver did before it became unreachable still counts.
     if (!(error instanceof UnreachableError) || wrong.length === 0) throw error;
     return { ...failed([...wrong, `then ${error.message}`].join("; ")), unreachable: true };
   }
-  return wrong.length === 0 ? passed(summaryOf(answers)) : failed(wrong.join("; "));
+  return wrong.length === 0 ? passed(summaryOf(results)) : failed(wrong.join("; "));
 }
 
-/** `200`, `closed without an answer`, … : never anything of the body. */
-export function describeAnswer(answer: Answer): string {
-  switch (answer.kind) {
-    case "answered":
-      return String(answer.status);
+/** `200`, `connection closed without a response`, …, without any part of the body. */
+export function describeResult(result: ConnectionResult): string {
+  switch (result.kind) {
+    case "response":
+      return String(result.status);
     case "closed":
-      return "connection closed without an answer";
-    case "silent":
-      return `no answer within ${Math.round(answer.durationMs)} ms`;
+      return "connection closed without a response";
+    case "timeout":
+      return `no response within ${Math.round(result.durationMs)} ms`;
     case "unreachable":
-      return `could not connect (${answer.code})`;
-    case "garbled":
-      return "something that is not HTTP";
+      return `could not connect (${result.code})`;
+    case "not-http":
+      return "bytes that are not HTTP";
   }
 }
 
-/** Distinct answers with how often each came: `200` or `200 ×49, 500 ×1`. */
-export function summaryOf(answers: readonly Answer[]): string {
+/** Distinct results with their counts: `200` or `200 ×49, 500 ×1`. */
+export function summaryOf(results: readonly ProbeResult[]): string {
   const counts = new Map<string, number>();
-  for (const answer of answers) {
-    const text = describeAnswer(answer);
-    counts.set(text, (counts.get(text) ?? 0) + 1);
-  }
+  for (const text of results.map(describeResult)) counts.set(text, (counts.get(text) ?? 0) + 1);
   if (counts.size === 1) return [...counts.keys()].join("");
   return [...counts].map(([text, count]) => `${text} ×${count}`).join(", ");
 }

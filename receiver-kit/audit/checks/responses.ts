@@ -1,170 +1,166 @@
-import type { Answer } from "../target/connection.ts";
-import type { Exchange, Target } from "../target/target.ts";
-import { type AuditCheck, type Finding, failed, passed } from "./check.ts";
-import { describeAnswer, isAcknowledged, isHandled, type Shot } from "./probe-check.ts";
+// These checks review every response of the whole run. Invalid requests of several kinds are sent once for all of
+// them, so that there are responses to review when only one of these checks runs.
 
-// These look at every answer of the whole run. Bad requests of several kinds are sent once for all of
-// them, so that there is something to look at when only one of these checks is asked for.
+import type { ProbeResult } from "../target/connection.ts";
+import type { RoundTrip, Target } from "../target/target.ts";
+import { type CheckDefinition, type CheckTable, type Finding, failed, passed, passedIf } from "./check.ts";
+import { describeResult, isAcknowledged, isHandled, type Probe } from "./probe-check.ts";
 
 const timedDeliveries = 10;
-const plainAnswer =
-  "Answer a refused request with a short, constant text; write the reason to your own log, not to the caller.";
+const constantText =
+  "Respond to a rejected request with a short, constant text; write the reason to your own log, not to the caller.";
+const everything = "everything sent in this run";
 
-const badRequests = new WeakMap<Target, Promise<readonly Labelled[]>>();
-type Labelled = { readonly label: string; readonly answer: Answer };
+interface LabelledResult {
+  readonly label: string;
+  readonly result: ProbeResult;
+}
 
-function sendBadRequests(target: Target): Promise<readonly Labelled[]> {
-  const sent = badRequests.get(target) ?? sendEach(target, badRequestsFor(target));
-  badRequests.set(target, sent);
+const invalidRequests = new WeakMap<Target, Promise<readonly LabelledResult[]>>();
+
+function sendInvalidRequests(target: Target): Promise<readonly LabelledResult[]> {
+  const sent = invalidRequests.get(target) ?? sendEach(target, invalidProbes(target));
+  invalidRequests.set(target, sent);
   return sent;
 }
 
-async function sendEach(target: Target, shots: readonly Shot[]): Promise<readonly Labelled[]> {
-  const answers: Labelled[] = [];
-  for (const { label = "", delivery, options } of shots) {
-    const answer = await target.send(delivery, options);
-    answers.push({ label, answer });
-    if (answer.kind === "silent") break;
+async function sendEach(target: Target, probes: readonly Probe[]): Promise<readonly LabelledResult[]> {
+  const results: LabelledResult[] = [];
+  for (const { label = "", delivery, options } of probes) {
+    const result = await target.send(delivery, options);
+    results.push({ label, result });
+    if (result.kind === "timeout") break;
   }
-  return answers;
+  return results;
 }
 
-function badRequestsFor(target: Target): readonly Shot[] {
+function invalidProbes(target: Target): readonly Probe[] {
   const delivery = target.compose();
   const forged = { ...delivery, signature: target.signForged(delivery) };
-  const notJson = target.compose({ body: "{" });
-  const { timestamp: timestampHeader } = target.scheme.headerNames;
-  const withoutTime = target.scheme.headers(forged).filter(([name]) => name !== timestampHeader);
+  const { timestamp: timestampHeader } = target.signing.headerNames;
+  const withoutTime = target.signing.headers(forged).filter(([name]) => name !== timestampHeader);
   return [
     { label: "forged", delivery: forged },
     { label: "without headers", delivery, options: { headers: [] } },
-    { label: "garbage for a signature", delivery: { ...delivery, signature: ",,, %" } },
-    { label: "garbage for a time", delivery: { ...forged, timestamp: "soon" } },
-    { label: "without a time", delivery: forged, options: { headers: withoutTime } },
-    { label: "forged and not JSON", delivery: { ...notJson, signature: target.signForged(notJson) } },
+    { label: "malformed signature", delivery: { ...delivery, signature: ",,, %" } },
+    { label: "malformed timestamp", delivery: { ...forged, timestamp: "soon" } },
+    { label: "without a timestamp", delivery: forged, options: { headers: withoutTime } },
+    { label: "forged and not JSON", delivery: target.forge({ body: "{" }) },
     { label: "forged and empty", delivery: { ...forged, body: Buffer.alloc(0) } },
     { label: "forged, as text/plain", delivery: forged, options: { contentType: "text/plain" } },
     { label: "forged, without a type", delivery: forged, options: { contentType: undefined } },
   ];
 }
 
-/** Passes when no answer of the run is `bad`; names the kinds of request that got one. */
-async function noAnswer(
-  target: Target,
-  what: string,
-  bad: (exchange: Exchange, text: string) => boolean,
-): Promise<Finding> {
-  await sendBadRequests(target);
-  const answered = target.transcript.filter(({ answer }) => answer.kind === "answered");
-  const guilty = answered.filter((exchange) => bad(exchange, textOf(exchange.answer)));
-  if (guilty.length === 0) return passed(`none of ${answered.length} answers`);
-  const statuses = [...new Set(guilty.map(({ answer }) => describeAnswer(answer)))].join(", ");
-  return failed(`${what} in ${guilty.length} of ${answered.length} answers (status ${statuses})`);
+/** A check that passes when no response of the run is `bad`. */
+function noResponse({
+  what,
+  bad,
+  ...check
+}: Pick<CheckDefinition, "requirement" | "title" | "expected" | "fix"> & {
+  readonly sent?: string;
+  readonly what: string;
+  readonly bad: (text: string, roundTrip: RoundTrip, target: Target) => boolean;
+}): CheckDefinition {
+  return {
+    sent: everything,
+    ...check,
+    stage: "last",
+    async run(target): Promise<Finding> {
+      await sendInvalidRequests(target);
+      const responses = target.transcript.filter(({ result }) => result.kind === "response");
+      const found = responses.filter((roundTrip) => bad(textOf(roundTrip.result), roundTrip, target));
+      if (found.length === 0) return passed(`none of ${responses.length} responses`);
+      const statuses = [...new Set(found.map(({ result }) => describeResult(result)))].join(", ");
+      return failed(`${what} in ${found.length} of ${responses.length} responses (status ${statuses})`);
+    },
+  };
 }
 
-function textOf(answer: Answer): string {
-  if (answer.kind !== "answered") return "";
-  return [...answer.headers.values(), answer.body.toString("latin1")].join("\n");
+function textOf(result: ProbeResult): string {
+  if (result.kind !== "response") return "";
+  return [...result.headers.values(), result.body.toString("latin1")].join("\n");
 }
 
 const stackTrace =
   /\bat .{1,200}:\d+:\d+|Traceback \(most recent call last\)|\.(?:java|kt|go|rb|py|php|cs):\d+|node_modules\//;
 
-export const answerChecks: readonly AuditCheck[] = [
-  {
-    id: "answers.bad-input-is-4xx",
+export const responseChecks: CheckTable = {
+  "responses.bad-input-is-4xx": {
     requirement: "SHOULD",
     stage: "last",
-    title: "answers bad requests with a 4xx",
-    sent: "nine bad requests: forged, without headers, with garbage in them, empty, not JSON, of other types",
-    expected: "4xx each time, never 3xx or 5xx, never silence",
-    mend: "Catch what verifying and reading throw, and answer 400 or 401. A 5xx says that you are broken: it raises alarms, and anybody can cause it.",
+    title: "responds to invalid requests with a 4xx",
+    sent: "nine invalid requests: forged, without headers, with malformed headers, empty, not JSON, of other types",
+    expected: "4xx each time, never 3xx, 5xx or a timeout",
+    fix: "Catch errors of verifying and reading, and respond 400 or 401. A 5xx reports a fault of yours: it raises alarms, and any caller can cause it.",
     async run(target) {
-      const answers = await sendBadRequests(target);
-      const wrong = answers.filter(({ answer }) => !isHandled(answer) && answer.kind !== "closed");
-      if (wrong.length === 0) return passed(`${answers.length} answers, all 4xx`);
-      return failed(wrong.map(({ label, answer }) => `${label}: ${describeAnswer(answer)}`).join("; "));
+      const results = await sendInvalidRequests(target);
+      const wrong = results.filter(({ result }) => !isHandled(result) && result.kind !== "closed");
+      if (wrong.length === 0) return passed(`${results.length} responses, all 4xx`);
+      return failed(wrong.map(({ label, result }) => `${label}: ${describeResult(result)}`).join("; "));
     },
   },
-  {
-    id: "answers.no-redirect",
+  "responses.no-redirect": noResponse({
     requirement: "SHOULD",
-    stage: "last",
     title: "never redirects",
-    sent: "everything sent in this run",
-    expected: "no answer with a 3xx status",
-    mend: "Register the final URL. A redirect is not followed: the delivery counts as failed and is retried.",
-    run: (target) =>
-      noAnswer(
-        target,
-        "a redirect",
-        ({ answer }) => answer.kind === "answered" && answer.status >= 300 && answer.status < 400,
-      ),
-  },
-  {
-    id: "answers.no-secret",
+    expected: "no response with a 3xx status",
+    fix: "Register the final URL. A redirect is not followed: the delivery counts as failed and is retried.",
+    what: "a redirect",
+    bad: (_, { result }) => result.kind === "response" && result.status >= 300 && result.status < 400,
+  }),
+  "responses.no-secret": noResponse({
     requirement: "MUST",
-    stage: "last",
-    title: "never tells its secret",
-    sent: "everything sent in this run",
-    expected: "no answer with the secret, as text or in another encoding, in its headers or body",
-    mend: plainAnswer,
-    run: (target) => noAnswer(target, "the secret", (_, text) => target.reveals(text)),
-  },
-  {
-    id: "answers.no-expected-signature",
+    title: "never reveals its secret",
+    expected: "no response with the secret, as text or in another encoding, in its headers or body",
+    fix: constantText,
+    what: "the secret",
+    bad: (text, _, target) => target.reveals(text),
+  }),
+  "responses.no-expected-signature": noResponse({
     requirement: "MUST",
-    stage: "last",
-    title: "never tells which signature would have been right",
-    sent: "everything sent in this run",
-    expected: "no answer with the right signature of what was sent",
-    mend: `${plainAnswer} With the expected signature in the answer, a forger sends the same request again and succeeds.`,
-    run: (target) =>
-      noAnswer(target, "the right signature", ({ delivery }, text) => {
-        const right = target.sign(delivery).replace(/^(v1,|sha256=)/, "");
-        const bytes = Buffer.from(right, target.scheme.name === "github" ? "hex" : "base64");
-        return (["base64", "base64url", "hex"] as const).some((encoding) =>
-          text.includes(bytes.toString(encoding)),
-        );
-      }),
-  },
-  {
-    id: "answers.no-body-echo",
+    title: "never reveals the correct signature",
+    expected: "no response with the correct signature of its request",
+    fix: `${constantText} With the correct signature from the response, a forger sends the same request again and succeeds.`,
+    what: "the correct signature",
+    bad(text, { delivery }, { signing, sign }) {
+      const bytes = Buffer.from(sign(delivery).slice(signing.prefix.length), signing.encoding);
+      const encodings = ["base64", "base64url", "hex"] as const;
+      return encodings.some((encoding) => text.includes(bytes.toString(encoding)));
+    },
+  }),
+  "responses.no-body-echo": noResponse({
     requirement: "SHOULD",
-    stage: "last",
-    title: "does not repeat bodies in its answers",
-    sent: "everything sent in this run; each sample event carries a word of its own",
-    expected: "no answer with that word",
-    mend: `${plainAnswer} Answers end up in logs of the sender and of proxies; bodies are about people's taxes.`,
-    run: (target) => noAnswer(target, "part of the body", (_, text) => text.includes(target.canary)),
-  },
-  {
-    id: "answers.no-stack-trace",
+    title: "does not repeat bodies in its responses",
+    sent: `${everything}; each sample event contains a random word`,
+    expected: "no response with that word",
+    fix: `${constantText} Responses end up in logs of the sender and of proxies; bodies are about people's taxes.`,
+    what: "part of the body",
+    bad: (text, _, { canary }) => text.includes(canary),
+  }),
+  "responses.no-stack-trace": noResponse({
     requirement: "SHOULD",
-    stage: "last",
-    title: "does not show its inside in its answers",
-    sent: "everything sent in this run",
-    expected: "no answer with a stack trace or paths of source files",
-    mend: `${plainAnswer} (Express: set NODE_ENV=production, or register an error handler.)`,
-    run: (target) => noAnswer(target, "a stack trace", (_, text) => stackTrace.test(text)),
-  },
-  {
-    id: "answers.in-time",
+    title: "does not reveal its source code in its responses",
+    expected: "no response with a stack trace or paths of source files",
+    fix: `${constantText} (Express: set NODE_ENV=production, or register an error handler.)`,
+    what: "a stack trace",
+    bad: (text) => stackTrace.test(text),
+  }),
+  "responses.in-time": {
     requirement: "SHOULD",
     stage: "last",
     title: "acknowledges promptly",
-    sent: `${timedDeliveries} true deliveries, one after another`,
-    expected: "2xx, each within the answer time limit",
-    mend: "Store the delivery, acknowledge, work afterwards: a sender that waits too long counts a failure and sends again.",
+    sent: `${timedDeliveries} valid deliveries, one after another`,
+    expected: "2xx, each within the response time limit",
+    fix: "Store the delivery, acknowledge it, process it afterwards: a sender that waits too long counts a failure and sends again.",
     async run(target) {
-      const answers: Answer[] = [];
-      for (let sent = 0; sent < timedDeliveries; sent += 1) answers.push(await target.send(target.compose()));
-      const refused = answers.find((answer) => !isAcknowledged(answer));
-      if (refused) return failed(describeAnswer(refused));
-      const times = answers.map(({ durationMs }) => durationMs).toSorted((a, b) => a - b);
+      const results: ProbeResult[] = [];
+      for (let sent = 0; sent < timedDeliveries; sent += 1) results.push(await target.send(target.compose()));
+      const rejected = results.find((result) => !isAcknowledged(result));
+      if (rejected) return failed(describeResult(rejected));
+      const times = results.map(({ durationMs }) => durationMs).toSorted((a, b) => a - b);
       const [median = 0, slowest = 0] = [times[Math.floor(times.length / 2)], times.at(-1)];
       const received = `median ${Math.round(median)} ms, slowest ${Math.round(slowest)} ms`;
-      return slowest <= target.limits.answerTimeMsMax ? passed(received) : failed(received);
+      return passedIf(slowest <= target.limits.responseTimeMsMax, received);
     },
   },
-];
+};

@@ -1,259 +1,189 @@
-import type { Delivery } from "../target/scheme.ts";
-import type { Target } from "../target/target.ts";
-import type { AuditCheck } from "./check.ts";
-import { acknowledgedCheck, refusedCheck } from "./probe-check.ts";
+import type { Delivery, Signing } from "../target/signing.ts";
+import type { CheckTable } from "./check.ts";
+import { labelled, mustAcknowledge, mustReject, shouldReject } from "./probe-check.ts";
 
 const rawBytes =
   "Compute the HMAC over the raw bytes of the request body, before anything decodes, parses or trims them.";
 
-/** The delivery with another body under its old signature. */
-const altered = (delivery: Delivery, body: Buffer): Delivery => ({ ...delivery, body });
+/** The encoded bytes of a signature, without the prefix. */
+const encoded = ({ prefix }: Signing, { signature }: Delivery) => signature.slice(prefix.length);
 
-/** The token without its version, as `v1,` or `sha256=` opens it. */
-const opening = (signature: string) => /^[a-z0-9]+[,=]/.exec(signature)?.[0] ?? "";
-const proof = (signature: string) => signature.slice(opening(signature).length);
+/** The delivery with another body under its original signature. */
+const withBody = (delivery: Delivery, body: Buffer): Delivery => ({ ...delivery, body });
 
-function flippedBit(target: Target, signature: string): string {
-  const encoding = target.scheme.name === "github" ? "hex" : "base64";
-  const bytes = Buffer.from(proof(signature), encoding);
-  bytes.writeUInt8(bytes.readUInt8(bytes.length - 1) ^ 1, bytes.length - 1);
-  return opening(signature) + bytes.toString(encoding);
-}
-
-function cutAfter(signature: string, characters: number): string {
-  return opening(signature) + proof(signature).slice(0, characters);
-}
-
-export const signatureChecks: readonly AuditCheck[] = [
-  refusedCheck({
-    id: "signature.forged",
-    requirement: "MUST",
-    title: "refuses a delivery signed with a key it does not know",
+export const signatureChecks: CheckTable = {
+  "signature.forged": mustReject({
+    title: "rejects a delivery signed with an unknown key",
     sent: "a well-formed delivery whose signature was made with a random key",
-    mend: "Compare the signature of the request with one computed from the endpoint's own secret.",
-    shots: (target) => {
-      const delivery = target.compose();
-      return [{ delivery: { ...delivery, signature: target.signForged(delivery) } }];
-    },
+    fix: "Compare the signature of the request with one computed from the endpoint's own secret.",
+    probes: (target) => target.forge(),
   }),
-  refusedCheck({
-    id: "signature.missing",
-    requirement: "MUST",
-    title: "refuses a delivery without a signature",
+  "signature.missing": mustReject({
+    title: "rejects a delivery without a signature",
     sent: "a delivery without the signature header",
-    mend: "Refuse a request without the signature header, with 400 or 401, before reading its body.",
-    shots: (target) => {
-      const delivery = target.compose();
-      const { signature } = target.scheme.headerNames;
-      const headers = target.scheme.headers(delivery).filter(([name]) => name !== signature);
-      return [{ delivery, options: { headers } }];
+    fix: "Reject a request without the signature header, with 400 or 401, before reading its body.",
+    probes({ signing, compose }) {
+      const delivery = compose();
+      const headers = signing.headers(delivery).filter(([name]) => name !== signing.headerNames.signature);
+      return { delivery, options: { headers } };
     },
   }),
-  refusedCheck({
-    id: "signature.empty",
-    requirement: "MUST",
-    title: "refuses an empty signature",
+  "signature.empty": mustReject({
+    title: "rejects an empty signature",
     sent: "deliveries whose signature is nothing, only the version, or the version and its separator",
-    mend: "A signature without bytes matches nothing; never compare only as many bytes as were sent.",
-    shots: (target) => {
-      const start = opening(target.compose().signature);
-      return ["", start.slice(0, -1), start].map((signature) => ({
+    fix: "A signature without bytes matches nothing; never compare only as many bytes as were sent.",
+    probes: ({ signing: { prefix }, compose }) =>
+      ["", prefix.slice(0, -1), prefix].map((signature) => ({
         label: JSON.stringify(signature),
-        delivery: { ...target.compose(), signature },
-      }));
+        delivery: { ...compose(), signature },
+      })),
+  }),
+  "signature.bit-flipped": mustReject({
+    title: "rejects a signature with one wrong bit",
+    sent: "a delivery whose signature differs from the correct one in its last bit",
+    fix: "Compare all bytes of the signature, in constant time.",
+    probes({ signing, compose }) {
+      const delivery = compose();
+      const bytes = Buffer.from(encoded(signing, delivery), signing.encoding);
+      bytes.writeUInt8(bytes.readUInt8(bytes.length - 1) ^ 1, bytes.length - 1);
+      return { ...delivery, signature: signing.prefix + bytes.toString(signing.encoding) };
     },
   }),
-  refusedCheck({
-    id: "signature.bit-flipped",
-    requirement: "MUST",
-    title: "refuses a signature with one wrong bit",
-    sent: "a delivery whose signature differs from the right one in its last bit",
-    mend: "Compare all bytes of the signature, in constant time.",
-    shots: (target) => {
-      const delivery = target.compose();
-      return [{ delivery: { ...delivery, signature: flippedBit(target, delivery.signature) } }];
-    },
-  }),
-  refusedCheck({
-    id: "signature.truncated",
-    requirement: "MUST",
-    title: "refuses the beginning of the right signature",
-    sent: "deliveries with the first 4 and the first half of the characters of the right signature",
-    mend: "Check that both signatures have the same length before comparing them.",
-    shots: (target) => {
-      const half = Math.floor(proof(target.compose().signature).length / 8) * 4;
+  "signature.truncated": mustReject({
+    title: "rejects the beginning of the correct signature",
+    sent: "deliveries with the first 4 and the first half of the characters of the correct signature",
+    fix: "Check that both signatures have the same length before comparing them.",
+    probes({ signing, compose }) {
+      const half = Math.floor(encoded(signing, compose()).length / 8) * 4;
       return [4, half].map((characters) => {
-        const delivery = target.compose();
-        const signature = cutAfter(delivery.signature, characters);
+        const delivery = compose();
+        const signature = signing.prefix + encoded(signing, delivery).slice(0, characters);
         return { label: `${characters} characters`, delivery: { ...delivery, signature } };
       });
     },
   }),
-  refusedCheck({
-    id: "signature.empty-key",
-    requirement: "MUST",
-    title: "refuses a delivery signed with an empty key",
+  "signature.empty-key": mustReject({
+    title: "rejects a delivery signed with an empty key",
     sent: "a delivery signed with a key of no bytes",
-    mend: "Refuse at start a secret that is empty or decodes to nothing: with it anyone can sign.",
-    shots: (target) => {
-      const delivery = target.compose();
-      return [{ delivery: { ...delivery, signature: target.signWithKey(delivery, Buffer.alloc(0)) } }];
+    fix: "Reject at start a secret that is empty or decodes to nothing: with it anyone can sign.",
+    probes({ signing, compose }) {
+      const delivery = compose();
+      return { ...delivery, signature: signing.signWithKey(delivery, Buffer.alloc(0)) };
     },
   }),
-  refusedCheck({
-    id: "signature.altered-byte",
-    requirement: "MUST",
-    title: "refuses a body with one byte altered",
+  "signature.altered-byte": mustReject({
+    title: "rejects a body with one byte altered",
     sent: "a signed delivery in whose body one character was changed afterwards",
-    mend: rawBytes,
-    shots: (target) => {
-      const delivery = target.compose();
-      const body = Buffer.from(
-        delivery.body.toString("latin1").replace("audit-workspace", "Audit-workspace"),
-      );
-      return [{ delivery: altered(delivery, body) }];
+    fix: rawBytes,
+    probes({ compose }) {
+      const delivery = compose();
+      const text = delivery.body.toString("latin1").replace("audit-workspace", "Audit-workspace");
+      return withBody(delivery, Buffer.from(text));
     },
   }),
-  refusedCheck({
-    id: "signature.reserialised",
-    requirement: "MUST",
-    title: "refuses a body that was parsed and written again",
-    sent: "a delivery signed over compact JSON, sent indented, and one the other way round",
-    mend: `${rawBytes} A body that is parsed and serialised again for the HMAC has one signature for many spellings.`,
-    shots: (target) => {
-      const payload = target.samples.task();
-      const compact = target.compose({ payload });
-      const indented = target.compose({ body: JSON.stringify(payload, null, 2) });
+  "signature.reserialised": mustReject({
+    title: "rejects a body that was parsed and serialized again",
+    sent: "a delivery signed over compact JSON, sent indented, and one signed over indented JSON, sent compact",
+    fix: `${rawBytes} A body that is parsed and serialized again for the HMAC has one signature for many spellings.`,
+    probes({ samples, compose }) {
+      const payload = samples.task();
+      const compact = compose({ payload });
+      const indented = compose({ body: JSON.stringify(payload, null, 2) });
       return [
-        { label: "sent indented", delivery: altered(compact, indented.body) },
-        { label: "sent compact", delivery: altered(indented, compact.body) },
+        { label: "sent indented", delivery: withBody(compact, indented.body) },
+        { label: "sent compact", delivery: withBody(indented, compact.body) },
       ];
     },
   }),
-  refusedCheck({
-    id: "signature.replacement-character",
-    requirement: "MUST",
-    title: "refuses a byte that is not UTF-8 in place of a signed replacement character",
+  "signature.replacement-character": mustReject({
+    title: "rejects a byte that is not UTF-8 in place of a signed replacement character",
     sent: "a body signed with U+FFFD in it, sent with the single byte 0xFF there instead",
-    mend: `${rawBytes} A body decoded to text first turns every invalid byte into U+FFFD, so different bodies share one signature.`,
-    shots: (target) => {
-      const delivery = target.compose({ payload: target.samples.task({ errorMessage: "\uFFFD" }) });
-      const body = Buffer.from(
-        delivery.body.toString("latin1").replace("\u00ef\u00bf\u00bd", "\u00ff"),
-        "latin1",
-      );
-      return [{ delivery: altered(delivery, body) }];
+    fix: `${rawBytes} A body decoded to text first turns every invalid byte into U+FFFD, so different bodies share one signature.`,
+    probes({ samples, compose }) {
+      const delivery = compose({ payload: samples.task({ errorMessage: "\uFFFD" }) });
+      const text = delivery.body.toString("latin1").replace("\u00ef\u00bf\u00bd", "\u00ff");
+      return withBody(delivery, Buffer.from(text, "latin1"));
     },
   }),
-  refusedCheck({
-    id: "signature.byte-order-mark-added",
-    requirement: "MUST",
-    title: "refuses a byte order mark added after signing",
+  "signature.byte-order-mark-added": mustReject({
+    title: "rejects a byte order mark added after signing",
     sent: "a signed delivery with the bytes EF BB BF put in front of its body",
-    mend: `${rawBytes} A text decoder drops a byte order mark without a word.`,
-    shots: (target) => {
-      const delivery = target.compose();
-      return [{ delivery: altered(delivery, Buffer.concat([Buffer.from("\uFEFF"), delivery.body])) }];
+    fix: `${rawBytes} A text decoder drops a byte order mark silently.`,
+    probes({ compose }) {
+      const delivery = compose();
+      return withBody(delivery, Buffer.concat([Buffer.from("\uFEFF"), delivery.body]));
     },
   }),
-  refusedCheck({
-    id: "signature.newline-added",
-    requirement: "MUST",
-    title: "refuses a newline added after signing",
-    sent: "a signed delivery with one newline put behind its body",
-    mend: rawBytes,
-    shots: (target) => {
-      const delivery = target.compose();
-      return [{ delivery: altered(delivery, Buffer.concat([delivery.body, Buffer.from("\n")])) }];
+  "signature.newline-added": mustReject({
+    title: "rejects a newline added after signing",
+    sent: "a signed delivery with one newline added to its body",
+    fix: rawBytes,
+    probes({ compose }) {
+      const delivery = compose();
+      return withBody(delivery, Buffer.concat([delivery.body, Buffer.from("\n")]));
     },
   }),
-  refusedCheck({
-    id: "signature.other-id",
-    requirement: "MUST",
-    title: "refuses a delivery under another id than the signed one",
-    schemes: ["standard-webhooks"],
+  "signature.other-id": mustReject({
+    title: "rejects a delivery under another id than the signed one",
     sent: "a signed delivery whose webhook-id was replaced afterwards",
-    mend: "Sign `id.timestamp.body` with the id of the request; otherwise a captured delivery passes as a new one.",
-    shots: (target) => [{ delivery: { ...target.compose(), id: target.nextId() } }],
+    fix: "Sign `id.timestamp.body` with the id of the request; otherwise a captured delivery passes as a new one.",
+    probes: ({ nextId, compose }) => ({ ...compose(), id: nextId() }),
   }),
-  refusedCheck({
-    id: "signature.other-timestamp",
-    requirement: "MUST",
-    title: "refuses a delivery under another timestamp than the signed one",
-    schemes: ["standard-webhooks"],
-    sent: "a delivery signed five seconds ago whose webhook-timestamp was replaced by the present one",
-    mend: "Sign `id.timestamp.body` with the timestamp of the request; otherwise old deliveries can be made fresh.",
-    shots: (target) => {
-      const { timestamp } = target.compose();
-      return [{ delivery: { ...target.compose({ ageSeconds: 5 }), timestamp } }];
-    },
+  "signature.other-timestamp": mustReject({
+    title: "rejects a delivery under another timestamp than the signed one",
+    sent: "a delivery signed five seconds ago whose webhook-timestamp was replaced by the current one",
+    fix: "Sign `id.timestamp.body` with the timestamp of the request; otherwise old deliveries can be made to look new.",
+    probes: ({ compose }) => ({ ...compose({ ageSeconds: 5 }), timestamp: compose().timestamp }),
   }),
-  refusedCheck({
-    id: "signature.unknown-version",
-    requirement: "MUST",
-    title: "refuses the right bytes under a version that is not v1",
-    schemes: ["standard-webhooks"],
-    sent: "deliveries whose right signature is labelled v2, v1a, V1, or not at all",
-    mend: "Accept only tokens that begin with exactly `v1,`; ignore all others.",
-    shots: (target) => {
-      return ["v2,", "v1a,", "V1,", ""].map((label) => {
-        const delivery = target.compose();
-        const signature = label + proof(delivery.signature);
-        return { label: JSON.stringify(label), delivery: { ...delivery, signature } };
-      });
-    },
+  "signature.unknown-version": mustReject({
+    title: "rejects the correct bytes under a version that is not v1",
+    sent: "deliveries whose correct signature is labelled v2, v1a, V1, or not at all",
+    fix: "Accept only tokens that begin with exactly `v1,`; ignore all others.",
+    probes: ({ signing, compose }) =>
+      ["v2,", "v1a,", "V1,", ""].map((version) => {
+        const delivery = compose();
+        const signature = version + encoded(signing, delivery);
+        return { label: JSON.stringify(version), delivery: { ...delivery, signature } };
+      }),
   }),
-  refusedCheck({
-    id: "signature.other-spelling",
-    requirement: "SHOULD",
-    title: "refuses the right signature in another encoding",
-    schemes: ["standard-webhooks"],
-    sent: "deliveries whose right signature is written as hex, as base64url, and without padding",
-    mend: "Accept only canonical base64 of 32 bytes, so that one delivery has one valid form.",
-    shots: (target) => {
+  "signature.other-spelling": shouldReject({
+    title: "rejects the correct signature in another encoding",
+    sent: "deliveries whose correct signature is written as hex, as base64url, and without padding",
+    fix: "Accept only canonical base64 of 32 bytes, so that one delivery has one valid form.",
+    probes({ signing, compose }) {
       const spellings = {
-        hex: (right: string) => Buffer.from(right, "base64").toString("hex"),
-        base64url: (right: string) => Buffer.from(right, "base64").toString("base64url"),
-        unpadded: (right: string) => right.replace(/=+$/, ""),
+        hex: (correct: string) => Buffer.from(correct, "base64").toString("hex"),
+        base64url: (correct: string) => Buffer.from(correct, "base64").toString("base64url"),
+        unpadded: (correct: string) => correct.replace(/=+$/, ""),
       };
-      return Object.entries(spellings).map(([label, spell]) => {
-        const delivery = target.compose();
-        return { label, delivery: { ...delivery, signature: `v1,${spell(proof(delivery.signature))}` } };
+      return labelled(spellings, (spell) => {
+        const delivery = compose();
+        return { ...delivery, signature: `v1,${spell(encoded(signing, delivery))}` };
       });
     },
   }),
-  refusedCheck({
-    id: "signature.trailing-junk",
-    requirement: "SHOULD",
-    title: "refuses a right signature followed by junk",
-    schemes: ["standard-webhooks"],
-    sent: "a delivery with webhook-signature `v1,<right>,junk`",
-    mend: "Match the whole token (`^v1,[A-Za-z0-9+/]+=*$`) instead of splitting it at commas.",
-    shots: (target) => {
-      const delivery = target.compose();
-      return [{ delivery: { ...delivery, signature: `${delivery.signature},junk` } }];
+  "signature.trailing-junk": shouldReject({
+    title: "rejects a correct signature with extra text",
+    sent: "a delivery with webhook-signature `v1,<correct>,junk`",
+    fix: "Match the whole token (`^v1,[A-Za-z0-9+/]+=*$`) instead of splitting it at commas.",
+    probes({ compose }) {
+      const delivery = compose();
+      return { ...delivery, signature: `${delivery.signature},junk` };
     },
   }),
-  acknowledgedCheck({
-    id: "signature.exact-bytes",
-    requirement: "MUST",
-    title: "accepts a body exactly as it was signed, however it is spaced",
+  "signature.exact-bytes": mustAcknowledge({
+    title: "accepts a body exactly as it was signed, with any white space",
     sent: "a signed delivery of indented JSON with escapes, a line break as CR LF, and one at the end",
-    mend: `${rawBytes} This one fails when the parsed body is serialised again for the HMAC.`,
-    shots: (target) => {
-      const text = JSON.stringify(target.samples.task({ errorMessage: "a/b" }), null, 3);
-      const body = `${text.replaceAll("\n", "\r\n").replace("a/b", "a\\/\\u0062")}\r\n`;
-      return [{ delivery: target.compose({ body }) }];
+    fix: `${rawBytes} This one fails when the parsed body is serialized again for the HMAC.`,
+    probes({ samples, compose }) {
+      const text = JSON.stringify(samples.task({ errorMessage: "a/b" }), null, 3);
+      return compose({ body: `${text.replaceAll("\n", "\r\n").replace("a/b", "a\\/\\u0062")}\r\n` });
     },
   }),
-  acknowledgedCheck({
-    id: "signature.non-ascii",
-    requirement: "MUST",
+  "signature.non-ascii": mustAcknowledge({
     title: "accepts a signed body with characters outside ASCII",
     sent: "a signed delivery with accents, Chinese, an emoji and U+FFFD in its text",
-    mend: `${rawBytes} This one fails when the body is read as latin1 or its length is counted in characters.`,
-    shots: (target) => [
-      { delivery: target.compose({ payload: target.samples.task({ errorMessage: "é 税 🧾 \uFFFD" }) }) },
-    ],
+    fix: `${rawBytes} This one fails when the body is read as latin1 or its length is counted in characters.`,
+    probes: ({ samples, compose }) => compose({ payload: samples.task({ errorMessage: "é 税 🧾 \uFFFD" }) }),
   }),
-];
+};

@@ -1,38 +1,41 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Clock } from "../../clock.ts";
-import { createAnswerReader, type HttpAnswer } from "./response-reader.ts";
+import { createResponseReader, type HttpResponse } from "./response-reader.ts";
 
-/** What came back for one request. */
-export type Answer =
-  | ({ readonly kind: "answered"; readonly durationMs: number } & HttpAnswer)
-  /** The receiver closed the connection without an answer. */
+/** What the receiver sent back for one request. */
+export type ProbeResult =
+  | ({ readonly kind: "response"; readonly durationMs: number } & HttpResponse)
+  /** The receiver closed the connection without a response. */
   | { readonly kind: "closed"; readonly durationMs: number }
-  /** Neither an answer nor an end within the time limit. */
-  | { readonly kind: "silent"; readonly durationMs: number }
-  | { readonly kind: "unreachable"; readonly code: string; readonly durationMs: number }
-  | { readonly kind: "garbled"; readonly durationMs: number };
+  /** Neither a response nor a closed connection within the time limit. */
+  | { readonly kind: "timeout"; readonly durationMs: number }
+  | { readonly kind: "not-http"; readonly durationMs: number };
 
-export type Address = {
+export type ConnectionResult =
+  | ProbeResult
+  | { readonly kind: "unreachable"; readonly code: string; readonly durationMs: number };
+
+export interface Address {
   readonly secure: boolean;
   readonly host: string;
   readonly port: number;
   readonly hostHeader: string;
   readonly path: string;
-};
+}
 
-/** A raw connection: bytes out as they are given, answers in one after another. */
-export type Connection = {
+/** A raw connection: sends bytes unchanged, receives responses in order. */
+export interface Connection {
   /** Writes and waits until the bytes left or the connection ended; never throws. */
   write(bytes: Buffer | string): Promise<void>;
-  /** Half-closes: the receiver sees the end, answers can still come. */
+  /** Half-closes: the receiver reads the end, responses can still arrive. */
   finish(): void;
-  /** The next answer, waiting at most `timeoutMs`. */
-  answer(timeoutMs: number): Promise<Answer>;
+  /** The next response, waiting at most `timeoutMs`. */
+  response(timeoutMs: number): Promise<ConnectionResult>;
   /** True once the receiver ended the connection. */
   readonly ended: boolean;
   close(): void;
-};
+}
 
 export function addressOf(url: URL): Address {
   const secure = url.protocol === "https:";
@@ -45,13 +48,13 @@ export function addressOf(url: URL): Address {
   };
 }
 
-/** Opens a socket at once; a failure to connect is told by `answer`. */
+/** Opens a socket; `response` returns a failure to connect. */
 export function openConnection(address: Address, clock: Clock): Connection {
   const startedAt = clock.monotonic();
   const socket = openSocket(address);
-  const reader = createAnswerReader();
-  const arrived: HttpAnswer[] = [];
-  let end: { readonly kind: "closed" | "garbled" } | { kind: "unreachable"; code: string } | undefined;
+  const reader = createResponseReader();
+  const received: HttpResponse[] = [];
+  let end: { readonly kind: "closed" | "not-http" } | { kind: "unreachable"; code: string } | undefined;
   let connected = false;
   let wake: () => void = () => undefined;
 
@@ -65,16 +68,15 @@ export function openConnection(address: Address, clock: Clock): Connection {
   });
   socket.on("data", (bytes: Buffer) => {
     try {
-      arrived.push(...reader.feed(bytes));
-      if (arrived.length > 0) wake();
+      received.push(...reader.feed(bytes));
+      if (received.length > 0) wake();
     } catch {
-      // Whatever it is, it is no HTTP answer, which is all there is to say about it.
-      finishWith({ kind: "garbled" });
+      finishWith({ kind: "not-http" });
     }
   });
   socket.on("end", () => {
     const last = reader.end();
-    if (last) arrived.push(last);
+    if (last) received.push(last);
     finishWith({ kind: "closed" });
   });
   socket.on("error", (error: NodeJS.ErrnoException) =>
@@ -94,21 +96,21 @@ export function openConnection(address: Address, clock: Clock): Connection {
       });
     },
     finish: () => void socket.end(),
-    async answer(timeoutMs) {
+    async response(timeoutMs) {
       const elapsed = () => clock.monotonic() - startedAt;
-      if (arrived.length === 0 && !end) {
+      if (received.length === 0 && !end) {
         await new Promise<void>((resolve) => {
           const cancel = clock.schedule(timeoutMs, resolve);
           wake = () => {
             cancel();
             resolve();
           };
-          if (arrived.length > 0 || end) wake();
+          if (received.length > 0 || end) wake();
         });
       }
-      const answer = arrived.shift();
-      if (answer) return { kind: "answered", ...answer, durationMs: elapsed() };
-      return { ...(end ?? { kind: "silent" }), durationMs: elapsed() };
+      const response = received.shift();
+      if (response) return { kind: "response", ...response, durationMs: elapsed() };
+      return { ...(end ?? { kind: "timeout" }), durationMs: elapsed() };
     },
     get ended() {
       return end !== undefined;

@@ -1,21 +1,20 @@
 import type { Clock } from "../../clock.ts";
 
 /**
- * Looks at what the receiver did with a delivery, through an address of the receiver under audit:
- * `GET <observe-url>?id=<webhook-id>` answers `{ "count": n }`, how often the delivery took effect; an
- * address that ignores `id` and counts everything works too. `?taskId=<id>` may answer
- * `{ "status": "COMPLETED" }`, the state held for the task.
+ * Reads what the receiver did with a delivery from a URL of the receiver: `GET <observe-url>?id=<webhook-id>`
+ * returns `{ "count": n }`, how often the delivery took effect; a URL that ignores `id` and returns the total works
+ * too. `?taskId=<id>` may return `{ "status": "COMPLETED" }`, the state held for the task.
  */
-export type Observer = {
-  /** True when counts are per delivery; false when only the total is told. */
+export interface Observer {
+  /** False when the URL returns totals only. */
   readonly perDelivery: boolean;
   /** Effects of a delivery (or the total) right now. */
   count(id: string): Promise<number>;
-  /** Waits until `count` reaches `wanted`, then `settleMs` longer, and returns the count seen last. */
+  /** Waits until `count` reaches `wanted`, then `settleMs` longer, and returns the last count. */
   settledCount(id: string, wanted: number): Promise<number>;
-  /** The state held for a task; `undefined` when the receiver does not tell. */
+  /** The state held for a task; `undefined` when the URL does not return it. */
   taskStatus(taskId: string): Promise<string | undefined>;
-};
+}
 
 export class ObserverError extends Error {
   override readonly name = "ObserverError";
@@ -27,12 +26,12 @@ export async function createObserver(options: {
   readonly url: string;
   readonly clock: Clock;
   readonly fetch: typeof fetch;
-  /** Time limit for one request to the address. */
+  /** Time limit for one request to the URL. */
   readonly requestTimeoutMs: number;
   /** How long an effect may take to show. */
   readonly timeoutMs: number;
   readonly settleMs: number;
-  /** A delivery that was acknowledged before, and an id that was never sent. */
+  /** The id of an acknowledged delivery, and an id that was never sent. */
   readonly knownId: string;
   readonly unknownId: string;
 }): Promise<Observer> {
@@ -47,15 +46,13 @@ export async function createObserver(options: {
       if (!response.ok || typeof value !== "object" || value === null) throw new Error(`${response.status}`);
       return value as Record<string, unknown>;
     } catch (cause) {
-      throw new ObserverError("the observe URL did not answer with a JSON object", { cause });
+      throw new ObserverError("the observe URL did not return a JSON object", { cause });
     }
   }
   async function count(id: string): Promise<number> {
-    const answer = await read({ id });
-    const value = answer["count"];
-    if (typeof value !== "number")
-      throw new ObserverError('the observe URL answered without a number "count"');
-    return value;
+    const value = (await read({ id }))["count"];
+    if (typeof value === "number") return value;
+    throw new ObserverError('the observe URL did not return a number "count"');
   }
   const wait = (ms: number) => new Promise<void>((resolve) => void clock.schedule(ms, resolve));
 

@@ -1,16 +1,16 @@
-/** One HTTP answer as it came over the wire. `body` holds at most its first 64 KB. */
-export type HttpAnswer = {
+/** One HTTP response as it was received. `body` holds at most its first 64 KB. */
+export interface HttpResponse {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
   readonly body: Buffer;
-};
+}
 
-export type AnswerReader = {
-  /** Takes bytes; returns the answers they completed. Throws when they are not HTTP/1. */
-  feed(bytes: Buffer): readonly HttpAnswer[];
-  /** The peer closed: completes an answer whose end is the end of the connection. */
-  end(): HttpAnswer | undefined;
-};
+export interface ResponseReader {
+  /** Takes bytes; returns the responses they completed. Throws when they are not HTTP/1. */
+  feed(bytes: Buffer): readonly HttpResponse[];
+  /** The peer closed: completes a response whose end is the end of the connection. */
+  end(): HttpResponse | undefined;
+}
 
 const headBytesMax = 256 * 1024;
 const bodyBytesKept = 64 * 1024;
@@ -21,33 +21,36 @@ type Framing =
   | { readonly kind: "chunked" }
   | { readonly kind: "until-close" };
 
-type Head = {
-  readonly status: number;
-  readonly headers: ReadonlyMap<string, string>;
+interface Head extends Omit<HttpResponse, "body"> {
   readonly framing: Framing;
-};
+}
 
-/** Reads HTTP/1 answers, several after each other on one connection. Interim (1xx) answers are dropped. */
-export function createAnswerReader(): AnswerReader {
+interface Body {
+  readonly body: Buffer;
+  readonly consumedBytes: number;
+}
+
+/** Reads consecutive HTTP/1 responses of one connection. Interim (1xx) responses are dropped. */
+export function createResponseReader(): ResponseReader {
   let buffered = Buffer.alloc(0);
   let head: Head | undefined;
 
-  function next(): HttpAnswer | undefined {
+  function next(): HttpResponse | undefined {
     head ??= takeHead();
     if (!head) return undefined;
     const taken = takeBody(buffered, head.framing);
     if (!taken) return undefined;
     buffered = Buffer.from(buffered.subarray(taken.consumedBytes));
-    const answer = toAnswer(head, taken.body);
+    const response = toResponse(head, taken.body);
     head = undefined;
-    return answer;
+    return response;
   }
 
   function takeHead(): Head | undefined {
     for (;;) {
       const end = buffered.indexOf("\r\n\r\n");
       if (end === -1) {
-        if (buffered.length > headBytesMax) throw new Error("the head of the answer has no end");
+        if (buffered.length > headBytesMax) throw new Error("the head of the response has no end");
         if (buffered.length >= 5 && buffered.toString("latin1", 0, 5) !== "HTTP/")
           throw new Error("not HTTP");
         return undefined;
@@ -61,19 +64,16 @@ export function createAnswerReader(): AnswerReader {
   return {
     feed(bytes) {
       buffered = Buffer.concat([buffered, bytes]);
-      const answers: HttpAnswer[] = [];
-      for (let answer = next(); answer; answer = next()) answers.push(answer);
-      return answers;
+      const responses: HttpResponse[] = [];
+      for (let response = next(); response; response = next()) responses.push(response);
+      return responses;
     },
-    end() {
-      if (head?.framing.kind !== "until-close") return undefined;
-      return toAnswer(head, buffered);
-    },
+    end: () => (head?.framing.kind === "until-close" ? toResponse(head, buffered) : undefined),
   };
 }
 
-function toAnswer(head: Head, body: Buffer): HttpAnswer {
-  return { status: head.status, headers: head.headers, body: body.subarray(0, bodyBytesKept) };
+function toResponse({ status, headers }: Head, body: Buffer): HttpResponse {
+  return { status, headers, body: body.subarray(0, bodyBytesKept) };
 }
 
 function parseHead(text: string): Head {
@@ -96,7 +96,7 @@ function framingOf(status: number, headers: ReadonlyMap<string, string>): Framin
   return { kind: "until-close" };
 }
 
-function takeBody(buffered: Buffer, framing: Framing): { body: Buffer; consumedBytes: number } | undefined {
+function takeBody(buffered: Buffer, framing: Framing): Body | undefined {
   switch (framing.kind) {
     case "none":
       return { body: Buffer.alloc(0), consumedBytes: 0 };
@@ -110,14 +110,14 @@ function takeBody(buffered: Buffer, framing: Framing): { body: Buffer; consumedB
   }
 }
 
-function takeChunks(buffered: Buffer): { body: Buffer; consumedBytes: number } | undefined {
+function takeChunks(buffered: Buffer): Body | undefined {
   const chunks: Buffer[] = [];
   let offset = 0;
   for (;;) {
     const lineEnd = buffered.indexOf("\r\n", offset);
     if (lineEnd === -1) return undefined;
     const size = Number.parseInt(buffered.toString("latin1", offset, lineEnd), 16);
-    if (Number.isNaN(size)) throw new Error("the answer has a malformed chunk");
+    if (Number.isNaN(size)) throw new Error("the response has a malformed chunk");
     if (size === 0) {
       // Trailers, if any, end with an empty line; the size line's own end may be that line's start.
       const end = buffered.indexOf("\r\n\r\n", lineEnd);

@@ -1,16 +1,18 @@
-/** A JSON object as text is made from it; the audit also sends things that no type would allow. */
-export type JsonObject = { readonly [field: string]: unknown };
+/** A payload to serialize; some checks send values that no event type allows. */
+export interface JsonObject {
+  readonly [field: string]: unknown;
+}
 
-export type SampleEvents = {
+export interface SampleEvents {
   /** A task event; `overrides` replace or add fields. */
   task(overrides?: JsonObject): JsonObject;
   stage(overrides?: JsonObject): JsonObject;
   documents(overrides?: JsonObject): JsonObject;
-};
+}
 
 /**
- * Payloads of version 2 as the interface lists their fields. Every one carries the canary, so that an
- * answer which repeats a payload is recognised.
+ * Payloads of version 2 with the fields of the interface. Each contains the canary, so that a response that
+ * repeats a payload is recognized.
  *
  * @see interface §6
  */
@@ -60,7 +62,7 @@ export function createSampleEvents(options: {
   };
 }
 
-/** What `task.completed` of a tax preparation adds, with as many review items as asked for. */
+/** The fields that `task.completed` of a tax preparation adds. */
 export function completedTaxPrep(reviewItemCount = 1): JsonObject {
   return {
     event: "task.completed",

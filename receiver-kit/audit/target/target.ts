@@ -1,21 +1,21 @@
 import type { Clock } from "../../clock.ts";
-import { type Address, type Answer, type Connection, openConnection } from "./connection.ts";
+import { type Address, type Connection, openConnection, type ProbeResult } from "./connection.ts";
 import type { Observer } from "./observer.ts";
 import { createSampleEvents, type JsonObject, type SampleEvents } from "./sample-events.ts";
-import type { Delivery, HeaderLine, Scheme, SignedContent } from "./scheme.ts";
+import type { Delivery, HeaderLine, SignedContent, Signing } from "./signing.ts";
 
-export type ComposeOptions = {
+export interface ComposeOptions {
   readonly id?: string;
   /** How long ago it was sent; negative lies in the future. */
   readonly ageSeconds?: number;
   readonly payload?: JsonObject;
   /** The exact body, instead of a payload. */
   readonly body?: Buffer | string;
-};
+}
 
-export type SendOptions = {
+export interface SendOptions {
   readonly method?: string;
-  /** Header lines instead of the scheme's own; names may repeat. */
+  /** Header lines instead of the signed ones; names may repeat. */
   readonly headers?: readonly HeaderLine[];
   readonly extraHeaders?: readonly HeaderLine[];
   readonly contentType?: string | undefined;
@@ -23,10 +23,10 @@ export type SendOptions = {
   readonly wireBody?: Buffer;
   readonly contentLength?: number;
   readonly chunked?: boolean;
-  readonly timeoutMs?: number;
-};
+  readonly keepAlive?: boolean;
+}
 
-/** A connection was refused, so that the check at hand cannot judge anything. */
+/** The connection could not be opened, so the current check has no result. */
 export class UnreachableError extends Error {
   override readonly name = "UnreachableError";
   readonly code: string;
@@ -37,24 +37,24 @@ export class UnreachableError extends Error {
   }
 }
 
-/** What came back over a connection that stood. */
-export type Reply = Exclude<Answer, { readonly kind: "unreachable" }>;
+export interface RoundTrip {
+  readonly delivery: Delivery;
+  readonly result: ProbeResult;
+}
 
-export type Exchange = { readonly delivery: Delivery; readonly answer: Reply };
-
-export type TargetLimits = {
-  /** Time limit for one answer. */
+export interface TargetLimits {
+  /** Time limit for one response. */
   readonly timeoutMs: number;
   readonly toleranceSeconds: number;
-  /** Within it a receiver ends a request whose body stopped. */
+  /** Time limit for the receiver to end a request whose body has stalled. */
   readonly stallTimeoutMs: number;
   /** A slower acknowledgement is reported. */
-  readonly answerTimeMsMax: number;
-};
+  readonly responseTimeMsMax: number;
+}
 
-/** The receiver under audit, as the checks see it. */
-export type Target = {
-  readonly scheme: Scheme;
+/** The receiver under attack, as the checks see it. */
+export interface Target {
+  readonly signing: Signing;
   readonly clock: Clock;
   readonly limits: TargetLimits;
   readonly observer: Observer | undefined;
@@ -62,50 +62,51 @@ export type Target = {
   readonly oldSecret: string | undefined;
   readonly canary: string;
   readonly samples: SampleEvents;
-  /** Every exchange so far, for the checks that review answers. */
-  readonly transcript: readonly Exchange[];
-  /** Whether a text holds a secret, as text or as its key in another encoding. */
+  /** Every round trip so far, for the checks that review responses. */
+  readonly transcript: readonly RoundTrip[];
+  /** Whether a text contains a secret, or its key in any encoding. */
   reveals(text: string): boolean;
   nextId(): string;
-  /** A delivery that a good receiver acknowledges. */
+  /** A delivery that a correct receiver acknowledges. */
   compose(options?: ComposeOptions): Delivery;
+  /** The same, signed with a key that the receiver cannot know. */
+  forge(options?: ComposeOptions): Delivery;
   sign(content: SignedContent): string;
-  signWithSecret(content: SignedContent, secret: string): string;
-  signWithKey(content: SignedContent, key: Buffer): string;
-  /** Signs with a key that the receiver cannot know. */
   signForged(content: SignedContent): string;
-  /** One request on a connection of its own. @throws {UnreachableError} */
-  send(delivery: Delivery, options?: SendOptions): Promise<Reply>;
+  /** Sends one request on its own connection. @throws {UnreachableError} */
+  send(delivery: Delivery, options?: SendOptions): Promise<ProbeResult>;
   connect(): Connection;
+  /** Uses one connection and closes it. */
+  withConnection<Result>(use: (connection: Connection) => Promise<Result>): Promise<Result>;
   /** The bytes of a request, for checks that use a connection themselves. */
-  request(delivery: Delivery, options?: SendOptions & { readonly keepAlive?: boolean }): Buffer;
-  /** Adds an exchange that a check made on a connection of its own. @throws {UnreachableError} */
-  record(delivery: Delivery, answer: Answer): Reply;
+  request(delivery: Delivery, options?: SendOptions): Buffer;
+  /** Waits for a response to `delivery` on an own connection, and adds it to the transcript. @throws {UnreachableError} */
+  receive(delivery: Delivery, connection: Connection, timeoutMs?: number): Promise<ProbeResult>;
   wait(ms: number): Promise<void>;
-};
+}
 
-export type TargetOptions = {
+export interface TargetOptions {
   readonly address: Address;
-  readonly scheme: Scheme;
+  readonly signing: Signing;
   readonly secret: string;
   readonly oldSecret?: string | undefined;
   readonly clock: Clock;
   readonly randomBytes: (count: number) => Buffer;
   readonly limits: TargetLimits;
   readonly observer?: Observer | undefined;
-};
+}
 
 export function createTarget(options: TargetOptions): Target {
-  const { address, scheme, secret, clock, limits, randomBytes } = options;
+  const { address, signing, secret, clock, limits, randomBytes } = options;
   const canary = `canary-${randomBytes(9).toString("hex")}`;
-  const foreignKey = randomBytes(32);
-  const transcript: Exchange[] = [];
+  const unknownKey = randomBytes(32);
+  const transcript: RoundTrip[] = [];
   const nextId = () => `audit_${randomBytes(12).toString("hex")}`;
-  const forms = [secret, options.oldSecret].flatMap((each) => (each ? secretForms(scheme, each) : []));
+  const forms = [secret, options.oldSecret].flatMap((each) => (each ? secretForms(signing, each) : []));
   const samples = createSampleEvents({ canary, nextId, now: clock.now });
 
   const target: Target = {
-    scheme,
+    signing,
     clock,
     limits,
     observer: options.observer,
@@ -123,48 +124,50 @@ export function createTarget(options: TargetOptions): Target {
         timestamp: String(Math.floor(clock.now() / 1000) - ageSeconds),
         body: Buffer.from(body ?? JSON.stringify(event)),
       };
-      return { ...content, event: String(event["event"]), signature: scheme.sign(content, secret) };
+      return { ...content, event: String(event["event"]), signature: signing.sign(content, secret) };
     },
-    sign: (content) => scheme.sign(content, secret),
-    signWithSecret: (content, other) => scheme.sign(content, other),
-    signWithKey: (content, key) => scheme.signWithKey(content, key),
-    signForged: (content) => scheme.signWithKey(content, foreignKey),
-    async send(delivery, sendOptions = {}) {
+    forge(composeOptions) {
+      const delivery = target.compose(composeOptions);
+      return { ...delivery, signature: target.signForged(delivery) };
+    },
+    sign: (content) => signing.sign(content, secret),
+    signForged: (content) => signing.signWithKey(content, unknownKey),
+    send(delivery, sendOptions) {
+      return target.withConnection((connection) => {
+        // Not awaited: a receiver may respond without reading the body to its end.
+        void connection.write(target.request(delivery, sendOptions));
+        return target.receive(delivery, connection);
+      });
+    },
+    connect: () => openConnection(address, clock),
+    async withConnection(use) {
       const connection = target.connect();
       try {
-        // Not awaited: a receiver may answer without reading the body to its end.
-        void connection.write(target.request(delivery, sendOptions));
-        const answer = await connection.answer(sendOptions.timeoutMs ?? limits.timeoutMs);
-        return target.record(delivery, answer);
+        return await use(connection);
       } finally {
         connection.close();
       }
     },
-    connect: () => openConnection(address, clock),
-    request: (delivery, requestOptions = {}) => requestBytes(address, scheme, delivery, requestOptions),
-    record(delivery, answer) {
-      if (answer.kind === "unreachable") throw new UnreachableError(answer.code);
-      transcript.push({ delivery, answer });
-      return answer;
+    request: (delivery, sendOptions = {}) => requestBytes(address, signing, delivery, sendOptions),
+    async receive(delivery, connection, timeoutMs = limits.timeoutMs) {
+      const result = await connection.response(timeoutMs);
+      if (result.kind === "unreachable") throw new UnreachableError(result.code);
+      transcript.push({ delivery, result });
+      return result;
     },
     wait: (ms) => new Promise((resolve) => void clock.schedule(ms, resolve)),
   };
   return target;
 }
 
-/** Every text that would give a secret away. */
-export function secretForms(scheme: Scheme, secret: string): readonly string[] {
-  const key = scheme.keyOf(secret);
+/** Every text that would reveal a secret. */
+export function secretForms(signing: Signing, secret: string): readonly string[] {
+  const key = signing.keyOf(secret);
   const encodings = ["base64", "base64url", "hex"] as const;
   return [secret, secret.replace(/^whsec_/, ""), ...encodings.map((encoding) => key.toString(encoding))];
 }
 
-function requestBytes(
-  address: Address,
-  scheme: Scheme,
-  delivery: Delivery,
-  options: SendOptions & { readonly keepAlive?: boolean },
-): Buffer {
+function requestBytes(address: Address, signing: Signing, delivery: Delivery, options: SendOptions): Buffer {
   const body = options.wireBody ?? delivery.body;
   const contentType = "contentType" in options ? options.contentType : "application/json";
   const lines: HeaderLine[] = [
@@ -175,14 +178,14 @@ function requestBytes(
     options.chunked
       ? ["transfer-encoding", "chunked"]
       : ["content-length", String(options.contentLength ?? body.length)],
-    ...(options.headers ?? scheme.headers(delivery)),
+    ...(options.headers ?? signing.headers(delivery)),
     ...(options.extraHeaders ?? []),
   ];
   const head = [
     `${options.method ?? "POST"} ${address.path} HTTP/1.1`,
     ...lines.map((line) => line.join(": ")),
   ];
-  // latin1: a header is bytes, and some attacks put bytes outside ASCII there.
+  // latin1: a header is bytes, and some checks put bytes outside ASCII there.
   return Buffer.concat([
     Buffer.from(`${head.join("\r\n")}\r\n\r\n`, "latin1"),
     options.chunked ? chunks(body) : body,

@@ -1,0 +1,169 @@
+import { parseArgs } from "node:util";
+import { UsageError } from "./command-error.ts";
+import { didYouMean } from "./suggestion.ts";
+
+/** One flag of a command: its parser and its line in the help text. */
+export interface Flag<Value> {
+  /** What the help text shows after the name, such as `<n>`. A flag without a placeholder is a switch. */
+  readonly placeholder?: string;
+  readonly about: string;
+  /** @param name the flag as it is typed, for messages. @param texts the values given, in order */
+  parse(name: string, texts: readonly string[]): Value;
+}
+
+/** Flags by camelCase name; `timeoutMs` is typed as `--timeout-ms`. */
+export type FlagTable = Readonly<Record<string, Flag<unknown>>>;
+
+export type FlagValues<Table extends FlagTable> = {
+  readonly [Name in keyof Table]: Table[Name] extends Flag<infer Value> ? Value : never;
+};
+
+export interface ParsedArguments<Table extends FlagTable> {
+  readonly flags: FlagValues<Table>;
+  readonly positionals: readonly string[];
+  /** What follows `--`. */
+  readonly rest: readonly string[];
+}
+
+export const flagName = (name: string) =>
+  `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+export const helpFlag = toggle("show this help");
+
+interface OneValue<Value, Fallback> {
+  /** Returns `undefined` for a text that the flag does not accept. */
+  readonly parse: (text: string) => Value | undefined;
+  /** What is accepted, for messages. */
+  readonly expected: string;
+  /** Near names are suggested from these. */
+  readonly known?: readonly string[];
+  /** The value without the flag; the help text shows it. */
+  readonly fallback?: Fallback | undefined;
+}
+
+/** A flag with one value; the last one given counts. */
+export function flag<Value, Fallback = undefined>(
+  placeholder: string,
+  about: string,
+  { parse, expected, known = [], fallback }: OneValue<Value, Fallback>,
+): Flag<Value | Fallback> {
+  return {
+    placeholder,
+    about: fallback === undefined ? about : `${about} (${fallback})`,
+    parse(name, texts) {
+      const last = texts.at(-1);
+      if (last === undefined) return fallback as Fallback;
+      const value = parse(last);
+      if (value !== undefined) return value;
+      const hint = didYouMean(last, known);
+      throw new UsageError(`${name}: expected ${expected}, got ${JSON.stringify(last)}${hint}`);
+    },
+  };
+}
+
+export function text<Fallback extends string | undefined = undefined>(
+  placeholder: string,
+  about: string,
+  fallback?: Fallback,
+): Flag<string | Fallback> {
+  return flag(placeholder, about, { parse: (value) => value, expected: "text", fallback });
+}
+
+export function wholeNumber<Fallback extends number | undefined = undefined>(
+  about: string,
+  {
+    min,
+    max,
+    fallback,
+  }: { readonly min: number; readonly max: number; readonly fallback?: Fallback | undefined },
+): Flag<number | Fallback> {
+  const parse = (value: string) => {
+    const number = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
+    return number >= min && number <= max ? number : undefined;
+  };
+  const expected = `a whole number from ${min} to ${max}`;
+  return flag("<n>", about, { parse, expected, fallback });
+}
+
+export function choice<const Choice extends string, Fallback extends Choice | undefined = undefined>(
+  choices: readonly Choice[],
+  about: string,
+  fallback?: Fallback,
+): Flag<Choice | Fallback> {
+  const parse = (value: string) => choices.find((each) => each === value);
+  const expected = choices.join(" or ");
+  return flag(`<${choices.join("|")}>`, about, { parse, expected, known: choices, fallback });
+}
+
+/** A flag that may be repeated; each value may hold several, separated by commas. */
+export function list(placeholder: string, about: string): Flag<readonly string[]> {
+  return {
+    placeholder,
+    about,
+    parse: (_, texts) => texts.flatMap((value) => value.split(",")).filter((value) => value !== ""),
+  };
+}
+
+export function toggle(about: string): Flag<boolean> {
+  return { about, parse: (_, texts) => texts.length > 0 };
+}
+
+/** @throws {UsageError} for an unknown flag, a missing value or a value that its flag rejects */
+export function parseFlags<Table extends FlagTable>(
+  argv: readonly string[],
+  table: Table,
+): ParsedArguments<Table> {
+  const names = Object.keys(table);
+  const typed = new Map(names.map((name) => [flagName(name), name]));
+  const options = Object.fromEntries(
+    names.map((name) => [
+      flagName(name).slice(2),
+      { type: table[name]?.placeholder === undefined ? "boolean" : "string" } as const,
+    ]),
+  );
+  const { tokens } = parseArgs({ args: [...argv], options, strict: false, tokens: true });
+  const given = new Map<string, string[]>();
+  const positionals: string[] = [];
+  const rest: string[] = [];
+  let isTerminated = false;
+  for (const token of tokens) {
+    if (token.kind === "option-terminator") isTerminated = true;
+    else if (token.kind === "positional") (isTerminated ? rest : positionals).push(token.value);
+    else {
+      const name = typed.get(token.rawName);
+      if (name === undefined) throw unknownFlag(token.rawName, [...typed.keys()]);
+      given.set(name, [...(given.get(name) ?? []), valueOfToken(token, table[name]?.placeholder, typed)]);
+    }
+  }
+  const flags = names.map((name) => [name, table[name]?.parse(flagName(name), given.get(name) ?? [])]);
+  return { flags: Object.fromEntries(flags) as FlagValues<Table>, positionals, rest };
+}
+
+interface OptionToken {
+  readonly rawName: string;
+  readonly value: string | undefined;
+  readonly inlineValue: boolean | undefined;
+}
+
+function valueOfToken(
+  { rawName, value, inlineValue }: OptionToken,
+  placeholder: string | undefined,
+  known: ReadonlyMap<string, unknown>,
+): string {
+  if (placeholder === undefined) {
+    if (value !== undefined) throw new UsageError(`${rawName}: expected no value; write ${rawName} alone`);
+    return "";
+  }
+  if (value === undefined)
+    throw new UsageError(`${rawName}: expected a value; write ${rawName} ${placeholder}`);
+  if (!inlineValue && known.has(value)) {
+    throw new UsageError(
+      `${rawName}: expected a value, got the flag ${value}; write ${rawName} ${placeholder}`,
+    );
+  }
+  return value;
+}
+
+function unknownFlag(rawName: string, known: readonly string[]): UsageError {
+  return new UsageError(`unknown flag ${rawName}${didYouMean(rawName, known)}`);
+}

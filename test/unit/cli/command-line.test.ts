@@ -1,0 +1,97 @@
+import { describe, expect, it } from "vitest";
+import { CommandError } from "../../../cli/command-error.ts";
+import { type Command, onlyArgument, runCommand, runCommandGroup } from "../../../cli/command-line.ts";
+import { text, wholeNumber } from "../../../cli/flags.ts";
+import { runCommand as capture } from "../../support/run-command.ts";
+
+const flags = {
+  store: text("<file>", "a file whose description is long enough to wrap at the width of a terminal"),
+  retryCount: wholeNumber("retries", { min: 0, max: 9, fallback: 3 }),
+};
+
+const command: Command<typeof flags> = {
+  name: "rows show",
+  synopsis: "<id> [options]",
+  about: "Shows a row.",
+  flags,
+  notes: "Exit code: 0 done.",
+  async run(args, io) {
+    const id = onlyArgument(args, "one id");
+    if (id === "absent") throw new CommandError("no row absent");
+    if (id === "bug") throw new Error("unexpected");
+    io.stdout.write(`${id} ${args.flags.retryCount}`);
+    return 0;
+  },
+};
+
+const run = (...argv: string[]) => capture((args, io) => runCommand(command, args, io), argv);
+
+describe("runCommand", () => {
+  it("runCommand returns the exit code of the command", async () => {
+    expect(await run("one")).toEqual({ code: 0, out: "one 3", err: "" });
+  });
+
+  it("runCommand prints a help text made from the flag table", async () => {
+    const { code, out } = await run("--help");
+    expect(code).toBe(0);
+    expect(out).toBe(`Usage: workspace-tasks rows show <id> [options]
+
+Shows a row.
+
+  --store <file>     a file whose description is long enough to wrap at the
+                     width of a terminal
+  --retry-count <n>  retries (3)
+  --help             show this help
+
+Exit code: 0 done.
+`);
+  });
+
+  it("runCommand leaves a --help after -- to the command", async () => {
+    expect((await run("--", "--help")).out).toBe("--help 3");
+  });
+
+  it("runCommand prints a usage error with a hint and returns 2", async () => {
+    const hint = "Try workspace-tasks rows show --help\n";
+    expect(await run()).toEqual({ code: 2, out: "", err: `rows show: expected one id, got none\n${hint}` });
+    expect((await run("a", "b")).err).toBe(`rows show: expected one id, got "a b"\n${hint}`);
+  });
+
+  it("runCommand prints an expected failure in one sentence and returns 1", async () => {
+    expect(await run("absent")).toEqual({ code: 1, out: "", err: "rows show: no row absent\n" });
+  });
+
+  it("runCommand throws an unexpected error", async () => {
+    await expect(run("bug")).rejects.toThrow("unexpected");
+  });
+});
+
+describe("runCommandGroup", () => {
+  const group = {
+    name: "rows",
+    about: "Works with rows.",
+    subcommands: { show: { about: "show a row", run: async () => 7 } },
+  };
+  const runGroup = (...argv: string[]) => capture((args, io) => runCommandGroup(group, args, io), argv);
+  const help = `Usage: workspace-tasks rows <command> [options]
+
+Works with rows.
+
+  show    show a row
+  --help  show this help; every command has its own
+`;
+
+  it("runCommandGroup runs the named subcommand", async () => {
+    expect((await runGroup("show", "one")).code).toBe(7);
+  });
+
+  it("runCommandGroup lists its subcommands with --help, and on stderr without arguments", async () => {
+    expect(await runGroup("--help")).toEqual({ code: 0, out: help, err: "" });
+    expect(await runGroup()).toEqual({ code: 2, out: "", err: help });
+  });
+
+  it("runCommandGroup suggests the nearest subcommand", async () => {
+    const err = 'rows: expected show, got "shwo"; did you mean show?\nTry workspace-tasks rows --help\n';
+    expect(await runGroup("shwo")).toEqual({ code: 2, out: "", err });
+  });
+});
