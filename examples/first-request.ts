@@ -1,4 +1,4 @@
-// The first request: who does the key act as, and what is running?
+// Prints the user of an API key and the running tasks.
 
 // #region first-request
 import { createClient } from "workspace-tasks/sdk";

@@ -1,6 +1,6 @@
-// Spans of OpenTelemetry for every call of the SDK. The SDK itself needs no OpenTelemetry: it publishes to
-// node:diagnostics_channel, and this subscribes. The channel runs in the caller's async context, so the spans are
-// children of whatever span surrounds the call.
+// Creates an OpenTelemetry span for every call of the SDK.
+// The SDK does not depend on OpenTelemetry: it publishes to node:diagnostics_channel, and the example subscribes. The
+// listener runs in the async context of the caller, so each span is a child of the span around the call.
 
 // #region spans
 import { subscribe } from "node:diagnostics_channel";
@@ -23,7 +23,7 @@ function traceWorkspaceTasks(tracer: Tracer): void {
         "graphql.operation.name": event.operationName ?? "",
         "workspace_tasks.router": event.router,
         "workspace_tasks.attempts": event.attempts,
-        "workspace_tasks.queued_ms": event.queuedMs, // waiting for the allowance, not for the service
+        "workspace_tasks.queued_ms": event.queuedMs, // time in the rate limiter's queue
       },
     });
     if (!event.ok) {
@@ -49,7 +49,7 @@ traceWorkspaceTasks(provider.getTracer("workspace-tasks"));
 await using mock = await createMockServer();
 mock.admin.setFaults({ api: [{ operation: "me", instructions: [{ kind: "status", status: 503 }] }] });
 await using client = createClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey });
-await client.me(); // the first attempt meets a 503
+await client.me(); // the first attempt gets a 503
 await client.webhooks.endpoints.delete("00000000-0000-4000-8000-000000000000").catch(() => {}); // no such endpoint
 
 const spans = exporter.getFinishedSpans();

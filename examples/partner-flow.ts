@@ -1,5 +1,4 @@
-// The partner flow with uploads: a workspace for a tax firm, documents uploaded for one client, and an import
-// of two more from the partner's own platform, followed until their tax preparations are done.
+// Creates a workspace, uploads a document, imports a job from the partner's platform, and waits for the tasks.
 
 // #region partner-flow
 import { setTimeout as pause } from "node:timers/promises";
@@ -13,7 +12,7 @@ await using client = createClient({
   sourcePlatform: "acme-portal",
 });
 
-// One workspace per firm. Its API key is issued in the web app; until then the partner key reaches the gateway only.
+// One workspace per firm. Its API key is issued in the web app; the partner key works only at the gateway.
 const firm = await client.partner.workspaces.create({
   displayName: "Harbour Street Tax",
   firmSize: "sm",
@@ -22,12 +21,12 @@ const firm = await client.partner.workspaces.create({
 await client.partner.workspaces.addUsers({ workspaceId: firm.id, userEmails: ["owner@harbour.example"] });
 console.log(`workspace ${firm.slug} is ${firm.status}`);
 
-// The rest happens in the workspace that the API key belongs to.
+// The following calls use the workspace of the API key.
 const me = await client.me();
 if (me.__typename !== "WorkspaceUser") throw new Error("the API key belongs to no workspace");
 const workspaceId = me.workspace.id;
 
-// Documents in chunks, resumed where a cut connection left off; then a client who starts with them.
+// The upload is sent in chunks and resumes after a lost connection. The new client starts with the document.
 const document = new Blob(["%PDF-1.7 ", "x".repeat(6_000_000)], { type: "application/pdf" });
 const { uploadId, sizeBytes } = await client.uploads.upload(document, {
   fileName: "w2.pdf",
@@ -44,7 +43,7 @@ const { client: person, taskId } = await client.taxClients.create({
 if (taskId) await client.tasks.waitFor(taskId);
 console.log(`${person.name} has a binder of ${sizeBytes} bytes`);
 
-// A connection to the partner's platform, a job on it, its works and their documents.
+// A connection to the partner's platform, and a job with works and their documents.
 const { connections, jobs, works } = client.partner;
 const { id: connectionId } = await connections.start({
   workspaceId,
@@ -52,8 +51,7 @@ const { id: connectionId } = await connections.start({
   inputs: { apiKey: "platform-key" },
 });
 const connection = await connections.collect({ connectionId, inputs: { firmRef: "F-77" } });
-if (connection.status !== "active")
-  throw new Error(`the platform could not be reached: ${connection.status}`);
+if (connection.status !== "active") throw new Error(`the connection is not active: ${connection.status}`);
 
 const job = await jobs.create({ connectionId, jobName: "Returns of 2025" });
 const added = await jobs.addWorks(job.id, [
@@ -66,7 +64,7 @@ for (const work of added) {
 await jobs.startImport(job.id);
 console.log(`job ${job.name}: ${added.length} works are imported`);
 
-// Webhooks tell of the tasks as they start; without a receiver, list and wait.
+// Webhooks report the tasks as they start. Without a receiver, poll the list.
 let started: Task[] = [];
 while (started.length < added.length) {
   await pause(500);

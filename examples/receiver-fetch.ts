@@ -1,5 +1,5 @@
-// A receiver behind anything that speaks fetch; here Hono. Deno, Bun, Next.js route handlers and workers with a
-// Node runtime look the same.
+// Receives webhooks with a fetch handler under Hono.
+// Next.js route handlers and other frameworks with fetch handlers on Node work the same way.
 
 // #region receiver
 import { Hono } from "hono";
@@ -9,17 +9,17 @@ import { createClient } from "workspace-tasks/sdk";
 
 const secrets: string[] = [];
 const receiver = createReceiver({
-  secrets: () => secrets, // asked at every delivery
-  inbox: memoryInbox(), // for this demonstration; in production sqliteInbox or postgresInbox
+  secrets: () => secrets, // read at every delivery
+  inbox: memoryInbox(), // for this example; in production use sqliteInbox or postgresInbox
 });
 receiver.on("task.*", (event) => console.log(`${event.event}: ${event.taskType} ${event.taskId}`));
 
 const app = new Hono();
-app.post("/webhooks", (context) => receiver.fetch(context.req.raw)); // the raw request: its bytes are signed
+app.post("/webhooks", (context) => receiver.fetch(context.req.raw)); // the raw request, because its bytes are signed
 await receiver.start();
 // #endregion
 
-// The mock calls the app in this process, in place of a socket.
+// The mock calls the app in this process, without a socket.
 const url = "https://receiver.example/webhooks";
 const received = new Map([[url, (request: Request) => app.fetch(request)]]);
 await using mock = await createMockServer({ listen: false, receivers: received });

@@ -1,5 +1,5 @@
-// An Express receiver on PostgreSQL. Start it as often as you like: the processes share one inbox, and whatever
-// one of them leaves unfinished another takes up. `two-processes` runs two of them.
+// Receives webhooks with Express and an inbox in PostgreSQL that several processes share.
+// When a process ends, another one handles its unfinished events. The example two-processes runs two of them.
 
 // #region receiver
 import express from "express";
@@ -11,11 +11,11 @@ import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 const concurrency = 8;
 const pool = new pg.Pool({
   connectionString: process.env["DATABASE_URL"],
-  max: concurrency + 6, // a transaction per running handler, one for listening, five to store, settle and announce
+  max: concurrency + 6, // a transaction per running handler, one to listen, five to store, settle and notify
   connectionTimeoutMillis: 5_000,
 });
 await pool.query(
-  `CREATE TABLE IF NOT EXISTS task_board
+  `CREATE TABLE IF NOT EXISTS task_states
      (task_id TEXT PRIMARY KEY, status TEXT NOT NULL, changes INT NOT NULL, changed_by INT NOT NULL)`,
 );
 
@@ -23,12 +23,12 @@ const receiver = createReceiver({
   secrets: [process.env["WORKSPACE_TASKS_SIGNING_SECRET"] ?? ""],
   inbox: postgresInbox(pool),
   concurrency,
-  leaseMs: 5_000, // how long the events of a process that died stay with it
+  leaseMs: 5_000, // how long the events of a dead process stay claimed
 });
 receiver.onState("task", async (event, { transaction }) => {
   await transaction.query(
-    `INSERT INTO task_board VALUES ($1, $2, 1, $3) ON CONFLICT (task_id) DO UPDATE
-       SET status = excluded.status, changes = task_board.changes + 1, changed_by = excluded.changed_by`,
+    `INSERT INTO task_states VALUES ($1, $2, 1, $3) ON CONFLICT (task_id) DO UPDATE
+       SET status = excluded.status, changes = task_states.changes + 1, changed_by = excluded.changed_by`,
     [event.taskId, event.status, process.pid],
   );
 });

@@ -1,4 +1,4 @@
-// An Express receiver on a SQLite file: each event takes effect exactly once, in the order of its task.
+// Receives webhooks with Express and an inbox in a SQLite file.
 
 // #region receiver
 import express from "express";
@@ -9,17 +9,17 @@ import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 
 // The application's own table may live in the same file.
 new Database("webhooks.db").exec(
-  "CREATE TABLE IF NOT EXISTS task_board (task_id TEXT PRIMARY KEY, status TEXT NOT NULL)",
+  "CREATE TABLE IF NOT EXISTS task_states (task_id TEXT PRIMARY KEY, status TEXT NOT NULL)",
 );
 
 const receiver = createReceiver({
-  secrets: [process.env["WORKSPACE_TASKS_SIGNING_SECRET"] ?? ""], // several while one is rotated
+  secrets: [process.env["WORKSPACE_TASKS_SIGNING_SECRET"] ?? ""], // two during a rotation
   inbox: sqliteInbox("webhooks.db"),
 });
 
 receiver.onState("task", async (event, { transaction }) => {
-  // Commits together with the mark that the event was handled, or not at all.
-  await transaction.query("INSERT OR REPLACE INTO task_board VALUES (?, ?)", [event.taskId, event.status]);
+  // Committed in one transaction with the state of the event.
+  await transaction.query("INSERT OR REPLACE INTO task_states VALUES (?, ?)", [event.taskId, event.status]);
   console.log(`${event.taskType} ${event.taskId} is ${event.status}`);
 });
 
@@ -32,6 +32,6 @@ const server = app.listen(Number(process.env["PORT"] ?? 3000), () => console.log
 // #region shutdown
 process.once("SIGTERM", async () => {
   server.close(); // no new deliveries
-  await receiver.close(); // finishes what it handles, gives back the rest
+  await receiver.close(); // finishes the running handlers, releases the other events
 });
 // #endregion

@@ -1,5 +1,5 @@
-// The receiver was away while tasks went on, and the deliveries of that time are given up. Reconciling reads
-// the truth from the tasks API and puts it before the same state handlers, behind the same ordering guard.
+// Recovers the task states that a receiver missed while it was down.
+// The service has stopped retrying. Reconciling reads the tasks API and passes the changes to the same state handlers.
 
 import { createMockServer } from "workspace-tasks/mock-server";
 import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
@@ -7,10 +7,10 @@ import { createClient } from "workspace-tasks/sdk";
 
 const url = "https://receiver.example/webhooks";
 let reachable = true;
-const board = new Map<string, string>();
+const states = new Map<string, string>();
 
-// In this process and on a virtual clock: the hours of downtime pass in a moment.
-const receivers = new Map([[url, (request: Request) => answer(request)]]);
+// In one process and on a virtual clock, so that 28 hours pass at once.
+const receivers = new Map([[url, (request: Request) => deliver(request)]]);
 await using mock = await createMockServer({ listen: false, clock: "virtual", receivers });
 await using client = createClient({
   apiKey: mock.apiKey,
@@ -24,27 +24,27 @@ await using receiver = createReceiver({
   inbox: memoryInbox({ clock: mock.clock }),
   clock: mock.clock,
 });
-receiver.onState("task", (event) => void board.set(event.taskId, event.status));
+receiver.onState("task", (event) => void states.set(event.taskId, event.status));
 await receiver.start();
 
 const { taskId } = mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" });
 await mock.clock.advance("1m");
-console.log(`before the downtime: ${board.get(taskId)}`);
+console.log(`before the downtime: ${states.get(taskId)}`);
 
 reachable = false;
 mock.admin.moveTask(taskId, { status: "COMPLETED" });
-await mock.clock.advance("28h"); // all eight attempts
+await mock.clock.advance("28h"); // eight attempts
 const [delivery] = mock.admin.deliveries({ event: "task.completed" }).data;
 console.log(`after 28 hours: delivery ${delivery?.status} after ${delivery?.attemptCount} attempts`);
-console.log(`the receiver believes: ${board.get(taskId)}`);
+console.log(`the receiver has: ${states.get(taskId)}`);
 
 reachable = true;
 const { examined, enqueued } = await receiver.reconcile(client);
 await mock.clock.advance("1m");
-console.log(`reconciled: ${examined} task looked up, ${enqueued} changes found`);
-console.log(`the receiver knows: ${board.get(taskId)}`);
-process.exitCode = board.get(taskId) === "COMPLETED" ? 0 : 1;
+console.log(`reconciled: ${examined} task examined, ${enqueued} changes enqueued`);
+console.log(`the receiver has: ${states.get(taskId)}`);
+process.exitCode = states.get(taskId) === "COMPLETED" ? 0 : 1;
 
-async function answer(request: Request): Promise<Response> {
+async function deliver(request: Request): Promise<Response> {
   return reachable ? receiver.fetch(request) : new Response(null, { status: 503 });
 }

@@ -1,5 +1,5 @@
-// Endpoints and their secrets: create one, rotate its secret while deliveries arrive, and lose none. During
-// the grace period the service signs with both secrets, so the receiver may learn of the new one late.
+// Rotates a signing secret without a rejected delivery.
+// During the grace period the service signs with both secrets, so the receiver can get the new one later.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,7 +12,7 @@ import { createClient } from "workspace-tasks/sdk";
 await using mock = await createMockServer();
 await using client = createClient({ apiKey: mock.apiKey, baseUrl: mock.baseUrl });
 
-// What a secret store would hold; the receiver asks at every delivery.
+// Stands for a secret store; the receiver reads it at every delivery.
 let secrets: string[] = [];
 let handled = 0;
 let allHandled = () => {};
@@ -46,11 +46,11 @@ const rotated = await client.webhooks.endpoints.rotateSecret({
   endpointId: endpoint.id,
   gracePeriodSeconds: 3_600,
 });
-// The receiver still knows the old secret only; these two verify with it.
+// The receiver still has only the old secret, and these two deliveries verify with it.
 runTask();
 await delivered(4);
 
-// Both for a while, then the new one alone.
+// Both secrets until the grace period ends.
 secrets = [rotated.signingSecret, signingSecret];
 runTask();
 await delivered(6);

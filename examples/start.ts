@@ -1,14 +1,13 @@
-// What `npm start` runs: the mock service with its inspector page, an Express receiver on a durable SQLite
-// inbox, and an SDK client that walks the whole partner flow. With `--once` it ends after the flow, with
-// exit code 0 only if the receiver and the service agree about every task.
+// Runs the mock with its inspector, an Express receiver, and a client with the whole partner flow: `npm start`.
+// With `--once` it ends after the flow, with the exit code 0 only if receiver and service agree about every task.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
 import type { Task } from "workspace-tasks/sdk";
-import { say, step, taskTable } from "./start/narrator.ts";
-import { walkPartnerFlow } from "./start/partner-flow.ts";
+import { print, printStep, printTasks } from "./start/output.ts";
+import { runPartnerFlow } from "./start/partner-flow.ts";
 import { startReceiver } from "./start/receiver.ts";
 
 const once = process.argv.includes("--once");
@@ -27,16 +26,16 @@ const interruption = interrupted();
 let agreed = false;
 
 try {
-  say("workspace-tasks: a partner's whole integration, on this machine\n");
-  step("mock service", `${mock.baseUrl}  inspector page: ${mock.inspectorUrl}`);
-  step("receiver", `${receiver.url}  inbox: SQLite, in a temporary folder`);
+  print("workspace-tasks: a complete partner integration on this machine\n");
+  printStep("mock service", `${mock.baseUrl}  inspector page: ${mock.inspectorUrl}`);
+  printStep("receiver", `${receiver.url}  inbox: SQLite, in a temporary folder`);
 
-  const tasks = await Promise.race([walkPartnerFlow(mock, receiver), interruption]);
+  const tasks = await Promise.race([runPartnerFlow(mock, receiver), interruption]);
   if (tasks) {
     agreed = await compare(tasks);
     if (!once) {
-      say(`\nLook around: ${mock.inspectorUrl}   API key: ${mock.apiKey}`);
-      say("Ctrl-C ends it.");
+      print(`\nInspector: ${mock.inspectorUrl}   API key: ${mock.apiKey}`);
+      print("Press Ctrl-C to stop.");
       await interruption;
     }
   }
@@ -45,25 +44,25 @@ try {
   await mock.close();
   rmSync(folder, { recursive: true, force: true });
 }
-// Interrupted in mid-flow, something may still be waiting; there is nothing left to wait for.
+// After an interruption some calls are still in flight; do not wait for them.
 process.exit(agreed ? 0 : 1);
 
-/** Prints what service and receiver believe of each task. */
+/** Prints the tasks of service and receiver, and returns whether they agree. */
 async function compare(tasks: readonly Task[]): Promise<boolean> {
-  const differences = taskTable(tasks, receiver.board());
+  const differences = printTasks(tasks, receiver.states.list());
   const { ingest } = await receiver.stats();
-  step(
+  printStep(
     "deliveries",
-    `${ingest.accepted} taken, ${ingest.duplicates} repetitions recognised, each applied once`,
+    `${ingest.accepted} accepted, ${ingest.duplicates} duplicates, each event applied once`,
   );
-  step("result", differences === 0 ? "receiver and service agree" : `${differences} tasks differ`);
+  printStep("result", differences === 0 ? "receiver and service agree" : `${differences} tasks differ`);
   return differences === 0 && tasks.length > 0;
 }
 
-/** On the port of the documentation, or on any other when that one is taken. */
+/** Uses the documented port, or a free one when it is in use. */
 async function startMock(): Promise<MockServer> {
   const options = {
-    // Quick stages, and a network that repeats and overtakes, as the service's interface permits.
+    // Short stages. Deliveries are duplicated and reordered, as the service's interface permits.
     settings: { tasks: { plans: { TAX_PREP: taxPrepInTwoSeconds } } },
     faults: {
       deliveries: [

@@ -1,6 +1,6 @@
-// Two receiver processes on one PostgreSQL inbox behind a load balancer, a network that repeats deliveries, and one of
-// the two killed in mid-traffic. In the end the board agrees with the service and no change was applied twice.
-// Uses the database of DATABASE_URL, or starts a PostgreSQL of its own.
+// Kills one of two receiver processes that share an inbox in PostgreSQL, and shows that no event is lost.
+// A load balancer sends each delivery to one of them, and deliveries are duplicated. At the end the table of task states
+// equals the service's tasks. Uses the database of DATABASE_URL, or starts a PostgreSQL server.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -38,18 +38,18 @@ const tasks = Array.from({ length: taskCount }, () =>
 );
 await mock.admin.wait({ deliveries: { event: "task.running", status: "succeeded", count: taskCount } });
 first.kill("SIGKILL");
-console.log(`process ${first.pid} was killed; ${second.pid} goes on alone`);
+console.log(`process ${first.pid} was killed; ${second.pid} continues alone`);
 for (const { taskId } of tasks) mock.admin.moveTask(taskId, { status: "COMPLETED" });
 await mock.admin.wait({ deliveries: { event: "task.completed", status: "succeeded", count: taskCount } });
 
-const { completed, applied, processes } = await settledBoard();
+const { completed, applied, processes } = await settledStates();
 console.log(`${deliveries} requests for ${2 * taskCount} events: ${applied} changes applied, none twice`);
 console.log(`${completed} of ${taskCount} tasks are COMPLETED; ${processes} process wrote last`);
 second.kill("SIGTERM");
 await once(second, "exit");
 process.exitCode = completed === taskCount && applied <= 2 * taskCount ? 0 : 1;
 
-/** What a load balancer does: each request to the next process, and to another when that one is gone. */
+/** A load balancer: sends each request to the next process, and to the other one when that fails. */
 async function balance(request: Request): Promise<Response> {
   deliveries++;
   const body = await request.arrayBuffer();
@@ -61,7 +61,7 @@ async function balance(request: Request): Promise<Response> {
         body,
       });
     } catch {
-      ports.splice(index, 1); // nobody listens there any more
+      ports.splice(index, 1); // the process has ended
     }
   }
   return new Response(null, { status: 503 });
@@ -81,8 +81,8 @@ async function startReceiver(): Promise<ChildProcess> {
   return child;
 }
 
-/** The board once every task stands where the service has it. */
-async function settledBoard() {
+/** Counts over the table of task states, once all tasks are COMPLETED. */
+async function settledStates() {
   const database = new pg.Client({ connectionString: databaseUrl });
   await database.connect();
   try {
@@ -91,7 +91,7 @@ async function settledBoard() {
       const { rows } = await database.query(
         `SELECT count(*) FILTER (WHERE status = 'COMPLETED')::int AS completed, sum(changes)::int AS applied,
                 count(DISTINCT changed_by)::int AS processes
-           FROM task_board WHERE task_id = ANY ($1)`,
+           FROM task_states WHERE task_id = ANY ($1)`,
         [ids],
       );
       if (rows[0].completed === taskCount || Date.now() > deadline) return rows[0];

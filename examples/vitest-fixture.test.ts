@@ -1,25 +1,22 @@
-// Tests of an integration against a mock of its own per test: `npx vitest run examples/vitest-fixture.test.ts`.
+// Tests an integration with a new mock for each test.
 
 // #region vitest
 import { expect } from "vitest";
 import { mockTest } from "workspace-tasks/mock-server/vitest";
 import { createClient } from "workspace-tasks/sdk";
 
-mockTest("a connection that cannot be verified is not active", async ({ mock }) => {
+mockTest("a connection with an invalid key fails", async ({ mock }) => {
   const { baseUrl, gatewayUrl, apiKey, workspaceId } = mock;
   await using client = createClient({ baseUrl, gatewayUrl, apiKey });
-  const { id } = await client.partner.connections.start({
-    workspaceId,
-    providerKey: "acme-portal",
-    inputs: { apiKey: "invalid-key" },
-  });
+  const inputs = { apiKey: "invalid-key" };
+  const { id } = await client.partner.connections.start({ workspaceId, providerKey: "acme-portal", inputs });
   const connection = await client.partner.connections.collect({ connectionId: id });
   expect(connection.status).toBe("failed");
 });
 // #endregion
 
 // #region faults
-mockTest("a call survives a token that expires under way", async ({ mock }) => {
+mockTest("a call succeeds after its token expired", async ({ mock }) => {
   await using client = createClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey });
   mock.admin.setFaults({ api: [{ operation: "me", instructions: [{ kind: "expire-token" }] }] });
   const { data, meta } = await client.me().withMeta();
@@ -31,7 +28,7 @@ mockTest("a call survives a token that expires under way", async ({ mock }) => {
 // #region time-travel
 const onVirtualTime = mockTest.extend({ mockOptions: { clock: "virtual" } });
 
-onVirtualTime("the 121st request waits for the next minute", async ({ mock }) => {
+onVirtualTime("the 121st request waits until the next minute", async ({ mock }) => {
   const { baseUrl, apiKey, clock } = mock;
   await using client = createClient({ baseUrl, apiKey, clock });
   for (let count = 0; count < 120; count++) await client.me();

@@ -1,6 +1,6 @@
-// `npm run example -- NAME` runs examples/NAME.ts from the sources. An example that reads WORKSPACE_TASKS_* is
-// run beside a mock, as `workspace-tasks mock exec` does it; one that reads a signing secret is a receiver, and
-// the mock delivers to it. Without a name: the list.
+// `npm run example -- NAME` runs examples/NAME.ts from the sources, and without a name lists the examples. An example
+// that reads WORKSPACE_TASKS_* runs with a mock, as under `workspace-tasks mock exec`. One that reads a signing secret is
+// a receiver, and the mock delivers to it.
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const folder = join(root, "examples");
 const sources = ["--conditions=workspace-tasks-source", "--import", import.meta.resolve("tsx")];
-// Where `workspace-tasks trigger` looks for a mock unless told otherwise.
+// The default port of `workspace-tasks trigger`.
 const documentedPort = 4010;
 
 const [name, ...rest] = process.argv.slice(2);
@@ -27,7 +27,7 @@ function list() {
   console.log("Usage: npm run example -- <name>\n");
   for (const file of readdirSync(folder).filter((file) => file.endsWith(".ts"))) {
     const [line = ""] = readFileSync(join(folder, file), "utf8").split("\n");
-    const about = line.replace("// ", "").split(/: |\. |\.$/)[0];
+    const about = line.replace("// ", "").replace(/\.$/, "");
     console.log(`  ${file.replace(/(\.test)?\.ts$/, "").padEnd(26)}${about}`);
   }
 }
@@ -45,14 +45,14 @@ async function runProgram(name, args) {
     const port = await portOrAny(Number(process.env.MOCK_PORT ?? documentedPort));
     flags.push("--port", String(port));
     flags.push("--deliver-to", `http://127.0.0.1:${process.env.PORT ?? 3000}/webhooks`);
-    console.log(`beside a mock at http://127.0.0.1:${port}; make it send something from another terminal:`);
+    console.log(`with a mock at http://127.0.0.1:${port}; send an event from another terminal:`);
     console.log(`  node bin/workspace-tasks.js trigger task.completed --mock http://127.0.0.1:${port}\n`);
   }
   const bin = join(root, "bin/workspace-tasks.js");
   run([...sources, bin, "mock", "exec", ...flags, "--", process.execPath, ...program], process.cwd());
 }
 
-/** The port itself, or another free one when it is taken. */
+/** The port, or a free one when it is in use. */
 function portOrAny(port) {
   return new Promise((resolve) => {
     const probe = createServer();
@@ -68,7 +68,7 @@ function run(args, cwd) {
   const child = spawn(process.execPath, args, { cwd, stdio: "inherit" });
   for (const signal of ["SIGINT", "SIGTERM"]) {
     process.on(signal, () => {
-      // A terminal's Ctrl-C has reached the child already.
+      // Ctrl-C in a terminal reaches the child as well.
       if (signal === "SIGTERM" || !process.stdin.isTTY) child.kill(signal);
     });
   }

@@ -1,12 +1,14 @@
+// The client of `npm start`: from a new workspace to completed tasks.
+
 import type { MockServer } from "workspace-tasks/mock-server";
 import { createClient, type Task, type WorkspaceTasksClient } from "workspace-tasks/sdk";
-import { say, step } from "./narrator.ts";
+import { print, printStep } from "./output.ts";
 import type { StartedReceiver } from "./receiver.ts";
 
 const clients = ["Alma Reyes", "Bo Lindqvist", "Chidi Okafor"];
 
-/** From a new workspace to finished tasks; answers what the service says of them in the end. */
-export async function walkPartnerFlow(mock: MockServer, receiver: StartedReceiver): Promise<readonly Task[]> {
+/** Returns the tasks as the service reports them at the end. */
+export async function runPartnerFlow(mock: MockServer, receiver: StartedReceiver): Promise<readonly Task[]> {
   const urls = { baseUrl: mock.baseUrl, gatewayUrl: mock.gatewayUrl, sourcePlatform: "acme-portal" };
   await using partner = createClient({ ...urls, partnerApiKey: mock.partnerApiKey });
 
@@ -15,27 +17,30 @@ export async function walkPartnerFlow(mock: MockServer, receiver: StartedReceive
     firmSize: "sm",
     metadata: { customer: "C-1042" },
   });
-  step("workspace", `${workspace.displayName} (${workspace.status}, slug ${workspace.slug})`);
+  printStep("workspace", `${workspace.displayName} (${workspace.status}, slug ${workspace.slug})`);
 
   // The web app issues API keys; the mock's admin stands in for it.
   const { apiKey } = mock.admin.createApiKey({ workspaceId: workspace.id });
   await using client = createClient({ ...urls, apiKey });
   const me = await client.me();
-  step("signed in", me.__typename === "WorkspaceUser" ? `${me.user.name}, role ${me.role}` : me.__typename);
+  printStep(
+    "signed in",
+    me.__typename === "WorkspaceUser" ? `${me.user.name}, role ${me.role}` : me.__typename,
+  );
 
   const { endpoint, signingSecret } = await client.webhooks.endpoints.create({ url: receiver.url });
   receiver.secrets.push(signingSecret);
-  step("endpoint", `${endpoint.url} receives ${endpoint.eventTypes?.join(", ") ?? "every event"}`);
+  printStep("endpoint", `${endpoint.url} receives ${endpoint.eventTypes?.join(", ") ?? "every event"}`);
 
   const jobId = await importJob(partner, workspace.id);
-  say("");
-  const taskIds = await receiver.heardOf(clients.length);
+  print("");
+  const taskIds = await receiver.states.waitForCount(clients.length);
   const tasks = await Promise.all(taskIds.map((id) => client.tasks.waitFor(id, { deadlineMs: 60_000 })));
-  await receiver.settled(tasks);
+  await receiver.states.waitFor(tasks);
   const { examined, enqueued } = await receiver.reconcile(client);
-  say("");
-  step("job", `${jobId} has been imported`);
-  step("reconcile", `${examined} tasks looked up, ${enqueued} changes that no webhook had told yet`);
+  print("");
+  printStep("job", `${jobId} is imported`);
+  printStep("reconcile", `${examined} tasks examined, ${enqueued} changes that no webhook had reported`);
   return tasks;
 }
 
@@ -47,7 +52,7 @@ async function importJob(client: WorkspaceTasksClient, workspaceId: string): Pro
     inputs: { apiKey: "platform-key" },
   });
   const connection = await connections.collect({ connectionId: started.id, inputs: { firmRef: "F-77" } });
-  step("connection", `${started.status} → ${connection.status}`);
+  printStep("connection", `${started.status} → ${connection.status}`);
 
   const job = await jobs.create({ connectionId: connection.id, jobName: "Returns of 2025" });
   const added = await jobs.addWorks(
@@ -60,8 +65,8 @@ async function importJob(client: WorkspaceTasksClient, workspaceId: string): Pro
       { name: "1099.pdf", type: "1099", externalId: `1099-${index + 1}` },
     ]);
   }
-  step("job", `${job.name}: ${added.length} works with two documents each`);
+  printStep("job", `${job.name}: ${added.length} works with two documents each`);
   await jobs.startImport(job.id);
-  step("import", "started; the webhooks follow as they come in");
+  printStep("import", "started; webhooks as they arrive:");
   return job.id;
 }

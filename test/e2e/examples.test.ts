@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "libsql";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../support/listen.ts";
 import { hasPostgres } from "../support/machine.ts";
 import { RunningProgram } from "../support/running-program.ts";
@@ -24,30 +24,38 @@ afterAll(async () => {
 const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
   new RunningProgram([join(root, "scripts/example.mjs"), ...args], { cwd: folder, env });
 
-/** Examples that end by themselves, and what they must say. */
+/** Examples that exit without a signal, and what they print. */
 const programs: Record<string, RegExp> = {
   "first-request": /is admin of/,
   "partner-flow": /Chidi Okafor: F1040 for \d+ prepared/,
   "rotate-secret": /6 deliveries over a rotation: 6 handled, 0 failed/,
-  "reconcile-after-downtime": /the receiver knows: COMPLETED/,
+  "reconcile-after-downtime": /the receiver has: COMPLETED/,
   "receiver-fetch": /task\.completed: TAX_PREP/,
   opentelemetry: /query Me: 2 attempt\(s\)\nmutation DeleteWebhookEndpoint: 1 attempt\(s\) failed: NOT_FOUND/,
   "two-processes": /20 of 20 tasks are COMPLETED/,
 };
 
-/** Examples that are proved elsewhere: receivers below or by two-processes, tests by themselves, start by its own. */
-const elsewhere = ["receiver-sqlite", "receiver-postgres", "msw", "vitest-fixture", "start"];
+/** Examples that other tests run: receivers below or by two-processes, tests by vitest, start by start.test.ts. */
+const others = ["receiver-sqlite", "receiver-postgres", "msw", "vitest-fixture", "start"];
 
-test("every example is run by a test", async () => {
+it("every example is run by a test", async () => {
   const files = (await readdir(join(root, "examples"))).filter((file) => file.endsWith(".ts"));
   const names = files.map((file) => file.replace(/(\.test)?\.ts$/, ""));
-  expect(names.sort()).toEqual([...Object.keys(programs), ...elsewhere].sort());
+  expect(names.sort()).toEqual([...Object.keys(programs), ...others].sort());
 });
 
-// They mostly wait for stages, so they wait together.
-describe.concurrent("an example ends well and says", () => {
-  test.for(Object.entries(programs))(
-    "%s: %s",
+it("every file of examples/ starts with a comment of one sentence", async () => {
+  const files = await readdir(join(root, "examples"), { recursive: true });
+  for (const file of files.filter((name) => name.endsWith(".ts"))) {
+    const [line] = (await readFile(join(root, "examples", file), "utf8")).split("\n");
+    expect(line, file).toMatch(/^\/\/ [A-Z].*\.$/);
+  }
+});
+
+// They mostly wait for stages, so they run at the same time.
+describe.concurrent("npm run example", () => {
+  it.for(Object.entries(programs))(
+    "runs %s, which prints %s and exits with 0",
     { timeout: 90_000 },
     async ([name, expected], { expect, skip }) => {
       if (name === "two-processes") skip(!hasPostgres, "it starts a PostgreSQL server");
@@ -59,10 +67,10 @@ describe.concurrent("an example ends well and says", () => {
   );
 });
 
-test("receiver-sqlite keeps what the mock beside it is told to send, and ends in order", async () => {
+it("the example receiver-sqlite stores the state of an event that `trigger` sends, and exits with 0 on SIGTERM", async () => {
   const port = await freePort();
   using example = start(["receiver-sqlite"], { PORT: String(port), MOCK_PORT: "0" });
-  const [, mockUrl = ""] = await example.said(/beside a mock at (\S+?);/);
+  const [, mockUrl = ""] = await example.said(/with a mock at (\S+?);/);
   await example.said(/ready for webhooks/);
 
   const bin = join(root, "bin/workspace-tasks.js");
@@ -73,11 +81,11 @@ test("receiver-sqlite keeps what the mock beside it is told to send, and ends in
 
   example.signal("SIGTERM");
   expect((await example.ended()).code).toBe(0);
-  const board = new Database(join(folder, "webhooks.db")).prepare("SELECT * FROM task_board").all();
-  expect(board).toMatchObject([{ task_id: taskId, status: "COMPLETED" }]);
+  const states = new Database(join(folder, "webhooks.db")).prepare("SELECT * FROM task_states").all();
+  expect(states).toMatchObject([{ task_id: taskId, status: "COMPLETED" }]);
 });
 
-test("an example that does not exist is an error, and the list names those that do", async () => {
+it("npm run example exits with 2 for an unknown example, and lists the examples without a name", async () => {
   using unknown = start(["dance"]);
   expect(await unknown.ended()).toMatchObject({
     code: 2,

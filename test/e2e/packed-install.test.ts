@@ -4,15 +4,15 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../support/listen.ts";
 import { blocksOf, type MarkedBlock } from "../support/marked-blocks.ts";
 import { RunningProgram } from "../support/running-program.ts";
 
-// A newcomer's way: the packed tarball, an empty folder outside the repository, and the README from top to bottom.
+// The packed tarball in an empty folder outside the repository, and the README from top to bottom.
 
 const execute = promisify(execFile);
-/** Runs a command as from a shell of its own: neither npm nor vitest, which may run this, tells it anything. */
+/** Runs a command without the environment variables that npm and vitest set for this process. */
 const run = (file: string, args: readonly string[], options: { cwd?: string; env?: Variables } = {}) =>
   execute(file, args, { ...options, env: { ...outsideEnvironment, ...options.env } });
 const quietly = ["--prefer-offline", "--no-audit", "--no-fund", "--no-progress", "--loglevel=error"];
@@ -25,7 +25,7 @@ let tarball: string;
 let blocks: readonly MarkedBlock[];
 
 beforeAll(async () => {
-  if (!existsSync("dist/sdk/index.js")) throw new Error("there is nothing to pack: run npm run build first");
+  if (!existsSync("dist/sdk/index.js")) throw new Error("dist is missing: run npm run build first");
   folder = await mkdtemp(join(tmpdir(), "workspace-tasks-newcomer-"));
   const { stdout } = await run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder]);
   const parsed = JSON.parse(stdout) as { filename: string }[] | Record<string, { filename: string }>;
@@ -36,7 +36,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** The lines of the README's shell blocks, without their comments. */
+/** The lines of the README's shell blocks, without comments. */
 const shellLines = () =>
   blocks
     .filter(({ language }) => language === "sh")
@@ -59,7 +59,7 @@ async function emptyProject(name: string): Promise<string> {
 const install = (project: string, ...packages: string[]) =>
   run("npm", ["install", ...packages, ...quietly], { cwd: project });
 
-/** Runs a module's text and gives what it prints; a failure gives its error. */
+/** Returns what the code prints, or its error output. */
 async function evaluate(project: string, text: string, type: "module" | "commonjs" = "module") {
   const args = [`--input-type=${type}`, "-e", text];
   return run(process.execPath, args, { cwd: project }).then(
@@ -68,7 +68,7 @@ async function evaluate(project: string, text: string, type: "module" | "commonj
   );
 }
 
-describe("without any optional peer", { timeout: 120_000 }, () => {
+describe("a project without any optional peer dependency", { timeout: 120_000 }, () => {
   let project: string;
 
   beforeAll(async () => {
@@ -76,7 +76,7 @@ describe("without any optional peer", { timeout: 120_000 }, () => {
     await install(project, tarball);
   }, 120_000);
 
-  test.each([
+  it.each([
     ["sdk", "createClient"],
     ["events", "parseEvent"],
     ["mock-server", "createMockServer"],
@@ -85,14 +85,14 @@ describe("without any optional peer", { timeout: 120_000 }, () => {
     ["receiver-kit/express", "webhookMiddleware"],
     ["receiver-kit/postgres", "postgresInbox"],
     ["receiver-kit/sqlite", "sqliteInbox"],
-  ])("workspace-tasks/%s can be imported and required", async (entry, name) => {
+  ])("can import and require workspace-tasks/%s", async (entry, name) => {
     const imported = `import { ${name} as it } from "workspace-tasks/${entry}"; console.log(typeof it)`;
     const required = `console.log(typeof require("workspace-tasks/${entry}").${name})`;
     expect(await evaluate(project, imported)).toBe("function");
     expect(await evaluate(project, required, "commonjs")).toBe("function");
   });
 
-  test.each([
+  it.each([
     ["msw", `await import("workspace-tasks/mock-server/msw")`],
     ["vitest", `await import("workspace-tasks/mock-server/vitest")`],
     [
@@ -105,25 +105,25 @@ describe("without any optional peer", { timeout: 120_000 }, () => {
       `const { sqliteInbox } = await import("workspace-tasks/receiver-kit/sqlite");
        await sqliteInbox({ path: "a.db", driver: "better-sqlite3" }).open()`,
     ],
-  ])("what needs %s says so by name", async (peer, text) => {
+  ])("gets an error that names %s from a module that needs it", async (peer, text) => {
     expect(await evaluate(project, text)).toMatch(new RegExp(`package '${peer}'|npm install ${peer}`));
   });
 
-  test("a PostgreSQL inbox from the command line names pg", async () => {
+  it("gets an error that names pg from the inbox command with a PostgreSQL URL", async () => {
     const command = ["workspace-tasks", "inbox", "stats", "--store", "postgres://127.0.0.1:1/none"];
-    const refused = await run("npx", command, { cwd: project }).catch((error: { stderr: string }) => error);
-    expect(refused.stderr).toMatch(/npm install pg/);
-    expect(refused.stderr).not.toMatch(/\n {4}at /);
+    const failed = await run("npx", command, { cwd: project }).catch((error: { stderr: string }) => error);
+    expect(failed.stderr).toMatch(/npm install pg/);
+    expect(failed.stderr).not.toMatch(/\n {4}at /);
   });
 
-  test("only what is exported can be reached", async () => {
+  it("cannot import a file that is not exported", async () => {
     expect(await evaluate(project, 'await import("workspace-tasks/dist/sdk/index.js")')).toContain(
       "ERR_PACKAGE_PATH_NOT_EXPORTED",
     );
   });
 });
 
-describe("the README, line by line", { timeout: 180_000 }, () => {
+describe("the README in a new project", { timeout: 180_000 }, () => {
   let project: string;
   let receiver: RunningProgram;
   let ports: { readonly mock: number; readonly receiver: number };
@@ -134,11 +134,12 @@ describe("the README, line by line", { timeout: 180_000 }, () => {
     await writeFile(join(project, "first-request.mjs"), blockOf("first-request.ts"));
     await writeFile(join(project, "receiver.mjs"), blockOf("receiver-sqlite.ts"));
     await writeFile(join(project, "connection.test.ts"), blockOf("vitest-fixture.test.ts"));
+    await writeFile(join(project, "msw.test.ts"), blockOf("msw.test.ts"));
   });
 
   afterAll(() => receiver?.[Symbol.dispose]());
 
-  /** The line with ports that are free here. */
+  /** The line with free ports. */
   const local = (line: string) =>
     line.replace("4010", String(ports.mock)).replace("3000", String(ports.receiver));
   const npx = async (line: string) => {
@@ -147,7 +148,7 @@ describe("the README, line by line", { timeout: 180_000 }, () => {
     return stdout;
   };
 
-  /** What each line does, in order. A line of the README that stands here not fails the test. */
+  /** How each line is run, in order. A line of the README that is missing here fails the test. */
   const steps: Record<string, () => Promise<void>> = {
     "npm start": async () => {}, // start.test.ts
     "npm test": async () => {}, // this very run
@@ -177,14 +178,14 @@ describe("the README, line by line", { timeout: 180_000 }, () => {
     },
   };
 
-  test("every command does what the README says", async () => {
+  it("every command of the README works as described", async () => {
     const lines = shellLines();
     expect(lines.filter((line) => !steps[line])).toEqual([]);
     expect(Object.keys(steps).filter((line) => !lines.includes(line))).toEqual([]);
     for (const line of lines) await steps[line]?.();
   });
 
-  test("what it shows compiles under strict settings", async () => {
+  it("the first request compiles under strict settings", async () => {
     await writeFile(join(project, "first-request.mts"), blockOf("first-request.ts"));
     const compiler = join(process.cwd(), "node_modules/typescript/bin/tsc");
     const types = ["--typeRoots", join(process.cwd(), "node_modules/@types"), "--types", "node"];
@@ -195,9 +196,9 @@ describe("the README, line by line", { timeout: 180_000 }, () => {
     expect(stdout).toBe("");
   });
 
-  test("the test it shows passes in the newcomer's project", async () => {
-    await install(project, "--save-dev", "vitest");
+  it("the tests of the README pass in vitest, the one with MSW included", async () => {
+    await install(project, "--save-dev", "vitest", "msw");
     const { stdout } = await run("npx", ["vitest", "run"], { cwd: project });
-    expect(stdout).toMatch(/1 passed/);
+    expect(stdout).toMatch(/Tests +2 passed/);
   });
 });

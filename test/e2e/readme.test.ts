@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { projectFiles } from "../../scripts/project-files.mjs";
 import { withControlApi } from "../support/control-api-table.ts";
 import { blocksOf, regionOf } from "../support/marked-blocks.ts";
 
-// What the shell blocks of the README promise is run, line by line, in packed-install.test.ts.
+// packed-install.test.ts runs the shell blocks of the README.
 
 const documents = projectFiles(".", ".md");
 const read = (file: string) => readFileSync(file, "utf8");
@@ -16,17 +16,20 @@ const programs = documents.flatMap((file) =>
 );
 
 describe("code in the documents", () => {
-  test("is found", () => {
+  it("includes more than three blocks of the README", () => {
     expect(programs.filter(({ place }) => place.startsWith("README.md")).length).toBeGreaterThan(3);
   });
 
-  test.each(programs)("at $place is a marked region of an example ($mark)", ({ mark, text }) => {
-    expect(mark).toMatch(/^examples\/\S+\.ts#\S+$/);
-    expect(text).toBe(regionOf(mark));
-  });
+  it.each(programs)(
+    "the code at $place equals the region of the example that it names ($mark)",
+    ({ mark, text }) => {
+      expect(mark).toMatch(/^examples\/\S+\.ts#\S+$/);
+      expect(text).toBe(regionOf(mark));
+    },
+  );
 });
 
-test("the table of the control API is what the mock says of itself", async () => {
+it("the table of the control API in docs/mock-server.md equals the OpenAPI document of the mock", async () => {
   const guide = read("docs/mock-server.md");
   expect(await withControlApi(guide)).toBe(guide);
   expect(await withControlApi("<!-- control-api:begin -->\n<!-- control-api:end -->\n")).toContain(
@@ -34,7 +37,7 @@ test("the table of the control API is what the mock says of itself", async () =>
   );
 });
 
-test("a block without a mark, and one that has gone stale, would be noticed", () => {
+it("the checks detect a block without a mark and a block that differs from its region", () => {
   const [unmarked] = blocksOf("text\n\n```ts\nlet a;\n```\n");
   expect(unmarked).toMatchObject({ language: "ts", mark: "", text: "let a;\n", line: 3 });
   const [stale] = blocksOf("<!-- examples/first-request.ts#first-request -->\n```ts\nlet a;\n```\n");
@@ -42,7 +45,7 @@ test("a block without a mark, and one that has gone stale, would be noticed", ()
   expect(() => regionOf("examples/first-request.ts#none")).toThrow("there is no region");
 });
 
-describe("files that the documents name", () => {
+describe("paths in the documents", () => {
   const named = documents.flatMap((file) =>
     [
       ...read(file).matchAll(
@@ -51,13 +54,13 @@ describe("files that the documents name", () => {
     ].map(([, path = ""]) => ({ file, path })),
   );
 
-  test("are found", () => expect(named.length).toBeGreaterThan(10));
+  it("more than ten paths are found", () => expect(named.length).toBeGreaterThan(10));
 
-  test("are there", () => {
+  it("every path exists", () => {
     expect(named.filter(({ path }) => !existsSync(path))).toEqual([]);
   });
 });
 
-test("the README can be read in one sitting", () => {
+it("the README has at most 201 lines", () => {
   expect(read("README.md").split("\n").length).toBeLessThanOrEqual(201);
 });

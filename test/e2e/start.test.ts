@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { RunningProgram } from "../support/running-program.ts";
 
 /** What `npm start` runs after the build. */
@@ -15,10 +15,11 @@ const start = (...args: string[]) =>
     ...args,
   ]);
 
-const leftovers = () => readdirSync(tmpdir()).filter((name) => name.startsWith("workspace-tasks-start-"));
+const temporaryFolders = () =>
+  readdirSync(tmpdir()).filter((name) => name.startsWith("workspace-tasks-start-"));
 
-test("--once walks the whole flow while the documented port is taken, and ends with 0", async () => {
-  // Whoever holds it, another one or this: the flow takes any other.
+it("npm start -- --once runs the whole flow while the documented port is in use, and exits with 0", async () => {
+  // Another process may use the port already; then this server fails to listen, and the port is in use all the same.
   const holder = createServer().on("error", () => {});
   holder.listen(4010, "127.0.0.1");
   await Promise.race([once(holder, "listening"), once(holder, "error")]);
@@ -35,19 +36,19 @@ test("--once walks the whole flow while the documented port is taken, and ends w
   expect(code).toBe(0);
 });
 
-test("without --once it stays up for a look around, and Ctrl-C leaves nothing behind", async () => {
-  const before = leftovers();
+it("npm start keeps the inspector open until Ctrl-C, and then leaves no process and no files", async () => {
+  const before = temporaryFolders();
   using program = start();
-  const [, inspectorUrl = ""] = await program.said(/Look around: (\S+)[\s\S]*Ctrl-C ends it\./);
+  const [, inspectorUrl = ""] = await program.said(/Inspector: (\S+)[\s\S]*Press Ctrl-C to stop\./);
   const health = await fetch(new URL("v1/health", inspectorUrl));
   expect(health.status).toBe(200);
   program.signal("SIGINT");
   expect((await program.ended()).code).toBe(0);
   await expect(fetch(inspectorUrl)).rejects.toThrow();
-  expect(leftovers().filter((name) => !before.includes(name))).toEqual([]);
+  expect(temporaryFolders().filter((name) => !before.includes(name))).toEqual([]);
 });
 
-test("interrupted in the middle of the flow it ends at once, and not as if all were well", async () => {
+it("npm start -- --once exits with 1 and without a stack trace when it is interrupted during the flow", async () => {
   using program = start("--once");
   await program.said(/\nimport /);
   program.signal("SIGINT");
