@@ -2,7 +2,7 @@ import type { CodegenConfig } from "@graphql-codegen/cli";
 
 const scalars = { Date: "string", JSON: "unknown", ID: "string" };
 
-/** Writes `generated/` folders and nothing else; the result is committed and checked for freshness. */
+/** Writes the `generated/` folders. The result is committed, and CI checks that it is up to date. */
 const config: CodegenConfig = {
   schema: "schema.graphql",
   generates: {
@@ -13,26 +13,19 @@ const config: CodegenConfig = {
         scalars,
         documentMode: "string",
         useTypeImports: true,
-        enumType: "string-literal",
-        enumsAsTypes: true,
         immutableTypes: true,
-        avoidOptionals: false,
-        emitLegacyCommonJSImports: false,
-        dedupeFragments: true,
       },
     },
-    // The schema's types with its descriptions: the SDK's public types pick their fields from them.
+    // The schema's types with its descriptions. The SDK's public types select their fields from them.
     "sdk/generated/schema-types.ts": {
       plugins: ["typescript"],
       config: {
         scalars,
-        onlyEnums: false,
         enumsAsTypes: true,
         immutableTypes: true,
-        avoidOptionals: { field: true, inputValue: false, object: false, defaultValue: false },
+        avoidOptionals: { field: true },
         maybeValue: "T | null",
         skipTypename: true,
-        emitLegacyCommonJSImports: false,
       },
     },
     "sdk/generated/operation-table.ts": {
@@ -64,7 +57,6 @@ const config: CodegenConfig = {
           SubTask: "../state/records.ts#StageRecord",
           TaskTaxPrepResult: "../../sdk/events/index.ts#TaxPrepResult",
         },
-        emitLegacyCommonJSImports: false,
       },
     },
   },

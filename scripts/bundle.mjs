@@ -1,18 +1,17 @@
-// Joins the sources of each entry point into one file, and what entry points share into a few more. Node spends about
-// a third of a millisecond of processor time on every module it imports, however small, and the SDK has fifty.
-// Dependencies stay imports, and nothing is minified: a stack trace leads to code that can be read.
+// Joins the sources of each entry point into one file, and shared sources into a few more. Node spends about a third of
+// a millisecond of CPU time on every imported module, however small, and the SDK has fifty. Dependencies stay imports,
+// and nothing is minified, so that stack traces lead to readable code.
 import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { rolldown } from "rolldown";
 
-const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const root = join(import.meta.dirname, "..");
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const { name, exports, dependencies, peerDependencies } = manifest;
 const packages = [name, ...Object.keys({ ...dependencies, ...peerDependencies })];
 
 const publicEntries = Object.values(exports).flatMap((target) => target["workspace-tasks-source"] ?? []);
-/** What bin/workspace-tasks.js and `npm start` load. */
+/** Loaded by bin/workspace-tasks.js and `npm start`. */
 const programs = [
   "./cli/command-line.ts",
   "./mock-server/cli/mock-command.ts",
@@ -41,9 +40,9 @@ const { output } = await bundle.write({
 await bundle.close();
 
 for (const { fileName, moduleIds, code } of output) {
-  const foreign = moduleIds.find((id) => id.includes("node_modules"));
-  if (foreign) throw new Error(`${fileName}: expected a dependency to stay an import, got ${foreign} inside`);
-  // Errors are named after their classes, so a class must keep its name beside another of the same name.
+  const dependency = moduleIds.find((id) => id.includes("node_modules"));
+  if (dependency) throw new Error(`${fileName}: expected ${dependency} to stay an import`);
+  // Errors are named after their classes, so the bundler must not rename a class.
   const [renamed] = /\bclass \w+\$\d+/.exec(code) ?? [];
-  if (renamed) throw new Error(`${fileName}: expected every class to keep its name, got ${renamed}`);
+  if (renamed) throw new Error(`${fileName}: expected classes to keep their names, got ${renamed}`);
 }

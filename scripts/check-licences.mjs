@@ -1,15 +1,14 @@
-// Lists the licence of every package that an install of workspace-tasks brings along, and fails when one
-// is not among those that may be shipped with a product. `--write` renews docs/licences.md.
+// Lists the licence of every package that is installed with workspace-tasks, and fails when one is not permitted in a
+// product. `--write` updates docs/licences.md.
 import { readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 
 const permitted = new Set(["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "0BSD", "Unlicense"]);
 
-const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const root = join(import.meta.dirname, "..");
 const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
 
-/** Follows `dependencies` from the root, as a user's install does: neither dev dependencies nor peers. */
+/** Follows `dependencies` from the root, as an installation does: neither dev dependencies nor peers. */
 function shipped() {
   const found = new Map();
   const visit = (from, names) => {
@@ -34,17 +33,17 @@ function locate(from, name) {
 }
 
 const packages = shipped();
-const strange = packages.filter(({ licence }) => !permitted.has(licence));
-if (strange.length > 0) {
+const rejected = packages.filter(({ licence }) => !permitted.has(licence));
+if (rejected.length > 0) {
   console.error(
-    `licences to look at: ${strange.map(({ name, licence }) => `${name} (${licence})`).join(", ")}`,
+    `licences that are not permitted: ${rejected.map(({ name, licence }) => `${name} (${licence})`).join(", ")}`,
   );
   process.exit(1);
 }
 const page = `# Licences
 
-What installing \`workspace-tasks\` brings along (\`node scripts/check-licences.mjs --write\`). Optional peers
-are chosen and installed by you.
+Packages that are installed with \`workspace-tasks\` (\`node scripts/check-licences.mjs --write\`). You choose and
+install optional peers yourself.
 
 | package | version | licence |
 |---|---|---|
@@ -53,7 +52,7 @@ ${packages.map(({ name, version, licence }) => `| ${name} | ${version} | ${licen
 const file = join(root, "docs/licences.md");
 if (process.argv.includes("--write")) writeFileSync(file, page);
 else if (readFileSync(file, "utf8") !== page) {
-  console.error("docs/licences.md is stale; run: node scripts/check-licences.mjs --write");
+  console.error("docs/licences.md is out of date; run: node scripts/check-licences.mjs --write");
   process.exit(1);
 }
 console.log(`licences: ${packages.length} packages, all permitted`);

@@ -13,7 +13,7 @@ const gates = [
   ["licences of what is shipped", "node scripts/check-licences.mjs"],
   ["dead code and dependencies", "npx --no-install knip"],
   ["types", "npm run --silent typecheck"],
-  ["generated code is fresh", "node scripts/check-generated.mjs"],
+  ["generated code is up to date", "npm run --silent codegen -- --check"],
   ["API reference builds without warnings", "npx --no-install typedoc --emit none --logLevel Warn"],
   ["tests", "npm test --silent"],
   // After the tests, which build what is measured and packed.

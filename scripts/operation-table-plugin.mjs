@@ -1,10 +1,5 @@
-/**
- * A code generator plugin: which router serves each operation under `sdk/operations`.
- *
- * The router is a property of the schema (`@router`), so it is read from there and not repeated by hand
- * beside each call. Every field of an operation must be served by the chosen router; an operation that
- * no single router can serve stops the code generation.
- */
+// A code generator plugin: which router serves each operation under `sdk/operations`. The router is a property of the
+// schema (`@router`). One router must serve every field of an operation, else the code generation fails.
 import { getDirectiveValues, getNamedType, isCompositeType, Kind, typeFromAST } from "graphql";
 
 const allRouters = ["BASE", "GATEWAY"];
@@ -17,7 +12,7 @@ export function plugin(schema, documents) {
   const operations = definitions.filter((d) => d.kind === Kind.OPERATION_DEFINITION);
   const rows = operations.map((operation) => row(schema, fragments, operation));
   return [
-    "/** Kind, router and root fields of every operation, read from the schema's `@router` marks. */",
+    "/** Kind, router and root fields of every operation, from the `@router` directives of the schema. */",
     "export const operationTable = {",
     ...rows.sort(),
     "} as const;",

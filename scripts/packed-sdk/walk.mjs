@@ -1,5 +1,4 @@
-// What a user of the installed package does first, against a running mock: each part of the SDK once.
-// Throws when something is not as it should be.
+// Uses each part of the installed SDK once against a running mock. Throws when a result is not as expected.
 import assert from "node:assert/strict";
 
 export async function walk(sdk) {

@@ -1,4 +1,4 @@
-/** Kind, router and root fields of every operation, read from the schema's `@router` marks. */
+/** Kind, router and root fields of every operation, from the `@router` directives of the schema. */
 export const operationTable = {
   AddClientDocuments: { kind: "mutation", router: "base", fields: ["addClientDocuments"] },
   AddUsersToTheWorkspace: { kind: "mutation", router: "gateway", fields: ["addUsersToTheWorkspace"] },
