@@ -1,5 +1,6 @@
-// A code generator plugin: which router serves each operation under `sdk/operations`. The router is a property of the
-// schema (`@router`). One router must serve every field of an operation, else the code generation fails.
+// A code generator plugin: the kind of each operation under `sdk/operations`, the router that serves it, and whether it
+// needs a token. The last two are properties of the schema (`@router`, `@public`), so no call repeats them. An operation
+// that no single router can serve stops the code generation.
 import { getDirectiveValues, getNamedType, isCompositeType, Kind, typeFromAST } from "graphql";
 
 const allRouters = ["BASE", "GATEWAY"];
@@ -12,7 +13,7 @@ export function plugin(schema, documents) {
   const operations = definitions.filter((d) => d.kind === Kind.OPERATION_DEFINITION);
   const rows = operations.map((operation) => row(schema, fragments, operation));
   return [
-    "/** Kind, router and root fields of every operation, from the `@router` directives of the schema. */",
+    "/** Every operation, with what the schema's `@router` and `@public` say about it. */",
     "export const operationTable = {",
     ...rows.sort(),
     "} as const;",
@@ -25,9 +26,11 @@ function row(schema, fragments, operation) {
   const root = schema.getRootType(operation.operation);
   const routers = routersOf(schema, fragments, operation.selectionSet, root, allRouters);
   if (routers.length === 0) throw new Error(`operation ${name}: no single router serves all of its fields`);
-  const fields = operation.selectionSet.selections.map((selection) => JSON.stringify(selection.name.value));
   const router = routers.includes("BASE") ? "base" : "gateway";
-  return `  ${name}: { kind: "${operation.operation}", router: "${router}", fields: [${fields.join(", ")}] },`;
+  const authenticated = !operation.selectionSet.selections.every((selection) =>
+    getDirectiveValues(schema.getDirective("public"), root.getFields()[selection.name.value].astNode),
+  );
+  return `  ${name}: { kind: "${operation.operation}", router: "${router}", authenticated: ${authenticated} },`;
 }
 
 function routersOf(schema, fragments, selectionSet, type, routers) {

@@ -1,8 +1,6 @@
-/**
- * Every failure of the SDK is a `WorkspaceTasksError` with a `code` out of a closed union. There is a subclass only
- * where a caller would act differently. The classes are recognised by a brand, not by identity, so that two copies
- * of the package in one process understand each other's errors.
- */
+// Every failure of the SDK is a `WorkspaceTasksError` with a `code` of a closed union. A subclass exists only where a
+// caller would act differently. Errors are recognised by a brand, not by their class, so that two copies of the package
+// in one process recognise each other's errors.
 
 /** Every code an SDK error can carry; `docs/errors.md` has a heading for each. */
 export const errorCodes = [
@@ -17,7 +15,7 @@ export const errorCodes = [
   "ABORTED",
   "REQUEST_TIMEOUT",
   "DEADLINE_EXCEEDED",
-  // The service could not be reached, or did not answer as a GraphQL service does.
+  // The service could not be reached, or its response was not that of a GraphQL service.
   "NETWORK_FAILED",
   "SERVICE_UNAVAILABLE",
   "RESPONSE_INVALID",
@@ -26,7 +24,7 @@ export const errorCodes = [
   "API_KEY_REJECTED",
   "PERMISSION_DENIED",
   "RATE_LIMITED",
-  // Answers of the service, interface §7 and A-n.
+  // Errors of the service, interface §7 and A-n.
   "WEBHOOK_EVENT_TYPE_UNSUPPORTED",
   "WEBHOOK_EVENT_TYPE_REQUIRED",
   "WEBHOOK_ENDPOINT_FIELD_REQUIRED",
@@ -55,41 +53,41 @@ export type ErrorCode = (typeof errorCodes)[number];
  * What is known about the effect of the call on the service.
  *
  * - `not_sent`: the request provably never left, or never reached the service.
- * - `rejected`: the service refused it without applying it.
- * - `unknown`: it may or may not have been applied; look before sending a mutation again.
+ * - `rejected`: the service rejected it without applying it.
+ * - `unknown`: it may or may not have been applied; check before sending a mutation again.
  */
 export type Outcome = "not_sent" | "rejected" | "unknown";
 
-/** One entry of a GraphQL answer's `errors`. */
+/** One entry of a GraphQL response's `errors`. */
 export interface GraphQLErrorEntry {
   readonly message: string;
-  readonly path?: readonly (string | number)[];
-  /** `extensions.code`, when the service gave one. */
-  readonly code?: string;
+  readonly path?: readonly (string | number)[] | undefined;
+  /** `extensions.code`, when the service sent one. */
+  readonly code?: string | undefined;
 }
 
 export interface ErrorDetails {
-  readonly outcome?: Outcome;
-  /** Requests that were sent for this call, the failed one included; token exchanges do not count. */
-  readonly attempts?: number;
+  readonly outcome?: Outcome | undefined;
+  /** Requests sent for this call, the failed one included; token exchanges do not count. */
+  readonly attempts?: number | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly cause?: unknown;
   readonly data?: unknown;
-  readonly errors?: readonly GraphQLErrorEntry[];
-  /** Status of the HTTP answer, when there was one. */
+  readonly errors?: readonly GraphQLErrorEntry[] | undefined;
+  /** Status of the HTTP response, if there was one. */
   readonly httpStatus?: number | undefined;
   readonly operationName?: string | undefined;
 }
 
 const brand: unique symbol = Symbol.for("workspace-tasks/error/v1") as never;
 
-/** The base of all errors of the SDK. Never holds a key, a token or a signing secret in anything it prints. */
+/** The base class of all errors of the SDK. Nothing that it prints contains a key, a token or a signing secret. */
 export class WorkspaceTasksError extends Error {
   readonly code: ErrorCode;
   readonly outcome: Outcome;
-  /** Requests that were sent for this call; 0 when none was. */
+  /** Requests sent for this call. */
   readonly attempts: number;
-  /** How long the service, or the local allowance, asks to wait before the next try. */
+  /** How long the service, or the local rate limiter, asks to wait before the next attempt. */
   readonly retryAfterMs: number | undefined;
   readonly httpStatus: number | undefined;
   readonly operationName: string | undefined;
@@ -111,12 +109,12 @@ export class WorkspaceTasksError extends Error {
     Object.defineProperty(this, "name", { value: new.target.name, configurable: true });
   }
 
-  /** The `data` that came beside the errors of a partly failed answer. */
+  /** The `data` of a response that has errors too. */
   get data(): unknown {
     return this.#data;
   }
 
-  /** The entries of the answer's `errors`, messages redacted. */
+  /** The entries of the response's `errors`, messages redacted. */
   get errors(): readonly GraphQLErrorEntry[] {
     return this.#errors;
   }
@@ -135,23 +133,23 @@ export class WorkspaceTasksError extends Error {
   }
 }
 
-/** Options that can never work. Thrown at construction, before anything is sent. */
+/** An option can never work. Thrown by `createClient`, before anything is sent. */
 export class ConfigurationError extends WorkspaceTasksError {
   constructor(message: string, details: ErrorDetails = {}) {
     super("CONFIGURATION_INVALID", message, details);
   }
 }
 
-/** The API key or partner key was refused by the exchange: replace the key. */
+/** The token exchange rejected the API key or the partner key: replace the key. */
 export class AuthenticationError extends WorkspaceTasksError {}
 
-/** The key is good, but its owner may not do this: ask an administrator. */
+/** The key is valid, but its owner may not do this: ask an administrator. */
 export class PermissionError extends WorkspaceTasksError {}
 
-/** The allowance is used up and the call could not wait for it: come back after `retryAfterMs`. */
+/** The rate limit is used up and the call could not wait longer: try again after `retryAfterMs`. */
 export class RateLimitError extends WorkspaceTasksError {}
 
-/** More calls wait for the allowance than `rateLimit.maxQueued`: shed load. */
+/** `rateLimit.maxQueued` calls are waiting already: shed load. */
 export class RateLimitQueueFullError extends RateLimitError {}
 
 /** One attempt took longer than `timeoutMs`, body included. */
@@ -163,7 +161,7 @@ export class DeadlineExceededError extends WorkspaceTasksError {}
 /** The caller's signal ended the call; `cause` is the signal's reason. */
 export class AbortedError extends WorkspaceTasksError {}
 
-/** The service answered with GraphQL errors. */
+/** The response has GraphQL errors. */
 export class GraphQLRequestError extends WorkspaceTasksError {}
 
 /** True for an error of the SDK, also of another copy of the package; with `code`, for that code only. */

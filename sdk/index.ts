@@ -9,9 +9,8 @@ export type { Router, TypedDocument } from "./call/operation.ts";
 export { createClient, type Partner, type RequestOptions, type WorkspaceTasksClient } from "./client.ts";
 export type { Clock, Random } from "./clock.ts";
 export type { ApiKeySource } from "./credentials/key-exchange.ts";
-export type { Call } from "./engine/call.ts";
+export type { Call, CallMeta, ResultWithMeta } from "./engine/call.ts";
 export type { GraphQLDocument } from "./engine/document.ts";
-export type { CallMeta, ResultWithMeta } from "./engine/engine.ts";
 export {
   AbortedError,
   AuthenticationError,

@@ -796,6 +796,10 @@ export type BeyondInterfaceDirectiveArgs = {
 
 export type BeyondInterfaceDirectiveResolver<Result, Parent, ContextType = ResolverContext, Args = BeyondInterfaceDirectiveArgs> = DirectiveResolverFn<Result, Parent, ContextType, Args>;
 
+export type PublicDirectiveArgs = { };
+
+export type PublicDirectiveResolver<Result, Parent, ContextType = ResolverContext, Args = PublicDirectiveArgs> = DirectiveResolverFn<Result, Parent, ContextType, Args>;
+
 export type RouterDirectiveArgs = {
   names: Array<RouterName>;
 };
@@ -1099,5 +1103,6 @@ export type Resolvers<ContextType = ResolverContext> = {
 
 export type DirectiveResolvers<ContextType = ResolverContext> = {
   beyondInterface?: BeyondInterfaceDirectiveResolver<any, any, ContextType>;
+  public?: PublicDirectiveResolver<any, any, ContextType>;
   router?: RouterDirectiveResolver<any, any, ContextType>;
 };

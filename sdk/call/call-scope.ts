@@ -1,16 +1,17 @@
 import type { Clock } from "../clock.ts";
-import { Failed, type Failure } from "./failure.ts";
+import { type Failure, FailureError, failure } from "./failure.ts";
 import { onAbort } from "./signal-listener.ts";
 
-/**
- * The life of one call. Whatever the call waits for (queue, token, pause, answer) it waits for through its scope,
- * so one deadline and one abort end all of it, and `dispose` takes everything off again.
- */
-export interface CallScopeOptions {
-  readonly clock: Clock;
+// The lifetime of a client, a call, an attempt or an upload. All waiting (queue, token, pause, response) happens
+// through a scope, so one deadline, one abort or the end of a parent ends all of it.
+//
+//   open ──end, limit, signal, or the parent ended──► ended (keeps its first failure)
+//   open or ended ──dispose──► holds no timer and no listener, neither on the signal nor on the parent
+
+export interface ScopeLimits {
   readonly signal?: AbortSignal | undefined;
   readonly limitMs?: number | undefined;
-  /** The failure that running out of `limitMs` is. Default: `DEADLINE_EXCEEDED`. */
+  /** Builds the failure reported when `limitMs` elapses. Default: `DEADLINE_EXCEEDED`. */
   readonly onLimit?: ((limitMs: number) => Failure) | undefined;
 }
 
@@ -21,16 +22,23 @@ export class CallScope {
   readonly #cleanups: (() => void)[] = [];
   #failure: Failure | undefined;
 
-  constructor(options: CallScopeOptions) {
-    const { clock, signal, limitMs, onLimit = pastDeadline } = options;
+  constructor(clock: Clock, limits: ScopeLimits = {}, parent?: CallScope) {
+    const { signal, limitMs, onLimit = deadlineExceeded } = limits;
     this.#clock = clock;
-    this.#endsAtMs = limitMs === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() + limitMs;
+    const ownEndMs = limitMs === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() + limitMs;
+    this.#endsAtMs = parent ? Math.min(ownEndMs, parent.#endsAtMs) : ownEndMs;
+    if (parent) this.#cleanups.push(parent.onEnd((failure) => this.end(failure)));
     if (limitMs !== undefined) this.#cleanups.push(clock.schedule(limitMs, () => this.end(onLimit(limitMs))));
-    if (signal) this.#follow(signal);
+    if (signal) this.#cleanups.push(onAbort(signal, () => this.end(aborted(signal.reason))));
   }
 
   get failure(): Failure | undefined {
     return this.#failure;
+  }
+
+  /** A scope that ends with this one, or earlier. The code that opens it disposes of it. */
+  child(limits?: ScopeLimits): CallScope {
+    return new CallScope(this.#clock, limits, this);
   }
 
   remainingMs(): number {
@@ -44,7 +52,7 @@ export class CallScope {
     this.#listeners.clear();
   }
 
-  /** Calls back when the scope ends, at once if it has. The result takes the listener off again. */
+  /** Runs `listener` when the scope ends, at once if it has ended. The returned function removes the listener. */
   onEnd(listener: (failure: Failure) => void): () => void {
     if (this.#failure) {
       listener(this.#failure);
@@ -57,7 +65,7 @@ export class CallScope {
   /** Settles with `work`, or fails as soon as the scope ends. */
   race<Value>(work: PromiseLike<Value>): Promise<Value> {
     return new Promise((resolve, reject) => {
-      const off = this.onEnd((failure) => reject(new Failed(failure)));
+      const off = this.onEnd((failure) => reject(new FailureError(failure)));
       work.then(
         (value) => {
           off();
@@ -80,36 +88,15 @@ export class CallScope {
   }
 
   dispose(): void {
-    for (const cleanup of this.#cleanups) cleanup();
-    this.#cleanups.length = 0;
+    for (const cleanup of this.#cleanups.splice(0)) cleanup();
     this.#listeners.clear();
   }
-
-  #follow(signal: AbortSignal): void {
-    const abort = () => this.end(aborted(signal.reason));
-    if (signal.aborted) {
-      abort();
-      return;
-    }
-    this.#cleanups.push(onAbort(signal, abort));
-  }
 }
 
-function pastDeadline(limitMs: number): Failure {
-  return {
-    code: "DEADLINE_EXCEEDED",
-    message: `the call took longer than deadlineMs (${limitMs})`,
-    outcome: "not_sent",
-    remedy: "none",
-  };
+function deadlineExceeded(limitMs: number): Failure {
+  return failure("DEADLINE_EXCEEDED", `the call took longer than deadlineMs (${limitMs})`);
 }
 
-function aborted(reason: unknown): Failure {
-  return {
-    code: "ABORTED",
-    message: "the caller's signal ended the call",
-    outcome: "not_sent",
-    remedy: "none",
-    cause: reason,
-  };
+function aborted(cause: unknown): Failure {
+  return failure("ABORTED", "the caller's signal ended the call", { cause });
 }

@@ -3,16 +3,16 @@ import type { ErrorCode } from "../errors.ts";
 import type { OperationKind, Router } from "./operation.ts";
 
 /**
- * What the SDK tells about its work, through `node:diagnostics_channel` and the optional logger. An event is built
- * only when somebody listens. No event holds variables, answers, keys or tokens.
+ * The events of the SDK, by channel of `node:diagnostics_channel`; an optional logger receives them too. An event is
+ * built only when a subscriber or a logger exists. No event holds variables, responses, keys or tokens.
  */
 export interface DiagnosticsEvents {
   "workspace-tasks:call:start": CallEvent;
-  /** The call left the queue before the allowance. */
+  /** The call waited for the rate limit and got its permit. */
   "workspace-tasks:call:queued": CallEvent & { readonly queuedMs: number };
   /** A request is about to be sent. */
   "workspace-tasks:call:attempt": CallEvent & { readonly attempt: number };
-  /** An attempt failed, and the call goes on. */
+  /** An attempt failed, and the call continues. */
   "workspace-tasks:call:retry": CallEvent & {
     readonly attempt: number;
     readonly code: ErrorCode;
@@ -28,11 +28,11 @@ export interface DiagnosticsEvents {
   };
   "workspace-tasks:token:refresh": {
     readonly router: Router;
-    readonly reason: "first" | "due" | "expired" | "refused";
+    readonly reason: "first" | "due" | "expired" | "rejected";
     readonly ok: boolean;
     readonly durationMs: number;
   };
-  /** The service answered 429; everybody on this key waits. */
+  /** The service responded with 429; all calls with this key wait. */
   "workspace-tasks:rate-limit": {
     readonly operationName: string | undefined;
     readonly retryAfterMs: number | undefined;
@@ -41,22 +41,14 @@ export interface DiagnosticsEvents {
 }
 
 export interface CallEvent {
-  /** Same for all events of one call; counts up within one client. */
+  /** The same in all events of one call; counts up within one client. */
   readonly callId: number;
   readonly operationName: string | undefined;
   readonly kind: OperationKind;
   readonly router: Router;
 }
 
-/** The subset of pino's shape the SDK writes to. */
-export interface Logger {
-  debug(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
-
-/** The subset of pino's shape the SDK writes to. */
+/** The methods of pino that the SDK uses. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -81,20 +73,19 @@ export const diagnosticsChannels: readonly DiagnosticsChannel[] = [
   "workspace-tasks:rate-limit",
 ];
 
-// Held here for good: a channel nobody holds can be collected, and its subscribers with it.
+// Kept for the life of the process: a channel without a reference can be collected, and its subscribers with it.
 const channels = new Map(diagnosticsChannels.map((name) => [name, channel(name)]));
 
 const warnings = new Set<DiagnosticsChannel>(["workspace-tasks:call:retry", "workspace-tasks:rate-limit"]);
 
 export function createEmit(logger: Logger | undefined): Emit {
   return (name, build) => {
-    const subscribed = channels.get(name)?.hasSubscribers === true;
-    if (!subscribed && !logger) return;
+    const hasSubscribers = channels.get(name)?.hasSubscribers === true;
+    if (!hasSubscribers && !logger) return;
     const event = build();
-    if (subscribed) channels.get(name)?.publish(event);
-    if (!logger) return;
+    if (hasSubscribers) channels.get(name)?.publish(event);
     try {
-      logger[warnings.has(name) ? "warn" : "debug"](event, name);
+      logger?.[warnings.has(name) ? "warn" : "debug"](event, name);
     } catch {
       // A broken logger must not lose a call whose request may have been applied already.
     }

@@ -4,7 +4,6 @@ import {
   ConfigurationError,
   DeadlineExceededError,
   type ErrorCode,
-  type ErrorDetails,
   type GraphQLErrorEntry,
   GraphQLRequestError,
   type Outcome,
@@ -18,7 +17,7 @@ import {
 /** What could make the same request succeed. */
 export type Remedy = "none" | "repeat" | "fresh_token" | "wait_for_rate_limit";
 
-/** A failed step of a call, as data: policy decides on it before anybody makes an error of it. */
+/** A failed step of a call, as data: the retry policy decides on it before it becomes an error. */
 export interface Failure {
   readonly code: ErrorCode;
   readonly message: string;
@@ -31,8 +30,17 @@ export interface Failure {
   readonly errors?: readonly GraphQLErrorEntry[] | undefined;
 }
 
-/** Carries a failure through `await`; never leaves the engine. */
-export class Failed extends Error {
+/** A failure; unless the details say otherwise, nothing was sent and nothing would help. */
+export function failure(
+  code: ErrorCode,
+  message: string,
+  details?: Partial<Omit<Failure, "code" | "message">>,
+): Failure {
+  return { code, message, outcome: "not_sent", remedy: "none", ...details };
+}
+
+/** Carries a failure through `await`; becomes a `WorkspaceTasksError` before it reaches the caller. */
+export class FailureError extends Error {
   readonly failure: Failure;
 
   constructor(failure: Failure) {
@@ -47,11 +55,11 @@ export interface FailureContext {
 }
 
 export function toError(failure: Failure, context: FailureContext): WorkspaceTasksError {
-  const { code, message, errors, ...rest } = failure;
-  const details: ErrorDetails = { ...rest, ...context, ...(errors ? { errors } : {}) };
+  const { code, message, ...rest } = failure;
+  const details = { ...rest, ...context };
   const named = context.operationName === undefined ? message : `${context.operationName}: ${message}`;
   if (code === "CONFIGURATION_INVALID") return new ConfigurationError(named, details);
-  const ErrorClass = classes[code] ?? (errors === undefined ? WorkspaceTasksError : GraphQLRequestError);
+  const ErrorClass = classes[code] ?? (rest.errors === undefined ? WorkspaceTasksError : GraphQLRequestError);
   return new ErrorClass(code, named, details);
 }
 

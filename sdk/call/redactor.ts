@@ -1,8 +1,9 @@
-/**
- * Takes secrets out of whatever a person may read. Two nets: the values this process knows (keys and the tokens it
- * was given), and shapes nobody should print (signing secrets, Bearer headers, JWTs). Keys are known before they are
- * first sent, so even an answer that echoes one cannot carry it into a message.
- */
+import { BoundedCache } from "./bounded-cache.ts";
+
+// Removes secrets from everything a person may read, in two ways: the values this process knows (keys and the tokens
+// it received), and patterns that are always secret (signing secrets, Bearer headers, JWTs). A key is known before it
+// is first sent, so even a response that echoes it cannot carry it into a message.
+
 export interface Redactor {
   /** Remembers a value that must never be printed. */
   remember(secret: string): void;
@@ -14,24 +15,25 @@ export interface Redactor {
 const mask = "[redacted]";
 const shapes =
   /whsec_[A-Za-z0-9+/=_-]+|\bBearer\s+[^\s"',;]+|\beyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?/g;
-// Shorter values appear in ordinary words; a key of this length protects nothing anyway.
+// Shorter values occur in ordinary words, and a key of this length protects nothing.
 const secretLengthMin = 6;
+// Tokens are replaced every few minutes; when one is dropped here, it expired long before.
 const secretsMax = 64;
 const causeDepthMax = 5;
 const systemFields = ["code", "errno", "syscall", "address", "port", "hostname"] as const;
 
 export function createRedactor(): Redactor {
-  const secrets = new Set<string>();
+  const secrets = new BoundedCache<string, string>(secretsMax);
 
   function text(value: string): string {
     let redacted = value;
-    for (const secret of secrets) redacted = redacted.replaceAll(secret, mask);
+    for (const secret of secrets.values()) redacted = redacted.replaceAll(secret, mask);
     return redacted.replace(shapes, mask);
   }
 
   return {
     remember(secret) {
-      for (const form of writtenForms(secret)) remember(secrets, form);
+      for (const form of writtenForms(secret)) secrets.set(form, form);
     },
     text,
     cause: (error) => copyCause(error, text, 0),
@@ -41,17 +43,7 @@ export function createRedactor(): Redactor {
 // A secret with a quote or a slash looks different inside JSON and inside a URL.
 function writtenForms(secret: string): readonly string[] {
   if (secret.length < secretLengthMin) return [];
-  return [...new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])];
-}
-
-// Tokens come for ever; the oldest ones have expired long before they are forgotten here.
-function remember(secrets: Set<string>, secret: string): void {
-  secrets.delete(secret);
-  secrets.add(secret);
-  if (secrets.size > secretsMax) {
-    const [oldest] = secrets;
-    if (oldest !== undefined) secrets.delete(oldest);
-  }
+  return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)];
 }
 
 function copyCause(error: unknown, text: (value: string) => string, depth: number): unknown {

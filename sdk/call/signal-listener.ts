@@ -1,35 +1,38 @@
-/**
- * Many calls at once may hold one signal. They share one listener on it, which goes when the last call does: a signal
- * that lives as long as the process collects nothing, and Node has no reason to warn of a leak at the eleventh call.
- */
-interface Listening {
-  readonly runs: Set<() => void>;
+// Many concurrent calls may share one signal. They share one listener on it, which is removed with the last of them: a
+// signal that lives as long as the process accumulates nothing, and Node does not warn of a leak at the eleventh call.
+
+interface SharedListener {
+  readonly callbacks: Set<() => void>;
   readonly onAbort: () => void;
 }
 
-const listening = new WeakMap<AbortSignal, Listening>();
+const listeners = new WeakMap<AbortSignal, SharedListener>();
 
-/** Runs `run` when the signal aborts. The result takes it off again. */
-export function onAbort(signal: AbortSignal, run: () => void): () => void {
-  const entry = listening.get(signal) ?? listen(signal);
-  // Wrapped, so that the same function can be given twice.
-  const own = () => run();
-  entry.runs.add(own);
+/** Runs `callback` when the signal aborts, at once if it has. The returned function removes it. */
+export function onAbort(signal: AbortSignal, callback: () => void): () => void {
+  if (signal.aborted) {
+    callback();
+    return () => {};
+  }
+  const listener = listeners.get(signal) ?? listen(signal);
+  // Wrapped, so that the same function can be added twice.
+  const own = () => callback();
+  listener.callbacks.add(own);
   return () => {
-    entry.runs.delete(own);
-    if (entry.runs.size > 0 || listening.get(signal) !== entry) return;
-    listening.delete(signal);
-    signal.removeEventListener("abort", entry.onAbort);
+    listener.callbacks.delete(own);
+    if (listener.callbacks.size > 0 || listeners.get(signal) !== listener) return;
+    listeners.delete(signal);
+    signal.removeEventListener("abort", listener.onAbort);
   };
 }
 
-function listen(signal: AbortSignal): Listening {
-  const runs = new Set<() => void>();
+function listen(signal: AbortSignal): SharedListener {
+  const callbacks = new Set<() => void>();
   const onAbort = () => {
-    for (const run of [...runs]) run();
+    for (const callback of [...callbacks]) callback();
   };
-  const entry = { runs, onAbort };
+  const listener = { callbacks, onAbort };
   signal.addEventListener("abort", onAbort);
-  listening.set(signal, entry);
-  return entry;
+  listeners.set(signal, listener);
+  return listener;
 }

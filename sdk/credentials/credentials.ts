@@ -1,20 +1,25 @@
-import { Failed, type Failure } from "../call/failure.ts";
+import { type Failure, FailureError } from "../call/failure.ts";
 import type { Clock, Random } from "../clock.ts";
 
-/**
- * The short-lived token of one key.
- *
- * At most one exchange is under way, whoever asks. A token is replaced in the background once `refreshAt` of its
- * life has passed, so that no call waits while traffic is steady; only a token that is nearly over blocks. The
- * margins are fractions of the lifetime: with 3-minute tokens a fixed margin of minutes means an exchange per call.
- * A refused token is dropped only when it is still the current one: a hundred late refusals of an old token must
- * not throw the new one away.
- */
+// The short-lived token of one key. Its states:
+//
+//   missing ──get──► exchanging ──ok──► fresh ──82 % of its lifetime──► due ──95 %──► expired (= missing)
+//                        │                ▲                              │
+//                        │ failed         └──────── refreshed ◄──────────┤ in the background; after a failure again
+//                        ▼                                               │ when 2 s have passed
+//                     missing                          fresh or due ──invalidate──► missing
+//
+// At most one exchange is in flight, and all calls that need a token share it. Calls use a token that is fresh or due
+// without waiting; so no call waits while traffic is steady. The limits are fractions of the lifetime: with tokens of 3
+// minutes a fixed margin of minutes would cause an exchange per call. `invalidate` ignores a token that is no longer
+// the current one: a hundred late rejections of an old token must not discard the new one. A key that was rejected
+// is not exchanged again for 10 s.
+
 export interface Credential {
   readonly token: string;
-  /** Hash of the key the token was made with; names the allowance it is counted against. */
+  /** Hash of the key that the token was issued for; identifies the rate limit it counts against. */
   readonly keyHash: string;
-  /** Operations this token was refused for although it was fetched to cure such a refusal. */
+  /** Operations that were rejected although the token had been fetched because of such a rejection. */
   readonly denied: Set<string>;
 }
 
@@ -31,11 +36,11 @@ export interface ExchangedToken {
 export interface CredentialsOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** The key to use now. Rejects with `Failed`. */
+  /** The key to use now. Rejects with `FailureError`. */
   readonly key: () => Promise<Key>;
-  /** One exchange with its retries. Rejects with `Failed`. */
+  /** One exchange with its retries. Rejects with `FailureError`. */
   readonly exchange: (key: Key) => Promise<ExchangedToken>;
-  readonly onRefresh?: ((event: RefreshEvent) => void) | undefined;
+  readonly onRefresh: (event: RefreshEvent) => void;
 }
 
 export interface RefreshEvent {
@@ -44,146 +49,139 @@ export interface RefreshEvent {
   readonly durationMs: number;
 }
 
-export type RefreshReason = "first" | "due" | "expired" | "refused";
+export type RefreshReason = "first" | "due" | "expired" | "rejected";
 
-const refreshAt = 0.82;
-const refreshJitter = 0.02;
-const usableUntil = 0.95;
+const dueAt = 0.82;
+const dueJitter = 0.02;
+const expiredAt = 0.95;
 const refreshPauseMs = 2_000;
-const refusalMemoryMs = 10_000;
+const rejectedKeyMs = 10_000;
 
-interface Held extends Credential {
-  readonly refreshAtMs: number;
-  readonly usableUntilMs: number;
+interface CurrentToken extends Credential {
+  readonly dueAtMs: number;
+  readonly expiresAtMs: number;
 }
 
 export class Credentials {
   readonly #options: CredentialsOptions;
-  #held: Held | undefined;
-  #exchange: Promise<Held> | undefined;
+  #current: CurrentToken | undefined;
+  #exchange: Promise<Credential> | undefined;
   #reason: RefreshReason = "first";
   #pausedUntilMs = 0;
-  #keepers = 0;
-  #cancelKeeping: (() => void) | undefined;
-  #refusal: { readonly failure: Failure; readonly keyHash: string; readonly untilMs: number } | undefined;
+  #refreshHolds = 0;
+  #cancelRefresh: (() => void) | undefined;
+  #rejectedKey: { readonly failure: Failure; readonly hash: string; readonly untilMs: number } | undefined;
 
   constructor(options: CredentialsOptions) {
     this.#options = options;
   }
 
-  /** The token in hand, when it is good for now. */
+  /** The token, if it is usable now. */
   current(): Credential | undefined {
-    const held = this.#held;
-    if (!held) return undefined;
+    const current = this.#current;
+    if (!current) return undefined;
     const nowMs = this.#options.clock.monotonic();
-    if (nowMs < held.usableUntilMs) {
-      if (nowMs >= held.refreshAtMs && nowMs >= this.#pausedUntilMs) this.#refreshInBackground();
-      return held;
+    if (nowMs < current.expiresAtMs) {
+      if (nowMs >= current.dueAtMs && nowMs >= this.#pausedUntilMs) this.#refreshInBackground();
+      return current;
     }
-    this.#held = undefined;
+    this.#current = undefined;
     this.#reason = "expired";
     return undefined;
   }
 
-  /** A token that is good for now. Rejects with `Failed`. */
+  /** A usable token. Rejects with `FailureError`. */
   async get(): Promise<Credential> {
-    return this.current() ?? this.#exchanged();
+    return this.current() ?? this.#exchangeOnce();
   }
 
-  /** The service refused this token. */
+  /** The service rejected this token. */
   invalidate(token: string): void {
-    if (this.#held?.token !== token) return;
-    this.#held = undefined;
-    this.#reason = "refused";
+    if (this.#current?.token !== token) return;
+    this.#current = undefined;
+    this.#reason = "rejected";
   }
 
   /**
-   * Refreshes in time until the returned function is called, without anybody asking for a token. For calls that wait
-   * in a queue: they would come out of it together and find a token that ended meanwhile.
+   * Refreshes the token when it is due, without a call that asks for it, until the returned function is called. For
+   * calls in the queue: otherwise their token could expire while they wait.
    */
-  keepFresh(): () => void {
-    this.#keepers += 1;
-    if (this.#keepers === 1) this.#keep();
-    let kept = true;
+  autoRefresh(): () => void {
+    this.#refreshHolds += 1;
+    if (this.#refreshHolds === 1) this.#scheduleRefresh();
+    let isHeld = true;
     return () => {
-      if (kept) this.#keepers -= 1;
-      kept = false;
-      if (this.#keepers === 0) this.#stopKeeping();
+      if (isHeld) this.#refreshHolds -= 1;
+      isHeld = false;
+      if (this.#refreshHolds === 0) this.#cancelRefresh?.();
     };
   }
 
-  #keep(): void {
-    this.#stopKeeping();
+  #scheduleRefresh(): void {
+    this.#cancelRefresh?.();
+    if (this.#refreshHolds === 0 || !this.#current) return;
     const { clock } = this.#options;
-    if (this.#keepers === 0 || !this.#held) return;
-    const atMs = Math.max(this.#held.refreshAtMs, this.#pausedUntilMs);
-    this.#cancelKeeping = clock.schedule(atMs - clock.monotonic(), () => this.#refreshInBackground());
-  }
-
-  #stopKeeping(): void {
-    this.#cancelKeeping?.();
-    this.#cancelKeeping = undefined;
+    const atMs = Math.max(this.#current.dueAtMs, this.#pausedUntilMs);
+    this.#cancelRefresh = clock.schedule(atMs - clock.monotonic(), () => this.#refreshInBackground());
   }
 
   #refreshInBackground(): void {
     if (this.#exchange) return;
     this.#reason = "due";
-    this.#exchanged().then(
-      () => this.#keep(),
-      () => {
-        // The token in hand still works; the next caller tries again after a pause.
+    void this.#exchangeOnce()
+      .catch(() => {
+        // The current token still works; the next attempt follows after a pause.
         this.#pausedUntilMs = this.#options.clock.monotonic() + refreshPauseMs;
-        this.#keep();
-      },
-    );
+      })
+      .then(() => this.#scheduleRefresh());
   }
 
-  #exchanged(): Promise<Held> {
+  #exchangeOnce(): Promise<Credential> {
     this.#exchange ??= this.#runExchange().finally(() => {
       this.#exchange = undefined;
     });
     return this.#exchange;
   }
 
-  async #runExchange(): Promise<Held> {
+  async #runExchange(): Promise<Credential> {
     const { clock, key: readKey, exchange, onRefresh } = this.#options;
     const key = await readKey();
-    this.#failIfRefused(key);
+    this.#failIfRejected(key);
     const reason = this.#reason;
     const sentAtMs = clock.monotonic();
-    const settled = (ok: boolean) => onRefresh?.({ reason, ok, durationMs: clock.monotonic() - sentAtMs });
+    const report = (ok: boolean) => onRefresh({ reason, ok, durationMs: clock.monotonic() - sentAtMs });
     try {
-      this.#held = this.#hold(await exchange(key), key, sentAtMs);
-      settled(true);
-      return this.#held;
+      this.#current = this.#toCurrent(await exchange(key), key, sentAtMs);
+      report(true);
+      return this.#current;
     } catch (error) {
-      this.#rememberRefusal(error, key);
-      settled(false);
+      this.#rememberRejection(error, key);
+      report(false);
       throw error;
     }
   }
 
-  #hold({ token, lifetimeMs }: ExchangedToken, key: Key, sentAtMs: number): Held {
-    const refreshFraction = refreshAt + refreshJitter * (this.#options.random() - 0.5);
+  #toCurrent({ token, lifetimeMs }: ExchangedToken, { hash }: Key, sentAtMs: number): CurrentToken {
+    const dueFraction = dueAt + dueJitter * (this.#options.random() - 0.5);
     return {
       token,
-      keyHash: key.hash,
+      keyHash: hash,
       denied: new Set(),
-      refreshAtMs: sentAtMs + lifetimeMs * refreshFraction,
-      usableUntilMs: sentAtMs + lifetimeMs * usableUntil,
+      dueAtMs: sentAtMs + lifetimeMs * dueFraction,
+      expiresAtMs: sentAtMs + lifetimeMs * expiredAt,
     };
   }
 
-  // A refused key stays refused; asking again for each call of a burst would only hammer the service.
-  #failIfRefused(key: Key): void {
-    const refusal = this.#refusal;
-    if (!refusal || refusal.keyHash !== key.hash) return;
-    if (this.#options.clock.monotonic() < refusal.untilMs) throw new Failed(refusal.failure);
+  // A burst of calls with a rejected key would otherwise cause an exchange per call.
+  #failIfRejected(key: Key): void {
+    const rejected = this.#rejectedKey;
+    if (rejected?.hash !== key.hash) return;
+    if (this.#options.clock.monotonic() < rejected.untilMs) throw new FailureError(rejected.failure);
   }
 
-  #rememberRefusal(error: unknown, key: Key): void {
-    if (!(error instanceof Failed) || error.failure.code !== "API_KEY_REJECTED") return;
-    const untilMs = this.#options.clock.monotonic() + refusalMemoryMs;
-    this.#refusal = { failure: error.failure, keyHash: key.hash, untilMs };
+  #rememberRejection(error: unknown, { hash }: Key): void {
+    if (!(error instanceof FailureError) || error.failure.code !== "API_KEY_REJECTED") return;
+    const untilMs = this.#options.clock.monotonic() + rejectedKeyMs;
+    this.#rejectedKey = { failure: error.failure, hash, untilMs };
   }
 }

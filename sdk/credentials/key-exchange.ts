@@ -1,23 +1,25 @@
-import { CallScope } from "../call/call-scope.ts";
-import { Failed, type Failure } from "../call/failure.ts";
-import { defineOperation, type OperationFacts } from "../call/operation.ts";
+// The two ways to get a token for a key: the workspace's token exchange (interface §5) and the partner login (beyond
+// the interface). Both need no token, are not counted, and are safe to repeat: an unused token has no effect. An exchange
+// is shared by many calls, so no caller's signal ends it; only the client does.
+
+import type { CallScope } from "../call/call-scope.ts";
+import { type Failure, FailureError, failure } from "../call/failure.ts";
+import { defineOperation, type UntypedOperation } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { Clock, Random } from "../clock.ts";
 import { ExchangeApiKeyDocument, LoginPartnerDocument } from "../generated/operations.ts";
-import type { Attempt } from "../request/attempt-sender.ts";
-import { nextStep } from "../request/retry-policy.ts";
+import type { AttemptResult, SendAttempt } from "../request/attempt-sender.ts";
+import { decideRetry } from "../request/retry-policy.ts";
 import { Credentials, type ExchangedToken, type Key, type RefreshEvent } from "./credentials.ts";
 import { sha256 } from "./sha256.ts";
 import { tokenLifetimeMs } from "./token-lifetime.ts";
 
-/**
- * The two ways from a key to a token: the workspace's exchange (interface §5) and the partner login (beyond the
- * interface). Both are public, uncounted, and safe to repeat: a token nobody uses changes nothing. An exchange
- * belongs to no single call, so no caller's signal ends it.
- */
+/** A key, or a function that returns it. The function is called at every exchange, so that a rotated key is used. */
+export type ApiKeySource = string | (() => string | Promise<string>);
+
 export interface KeyExchange {
   readonly name: "apiKey" | "partnerApiKey";
-  readonly operation: OperationFacts;
+  readonly operation: UntypedOperation;
   readonly variables: (key: string) => unknown;
   readonly readToken: (data: unknown) => unknown;
 }
@@ -36,29 +38,20 @@ export const partnerLogin: KeyExchange = {
   readToken: (data) => fieldOf(fieldOf(data, "loginViaPersonalApiToken"), "accessToken"),
 };
 
-/** A key, or a function that is asked for it at every exchange, so that a rotated key is picked up. */
-export type ApiKeySource = string | (() => string | Promise<string>);
-
-/** True for a key that can be sent as it is; a line end at its end is the usual accident. */
-export function isWritableKey(key: string): boolean {
-  return /^[\x21-\x7e]+$/.test(key);
-}
-
 export interface KeyExchangeOptions {
   readonly exchange: KeyExchange;
   readonly source: ApiKeySource;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  readonly attempt: Attempt;
+  readonly sendAttempt: SendAttempt;
   readonly clock: Clock;
   readonly random: Random;
   readonly redactor: Redactor;
   readonly timeoutMs: number;
   readonly maxRetries: number;
-  /** A refusal that asks for a longer pause fails the exchange. */
+  /** A rejection that asks for a longer pause fails the exchange. */
   readonly pauseMsMax: number;
-  /** Ends with the client. */
-  readonly life: CallScope;
+  readonly clientScope: CallScope;
   readonly onRefresh: (event: RefreshEvent) => void;
 }
 
@@ -73,79 +66,75 @@ export function createCredentials(options: KeyExchangeOptions): Credentials {
   });
 }
 
+/** True for a key that can be sent in a header; a line end at its end is the most common error. */
+export function isSendableKey(key: string): boolean {
+  return /^[\x21-\x7e]+$/.test(key);
+}
+
 async function readKey({ source, exchange, redactor }: KeyExchangeOptions): Promise<Key> {
-  const value: unknown = typeof source === "function" ? await askForKey(source, exchange, redactor) : source;
-  if (typeof value !== "string" || !isWritableKey(value)) {
-    const message = `${exchange.name}: expected the function to give a key without spaces or line ends`;
-    throw new Failed(misconfigured(message, undefined));
+  const value: unknown = typeof source === "function" ? await callSource(source, exchange, redactor) : source;
+  if (typeof value !== "string" || !isSendableKey(value)) {
+    const message = `${exchange.name}: expected the function to return a key without spaces or line ends`;
+    throw new FailureError(failure("CONFIGURATION_INVALID", message));
   }
   redactor.remember(value);
   return { value, hash: sha256(value) };
 }
 
-async function askForKey(source: () => unknown, exchange: KeyExchange, redactor: Redactor) {
+async function callSource(source: () => unknown, { name }: KeyExchange, redactor: Redactor) {
   try {
     return await source();
   } catch (error) {
-    const message = `${exchange.name}: the function that gives the key failed`;
-    throw new Failed(misconfigured(message, redactor.cause(error)));
+    const message = `${name}: the function that returns the key failed`;
+    throw new FailureError(failure("CONFIGURATION_INVALID", message, { cause: redactor.cause(error) }));
   }
 }
 
 async function exchangeKey(options: KeyExchangeOptions, key: Key): Promise<ExchangedToken> {
-  const { exchange, url, headers, attempt, clock, random, timeoutMs, maxRetries, life } = options;
-  const scope = new CallScope({ clock });
-  const off = life.onEnd((failure) => scope.end(failure));
+  const { exchange, url, headers, random, timeoutMs, maxRetries, pauseMsMax } = options;
+  const { operation } = exchange;
+  const variables = exchange.variables(key.value);
+  const scope = options.clientScope.child();
   try {
     for (let retries = 0; ; retries += 1) {
-      const { operation } = exchange;
-      const variables = exchange.variables(key.value);
-      const sent = await attempt({ operation, variables, url, headers, timeoutMs, scope, kind: "query" });
-      const token = sent.reading.ok ? exchange.readToken(sent.reading.data) : undefined;
-      if (typeof token === "string" && token !== "") {
-        options.redactor.remember(token);
-        const serverDate = sent.answer?.headers.get("date") ?? null;
-        return { token, lifetimeMs: tokenLifetimeMs(token, serverDate, clock.now()) };
-      }
-      const failure = sent.reading.ok ? noToken : keyFailure(sent.reading.failure, exchange);
+      const request = { operation, variables, url, headers, timeoutMs, scope, kind: "query" } as const;
+      const result = await options.sendAttempt(request);
+      const token = readToken(options, result);
+      if (token) return token;
+      const { classification } = result;
+      const failed = classification.ok ? noToken : keyFailure(classification.failure, exchange);
       const state = { kind: "query", retries, maxRetries, hadFreshToken: true } as const;
-      const step = nextStep(failure, { ...state, remainingMs: options.pauseMsMax }, random);
-      if (step.type !== "repeat") throw new Failed({ ...failure, remedy: "none" });
-      await scope.sleep(step.delayMs);
+      const decision = decideRetry(failed, { ...state, remainingMs: pauseMsMax }, random);
+      if (decision.type !== "repeat") throw new FailureError({ ...failed, remedy: "none" });
+      await scope.sleep(decision.delayMs);
     }
   } finally {
-    off();
     scope.dispose();
   }
 }
 
-// Interface §7 says only that an error is returned for a key that is wrong, revoked or expired.
-function keyFailure(failure: Failure, exchange: KeyExchange): Failure {
-  if (failure.code === "RATE_LIMITED") return { ...failure, remedy: "repeat", outcome: "not_sent" };
-  const isRefusal = failure.code === "PERMISSION_DENIED" || failure.errors !== undefined;
-  const isOther = failure.code === "DOCUMENT_INVALID" || failure.code === "SERVICE_FAILED";
-  if (!isRefusal || isOther || failure.code === "SERVICE_UNAVAILABLE") {
-    return { ...failure, outcome: "not_sent", message: `${exchange.name} exchange: ${failure.message}` };
-  }
-  return {
-    code: "API_KEY_REJECTED",
-    message: `the service refused ${exchange.name}: ${failure.message}`,
-    outcome: "not_sent",
-    remedy: "none",
-    httpStatus: failure.httpStatus,
-    errors: failure.errors,
-  };
+function readToken(
+  { exchange, redactor, clock }: KeyExchangeOptions,
+  { classification, response }: AttemptResult,
+): ExchangedToken | undefined {
+  const token = classification.ok ? exchange.readToken(classification.data) : undefined;
+  if (typeof token !== "string" || token === "") return undefined;
+  redactor.remember(token);
+  const serverDate = response?.headers.get("date") ?? null;
+  return { token, lifetimeMs: tokenLifetimeMs(token, serverDate, clock.now()) };
 }
 
-const noToken: Failure = {
-  code: "RESPONSE_INVALID",
-  message: "expected the exchange to give a token, got none",
-  outcome: "not_sent",
-  remedy: "none",
-};
+const noToken = failure("RESPONSE_INVALID", "expected the exchange to return a token, got none");
 
-function misconfigured(message: string, cause: unknown): Failure {
-  return { code: "CONFIGURATION_INVALID", message, outcome: "not_sent", remedy: "none", cause };
+// Interface §7 says only that an error is returned for a key that is wrong, revoked or expired.
+function keyFailure(cause: Failure, { name }: KeyExchange): Failure {
+  const { code, message, httpStatus, errors } = cause;
+  if (code === "RATE_LIMITED") return { ...cause, remedy: "repeat", outcome: "not_sent" };
+  const isServiceFault = ["DOCUMENT_INVALID", "SERVICE_FAILED", "SERVICE_UNAVAILABLE"].includes(code);
+  if (isServiceFault || (code !== "PERMISSION_DENIED" && errors === undefined)) {
+    return { ...cause, outcome: "not_sent", message: `${name} exchange: ${message}` };
+  }
+  return failure("API_KEY_REJECTED", `the service rejected ${name}: ${message}`, { httpStatus, errors });
 }
 
 function fieldOf(value: unknown, name: string): unknown {

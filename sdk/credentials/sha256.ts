@@ -1,6 +1,6 @@
 /**
- * The SHA-256 of a text, in hex. Loaded by the first call that needs it: importing `node:crypto` takes longer than
- * importing the SDK, and a program that calls the service pays for it in any case, in `fetch`.
+ * The SHA-256 of a text, in hex. `node:crypto` is loaded by the first call: importing it takes longer than importing
+ * the SDK (benchmark "Importing the SDK"), and `fetch` loads it in any case.
  */
 export function sha256(text: string): string {
   return process.getBuiltinModule("node:crypto").createHash("sha256").update(text).digest("hex");

@@ -1,15 +1,15 @@
 import { parseHttpDateMs } from "../request/http-date.ts";
 
-// Interface §5. Used only for a token that does not say itself.
+// Interface §5. Used only for a token without the claim.
 const documentedLifetimeMs = 180_000;
-// Interface §5: no surface of the service gives more; a larger claim is a clock that is wrong.
+// Interface §5: the service issues no token for longer; a larger claim means a wrong clock.
 const lifetimeMsMax = 1_800_000;
 
 /**
- * How long a token lives, counted from the moment its exchange was sent.
+ * Lifetime of a token, counted from the moment its exchange was sent.
  *
- * `exp` is a time on the service's clock, so it is compared with the service's own times (`iat`, the answer's
- * `Date`) and the shorter result wins. The local clock, which may be hours off, is asked only without both.
+ * `exp` is a time of the service's clock, so it is compared with the service's own times (`iat`, the response's `Date`)
+ * and the shorter result is used. The local clock, which may be hours off, is used only without both.
  */
 export function tokenLifetimeMs(token: string, serverDate: string | null, localNowMs: number): number {
   const { exp, iat } = readClaims(token);
@@ -41,7 +41,7 @@ function readClaims(token: string): Claims {
     if (typeof claims !== "object" || claims === null) return {};
     return { exp: numberField(claims, "exp"), iat: numberField(claims, "iat") };
   } catch {
-    // Not a JWT after all: tokens are opaque by contract.
+    // Not a JWT: tokens are opaque by contract.
     return {};
   }
 }

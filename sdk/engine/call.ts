@@ -1,43 +1,62 @@
 import type { Operation } from "../call/operation.ts";
 import type { CallOptions } from "../options.ts";
-import type { Engine, ResultWithMeta } from "./engine.ts";
 
-/** A promise of the plain result that can also tell how it came about. */
+/** A promise of the plain result that also has the metadata of its call. */
 export interface Call<Result> extends Promise<Result> {
-  /** The same call, not a second one: its result as `data`, and attempts, queue time and `Retry-After` seen as `meta`. */
+  /** Resolves to the result as `data`, and to attempts, queue time and `Retry-After` as `meta`. Starts no second call. */
   withMeta(): Promise<ResultWithMeta<Result>>;
 }
 
-/** One operation with what to send and what to take out of the answer. */
-export interface CallPlan<Answer, Variables, Result> {
-  readonly operation: Operation<Answer, Variables>;
-  /** Checks the arguments and makes variables of them; what it throws rejects the call. */
-  variables(): Variables;
-  result(answer: Answer): Result;
+export interface ResultWithMeta<Result> {
+  readonly data: Result;
+  readonly meta: CallMeta;
 }
 
-/** Starts a call. Whatever goes wrong, bad arguments included, rejects the promise. */
-export function startCall<Answer, Variables, Result>(
-  engine: Engine,
-  plan: CallPlan<Answer, Variables, Result>,
+/** How a call reached its result. */
+export interface CallMeta {
+  /** Requests sent for this call; token exchanges do not count. */
+  readonly attempts: number;
+  /** Time spent waiting for the rate limit. */
+  readonly queuedMs: number;
+  /** The longest `Retry-After` that the service sent during this call. */
+  readonly retryAfterSeenMs: number | undefined;
+}
+
+/** Sends an operation; token, rate limit, retries, timeout and deadline applied. */
+export type Execute = <Data, Variables>(
+  operation: Operation<Data, Variables>,
+  variables: Variables,
+  options?: CallOptions,
+) => Promise<ResultWithMeta<Data>>;
+
+/**
+ * Starts a call: `variables` checks the input and returns the variables, `pick` takes the result from the response's
+ * data. Every failure, also of these two, rejects the promise.
+ */
+export type Send = <Data, Variables, Result>(
+  operation: Operation<Data, Variables>,
+  variables: () => Variables,
+  pick: (data: Data) => Result,
   options: CallOptions | undefined,
-): Call<Result> {
-  return toCall(run());
+) => Call<Result>;
 
-  async function run(): Promise<ResultWithMeta<Result>> {
-    const { data, meta } = await engine.executeWithMeta(plan.operation, plan.variables(), options);
-    return { data: plan.result(data), meta };
-  }
+export function createSend(execute: Execute): Send {
+  return (operation, variables, pick, options) => {
+    const run = async () => {
+      const { data, meta } = await execute(operation, variables(), options);
+      return { data: pick(data), meta };
+    };
+    return toCall(run());
+  };
 }
 
-/** Makes a call of a promise that already carries its meta data. */
-export function toCall<Result>(executed: Promise<ResultWithMeta<Result>>): Call<Result> {
-  const plain = executed.then(({ data }) => data);
+export function toCall<Result>(result: Promise<ResultWithMeta<Result>>): Call<Result> {
+  const plain = result.then(({ data }) => data);
   return Object.assign(plain, {
     withMeta() {
-      // Whoever asks for the meta data waits on that promise; the plain one must not count as unhandled.
+      // The caller awaits the other promise now; this one must not count as unhandled.
       plain.catch(() => {});
-      return executed;
+      return result;
     },
   });
 }

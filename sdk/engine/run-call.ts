@@ -1,252 +1,272 @@
 import type { CallScope } from "../call/call-scope.ts";
 import type { CallEvent, Emit } from "../call/diagnostics.ts";
-import { Failed, type Failure, toError } from "../call/failure.ts";
-import type { OperationFacts } from "../call/operation.ts";
+import { type Failure, FailureError, toError } from "../call/failure.ts";
+import type { UntypedOperation } from "../call/operation.ts";
 import type { Credential, Credentials } from "../credentials/credentials.ts";
 import type { Outcome } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { LimiterReference } from "../rate-limit/limiter-registry.ts";
-import type { Permit, Ticket } from "../rate-limit/rate-limiter.ts";
-import type { Attempt, AttemptResult } from "../request/attempt-sender.ts";
-import { backoffMs, type NextStep, nextStep } from "../request/retry-policy.ts";
-import type { Routers } from "./routers.ts";
+import type { Permit, QueueEntry } from "../rate-limit/rate-limiter.ts";
+import type { AttemptResult, SendAttempt } from "../request/attempt-sender.ts";
+import { backoffMs, decideRetry, type RetryDecision } from "../request/retry-policy.ts";
+import type { ResultWithMeta } from "./call.ts";
+import type { Route, Routers } from "./routers.ts";
 
-/**
- * The way of one call: token, place in the allowance, request, and whatever the answer asks for. The place is taken
- * after the token is there, because a slot that waits for an exchange is a slot nobody uses; the token is looked at
- * again after the queue, because three minutes are over sooner than a long queue.
- */
-export interface Call {
-  readonly operation: OperationFacts;
+// The course of one call:
+//
+//   start ──► token ──► permit ──► request ──► end
+//               ▲                     │ failed
+//               └───────retry─────────┤   repeat after a delay, with a fresh token, or after the rate limit
+//                                     └─► end, as an error
+//
+// The permit is acquired after the token, so no slot is held during a token exchange. The token is checked again after
+// queueing: it may expire while the call waits.
+
+export interface CallRequest {
+  readonly operation: UntypedOperation;
   readonly variables: unknown;
   readonly timeoutMs: number;
+  /** Disposed of when the call has settled. */
   readonly scope: CallScope;
-  readonly event: CallEvent;
-  readonly startedAtMs: number;
-  /** Kept over refusals. */
-  place: Place | undefined;
-  /** True while a request is on its way. */
-  sending: boolean;
-  attempts: number;
-  retries: number;
-  hadFreshToken: boolean;
-  queuedMs: number;
-  retryAfterSeenMs: number | undefined;
-  /** The least certain outcome of the attempts so far. */
-  outcome: Outcome;
+  readonly callId: number;
 }
 
-/** Where a call stands in which queue. */
-interface Place {
-  readonly lease: LimiterReference;
-  readonly ticket: Ticket;
-}
-
-/** What happened on the way to a result. */
-export interface CallMeta {
-  /** Requests sent for this call; token exchanges do not count. */
-  readonly attempts: number;
-  /** Time spent waiting for the allowance. */
-  readonly queuedMs: number;
-  /** The longest `Retry-After` the service sent during this call. */
-  readonly retryAfterSeenMs: number | undefined;
-}
-
-export interface CallParts {
+export interface CallDependencies {
   readonly options: ResolvedOptions;
-  readonly attempt: Attempt;
+  readonly sendAttempt: SendAttempt;
   readonly emit: Emit;
-  readonly identities: Routers;
-  readonly life: CallScope;
+  readonly routers: Routers;
+  readonly clientScope: CallScope;
 }
 
-/** The right to send: with whose token, and against whose allowance. */
-interface Admission {
+/** Resolves to the response's data. Rejects with a `WorkspaceTasksError`. */
+export function runCall(
+  request: CallRequest,
+  dependencies: CallDependencies,
+): Promise<ResultWithMeta<unknown>> {
+  return new CallRecord(request, dependencies).run();
+}
+
+/** With what a request is sent; empty for an operation that needs no token. */
+interface Authorization {
   readonly credential?: Credential;
   readonly permit?: Permit;
 }
 
-export function metaOf({ attempts, queuedMs, retryAfterSeenMs }: Call): CallMeta {
-  return { attempts, queuedMs, retryAfterSeenMs };
-}
+class CallRecord {
+  readonly #request: CallRequest;
+  readonly #dependencies: CallDependencies;
+  readonly #event: CallEvent;
+  readonly #startedAtMs: number;
+  /** The call's position in the queue of a limiter, kept when the service rejects the request. */
+  #queued: { readonly reference: LimiterReference; readonly entry: QueueEntry } | undefined;
+  #isSending = false;
+  #attempts = 0;
+  #retries = 0;
+  #hadFreshToken = false;
+  #queuedMs = 0;
+  #retryAfterSeenMs: number | undefined;
+  /** The least certain outcome of the attempts so far. */
+  #outcome: Outcome = "not_sent";
 
-/** Resolves to the answer's data. Rejects with a `WorkspaceTasksError`. */
-export async function runCall(call: Call, parts: CallParts): Promise<unknown> {
-  const { event, scope } = call;
-  parts.emit("workspace-tasks:call:start", () => event);
-  try {
-    const data = await sendUntilSettled(call, parts);
-    emitEnd(call, parts, undefined);
-    return data;
-  } catch (error) {
-    if (!(error instanceof Failed)) throw error;
-    const outcome = lessCertain(call.outcome, error.failure.outcome);
-    const { attempts, operation } = call;
-    emitEnd(call, parts, error.failure);
-    throw toError({ ...error.failure, outcome }, { attempts, operationName: operation.name });
-  } finally {
-    scope.dispose();
+  constructor(request: CallRequest, dependencies: CallDependencies) {
+    const { name: operationName, kind, router } = request.operation;
+    this.#request = request;
+    this.#dependencies = dependencies;
+    this.#event = { callId: request.callId, operationName, kind, router };
+    this.#startedAtMs = dependencies.options.clock.monotonic();
   }
-}
 
-async function sendUntilSettled(call: Call, parts: CallParts): Promise<unknown> {
-  const url = parts.identities.urlOf(call.operation.router);
-  for (;;) {
-    let admission: Admission = {};
-    let failure: Failure;
+  async run(): Promise<ResultWithMeta<unknown>> {
+    const { operation, scope } = this.#request;
+    // A request in flight is allowed to finish: ending it would make its outcome unknown.
+    const off = this.#dependencies.clientScope.onEnd((failure) => {
+      if (!this.#isSending) scope.end(failure);
+    });
+    this.#emit("workspace-tasks:call:start", () => this.#event);
     try {
-      admission = await admit(call, parts);
-      const result = await sendOnce(call, parts, url, admission);
-      if (result.reading.ok) return result.reading.data;
-      failure = result.reading.failure;
+      const data = await this.#sendUntilSettled();
+      this.#emitEnd(undefined);
+      const meta = {
+        attempts: this.#attempts,
+        queuedMs: this.#queuedMs,
+        retryAfterSeenMs: this.#retryAfterSeenMs,
+      };
+      return { data, meta };
     } catch (error) {
-      if (!(error instanceof Failed)) throw error;
-      failure = error.failure;
+      if (!(error instanceof FailureError)) throw error;
+      const { failure } = error;
+      this.#emitEnd(failure);
+      const outcome = lessCertain(this.#outcome, failure.outcome);
+      throw toError({ ...failure, outcome }, { attempts: this.#attempts, operationName: operation.name });
+    } finally {
+      off();
+      scope.dispose();
     }
-    await goOn(call, parts, failure, admission);
   }
-}
 
-// Nearly always the token is in hand and a slot is free. Then nothing is waited for.
-async function admit(call: Call, parts: CallParts): Promise<Admission> {
-  const { operation, scope } = call;
-  if (scope.failure) throw new Failed(scope.failure);
-  if (!operation.authenticated) return {};
-  const { credentials, lease } = parts.identities.of(operation.router);
-  let credential = credentials.current() ?? (await scope.race(credentials.get()));
-  for (;;) {
-    const held = lease(credential.keyHash);
-    if (!held) return { credential };
-    const place = call.place?.lease === held ? call.place : { lease: held, ticket: held.allowance.ticket() };
-    call.place = place;
-    const permit = held.allowance.take() ?? (await queue(call, parts, place, credentials));
-    try {
-      const current = credentials.current() ?? (await scope.race(credentials.get()));
-      if (current.keyHash === credential.keyHash) return { credential: current, permit };
-      // The key was replaced while the call waited, and the new one has its own allowance.
-      credential = current;
-    } catch (error) {
+  async #sendUntilSettled(): Promise<unknown> {
+    const route = this.#dependencies.routers.route(this.#request.operation.router);
+    for (;;) {
+      let authorization: Authorization = {};
+      let failure: Failure;
+      try {
+        authorization = await this.#authorize(route);
+        const { classification } = await this.#send(route, authorization);
+        if (classification.ok) return classification.data;
+        failure = classification.failure;
+      } catch (error) {
+        if (!(error instanceof FailureError)) throw error;
+        failure = error.failure;
+      }
+      await this.#retryOrFail(route, failure, authorization);
+    }
+  }
+
+  // Usually the token is known and a slot is free. Then nothing is awaited.
+  async #authorize(route: Route): Promise<Authorization> {
+    const { operation, scope } = this.#request;
+    if (scope.failure) throw new FailureError(scope.failure);
+    if (!operation.authenticated) return {};
+    const { credentials, limiter } = this.#dependencies.routers.access(route);
+    let credential = credentials.current() ?? (await scope.race(credentials.get()));
+    for (;;) {
+      const reference = limiter(credential.keyHash);
+      if (!reference) return { credential };
+      if (this.#queued?.reference !== reference) {
+        this.#queued = { reference, entry: reference.limiter.enter() };
+      }
+      const permit =
+        reference.limiter.tryAcquire() ?? (await this.#queue(reference, this.#queued.entry, credentials));
+      try {
+        const current = credentials.current() ?? (await scope.race(credentials.get()));
+        if (current.keyHash === credential.keyHash) return { credential: current, permit };
+        // The key was replaced while the call waited, and the new one has its own rate limit.
+        credential = current;
+      } catch (error) {
+        permit.unused();
+        throw error;
+      }
       permit.unused();
-      throw error;
     }
-    permit.unused();
   }
-}
 
-async function queue(
-  call: Call,
-  parts: CallParts,
-  { lease, ticket }: Place,
-  credentials: Credentials,
-): Promise<Permit> {
-  const release = credentials.keepFresh();
-  const permit = await lease.allowance.acquire(ticket, lease.limits, call.scope).finally(release);
-  call.queuedMs += permit.queuedMs;
-  const { queuedMs } = permit;
-  if (queuedMs > 0) parts.emit("workspace-tasks:call:queued", () => ({ ...call.event, queuedMs }));
-  return permit;
-}
-
-async function sendOnce(
-  call: Call,
-  parts: CallParts,
-  url: URL,
-  { credential, permit }: Admission,
-): Promise<AttemptResult> {
-  const { operation, variables, scope, timeoutMs, event } = call;
-  const { kind, router } = operation;
-  const common = parts.identities.headersOf(router);
-  const headers = credential ? { ...common, authorization: `Bearer ${credential.token}` } : common;
-  parts.emit("workspace-tasks:call:attempt", () => ({ ...event, attempt: call.attempts + 1 }));
-  call.sending = true;
-  const result = await parts.attempt({ operation, variables, url, headers, timeoutMs, scope, kind });
-  call.sending = false;
-  if (result.sent) call.attempts += 1;
-  if (permit) settle(permit, result, call, parts);
-  return result;
-}
-
-function settle(permit: Permit, result: AttemptResult, call: Call, parts: CallParts): void {
-  const { reading, sent, answeredAtMs } = result;
-  const failure = reading.ok ? undefined : reading.failure;
-  if (failure?.code === "RATE_LIMITED") {
-    const { retryAfterMs } = failure;
-    const waitMs = permit.refused(retryAfterMs);
-    if (call.place) call.place.ticket.refusals += 1;
-    const { operationName } = call.event;
-    parts.emit("workspace-tasks:rate-limit", () => ({ operationName, retryAfterMs, waitMs }));
-  } else if (answeredAtMs !== undefined) permit.answered(answeredAtMs);
-  else if (!sent || failure?.outcome === "not_sent") permit.unused();
-  else permit.unanswered();
-}
-
-/** Returns when the call may try again; throws the failure when it may not. */
-async function goOn(call: Call, parts: CallParts, failure: Failure, admission: Admission): Promise<void> {
-  noteFailure(call, failure);
-  const { credential, permit } = admission;
-  const step = parts.life.failure ? fail : stepAfter(call, parts, failure, admission);
-  if (step.type === "fail") throw new Failed(failure);
-  const delayMs = step.type === "repeat" ? step.delayMs : 0;
-  const { code } = failure;
-  const attempt = call.attempts;
-  const reason = step.type;
-  parts.emit("workspace-tasks:call:retry", () => ({ ...call.event, attempt, code, reason, delayMs }));
-  if (step.type === "fresh_token" && credential) {
-    parts.identities.of(call.operation.router).credentials.invalidate(credential.token);
-    call.hadFreshToken = true;
+  async #queue(reference: LimiterReference, entry: QueueEntry, credentials: Credentials): Promise<Permit> {
+    const { limiter, limits } = reference;
+    const stopRefreshing = credentials.autoRefresh();
+    const permit = await limiter.acquire(entry, limits, this.#request.scope).finally(stopRefreshing);
+    const { queuedMs } = permit;
+    this.#queuedMs += queuedMs;
+    if (queuedMs > 0) this.#emit("workspace-tasks:call:queued", () => ({ ...this.#event, queuedMs }));
+    return permit;
   }
-  if (step.type !== "repeat") return;
-  if (!permit || failure.code !== "RATE_LIMITED") call.retries += 1;
-  await call.scope.sleep(delayMs);
-}
 
-const fail: NextStep = { type: "fail" };
+  async #send({ url, headers }: Route, { credential, permit }: Authorization): Promise<AttemptResult> {
+    const { operation, variables, scope, timeoutMs } = this.#request;
+    const attempt = this.#attempts + 1;
+    this.#emit("workspace-tasks:call:attempt", () => ({ ...this.#event, attempt }));
+    this.#isSending = true;
+    const result = await this.#dependencies.sendAttempt({
+      operation,
+      variables,
+      url,
+      headers: credential ? { ...headers, authorization: `Bearer ${credential.token}` } : headers,
+      timeoutMs,
+      scope,
+      kind: operation.kind,
+    });
+    this.#isSending = false;
+    if (result.sent) this.#attempts = attempt;
+    if (permit) this.#settle(permit, result);
+    return result;
+  }
 
-function stepAfter(
-  call: Call,
-  parts: CallParts,
-  failure: Failure,
-  { credential, permit }: Admission,
-): NextStep {
-  const { kind, authenticated, name, document } = call.operation;
-  const operationKey = name ?? document;
-  if (failure.remedy === "fresh_token" && (!authenticated || credential?.denied.has(operationKey)))
-    return fail;
-  const state = {
-    kind,
-    retries: call.retries,
-    maxRetries: parts.options.maxRetries,
-    hadFreshToken: call.hadFreshToken,
-    remainingMs: call.scope.remainingMs(),
-  };
-  const { random } = parts.options;
-  // Without a queue to wait in, a refusal is waited for like any other passing failure.
-  const isUnpaced = failure.remedy === "wait_for_rate_limit" && !permit;
-  const retryAfterMs = failure.retryAfterMs ?? backoffMs(call.retries, random);
-  const judged: Failure = isUnpaced ? { ...failure, remedy: "repeat", retryAfterMs } : failure;
-  const step = nextStep(judged, state, random);
-  // This token is fresh and did not help: the key's owner may not do this. Its next refusal needs no new token.
-  if (step.type === "fail" && failure.remedy === "fresh_token") credential?.denied.add(operationKey);
-  return step;
-}
+  #settle(permit: Permit, { classification, sent, respondedAtMs }: AttemptResult): void {
+    const failure = classification.ok ? undefined : classification.failure;
+    if (failure?.code === "RATE_LIMITED") {
+      const { retryAfterMs } = failure;
+      const waitMs = permit.rejected(retryAfterMs);
+      if (this.#queued) this.#queued.entry.rejections += 1;
+      const { operationName } = this.#event;
+      this.#emit("workspace-tasks:rate-limit", () => ({ operationName, retryAfterMs, waitMs }));
+    } else if (respondedAtMs !== undefined) permit.responded(respondedAtMs);
+    else if (!sent || failure?.outcome === "not_sent") permit.unused();
+    else permit.noResponse();
+  }
 
-function noteFailure(call: Call, failure: Failure): void {
-  call.outcome = lessCertain(call.outcome, failure.outcome);
-  const { retryAfterMs } = failure;
-  if (retryAfterMs === undefined || failure.httpStatus === undefined) return;
-  call.retryAfterSeenMs = Math.max(call.retryAfterSeenMs ?? 0, retryAfterMs);
+  /** Returns when the call may try again; throws the failure when it may not. */
+  async #retryOrFail({ access }: Route, failure: Failure, authorization: Authorization): Promise<void> {
+    this.#noteFailure(failure);
+    const { credential, permit } = authorization;
+    const decision = this.#decide(failure, authorization);
+    if (decision.type === "fail") throw new FailureError(failure);
+    const delayMs = decision.type === "repeat" ? decision.delayMs : 0;
+    this.#emit("workspace-tasks:call:retry", () => {
+      const { code } = failure;
+      return { ...this.#event, attempt: this.#attempts, code, reason: decision.type, delayMs };
+    });
+    if (decision.type === "fresh_token" && credential) {
+      access?.credentials.invalidate(credential.token);
+      this.#hadFreshToken = true;
+    }
+    if (decision.type !== "repeat") return;
+    if (!permit || failure.code !== "RATE_LIMITED") this.#retries += 1;
+    await this.#request.scope.sleep(delayMs);
+  }
+
+  #decide(failure: Failure, { credential, permit }: Authorization): RetryDecision {
+    const { operation, scope } = this.#request;
+    const { options, clientScope } = this.#dependencies;
+    const operationKey = operation.name ?? operation.document;
+    const needsToken = failure.remedy === "fresh_token";
+    if (clientScope.failure) return { type: "fail" };
+    if (needsToken && (!operation.authenticated || credential?.denied.has(operationKey))) {
+      return { type: "fail" };
+    }
+    // Without a limiter to wait in, a 429 is repeated like any other transient failure.
+    const isUnlimited = failure.remedy === "wait_for_rate_limit" && !permit;
+    const retryAfterMs = failure.retryAfterMs ?? backoffMs(this.#retries, options.random);
+    const state = {
+      kind: operation.kind,
+      retries: this.#retries,
+      maxRetries: options.maxRetries,
+      hadFreshToken: this.#hadFreshToken,
+      remainingMs: scope.remainingMs(),
+    };
+    const decision = decideRetry(
+      isUnlimited ? { ...failure, remedy: "repeat", retryAfterMs } : failure,
+      state,
+      options.random,
+    );
+    // The token is fresh and did not help: the key's owner may not do this. The next rejection needs no new token.
+    if (decision.type === "fail" && needsToken) credential?.denied.add(operationKey);
+    return decision;
+  }
+
+  #noteFailure({ outcome, retryAfterMs, httpStatus }: Failure): void {
+    this.#outcome = lessCertain(this.#outcome, outcome);
+    if (retryAfterMs === undefined || httpStatus === undefined) return;
+    this.#retryAfterSeenMs = Math.max(this.#retryAfterSeenMs ?? 0, retryAfterMs);
+  }
+
+  #emitEnd(failure: Failure | undefined): void {
+    this.#emit("workspace-tasks:call:end", () => ({
+      ...this.#event,
+      ok: failure === undefined,
+      code: failure?.code,
+      attempts: this.#attempts,
+      queuedMs: this.#queuedMs,
+      durationMs: this.#dependencies.options.clock.monotonic() - this.#startedAtMs,
+    }));
+  }
+
+  get #emit(): Emit {
+    return this.#dependencies.emit;
+  }
 }
 
 const certainty: readonly Outcome[] = ["not_sent", "rejected", "unknown"];
 
 function lessCertain(a: Outcome, b: Outcome): Outcome {
   return certainty.indexOf(a) > certainty.indexOf(b) ? a : b;
-}
-
-function emitEnd(call: Call, { emit, options }: CallParts, failure: Failure | undefined): void {
-  const { event, attempts, queuedMs, startedAtMs } = call;
-  emit("workspace-tasks:call:end", () => {
-    const durationMs = options.clock.monotonic() - startedAtMs;
-    return { ...event, ok: failure === undefined, code: failure?.code, attempts, queuedMs, durationMs };
-  });
 }

@@ -1,42 +1,44 @@
-import type { CallMeta } from "../engine/engine.ts";
-import { WorkspaceTasksError } from "../errors.ts";
-import { integer, withDefault } from "../validation/schema.ts";
+// A list is read page by page while the service changes it, so two things can go wrong unnoticed: a cursor that is
+// returned unchanged requests the same page without end, and items that move from one page of an offset list to the next
+// appear twice. Both are handled here.
 
-// A list is read page by page while the service goes on changing it, so two things can go wrong that
-// a caller never sees: a cursor that comes back unchanged asks for the same page for ever, and items
-// that move between two pages of an offset list appear twice. Both are caught here.
+import type { CallMeta } from "../engine/call.ts";
+import { WorkspaceTasksError } from "../errors.ts";
+import { integerBetween, withDefault } from "../validation/schema.ts";
 
 export interface Page<Item, Cursor> {
   readonly items: readonly Item[];
-  /** Where the next page begins, to be kept as a checkpoint; `null` on the last page. */
+  /** Where the next page begins, usable as a checkpoint; `null` on the last page. */
   readonly next: Cursor | null;
   readonly meta: CallMeta;
 }
 
 /**
- * A list that is fetched while it is read. Each loop over it starts again at its beginning. The call options that
- * `list` was given apply to the request of each page.
+ * A list that is fetched while it is read. Each iteration starts again at the beginning. The call options of `list`
+ * apply to the request of each page.
  */
 export interface PagedList<Item, Cursor> extends AsyncIterable<Item> {
   /** The pages, for checkpoints: a later `list` continues from a page's `next`. */
   pages(): AsyncGenerator<Page<Item, Cursor>, void, undefined>;
   /** All items in an array, at most `itemsMax` of them (default: no limit). Stops fetching once it has enough. */
-  toArray(options?: { readonly itemsMax?: number }): Promise<Item[]>;
+  toArray(options?: { readonly itemsMax?: number | undefined }): Promise<Item[]>;
 }
 
-/** Fetches the page at a cursor; `null` asks for the first. */
+/** Fetches the page at a cursor; `null` requests the first. */
 export type FetchPage<Item, Cursor> = (cursor: Cursor | null) => Promise<Page<Item, Cursor>>;
 
+/** A list whose pages are fetched by what `startReading` returns for each iteration. */
 export function createPagedList<Item, Cursor>(
-  fetchPage: FetchPage<Item, Cursor>,
+  startReading: () => FetchPage<Item, Cursor>,
   start: Cursor | null = null,
 ): PagedList<Item, Cursor> {
   async function* pages(): AsyncGenerator<Page<Item, Cursor>, void, undefined> {
-    const asked = new Set<Cursor | null>();
+    const fetchPage = startReading();
+    const requested = new Set<Cursor | null>();
     let cursor = start;
     do {
-      if (asked.has(cursor)) throw stalled(asked.size);
-      asked.add(cursor);
+      if (requested.has(cursor)) throw stalled(requested.size);
+      requested.add(cursor);
       const page = await fetchPage(cursor);
       yield page;
       cursor = page.next;
@@ -62,49 +64,40 @@ export function createPagedList<Item, Cursor>(
   };
 }
 
-// The service's own limits for these lists are not shown; these are the ones of the endpoint list.
-export const pageSize = integer(1, 100);
-export const offsetWindow = {
-  offset: withDefault(integer(0, Number.MAX_SAFE_INTEGER), 0),
+// The service's own limits of these lists are not documented; these are the ones of the endpoint list.
+export const pageSize = integerBetween(1, 100);
+export const offsetInput = {
+  offset: withDefault(integerBetween(0, Number.MAX_SAFE_INTEGER), 0),
   limit: withDefault(pageSize, 20),
 };
-
-export interface OffsetPage<Item> {
-  readonly items: readonly Item[];
-  readonly meta: CallMeta;
-}
 
 /**
  * An offset list, newest first: it ends with the first page shorter than `limit`.
  *
- * What is added while the list is read moves the rest towards the end, so the head of a page can repeat
- * the tail of the one before; such items are left out of the later page.
+ * Items added while the list is read move the others towards the end, so the start of a page can repeat the end of the
+ * page before; such items are omitted from the later page.
  */
 export function createOffsetList<Item extends { readonly id: string }>(
-  fetchPage: (offset: number, limit: number) => Promise<OffsetPage<Item>>,
+  fetchPage: (
+    offset: number,
+    limit: number,
+  ) => Promise<{ readonly data: readonly Item[]; readonly meta: CallMeta }>,
   { offset, limit }: { readonly offset: number; readonly limit: number },
 ): PagedList<Item, number> {
-  function create(): FetchPage<Item, number> {
-    let previous: ReadonlySet<string> = new Set();
+  function startReading(): FetchPage<Item, number> {
+    let previousIds: ReadonlySet<string> = new Set();
     return async (cursor) => {
       const at = cursor ?? offset;
-      const { items, meta } = await fetchPage(at, limit);
-      const fresh = items.filter((item) => !previous.has(item.id));
-      previous = new Set(items.map((item) => item.id));
-      return { items: fresh, next: items.length < limit ? null : at + limit, meta };
+      const { data, meta } = await fetchPage(at, limit);
+      const items = data.filter(({ id }) => !previousIds.has(id));
+      previousIds = new Set(data.map(({ id }) => id));
+      return { items, next: data.length < limit ? null : at + limit, meta };
     };
   }
-  return {
-    pages: () => createPagedList(create(), offset).pages(),
-    [Symbol.asyncIterator]: () => createPagedList(create(), offset)[Symbol.asyncIterator](),
-    toArray: (options) => createPagedList(create(), offset).toArray(options),
-  };
+  return createPagedList(startReading, offset);
 }
 
 function stalled(pagesRead: number): WorkspaceTasksError {
-  return new WorkspaceTasksError(
-    "PAGINATION_STALLED",
-    `the list handed out the same cursor twice, after ${pagesRead} pages`,
-    { outcome: "rejected" },
-  );
+  const message = `the list returned the same cursor twice, after ${pagesRead} pages`;
+  return new WorkspaceTasksError("PAGINATION_STALLED", message, { outcome: "rejected" });
 }

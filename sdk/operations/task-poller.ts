@@ -1,24 +1,25 @@
-// All waits of a client share one poller. A look asks for the 100 tasks whose turn is next, those that are
-// not due yet included, so the number of waits does not multiply the requests. Looks are spaced so that
-// polling takes at most a quarter of the allowance; the calls that do the work keep the rest.
+// All waits of a client share one poller. Each poll fetches up to 100 tasks in order of due time, including ones not yet
+// due, so more waits do not mean more requests. Polls are spaced so that they use at most a quarter of the rate limit;
+// other calls keep the rest.
 //
-// A wait is `waiting` until it is settled, once: by the task (`COMPLETED` or `FAILED`), by its absence in
-// three looks in a row, by a failure that polling again cannot mend, by its deadline, its signal or `close`.
+// A wait is `waiting` until it is settled, once: by the task (`COMPLETED` or `FAILED`), after three polls in a row
+// without the task, by a failure that is not transient, by its deadline, its signal or `close`.
 
-import { CallScope } from "../call/call-scope.ts";
-import { toError } from "../call/failure.ts";
+import type { CallScope } from "../call/call-scope.ts";
+import { failure, toError } from "../call/failure.ts";
+import type { Clock } from "../clock.ts";
 import type { Engine } from "../engine/engine.ts";
 import { type ErrorCode, isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import { workspaceIn } from "./me.ts";
-import { listTasksOperation, readTask, type Task } from "./task.ts";
+import { listTasks, readTask, type Task } from "./task.ts";
 
-/** A task that was waited for ended as `FAILED`. `task` is its last state, with the stages and the failure text. */
+/** The task that `tasks.waitFor` waited for is `FAILED`. `task` is its last state, with its stages and `errorMessage`. */
 export class TaskFailedError extends WorkspaceTasksError {
-  // Private, so that printing the error does not print what the task is about.
+  // Private, so that printing the error does not print the task's content.
   readonly #task: Task;
 
-  constructor(task: Task, looks: number) {
-    super("TASK_FAILED", `task ${task.id} failed`, { outcome: "rejected", attempts: looks });
+  constructor(task: Task, polls: number) {
+    super("TASK_FAILED", `task ${task.id} failed`, { outcome: "rejected", attempts: polls });
     this.#task = task;
   }
 
@@ -37,18 +38,16 @@ export interface WaitOptions {
 
 export interface TaskPoller {
   waitFor(taskId: string, options: WaitOptions): Promise<Task>;
-  /** Ends every wait with `CLIENT_CLOSED`. */
-  close(): void;
 }
 
-const idsPerRequestMax = 100;
-const allowanceShareMax = 0.25;
+const idsPerPollMax = 100;
+const rateLimitShareMax = 0.25;
 // A task that was only just started may not be listed yet.
-const looksUntilMissing = 3;
-const spacingWithoutAllowanceMs = 1_000;
+const pollsUntilMissing = 3;
+const spacingWithoutLimitMs = 1_000;
 
-// Another look later may go better; anything else (a refused key, a lost permission) would fail for ever.
-const passingFailures: ReadonlySet<ErrorCode> = new Set([
+// Another poll may succeed; after any other failure (a rejected key, a lost permission) none would.
+const transientCodes: ReadonlySet<ErrorCode> = new Set([
   "NETWORK_FAILED",
   "SERVICE_UNAVAILABLE",
   "SERVICE_FAILED",
@@ -61,227 +60,207 @@ const passingFailures: ReadonlySet<ErrorCode> = new Set([
   "RATE_LIMIT_STORE_FAILED",
 ]);
 
-export function createTaskPoller(engine: Engine): TaskPoller {
-  const { clock } = engine;
+export function createTaskPoller(engine: Engine, clock: Clock): TaskPoller {
   const waits = new Set<Wait>();
   let cancelTimer: (() => void) | undefined;
-  let looking: AbortController | undefined;
-  let spacedUntil = 0;
-  let planning = false;
-  let closed = false;
+  let polling: AbortController | undefined;
+  let spacedUntilMs = 0;
+  let isScheduling = false;
 
-  /** Plans after the current work, once for all waits that begin or end in it: they look together. */
-  function planSoon(): void {
-    if (planning) return;
-    planning = true;
+  /** Schedules after the current work, once for all waits that begin or end in it: they share a poll. */
+  function scheduleSoon(): void {
+    if (isScheduling) return;
+    isScheduling = true;
     queueMicrotask(() => {
-      planning = false;
-      plan();
+      isScheduling = false;
+      schedule();
     });
   }
 
-  function plan(): void {
+  function schedule(): void {
     cancelTimer?.();
     cancelTimer = undefined;
-    if (waits.size === 0) looking?.abort();
-    if (waits.size === 0 || looking !== undefined) return;
-    let dueAt = Number.POSITIVE_INFINITY;
-    for (const { nextLookAt } of waits) dueAt = Math.min(dueAt, nextLookAt);
-    const delayMs = Math.max(dueAt, spacedUntil) - clock.monotonic();
-    if (delayMs > 0) cancelTimer = clock.schedule(delayMs, () => void look());
-    else void look();
+    if (waits.size === 0) polling?.abort();
+    if (waits.size === 0 || polling !== undefined) return;
+    let dueAtMs = Number.POSITIVE_INFINITY;
+    for (const { nextPollAtMs } of waits) dueAtMs = Math.min(dueAtMs, nextPollAtMs);
+    const delayMs = Math.max(dueAtMs, spacedUntilMs) - clock.monotonic();
+    if (delayMs > 0) cancelTimer = clock.schedule(delayMs, () => void poll());
+    else void poll();
   }
 
-  async function look(): Promise<void> {
-    const controller = new AbortController();
-    looking = controller;
+  async function poll(): Promise<void> {
+    polling = new AbortController();
     const batch = nextBatch(waits);
     try {
-      const seen = await fetchTasks(engine, [...batch.keys()], controller.signal, () => {
-        spacedUntil = Math.max(spacedUntil, clock.monotonic()) + spacingMs(engine);
+      const found = await fetchTasks(engine, [...batch.keys()], polling.signal, () => {
+        spacedUntilMs = Math.max(spacedUntilMs, clock.monotonic()) + spacingMs(engine);
       });
-      for (const [id, waiting] of batch) for (const wait of waiting) wait.looked(seen.get(id));
+      for (const [id, waiting] of batch) for (const wait of waiting) wait.polled(found.get(id));
     } catch (error) {
       for (const wait of [...batch.values()].flat()) wait.failed(error);
     }
-    looking = undefined;
-    planSoon();
+    polling = undefined;
+    scheduleSoon();
   }
 
   return {
     async waitFor(taskId, options) {
-      if (closed) throw clientClosed();
-      const wait = createWait(engine, taskId, options);
-      if (!wait.over) waits.add(wait);
-      planSoon();
+      const scope = engine.openScope({
+        signal: options.signal,
+        limitMs: options.deadlineMs,
+        onLimit(limitMs) {
+          const message = `task ${taskId} did not finish within ${limitMs} ms`;
+          return failure("DEADLINE_EXCEEDED", message, { cause: wait.lastFailure });
+        },
+      });
+      const wait = createWait(clock, scope, taskId, options);
+      if (!wait.isOver) waits.add(wait);
+      scheduleSoon();
       try {
         return await wait.settled;
       } finally {
         waits.delete(wait);
-        planSoon();
+        scope.dispose();
+        scheduleSoon();
       }
-    },
-    close() {
-      closed = true;
-      for (const wait of waits) wait.end(clientClosed());
     },
   };
 }
 
+/** One call of `waitFor`. */
 interface Wait {
   readonly taskId: string;
   readonly settled: Promise<Task>;
-  /** True once it is settled; a signal that was aborted before ends it at its creation. */
-  readonly over: boolean;
-  readonly nextLookAt: number;
-  looked(task: Task | undefined): void;
+  readonly isOver: boolean;
+  readonly nextPollAtMs: number;
+  readonly lastFailure: unknown;
+  polled(task: Task | undefined): void;
   failed(error: unknown): void;
-  end(error: unknown): void;
 }
 
-function createWait({ clock }: Engine, taskId: string, options: WaitOptions): Wait {
-  const { promise, resolve, reject } = withResolvers<Task>();
-  let looks = 0;
+function createWait(clock: Clock, scope: CallScope, taskId: string, options: WaitOptions): Wait {
+  const { pollIntervalMs, pollIntervalMsMax, onProgress } = options;
+  let polls = 0;
   let missing = 0;
-  let intervalMs = options.pollIntervalMs;
-  let nextLookAt = clock.monotonic();
-  let over = false;
+  let intervalMs = pollIntervalMs;
+  let nextPollAtMs = clock.monotonic();
+  let isOver = false;
   let lastSeen = "";
   let lastFailure: unknown;
-
-  const scope = new CallScope({
-    clock,
-    signal: options.signal,
-    limitMs: options.deadlineMs,
-    onLimit: (limitMs) => ({
-      code: "DEADLINE_EXCEEDED",
-      message: `task ${taskId} did not finish within ${limitMs} ms`,
-      outcome: "unknown",
-      remedy: "none",
-      cause: lastFailure,
-    }),
-  });
-  scope.onEnd((failure) => {
-    const outcome = looks === 0 ? "not_sent" : "unknown";
-    end(toError({ ...failure, outcome }, { attempts: looks }));
+  let resolve: (task: Task) => void = () => {};
+  let reject: (error: unknown) => void = () => {};
+  const settled = new Promise<Task>((onTask, onError) => {
+    resolve = onTask;
+    reject = onError;
   });
 
-  function end(error: unknown): void {
-    over = true;
-    scope.dispose();
+  function fail(error: unknown): void {
+    isOver = true;
     reject(error);
   }
 
-  function lookAgain(changed: boolean): void {
-    intervalMs = changed ? options.pollIntervalMs : Math.min(intervalMs * 2, options.pollIntervalMsMax);
-    nextLookAt = clock.monotonic() + intervalMs;
+  scope.onEnd((failure) => {
+    const outcome = polls === 0 ? "not_sent" : "unknown";
+    fail(toError({ ...failure, outcome }, { attempts: polls }));
+  });
+
+  function pollAgain(hasChanged: boolean): void {
+    intervalMs = hasChanged ? pollIntervalMs : Math.min(intervalMs * 2, pollIntervalMsMax);
+    nextPollAtMs = clock.monotonic() + intervalMs;
   }
 
-  /** Tells whether the task is another than at the last look. */
+  /** Returns whether the task differs from the one of the last poll. */
   function report(task: Task): boolean {
-    const now = JSON.stringify(task);
-    if (now === lastSeen) return false;
-    lastSeen = now;
-    options.onProgress?.(task);
+    const seen = JSON.stringify(task);
+    if (seen === lastSeen) return false;
+    lastSeen = seen;
+    onProgress?.(task);
     return true;
   }
 
   return {
     taskId,
-    settled: promise,
-    end,
-    get over() {
-      return over;
+    settled,
+    get isOver() {
+      return isOver;
     },
-    get nextLookAt() {
-      return nextLookAt;
+    get nextPollAtMs() {
+      return nextPollAtMs;
     },
-    looked(task) {
-      if (over) return;
-      looks += 1;
-      if (task === undefined) {
-        missing += 1;
-        if (missing >= looksUntilMissing) end(taskNotFound(taskId, looks));
-        lookAgain(true);
-        return;
-      }
-      missing = 0;
+    get lastFailure() {
+      return lastFailure;
+    },
+    polled(task) {
+      if (isOver) return;
+      polls += 1;
+      missing = task ? 0 : missing + 1;
+      if (missing >= pollsUntilMissing) return fail(taskNotFound(taskId, polls));
       try {
-        lookAgain(report(task));
+        pollAgain(task ? report(task) : true);
       } catch (error) {
-        end(error);
-        return;
+        return fail(error);
       }
-      if (task.status === "FAILED") end(new TaskFailedError(task, looks));
-      if (task.status !== "COMPLETED") return;
-      over = true;
-      scope.dispose();
+      if (task?.status === "FAILED") fail(new TaskFailedError(task, polls));
+      if (task?.status !== "COMPLETED") return;
+      isOver = true;
       resolve(task);
     },
     failed(error) {
-      looks += 1;
+      polls += 1;
       lastFailure = error;
-      if (isWorkspaceTasksError(error) && passingFailures.has(error.code)) lookAgain(false);
-      else end(error);
+      if (isWorkspaceTasksError(error) && transientCodes.has(error.code)) pollAgain(false);
+      else fail(error);
     },
   };
 }
 
-/** Reads tasks by id. A service that caps its pages below the ids asked for is asked for the rest. */
+/** Fetches tasks by id. A service that limits its pages below the ids requested gets another request for the rest. */
 async function fetchTasks(
-  engine: Engine,
+  { send }: Engine,
   ids: readonly string[],
   signal: AbortSignal,
   onRequest: () => void,
 ): Promise<ReadonlyMap<string, Task>> {
   const found = new Map<string, Task>();
-  let wanted = ids;
-  let asked: number;
+  let missing = ids;
+  let requested: number;
   do {
-    asked = wanted.length;
-    const variables = { filters: { ids: wanted }, offset: 0, limit: asked };
+    requested = missing.length;
     onRequest();
-    const data = await engine.execute(listTasksOperation, variables, { signal });
-    for (const task of workspaceIn(data).tasks) found.set(task.id, readTask(task));
-    wanted = wanted.filter((id) => !found.has(id));
-  } while (wanted.length > 0 && wanted.length < asked);
+    const variables = { filters: { ids: missing }, offset: 0, limit: requested };
+    const tasks = await send(
+      listTasks,
+      () => variables,
+      (data) => workspaceIn(data).tasks,
+      { signal },
+    );
+    for (const task of tasks) found.set(task.id, readTask(task));
+    missing = missing.filter((id) => !found.has(id));
+  } while (missing.length > 0 && missing.length < requested);
   return found;
 }
 
-/** The waits whose turn is next, by task: as many tasks as one request may ask for. */
+/** The waits that are due first, by task: as many tasks as one request may ask for. */
 function nextBatch(waits: Iterable<Wait>): ReadonlyMap<string, readonly Wait[]> {
-  const inTurn = [...waits].sort((one, other) => one.nextLookAt - other.nextLookAt);
+  const byDueTime = [...waits].sort((one, other) => one.nextPollAtMs - other.nextPollAtMs);
   const batch = new Map<string, Wait[]>();
-  for (const wait of inTurn) {
+  for (const wait of byDueTime) {
     const sharing = batch.get(wait.taskId);
     if (sharing) sharing.push(wait);
-    else if (batch.size < idsPerRequestMax) batch.set(wait.taskId, [wait]);
+    else if (batch.size < idsPerPollMax) batch.set(wait.taskId, [wait]);
   }
   return batch;
 }
 
-/** Time that one request must keep from the next for polling to stay within its share. */
+/** Time between two requests for polling to stay within its share of the rate limit. */
 function spacingMs(engine: Engine): number {
-  const allowance = engine.rateLimitSnapshot("base");
-  if (allowance === undefined) return spacingWithoutAllowanceMs;
-  return allowance.windowMs / allowance.limit / allowanceShareMax;
+  const rateLimit = engine.rateLimitSnapshot("base");
+  if (rateLimit === undefined) return spacingWithoutLimitMs;
+  return rateLimit.windowMs / rateLimit.limit / rateLimitShareMax;
 }
 
-function taskNotFound(taskId: string, looks: number): WorkspaceTasksError {
-  const message = `the workspace has no task ${taskId}, in ${looksUntilMissing} looks in a row`;
-  return new WorkspaceTasksError("NOT_FOUND", message, { outcome: "rejected", attempts: looks });
-}
-
-function clientClosed(): WorkspaceTasksError {
-  return new WorkspaceTasksError("CLIENT_CLOSED", "the client was closed while it waited for a task");
-}
-
-function withResolvers<Value>() {
-  let resolve: (value: Value) => void = () => {};
-  let reject: (error: unknown) => void = () => {};
-  const promise = new Promise<Value>((onValue, onError) => {
-    resolve = onValue;
-    reject = onError;
-  });
-  return { promise, resolve, reject };
+function taskNotFound(taskId: string, polls: number): WorkspaceTasksError {
+  const message = `no task ${taskId} in this workspace (not found in ${pollsUntilMissing} consecutive polls)`;
+  return new WorkspaceTasksError("NOT_FOUND", message, { outcome: "rejected", attempts: polls });
 }

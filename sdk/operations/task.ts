@@ -6,46 +6,50 @@ import {
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { OpenUnion } from "../open-union.ts";
-import { identifier } from "../validation/check-input.ts";
-import type { Check } from "../validation/schema.ts";
-import type { Override, PickSelected } from "./selected.ts";
+import { nonEmptyString, type Schema } from "../validation/schema.ts";
+import type { Override, PickSelected } from "./picked-types.ts";
 
 type RawWorkspaceUser = Extract<NonNullable<ListTasksQuery["me"]>, { readonly __typename: "WorkspaceUser" }>;
-/** A task as it comes over the wire. */
+/** A task as the service sends it. */
 export type RawTask = RawWorkspaceUser["workspace"]["tasks"][number];
 
 /** `RUNNING`, `COMPLETED`, `FAILED`, or a status added later. @see interface §3 */
 export type TaskStatus = OpenUnion<KnownTaskStatus>;
 
 /** One stage of a task; `type` is free text, and an unrecognised stage is informational. @see interface §6 */
-export type SubTask = Override<schema.SubTask, { readonly status: TaskStatus }>;
+export interface SubTask extends Override<schema.SubTask, { readonly status: TaskStatus }> {}
 
-export type TaskTaxPrepResult = { readonly __typename: "TaskTaxPrepResult" } & schema.TaskTaxPrepResult;
-export type TaskUnknownResult = { readonly __typename: "TaskUnknownResult" } & schema.TaskUnknownResult;
-/** Compare `__typename`; kinds of result that are added later arrive as `TaskUnknownResult`. */
+export interface TaskTaxPrepResult extends schema.TaskTaxPrepResult {
+  readonly __typename: "TaskTaxPrepResult";
+}
+export interface TaskUnknownResult extends schema.TaskUnknownResult {
+  readonly __typename: "TaskUnknownResult";
+}
+/** Compare `__typename`; kinds of result that are added later become `TaskUnknownResult`. */
 export type TaskResult = TaskTaxPrepResult | TaskUnknownResult;
 
-/** A task with its stages and its result. Its fields lie beyond the interface (documented). @see interface §3 */
-export type Task = Override<
-  schema.Task,
-  {
-    readonly status: TaskStatus;
-    readonly subTasks: readonly SubTask[];
-    readonly result: TaskResult;
-    readonly triggeredBy: PickSelected<schema.UserShortDetails, NonNullable<RawTask["triggeredBy"]>> | null;
-  }
->;
+/** A task with its stages and its result. Its fields are beyond the interface (documented). @see interface §3 */
+export interface Task
+  extends Override<
+    schema.Task,
+    {
+      readonly status: TaskStatus;
+      readonly subTasks: readonly SubTask[];
+      readonly result: TaskResult;
+      readonly triggeredBy: PickSelected<schema.UserShortDetails, NonNullable<RawTask["triggeredBy"]>> | null;
+    }
+  > {}
 
-export const listTasksOperation = defineOperation("ListTasks", ListTasksDocument);
+export const listTasks = defineOperation("ListTasks", ListTasksDocument);
 
-// Only typed as the statuses of today: one that the service adds later can be asked for as well.
-export const taskStatus = identifier as Check<KnownTaskStatus>;
+// Typed as today's statuses for the generated variables; one that the service adds later is accepted as well.
+export const taskStatus = nonEmptyString as Schema<KnownTaskStatus>;
 
-/** Reads a task off the wire; a kind of result that this version does not know becomes the fallback kind. */
+/** The public form of a task; an unknown kind of result becomes `TaskUnknownResult`. */
 export function readTask(raw: RawTask): Task {
-  const known =
+  const isKnown =
     raw.result.__typename === "TaskTaxPrepResult" || raw.result.__typename === "TaskUnknownResult";
-  return known
-    ? raw
-    : { ...(raw as Task), result: { __typename: "TaskUnknownResult", taskType: (raw as Task).type } };
+  if (isKnown) return raw;
+  const task: Task = raw;
+  return { ...task, result: { __typename: "TaskUnknownResult", taskType: task.type } };
 }

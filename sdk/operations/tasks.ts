@@ -1,20 +1,20 @@
-import { type Call, startCall } from "../engine/call.ts";
-import type { Engine } from "../engine/engine.ts";
+import type { Call, Send } from "../engine/call.ts";
 import { WorkspaceTasksError } from "../errors.ts";
 import type { CallOptions } from "../options.ts";
-import { checkInput, identifier } from "../validation/check-input.ts";
+import { checkInput } from "../validation/check-input.ts";
 import {
   abortSignal,
+  array,
   durationMs,
   functionOf,
-  list,
-  only,
+  nonEmptyString,
   optional,
+  strictObject,
   withDefault,
 } from "../validation/schema.ts";
 import { workspaceIn } from "./me.ts";
-import { createOffsetList, offsetWindow, type PagedList } from "./pagination.ts";
-import { listTasksOperation, readTask, type Task, type TaskStatus, taskStatus } from "./task.ts";
+import { createOffsetList, offsetInput, type PagedList } from "./pagination.ts";
+import { listTasks, readTask, type Task, type TaskStatus, taskStatus } from "./task.ts";
 import type { TaskPoller } from "./task-poller.ts";
 
 export interface ListTasksOptions {
@@ -29,15 +29,15 @@ export interface ListTasksOptions {
 }
 
 export interface WaitForOptions {
-  /** Ends the wait; the task goes on. */
+  /** Ends the wait, not the task. */
   readonly signal?: AbortSignal | undefined;
   /** Longest wait. Default 3,600,000 ms, at most 2,147,483,647 ms. */
   readonly deadlineMs?: number | undefined;
-  /** Pause after the first look, doubled while nothing changes. Default 2,000 ms. */
+  /** Pause after the first poll, doubled while nothing changes. Default 2,000 ms. */
   readonly pollIntervalMs?: number | undefined;
-  /** Longest pause between two looks. Default 15,000 ms. */
+  /** Longest pause between two polls. Default 15,000 ms. */
   readonly pollIntervalMsMax?: number | undefined;
-  /** Told about the task when it is first seen and at every change of it or of one of its stages. */
+  /** Called with the task when it is first found and whenever it or one of its stages has changed. */
   readonly onProgress?: ((task: Task) => void) | undefined;
 }
 
@@ -48,12 +48,11 @@ export interface WaitForOptions {
  * @see interface §6, §4
  */
 export interface Tasks {
-  /** Reads one task. Errors: `NOT_FOUND`. Beyond the interface (assumed). */
+  /** Fetches one task. Errors: `NOT_FOUND`. Beyond the interface (assumed). */
   get(taskId: string, call?: CallOptions): Call<Task>;
 
   /**
-   * Lists tasks, newest first, fetched while the list is read. Every filter given must match; within one filter any
-   * value does.
+   * Lists tasks, newest first, fetched while the list is read. A task must match every filter, and any value of each.
    *
    * Errors: `ARGUMENT_INVALID` at once. Beyond the interface (assumed).
    */
@@ -63,22 +62,22 @@ export interface Tasks {
    * Waits until a task is `COMPLETED` and resolves to it; a `FAILED` task rejects with a `TaskFailedError`, which
    * carries the task.
    *
-   * Polls inside the allowance and never with more than a quarter of it. All waits of one client share their
-   * requests: 100 waits cost one request per round. Failures that pass (network, 5xx, timeouts) are polled over.
-   * Errors: `TASK_FAILED`, `NOT_FOUND`, `DEADLINE_EXCEEDED`, `ABORTED`, `CLIENT_CLOSED`. Beyond the interface (assumed).
+   * Polls with at most a quarter of the rate limit. All waits of one client share their requests: 100 waits cost one
+   * request per round. Transient failures (network, 5xx, timeouts) are polled again. Errors: `TASK_FAILED`,
+   * `NOT_FOUND`, `DEADLINE_EXCEEDED`, `ABORTED`, `CLIENT_CLOSED`. Beyond the interface (assumed).
    */
   waitFor(taskId: string, options?: WaitForOptions): Promise<Task>;
 }
 
-const listTasksInput = only({
-  ...offsetWindow,
-  ids: optional(list(identifier)),
-  types: optional(list(identifier)),
-  statuses: optional(list(taskStatus)),
-  clientIds: optional(list(identifier)),
+const listInput = strictObject({
+  ...offsetInput,
+  ids: optional(array(nonEmptyString)),
+  types: optional(array(nonEmptyString)),
+  statuses: optional(array(taskStatus)),
+  clientIds: optional(array(nonEmptyString)),
 });
 
-const waitForInput = only({
+const waitForInput = strictObject({
   signal: optional(abortSignal),
   deadlineMs: withDefault(durationMs, 3_600_000),
   pollIntervalMs: withDefault(durationMs, 2_000),
@@ -86,38 +85,33 @@ const waitForInput = only({
   onProgress: optional(functionOf<(task: Task) => void>()),
 });
 
-export function createTasks(engine: Engine, watch: TaskPoller): Tasks {
+export function createTasks(send: Send, poller: TaskPoller): Tasks {
   return {
     get: (taskId, call) =>
-      startCall(
-        engine,
-        {
-          operation: listTasksOperation,
-          variables: () => ({
-            filters: { ids: [checkInput("tasks.get", identifier, taskId)] },
-            offset: 0,
-            limit: 1,
-          }),
-          result: (data) => readTask(workspaceIn(data).tasks[0] ?? notFound()),
-        },
+      send(
+        listTasks,
+        () => ({ filters: { ids: [checkInput("tasks.get", nonEmptyString, taskId)] }, offset: 0, limit: 1 }),
+        (data) => readTask(workspaceIn(data).tasks[0] ?? notFound()),
         call,
       ),
 
     list(options = {}, call) {
-      const { offset, limit, ...filters } = checkInput("tasks.list", listTasksInput, options);
+      const { offset: start, limit: pageSize, ...filters } = checkInput("tasks.list", listInput, options);
       return createOffsetList(
-        async (at, count) => {
-          const variables = { filters, offset: at, limit: count };
-          const { data, meta } = await engine.executeWithMeta(listTasksOperation, variables, call);
-          return { items: workspaceIn(data).tasks.map(readTask), meta };
-        },
-        { offset, limit },
+        (offset, limit) =>
+          send(
+            listTasks,
+            () => ({ filters, offset, limit }),
+            (data) => workspaceIn(data).tasks.map(readTask),
+            call,
+          ).withMeta(),
+        { offset: start, limit: pageSize },
       );
     },
 
     async waitFor(taskId, options = {}) {
-      const id = checkInput("tasks.waitFor", identifier, taskId);
-      return watch.waitFor(id, checkInput("tasks.waitFor", waitForInput, options));
+      const id = checkInput("tasks.waitFor", nonEmptyString, taskId);
+      return poller.waitFor(id, checkInput("tasks.waitFor", waitForInput, options));
     },
   };
 }

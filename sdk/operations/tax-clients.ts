@@ -1,42 +1,50 @@
 import { defineOperation } from "../call/operation.ts";
-import { type Call, startCall } from "../engine/call.ts";
-import type { Engine } from "../engine/engine.ts";
+import type { Call, Send } from "../engine/call.ts";
 import { WorkspaceTasksError } from "../errors.ts";
-import type {
-  AddClientDocumentsInput,
-  ClientFieldsFragment,
-  CreateClientInput as CreateTaxClientInput,
-  TriggerTaxPrepInput,
-} from "../generated/operations.ts";
 import {
   AddClientDocumentsDocument,
+  type AddClientDocumentsInput,
+  type ClientFieldsFragment,
   CreateClientDocument,
+  type CreateClientInput as CreateTaxClientInput,
   GetClientDocument,
   ListClientsDocument,
   ListClientTasksDocument,
   TriggerTaxPrepDocument,
+  type TriggerTaxPrepInput,
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { checkInput, identifier, nonBlank } from "../validation/check-input.ts";
-import { atLeast, filledList, list, nullish, only, optional, wholeNumber } from "../validation/schema.ts";
+import { checkInput } from "../validation/check-input.ts";
+import {
+  array,
+  integer,
+  looseObject,
+  nonBlankString,
+  nonEmptyArray,
+  nonEmptyString,
+  nullish,
+  optional,
+  strictObject,
+} from "../validation/schema.ts";
 import { workspaceIn } from "./me.ts";
-import { createOffsetList, offsetWindow, type PagedList, pageSize } from "./pagination.ts";
-import type { Override, PickSelected } from "./selected.ts";
+import { createOffsetList, offsetInput, type PagedList, pageSize } from "./pagination.ts";
+import type { Override, PickSelected } from "./picked-types.ts";
 import { readTask, type Task, type TaskStatus, taskStatus } from "./task.ts";
 
 export type { AddClientDocumentsInput, CreateTaxClientInput, TriggerTaxPrepInput };
 
 /** One client of the tax firm. Beyond the interface (documented). */
-export type TaxClient = PickSelected<schema.Client, ClientFieldsFragment>;
+export interface TaxClient extends PickSelected<schema.Client, ClientFieldsFragment> {}
 /** `taskId` is the `BINDER` task; `null` when no `uploadIds` were given. */
-export type CreateTaxClientResult = Override<schema.CreateClientResult, { readonly client: TaxClient }>;
-export type StartedTask = schema.StartedTask;
+export interface CreateTaxClientResult
+  extends Override<schema.CreateClientResult, { readonly client: TaxClient }> {}
+export interface StartedTask extends schema.StartedTask {}
 
 export interface ListTaxClientsOptions {
-  /** TaxClients to skip. Default 0. */
+  /** Clients to skip. Default 0. */
   readonly offset?: number | undefined;
-  /** TaxClients per page, 1 to 100. Default 20. */
+  /** Clients per page, 1 to 100. Default 20. */
   readonly limit?: number | undefined;
 }
 
@@ -49,12 +57,12 @@ export interface ListTaxClientTasksOptions {
   readonly limit?: number | undefined;
 }
 
-/** The clients of the tax firm. All of it lies beyond the interface. @see interface §1 */
+/** The clients of the tax firm. All of it is beyond the interface. @see interface §1 */
 export interface TaxClients {
   /**
    * Adds a client; with `uploadIds` a `BINDER` task starts on those documents.
    *
-   * `externalId` is unique in the workspace, which makes a repetition safe: `CONFLICT` says that the client is there.
+   * `externalId` is unique in the workspace, which makes it safe to repeat: `CONFLICT` means that the client exists.
    * Errors: `CONFLICT`, `INPUT_INVALID`, `NOT_FOUND` for an unknown upload, `PERMISSION_DENIED`. Beyond the interface
    * (documented; which fields are required is assumed).
    */
@@ -71,113 +79,103 @@ export interface TaxClients {
    * Starts a `TAX_PREP` task; `returnType` must equal the client's, for example `F1040`.
    *
    * Errors: `NOT_FOUND`, `INPUT_INVALID`, `PERMISSION_DENIED`. Not idempotent: each call starts a task; after an error
-   * with outcome `unknown` look with `taxClients.listTasks` first. Beyond the interface (documented).
+   * with outcome `unknown` check `taxClients.listTasks` first. Beyond the interface (documented).
    */
   triggerTaxPrep(input: TriggerTaxPrepInput, call?: CallOptions): Call<StartedTask>;
 
   /** Lists the clients, newest first, fetched while the list is read. Beyond the interface (assumed). */
   list(options?: ListTaxClientsOptions, call?: CallOptions): PagedList<TaxClient, number>;
 
-  /** Reads one client. Errors: `NOT_FOUND`. Beyond the interface (assumed). */
+  /** Fetches one client. Errors: `NOT_FOUND`. Beyond the interface (assumed). */
   get(clientId: string, call?: CallOptions): Call<TaxClient>;
 
   /** Lists tasks of one client, newest first. Errors: `NOT_FOUND`. Beyond the interface (documented). */
   listTasks(clientId: string, options?: ListTaxClientTasksOptions, call?: CallOptions): Call<readonly Task[]>;
 }
 
-const listClientsOperation = defineOperation("ListClients", ListClientsDocument);
-const getClientOperation = defineOperation("GetClient", GetClientDocument);
-const listClientTasksOperation = defineOperation("ListClientTasks", ListClientTasksDocument);
-const createClientOperation = defineOperation("CreateClient", CreateClientDocument);
-const addClientDocumentsOperation = defineOperation("AddClientDocuments", AddClientDocumentsDocument);
-const triggerTaxPrepOperation = defineOperation("TriggerTaxPrep", TriggerTaxPrepDocument);
+const createClient = defineOperation("CreateClient", CreateClientDocument);
+const addDocuments = defineOperation("AddClientDocuments", AddClientDocumentsDocument);
+const triggerTaxPrep = defineOperation("TriggerTaxPrep", TriggerTaxPrepDocument);
+const listClients = defineOperation("ListClients", ListClientsDocument);
+const getClient = defineOperation("GetClient", GetClientDocument);
+const listClientTasks = defineOperation("ListClientTasks", ListClientTasksDocument);
 
-const createTaxClientInput = atLeast({
-  name: nonBlank,
-  externalId: identifier,
-  returnType: identifier,
-  taxYear: wholeNumber,
-  uploadIds: nullish(list(identifier)),
+// Fields that the interface does not show are passed on.
+const createInput = looseObject({
+  name: nonBlankString,
+  externalId: nonEmptyString,
+  returnType: nonEmptyString,
+  taxYear: integer,
+  uploadIds: nullish(array(nonEmptyString)),
 });
+const addDocumentsInput = looseObject({
+  clientId: nonEmptyString,
+  uploadIds: nonEmptyArray(nonEmptyString),
+});
+const triggerTaxPrepInput = looseObject({ clientId: nonEmptyString, returnType: nonEmptyString });
 
-const addDocumentsInput = atLeast({ clientId: identifier, uploadIds: filledList(identifier) });
-
-const triggerTaxPrepInput = atLeast({ clientId: identifier, returnType: identifier });
-
-const listTaxClientsInput = only(offsetWindow);
-
-const listTasksInput = only({
-  type: optional(identifier),
+const listInput = strictObject(offsetInput);
+const listTasksInput = strictObject({
+  type: optional(nonEmptyString),
   status: optional(taskStatus),
-  triggeredBy: optional(identifier),
+  triggeredBy: optional(nonEmptyString),
   limit: optional(pageSize),
 });
 
-export function createTaxClients(engine: Engine): TaxClients {
+export function createTaxClients(send: Send): TaxClients {
   return {
     create: (input, call) =>
-      startCall(
-        engine,
-        {
-          operation: createClientOperation,
-          variables: () => ({ input: checkInput("taxClients.create", createTaxClientInput, input) }),
-          result: (data) => data.createClient,
-        },
+      send(
+        createClient,
+        () => ({ input: checkInput("taxClients.create", createInput, input) }),
+        (data) => data.createClient,
         call,
       ),
 
     addDocuments: (input, call) =>
-      startCall(
-        engine,
-        {
-          operation: addClientDocumentsOperation,
-          variables: () => ({ input: checkInput("taxClients.addDocuments", addDocumentsInput, input) }),
-          result: (data) => data.addClientDocuments,
-        },
+      send(
+        addDocuments,
+        () => ({ input: checkInput("taxClients.addDocuments", addDocumentsInput, input) }),
+        (data) => data.addClientDocuments,
         call,
       ),
 
     triggerTaxPrep: (input, call) =>
-      startCall(
-        engine,
-        {
-          operation: triggerTaxPrepOperation,
-          variables: () => ({ input: checkInput("taxClients.triggerTaxPrep", triggerTaxPrepInput, input) }),
-          result: (data) => data.triggerTaxPrep,
-        },
+      send(
+        triggerTaxPrep,
+        () => ({ input: checkInput("taxClients.triggerTaxPrep", triggerTaxPrepInput, input) }),
+        (data) => data.triggerTaxPrep,
         call,
       ),
 
-    list(options = {}, call) {
-      const start = checkInput("taxClients.list", listTaxClientsInput, options);
-      return createOffsetList(async (offset, limit) => {
-        const { data, meta } = await engine.executeWithMeta(listClientsOperation, { offset, limit }, call);
-        return { items: workspaceIn(data).clients, meta };
-      }, start);
-    },
+    list: (options = {}, call) =>
+      createOffsetList(
+        (offset, limit) =>
+          send(
+            listClients,
+            () => ({ offset, limit }),
+            (data) => workspaceIn(data).clients,
+            call,
+          ).withMeta(),
+        checkInput("taxClients.list", listInput, options),
+      ),
 
     get: (clientId, call) =>
-      startCall(
-        engine,
-        {
-          operation: getClientOperation,
-          variables: () => ({ id: checkInput("taxClients.get", identifier, clientId) }),
-          result: (data) => workspaceIn(data).client ?? notFound(),
-        },
+      send(
+        getClient,
+        () => ({ id: checkInput("taxClients.get", nonEmptyString, clientId) }),
+        (data) => workspaceIn(data).client ?? notFound(),
         call,
       ),
 
     listTasks: (clientId, options = {}, call) =>
-      startCall(
-        engine,
-        {
-          operation: listClientTasksOperation,
-          variables: () => ({
-            id: checkInput("taxClients.listTasks", identifier, clientId),
-            ...checkInput("taxClients.listTasks", listTasksInput, options),
-          }),
-          result: (data) => (workspaceIn(data).client ?? notFound()).tasks.map(readTask),
-        },
+      send(
+        listClientTasks,
+        () => ({
+          id: checkInput("taxClients.listTasks", nonEmptyString, clientId),
+          ...checkInput("taxClients.listTasks", listTasksInput, options),
+        }),
+        (data) => (workspaceIn(data).client ?? notFound()).tasks.map(readTask),
         call,
       ),
   };

@@ -1,20 +1,26 @@
 import { defineOperation } from "../call/operation.ts";
-import { type Call, startCall } from "../engine/call.ts";
-import type { Engine } from "../engine/engine.ts";
-import type { CreateJobWorkArtifactsInput } from "../generated/operations.ts";
-import { CreateJobWorkArtifactsDocument } from "../generated/operations.ts";
-import type * as schema from "../generated/schema-types.ts";
+import type { Call, Send } from "../engine/call.ts";
+import {
+  type CreateJobWorkArtifactsInput as ArtifactInput,
+  CreateJobWorkArtifactsDocument,
+} from "../generated/operations.ts";
+import type { JobArtifact } from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { checkInput, identifier } from "../validation/check-input.ts";
-import { anything, atLeast, filledList, nullish, text } from "../validation/schema.ts";
+import { checkInput } from "../validation/check-input.ts";
+import {
+  anything,
+  looseObject,
+  nonEmptyArray,
+  nonEmptyString,
+  nullish,
+  string,
+} from "../validation/schema.ts";
 
-export type ArtifactInput = CreateJobWorkArtifactsInput;
-/** A file attached to a job work. Beyond the interface (documented). */
-export type JobArtifact = schema.JobArtifact;
+export type { ArtifactInput, JobArtifact };
 
 export interface Works {
   /**
-   * Attaches files to a job work, by the URL from which the service fetches them at the import.
+   * Attaches files to a job work, by the URL from which the service fetches them during the import.
    *
    * `type` is free text, for example `w2`, `1099`, `receipt`. Errors: `NOT_FOUND`, `CONFLICT`, `PERMISSION_DENIED`.
    * Not idempotent: after an error with outcome `unknown` a second call may attach the files twice. Beyond the
@@ -29,28 +35,29 @@ export interface Works {
   ): Call<readonly JobArtifact[]>;
 }
 
-const createJobWorkArtifactsOperation = defineOperation(
-  "CreateJobWorkArtifacts",
-  CreateJobWorkArtifactsDocument,
+const attachArtifacts = defineOperation("CreateJobWorkArtifacts", CreateJobWorkArtifactsDocument);
+
+// Fields that the interface does not show are passed on.
+const artifactsInput = nonEmptyArray(
+  looseObject({
+    name: string,
+    type: string,
+    externalId: nonEmptyString,
+    url: nullish(string),
+    metadata: anything,
+  }),
 );
 
-const artifactsInput = filledList(
-  atLeast({ name: text, type: text, externalId: identifier, url: nullish(text), metadata: anything }),
-);
-
-export function createWorks(engine: Engine): Works {
+export function createWorks(send: Send): Works {
   return {
     attachArtifacts: (jobWorkId, artifacts, call) =>
-      startCall(
-        engine,
-        {
-          operation: createJobWorkArtifactsOperation,
-          variables: () => ({
-            jobWorkId: checkInput("partner.works.attachArtifacts", identifier, jobWorkId),
-            inputs: checkInput("partner.works.attachArtifacts", artifactsInput, artifacts),
-          }),
-          result: (data) => data.createJobWorkArtifacts,
-        },
+      send(
+        attachArtifacts,
+        () => ({
+          jobWorkId: checkInput("partner.works.attachArtifacts", nonEmptyString, jobWorkId),
+          inputs: checkInput("partner.works.attachArtifacts", artifactsInput, artifacts),
+        }),
+        (data) => data.createJobWorkArtifacts,
         call,
       ),
   };

@@ -1,18 +1,15 @@
-/**
- * How fast an allowance may be used. Alone on the key there is nothing to decide: the whole limit, at once if wanted.
- * A 429 proves that somebody else uses the key too. Then everybody here waits once, for the time the service says,
- * and goes on evenly spaced with the part of the limit that this process was seen to get; half of what is missing is
- * tried again every half window without a refusal. Evenly spaced, an attempt at more costs one or two refusals, and
- * never a burst of them.
- */
-export interface PaceOptions {
-  readonly limit: number;
-  readonly windowMs: number;
-}
+import type { WindowLimit } from "./sliding-window.ts";
+
+// How much of the limit this process may use, and how evenly.
+//
+// While no request is rejected, this process is taken to be the key's only user: the whole limit, even at once. A 429
+// proves that another client uses the key. Then all calls wait for the time that the service asks for, and continue
+// evenly spaced at the rate that this process was seen to get. After each half window without a rejection half of the
+// missing capacity is added. Because calls are spaced, trying more costs one or two rejections, not a burst of them.
 
 const capacityPartMin = 0.05;
-const refusalPauseMs = 1_000;
-// The service rounds to whole seconds; coming back at the very instant would be a race.
+const rejectionPauseMs = 1_000;
+// The service rounds to whole seconds; returning at that very instant would be a race.
 const returnMarginMs = 50;
 const returnJitterMs = 200;
 const pauseMsMax = 3_600_000;
@@ -22,23 +19,24 @@ export class AdaptivePacing {
   #windowMs: number;
   #capacity: number;
   #blockedUntilMs = Number.NEGATIVE_INFINITY;
-  #lastGrantMs = Number.NEGATIVE_INFINITY;
+  #lastPermitMs = Number.NEGATIVE_INFINITY;
   #growAtMs = Number.POSITIVE_INFINITY;
-  #refusals = 0;
+  #rejectionsInARow = 0;
 
-  constructor(options: PaceOptions) {
-    this.#limit = options.limit;
-    this.#windowMs = options.windowMs;
-    this.#capacity = options.limit;
+  constructor({ limit, windowMs }: WindowLimit) {
+    this.#limit = limit;
+    this.#windowMs = windowMs;
+    this.#capacity = limit;
   }
 
-  configure(options: PaceOptions): void {
+  configure({ limit, windowMs }: WindowLimit): void {
     const wasFull = this.#capacity >= this.#limit;
-    this.#limit = options.limit;
-    this.#windowMs = options.windowMs;
-    this.#capacity = wasFull ? options.limit : Math.min(this.#capacity, options.limit);
+    this.#limit = limit;
+    this.#windowMs = windowMs;
+    this.#capacity = wasFull ? limit : Math.min(this.#capacity, limit);
   }
 
+  /** Requests per window that this process may send at present. */
   capacity(nowMs: number): number {
     while (this.#capacity < this.#limit && nowMs >= this.#growAtMs) {
       const missing = this.#limit - this.#capacity;
@@ -48,43 +46,41 @@ export class AdaptivePacing {
     return this.#capacity;
   }
 
-  /** When the next request may go, as far as the pace is concerned. */
+  /** Time until the pacing permits the next request. */
   waitMs(nowMs: number): number {
     const capacity = this.capacity(nowMs);
-    const spacedAtMs = capacity < this.#limit ? this.#lastGrantMs + this.#windowMs / capacity : nowMs;
+    const spacedAtMs = capacity < this.#limit ? this.#lastPermitMs + this.#windowMs / capacity : nowMs;
     return Math.max(0, this.#blockedUntilMs - nowMs, spacedAtMs - nowMs);
   }
 
-  granted(nowMs: number): void {
-    this.#lastGrantMs = nowMs;
+  permitted(nowMs: number): void {
+    this.#lastPermitMs = nowMs;
   }
 
   succeeded(): void {
-    this.#refusals = 0;
+    this.#rejectionsInARow = 0;
   }
 
-  /**
-   * The service refused a request while `own` others of this process counted. Returns how long everybody waits.
-   */
-  refused(nowMs: number, retryAfterMs: number | undefined, own: number, random: () => number): number {
+  /** The service rejected a request while `own` others of this process counted. Returns how long all calls wait. */
+  rejected(nowMs: number, retryAfterMs: number | undefined, own: number, random: () => number): number {
     const floor = Math.max(1, Math.ceil(this.#limit * capacityPartMin));
     const kept = Math.max(floor, Math.min(this.#capacity, own));
-    // Below the limit in any case: after a refusal everybody goes on evenly spaced for a while.
+    // Always below the limit: after a rejection calls are spaced for a while.
     this.#capacity = Math.max(1, Math.min(this.#limit - 1, kept));
-    // The refusals of one burst come together and count as one.
-    if (nowMs >= this.#blockedUntilMs) this.#refusals += 1;
+    // The rejections of one burst arrive together and count as one.
+    if (nowMs >= this.#blockedUntilMs) this.#rejectionsInARow += 1;
     const pauseMs = Math.max(retryAfterMs ?? 0, this.#ownPauseMs(retryAfterMs));
     const untilMs = nowMs + Math.min(pauseMs, pauseMsMax) + returnMarginMs + returnJitterMs * random();
     this.#blockedUntilMs = Math.max(this.#blockedUntilMs, untilMs);
     this.#growAtMs = this.#blockedUntilMs + this.#windowMs / 2;
-    // The first one after the pause goes at its end; the spacing begins with it.
-    this.#lastGrantMs = Number.NEGATIVE_INFINITY;
+    // The first request may be sent as soon as the pause ends; the spacing begins with it.
+    this.#lastPermitMs = Number.NEGATIVE_INFINITY;
     return this.#blockedUntilMs - nowMs;
   }
 
-  // Without a usable Retry-After the pause doubles with each refusal in a row.
+  // Without a usable Retry-After the pause doubles with each rejection in a row.
   #ownPauseMs(retryAfterMs: number | undefined): number {
     if (retryAfterMs !== undefined && retryAfterMs > 0) return 0;
-    return Math.min(this.#windowMs, refusalPauseMs * 2 ** Math.min(10, this.#refusals - 1));
+    return Math.min(this.#windowMs, rejectionPauseMs * 2 ** Math.min(10, this.#rejectionsInARow - 1));
   }
 }

@@ -1,18 +1,18 @@
 /**
- * Where several processes keep one allowance. The store hands out slots: a slot that was taken is free again one
- * window after the answer to its request came back, so that no span of one window ever holds more than `limit`
- * requests, however long each of them was under way.
+ * Shares one rate limit between processes. The store hands out slots: an acquired slot is free again one window after
+ * the response to its request, so that no span of one window ever holds more than `limit` requests, however long
+ * each of them took.
  */
 export interface RateLimitStore {
   /**
-   * Takes up to `count` of the free slots of an allowance, for at most `leaseMs`.
+   * Acquires up to `count` free slots of a key, for at most `leaseMs`.
    *
-   * `key` is a hash and never the API key itself. A holder that dies keeps its slots until the lease ends.
+   * `key` is a hash, never the API key itself. A process that dies keeps its slots until their lease ends.
    */
   acquire(request: AcquireSlotsRequest): Promise<AcquireSlotsResult>;
-  /** Says when slots are free again, counted from now; 0 for a slot that was not used. */
+  /** Sets when slots are free again, counted from now; 0 for a slot that was not used. */
   release(key: string, slots: readonly ReleasedSlot[]): Promise<void>;
-  /** Keeps every holder from acquiring for `durationMs`, because the service refused a request. */
+  /** Lets no process acquire slots for `durationMs`, because the service rejected a request. */
   block(key: string, durationMs: number): Promise<void>;
 }
 
@@ -25,13 +25,13 @@ export interface AcquireSlotsRequest {
 
 export interface AcquireSlotsResult {
   readonly slots: readonly AcquiredSlot[];
-  /** When to ask again, if fewer slots than wanted were free. */
+  /** When to try again, if fewer than `count` slots were free. */
   readonly retryInMs: number;
 }
 
-/** `fence` tells this holder from a later one of the same slot. */
 export interface AcquiredSlot {
   readonly slot: number;
+  /** Differs each time the slot is acquired, so that a process whose lease ended cannot release it. */
   readonly fence: string;
 }
 

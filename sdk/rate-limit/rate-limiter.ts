@@ -1,24 +1,25 @@
 import type { CallScope } from "../call/call-scope.ts";
-import { Failed, type Failure } from "../call/failure.ts";
+import { type Failure, FailureError, failure } from "../call/failure.ts";
 import type { Clock, Random } from "../clock.ts";
 import { AdaptivePacing } from "./adaptive-pacing.ts";
-import type { RemoteSlot, SharedSlots } from "./shared-slots.ts";
-import { SlidingWindow } from "./sliding-window.ts";
+import type { SharedSlot, SharedSlots } from "./shared-slots.ts";
+import { SlidingWindow, type WindowLimit } from "./sliding-window.ts";
 
-/**
- * The queue before one key's allowance. Calls leave it in the order they came; one that the service refused goes back
- * to its old place. There is one timer for all of them, so nobody wakes to find that somebody else was faster.
- */
-export interface AllowanceOptions {
-  readonly limit: number;
-  readonly windowMs: number;
-}
+// The queue of the calls that share one key's rate limit. A call is in one of these states:
+//
+//   entered ──acquire──► waiting ──window, pacing and store permit it──► permitted ──settled──► done
+//      │                    │ maxWaitMs or the scope ends                    │ rejected with 429
+//      │ queue full, or     ▼                                                └──► entered again, at its old position
+//      └ would wait too long► failed
+//
+// Calls leave the queue in the order of their entries. One timer serves the queue, so waiting calls never race for a
+// slot. With a store the window permits a call only once a slot of the store is fetched for it.
 
-/** One call's place in the queue; kept over refusals. */
-export interface Ticket {
-  readonly sequence: number;
+/** A call's position in the queue; kept when the service rejects the request. */
+export interface QueueEntry {
+  readonly position: number;
   queuedMs: number;
-  refusals: number;
+  rejections: number;
 }
 
 export interface QueueLimits {
@@ -29,21 +30,21 @@ export interface QueueLimits {
 /** The right to send one request. Exactly one of its methods is called, once. */
 export interface Permit {
   readonly queuedMs: number;
-  /** The request was answered and counted; `answeredAtMs` is when its headers came. */
-  answered(answeredAtMs: number): void;
-  /** The service refused it. Returns how long everybody waits. */
-  refused(retryAfterMs: number | undefined): number;
-  /** It may have been counted, but no answer came. */
-  unanswered(): void;
-  /** It was not sent. */
+  /** The request was counted; `respondedAtMs` is when the response headers arrived. */
+  responded(respondedAtMs: number): void;
+  /** The service rejected the request with 429. Returns how long all calls wait. */
+  rejected(retryAfterMs: number | undefined): number;
+  /** The request may have been counted, but no response arrived. */
+  noResponse(): void;
+  /** The request was not sent. */
   unused(): void;
 }
 
-/** A look at the allowance of one key. */
+/** The rate limit of one key at one moment. */
 export interface RateLimitSnapshot {
   readonly limit: number;
   readonly windowMs: number;
-  /** Slots that are taken: under way, or answered less than a window ago. */
+  /** Requests that count now: in flight, or responded to less than a window ago. */
   readonly used: number;
   readonly remaining: number;
   readonly queued: number;
@@ -51,87 +52,89 @@ export interface RateLimitSnapshot {
   readonly nextSlotInMs: number;
 }
 
-interface Waiter {
-  readonly ticket: Ticket;
+interface WaitingCall {
+  readonly entry: QueueEntry;
   readonly sinceMs: number;
-  readonly grant: (permit: Permit) => void;
+  readonly permit: (permit: Permit) => void;
   readonly reject: (failure: Failure) => void;
 }
 
-export class Allowance {
+export class RateLimiter {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #window: SlidingWindow;
-  readonly #pace: AdaptivePacing;
+  readonly #pacing: AdaptivePacing;
   readonly #shared: SharedSlots | undefined;
-  readonly #queue: Waiter[] = [];
-  #options: AllowanceOptions;
-  #sequence = 0;
+  readonly #queue: WaitingCall[] = [];
+  #limit: WindowLimit;
+  #entries = 0;
   #cancelTimer = () => {};
 
-  constructor(options: AllowanceOptions, clock: Clock, random: Random, shared?: SharedSlots) {
-    this.#options = options;
+  constructor(limit: WindowLimit, clock: Clock, random: Random, shared?: SharedSlots) {
+    this.#limit = limit;
     this.#clock = clock;
     this.#random = random;
-    this.#window = new SlidingWindow(options);
-    this.#pace = new AdaptivePacing(options);
+    this.#window = new SlidingWindow(limit);
+    this.#pacing = new AdaptivePacing(limit);
     this.#shared = shared;
-    shared?.onChange(() => this.#pump());
+    shared?.connect({
+      onChange: () => this.#pump(),
+      onFailure: (failure) => {
+        for (const call of [...this.#queue]) this.#reject(call, failure);
+      },
+    });
   }
 
-  configure(options: AllowanceOptions): void {
-    this.#options = options;
-    this.#window.configure(options);
-    this.#pace.configure(options);
+  configure(limit: WindowLimit): void {
+    this.#limit = limit;
+    this.#window.configure(limit);
+    this.#pacing.configure(limit);
     this.#pump();
   }
 
-  ticket(): Ticket {
-    return { sequence: this.#sequence++, queuedMs: 0, refusals: 0 };
+  enter(): QueueEntry {
+    return { position: this.#entries++, queuedMs: 0, rejections: 0 };
   }
 
-  /** A permit, when one is free and nobody waits. Slots of a store are never at hand: they are fetched. */
-  take(): Permit | undefined {
+  /** A permit, if one is free and no call waits. Never with a store: its slots have to be fetched. */
+  tryAcquire(): Permit | undefined {
     const nowMs = this.#clock.monotonic();
     if (this.#shared || this.#queue.length > 0 || this.#waitMs(0, nowMs) > 0) return undefined;
-    return this.#grant(nowMs, 0, undefined);
+    return this.#createPermit(nowMs, 0, undefined);
   }
 
-  /** Waits for a permit. Rejects with `Failed` when the queue, the wait or the scope forbids it. */
-  acquire(ticket: Ticket, limits: QueueLimits, scope: CallScope): Promise<Permit> {
-    const refusal = this.#refusalAtOnce(ticket, limits, scope);
-    if (refusal) return Promise.reject(new Failed(refusal));
+  /** Waits for a permit. Rejects with `FailureError` when the queue, the wait or the scope does not allow it. */
+  acquire(entry: QueueEntry, limits: QueueLimits, scope: CallScope): Promise<Permit> {
+    const reason = this.#reasonToFail(entry, limits, scope);
+    if (reason) return Promise.reject(new FailureError(reason));
     return new Promise((resolve, reject) => {
       const sinceMs = this.#clock.monotonic();
-      const release: (() => void)[] = [];
+      const cleanups: (() => void)[] = [];
       const leave = () => {
-        ticket.queuedMs += this.#clock.monotonic() - sinceMs;
-        for (const off of release.splice(0)) off();
+        entry.queuedMs += this.#clock.monotonic() - sinceMs;
+        for (const cleanup of cleanups) cleanup();
       };
-      const waiter: Waiter = {
-        ticket,
+      const call: WaitingCall = {
+        entry,
         sinceMs,
-        grant: (permit) => {
+        permit: (permit) => {
           leave();
           resolve(permit);
         },
         reject: (failure) => {
           leave();
-          reject(new Failed(failure));
+          reject(new FailureError(failure));
         },
       };
-      this.#enqueue(waiter);
+      this.#enqueue(call);
       this.#pump();
-      if (!this.#queue.includes(waiter)) return;
-      const waitLimitMs = limits.maxWaitMs - ticket.queuedMs;
-      release.push(this.#clock.schedule(waitLimitMs, () => this.#reject(waiter, this.#waitExceeded(ticket))));
-      release.push(scope.onEnd((failure) => this.#reject(waiter, failure)));
+      if (!this.#queue.includes(call)) return;
+      const waitLimitMs = limits.maxWaitMs - entry.queuedMs;
+      cleanups.push(
+        this.#clock.schedule(waitLimitMs, () => this.#reject(call, this.#waitExceeded(entry))),
+        scope.onEnd((failure) => this.#reject(call, failure)),
+      );
     });
-  }
-
-  /** Ends every waiting call. */
-  rejectAll(failure: Failure): void {
-    for (const waiter of [...this.#queue]) this.#reject(waiter, failure);
   }
 
   isIdle(): boolean {
@@ -140,62 +143,57 @@ export class Allowance {
 
   snapshot(): RateLimitSnapshot {
     const nowMs = this.#clock.monotonic();
-    const { limit, windowMs } = this.#options;
     const used = this.#window.used(nowMs);
-    const remaining = Math.max(0, this.#pace.capacity(nowMs) - used);
-    const nextSlotInMs = this.#waitMs(this.#queue.length, nowMs);
-    return { limit, windowMs, used, remaining, queued: this.#queue.length, nextSlotInMs };
+    return {
+      ...this.#limit,
+      used,
+      remaining: Math.max(0, this.#pacing.capacity(nowMs) - used),
+      queued: this.#queue.length,
+      nextSlotInMs: this.#waitMs(this.#queue.length, nowMs),
+    };
   }
 
-  #refusalAtOnce(ticket: Ticket, limits: QueueLimits, scope: CallScope): Failure | undefined {
+  /** Why a call fails at once instead of waiting. */
+  #reasonToFail(entry: QueueEntry, limits: QueueLimits, scope: CallScope): Failure | undefined {
     if (scope.failure) return scope.failure;
     const nowMs = this.#clock.monotonic();
-    const ahead = this.#queue.filter((waiter) => waiter.ticket.sequence < ticket.sequence).length;
+    const ahead = this.#queue.filter((call) => call.entry.position < entry.position).length;
     const waitMs = this.#waitMs(ahead, nowMs);
     if (waitMs === 0) return undefined;
-    // A refused call keeps the place it had.
-    if (ticket.refusals === 0 && this.#queue.length >= limits.maxQueued) {
-      return queueFull(limits.maxQueued, waitMs);
+    // A call that was rejected keeps the position it had.
+    if (entry.rejections === 0 && this.#queue.length >= limits.maxQueued) {
+      const message = `expected at most ${limits.maxQueued} calls to wait for the rate limit`;
+      return failure("RATE_LIMIT_QUEUE_FULL", message, { retryAfterMs: Math.ceil(waitMs) });
     }
-    const leftMs = Math.min(limits.maxWaitMs - ticket.queuedMs, scope.remainingMs());
-    return waitMs > leftMs ? this.#waitExceeded(ticket, waitMs) : undefined;
+    const leftMs = Math.min(limits.maxWaitMs - entry.queuedMs, scope.remainingMs());
+    return waitMs > leftMs ? this.#waitExceeded(entry, waitMs) : undefined;
   }
 
   #waitMs(ahead: number, nowMs: number): number {
-    const capacity = this.#pace.capacity(nowMs);
-    return Math.max(this.#pace.waitMs(nowMs), this.#window.waitMs(ahead, nowMs, capacity));
+    const capacity = this.#pacing.capacity(nowMs);
+    return Math.max(this.#pacing.waitMs(nowMs), this.#window.waitMs(ahead, nowMs, capacity));
   }
 
-  #waitExceeded(ticket: Ticket, waitMs = this.#waitMs(0, this.#clock.monotonic())): Failure {
+  #waitExceeded({ rejections }: QueueEntry, waitMs = this.#waitMs(0, this.#clock.monotonic())): Failure {
     const retryAfterMs = Math.ceil(waitMs);
-    return ticket.refusals > 0
-      ? {
-          code: "RATE_LIMITED",
-          message: `the service refused the request ${ticket.refusals} times and the call cannot wait longer`,
-          outcome: "rejected",
-          remedy: "none",
-          retryAfterMs,
-        }
-      : {
-          code: "RATE_LIMIT_WAIT_EXCEEDED",
-          message: "the allowance is used up for longer than the call can wait",
-          outcome: "not_sent",
-          remedy: "none",
-          retryAfterMs,
-        };
+    if (rejections === 0) {
+      const message = "the rate limit is used up for longer than the call can wait";
+      return failure("RATE_LIMIT_WAIT_EXCEEDED", message, { retryAfterMs });
+    }
+    const message = `the service rejected the request ${rejections} times and the call cannot wait longer`;
+    return failure("RATE_LIMITED", message, { outcome: "rejected", retryAfterMs });
   }
 
-  #enqueue(waiter: Waiter): void {
-    let index = this.#queue.length;
-    while (index > 0 && (this.#queue[index - 1]?.ticket.sequence ?? -1) > waiter.ticket.sequence) index -= 1;
-    this.#queue.splice(index, 0, waiter);
+  #enqueue(call: WaitingCall): void {
+    const before = this.#queue.findLastIndex(({ entry }) => entry.position <= call.entry.position);
+    this.#queue.splice(before + 1, 0, call);
   }
 
-  #reject(waiter: Waiter, failure: Failure): void {
-    const index = this.#queue.indexOf(waiter);
+  #reject(call: WaitingCall, failure: Failure): void {
+    const index = this.#queue.indexOf(call);
     if (index < 0) return;
     this.#queue.splice(index, 1);
-    waiter.reject(failure);
+    call.reject(failure);
     this.#pump();
   }
 
@@ -203,70 +201,60 @@ export class Allowance {
     this.#cancelTimer();
     this.#cancelTimer = () => {};
     for (;;) {
-      const waiter = this.#queue[0];
-      if (!waiter) break;
+      const call = this.#queue[0];
+      if (!call) break;
       const nowMs = this.#clock.monotonic();
       const waitMs = this.#waitMs(0, nowMs);
       if (waitMs > 0) {
-        // A rest below the resolution of the clock would fire without time having moved.
+        // A delay below the clock's resolution could fire before the time has changed.
         this.#cancelTimer = this.#clock.schedule(Math.max(1, waitMs), () => this.#pump());
         break;
       }
-      const remote = this.#shared?.take();
-      if (this.#shared && !remote) break;
+      const slot = this.#shared?.take();
+      if (this.#shared && !slot) break;
       this.#queue.shift();
-      waiter.grant(this.#grant(nowMs, nowMs - waiter.sinceMs, remote));
+      call.permit(this.#createPermit(nowMs, nowMs - call.sinceMs, slot));
     }
-    this.#shared?.want(this.#demand());
+    this.#shared?.request(this.#demand());
   }
 
-  /** Waiting calls that the local window would let go now. */
+  /** Waiting calls that the window and the pacing would permit now. */
   #demand(): number {
     const nowMs = this.#clock.monotonic();
-    if (this.#queue.length === 0 || this.#pace.waitMs(nowMs) > 0) return 0;
-    const capacity = this.#pace.capacity(nowMs);
+    if (this.#queue.length === 0 || this.#pacing.waitMs(nowMs) > 0) return 0;
+    const capacity = this.#pacing.capacity(nowMs);
     const free = Math.max(0, capacity - this.#window.used(nowMs));
-    // Spaced calls go one at a time.
-    return Math.min(this.#queue.length, capacity < this.#options.limit ? 1 : free);
+    // Spaced calls are sent one at a time.
+    return Math.min(this.#queue.length, capacity < this.#limit.limit ? 1 : free);
   }
 
-  #grant(takenAtMs: number, queuedMs: number, remote: RemoteSlot | undefined): Permit {
-    this.#window.take(takenAtMs, this.#pace.capacity(takenAtMs));
-    this.#pace.granted(takenAtMs);
+  #createPermit(startedAtMs: number, queuedMs: number, slot: SharedSlot | undefined): Permit {
+    this.#window.start();
+    this.#pacing.permitted(startedAtMs);
     const nowMs = () => this.#clock.monotonic();
     const settle = (freeInMs: number) => {
-      remote?.release(freeInMs);
+      slot?.release(freeInMs);
       this.#pump();
     };
     return {
       queuedMs,
-      answered: (answeredAtMs) => {
-        this.#pace.succeeded();
-        settle(this.#window.answered(takenAtMs, answeredAtMs, nowMs()));
+      responded: (respondedAtMs) => {
+        this.#pacing.succeeded();
+        settle(this.#window.responded(startedAtMs, respondedAtMs, nowMs()));
       },
-      refused: (retryAfterMs) => {
-        this.#window.giveBack();
-        const own = this.#window.countedLately(nowMs());
-        const waitMs = this.#pace.refused(nowMs(), retryAfterMs, own, this.#random);
+      rejected: (retryAfterMs) => {
+        this.#window.release();
+        const own = this.#window.recentCount(nowMs());
+        const waitMs = this.#pacing.rejected(nowMs(), retryAfterMs, own, this.#random);
         this.#shared?.block(waitMs);
         settle(0);
         return waitMs;
       },
-      unanswered: () => settle(this.#window.unanswered(nowMs())),
+      noResponse: () => settle(this.#window.noResponse(nowMs())),
       unused: () => {
-        this.#window.giveBack();
+        this.#window.release();
         settle(0);
       },
     };
   }
-}
-
-function queueFull(maxQueued: number, waitMs: number): Failure {
-  return {
-    code: "RATE_LIMIT_QUEUE_FULL",
-    message: `expected at most ${maxQueued} calls to wait for the allowance`,
-    outcome: "not_sent",
-    remedy: "none",
-    retryAfterMs: Math.ceil(waitMs),
-  };
 }

@@ -1,13 +1,12 @@
-import type { Failure } from "../call/failure.ts";
+import { type Failure, failure } from "../call/failure.ts";
 import type { Clock } from "../clock.ts";
 import type { AcquiredSlot, RateLimitStore, ReleasedSlot } from "./rate-limit-store.ts";
 
-/**
- * The part of an allowance that lies in a store. Slots are fetched for all waiting calls at once and given back in
- * batches, so a busy process asks the store a few times a second and not twice a call. A slot that turns out not to
- * be wanted goes straight back.
- */
-export interface RemoteSlot {
+// The slots of a rate limit that several processes share through a store. Slots are acquired for all waiting calls at
+// once and released in batches, so a busy process queries the store a few times a second and not twice per call. A slot
+// that no call needs any more is released at once.
+
+export interface SharedSlot {
   release(freeInMs: number): void;
 }
 
@@ -17,87 +16,88 @@ export interface SharedSlotsOptions {
   readonly limit: number;
   readonly leaseMs: number;
   readonly clock: Clock;
-  /** The store failed; the calls that wait for it cannot go on. */
-  readonly onFailure: (failure: Failure) => void;
   readonly redactCause: (error: unknown) => unknown;
 }
 
+export interface SharedSlotsListener {
+  onChange(): void;
+  /** The store failed, so the calls that wait for its slots fail too. */
+  onFailure(failure: Failure): void;
+}
+
 const releaseDelayMs = 20;
-const askAgainMsMin = 20;
+const acquireDelayMsMin = 20;
 
 export class SharedSlots {
   readonly #options: SharedSlotsOptions;
+  readonly #pending = new Set<Promise<void>>();
+  #listener: SharedSlotsListener | undefined;
   #slots: AcquiredSlot[] = [];
   #releases: (ReleasedSlot & { readonly atMs: number })[] = [];
-  #wanted = 0;
-  #asking = false;
-  #pending = new Set<Promise<void>>();
-  #changed = () => {};
-  #cancelAsk: (() => void) | undefined;
+  #requested = 0;
+  #acquiring = false;
+  #cancelAcquire: (() => void) | undefined;
   #cancelFlush: (() => void) | undefined;
 
   constructor(options: SharedSlotsOptions) {
     this.#options = options;
   }
 
-  onChange(changed: () => void): void {
-    this.#changed = changed;
+  connect(listener: SharedSlotsListener): void {
+    this.#listener = listener;
   }
 
-  take(): RemoteSlot | undefined {
+  take(): SharedSlot | undefined {
     const slot = this.#slots.shift();
-    if (!slot) return undefined;
-    return { release: (freeInMs) => this.#release(slot, freeInMs) };
+    return slot && { release: (freeInMs) => this.#release(slot, freeInMs) };
   }
 
-  /** Says how many calls could go now if there were slots. */
-  want(count: number): void {
-    this.#wanted = count;
+  /** Sets how many calls could be sent now if there were slots. */
+  request(count: number): void {
+    this.#requested = count;
     for (const slot of this.#slots.splice(count)) this.#release(slot, 0);
-    if (count > this.#slots.length) this.#ask();
-    if (count === 0) this.#stopAsking();
+    if (count === 0) this.#stopAcquiring();
+    else if (count > this.#slots.length && !this.#acquiring && !this.#cancelAcquire) {
+      this.#acquiring = true;
+      this.#track(this.#acquire());
+    }
   }
 
   block(durationMs: number): void {
     this.#track(this.#options.store.block(this.#options.key, durationMs));
   }
 
-  /** Resolves when everything given back has reached the store. */
+  /** Resolves when every released slot has reached the store. */
   async flush(): Promise<void> {
-    this.#stopAsking();
+    this.#stopAcquiring();
     this.#flush();
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
-  #ask(): void {
-    if (this.#asking || this.#cancelAsk) return;
-    this.#asking = true;
-    this.#track(this.#acquire());
-  }
-
   async #acquire(): Promise<void> {
-    const { store, key, limit, leaseMs, clock } = this.#options;
+    const { store, key, limit, leaseMs, clock, redactCause } = this.#options;
     try {
-      const count = this.#wanted - this.#slots.length;
+      const count = this.#requested - this.#slots.length;
       const { slots, retryInMs } = await store.acquire({ key, limit, count, leaseMs });
       this.#slots.push(...slots);
-      this.#asking = false;
+      this.#acquiring = false;
       if (slots.length < count) {
-        this.#cancelAsk = clock.schedule(Math.max(askAgainMsMin, retryInMs), () => {
-          this.#cancelAsk = undefined;
-          this.#changed();
+        this.#cancelAcquire = clock.schedule(Math.max(acquireDelayMsMin, retryInMs), () => {
+          this.#cancelAcquire = undefined;
+          this.#listener?.onChange();
         });
       }
-      this.#changed();
+      this.#listener?.onChange();
     } catch (error) {
-      this.#asking = false;
-      this.#options.onFailure(storeFailed(this.#options.redactCause(error)));
+      this.#acquiring = false;
+      const details = { remedy: "repeat", cause: redactCause(error) } as const;
+      this.#listener?.onFailure(failure("RATE_LIMIT_STORE_FAILED", "the rate limit store failed", details));
     }
   }
 
-  #stopAsking(): void {
-    this.#cancelAsk?.();
-    this.#cancelAsk = undefined;
+  #stopAcquiring(): void {
+    this.#cancelAcquire?.();
+    this.#cancelAcquire = undefined;
   }
 
   #release(slot: AcquiredSlot, freeInMs: number): void {
@@ -115,7 +115,7 @@ export class SharedSlots {
     if (batch.length > 0) this.#track(this.#options.store.release(this.#options.key, batch));
   }
 
-  // A release that fails is no call's failure: the lease frees the slot, later.
+  // A release that fails concerns no call: the slot becomes free at the end of its lease.
   #track(work: Promise<void>): void {
     const settled: Promise<void> = work.then(
       () => void this.#pending.delete(settled),
@@ -123,14 +123,4 @@ export class SharedSlots {
     );
     this.#pending.add(settled);
   }
-}
-
-function storeFailed(cause: unknown): Failure {
-  return {
-    code: "RATE_LIMIT_STORE_FAILED",
-    message: "the rate limit store failed",
-    outcome: "not_sent",
-    remedy: "repeat",
-    cause,
-  };
 }

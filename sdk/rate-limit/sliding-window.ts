@@ -1,155 +1,156 @@
-/**
- * The slots of one allowance, as a log of the last window. A slot is taken when a request is permitted and free again
- * one window after the answer's headers came: the request reached the service before that instant at the latest, so
- * whatever the latency was, no span of one window holds more than `limit` arrivals. That is right for a sliding and
- * for a fixed window, and it needs no clock but the local monotonic one.
- *
- * Counting from the answer costs one round trip per window. Most of it is taken back: the next request needs its own
- * time to arrive, and the fastest round trip seen lately says how much at least. Three quarters of that are taken
- * off, so a path that suddenly halves its latency still does not overrun the limit. Only round trips of two different
- * windows are believed: those of a cold start are slow for reasons the next window does not have.
- */
-export interface WindowOptions {
+// The requests of one key that count against its limit now.
+//
+// A request occupies a slot from its permit until one window after its response headers arrived. It reached the service
+// before the headers left, so whatever the latency was, no span of one window holds more than `limit` arrivals. This
+// holds for services that count sliding or fixed windows, and needs no clock but the local monotonic one.
+//
+// Counting from the response costs one round trip per window. Most of it is credited back: the next request needs its
+// own time to arrive, and the fastest recent round trip bounds that time from below. Three quarters of it are
+// credited, so that a path whose latency suddenly halves still does not exceed the limit. Only round trips of two
+// different windows count: those of a cold start are slow for reasons that the next window does not have.
+
+export interface WindowLimit {
   readonly limit: number;
   readonly windowMs: number;
 }
 
-// Timers may fire a little early, clocks of two machines drift apart by a few ms in a minute.
+// Timers may fire a little early, and two machines' clocks drift apart by a few ms per minute.
 const windowMarginMs = 25;
-const roundTripPart = 0.75;
-const lateWindows = 1.05;
+const creditedPart = 0.75;
+const recentWindows = 1.05;
 const roundTripMemoryMs = 300_000;
 
-interface UsedSlot {
+interface Slot {
   /** When its request had arrived at the latest. */
   readonly arrivedByMs: number;
-  readonly isAnswered: boolean;
+  readonly hasResponse: boolean;
 }
 
 export class SlidingWindow {
   #limit: number;
   #windowMs: number;
-  #underWay = 0;
-  // Slots that are no longer under way, ascending by when they begin to cool.
-  readonly #used: UsedSlot[] = [];
-  // How many of them, from the front, are free again. They are kept a little for `countedLately`.
+  #inFlight = 0;
+  // Slots of settled requests, ascending by the start of their cooldown.
+  readonly #settled: Slot[] = [];
+  // How many of them, from the front, have finished their cooldown. They are kept a little longer for `recentCount`.
   #free = 0;
   #fastest = { currentMs: Number.POSITIVE_INFINITY, previousMs: Number.POSITIVE_INFINITY, sinceMs: 0 };
-  #firstAnswerMs: number | undefined;
-  #isTried = false;
+  #firstResponseMs: number | undefined;
+  #hasTwoWindows = false;
 
-  constructor(options: WindowOptions) {
-    this.#limit = options.limit;
-    this.#windowMs = options.windowMs;
+  constructor({ limit, windowMs }: WindowLimit) {
+    this.#limit = limit;
+    this.#windowMs = windowMs;
   }
 
-  configure(options: WindowOptions): void {
-    this.#limit = options.limit;
-    this.#windowMs = options.windowMs;
+  configure({ limit, windowMs }: WindowLimit): void {
+    this.#limit = limit;
+    this.#windowMs = windowMs;
   }
 
-  /** Requests that count at this moment: under way, or answered less than a window ago. */
+  /** Requests that count now: in flight, or responded to less than a window ago. */
   used(nowMs: number): number {
     this.#advance(nowMs);
-    return this.#underWay + this.#used.length - this.#free;
+    return this.#inFlight + this.#settled.length - this.#free;
   }
 
-  /** Requests that the service may still count, although their slots have just become free. */
-  countedLately(nowMs: number): number {
+  /** Requests that the service may still count, including those whose slot has just become free. */
+  recentCount(nowMs: number): number {
     this.#advance(nowMs);
-    return this.#underWay + this.#used.length;
+    return this.#inFlight + this.#settled.length;
   }
 
-  /** Takes a slot if one is free among the first `capacity`. */
-  take(nowMs: number, capacity = this.#limit): boolean {
-    if (this.used(nowMs) >= Math.min(capacity, this.#limit)) return false;
-    this.#underWay += 1;
-    return true;
+  /** A request got its permit. */
+  start(): void {
+    this.#inFlight += 1;
   }
 
-  /** Gives back a slot whose request did not count: it was not sent, or the service refused it. */
-  giveBack(): void {
-    this.#underWay -= 1;
+  /** A request did not count: it was not sent, or the service rejected it. */
+  release(): void {
+    this.#inFlight -= 1;
   }
 
-  /** The request was answered. Returns when its slot is free again, counted from `nowMs`. */
-  answered(takenAtMs: number, answeredAtMs: number, nowMs: number): number {
-    this.#learn(answeredAtMs - takenAtMs, nowMs);
-    return this.#cool({ arrivedByMs: answeredAtMs, isAnswered: true }, nowMs);
+  /** A response arrived. Returns the time until the slot is free, counted from `nowMs`. */
+  responded(startedAtMs: number, respondedAtMs: number, nowMs: number): number {
+    this.#learn(respondedAtMs - startedAtMs, nowMs);
+    return this.#coolDown({ arrivedByMs: respondedAtMs, hasResponse: true }, nowMs);
   }
 
-  /** No answer came: the request may have arrived at any time until now, so nothing is taken off. */
-  unanswered(nowMs: number): number {
-    return this.#cool({ arrivedByMs: nowMs, isAnswered: false }, nowMs);
+  /** No response arrived: the request may have arrived at any time until now, so it gets no credit. */
+  noResponse(nowMs: number): number {
+    return this.#coolDown({ arrivedByMs: nowMs, hasResponse: false }, nowMs);
   }
 
-  /** Lower bound of the wait of whoever has `ahead` others before it. */
+  /** Minimum wait of a call with `ahead` calls queued before it. */
   waitMs(ahead: number, nowMs: number, capacity = this.#limit): number {
     const used = this.used(nowMs);
     const slots = Math.min(capacity, this.#limit);
-    // Slots that must become free before this one's turn; each of them can be used once in a window.
-    const place = used + ahead - slots;
-    if (place < 0) return 0;
+    // Slots that must become free first; each of them can be used once per window.
+    const needed = used + ahead - slots;
+    if (needed < 0) return 0;
     const perWindow = Math.max(slots, used);
-    const slot = this.#used[this.#free + (place % perWindow)];
-    const restMs = (slot ? this.#coolsFromMs(slot) : nowMs) + this.#coolingMs() - nowMs;
-    return this.#windowMs * Math.floor(place / perWindow) + Math.max(1, restMs);
+    const slot = this.#settled[this.#free + (needed % perWindow)];
+    const remainingMs = (slot ? this.#cooldownStartMs(slot) : nowMs) + this.#cooldownMs() - nowMs;
+    return this.#windowMs * Math.floor(needed / perWindow) + Math.max(1, remainingMs);
   }
 
   isIdle(nowMs: number): boolean {
     return this.used(nowMs) === 0;
   }
 
-  /** What is taken off: most of the fastest round trip of the last five to ten minutes. */
+  /** Most of the fastest round trip of the last five to ten minutes. */
   #creditMs(): number {
     const fastestMs = Math.min(this.#fastest.currentMs, this.#fastest.previousMs);
-    return this.#isTried && Number.isFinite(fastestMs) ? roundTripPart * fastestMs : 0;
+    return this.#hasTwoWindows && Number.isFinite(fastestMs) ? creditedPart * fastestMs : 0;
   }
 
-  /** What will be taken off for an unanswered request is added first, by the credit of today and not of back then. */
-  #coolsFromMs({ arrivedByMs, isAnswered }: UsedSlot): number {
-    return isAnswered ? arrivedByMs : arrivedByMs + this.#creditMs();
+  // The cooldown is shorter by the credit, which a request without a response must not get: it is added here, at its
+  // current value.
+  #cooldownStartMs({ arrivedByMs, hasResponse }: Slot): number {
+    return hasResponse ? arrivedByMs : arrivedByMs + this.#creditMs();
   }
 
-  #coolingMs(): number {
+  #cooldownMs(): number {
     return this.#windowMs + windowMarginMs - this.#creditMs();
   }
 
   #learn(roundTripMs: number, nowMs: number): void {
     const creditMs = this.#creditMs();
-    this.#firstAnswerMs ??= nowMs;
-    this.#isTried ||= nowMs - this.#firstAnswerMs >= this.#windowMs;
+    this.#firstResponseMs ??= nowMs;
+    this.#hasTwoWindows ||= nowMs - this.#firstResponseMs >= this.#windowMs;
     if (nowMs - this.#fastest.sinceMs > roundTripMemoryMs) {
       const previousMs = this.#fastest.currentMs;
       this.#fastest = { currentMs: Number.POSITIVE_INFINITY, previousMs, sinceMs: nowMs };
     }
     this.#fastest.currentMs = Math.min(this.#fastest.currentMs, roundTripMs);
-    // Another credit moves the unanswered ones among the others.
-    if (this.#creditMs() !== creditMs) this.#used.sort((a, b) => this.#coolsFromMs(a) - this.#coolsFromMs(b));
+    // Another credit changes the order between slots with and without a response.
+    if (this.#creditMs() !== creditMs) {
+      this.#settled.sort((a, b) => this.#cooldownStartMs(a) - this.#cooldownStartMs(b));
+    }
   }
 
-  #cool(slot: UsedSlot, nowMs: number): number {
-    this.#underWay -= 1;
-    const fromMs = this.#coolsFromMs(slot);
-    // Answers come nearly in order, so the place is at or near the end.
-    const before = this.#used.findLastIndex((other) => this.#coolsFromMs(other) <= fromMs);
-    this.#used.splice(before + 1, 0, slot);
-    return Math.max(0, fromMs + this.#coolingMs() - nowMs);
+  #coolDown(slot: Slot, nowMs: number): number {
+    this.#inFlight -= 1;
+    const startMs = this.#cooldownStartMs(slot);
+    // Responses arrive nearly in order, so the slot belongs at or near the end.
+    const before = this.#settled.findLastIndex((other) => this.#cooldownStartMs(other) <= startMs);
+    this.#settled.splice(before + 1, 0, slot);
+    return Math.max(0, startMs + this.#cooldownMs() - nowMs);
   }
 
   #advance(nowMs: number): void {
-    const isBefore = (index: number, limitMs: number) => {
-      const slot = this.#used[index];
-      return slot !== undefined && this.#coolsFromMs(slot) <= limitMs;
+    const startedBefore = (index: number, limitMs: number) => {
+      const slot = this.#settled[index];
+      return slot !== undefined && this.#cooldownStartMs(slot) <= limitMs;
     };
-    const coolSinceMs = nowMs - this.#coolingMs();
-    while (isBefore(this.#free, coolSinceMs)) this.#free += 1;
-    // A faster round trip was seen: less is taken off, also for slots that seemed free a moment ago.
-    while (this.#free > 0 && !isBefore(this.#free - 1, coolSinceMs)) this.#free -= 1;
-    const forgottenSinceMs = nowMs - this.#windowMs * lateWindows;
-    let forgotten = 0;
-    while (forgotten < this.#free && isBefore(forgotten, forgottenSinceMs)) forgotten += 1;
-    this.#used.splice(0, forgotten);
-    this.#free -= forgotten;
+    const freeSinceMs = nowMs - this.#cooldownMs();
+    while (startedBefore(this.#free, freeSinceMs)) this.#free += 1;
+    // After a faster round trip the credit is smaller, also for slots that seemed free a moment ago.
+    while (this.#free > 0 && !startedBefore(this.#free - 1, freeSinceMs)) this.#free -= 1;
+    const recentSinceMs = nowMs - this.#windowMs * recentWindows;
+    let past = 0;
+    while (past < this.#free && startedBefore(past, recentSinceMs)) past += 1;
+    this.#settled.splice(0, past);
+    this.#free -= past;
   }
 }

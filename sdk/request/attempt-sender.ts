@@ -1,33 +1,32 @@
-import { CallScope } from "../call/call-scope.ts";
-import { Failed, type Failure } from "../call/failure.ts";
-import type { OperationFacts, OperationKind } from "../call/operation.ts";
+import type { CallScope } from "../call/call-scope.ts";
+import { type Failure, FailureError, failure } from "../call/failure.ts";
+import type { OperationKind, UntypedOperation } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { Clock } from "../clock.ts";
-import { type Reading, readReply } from "./classify-response.ts";
-import { type AnswerHead, type Fetch, send } from "./transport.ts";
+import { type Classification, classifyResponse } from "./classify-response.ts";
+import { type Fetch, type ResponseHead, send } from "./transport.ts";
 
-/** One request and its answer, ended by `timeoutMs` or by the scope of its call, whichever comes first. */
-export type Attempt = (request: AttemptRequest) => Promise<AttemptResult>;
+/** Sends one request and classifies the response; ended by `timeoutMs` or by the call's scope. */
+export type SendAttempt = (request: AttemptRequest) => Promise<AttemptResult>;
 
 export interface AttemptRequest {
-  readonly operation: OperationFacts;
+  readonly operation: UntypedOperation;
   readonly variables: unknown;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly scope: CallScope;
-  /** As what the answer is read; an exchange is a mutation that reads like a query. */
+  /** Which rules classify the response. The token exchange is a mutation, classified as a query: it is safe to repeat. */
   readonly kind: OperationKind;
 }
 
 export interface AttemptResult {
-  readonly reading: Reading;
-  /** False when the request certainly never left. */
+  readonly classification: Classification;
+  /** False when the request certainly was not sent. */
   readonly sent: boolean;
-  /** Undefined when nothing was answered. */
-  readonly answer: AnswerHead | undefined;
-  /** When the headers of the answer came; monotonic. */
-  readonly answeredAtMs: number | undefined;
+  readonly response: ResponseHead | undefined;
+  /** When the response headers arrived; monotonic. */
+  readonly respondedAtMs: number | undefined;
 }
 
 export interface AttemptSenderOptions {
@@ -37,47 +36,37 @@ export interface AttemptSenderOptions {
   readonly responseBytesMax: number;
 }
 
-export function createAttemptSender({
-  fetch,
-  clock,
-  redactor,
-  responseBytesMax,
-}: AttemptSenderOptions): Attempt {
+export function createAttemptSender(options: AttemptSenderOptions): SendAttempt {
+  const { fetch, clock, redactor, responseBytesMax } = options;
   return async ({ operation, variables, url, headers, timeoutMs, scope, kind }) => {
-    if (scope.failure) return unanswered(scope.failure, false);
-    const limits = new CallScope({ clock, limitMs: timeoutMs, onLimit: timedOut });
-    const off = scope.onEnd((failure) => limits.end(failure));
-    let answeredAtMs: number | undefined;
+    if (scope.failure) return withoutResponse(scope.failure, false);
+    const attemptScope = scope.child({ limitMs: timeoutMs, onLimit: timedOut });
+    let respondedAtMs: number | undefined;
     const onHeaders = () => {
-      answeredAtMs = clock.monotonic();
+      respondedAtMs = clock.monotonic();
     };
     try {
-      const sending = send({ operation, variables, url, headers, fetch, responseBytesMax, onHeaders });
-      limits.onEnd(sending.stop);
-      const reply = await limits.race(sending.reply);
-      const reading = readReply(reply, { kind, redactor, nowMs: clock.now() });
-      const answer = "answer" in reply ? reply.answer : undefined;
-      return { reading, sent: reply.type !== "unsendable", answer, answeredAtMs };
+      const sent = send({ operation, variables, url, headers, fetch, responseBytesMax, onHeaders });
+      attemptScope.onEnd(sent.abort);
+      const result = await attemptScope.race(sent.result);
+      const classification = classifyResponse(result, { kind, redactor, nowMs: clock.now() });
+      const response = "response" in result ? result.response : undefined;
+      return { classification, sent: result.type !== "unsendable", response, respondedAtMs };
     } catch (error) {
-      if (!(error instanceof Failed)) throw error;
-      // It was on its way, so nobody can tell how far it got.
-      return { ...unanswered({ ...error.failure, outcome: "unknown" }, true), answeredAtMs };
+      if (!(error instanceof FailureError)) throw error;
+      // The request was in flight, so its effect is unknown.
+      return { ...withoutResponse({ ...error.failure, outcome: "unknown" }, true), respondedAtMs };
     } finally {
-      off();
-      limits.dispose();
+      attemptScope.dispose();
     }
   };
 }
 
-function unanswered(failure: Failure, sent: boolean): AttemptResult {
-  return { reading: { ok: false, failure }, sent, answer: undefined, answeredAtMs: undefined };
+function withoutResponse(failure: Failure, sent: boolean): AttemptResult {
+  return { classification: { ok: false, failure }, sent, response: undefined, respondedAtMs: undefined };
 }
 
 function timedOut(limitMs: number): Failure {
-  return {
-    code: "REQUEST_TIMEOUT",
-    message: `the request took longer than timeoutMs (${limitMs})`,
-    outcome: "unknown",
-    remedy: "repeat",
-  };
+  const message = `the request took longer than timeoutMs (${limitMs})`;
+  return failure("REQUEST_TIMEOUT", message, { outcome: "unknown", remedy: "repeat" });
 }

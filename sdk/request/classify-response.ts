@@ -1,152 +1,149 @@
-import type { Failure } from "../call/failure.ts";
+// Turns what was received into data, or into a failure: what went wrong, what is known about its effect, and what might
+// help.
+//
+// A status of 200 proves nothing: a rejection can be an HTTP 429 or 401, or an error in a 200. A mutation with a root
+// field that is not null was applied, at least in part, and is never called rejected.
+
+import { type Failure, failure } from "../call/failure.ts";
 import type { OperationKind } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
-import type { GraphQLErrorEntry, Outcome } from "../errors.ts";
+import type { GraphQLErrorEntry } from "../errors.ts";
 import { parseRetryAfterMs } from "./retry-after.ts";
 import { readServiceError } from "./service-messages.ts";
-import type { Answer, AnswerHead, Reply } from "./transport.ts";
+import type { GraphQLResponse, ResponseHead, SendResult } from "./transport.ts";
 
-/**
- * Reads a reply: either the data, or what failed, what is known about its effect, and what might help.
- *
- * A status of 200 proves nothing: a refusal can come as HTTP 429 or 401, or as an error in a 200. A mutation whose
- * root field answered anything but null was applied, at least in part, and is never called rejected.
- */
-export type Reading =
+export type Classification =
   | { readonly ok: true; readonly data: unknown }
   | { readonly ok: false; readonly failure: Failure };
 
-export interface ReadingContext {
+export interface ClassificationContext {
   readonly kind: OperationKind;
   readonly redactor: Redactor;
   readonly nowMs: number;
 }
 
-export function readReply(reply: Reply, context: ReadingContext): Reading {
-  return reply.type === "answer"
-    ? readAnswer(reply.answer, context)
-    : { ok: false, failure: readFailedReply(reply, context) };
-}
-
-function readFailedReply(reply: Exclude<Reply, { type: "answer" }>, context: ReadingContext): Failure {
-  const cause = context.redactor.cause(reply.type === "too_large" ? undefined : reply.cause);
-  if (reply.type === "unsendable") {
-    const message = "expected variables that can be written as JSON";
-    return { code: "ARGUMENT_INVALID", message, outcome: "not_sent", remedy: "none", cause };
-  }
-  if (reply.type === "too_large") {
-    const { status } = reply.answer;
-    const message = "the answer is larger than responseBytesMax";
-    return { code: "RESPONSE_INVALID", message, outcome: "unknown", remedy: "none", httpStatus: status };
-  }
-  const connected = reply.answer !== undefined || !neverConnected(reply.cause);
-  const what = reply.answer
-    ? "the connection was cut inside the answer"
-    : connected
-      ? "the connection was lost"
-      : "the service could not be reached";
-  const code = systemCode(reply.cause);
-  const message = code === undefined ? what : `${what} (${code})`;
-  const outcome: Outcome = connected ? "unknown" : "not_sent";
-  return { code: "NETWORK_FAILED", message, outcome, remedy: "repeat", cause };
-}
-
-function readAnswer(answer: Answer, context: ReadingContext): Reading {
-  const errors = readErrors(answer.errors, context.redactor);
-  const failure = failureOf(answer, errors, context);
-  if (!failure) return { ok: true, data: answer.data };
-  const partial = appliedInPart(answer.data);
-  const applied = partial && context.kind === "mutation";
+export function classifyResponse(result: SendResult, context: ClassificationContext): Classification {
+  if (result.type !== "response") return { ok: false, failure: withoutResponse(result, context) };
+  const { response } = result;
+  const errors = readErrors(response.errors, context.redactor);
+  const found = failureOf(response, errors, context);
+  if (!found) return { ok: true, data: response.data };
+  const isPartial = hasData(response.data);
   return {
     ok: false,
     failure: {
-      ...failure,
-      httpStatus: answer.status,
+      ...found,
+      httpStatus: response.status,
       ...(errors.length > 0 ? { errors } : {}),
-      ...(partial ? { data: answer.data } : {}),
-      ...(applied ? { outcome: "unknown", remedy: "none" } : {}),
+      ...(isPartial ? { data: response.data } : {}),
+      ...(isPartial && context.kind === "mutation" ? { outcome: "unknown", remedy: "none" } : {}),
     },
   };
 }
 
+function withoutResponse(
+  result: Exclude<SendResult, { type: "response" }>,
+  { redactor }: ClassificationContext,
+): Failure {
+  if (result.type === "too_large") {
+    const details = { outcome: "unknown", httpStatus: result.response.status } as const;
+    return failure("RESPONSE_INVALID", "the response is larger than responseBytesMax", details);
+  }
+  const cause = redactor.cause(result.cause);
+  if (result.type === "unsendable") {
+    return failure("ARGUMENT_INVALID", "expected variables that can be written as JSON", { cause });
+  }
+  const isConnected = result.response !== undefined || !neverConnected(result.cause);
+  const what = result.response
+    ? "the connection was cut inside the response"
+    : isConnected
+      ? "the connection was lost"
+      : "the service could not be reached";
+  const code = systemCode(result.cause);
+  return failure("NETWORK_FAILED", code === undefined ? what : `${what} (${code})`, {
+    outcome: isConnected ? "unknown" : "not_sent",
+    remedy: "repeat",
+    cause,
+  });
+}
+
 function failureOf(
-  answer: Answer,
+  response: GraphQLResponse,
   errors: readonly GraphQLErrorEntry[],
-  context: ReadingContext,
+  { nowMs }: ClassificationContext,
 ): Failure | undefined {
-  const { status } = answer;
+  const { status } = response;
   if (status === 429 || errors.some((error) => error.code === "RATE_LIMITED")) {
-    return rateLimited(answer, context.nowMs);
+    return rateLimited(response, nowMs);
   }
   if (errors.some((error) => error.code === "FORBIDDEN")) return denied(errors, "none");
   if (status === 401 || errors.some(isUnauthorized)) return denied(errors, "fresh_token");
   if (status === 403) return denied(errors, "none");
-  if (status >= 500 || status === 408) return unavailable(answer, errors, context.nowMs);
+  if (status >= 500 || status === 408) return unavailable(response, errors, nowMs);
   if (errors.length > 0) return serviceError(errors);
-  if (status >= 400) return refused(status);
-  if (status >= 300) return redirected(answer);
-  if (!answer.isGraphQL || !isRecord(answer.data)) return notGraphQL(answer);
+  if (status >= 400) return requestRejected(status);
+  if (status >= 300) return redirected(status);
+  if (!response.isGraphQL || !isRecord(response.data)) return notGraphQL(response);
   // Public documentation of the service shows an unauthenticated `me` as null without an error.
-  if (answer.data["me"] === null) return denied(errors, "fresh_token");
+  if (response.data["me"] === null) return denied(errors, "fresh_token");
   return undefined;
 }
 
-function rateLimited(answer: Answer, nowMs: number): Failure {
-  return {
-    code: "RATE_LIMITED",
-    message: "the key's allowance is used up",
+function rateLimited({ headers }: ResponseHead, nowMs: number): Failure {
+  return failure("RATE_LIMITED", "the key's rate limit is used up", {
     outcome: "rejected",
     remedy: "wait_for_rate_limit",
-    retryAfterMs: parseRetryAfterMs(answer.headers, nowMs),
-  };
+    retryAfterMs: parseRetryAfterMs(headers, nowMs),
+  });
 }
 
 function denied(errors: readonly GraphQLErrorEntry[], remedy: "none" | "fresh_token"): Failure {
   const message = errors[0]?.message ?? "the service did not accept the token";
-  return { code: "PERMISSION_DENIED", message, outcome: "rejected", remedy };
+  return failure("PERMISSION_DENIED", message, { outcome: "rejected", remedy });
 }
 
-function unavailable(answer: Answer, errors: readonly GraphQLErrorEntry[], nowMs: number): Failure {
-  const first = errors[0];
-  const detail = first ? `: ${first.message}` : "";
-  return {
-    code: "SERVICE_UNAVAILABLE",
-    message: `the service answered HTTP ${answer.status}${detail}`,
+function unavailable(
+  { status, headers }: ResponseHead,
+  errors: readonly GraphQLErrorEntry[],
+  nowMs: number,
+): Failure {
+  const detail = errors[0] ? `: ${errors[0].message}` : "";
+  return failure("SERVICE_UNAVAILABLE", `the service responded with HTTP ${status}${detail}`, {
     outcome: "unknown",
     remedy: "repeat",
-    retryAfterMs: parseRetryAfterMs(answer.headers, nowMs),
-  };
+    retryAfterMs: parseRetryAfterMs(headers, nowMs),
+  });
 }
 
 function serviceError(errors: readonly GraphQLErrorEntry[]): Failure {
-  const verdicts = errors.map((error) => readServiceError(error.message, error.code));
+  const recognised = errors.map((error) => readServiceError(error.message, error.code));
   const index = Math.max(
     0,
-    verdicts.findIndex((verdict) => verdict !== undefined),
+    recognised.findIndex((each) => each !== undefined),
   );
-  const verdict = verdicts[index];
-  const outcome = verdicts.every((each) => each?.outcome === "rejected") ? "rejected" : "unknown";
-  const message = errors[index]?.message ?? "";
-  return { code: verdict?.code ?? "GRAPHQL_ERROR", message, outcome, remedy: "none" };
+  const isRejected = recognised.every((each) => each?.outcome === "rejected");
+  return failure(recognised[index]?.code ?? "GRAPHQL_ERROR", errors[index]?.message ?? "", {
+    outcome: isRejected ? "rejected" : "unknown",
+  });
 }
 
-function refused(status: number): Failure {
-  const message = `the service refused the request with HTTP ${status}`;
-  return { code: "HTTP_REQUEST_REJECTED", message, outcome: "rejected", remedy: "none" };
+function requestRejected(status: number): Failure {
+  const message = `the service rejected the request with HTTP ${status}`;
+  return failure("HTTP_REQUEST_REJECTED", message, { outcome: "rejected" });
 }
 
-function redirected({ status }: AnswerHead): Failure {
-  // 307 and 308 mean "send it there instead"; after the others a POST may have been carried out.
-  const outcome: Outcome = status === 307 || status === 308 ? "rejected" : "unknown";
-  const message = `expected an answer, got a redirect (HTTP ${status}); check baseUrl and gatewayUrl`;
-  return { code: "RESPONSE_INVALID", message, outcome, remedy: "none" };
+function redirected(status: number): Failure {
+  const message = `expected a response, got a redirect (HTTP ${status}); check baseUrl and gatewayUrl`;
+  // 307 and 308 mean "send it there instead"; after the others a POST may have been processed.
+  const outcome = status === 307 || status === 308 ? "rejected" : "unknown";
+  return failure("RESPONSE_INVALID", message, { outcome });
 }
 
-function notGraphQL({ status, headers }: AnswerHead): Failure {
+function notGraphQL({ status, headers }: ResponseHead): Failure {
   const label = /^[a-z]+\/[a-z0-9.+-]{1,60}/.exec(headers.get("content-type") ?? "")?.[0];
   const got = label === undefined || label.endsWith("json") ? "something else" : label;
-  const message = `expected a GraphQL answer with data, got ${got} (HTTP ${status}); check baseUrl and gatewayUrl`;
-  return { code: "RESPONSE_INVALID", message, outcome: "unknown", remedy: "none" };
+  const message = `expected a GraphQL response with data, got ${got} (HTTP ${status}); check baseUrl and gatewayUrl`;
+  return failure("RESPONSE_INVALID", message, { outcome: "unknown" });
 }
 
 function isUnauthorized(error: GraphQLErrorEntry): boolean {
@@ -165,35 +162,31 @@ function readErrors(errors: unknown, redactor: Redactor): readonly GraphQLErrorE
 
 function readEntry(entry: unknown, redactor: Redactor): GraphQLErrorEntry {
   const { message, path, extensions } = isRecord(entry) ? entry : {};
-  const text = typeof message === "string" ? boundedText(message, redactor) : "";
+  const text = typeof message === "string" ? shortText(message, redactor) : "";
   const code = isRecord(extensions) ? extensions["code"] : undefined;
   return {
-    message: text === "" ? "the service gave no message" : text,
+    message: text === "" ? "the service sent no message" : text,
     ...(Array.isArray(path) ? { path: readPath(path, redactor) } : {}),
-    ...(typeof code === "string" ? { code: boundedText(code, redactor) } : {}),
+    ...(typeof code === "string" ? { code: shortText(code, redactor) } : {}),
   };
 }
 
 function readPath(path: readonly unknown[], redactor: Redactor): readonly (string | number)[] {
   return path
-    .filter(isPathSegment)
-    .map((segment) => (typeof segment === "string" ? boundedText(segment, redactor) : segment));
+    .filter((segment) => typeof segment === "string" || typeof segment === "number")
+    .map((segment) => (typeof segment === "string" ? shortText(segment, redactor) : segment));
 }
 
-// Redacted before it is cut: half of a secret is not recognised any more.
-function boundedText(value: string, redactor: Redactor): string {
+// Redacted before it is cut: half of a secret would not be recognised.
+function shortText(value: string, redactor: Redactor): string {
   return redactor.text(value.slice(0, redactedLengthMax)).slice(0, messageLengthMax);
-}
-
-function isPathSegment(value: unknown): value is string | number {
-  return typeof value === "string" || typeof value === "number";
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function appliedInPart(data: unknown): boolean {
+function hasData(data: unknown): boolean {
   return isRecord(data) && Object.values(data).some((field) => field !== null);
 }
 
@@ -212,7 +205,7 @@ const neverConnectedCodes = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ]);
 
-/** True when the error proves that no byte of the request left; with several addresses, that none took it. */
+/** True when the error proves that no byte of the request was sent, to any of the host's addresses. */
 function neverConnected(error: unknown, depth = 0): boolean {
   if (!(error instanceof Error) || depth > 5) return false;
   if (error instanceof AggregateError) {
@@ -223,7 +216,7 @@ function neverConnected(error: unknown, depth = 0): boolean {
   return neverConnected(error.cause, depth + 1);
 }
 
-/** The code of the platform, such as `ECONNREFUSED`: the word one searches for. */
+/** The platform's error code, such as `ECONNREFUSED`. */
 function systemCode(error: unknown, depth = 0): string | undefined {
   if (!(error instanceof Error) || depth > 5) return undefined;
   const code: unknown = Reflect.get(error, "code");

@@ -3,10 +3,10 @@ import { parseHttpDateMs } from "./http-date.ts";
 const seconds = /^\d{1,9}$/;
 
 /**
- * How long a `Retry-After` header asks to wait, in milliseconds; undefined when it says nothing usable.
+ * How long a `Retry-After` header asks to wait, in milliseconds; undefined without a usable header.
  *
- * A date is measured against the answer's own `Date` header where there is one, because the two clocks need
- * not agree. Anything but whole seconds or an HTTP date is ignored: a lenient reader makes `1 Jan` one second.
+ * A date is compared with the response's own `Date` header if there is one, because the two clocks may differ. Anything
+ * but whole seconds or an HTTP date is ignored: a lenient parser makes `1 Jan` one second.
  */
 export function parseRetryAfterMs(headers: Headers, nowMs: number): number | undefined {
   const value = headers.get("retry-after")?.trim();

@@ -1,21 +1,20 @@
+// What to do after a failed attempt; pure. A query is repeated after any transient failure, a mutation only when the
+// failure proves that it was not applied: it was not sent, or the service rejected it. Fetching a fresh token and
+// waiting for the rate limit do not count against `maxRetries`.
+
 import type { Failure } from "../call/failure.ts";
 import type { OperationKind } from "../call/operation.ts";
 
-/**
- * What to do after a failed attempt. Pure. A query may be repeated after anything passing; a mutation only when the
- * failure proves that it was not applied: it never left, or the service refused it. Fetching a fresh token and
- * waiting for the allowance are not repeats of a failure and are not charged to `maxRetries`.
- */
 export interface RetryState {
   readonly kind: OperationKind;
   readonly retries: number;
   readonly maxRetries: number;
-  /** Whether this call was already sent with a token that was fetched because an earlier one was refused. */
+  /** Whether this call was already sent with a token fetched because an earlier one was rejected. */
   readonly hadFreshToken: boolean;
   readonly remainingMs: number;
 }
 
-export type NextStep =
+export type RetryDecision =
   | { readonly type: "fail" }
   | { readonly type: "fresh_token" }
   | { readonly type: "wait_for_rate_limit" }
@@ -24,17 +23,17 @@ export type NextStep =
 const backoffBaseMs = 200;
 const backoffMsMax = 5_000;
 
-export function nextStep(failure: Failure, state: RetryState, random: () => number): NextStep {
+export function decideRetry(failure: Failure, state: RetryState, random: () => number): RetryDecision {
   if (failure.remedy === "fresh_token") return { type: state.hadFreshToken ? "fail" : "fresh_token" };
   if (failure.remedy === "wait_for_rate_limit") return { type: "wait_for_rate_limit" };
   if (failure.remedy !== "repeat" || state.retries >= state.maxRetries) return { type: "fail" };
   if (state.kind === "mutation" && failure.outcome === "unknown") return { type: "fail" };
   const delayMs = Math.max(backoffMs(state.retries, random), failure.retryAfterMs ?? 0);
-  // Sleeping into the deadline would turn a clear failure into a vague one.
+  // Sleeping past the deadline would replace a clear failure with a vague one.
   return delayMs < state.remainingMs ? { type: "repeat", delayMs } : { type: "fail" };
 }
 
-/** Full jitter over the upper half, so that clients that failed together do not come back together. */
+/** Jitter over the upper half, so that clients that failed together do not retry together. */
 export function backoffMs(retries: number, random: () => number): number {
   const ceilingMs = Math.min(backoffMsMax, backoffBaseMs * 2 ** retries);
   return ceilingMs * (0.5 + 0.5 * random());

@@ -1,13 +1,12 @@
 import type { ErrorCode, Outcome } from "../errors.ts";
 
-/** What an entry of `errors` means; undefined when neither its code nor its message is known. */
-export interface ServiceVerdict {
+export interface ServiceError {
   readonly code: ErrorCode;
   readonly outcome: Outcome;
 }
 
-// Interface §7 and, for the url and the iterator, A-6 and A-8. Compared as prefixes: a service that adds the
-// offending name to the sentence has not changed its meaning.
+// Interface §7 and, for the url and the iterator, A-6 and A-8. Compared as prefixes: a service that adds the offending
+// name to the message has not changed its meaning.
 const messages: readonly (readonly [prefix: string, code: ErrorCode])[] = [
   ["unsupported webhook event type", "WEBHOOK_EVENT_TYPE_UNSUPPORTED"],
   ["at least one webhook event type is required", "WEBHOOK_EVENT_TYPE_REQUIRED"],
@@ -29,15 +28,15 @@ const extensionCodes = new Map<string, ErrorCode>([
   ["GRAPHQL_PARSE_FAILED", "DOCUMENT_INVALID"],
 ]);
 
-export function readServiceError(message: string, code: string | undefined): ServiceVerdict | undefined {
+/** What an entry of `errors` means; undefined when neither its code nor its message is recognised. */
+export function readServiceError(message: string, code: string | undefined): ServiceError | undefined {
   const text = message.trim().toLowerCase();
-  const known = messages.find(([prefix]) => text.startsWith(prefix));
-  if (known) return { code: known[1], outcome: "rejected" };
-  // A resolver that broke half-way answers like this, so its effect is open.
+  const [, byMessage] = messages.find(([prefix]) => text.startsWith(prefix)) ?? [];
+  if (byMessage) return { code: byMessage, outcome: "rejected" };
+  // A resolver that failed half-way returns this, so its effect is unknown.
   if (code === "INTERNAL_SERVER_ERROR") return { code: "SERVICE_FAILED", outcome: "unknown" };
-  const mapped = code === undefined ? undefined : extensionCodes.get(code);
-  if (mapped) return { code: mapped, outcome: "rejected" };
+  const byCode = code === undefined ? undefined : extensionCodes.get(code);
+  if (byCode) return { code: byCode, outcome: "rejected" };
   // Interface §7 says "not found" of partner operations without showing message or code.
-  if (/\bnot found\b/.test(text)) return { code: "NOT_FOUND", outcome: "rejected" };
-  return undefined;
+  return /\bnot found\b/.test(text) ? { code: "NOT_FOUND", outcome: "rejected" } : undefined;
 }

@@ -1,83 +1,84 @@
-import { ClientError, GraphQLClient } from "graphql-request";
-import type { OperationFacts } from "../call/operation.ts";
+// Sends one GraphQL request through graphql-request. The users of this project asked for graphql-request by name, so it
+// stays, although it contributes little here: the document is sent as the string that it is
+// (`excludeOperationName` keeps graphql-request from parsing it on every call; the known name is added when the body is
+// written), and the body is read here to limit its size. graphql-request puts all variables and the response body into
+// its error messages, so its errors never leave this file.
 
-/**
- * One request over graphql-request. Of its answers only the parts are taken over: its errors carry every variable
- * and the whole body in their message, so none of them leaves this file. The document goes out as the string it
- * is; `excludeOperationName` keeps graphql-request from parsing it on every call, and the name, known already,
- * is put back while the body is written.
- */
+import { ClientError, GraphQLClient } from "graphql-request";
+import type { UntypedOperation } from "../call/operation.ts";
+
+export type Fetch = (input: URL | string, init?: RequestInit) => Promise<Response>;
+
 export interface SendRequest {
-  readonly operation: OperationFacts;
+  readonly operation: UntypedOperation;
   readonly variables: unknown;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly fetch: Fetch;
   readonly responseBytesMax: number;
-  /** The status line and headers are there; the body is not yet read. */
+  /** Called when the status line and headers have arrived, before the body is read. */
   readonly onHeaders?: (() => void) | undefined;
 }
 
-export type Fetch = (input: URL | string, init?: RequestInit) => Promise<Response>;
-
-/** A request on its way. */
-export interface Sending {
+/** A request in flight. */
+export interface SentRequest {
   /** Never rejects. */
-  readonly reply: Promise<Reply>;
-  /** Gives the request up wherever it is, and its body with it, whatever `fetch` makes of its signal. */
-  stop(): void;
+  readonly result: Promise<SendResult>;
+  /** Gives up the request and its body, even when `fetch` ignores its signal. */
+  abort(): void;
 }
 
-/** What came back, before anybody judges it. */
-export type Reply =
-  | { readonly type: "answer"; readonly answer: Answer }
+/** What was received, before it is classified. */
+export type SendResult =
+  | { readonly type: "response"; readonly response: GraphQLResponse }
   | { readonly type: "unsendable"; readonly cause: unknown }
-  | { readonly type: "too_large"; readonly answer: AnswerHead }
-  | { readonly type: "broken"; readonly cause: unknown; readonly answer: AnswerHead | undefined };
+  | { readonly type: "too_large"; readonly response: ResponseHead }
+  | { readonly type: "broken"; readonly cause: unknown; readonly response: ResponseHead | undefined };
 
-export interface AnswerHead {
+export interface ResponseHead {
   readonly status: number;
   readonly headers: Headers;
 }
 
-export interface Answer extends AnswerHead {
-  /** False when the body was not JSON, or JSON that no GraphQL service answers with. */
+export interface GraphQLResponse extends ResponseHead {
+  /** False when the body was not JSON, or JSON without `data` and `errors`. */
   readonly isGraphQL: boolean;
   readonly data: unknown;
   readonly errors: unknown;
 }
 
-export function send(request: SendRequest): Sending {
-  const exchange: HttpExchange = {
+export function send(request: SendRequest): SentRequest {
+  const trip: RoundTrip = {
     controller: new AbortController(),
     sent: false,
     head: undefined,
-    body: undefined,
-    read: false,
+    reader: undefined,
+    bodyRead: false,
     tooLarge: false,
   };
-  return { reply: replyTo(request, exchange), stop: () => stop(exchange) };
+  return { result: resultOf(request, trip), abort: () => abort(trip) };
 }
 
-interface HttpExchange {
+/** The progress of one request. */
+interface RoundTrip {
   readonly controller: AbortController;
   sent: boolean;
-  head: AnswerHead | undefined;
-  body: ReadableStreamDefaultReader<Uint8Array> | undefined;
-  read: boolean;
+  head: ResponseHead | undefined;
+  reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  bodyRead: boolean;
   tooLarge: boolean;
 }
 
-function stop({ controller, body }: HttpExchange): void {
+function abort({ controller, reader }: RoundTrip): void {
   controller.abort();
-  // A stream that has failed already says so again.
-  body?.cancel(controller.signal.reason).catch(() => {});
+  // A stream that has already failed rejects again.
+  reader?.cancel(controller.signal.reason).catch(() => {});
 }
 
-async function replyTo(request: SendRequest, exchange: HttpExchange): Promise<Reply> {
-  const { operation, variables, url } = request;
+async function resultOf(request: SendRequest, trip: RoundTrip): Promise<SendResult> {
+  const { operation, variables, url, headers } = request;
   const client = new GraphQLClient(url.href, {
-    fetch: (input, init) => fetchAnswer(request, exchange, input, init),
+    fetch: (input, init) => fetchResponse(request, trip, input, init),
     excludeOperationName: true,
     errorPolicy: "all",
     // A followed redirect would carry the key or the token to another host.
@@ -88,86 +89,74 @@ async function replyTo(request: SendRequest, exchange: HttpExchange): Promise<Re
     },
   });
   try {
-    const { signal } = exchange.controller;
     // biome-ignore lint/suspicious/noExplicitAny: the variables were typed where the operation was.
-    const raw = await client.rawRequest<unknown, any>({
+    const { data, errors } = await client.rawRequest<unknown, any>({
       query: operation.document,
       variables,
-      signal,
-      requestHeaders: request.headers,
+      signal: trip.controller.signal,
+      requestHeaders: headers,
     });
-    return answered(exchange, raw.data, raw.errors, true);
+    return responded(trip, data, errors, true);
   } catch (error) {
-    return judge(error, exchange);
+    return resultOfError(error, trip);
   }
 }
 
-function judge(error: unknown, exchange: HttpExchange): Reply {
-  if (!exchange.sent) return { type: "unsendable", cause: error };
-  if (exchange.tooLarge && exchange.head) return { type: "too_large", answer: exchange.head };
+function resultOfError(error: unknown, trip: RoundTrip): SendResult {
+  if (!trip.sent) return { type: "unsendable", cause: error };
+  if (trip.tooLarge && trip.head) return { type: "too_large", response: trip.head };
   if (error instanceof ClientError) {
     const { data, errors } = error.response;
-    return answered(exchange, data, errors, data !== undefined || errors !== undefined);
+    return responded(trip, data, errors, data !== undefined || errors !== undefined);
   }
-  // Read whole, and still an error: the text was not JSON. The parser's message quotes it, so it stays here.
-  if (exchange.read) return answered(exchange, undefined, undefined, false);
-  return { type: "broken", cause: error, answer: exchange.head };
+  // The body was read completely, so it was not JSON. The parser's message quotes it and is dropped.
+  if (trip.bodyRead) return responded(trip, undefined, undefined, false);
+  return { type: "broken", cause: error, response: trip.head };
 }
 
-function answered(exchange: HttpExchange, data: unknown, errors: unknown, isGraphQL: boolean): Reply {
-  const { status, headers } = exchange.head ?? { status: 0, headers: new Headers() };
-  return { type: "answer", answer: { status, headers, isGraphQL, data, errors } };
+function responded(trip: RoundTrip, data: unknown, errors: unknown, isGraphQL: boolean): SendResult {
+  const { status, headers } = trip.head ?? { status: 0, headers: new Headers() };
+  return { type: "response", response: { status, headers, isGraphQL, data, errors } };
 }
 
-async function fetchAnswer(
+async function fetchResponse(
   request: SendRequest,
-  exchange: HttpExchange,
+  trip: RoundTrip,
   input: Parameters<typeof globalThis.fetch>[0],
   init: RequestInit | undefined,
 ): Promise<Response> {
-  exchange.sent = true;
+  trip.sent = true;
   const response = await request.fetch(input instanceof Request ? input.url : input, init);
-  const { status, headers } = response;
-  exchange.head = { status, headers };
+  const { ok, status, headers } = response;
+  trip.head = { status, headers };
   request.onHeaders?.();
-  const body = await readText(response, exchange, request.responseBytesMax);
-  exchange.tooLarge = body === undefined;
-  if (body === undefined) throw new Error("the answer is larger than responseBytesMax");
-  exchange.read = true;
-  // graphql-request uses these four fields, and of the headers only the content type. It is told "JSON" whatever the
-  // service said: a label proves nothing, the parser decides.
-  const reading = { ok: response.ok, status, headers: jsonLabel, text: async () => body };
-  return reading as unknown as Response;
+  const body = await readText(response, trip, request.responseBytesMax);
+  trip.bodyRead = true;
+  // graphql-request uses these four fields, and of the headers only the content type. It gets "JSON" whatever the service
+  // sent: the label proves nothing, the parser decides.
+  return { ok, status, headers: jsonHeaders, text: async () => body } as unknown as Response;
 }
 
-const jsonLabel = { get: () => "application/json" };
+const jsonHeaders = { get: () => "application/json" };
 
-/** The body as text, or undefined when it is larger than `bytesMax`. */
-async function readText(
-  response: Response,
-  exchange: HttpExchange,
-  bytesMax: number,
-): Promise<string | undefined> {
+/** Reads the body; throws when it is larger than `bytesMax`. */
+async function readText(response: Response, trip: RoundTrip, bytesMax: number): Promise<string> {
   if (!response.body) return response.text();
   const reader = response.body.getReader();
-  exchange.body = reader;
-  // It came although the request had been given up; nobody else will close it.
-  if (exchange.controller.signal.aborted) stop(exchange);
-  const decoder = new TextDecoder();
+  trip.reader = reader;
+  // The response arrived although the request was aborted; its body would stay open.
+  if (trip.controller.signal.aborted) abort(trip);
+  const chunks: Uint8Array[] = [];
   let bytes = 0;
-  let text = "";
-  // One chunk behind: what is known to be the end is decoded several times faster than what may go on, and most
-  // bodies come in one piece.
-  let last: Uint8Array | undefined;
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return text + decoder.decode(last);
+    if (done) return new TextDecoder().decode(Buffer.concat(chunks, bytes));
     bytes += value.byteLength;
     if (bytes > bytesMax) {
-      stop(exchange);
-      return undefined;
+      trip.tooLarge = true;
+      abort(trip);
+      throw new Error("the response is larger than responseBytesMax");
     }
-    if (last) text += decoder.decode(last, { stream: true });
-    last = value;
+    chunks.push(value);
   }
 }

@@ -1,10 +1,9 @@
-// The resumable upload protocol, tus 1.0.0, as far as an upload needs it: create with POST, send with
-// PATCH, ask for the confirmed offset with HEAD. After anything that leaves the offset in doubt (a cut
-// connection, a timeout, a 5xx, a 409) the service is asked before another byte is sent. Failures that
-// bring no byte forward are counted and bounded; each confirmed byte resets the count.
+// The resumable upload protocol, tus 1.0.0, as far as an upload needs it: POST creates the upload, PATCH sends a chunk,
+// HEAD returns the confirmed offset. After anything that leaves the offset in doubt (a cut connection, a timeout, a 5xx,
+// a 409) the offset is requested before another byte is sent. Failures in a row are limited; only a byte beyond all
+// earlier ones resets the count.
 
-import { Failed, type Failure, toError } from "../call/failure.ts";
-import { isWorkspaceTasksError } from "../errors.ts";
+import { type Failure, FailureError, failure, toError } from "../call/failure.ts";
 import type { UploadChunk, UploadSource } from "./upload-source.ts";
 
 export interface TusRequest {
@@ -14,25 +13,24 @@ export interface TusRequest {
   readonly body?: Uint8Array;
 }
 
-export interface TusAnswer {
+export interface TusResponse {
   readonly status: number;
   readonly headers: Headers;
 }
 
-/** What the protocol is given: an authorised way to send, a way to wait, and somebody to tell. */
+/** What the protocol needs: authorised requests, pauses, and a progress callback. */
 export interface TusLink {
-  send(request: TusRequest): Promise<TusAnswer>;
-  /** Waits before try number `failures` + 1; longer when the service asked for it. */
-  pause(failures: number, answer: TusAnswer | undefined): Promise<void>;
+  send(request: TusRequest): Promise<TusResponse>;
+  /** Waits before attempt number `failures` + 1; longer when the service asked for it. */
+  pause(failures: number, response: TusResponse | undefined): Promise<void>;
   onProgress(state: TusState): void;
 }
 
-/** What is known of an upload on the service's side. */
+/** The upload as the service has confirmed it. */
 export interface TusState {
   readonly url: string;
-  /** Confirmed by the service. */
   readonly offset: number;
-  /** Total length as the service knows it; `null` while it was not told. */
+  /** Total length; `null` until the service knows it. */
   readonly length: number | null;
 }
 
@@ -41,13 +39,13 @@ export interface TusUpload {
   readonly source: UploadSource;
   readonly metadata: Readonly<Record<string, string>>;
   readonly chunkBytes: number;
-  /** Failures in a row, without a byte confirmed between them, that are taken before giving up. */
+  /** Retries in a row without a byte confirmed in between. */
   readonly maxRetries: number;
   /** Continues this upload instead of creating one. */
   readonly resumeUrl: string | null;
 }
 
-/** Sends a whole source. Returns the state that the service confirmed last: everything. */
+/** Sends a whole source. Returns the last state that the service confirmed. */
 export async function runTusUpload(upload: TusUpload, link: TusLink): Promise<TusState> {
   const retry = createRetry(upload.maxRetries, link);
   let state =
@@ -59,7 +57,7 @@ export async function runTusUpload(upload: TusUpload, link: TusLink): Promise<Tu
   while (state.offset !== state.length) {
     const chunk = await readChunk(upload, state.offset);
     state = await sendChunk(upload, link, retry, state, chunk);
-    // Only new ground counts as progress: a service that keeps losing bytes must not keep us for ever.
+    // A service that keeps losing bytes makes no progress, and must not keep the upload going without end.
     if (state.offset > furthest) {
       furthest = state.offset;
       retry.reset();
@@ -79,7 +77,7 @@ export function encodeMetadata(metadata: Readonly<Record<string, string>>): stri
 async function create(upload: TusUpload, link: TusLink, retry: Retry): Promise<TusState> {
   const first = await readChunk(upload, 0);
   const length = upload.source.sizeBytes ?? (first.last ? first.bytes.byteLength : null);
-  const answer = await retry.run("create the upload", () =>
+  const response = await retry.run("create the upload", () =>
     link.send({
       method: "POST",
       url: upload.endpointUrl,
@@ -89,22 +87,25 @@ async function create(upload: TusUpload, link: TusLink, retry: Retry): Promise<T
       },
     }),
   );
-  if (answer.status !== 201) throw refused("create the upload", answer);
-  return { url: locationOf(answer, upload.endpointUrl), offset: 0, length };
+  if (response.status !== 201) throw rejected("create the upload", response);
+  return { url: locationOf(response, upload.endpointUrl), offset: 0, length };
 }
 
-/** Asks where the upload stands. */
+/** Requests the confirmed offset. */
 async function ask(upload: TusUpload, link: TusLink, retry: Retry, before: TusState): Promise<TusState> {
-  const answer = await retry.run("ask for the upload's offset", () =>
+  const response = await retry.run("ask for the upload's offset", () =>
     link.send({ method: "HEAD", url: before.url, headers: {} }),
   );
-  if (answer.status !== 200 && answer.status !== 204) throw refused("ask for the upload's offset", answer);
-  const offset = countIn(answer, "upload-offset");
-  if (offset === null) throw failed("the service named no upload offset", { httpStatus: answer.status });
-  const length = countIn(answer, "upload-length") ?? before.length;
+  if (response.status !== 200 && response.status !== 204)
+    throw rejected("ask for the upload's offset", response);
+  const offset = countIn(response, "upload-offset");
+  if (offset === null) throw failed("the service sent no upload offset", { httpStatus: response.status });
+  const length = countIn(response, "upload-length") ?? before.length;
   const { sizeBytes } = upload.source;
   if (length !== null && sizeBytes !== null && length !== sizeBytes) {
-    throw sourceFailed(`expected a body of ${length} bytes, as the upload was created, got ${sizeBytes}`);
+    throw sourceFailed(
+      `expected a body of ${length} bytes, as when the upload was created, got ${sizeBytes}`,
+    );
   }
   return { url: before.url, offset, length };
 }
@@ -118,7 +119,7 @@ async function sendChunk(
 ): Promise<TusState> {
   const end = state.offset + chunk.bytes.byteLength;
   const length = state.length ?? (chunk.last ? end : null);
-  const answer = await retry.once("send a chunk", () =>
+  const response = await retry.once("send a chunk", () =>
     link.send({
       method: "PATCH",
       url: state.url,
@@ -130,12 +131,12 @@ async function sendChunk(
       body: chunk.bytes,
     }),
   );
-  if (answer === null) return askUpTo(end);
-  if (answer.status !== 204 && answer.status !== 200) throw refused("send a chunk", answer);
-  const offset = countIn(answer, "upload-offset");
+  if (response === null) return askUpTo(end);
+  if (response.status !== 204 && response.status !== 200) throw rejected("send a chunk", response);
+  const offset = countIn(response, "upload-offset");
   const confirmed = offset !== null && offset <= end && (offset > state.offset || end === state.offset);
   if (confirmed) return { url: state.url, offset, length };
-  await retry.spend("send a chunk", failed("the service named an impossible upload offset"), answer);
+  await retry.spend("send a chunk", failed("the service sent an impossible upload offset"), response);
   return askUpTo(end);
 
   async function askUpTo(offsetMax: number): Promise<TusState> {
@@ -148,7 +149,7 @@ async function sendChunk(
 async function readChunk({ source, chunkBytes }: TusUpload, offset: number): Promise<UploadChunk> {
   const chunk = await readSource(source, offset, chunkBytes);
   if (chunk === null) {
-    throw lost("the service confirms an offset that the body cannot be read from any more");
+    throw lost("the service confirms an offset from which the body cannot be read any more");
   }
   const end = offset + chunk.bytes.byteLength;
   const { sizeBytes } = source;
@@ -167,37 +168,37 @@ async function readSource(source: UploadSource, offset: number, lengthMax: numbe
 }
 
 interface Retry {
-  /** Sends until an answer settles the matter. */
-  run(what: string, send: () => Promise<TusAnswer>): Promise<TusAnswer>;
-  /** Sends once; `null` when the offset is in doubt and may be asked for. */
-  once(what: string, send: () => Promise<TusAnswer>): Promise<TusAnswer | null>;
-  /** Counts a failure and waits, or throws when it was one too many. */
-  spend(what: string, cause: unknown, answer?: TusAnswer): Promise<void>;
+  /** Sends until the outcome is certain. */
+  run(what: string, send: () => Promise<TusResponse>): Promise<TusResponse>;
+  /** Sends once; `null` when the offset is in doubt. */
+  once(what: string, send: () => Promise<TusResponse>): Promise<TusResponse | null>;
+  /** Counts a failure and waits, or throws when there were too many. */
+  spend(what: string, cause: unknown, response?: TusResponse): Promise<void>;
   reset(): void;
 }
 
 function createRetry(maxRetries: number, link: TusLink): Retry {
   let failures = 0;
 
-  async function spend(what: string, cause: unknown, answer?: TusAnswer): Promise<void> {
+  async function spend(what: string, cause: unknown, response?: TusResponse): Promise<void> {
     failures += 1;
     if (failures > maxRetries) {
-      const status = answer === undefined ? "" : `, the last answer was HTTP ${answer.status}`;
+      const status = response === undefined ? "" : `, the last response was HTTP ${response.status}`;
       throw failed(`could not ${what}: ${failures} failures in a row${status}`, {
-        cause: cause instanceof Failed ? toError(cause.failure, { attempts: 1 }) : cause,
-        httpStatus: answer?.status,
+        cause: cause instanceof FailureError ? toError(cause.failure, { attempts: 1 }) : cause,
+        httpStatus: response?.status,
       });
     }
-    await link.pause(failures, answer);
+    await link.pause(failures, response);
   }
 
-  async function once(what: string, send: () => Promise<TusAnswer>): Promise<TusAnswer | null> {
+  async function once(what: string, send: () => Promise<TusResponse>): Promise<TusResponse | null> {
     try {
-      const answer = await send();
-      if (!isPassing(answer.status)) return answer;
-      await spend(what, undefined, answer);
+      const response = await send();
+      if (!isTransient(response.status)) return response;
+      await spend(what, undefined, response);
     } catch (error) {
-      if (!isPassingFailure(error)) throw error;
+      if (!isTransientFailure(error)) throw error;
       await spend(what, error);
     }
     return null;
@@ -208,8 +209,8 @@ function createRetry(maxRetries: number, link: TusLink): Retry {
     spend,
     async run(what, send) {
       for (;;) {
-        const answer = await once(what, send);
-        if (answer !== null) return answer;
+        const response = await once(what, send);
+        if (response !== null) return response;
       }
     },
     reset() {
@@ -218,58 +219,57 @@ function createRetry(maxRetries: number, link: TusLink): Retry {
   };
 }
 
-// 409 says that the offset is another; 423 that an earlier, cut request still holds the upload.
-const passingStatuses: ReadonlySet<number> = new Set([408, 409, 423, 425, 429]);
+// 409 means that the offset is another one, 423 that an earlier, cut request still locks the upload.
+const transientStatuses: ReadonlySet<number> = new Set([408, 409, 423, 425, 429]);
 
-function isPassing(status: number): boolean {
-  return status >= 500 || passingStatuses.has(status);
+function isTransient(status: number): boolean {
+  return status >= 500 || transientStatuses.has(status);
 }
 
-const passingFailures = ["NETWORK_FAILED", "REQUEST_TIMEOUT", "SERVICE_UNAVAILABLE"] as const;
+const transientFailures = ["NETWORK_FAILED", "REQUEST_TIMEOUT", "SERVICE_UNAVAILABLE"];
 
-function isPassingFailure(error: unknown): boolean {
-  const { code } = error instanceof Failed ? error.failure : isWorkspaceTasksError(error) ? error : {};
-  return passingFailures.some((passing) => passing === code);
+function isTransientFailure(error: unknown): boolean {
+  return error instanceof FailureError && transientFailures.includes(error.failure.code);
 }
 
-function locationOf(answer: TusAnswer, endpointUrl: string): string {
-  const location = answer.headers.get("location");
+function locationOf(response: TusResponse, endpointUrl: string): string {
+  const location = response.headers.get("location");
   if (location === null || !URL.canParse(location, endpointUrl)) {
-    throw failed("the service created an upload without saying where");
+    throw failed("the service created an upload without a usable Location");
   }
   const url = new URL(location, endpointUrl);
-  // The next requests carry the access token, and it belongs to this service only.
+  // The next requests carry the access token, which is meant for this service only.
   if (url.origin !== new URL(endpointUrl).origin) {
-    throw failed(`the service placed the upload on another host: expected ${new URL(endpointUrl).origin}`);
+    throw failed(`the service created the upload on another host: expected ${new URL(endpointUrl).origin}`);
   }
   return url.href;
 }
 
-function countIn(answer: TusAnswer, header: string): number | null {
-  const text = answer.headers.get(header);
+function countIn(response: TusResponse, header: string): number | null {
+  const text = response.headers.get(header);
   if (text === null || !/^\d{1,15}$/.test(text)) return null;
   return Number(text);
 }
 
-function refused(what: string, { status }: TusAnswer): Failed {
+function rejected(what: string, { status }: TusResponse): FailureError {
   if (status === 404 || status === 410)
-    return lost(`could not ${what}: the service no longer holds it`, status);
-  const message = `could not ${what}: the service answered HTTP ${status}`;
-  return failedAs("UPLOAD_REJECTED", message, { outcome: "rejected", httpStatus: status });
+    return lost(`could not ${what}: the service has no such upload any more`, status);
+  const message = `could not ${what}: the service responded with HTTP ${status}`;
+  return uploadError("UPLOAD_REJECTED", message, { outcome: "rejected", httpStatus: status });
 }
 
-function lost(message: string, httpStatus?: number): Failed {
-  return failedAs("UPLOAD_LOST", message, { outcome: "rejected", httpStatus });
+function lost(message: string, httpStatus?: number): FailureError {
+  return uploadError("UPLOAD_LOST", message, { outcome: "rejected", httpStatus });
 }
 
-function failed(message: string, details: Partial<Failure> = {}): Failed {
-  return failedAs("UPLOAD_FAILED", message, details);
+function failed(message: string, details: Partial<Failure> = {}): FailureError {
+  return uploadError("UPLOAD_FAILED", message, details);
 }
 
-function sourceFailed(message: string, cause?: unknown): Failed {
-  return failedAs("UPLOAD_BODY_INVALID", message, { cause });
+function sourceFailed(message: string, cause?: unknown): FailureError {
+  return uploadError("UPLOAD_BODY_INVALID", message, { cause });
 }
 
-function failedAs(code: Failure["code"], message: string, details: Partial<Failure>): Failed {
-  return new Failed({ outcome: "unknown", remedy: "none", ...details, code, message });
+function uploadError(code: Failure["code"], message: string, details: Partial<Failure>): FailureError {
+  return new FailureError(failure(code, message, { outcome: "unknown", ...details }));
 }

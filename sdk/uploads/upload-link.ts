@@ -1,63 +1,59 @@
-// How the upload protocol reaches the service: each request has its own time limit and its own look at
-// the token, because a long document outlives many tokens.
+// Connects the upload protocol to the service. Each request has its own time limit and takes the current token, because
+// a long upload outlives many tokens.
 
-import { CallScope } from "../call/call-scope.ts";
-import { Failed } from "../call/failure.ts";
+import type { CallScope } from "../call/call-scope.ts";
+import { type Failure, FailureError, failure } from "../call/failure.ts";
+import type { Redactor } from "../call/redactor.ts";
+import type { Clock, Random } from "../clock.ts";
 import type { Engine } from "../engine/engine.ts";
 import { parseRetryAfterMs } from "../request/retry-after.ts";
 import { backoffMs } from "../request/retry-policy.ts";
-import type { TusAnswer, TusLink, TusRequest, TusState } from "./tus.ts";
+import type { Fetch } from "../request/transport.ts";
+import type { TusLink, TusRequest, TusResponse, TusState } from "./tus.ts";
 
 export interface UploadLinkOptions {
-  readonly engine: Engine;
-  /** The life of the whole upload. */
+  readonly engine: Pick<Engine, "workspaceToken">;
+  readonly fetch: Fetch;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly redactor: Redactor;
+  /** Lifetime of the whole upload. */
   readonly scope: CallScope;
   /** Limit for one request. */
   readonly timeoutMs: number;
   onProgress(state: TusState): void;
 }
 
-// A service that asks for more than this is answered with the failure instead of a silent wait.
+// Retry-After is not followed further than this: the caller gets a failure instead of a silent wait.
 const pauseMsMax = 60_000;
 
 export interface UploadLink extends TusLink {
-  /** Requests that were sent. */
+  /** Requests sent. */
   readonly attempts: number;
 }
 
-export function createUploadLink({ engine, scope, timeoutMs, onProgress }: UploadLinkOptions): UploadLink {
-  const { clock, random } = engine;
+export function createUploadLink(options: UploadLinkOptions): UploadLink {
+  const { engine, scope, clock, random, timeoutMs, onProgress } = options;
   let attempts = 0;
 
-  async function authorised(request: TusRequest): Promise<TusAnswer> {
-    const first = await scope.race(engine.workspaceToken());
-    const answer = await attempt(request, first.token);
-    if (answer.status !== 401) return answer;
-    first.invalidate();
-    const second = await scope.race(engine.workspaceToken());
-    return attempt(request, second.token);
+  async function sendWithToken(request: TusRequest): Promise<TusResponse> {
+    const { token, invalidate } = await engine.workspaceToken(scope);
+    const response = await attempt(request, token);
+    if (response.status !== 401) return response;
+    invalidate();
+    const fresh = await engine.workspaceToken(scope);
+    return attempt(request, fresh.token);
   }
 
-  async function attempt(request: TusRequest, token: string): Promise<TusAnswer> {
-    const limit = new CallScope({
-      clock,
-      limitMs: timeoutMs,
-      onLimit: (limitMs) => ({
-        code: "REQUEST_TIMEOUT",
-        message: `an upload request took longer than ${limitMs} ms`,
-        outcome: "unknown",
-        remedy: "repeat",
-      }),
-    });
+  async function attempt(request: TusRequest, token: string): Promise<TusResponse> {
+    const attemptScope = scope.child({ limitMs: timeoutMs, onLimit: timedOut });
     const controller = new AbortController();
-    const follow = scope.onEnd((failure) => limit.end(failure));
-    limit.onEnd(() => controller.abort());
+    attemptScope.onEnd(() => controller.abort());
     attempts += 1;
     try {
-      return await limit.race(exchange(engine, request, token, controller.signal));
+      return await attemptScope.race(sendRequest(options, request, token, controller.signal));
     } finally {
-      follow();
-      limit.dispose();
+      attemptScope.dispose();
     }
   }
 
@@ -66,26 +62,30 @@ export function createUploadLink({ engine, scope, timeoutMs, onProgress }: Uploa
       return attempts;
     },
     async send(request) {
-      const answer = await authorised(request);
-      if (answer.status === 401 || answer.status === 403) throw denied(answer);
-      return answer;
+      const response = await sendWithToken(request);
+      const { status } = response;
+      if (status !== 401 && status !== 403) return response;
+      const message = `the service rejected the upload with HTTP ${status}`;
+      throw new FailureError(
+        failure("PERMISSION_DENIED", message, { outcome: "rejected", httpStatus: status }),
+      );
     },
-    async pause(failures, answer) {
-      const asked = answer && parseRetryAfterMs(answer.headers, clock.now());
-      await scope.sleep(Math.max(backoffMs(failures - 1, random), Math.min(asked ?? 0, pauseMsMax)));
+    async pause(failures, response) {
+      const askedMs = response && parseRetryAfterMs(response.headers, clock.now());
+      await scope.sleep(Math.max(backoffMs(failures - 1, random), Math.min(askedMs ?? 0, pauseMsMax)));
     },
     onProgress,
   };
 }
 
-async function exchange(
-  engine: Engine,
+async function sendRequest(
+  { fetch, redactor }: UploadLinkOptions,
   { method, url, headers, body }: TusRequest,
   token: string,
   signal: AbortSignal,
-): Promise<TusAnswer> {
+): Promise<TusResponse> {
   try {
-    const response = await engine.fetch(new URL(url), {
+    const response = await fetch(new URL(url), {
       method,
       headers: { ...headers, "tus-resumable": "1.0.0", authorization: `Bearer ${token}` },
       ...(body === undefined ? {} : { body: body as Uint8Array<ArrayBuffer> }),
@@ -96,23 +96,17 @@ async function exchange(
     await response.body?.cancel();
     return { status: response.status, headers: response.headers };
   } catch (error) {
-    throw new Failed({
-      code: "NETWORK_FAILED",
-      message: "the connection was lost during an upload",
-      outcome: "unknown",
-      remedy: "repeat",
-      cause: new Error(engine.redact(error instanceof Error ? error.message : "not an error")),
-    });
+    throw new FailureError(
+      failure("NETWORK_FAILED", "the connection was lost during an upload", {
+        outcome: "unknown",
+        remedy: "repeat",
+        cause: redactor.cause(error),
+      }),
+    );
   }
 }
 
-function denied({ status }: TusAnswer): Failed {
-  const message = `the service refused the upload with HTTP ${status}`;
-  return new Failed({
-    code: "PERMISSION_DENIED",
-    message,
-    outcome: "rejected",
-    remedy: "none",
-    httpStatus: status,
-  });
+function timedOut(limitMs: number): Failure {
+  const message = `an upload request took longer than timeoutMs (${limitMs})`;
+  return failure("REQUEST_TIMEOUT", message, { outcome: "unknown", remedy: "repeat" });
 }

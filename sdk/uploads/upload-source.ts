@@ -1,8 +1,7 @@
-// A cut connection means sending some bytes again. Bytes and Blobs can be read at any offset; a stream
-// cannot, so the part of it that the service has not yet confirmed is kept in memory: one chunk, never
-// the whole document.
+// After a cut connection some bytes are sent again. Bytes and Blobs can be read at any offset; a stream cannot, so the
+// part of it that the service has not confirmed is kept in memory: one chunk, never the whole document.
 
-/** What can be uploaded. A stream is read once, in order, and kept only as far as it is unconfirmed. */
+/** What can be uploaded. A stream is read once, in order; only its unconfirmed part is kept in memory. */
 export type UploadBody =
   | Uint8Array
   | ArrayBuffer
@@ -17,11 +16,11 @@ export interface UploadChunk {
 }
 
 export interface UploadSource {
-  /** Total length when it is known before reading. */
+  /** Total length, if it is known before reading. */
   readonly sizeBytes: number | null;
-  /** Reads at most `lengthMax` bytes from `offset`; `null` when `offset` is no longer at hand, or lies past the end. */
+  /** Reads at most `lengthMax` bytes from `offset`; `null` when `offset` is not available any more, or past the end. */
   chunkAt(offset: number, lengthMax: number): Promise<UploadChunk | null>;
-  /** Lets go of a stream that was not read to its end, without waiting: it may be stalled. */
+  /** Cancels a stream that was not read to its end, without waiting: it may be stalled. */
   release(): void;
 }
 
@@ -67,14 +66,14 @@ function streamSource(parts: PartReader, declaredSizeBytes: number | null): Uplo
   let startOffset = 0;
   let ended = false;
 
-  /** Reads until more than `lengthMax` bytes are at hand, so that a last chunk is known to be the last. */
+  /** Reads until more than `lengthMax` bytes are buffered, so that a last chunk is known to be the last. */
   async function fillPast(lengthMax: number): Promise<void> {
     while (!ended && bufferedBytes <= lengthMax) {
       const step = await parts.next();
       if (step.done === true) {
         ended = true;
       } else if (step.value instanceof Uint8Array) {
-        // Some streams reuse the memory of a part once it was taken; the copy is what may be sent twice.
+        // Copied, because some streams reuse the memory of a part, and it may have to be sent again.
         buffered.push(new Uint8Array(step.value));
         bufferedBytes += step.value.byteLength;
       } else {
@@ -83,7 +82,7 @@ function streamSource(parts: PartReader, declaredSizeBytes: number | null): Uplo
     }
   }
 
-  /** Lets go of what lies before `offset`, reading on when it was not reached yet. */
+  /** Drops what is before `offset`, reading further if necessary. */
   async function skipTo(offset: number): Promise<boolean> {
     while (!ended && startOffset + bufferedBytes < offset) {
       startOffset += bufferedBytes;
@@ -102,7 +101,7 @@ function streamSource(parts: PartReader, declaredSizeBytes: number | null): Uplo
     try {
       await parts.cancel();
     } catch {
-      // The upload is over; how the stream takes its cancellation changes nothing about that.
+      // The upload has ended, whether or not the stream can be cancelled.
     }
   }
 
@@ -120,17 +119,17 @@ function streamSource(parts: PartReader, declaredSizeBytes: number | null): Uplo
   };
 }
 
-/** A stream, reduced to what is needed of it. */
+/** The part of a stream that is needed. */
 interface PartReader {
   next(): Promise<{ readonly done?: boolean | undefined; readonly value?: unknown }>;
   cancel(): unknown;
 }
 
-// The `return` of an async generator waits for the read that is under way. Where a stream offers a way to
-// cut even that short, it is used: an upload that was ended must not leave a file or a socket open.
+// The `return` of an async generator waits for the read in progress, while a Node stream's `destroy` interrupts it: an
+// upload that has ended must not leave a file or a socket open.
 function readerOf(body: unknown): PartReader | null {
   if (body instanceof ReadableStream) {
-    // Taken at the first read, so that a stream somebody else holds fails like one that cannot be read.
+    // Locked at the first read, so that a stream with another reader fails like one that cannot be read.
     let reader: ReadableStreamDefaultReader<unknown> | undefined;
     const take = () => {
       reader ??= body.getReader();

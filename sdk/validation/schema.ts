@@ -1,15 +1,16 @@
-// What a caller gives is checked where it comes in. The first mistake ends the check; it is told by its place, by
-// what was expected and by the kind of what was found. A text that was found is never told: it may be a secret.
-//
-// The events are described with zod, but loading zod takes longer than loading all of this SDK.
+// The checks of what a caller passes in, named after zod's. A check stops at the first error; its message gives the
+// path, what was expected and the type received, never a received string: it may be a secret. The events use zod
+// itself; here it would add about 50 ms to an import of about 130 ms (docs/decisions/011-import-in-a-blink.md).
 
+import { closest, distance } from "fastest-levenshtein";
+import { timerDelayMsMax } from "../clock.ts";
 import type { ErrorCode } from "../errors.ts";
 
-/** Returns the value, defaults filled in, or throws a `ValidationError`. `path` is where the value stands, "" for the whole. */
-export type Check<Value> = (value: unknown, path: string) => Value;
+/** Returns the value with defaults applied, or throws a `ValidationError`. `path` is "" for the value as a whole. */
+export type Schema<Value> = (value: unknown, path: string) => Value;
 
 export class ValidationError extends Error {
-  /** Of the service's own answer to the same mistake; then the message is the service's too. */
+  /** Set where the service has a code of its own for the error; then the message is the service's too. */
   readonly code: ErrorCode | undefined;
 
   constructor(path: string, complaint: string, code?: ErrorCode) {
@@ -18,126 +19,135 @@ export class ValidationError extends Error {
   }
 }
 
-/** Checks a value; `toError` makes of a mistake the error that the caller gets. */
-export function check<Value>(
-  by: Check<Value>,
+/** Returns the checked value; `toError` turns a `ValidationError` into the error that the caller gets. */
+export function parse<Value>(
+  schema: Schema<Value>,
   value: unknown,
-  toError: (mistake: ValidationError) => Error,
+  toError: (invalid: ValidationError) => Error,
 ): Value {
   try {
-    return by(value, "");
+    return schema(value, "");
   } catch (error) {
     throw error instanceof ValidationError ? toError(error) : error;
   }
 }
 
-/** A value that `accepts` accepts; `found` says in the message what another value is. */
-export function such<Value>(
+/** A value that satisfies `accepts`; `describe` describes one that does not. */
+export function refine<Value>(
   expected: string,
   accepts: (value: unknown) => boolean,
-  found: (value: unknown) => string = kindOf,
-): Check<Value> {
+  describe: (value: unknown) => string = kindOf,
+): Schema<Value> {
   return (value, path) => {
     if (accepts(value)) return value as Value;
-    throw new ValidationError(path, `expected ${expected}, got ${found(value)}`);
+    throw new ValidationError(path, `expected ${expected}, got ${describe(value)}`);
   };
 }
 
-export const anything: Check<unknown> = (value) => value;
-export const text = such<string>("a string", (value) => typeof value === "string");
-export const flag = such<boolean>("a boolean", (value) => typeof value === "boolean");
-export const wholeNumber = numberSuch("an integer", Number.isSafeInteger);
-
-export function integer(min: number, max: number): Check<number> {
-  const accepts = (value: number) => Number.isInteger(value) && value >= min && value <= max;
-  return numberSuch(`an integer from ${min} to ${max}`, accepts);
-}
-
-/** Node's timers hold no longer delay. */
-export const durationMsMax = 2_147_483_647;
-export const durationMs = integer(1, durationMsMax);
-
-/** A number for which `accepts` holds. One for which it does not is told: where a number belongs, no secret does. */
-export function numberSuch(expected: string, accepts: (value: number) => boolean): Check<number> {
-  return such(
+/** A number that satisfies `accepts`. The rejected number appears in the message: numbers are never secrets. */
+export function refineNumber(expected: string, accepts: (value: number) => boolean): Schema<number> {
+  return refine(
     expected,
     (value) => typeof value === "number" && accepts(value),
     (value) => (typeof value === "number" ? String(value) : kindOf(value)),
   );
 }
 
-/** A text for which `accepts` holds; `found` says what one is for which it does not. */
-export function textSuch<Value extends string = string>(
+/** A string that satisfies `accepts`; `description` describes one that does not. */
+export function refineString<Value extends string = string>(
   expected: string,
   accepts: (value: string) => boolean,
-  found: string,
-): Check<Value> {
-  return such(
+  description: string,
+): Schema<Value> {
+  return refine(
     expected,
     (value) => typeof value === "string" && accepts(value),
-    (value) => (typeof value === "string" ? found : kindOf(value)),
+    (value) => (typeof value === "string" ? description : kindOf(value)),
   );
 }
 
-export function oneOf<Value extends string>(...values: readonly Value[]): Check<Value> {
-  const known: ReadonlySet<string> = new Set(values);
-  return textSuch(`one of ${values.join(", ")}`, (value) => known.has(value), "another");
+export const anything: Schema<unknown> = (value) => value;
+export const boolean = refine<boolean>("a boolean", (value) => typeof value === "boolean");
+
+export const string = refine<string>("a string", (value) => typeof value === "string");
+export const nonEmptyString = refineString("a string", (value) => value !== "", "an empty one");
+export const nonBlankString = refineString(
+  "a string that is not blank",
+  (value) => value.trim() !== "",
+  "a blank one",
+);
+
+export const integer = refineNumber("an integer", Number.isSafeInteger);
+export const integerBetween = (min: number, max: number): Schema<number> =>
+  refineNumber(
+    `an integer from ${min} to ${max}`,
+    (value) => Number.isInteger(value) && value >= min && value <= max,
+  );
+export const durationMs = integerBetween(1, timerDelayMsMax);
+
+export function oneOf<Value extends string>(...values: readonly Value[]): Schema<Value> {
+  return refineString(
+    `one of ${values.join(", ")}`,
+    (value) => values.some((each) => each === value),
+    "another",
+  );
 }
 
 export const functionOf = <Value extends (...args: never[]) => unknown>() =>
-  such<Value>("a function", (value) => typeof value === "function");
+  refine<Value>("a function", (value) => typeof value === "function");
 
 export const objectWith = <Value extends object>(...methods: readonly (keyof Value & string)[]) =>
-  such<Value>(`an object with ${methods.join(", ")}`, (value) => hasMethods(value, methods));
+  refine<Value>(`an object with ${methods.join(", ")}`, (value) => hasMethods(value, methods));
 
-/** Known by what is used of it: a signal may come from another realm or a polyfill. */
-export const abortSignal = such<AbortSignal>(
+/** Recognised by the members that are used: a signal may come from another realm or a polyfill. */
+export const abortSignal = refine<AbortSignal>(
   "an AbortSignal",
   (value) => hasMethods(value, ["addEventListener", "removeEventListener"]) && "aborted" in value,
 );
 
-/** What JSON writes as it is: a Map or a Set would arrive empty. */
-export const plainObject = such<Readonly<Record<string, unknown>>>("a plain object", isPlainObject);
+/** An object that JSON writes completely: a Map or a Set would arrive empty. */
+export const plainObject = refine<Readonly<Record<string, unknown>>>("a plain object", isPlainObject);
 
-export function list<Value>(entry: Check<Value>): Check<readonly Value[]> {
+export function array<Value>(entry: Schema<Value>): Schema<readonly Value[]> {
   return (value, path) => {
     if (!Array.isArray(value)) throw new ValidationError(path, `expected an array, got ${kindOf(value)}`);
     return Array.from(value, (each, index) => entry(each, inside(path, index)));
   };
 }
 
-export function filledList<Value>(entry: Check<Value>): Check<readonly Value[]> {
-  const checkList = list(entry);
+export function nonEmptyArray<Value>(entry: Schema<Value>): Schema<readonly Value[]> {
+  const entries = array(entry);
   return (value, path) => {
-    const entries = checkList(value, path);
-    if (entries.length > 0) return entries;
+    const checked = entries(value, path);
+    if (checked.length > 0) return checked;
     throw new ValidationError(path, "expected at least one entry, got an empty array");
   };
 }
 
-type Fields = Readonly<Record<string, Check<unknown>>>;
+type Fields = Readonly<Record<string, Schema<unknown>>>;
 type Checked<Shape extends Fields> = { readonly [Name in keyof Shape]: ReturnType<Shape[Name]> };
 
 /** An object with these fields and no others. */
-export function only<Shape extends Fields>(shape: Shape): Check<Checked<Shape>> {
-  const checkFields = atLeast(shape);
+export function strictObject<Shape extends Fields>(shape: Shape): Schema<Checked<Shape>> {
+  const fields = looseObject(shape);
+  const names = Object.keys(shape);
   return (value, path) => {
-    const checked = checkFields(value, path);
+    const checked = fields(value, path);
     const others = Object.keys(checked).filter((name) => !Object.hasOwn(shape, name));
     if (others.length === 0) return checked;
-    const places = others.map((name) => inside(path, name));
-    throw new ValidationError("", `expected only known fields, got ${places.join(", ")}`);
+    const found = others.map((name) => inside(path, name) + suggestion(name, names));
+    throw new ValidationError("", `expected only known fields, got ${found.join(", ")}`);
   };
 }
 
-/** An object with these fields; others are kept as they are. */
-export function atLeast<Shape extends Fields>(shape: Shape): Check<Checked<Shape>> {
-  const checks = Object.entries(shape);
+/** An object with these fields; other fields are kept as they are. */
+export function looseObject<Shape extends Fields>(shape: Shape): Schema<Checked<Shape>> {
+  const schemas = Object.entries(shape);
   return (value, path) => {
     if (!isObject(value)) throw new ValidationError(path, `expected an object, got ${kindOf(value)}`);
     const checked: Record<string, unknown> = { ...value };
-    for (const [name, by] of checks) {
-      const field = by(Reflect.get(value, name), inside(path, name));
+    for (const [name, schema] of schemas) {
+      const field = schema(Reflect.get(value, name), inside(path, name));
       if (field !== undefined) checked[name] = field;
     }
     return checked as Checked<Shape>;
@@ -145,30 +155,30 @@ export function atLeast<Shape extends Fields>(shape: Shape): Check<Checked<Shape
 }
 
 export const optional =
-  <Value>(by: Check<Value>): Check<Value | undefined> =>
+  <Value>(schema: Schema<Value>): Schema<Value | undefined> =>
   (value, path) =>
-    value === undefined ? undefined : by(value, path);
+    value === undefined ? undefined : schema(value, path);
 
 export const nullish =
-  <Value>(by: Check<Value>): Check<Value | null | undefined> =>
+  <Value>(schema: Schema<Value>): Schema<Value | null | undefined> =>
   (value, path) =>
-    value === undefined || value === null ? value : by(value, path);
+    value === undefined || value === null ? value : schema(value, path);
 
 export const withDefault =
-  <Value>(by: Check<Value>, fallback: unknown): Check<Value> =>
+  <Value>(schema: Schema<Value>, fallback: unknown): Schema<Value> =>
   (value = fallback, path) =>
-    by(value, path);
+    schema(value, path);
 
-/** What fails a condition of the service is told with the service's own code and words. */
-export const refusedUnless =
+/** Fails with the code and message that the service itself would return. */
+export const refineWith =
   <Value>(
-    by: Check<Value>,
+    schema: Schema<Value>,
     holds: (value: Value) => boolean,
     code: ErrorCode,
     message: string,
-  ): Check<Value> =>
+  ): Schema<Value> =>
   (value, path) => {
-    const checked = by(value, path);
+    const checked = schema(value, path);
     if (holds(checked)) return checked;
     throw new ValidationError("", message, code);
   };
@@ -180,12 +190,18 @@ export function kindOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
+/** The nearest of the known names, when it is near enough to be what was meant. */
+function suggestion(name: string, known: readonly string[]): string {
+  const nearest = closest(name, known);
+  return distance(name, nearest) <= nearest.length / 2 ? ` (did you mean ${nearest}?)` : "";
+}
+
 function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isPlainObject(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
+  if (!isObject(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }

@@ -141,9 +141,9 @@ describeWithPostgres("an allowance in PostgreSQL", () => {
     await client.me();
     await client.close();
     const { rows } = await pool.query(
-      "select allowance, count(*)::int as slots from workspace_tasks_allowance_slot group by 1",
+      "select key_hash, count(*)::int as slots from workspace_tasks_rate_limit_slot group by 1",
     );
-    expect(rows).toEqual([{ allowance: expect.stringMatching(/^[0-9a-f]{64}$/), slots: 120 }]);
+    expect(rows).toEqual([{ key_hash: expect.stringMatching(/^[0-9a-f]{64}$/), slots: 120 }]);
   });
 });
 

@@ -127,7 +127,7 @@ export const mutants: readonly Mutant[] = [
     bug: "the limiter permits one request more than the limit",
     violates: ["L1"],
     product: "sdk",
-    patches: [{ find: "if (place < 0) return 0;", replace: "if (place <= 0) return 0;" }],
+    patches: [{ find: "if (needed < 0) return 0;", replace: "if (needed <= 0) return 0;" }],
   },
   {
     name: "slot-released-early",
@@ -136,8 +136,8 @@ export const mutants: readonly Mutant[] = [
     product: "sdk",
     patches: [
       {
-        find: "arrivedByMs: answeredAtMs, isAnswered: true",
-        replace: "arrivedByMs: takenAtMs, isAnswered: true",
+        find: "arrivedByMs: respondedAtMs, hasResponse: true",
+        replace: "arrivedByMs: startedAtMs, hasResponse: true",
       },
     ],
   },
@@ -152,9 +152,9 @@ export const mutants: readonly Mutant[] = [
         replace: "let credential = await credentials.unexchanged();",
       },
       {
-        find: "  /** The service refused this token. */\n  invalidate(",
+        find: "  /** The service rejected this token. */\n  invalidate(",
         replace:
-          '  async unexchanged(): Promise<Credential> {\n    return { token: "", denied: new Set(), keyHash: (await this.#options.key()).hash };\n  }\n\n  /** The service refused this token. */\n  invalidate(',
+          '  async unexchanged(): Promise<Credential> {\n    return { token: "", denied: new Set(), keyHash: (await this.#options.key()).hash };\n  }\n\n  /** The service rejected this token. */\n  invalidate(',
       },
     ],
   },

@@ -1,12 +1,44 @@
-import { createEngine, type Engine } from "../../sdk/engine/engine.ts";
-import type { CreateClientOptions } from "../../sdk/options.ts";
+import { FailureError, toError } from "../../sdk/call/failure.ts";
+import type { Operation } from "../../sdk/call/operation.ts";
+import { createRedactor } from "../../sdk/call/redactor.ts";
+import { type Call, toCall } from "../../sdk/engine/call.ts";
+import { createEngine, type Engine, type WorkspaceToken } from "../../sdk/engine/engine.ts";
+import { type CallOptions, type CreateClientOptions, resolveOptions } from "../../sdk/options.ts";
 import { createFakeService, type FakeService, type FakeServiceOptions } from "./fake-service.ts";
 import { type Legs, seeded, withLatency } from "./latency.ts";
 
-/** An engine in front of a service, with the way between them and one virtual clock for all three. */
+/** An engine as a test uses it: calls are promises of plain data, and tokens need no scope. */
+export interface TestEngine extends Pick<Engine, "rateLimitSnapshot" | "close"> {
+  execute<Data, Variables>(
+    operation: Operation<Data, Variables>,
+    variables: Variables,
+    options?: CallOptions,
+  ): Call<Data>;
+  workspaceToken(): Promise<WorkspaceToken>;
+}
+
+export function createTestEngine(options: CreateClientOptions): TestEngine {
+  const engine = createEngine(resolveOptions(options), createRedactor());
+  return {
+    ...engine,
+    execute: (operation, variables, call) => toCall(engine.execute(operation, variables, call)),
+    async workspaceToken() {
+      const scope = engine.openScope();
+      try {
+        return await engine.workspaceToken(scope);
+      } catch (error) {
+        throw error instanceof FailureError ? toError(error.failure, { attempts: 0 }) : error;
+      } finally {
+        scope.dispose();
+      }
+    },
+  };
+}
+
+/** An engine in front of a service, with latency between them and one virtual clock for all three. */
 export interface EngineFixture {
   readonly service: FakeService;
-  readonly engine: Engine;
+  readonly engine: TestEngine;
 }
 
 export interface EngineFixtureOptions extends FakeServiceOptions {
@@ -17,7 +49,7 @@ export interface EngineFixtureOptions extends FakeServiceOptions {
 export function createEngineFixture(options: EngineFixtureOptions = {}): EngineFixture {
   const service = createFakeService(options);
   const legs = options.legs ?? constantLegs(100);
-  const engine = createEngine({
+  const engine = createTestEngine({
     apiKey: service.apiKey,
     baseUrl: service.baseUrl,
     fetch: withLatency(service.fetch, service.clock, legs),

@@ -1,13 +1,17 @@
-import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
+import { createVirtualClock, type VirtualClock } from "workspace-tasks/mock-server";
+import { CallScope } from "../../sdk/call/call-scope.ts";
+import { failure } from "../../sdk/call/failure.ts";
+import { createRedactor } from "../../sdk/call/redactor.ts";
+import { createSend } from "../../sdk/engine/call.ts";
 import type { Engine } from "../../sdk/engine/engine.ts";
 import type { CallOptions } from "../../sdk/options.ts";
 import type { RateLimitSnapshot } from "../../sdk/rate-limit/rate-limiter.ts";
+import type { UploadsOptions } from "../../sdk/uploads/uploads.ts";
 
 export interface FakeEngineOptions {
-  /** Answers an operation by its name. */
-  answer?(name: string, variables: unknown, call: CallOptions): unknown;
-  readonly fetch?: Engine["fetch"];
-  readonly allowance?: RateLimitSnapshot;
+  /** The data of a response, by operation name. */
+  respond?(name: string, variables: unknown, call: CallOptions): unknown;
+  readonly rateLimit?: RateLimitSnapshot;
 }
 
 export interface FakeEngine extends Engine {
@@ -17,23 +21,25 @@ export interface FakeEngine extends Engine {
   readonly tokens: { issued: number; invalidated: string[] };
 }
 
-/** Stands where the engine stands, without a policy: what it is asked to do is recorded and answered at once. */
+/** An engine without a policy: every operation is recorded and gets its response at once. */
 export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
   const clock = createVirtualClock();
+  const clientScope = new CallScope(clock);
   const sent: FakeEngine["sent"] = [];
   const tokens: FakeEngine["tokens"] = { issued: 1, invalidated: [] };
-  const executeWithMeta: Engine["executeWithMeta"] = async (operation, variables, call = {}) => {
+  const execute: Engine["execute"] = async (operation, variables, call = {}) => {
     const name = operation.name ?? "";
     sent.push({ name, variables, atMs: clock.monotonic() });
-    const data = (await options.answer?.(name, variables, call)) as never;
+    const data = (await options.respond?.(name, variables, call)) as never;
     return { data, meta: { attempts: 1, queuedMs: 0, retryAfterSeenMs: undefined } };
   };
   return {
     clock,
     sent,
     tokens,
-    executeWithMeta,
-    execute: async (...call) => (await executeWithMeta(...call)).data,
+    execute,
+    send: createSend(execute),
+    openScope: (limits) => clientScope.child(limits),
     async workspaceToken() {
       const token = `token-${tokens.issued}`;
       return {
@@ -44,19 +50,21 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
         },
       };
     },
-    rateLimitSnapshot: () => options.allowance,
-    redact: (text) => text,
-    baseUrl: new URL("https://service.test/"),
-    gatewayUrl: new URL("https://service.test/gateway/"),
-    fetch: options.fetch ?? (() => Promise.reject(new TypeError("no network here"))),
-    random: () => 0.5,
-    timeoutMs: 15_000,
-    maxRetries: 3,
-    async close() {},
+    rateLimitSnapshot: () => options.rateLimit,
+    async close() {
+      clientScope.end(failure("CLIENT_CLOSED", "the client was closed"));
+    },
   };
 }
 
-/** Twice the promise: what became of it, without an unhandled rejection. */
-export function outcomeOf<Value>(promise: Promise<Value>): Promise<Value | Error> {
-  return promise.catch((error: Error) => error);
+/** What a client gives its uploads, for uploads without a network. */
+export function uploadsOptions({ clock }: FakeEngine): UploadsOptions {
+  return {
+    baseUrl: new URL("https://service.test/"),
+    fetch: () => Promise.reject(new TypeError("no network here")),
+    clock,
+    random: () => 0.5,
+    redactor: createRedactor(),
+    maxRetries: 3,
+  };
 }

@@ -1,14 +1,15 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createEngine } from "../../../sdk/engine/engine.ts";
+import { createClient } from "../../../sdk/client.ts";
 import { ConfigurationError, isWorkspaceTasksError } from "../../../sdk/errors.ts";
-import type { CreateClientOptions } from "../../../sdk/options.ts";
+import type { CallOptions, CreateClientOptions } from "../../../sdk/options.ts";
+import { createTestEngine } from "../../support/engine-fixture.ts";
 import { probe } from "../../support/probe-operations.ts";
 
 const good: CreateClientOptions = { apiKey: "key_1234567890", baseUrl: "https://api.example.com" };
 
 function problemWith(options: unknown): string {
   try {
-    createEngine(options as CreateClientOptions);
+    createClient(options as CreateClientOptions);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     expect(error).toMatchObject({ code: "CONFIGURATION_INVALID", outcome: "not_sent" });
@@ -17,7 +18,7 @@ function problemWith(options: unknown): string {
   return "no problem";
 }
 
-describe("options", () => {
+describe("createClient", () => {
   it.each([
     ["https://api.example.com"],
     ["https://api.example.com/v1/"],
@@ -26,7 +27,7 @@ describe("options", () => {
     ["http://localhost:4010"],
     ["http://mock.localhost"],
     ["http://[::1]:4010"],
-  ])("baseUrl may be %s", (baseUrl) => {
+  ])("accepts the baseUrl %s", (baseUrl) => {
     expect(problemWith({ ...good, baseUrl })).toBe("no problem");
   });
 
@@ -61,29 +62,30 @@ describe("options", () => {
       { ...good, rateLimit: { share: 1.2 } },
       /rateLimit.share: expected a number above 0 and at most 1, got 1.2/,
     ],
-    [{ ...good, rateLimit: { maxQueueed: 3 } }, /expected only known fields, got rateLimit.maxQueueed/],
+    [{ ...good, rateLimit: { maxQueueed: 3 } }, /got rateLimit.maxQueueed \(did you mean maxQueued\?\)/],
     [
       { ...good, rateLimit: { store: {} } },
       /rateLimit.store: expected an object with acquire, release, block/,
     ],
-    [{ ...good, timeout: 3 }, /expected only known fields, got timeout/],
+    [{ ...good, timeout: 3 }, /expected only known fields, got timeout \(did you mean timeoutMs\?\)/],
+    [{ ...good, proxy: "http://proxy" }, /expected only known fields, got proxy$/],
     [{ ...good, fetch: "node-fetch" }, /fetch: expected a function, got a string/],
     [{ ...good, clock: {} }, /clock: expected an object with now, monotonic, schedule/],
     [{ ...good, logger: console.log }, /logger: expected an object with debug, info, warn, error/],
     [{ ...good, sourcePlatform: "a\r\nb" }, /sourcePlatform: expected visible ASCII/],
     [undefined, /createClient: expected an object, got nothing/],
     [null, /createClient: expected an object, got null/],
-  ])("%j is refused at construction", (options, message) => {
+  ])("rejects %j", (options, message) => {
     expect(problemWith(options)).toMatch(message);
   });
 
-  it("a refused key, address or password is never printed", () => {
+  it("prints no rejected key, address or password", () => {
     expect(problemWith({ ...good, apiKey: "secret key 123" })).not.toContain("secret key");
     expect(problemWith({ ...good, baseUrl: "https://u:hunter22@api.example.com" })).not.toContain("hunter22");
     expect(problemWith({ ...good, baseUrl: "u:hunter22@api" })).not.toContain("hunter22");
   });
 
-  it("undefined means the default, so that options can be built from an environment", () => {
+  it("takes undefined as the default, so that options can be built from an environment", () => {
     const none = {
       gatewayUrl: undefined,
       partnerApiKey: undefined,
@@ -94,22 +96,23 @@ describe("options", () => {
   });
 });
 
-describe("options of a call", () => {
+describe("a call", () => {
   const never = () => Promise.reject(new Error("nothing may be sent"));
 
   it.each([
     [{ timeoutMs: 0 }, /timeoutMs: expected an integer/],
     [{ deadlineMs: Number.POSITIVE_INFINITY }, /deadlineMs: expected an integer/],
     [{ signal: {} as AbortSignal }, /signal: expected an AbortSignal, got an object/],
-  ])("%j is refused before anything is sent", async (call, message) => {
-    const engine = createEngine({ ...good, fetch: never });
+    [{ timeoutms: 5 } as CallOptions, /got timeoutms \(did you mean timeoutMs\?\)/],
+  ])("with the options %j is rejected before anything is sent", async (call, message) => {
+    const engine = createTestEngine({ ...good, fetch: never });
     const error: unknown = await engine.execute(probe.query, {}, call).catch((reason: unknown) => reason);
     expect(isWorkspaceTasksError(error, "ARGUMENT_INVALID")).toBe(true);
     expect((error as Error).message).toMatch(message);
   });
 
-  it("a gateway call without gatewayUrl is a configuration error and names the option", async () => {
-    const engine = createEngine({ ...good, fetch: never });
+  it("to the gateway without gatewayUrl fails and names the option", async () => {
+    const engine = createTestEngine({ ...good, fetch: never });
     const call = engine.execute({ ...probe.mutation, router: "gateway" }, {});
     await expect(call).rejects.toMatchObject({
       code: "CONFIGURATION_INVALID",
@@ -117,8 +120,8 @@ describe("options of a call", () => {
     });
   });
 
-  it("a base call of a partner-only client is a configuration error and names the option", async () => {
-    const engine = createEngine({ partnerApiKey: "pk_1234567890", baseUrl: good.baseUrl, fetch: never });
+  it("to the base router of a partner-only client fails and names the option", async () => {
+    const engine = createTestEngine({ partnerApiKey: "pk_1234567890", baseUrl: good.baseUrl, fetch: never });
     const call = engine.execute(probe.query, {});
     await expect(call).rejects.toMatchObject({
       code: "CONFIGURATION_INVALID",
@@ -127,13 +130,13 @@ describe("options of a call", () => {
   });
 });
 
-describe("a browser", () => {
+describe("createClient in a browser", () => {
   afterEach(() => vi.unstubAllGlobals());
 
   it.each([
-    ["a page", { window: { document: {} } }],
-    ["a web worker", { importScripts: () => {} }],
-  ])("is refused: %s", (_, globals) => {
+    ["page", { window: { document: {} } }],
+    ["web worker", { importScripts: () => {} }],
+  ])("rejects use in a %s unless dangerouslyAllowBrowser is set", (_, globals) => {
     for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value);
     expect(problemWith(good)).toMatch(/every visitor could read the key/);
     expect(problemWith({ ...good, dangerouslyAllowBrowser: true })).toBe("no problem");

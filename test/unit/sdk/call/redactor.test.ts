@@ -4,10 +4,9 @@ import { describe, expect, it } from "vitest";
 import type { Logger } from "../../../../sdk/call/diagnostics.ts";
 import { diagnosticsChannels } from "../../../../sdk/call/diagnostics.ts";
 import { createRedactor } from "../../../../sdk/call/redactor.ts";
-import { createEngine } from "../../../../sdk/engine/engine.ts";
 import { isWorkspaceTasksError } from "../../../../sdk/errors.ts";
 import type { Fetch } from "../../../../sdk/request/transport.ts";
-import { jitteryLegs } from "../../../support/engine-fixture.ts";
+import { createTestEngine, jitteryLegs } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { seeded, withLatency } from "../../../support/latency.ts";
 import { probe } from "../../../support/probe-operations.ts";
@@ -95,7 +94,7 @@ describe("secrets", () => {
         tokens.push(workspaceToken);
         return Response.json({ data: { exchangeSurfaceRefreshTokenForAccessTokens: { workspaceToken } } });
       };
-      const engine = createEngine({
+      const engine = createTestEngine({
         apiKey: key,
         baseUrl,
         clock,

@@ -1,22 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { createEngine } from "../../../../sdk/engine/engine.ts";
-import { type ErrorCode, isWorkspaceTasksError } from "../../../../sdk/errors.ts";
-import { constantLegs, createEngineFixture } from "../../../support/engine-fixture.ts";
+import { constantLegs, createEngineFixture, createTestEngine } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { withLatency } from "../../../support/latency.ts";
+import { codeOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
 const minuteMs = 60_000;
-
-async function codeOf(call: Promise<unknown>): Promise<ErrorCode | "no error"> {
-  const error: unknown = await call.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (error === undefined) return "no error";
-  if (!isWorkspaceTasksError(error)) throw error;
-  return error.code;
-}
 
 describe("the token", () => {
   it("costs at most 25 exchanges an hour at two calls a second", async () => {
@@ -161,7 +150,7 @@ describe("the key", () => {
     let current = "old_key_123456";
     const { baseUrl, clock } = service;
     const fetch = withLatency(service.fetch, clock, constantLegs(10));
-    const engine = createEngine({ apiKey: async () => current, baseUrl, clock, fetch });
+    const engine = createTestEngine({ apiKey: async () => current, baseUrl, clock, fetch });
     const before = codeOf(engine.execute(probe.query, {}));
     await clock.advance(100);
     expect(await before).toBe("API_KEY_REJECTED");
@@ -190,7 +179,7 @@ describe("a failing exchange", () => {
     const service = createFakeService();
     const { apiKey, baseUrl, clock } = service;
     let broken = 2;
-    const engine = createEngine({
+    const engine = createTestEngine({
       apiKey,
       baseUrl,
       clock,
@@ -208,7 +197,7 @@ describe("a failing exchange", () => {
     const service = createFakeService();
     const { apiKey, baseUrl, clock } = service;
     let asked = 0;
-    const engine = createEngine({
+    const engine = createTestEngine({
       apiKey,
       baseUrl,
       clock,
@@ -227,7 +216,7 @@ describe("a failing exchange", () => {
     const service = createFakeService();
     const { apiKey, baseUrl, clock } = service;
     let exchangesFail = false;
-    const engine = createEngine({
+    const engine = createTestEngine({
       apiKey,
       baseUrl,
       clock,

@@ -1,52 +1,55 @@
-import { expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { defineOperation } from "../../../../sdk/call/operation.ts";
-import { startCall } from "../../../../sdk/engine/call.ts";
+import type { Send } from "../../../../sdk/engine/call.ts";
 import { DeleteWebhookEndpointDocument } from "../../../../sdk/generated/operations.ts";
 import { createFakeEngine } from "../../../support/fake-engine.ts";
 
-const plan = {
-  operation: defineOperation("DeleteWebhookEndpoint", DeleteWebhookEndpointDocument),
-  variables: () => ({ endpointId: "e" }),
-  result: (data: { readonly deleteWebhookEndpoint: boolean }) => data.deleteWebhookEndpoint,
-};
-
-test("a call resolves to the plain result, and tells how it came about only when asked", async () => {
-  const engine = createFakeEngine({ answer: () => ({ deleteWebhookEndpoint: true }) });
-  const call = startCall(engine, plan, undefined);
-  expect(await call).toBe(true);
-  expect(await call.withMeta()).toEqual({
-    data: true,
-    meta: { attempts: 1, queuedMs: 0, retryAfterSeenMs: undefined },
-  });
-  expect(engine.sent).toHaveLength(1);
-});
-
-test("a call that fails is reported once, also when only its meta data is awaited", async () => {
-  const unhandled: unknown[] = [];
-  const listener = (reason: unknown) => unhandled.push(reason);
-  process.on("unhandledRejection", listener);
-  try {
-    const engine = createFakeEngine({ answer: () => Promise.reject(new Error("cut")) });
-    await expect(startCall(engine, plan, undefined).withMeta()).rejects.toThrow("cut");
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(unhandled).toEqual([]);
-  } finally {
-    process.off("unhandledRejection", listener);
-  }
-});
-
-test("bad arguments reject the call instead of throwing out of it", async () => {
-  const engine = createFakeEngine();
-  const call = startCall(
-    engine,
-    {
-      ...plan,
-      variables: () => {
-        throw new TypeError("bad");
-      },
-    },
+const operation = defineOperation("DeleteWebhookEndpoint", DeleteWebhookEndpointDocument);
+const deleteEndpoint = (send: Send) =>
+  send(
+    operation,
+    () => ({ endpointId: "e" }),
+    (data) => data.deleteWebhookEndpoint,
     undefined,
   );
-  await expect(call).rejects.toThrow("bad");
-  expect(engine.sent).toEqual([]);
+
+describe("a call", () => {
+  it("resolves to the picked result, and withMeta adds the metadata without a second request", async () => {
+    const engine = createFakeEngine({ respond: () => ({ deleteWebhookEndpoint: true }) });
+    const call = deleteEndpoint(engine.send);
+    expect(await call).toBe(true);
+    expect(await call.withMeta()).toEqual({
+      data: true,
+      meta: { attempts: 1, queuedMs: 0, retryAfterSeenMs: undefined },
+    });
+    expect(engine.sent).toHaveLength(1);
+  });
+
+  it("that fails leaves no unhandled rejection when only withMeta is awaited", async () => {
+    const unhandled: unknown[] = [];
+    const listener = (reason: unknown) => unhandled.push(reason);
+    process.on("unhandledRejection", listener);
+    try {
+      const engine = createFakeEngine({ respond: () => Promise.reject(new Error("cut")) });
+      await expect(deleteEndpoint(engine.send).withMeta()).rejects.toThrow("cut");
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(unhandled).toEqual([]);
+    } finally {
+      process.off("unhandledRejection", listener);
+    }
+  });
+
+  it("rejects when its input is invalid, and does not throw", async () => {
+    const engine = createFakeEngine();
+    const call = engine.send(
+      operation,
+      () => {
+        throw new TypeError("bad");
+      },
+      (data) => data,
+      undefined,
+    );
+    await expect(call).rejects.toThrow("bad");
+    expect(engine.sent).toEqual([]);
+  });
 });

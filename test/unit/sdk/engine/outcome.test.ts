@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createEngine } from "../../../../sdk/engine/engine.ts";
 import { isWorkspaceTasksError, type Outcome } from "../../../../sdk/errors.ts";
-import { createEngineFixture, jitteryLegs } from "../../../support/engine-fixture.ts";
+import { createEngineFixture, createTestEngine, jitteryLegs } from "../../../support/engine-fixture.ts";
 import { createFakeService, type Fault } from "../../../support/fake-service.ts";
 import { seeded, withLatency } from "../../../support/latency.ts";
 import { probe } from "../../../support/probe-operations.ts";
@@ -39,7 +38,7 @@ async function runLedger(seed: number, count: number) {
     fault: () => faults[Math.floor(random() * faults.length)]?.(),
   });
   const { apiKey, baseUrl, clock } = service;
-  const engine = createEngine({
+  const engine = createTestEngine({
     apiKey,
     baseUrl,
     clock,
@@ -86,7 +85,7 @@ describe("the outcome of a mutation", () => {
   it("control: repeating mutations after a lost answer applies some of them twice", async () => {
     const service = createFakeService({ limit: 100_000, fault: cutEveryThird() });
     const { apiKey, baseUrl, clock, fetch } = service;
-    const engine = createEngine({ apiKey, baseUrl, clock, fetch, random: () => 0.5 });
+    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch, random: () => 0.5 });
     const asQuery = { ...probe.mutation, kind: "query" } as const;
     const calls = Array.from({ length: 30 }, (_, index) => engine.execute(asQuery, { ref: `m${index}` }));
     await clock.advance(minuteMs);
@@ -106,7 +105,7 @@ describe("the outcome of a mutation", () => {
     const service = createFakeService();
     const { apiKey, baseUrl, clock } = service;
     let refusals = 2;
-    const engine = createEngine({
+    const engine = createTestEngine({
       apiKey,
       baseUrl,
       clock,
@@ -119,7 +118,7 @@ describe("the outcome of a mutation", () => {
         return service.fetch(input, init);
       },
     });
-    const call = engine.executeWithMeta(probe.mutation, { ref: "m" });
+    const call = engine.execute(probe.mutation, { ref: "m" });
     await clock.advance(minuteMs);
     await call;
     expect(service.books.applied).toEqual(["m"]);

@@ -1,8 +1,7 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
-import { createEngine } from "../../../../sdk/engine/engine.ts";
 import type { Fetch } from "../../../../sdk/request/transport.ts";
-import { constantLegs, createEngineFixture } from "../../../support/engine-fixture.ts";
+import { constantLegs, createEngineFixture, createTestEngine } from "../../../support/engine-fixture.ts";
 import { failureOf } from "../../../support/failure-of.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { withLatency } from "../../../support/latency.ts";
@@ -18,7 +17,7 @@ function engineWith(answer: Fetch, maxRetries = 3) {
     asked += 1;
     return answer(input, init);
   };
-  const engine = createEngine({ apiKey, baseUrl, clock, fetch, maxRetries, random: () => 0.5 });
+  const engine = createTestEngine({ apiKey, baseUrl, clock, fetch, maxRetries, random: () => 0.5 });
   return { engine, clock, asked: () => asked };
 }
 
@@ -85,7 +84,7 @@ describe("timeoutMs", () => {
 
   it("ends an exchange as well: the mutation behind it was not sent", async () => {
     const { apiKey, baseUrl, clock } = createFakeService();
-    const engine = createEngine({ apiKey, baseUrl, clock, fetch: never, timeoutMs: 500, maxRetries: 1 });
+    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch: never, timeoutMs: 500, maxRetries: 1 });
     const failure = failureOf(engine.execute(probe.mutation, {}));
     await clock.advance(5_000);
     expect(await failure).toMatchObject({ code: "REQUEST_TIMEOUT", outcome: "not_sent", attempts: 0 });
@@ -111,7 +110,7 @@ describe("timers", () => {
       return clock.schedule(delayMs, run);
     };
     const { now, monotonic } = clock;
-    const engine = createEngine({ apiKey, baseUrl, fetch, clock: { now, monotonic, schedule } });
+    const engine = createTestEngine({ apiKey, baseUrl, fetch, clock: { now, monotonic, schedule } });
     for (let count = 0; count < before; count += 1) await engine.execute(probe.query, {});
     timers = 0;
     const call = engine.execute(probe.query, {});
@@ -171,7 +170,7 @@ describe("deadlineMs", () => {
 
   it("bounds the exchange", async () => {
     const { apiKey, baseUrl, clock } = createFakeService();
-    const engine = createEngine({ apiKey, baseUrl, clock, fetch: never });
+    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch: never });
     const failure = failureOf(engine.execute(probe.mutation, {}, { deadlineMs: 700 }));
     await clock.advance(700);
     expect(await failure).toMatchObject({ code: "DEADLINE_EXCEEDED", outcome: "not_sent", attempts: 0 });
@@ -287,7 +286,7 @@ describe("close", () => {
 
   it("ends an exchange that hangs", async () => {
     const { apiKey, baseUrl, clock } = createFakeService();
-    const engine = createEngine({ apiKey, baseUrl, clock, fetch: never });
+    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch: never });
     const failure = failureOf(engine.execute(probe.query, {}));
     await clock.settle();
     await engine.close();
@@ -304,7 +303,7 @@ it("a fetch that ignores its signal is left behind all the same", async () => {
     { schedule: clock.schedule },
     constantLegs(50_000),
   );
-  const engine = createEngine({
+  const engine = createTestEngine({
     apiKey,
     baseUrl,
     clock,

@@ -9,20 +9,22 @@ import { createTaxClients } from "../../../../sdk/operations/tax-clients.ts";
 import { createWebhookEndpoints } from "../../../../sdk/operations/webhook-endpoints.ts";
 import { createWorks } from "../../../../sdk/operations/works.ts";
 import { createUploads } from "../../../../sdk/uploads/uploads.ts";
-import { createFakeEngine, outcomeOf } from "../../../support/fake-engine.ts";
+import { createFakeEngine, uploadsOptions } from "../../../support/fake-engine.ts";
+import { outcomeOf } from "../../../support/outcome-of.ts";
 
 function surface() {
   const engine = createFakeEngine();
+  const { send } = engine;
   return {
     engine,
-    endpoints: createWebhookEndpoints(engine),
-    workspaces: createPartnerWorkspaces(engine),
-    connections: createConnections(engine),
-    jobs: createJobs(engine),
-    works: createWorks(engine),
-    taxClients: createTaxClients(engine),
-    tasks: createTasks(engine, createTaskPoller(engine)),
-    uploads: createUploads(engine).uploads,
+    endpoints: createWebhookEndpoints(send),
+    workspaces: createPartnerWorkspaces(send),
+    connections: createConnections(send),
+    jobs: createJobs(send),
+    works: createWorks(send),
+    taxClients: createTaxClients(send),
+    tasks: createTasks(send, createTaskPoller(engine, engine.clock)),
+    uploads: createUploads(engine, uploadsOptions(engine)),
   };
 }
 
@@ -116,7 +118,7 @@ describe("any other mistake names the method, the field, what was expected and w
       ({ endpoints }) => endpoints.create({ url: 5 as never }),
     ],
     [
-      "webhooks.endpoints.update: expected only known fields, got enable",
+      "webhooks.endpoints.update: expected only known fields, got enable (did you mean enabled?)",
       ({ endpoints }) => endpoints.update({ endpointId, enable: false } as never),
     ],
     [

@@ -25,7 +25,7 @@ describe("a list read by cursor", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer()), fc.integer({ min: 1, max: 7 }), async (all, size) => {
         const { fetchPage } = cursorList(all, size);
-        expect(await createPagedList(fetchPage).toArray()).toEqual(all);
+        expect(await createPagedList(() => fetchPage).toArray()).toEqual(all);
       }),
     );
   });
@@ -33,22 +33,22 @@ describe("a list read by cursor", () => {
   test("continues from the checkpoint of a page", async () => {
     const { fetchPage } = cursorList([1, 2, 3, 4, 5], 2);
     let checkpoint: string | null = null;
-    for await (const page of createPagedList(fetchPage).pages()) {
+    for await (const page of createPagedList(() => fetchPage).pages()) {
       checkpoint = page.next;
       break;
     }
-    expect(await createPagedList(fetchPage, checkpoint).toArray()).toEqual([3, 4, 5]);
+    expect(await createPagedList(() => fetchPage, checkpoint).toArray()).toEqual([3, 4, 5]);
   });
 
   test("fetches no page that nobody reads", async () => {
     const { fetchPage, asked } = cursorList([1, 2, 3, 4, 5], 2);
-    for await (const item of createPagedList(fetchPage)) if (item === 2) break;
+    for await (const item of createPagedList(() => fetchPage)) if (item === 2) break;
     expect(asked).toEqual([null]);
   });
 
   test("starts again with each loop", async () => {
     const { fetchPage } = cursorList([1, 2, 3], 2);
-    const list = createPagedList(fetchPage);
+    const list = createPagedList(() => fetchPage);
     expect([await list.toArray(), await list.toArray()]).toEqual([
       [1, 2, 3],
       [1, 2, 3],
@@ -61,7 +61,7 @@ describe("a list read by cursor", () => {
       second: pageOf([], "third"),
       third: pageOf([2], null),
     };
-    const list = createPagedList<number, string>(async (cursor) => pages[cursor ?? "first"]!);
+    const list = createPagedList<number, string>(() => async (cursor) => pages[cursor ?? "first"]!);
     expect(await list.toArray()).toEqual([1, 2]);
   });
 
@@ -73,7 +73,7 @@ describe("a list read by cursor", () => {
   test("stops with an error when a cursor comes back, also after a detour", async () => {
     const seen: string[] = [];
     const reading = (async () => {
-      for await (const item of createPagedList(fetchCircle)) seen.push(item);
+      for await (const item of createPagedList(() => fetchCircle)) seen.push(item);
     })();
     await expect(reading).rejects.toMatchObject({ code: "PAGINATION_STALLED" });
     expect(seen).toEqual(["start", "a", "b"]);
@@ -91,14 +91,14 @@ describe("a list read by cursor", () => {
 
   test("hands parallel readers different items", async () => {
     const { fetchPage } = cursorList([1, 2, 3, 4], 2);
-    const iterator = createPagedList(fetchPage)[Symbol.asyncIterator]();
+    const iterator = createPagedList(() => fetchPage)[Symbol.asyncIterator]();
     const steps = await Promise.all([iterator.next(), iterator.next(), iterator.next()]);
     expect(steps.map((step) => step.value)).toEqual([1, 2, 3]);
   });
 
   test("tries the page again in a new loop after it failed once", async () => {
     let failing = true;
-    const list = createPagedList<number, string>(async () => {
+    const list = createPagedList<number, string>(() => async () => {
       if (failing) throw new Error("cut");
       return pageOf([1], null);
     });
@@ -109,8 +109,8 @@ describe("a list read by cursor", () => {
 
   test("stops fetching once it has the items it was asked for", async () => {
     const { fetchPage, asked } = cursorList([1, 2, 3, 4, 5], 2);
-    expect(await createPagedList(fetchPage).toArray({ itemsMax: 2 })).toEqual([1, 2]);
-    expect(await createPagedList(fetchPage).toArray({ itemsMax: 0 })).toEqual([]);
+    expect(await createPagedList(() => fetchPage).toArray({ itemsMax: 2 })).toEqual([1, 2]);
+    expect(await createPagedList(() => fetchPage).toArray({ itemsMax: 0 })).toEqual([]);
     expect(asked).toEqual([null]);
   });
 });
@@ -125,7 +125,7 @@ describe("a list read by offset", () => {
     const list = createOffsetList(
       async (offset, limit) => {
         offsets.push(offset);
-        return { items: all.slice(offset, offset + limit), meta };
+        return { data: all.slice(offset, offset + limit), meta };
       },
       { offset: 0, limit: 2 },
     );
@@ -139,7 +139,7 @@ describe("a list read by offset", () => {
     const list = createOffsetList(
       async (offset, limit) => {
         fetched.push(offset);
-        return { items: all.slice(offset, offset + limit), meta };
+        return { data: all.slice(offset, offset + limit), meta };
       },
       { offset: 0, limit: 2 },
     );
@@ -154,7 +154,7 @@ describe("a list read by offset", () => {
       const items = itemsFrom(newest, 1).slice(offset, offset + limit);
       fetched.push(...items.map((item) => item.id));
       newest += 1;
-      return { items, meta };
+      return { data: items, meta };
     };
     return { fetchPage, fetched };
   };

@@ -6,7 +6,8 @@ import type { RawTask, Task } from "../../../../sdk/operations/task.ts";
 import { createTaskPoller, TaskFailedError } from "../../../../sdk/operations/task-poller.ts";
 import { createTasks, type WaitForOptions } from "../../../../sdk/operations/tasks.ts";
 import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
-import { createFakeEngine, outcomeOf } from "../../../support/fake-engine.ts";
+import { createFakeEngine } from "../../../support/fake-engine.ts";
+import { outcomeOf } from "../../../support/outcome-of.ts";
 
 const taskOf = (id: string, status: string, stages: readonly string[] = []): RawTask => ({
   id,
@@ -30,7 +31,7 @@ const taskOf = (id: string, status: string, stages: readonly string[] = []): Raw
 });
 
 type Variables = { readonly filters: { readonly ids: readonly string[] }; readonly limit: number };
-const allowance = {
+const rateLimit = {
   limit: 120,
   windowMs: 60_000,
   used: 0,
@@ -49,8 +50,8 @@ interface WorldOptions {
 
 function setUp({ taskAt, failAt, pageMax = 1_000 }: WorldOptions) {
   const engine = createFakeEngine({
-    allowance,
-    answer(_, variables) {
+    rateLimit,
+    respond(_, variables) {
       const failure = failAt?.(engine.sent.length);
       if (failure) throw failure;
       const { filters, limit } = variables as Variables;
@@ -60,11 +61,9 @@ function setUp({ taskAt, failAt, pageMax = 1_000 }: WorldOptions) {
       };
     },
   });
-  const watch = createTaskPoller(engine);
-  const { waitFor } = createTasks(engine, watch);
+  const { waitFor } = createTasks(engine.send, createTaskPoller(engine, engine.clock));
   return {
     engine,
-    watch,
     start: waitFor,
     wait: (id: string, options?: WaitForOptions) => advanceUntilSettled(engine.clock, waitFor(id, options)),
     looks: () => engine.sent.map(({ atMs }) => atMs),
@@ -188,12 +187,12 @@ describe("a wait ends", () => {
   test("by its signal at once, leaving no listener and no timer, and its look is called off", async () => {
     let lookSignal: AbortSignal | undefined;
     const engine = createFakeEngine({
-      answer: (_, __, call) => {
+      respond: (_, __, call) => {
         lookSignal = call.signal;
         return new Promise(() => {});
       },
     });
-    const { waitFor } = createTasks(engine, createTaskPoller(engine));
+    const { waitFor } = createTasks(engine.send, createTaskPoller(engine, engine.clock));
     const controller = new AbortController();
     const outcome = outcomeOf(waitFor("t", { signal: controller.signal }));
     await engine.clock.settle();
@@ -215,7 +214,7 @@ describe("a wait ends", () => {
   test("and reports nothing after that, though a look was under way", async () => {
     let answer = () => {};
     const engine = createFakeEngine({
-      answer: () =>
+      respond: () =>
         new Promise((resolve) => {
           answer = () =>
             resolve({
@@ -226,7 +225,7 @@ describe("a wait ends", () => {
             });
         }),
     });
-    const { waitFor } = createTasks(engine, createTaskPoller(engine));
+    const { waitFor } = createTasks(engine.send, createTaskPoller(engine, engine.clock));
     const controller = new AbortController();
     const reported: string[] = [];
     const onProgress = ({ id }: Task) => reported.push(id);
@@ -241,10 +240,10 @@ describe("a wait ends", () => {
   });
 
   test("when the client closes, and no new one begins", async () => {
-    const { start, watch, engine } = setUp({ taskAt: completesAt(1e9) });
+    const { start, engine } = setUp({ taskAt: completesAt(1e9) });
     const outcome = outcomeOf(start("t"));
     await engine.clock.settle();
-    watch.close();
+    await engine.close();
     expect(await outcome).toMatchObject({ code: "CLIENT_CLOSED" });
     expect(await outcomeOf(start("t"))).toMatchObject({ code: "CLIENT_CLOSED" });
     expect(engine.clock.pending().timers).toBe(0);

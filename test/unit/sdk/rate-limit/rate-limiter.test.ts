@@ -1,10 +1,10 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
-import { createEngine } from "../../../../sdk/engine/engine.ts";
 import {
   busiestWindow,
   constantLegs,
   createEngineFixture,
+  createTestEngine,
   type EngineFixtureOptions,
   jitteryLegs,
 } from "../../../support/engine-fixture.ts";
@@ -161,7 +161,7 @@ describe("two clients in one process", () => {
     const { apiKey, baseUrl, clock } = service;
     const fetch = withLatency(service.fetch, clock, constantLegs(50));
     const engines = [1, 2].map((seed) =>
-      createEngine({ apiKey, baseUrl, clock, fetch, random: seeded(seed) }),
+      createTestEngine({ apiKey, baseUrl, clock, fetch, random: seeded(seed) }),
     );
     const calls = engines.flatMap((engine) =>
       Array.from({ length: 120 }, () => engine.execute(probe.query, {})),
@@ -176,7 +176,7 @@ describe("two clients in one process", () => {
     const b = createFakeService({ clock: a.clock });
     for (const service of [a, b]) {
       const { apiKey, baseUrl, clock, fetch } = service;
-      const engine = createEngine({ apiKey, baseUrl, clock, fetch });
+      const engine = createTestEngine({ apiKey, baseUrl, clock, fetch });
       const calls = Array.from({ length: 120 }, () => engine.execute(probe.query, {}));
       await clock.advance(1_000);
       await Promise.all(calls);
@@ -188,12 +188,12 @@ describe("two clients in one process", () => {
     const service = createFakeService({ limit: 30 });
     const { apiKey, baseUrl, clock, fetch } = service;
     const [wide] = [120, 30].map((requests) =>
-      createEngine({ apiKey, baseUrl, clock, fetch, rateLimit: { requests } }),
+      createTestEngine({ apiKey, baseUrl, clock, fetch, rateLimit: { requests } }),
     );
     // The second client has to have looked at its key once before anybody knows of its limit.
     await Promise.all([wide?.execute(probe.query, {}), clock.advance(1_000)]);
     expect(wide?.rateLimitSnapshot()?.limit).toBe(120);
-    const narrow = createEngine({ apiKey, baseUrl, clock, fetch, rateLimit: { requests: 30 } });
+    const narrow = createTestEngine({ apiKey, baseUrl, clock, fetch, rateLimit: { requests: 30 } });
     await Promise.all([narrow.execute(probe.query, {}), clock.advance(1_000)]);
     expect(wide?.rateLimitSnapshot()?.limit).toBe(30);
     const calls = Array.from({ length: 58 }, () => wide?.execute(probe.query, {}));
@@ -209,7 +209,7 @@ describe("two clients in one process", () => {
     await Promise.all(first);
     await engine.close();
     const { apiKey, baseUrl, clock, fetch } = service;
-    const next = createEngine({ apiKey, baseUrl, clock, fetch });
+    const next = createTestEngine({ apiKey, baseUrl, clock, fetch });
     const call = next.execute(probe.query, {});
     await clock.advance(30_000);
     expect(service.books).toMatchObject({ accepted: 120, refused429: 0 });
@@ -227,7 +227,7 @@ describe("with a share of the allowance", () => {
       // An own clock object stands for an own process: allowances of different clocks do not know of each other.
       const own = { ...clock };
       const fetch = withLatency(service.fetch, own, constantLegs(80));
-      return createEngine({
+      return createTestEngine({
         apiKey,
         baseUrl,
         clock: own,
@@ -255,7 +255,7 @@ describe("with a store", () => {
     const engines = Array.from({ length: count }, () => {
       const own = { ...clock };
       const fetch = withLatency(service.fetch, own, jitteryLegs(latencyMs, 0.5, random));
-      return createEngine({
+      return createTestEngine({
         apiKey,
         baseUrl,
         clock: own,
@@ -406,9 +406,9 @@ describe("when somebody else uses the key", () => {
   it("a refused mutation is sent again and applied once", async () => {
     const { service, engine } = createEngineFixture();
     for (let count = 0; count < 120; count += 1) service.rivalRequest();
-    const call = engine.executeWithMeta(probe.mutation, { ref: "m1" });
+    const call = engine.execute(probe.mutation, { ref: "m1" });
     await service.clock.advance(70_000);
-    const { meta } = await call;
+    const { meta } = await call.withMeta();
     expect(service.books.applied).toEqual(["m1"]);
     expect(meta.attempts).toBe(2);
     expect(meta.retryAfterSeenMs).toBe(60_000);
@@ -430,11 +430,11 @@ describe("when somebody else uses the key", () => {
         };
       },
     });
-    const call = engine.executeWithMeta(probe.query, {});
+    const call = engine.execute(probe.query, {});
     await service.clock.advance(6_900);
     expect(service.books.accepted).toBe(1);
     await service.clock.advance(1_000);
-    expect((await call).meta).toMatchObject({ attempts: 2, retryAfterSeenMs: 7_000 });
+    expect((await call.withMeta()).meta).toMatchObject({ attempts: 2, retryAfterSeenMs: 7_000 });
   });
 });
 

@@ -1,9 +1,9 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { createEngine } from "../../../../sdk/engine/engine.ts";
 import type { CreateClientOptions } from "../../../../sdk/options.ts";
 import type { Fetch } from "../../../../sdk/request/transport.ts";
+import { createTestEngine } from "../../../support/engine-fixture.ts";
 import { failureOf } from "../../../support/failure-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
@@ -42,7 +42,7 @@ async function serve(answer: RequestListener) {
 }
 
 function open(baseUrl: string, options: Partial<CreateClientOptions> = {}) {
-  return createEngine({ apiKey: "key_1234567890", baseUrl, maxRetries: 0, ...options });
+  return createTestEngine({ apiKey: "key_1234567890", baseUrl, maxRetries: 0, ...options });
 }
 
 async function failureFrom(answer: RequestListener, options: Partial<CreateClientOptions> = {}) {
@@ -292,10 +292,8 @@ describe("a query", () => {
     const { baseUrl } = await serve((request, response) =>
       text(count++ < 2 ? 502 : 200, '{"data":{"probe":"1"}}')(request, response),
     );
-    const { data, meta } = await open(baseUrl, { maxRetries: 3, random: () => 0 }).executeWithMeta(
-      probe.query,
-      {},
-    );
+    const engine = open(baseUrl, { maxRetries: 3, random: () => 0 });
+    const { data, meta } = await engine.execute(probe.query, {}).withMeta();
     expect(data).toEqual({ probe: "1" });
     expect(meta.attempts).toBe(3);
   });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { Failure, Remedy } from "../../../../sdk/call/failure.ts";
-import { backoffMs, nextStep, type RetryState } from "../../../../sdk/request/retry-policy.ts";
+import { failure, type Remedy } from "../../../../sdk/call/failure.ts";
+import type { Outcome } from "../../../../sdk/errors.ts";
+import { backoffMs, decideRetry, type RetryState } from "../../../../sdk/request/retry-policy.ts";
 
-function failure(remedy: Remedy, outcome: Failure["outcome"], retryAfterMs?: number): Failure {
-  return { code: "SERVICE_UNAVAILABLE", message: "", remedy, outcome, retryAfterMs };
-}
+const failed = (remedy: Remedy, outcome: Outcome, retryAfterMs?: number) =>
+  failure("SERVICE_UNAVAILABLE", "", { remedy, outcome, retryAfterMs });
 
 const state: RetryState = {
   kind: "mutation",
@@ -15,7 +15,7 @@ const state: RetryState = {
 };
 const half = () => 0.5;
 
-describe("after a failed attempt", () => {
+describe("the retry policy", () => {
   it.each([
     ["query", "not_sent", "repeat"],
     ["query", "rejected", "repeat"],
@@ -23,43 +23,44 @@ describe("after a failed attempt", () => {
     ["mutation", "not_sent", "repeat"],
     ["mutation", "rejected", "repeat"],
     ["mutation", "unknown", "fail"],
-  ] as const)("a %s whose effect is %s: %s", (kind, outcome, type) => {
-    expect(nextStep(failure("repeat", outcome), { ...state, kind }, half).type).toBe(type);
+  ] as const)("after a transient failure of a %s with outcome %s decides: %s", (kind, outcome, type) => {
+    expect(decideRetry(failed("repeat", outcome), { ...state, kind }, half).type).toBe(type);
   });
 
-  it("nothing is repeated more than maxRetries times", () => {
-    const failed = failure("repeat", "not_sent");
-    expect(nextStep(failed, { ...state, retries: 2 }, half).type).toBe("repeat");
-    expect(nextStep(failed, { ...state, retries: 3 }, half).type).toBe("fail");
-    expect(nextStep(failed, { ...state, maxRetries: 0 }, half).type).toBe("fail");
+  it("repeats at most maxRetries times", () => {
+    const transient = failed("repeat", "not_sent");
+    expect(decideRetry(transient, { ...state, retries: 2 }, half).type).toBe("repeat");
+    expect(decideRetry(transient, { ...state, retries: 3 }, half).type).toBe("fail");
+    expect(decideRetry(transient, { ...state, maxRetries: 0 }, half).type).toBe("fail");
   });
 
-  it("a fresh token is fetched once, and not charged to maxRetries", () => {
-    const refused = failure("fresh_token", "rejected");
-    expect(nextStep(refused, { ...state, maxRetries: 0 }, half)).toEqual({ type: "fresh_token" });
-    expect(nextStep(refused, { ...state, hadFreshToken: true }, half)).toEqual({ type: "fail" });
+  it("asks for a fresh token once, without counting it as a retry", () => {
+    const unauthorized = failed("fresh_token", "rejected");
+    expect(decideRetry(unauthorized, { ...state, maxRetries: 0 }, half)).toEqual({ type: "fresh_token" });
+    expect(decideRetry(unauthorized, { ...state, hadFreshToken: true }, half)).toEqual({ type: "fail" });
   });
 
-  it("waiting for the allowance is not charged to maxRetries either", () => {
-    const refused = failure("wait_for_rate_limit", "rejected");
-    expect(nextStep(refused, { ...state, maxRetries: 0 }, half)).toEqual({ type: "wait_for_rate_limit" });
+  it("waits for the rate limit without counting it as a retry", () => {
+    const limited = failed("wait_for_rate_limit", "rejected");
+    const decision = decideRetry(limited, { ...state, maxRetries: 0 }, half);
+    expect(decision).toEqual({ type: "wait_for_rate_limit" });
   });
 
-  it("what nothing can help fails", () => {
-    expect(nextStep(failure("none", "not_sent"), { ...state, kind: "query" }, half)).toEqual({
-      type: "fail",
-    });
+  it("gives up on a failure without a remedy", () => {
+    expect(decideRetry(failed("none", "not_sent"), { ...state, kind: "query" }, half).type).toBe("fail");
   });
 
-  it("Retry-After is waited for, unless the deadline comes first", () => {
-    const busy = failure("repeat", "not_sent", 9_000);
-    expect(nextStep(busy, state, half)).toEqual({ type: "repeat", delayMs: 9_000 });
-    expect(nextStep(busy, { ...state, remainingMs: 9_000 }, half)).toEqual({ type: "fail" });
+  it("waits as long as Retry-After says, unless the deadline is earlier", () => {
+    const busy = failed("repeat", "not_sent", 9_000);
+    expect(decideRetry(busy, state, half)).toEqual({ type: "repeat", delayMs: 9_000 });
+    expect(decideRetry(busy, { ...state, remainingMs: 9_000 }, half)).toEqual({ type: "fail" });
   });
 });
 
-it("pauses double up to five seconds and are spread over their upper half", () => {
-  const ceilings = [0, 1, 2, 3, 4, 5, 6].map((retries) => backoffMs(retries, () => 1));
-  expect(ceilings).toEqual([200, 400, 800, 1_600, 3_200, 5_000, 5_000]);
-  expect(backoffMs(0, () => 0)).toBe(100);
+describe("the backoff", () => {
+  it("doubles up to five seconds, with jitter over the upper half", () => {
+    const ceilings = [0, 1, 2, 3, 4, 5, 6].map((retries) => backoffMs(retries, () => 1));
+    expect(ceilings).toEqual([200, 400, 800, 1_600, 3_200, 5_000, 5_000]);
+    expect(backoffMs(0, () => 0)).toBe(100);
+  });
 });

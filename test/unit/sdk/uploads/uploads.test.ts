@@ -5,24 +5,25 @@ import { describe, expect, test } from "vitest";
 import type { UploadBody } from "../../../../sdk/uploads/upload-source.ts";
 import { createUploads, type UploadOptions, type UploadProgress } from "../../../../sdk/uploads/uploads.ts";
 import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
-import { createFakeEngine, outcomeOf } from "../../../support/fake-engine.ts";
+import { createFakeEngine, uploadsOptions } from "../../../support/fake-engine.ts";
 import {
   createFakeTusService,
   type FakeTusServiceOptions,
   type TusFault,
 } from "../../../support/fake-tus-service.ts";
+import { outcomeOf } from "../../../support/outcome-of.ts";
 
 const file = { fileName: "w2.pdf", mimeType: "application/pdf" };
 const bytesOf = (length: number) => Uint8Array.from({ length }, (_, index) => (index * 31 + 7) % 251);
 
 function setUp(service: FakeTusServiceOptions = {}) {
   const tus = createFakeTusService(service);
-  const engine = createFakeEngine({ fetch: tus.fetch });
-  const { uploads, close } = createUploads(engine);
+  const engine = createFakeEngine();
+  const uploads = createUploads(engine, { ...uploadsOptions(engine), fetch: tus.fetch });
   return {
     tus,
     engine,
-    close,
+    close: () => void engine.close(),
     start: (body: UploadBody, options: Partial<UploadOptions> = {}) =>
       uploads.upload(body, { ...file, chunkBytes: 10, ...options }),
     upload: (body: UploadBody, options: Partial<UploadOptions> = {}) =>

@@ -1,0 +1,46 @@
+import { kindOf, type Schema, ValidationError } from "./schema.ts";
+
+/** A base address of the service: HTTPS, or HTTP to a loopback host, with nothing after the path. */
+export const serviceUrl: Schema<URL> = (value, path) => {
+  if (typeof value !== "string" && !(value instanceof URL)) {
+    throw new ValidationError(path, `expected a URL, got ${kindOf(value)}`);
+  }
+  // Not caught from `new URL`: its error quotes the value, which may hold a password.
+  if (typeof value === "string" && !URL.canParse(value))
+    throw new ValidationError(path, "expected an absolute URL, got something else");
+  const url = new URL(value);
+  const problem = problemOf(url);
+  if (problem) throw new ValidationError(path, problem);
+  // Equal addresses share one rate limit, however they are written.
+  url.pathname = url.pathname.replace(/\/+$/, "");
+  return url;
+};
+
+/** The URL of a path, such as `/graphql`, below a base address. */
+export function urlBelow(base: URL, path: string): URL {
+  const url = new URL(base);
+  url.pathname = base.pathname.replace(/\/$/, "") + path;
+  return url;
+}
+
+/** True for a URL whose traffic others cannot read: HTTPS, or HTTP to this machine. */
+export function isSecure({ protocol, hostname }: URL): boolean {
+  return protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
+}
+
+function isLoopback(hostname: string): boolean {
+  return /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname);
+}
+
+function problemOf(url: URL): string | undefined {
+  if (url.protocol !== "https:" && url.protocol !== "http:") {
+    return `expected https, got ${url.protocol.slice(0, -1)}`;
+  }
+  if (!isSecure(url)) {
+    return "expected https, got http to a host that is not loopback: keys would travel readable";
+  }
+  if (url.username !== "" || url.password !== "") return "expected a URL without user and password";
+  if (url.search !== "" || url.hash !== "") return "expected a URL without query and fragment";
+  if (/\/graphql\/*$/.test(url.pathname)) return "expected the base address, got one that ends with /graphql";
+  return undefined;
+}

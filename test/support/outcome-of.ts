@@ -1,0 +1,13 @@
+import { isWorkspaceTasksError } from "../../sdk/errors.ts";
+
+/** The value of a promise, or the error it was rejected with. */
+export function outcomeOf<Value>(promise: Promise<Value>): Promise<Value | Error> {
+  return promise.catch((error: Error) => error);
+}
+
+/** The code of the SDK error that a call fails with, or "no error". */
+export async function codeOf(call: Promise<unknown>): Promise<string> {
+  const outcome = await outcomeOf(call);
+  if (isWorkspaceTasksError(outcome)) return outcome.code;
+  return outcome instanceof Error ? String(outcome) : "no error";
+}
