@@ -10,19 +10,24 @@ import {
   type WebhookRejectedError,
 } from "workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
-import { target } from "./adversarial-requests.ts";
 import { serveExpress } from "./express-server.ts";
 import { FrozenClock } from "./frozen-clock.ts";
 import type { ListeningServer } from "./listen.ts";
+import { nowSeconds } from "./raw-delivery.ts";
+import { secretA, secretB } from "./signed-delivery.ts";
+
+/** Both active, as during a rotation. */
+export const instrumentedSecrets = [secretA, secretB] as const;
+export const bodyBytesMax = 262_144;
 
 export type Handled = { readonly id: string; readonly event: string; readonly stale: boolean };
 type Methods = Partial<Inbox>;
 
-/** A receiver on a real Express application and a memory inbox, with everything it does on record. */
+/** A receiver on a real Express application and a memory inbox that records what it does. */
 export class InstrumentedReceiver implements AsyncDisposable {
-  readonly clock = new FrozenClock(target.nowSeconds * 1_000);
+  readonly clock = new FrozenClock(nowSeconds * 1_000);
   readonly inbox: Inbox;
-  /** Replacements for the inbox's own methods, for as long as they are here. */
+  /** Methods that replace the inbox's own while they are set. */
   readonly faults: Methods = {};
   readonly rejections: WebhookRejectedError[] = [];
   readonly handled: Handled[] = [];
@@ -40,10 +45,10 @@ export class InstrumentedReceiver implements AsyncDisposable {
       this.log.push(`${level} ${message} ${inspect(fields, { depth: 10, showHidden: true })}`);
     };
     this.receiver = createReceiver<unknown>({
-      secrets: target.secrets,
+      secrets: instrumentedSecrets,
       inbox: this.#recorded(memory),
       clock: this.clock,
-      limits: { bodyBytesMax: target.bodyBytesMax, bodyTimeoutMs: 10_000 },
+      limits: { bodyBytesMax, bodyTimeoutMs: 10_000 },
       logger: { info: record("info"), warn: record("warn"), error: record("error") },
       onRejected: (rejection) => this.rejections.push(rejection),
       ...options,
@@ -96,7 +101,6 @@ export class InstrumentedReceiver implements AsyncDisposable {
       get: (own, name) => {
         const method: unknown = this.faults[name as keyof Inbox] ?? own[name as keyof Inbox];
         if (typeof method !== "function") return method;
-        // Calls are counted, not looks: the receiver makes sure beforehand that the method is there.
         return (...values: unknown[]) => {
           if (name === "insert") this.inserts += 1;
           return method.apply(own, values);

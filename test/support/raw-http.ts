@@ -1,27 +1,29 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-export type RawAnswer = {
+export interface RawResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-};
+}
 
 export type HeaderLine = readonly [name: string, value: string];
 
-/** A request as bytes, so that a test can send what no HTTP client would. */
-export function requestBytes(options: {
+export interface RawRequest {
   readonly method?: string;
   readonly path?: string;
   readonly headers?: readonly HeaderLine[];
   readonly body?: Uint8Array | string;
-  /** Default: a `Content-Length` that is true. */
+  /** `null`: no such header. Default: the length of the body. */
   readonly contentLength?: number | null;
-}): Buffer {
-  const { method = "POST", path = "/webhooks", headers = [] } = options;
-  const body = Buffer.from((options.body ?? "") as string);
-  const { contentLength = body.length } = options;
+}
+
+/** A request as bytes, so that a test can send what no HTTP client would. */
+export function requestBytes(request: RawRequest): Buffer {
+  const { method = "POST", path = "/webhooks", headers = [] } = request;
+  const body = Buffer.from((request.body ?? "") as string);
+  const { contentLength = body.length } = request;
   const length: HeaderLine[] = contentLength === null ? [] : [["Content-Length", String(contentLength)]];
   const lines = [["Host", "receiver.test"], ...headers, ...length].map(
     ([name, value]) => `${name}: ${value}\r\n`,
@@ -29,21 +31,21 @@ export function requestBytes(options: {
   return Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`, "latin1"), body]);
 }
 
-/** One TCP connection to a server on this machine, with the answers that came over it in order. */
+/** One TCP connection to a server on this machine, with its responses in order. */
 export class RawConnection implements AsyncDisposable {
   readonly #socket: Socket;
-  readonly #bodiless: boolean;
-  readonly #answers: RawAnswer[] = [];
+  readonly #isHead: boolean;
+  readonly #responses: RawResponse[] = [];
   #unread = Buffer.alloc(0);
   #closed = false;
   #continued = false;
   #waiting: (() => void)[] = [];
 
-  private constructor(socket: Socket, bodiless: boolean) {
+  private constructor(socket: Socket, isHead: boolean) {
     this.#socket = socket;
-    this.#bodiless = bodiless;
+    this.#isHead = isHead;
     socket.on("data", (chunk) => this.#read(chunk));
-    // A reset after the answer is one of the ways in which a server may end a connection.
+    // A server may reset the connection after its response.
     socket.on("error", () => {});
     socket.on("close", () => {
       this.#closed = true;
@@ -51,49 +53,48 @@ export class RawConnection implements AsyncDisposable {
     });
   }
 
-  /** `bodiless`: the answers have no body whatever their headers say, as to HEAD. */
-  static async open(port: number, { bodiless = false } = {}): Promise<RawConnection> {
+  /** `isHead`: the responses have no body, whatever their headers say. */
+  static async open(port: number, { isHead = false } = {}): Promise<RawConnection> {
     const socket = connect({ port, host: "127.0.0.1", noDelay: true });
     await once(socket, "connect");
-    return new RawConnection(socket, bodiless);
+    return new RawConnection(socket, isHead);
   }
 
   write(bytes: Uint8Array | string): void {
     this.#socket.write(bytes);
   }
 
-  /** Writes and resolves once the system has taken the bytes, or the other side has closed. */
+  /** Writes and resolves once the system has taken the bytes, or the server has closed the connection. */
   async writeAll(bytes: Uint8Array): Promise<void> {
     if (this.#closed || this.#socket.write(bytes)) return;
     await new Promise<void>((resolve) => this.#socket.once("drain", resolve).once("close", () => resolve()));
   }
 
-  /** Closes this side for writing, as a sender that died in the middle would. */
-  endWriting(): void {
-    this.#socket.end();
-  }
-
-  /** Resolves with the first `count` answers; rejects when the connection closes before. */
-  async answers(count: number): Promise<readonly RawAnswer[]> {
-    while (this.#answers.length < count) {
-      if (this.#closed)
-        throw new Error(`connection closed after ${this.#answers.length} of ${count} answers`);
+  /** Resolves with the first `count` responses; rejects when the connection closes before. */
+  async responses(count: number): Promise<readonly RawResponse[]> {
+    while (this.#responses.length < count) {
+      if (this.#closed) throw new Error(`closed after ${this.#responses.length} of ${count} responses`);
       await this.#change();
     }
-    return this.#answers.slice(0, count);
+    return this.#responses.slice(0, count);
   }
 
-  /** Resolves once the server has said 100 Continue. */
+  /** Resolves with the statuses of the first `count` responses. */
+  async statuses(count: number): Promise<readonly number[]> {
+    return (await this.responses(count)).map(({ status }) => status);
+  }
+
+  /** Resolves once the server has sent 100 Continue. */
   async continued(): Promise<void> {
     while (!this.#continued) {
-      if (this.#closed) throw new Error("connection closed before 100 Continue");
+      if (this.#closed) throw new Error("closed before 100 Continue");
       await this.#change();
     }
   }
 
-  async closed(): Promise<readonly RawAnswer[]> {
+  async closed(): Promise<readonly RawResponse[]> {
     while (!this.#closed) await this.#change();
-    return this.#answers;
+    return this.#responses;
   }
 
   get isClosed(): boolean {
@@ -119,13 +120,13 @@ export class RawConnection implements AsyncDisposable {
       const headEnd = this.#unread.indexOf("\r\n\r\n");
       if (headEnd < 0) return;
       const { status, headers } = parseHead(this.#unread.subarray(0, headEnd).toString("latin1"));
-      const bodyBytes = this.#bodiless || status === 100 ? 0 : Number(headers["content-length"] ?? 0);
+      const bodyBytes = this.#isHead || status === 100 ? 0 : Number(headers["content-length"] ?? 0);
       const end = headEnd + 4 + bodyBytes;
       if (this.#unread.length < end) return;
       const body = this.#unread.subarray(headEnd + 4, end).toString();
       this.#unread = this.#unread.subarray(end);
       if (status === 100) this.#continued = true;
-      else this.#answers.push({ status, headers, body });
+      else this.#responses.push({ status, headers, body });
       this.#signal();
     }
   }
@@ -142,15 +143,15 @@ function parseHead(head: string): { status: number; headers: Record<string, stri
   return { status: Number(statusLine.split(" ")[1]), headers };
 }
 
-/** Sends one request over its own connection and waits for its answer. */
-export async function exchange(
+/** Sends one request on its own connection and returns the response. */
+export async function sendRaw(
   port: number,
   bytes: Uint8Array,
-  options?: { bodiless?: boolean },
-): Promise<RawAnswer> {
+  options?: { isHead?: boolean },
+): Promise<RawResponse> {
   await using connection = await RawConnection.open(port, options);
   connection.write(bytes);
-  const [answer] = await connection.answers(1);
-  if (!answer) throw new Error("expected an answer");
-  return answer;
+  const [response] = await connection.responses(1);
+  if (!response) throw new Error("expected a response");
+  return response;
 }

@@ -41,9 +41,11 @@ export const contentTypeChecks: CheckTable = {
   "content-type.not-json": shouldAcknowledge(
     delivered(
       "accepts a delivery with another content type",
-      "deliveries as `text/plain` and `application/octet-stream`",
+      "deliveries as `text/plain`, `application/octet-stream`, a form, and the malformed type `;;;=`",
       "text/plain",
       "application/octet-stream",
+      "application/x-www-form-urlencoded",
+      ";;;=",
     ),
   ),
   "content-type.absent": shouldAcknowledge(

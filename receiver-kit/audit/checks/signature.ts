@@ -5,6 +5,8 @@ import { labelled, mustAcknowledge, mustReject, shouldReject } from "./probe-che
 const rawBytes =
   "Compute the HMAC over the raw bytes of the request body, before anything decodes, parses or trims them.";
 
+const base64Alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 /** The encoded bytes of a signature, without the prefix. */
 const encoded = ({ prefix }: Signing, { signature }: Delivery) => signature.slice(prefix.length);
 
@@ -148,13 +150,17 @@ export const signatureChecks: CheckTable = {
   }),
   "signature.other-spelling": shouldReject({
     title: "rejects the correct signature in another encoding",
-    sent: "deliveries whose correct signature is written as hex, as base64url, and without padding",
+    sent: "deliveries whose correct signature is written as hex, as base64url, without padding, and with unused bits set",
     fix: "Accept only canonical base64 of 32 bytes, so that one delivery has one valid form.",
     probes({ signing, compose }) {
       const spellings = {
         hex: (correct: string) => Buffer.from(correct, "base64").toString("hex"),
         base64url: (correct: string) => Buffer.from(correct, "base64").toString("base64url"),
         unpadded: (correct: string) => correct.replace(/=+$/, ""),
+        "unused bits set": (correct: string) => {
+          const last = base64Alphabet.indexOf(correct.at(-2) ?? "");
+          return `${correct.slice(0, -2)}${base64Alphabet[last ^ 1]}=`;
+        },
       };
       return labelled(spellings, (spell) => {
         const delivery = compose();

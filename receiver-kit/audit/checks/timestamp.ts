@@ -78,9 +78,9 @@ export const timestampChecks: CheckTable = {
     },
   }),
   "timestamp.trailing-letter": malformed({
-    title: "rejects digits followed by a letter",
-    sent: "the current second followed by an `x`",
-    forms: { "123x": (seconds) => `${seconds}x` },
+    title: "rejects digits followed by something else",
+    sent: "the current second followed by an `x`, and by a space and a zero",
+    forms: { "123x": (seconds) => `${seconds}x`, "123 0": (seconds) => `${seconds} 0` },
   }),
   "timestamp.leading-space": malformed({
     title: "rejects white space before the digits",

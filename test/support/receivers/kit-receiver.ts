@@ -4,14 +4,16 @@ import { createReceiver, memoryInbox, type RequestLimits } from "workspace-tasks
 import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { type RunningReceiver, serveReceiver } from "./running-receiver.ts";
 
-/** This kit's receiver under Express, with handlers that count what they are given. */
+const silent = { info() {}, warn() {}, error() {} };
+
+/** This kit's receiver under Express, with handlers that count their calls. */
 export async function startKitReceiver(
   secrets: readonly string[],
   limits: Partial<RequestLimits> = {},
 ): Promise<RunningReceiver> {
   const counts = new Map<string, number>();
   const statuses = new Map<string, string>();
-  const receiver = createReceiver({ secrets, inbox: memoryInbox(), limits });
+  const receiver = createReceiver({ secrets, inbox: memoryInbox(), limits, logger: silent });
   receiver.on("*", (_, { id }) => void counts.set(id, (counts.get(id) ?? 0) + 1));
   receiver.onState("task", ({ taskId, status }) => void statuses.set(taskId, status));
   await receiver.start();

@@ -137,6 +137,8 @@ export async function startReferenceReceiver(options: ReferenceReceiverOptions):
     const given = pattern.exec(token)?.[1];
     if (given === undefined) return false;
     const bytes = Buffer.from(given, "base64");
+    const isCanonical = bytes.toString("base64") === given;
+    if (!isCanonical && !has("compares-a-prefix") && !has("decodes-leniently")) return false;
     if (has("compares-a-prefix")) return expected.subarray(0, bytes.length).equals(bytes);
     return bytes.length === expected.length && timingSafeEqual(bytes, expected);
   }
