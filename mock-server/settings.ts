@@ -1,7 +1,7 @@
 import type { TaskPlan, TaskPlans } from "./state/task-plan.ts";
 
-/** Every number of the service in one place. Those the interface does not show name their assumption. */
-export type Settings = {
+/** Every number of the service that a test may change. Those that the interface does not fix name their assumption. */
+export interface Settings {
   /** Longest life of an access token in seconds. @see interface §8 */
   readonly tokenLifetimeSeconds: number;
   readonly rateLimit: {
@@ -19,16 +19,27 @@ export type Settings = {
     /** A-11: wait before each attempt, the first included. */
     readonly scheduleMs: readonly number[];
     readonly timeoutMs: number;
-    /** Attempts to one endpoint that are under way at the same time. */
+    /** Attempts to one endpoint that are in flight at the same time. */
     readonly inFlightPerEndpointMax: number;
     /** Length of a response body that is kept per attempt. */
     readonly responseBodyCharsMax: number;
+    /** An attempt that a `reorder` fault has deferred is sent after this time even if no other one was sent. */
+    readonly reorderHoldMs: number;
   };
   readonly tasks: {
-    /** How a task of each type moves on by itself; `*` stands for every other type. */
+    /** How a task of each type progresses by itself; `*` is for every other type. */
     readonly plans: TaskPlans;
     /** A failure this soon after the task's first start is within the retry grace period. */
     readonly retryGraceMs: number;
+  };
+  /** Sockets of the mock itself, in real time also under a virtual clock. */
+  readonly outbound: {
+    /** Sockets to one origin at the same time. */
+    readonly socketsPerOriginMax: number;
+    /** Time limit for reading a URL: a connection check, an artifact. */
+    readonly readTimeoutMs: number;
+    /** Bytes that are read from one URL. */
+    readonly readBytesMax: number;
   };
   readonly bounds: {
     readonly bodyBytesMax: number;
@@ -37,7 +48,7 @@ export type Settings = {
     /** Lexical tokens of one GraphQL document. */
     readonly queryTokensMax: number;
     readonly queryDepthMax: number;
-    /** Items of one list, whether sent or asked for. */
+    /** Items of one list, sent or requested. */
     readonly listItemsMax: number;
     readonly journalEntriesMax: number;
     /** Length of a query, and of its variables as JSON, that is kept per journal entry. */
@@ -47,10 +58,18 @@ export type Settings = {
     /** Bytes of all uploads together. */
     readonly uploadStorageBytesMax: number;
     readonly endpointsPerWorkspaceMax: number;
+    /** Items of one page of webhook endpoints. @see interface §8 */
+    readonly endpointPageItemsMax: number;
     /** Secrets of one endpoint that verify at the same time. */
     readonly secretsPerEndpointMax: number;
+    /** Longest grace period of a rotated secret. @see interface §4 */
+    readonly secretGraceSecondsMax: number;
   };
-};
+}
+
+/** Days that an API key can live. @see interface §5 */
+export const keyLifetimesInDays = [30, 60, 90, 365] as const;
+export const keyLifetimeInDaysDefault = 90;
 
 const stageDurationMs = 1_000;
 
@@ -88,8 +107,10 @@ export const defaultSettings: Settings = {
     timeoutMs: 15_000,
     inFlightPerEndpointMax: 64,
     responseBodyCharsMax: 1_024,
+    reorderHoldMs: 5_000,
   },
   tasks: { plans: defaultTaskPlans, retryGraceMs: 0 },
+  outbound: { socketsPerOriginMax: 64, readTimeoutMs: 15_000, readBytesMax: 100 * 1_048_576 },
   bounds: {
     bodyBytesMax: 1_048_576,
     jsonDepthMax: 100,
@@ -102,7 +123,9 @@ export const defaultSettings: Settings = {
     uploadBytesMax: 100 * 1_048_576,
     uploadStorageBytesMax: 512 * 1_048_576,
     endpointsPerWorkspaceMax: 10_000,
+    endpointPageItemsMax: 100,
     secretsPerEndpointMax: 50,
+    secretGraceSecondsMax: 604_800,
   },
 };
 
@@ -119,7 +142,7 @@ export type SettingsChanges = {
  */
 export function withSettings(changes: SettingsChanges = {}): Settings {
   checkNames("settings", changes, defaultSettings);
-  const { rateLimit, delivery, tasks, bounds, ...plain } = changes;
+  const { rateLimit, delivery, tasks, outbound, bounds, ...plain } = changes;
   const settings: Settings = {
     ...defaultSettings,
     ...plain,
@@ -130,6 +153,7 @@ export function withSettings(changes: SettingsChanges = {}): Settings {
       ...tasks,
       plans: { ...defaultSettings.tasks.plans, ...tasks?.plans },
     },
+    outbound: { ...defaultSettings.outbound, ...outbound },
     bounds: { ...defaultSettings.bounds, ...bounds },
   };
   checkNumbers("settings", settings);

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { replayDelivery } from "../rules/deliveries/engine.ts";
+import { replayDelivery } from "../rules/deliveries/deliveries.ts";
 import { ServiceError } from "../rules/service-error.ts";
 import type { DeliveryRecord } from "../state/records.ts";
 import type { Clock } from "../time/clock.ts";

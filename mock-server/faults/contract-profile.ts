@@ -1,8 +1,8 @@
 import type { FaultPlan } from "../state/fault.ts";
 
 /**
- * Everything the interface permits a delivery to do, and nothing else: it may come more than once, late,
- * out of order, or need a retry. A handler that survives this profile is right.
+ * Everything the interface permits a delivery to do, and nothing else: it may arrive more than once, late, out of
+ * order, or need a retry. A handler that survives this profile is correct.
  * @see interface §6, "Delivery headers and verification", points 3 to 5
  */
 export const contractProfile: FaultPlan = {

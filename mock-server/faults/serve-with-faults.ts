@@ -1,75 +1,74 @@
 import type { ApiFault } from "../state/fault.ts";
 
-// The order in which faults take hold is the order of the wire: what happens to the token and the
-// allowance comes before the operation, answers that replace it come next, and what breaks the answer
-// comes last. So several faults on one call have one meaning.
+// Faults apply in the order of a request: first those of the token and the rate limit, then those that replace the
+// operation's response, last those that break the response. So several faults on one call have one meaning.
 
-export type PlainResponse = {
+export interface PlainResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-};
+}
 
-/** How an answer ends on the wire when it does not end well. */
+/** How a response is broken off. */
 export type Abort =
-  /** The connection is cut; when `afterBytes` is given, the head and that much of the body go first. */
+  /** The connection is cut; with `afterBytes`, after the head and this much of the body. */
   | { readonly kind: "cut"; readonly afterBytes: number | null }
-  /** The head goes out, the body never does. */
+  /** The head is sent, the body never is. */
   | { readonly kind: "stall" };
 
-export type WireResponse = PlainResponse & { readonly ending?: Abort };
+export type WireResponse = PlainResponse & { readonly abort?: Abort };
 
-/** What a fault may do to the service. */
-export type FaultEffects = {
-  /** Resolves after so much time on the mock's clock. */
+/** What faults can do besides changing the response. */
+export interface FaultEffects {
+  /** Resolves after `delayMs` on the mock's clock. */
   wait(delayMs: number): Promise<void>;
   expireToken(): void;
-  /** Uses up requests of the caller's allowance; `null`: all that are left. */
+  /** Uses up requests of the caller's rate limit; `null`: all that remain. */
   burnQuota(requests: number | null): void;
-};
+}
 
-/** Runs the operation under these faults and says how its answer goes out. */
+/** Runs the operation with these faults. */
 export async function serveWithFaults(
   faults: readonly ApiFault[],
-  ports: FaultEffects,
+  effects: FaultEffects,
   run: () => Promise<PlainResponse>,
 ): Promise<WireResponse> {
   for (const fault of faults) {
-    if (fault.kind === "expire-token") ports.expireToken();
-    if (fault.kind === "burn-quota") ports.burnQuota(fault.requests ?? null);
+    if (fault.kind === "expire-token") effects.expireToken();
+    if (fault.kind === "burn-quota") effects.burnQuota(fault.requests ?? null);
   }
-  const answer: WireResponse = replacement(faults) ?? (await run());
-  for (const fault of faults) if (fault.kind === "delay") await ports.wait(fault.delayMs);
-  const ending = answer.ending ?? abortOf(faults, answer);
-  return ending ? { ...answer, ending } : answer;
+  const response: WireResponse = replacement(faults) ?? (await run());
+  for (const fault of faults) if (fault.kind === "delay") await effects.wait(fault.delayMs);
+  const abort = response.abort ?? abortOf(faults, response);
+  return abort ? { ...response, abort } : response;
 }
 
 function replacement(faults: readonly ApiFault[]): WireResponse | undefined {
   for (const fault of faults) {
     if (fault.kind === "reset-before-effect") {
-      return { status: 0, headers: {}, body: "", ending: { kind: "cut", afterBytes: null } };
+      return { status: 0, headers: {}, body: "", abort: { kind: "cut", afterBytes: null } };
     }
-    if (fault.kind === "status") return statusAnswer(fault.status, fault.retryAfterSeconds);
-    if (fault.kind === "html") return htmlAnswer(fault.status ?? 502);
-    if (fault.kind === "graphql-error") return graphqlErrorAnswer(fault.message, fault.code);
+    if (fault.kind === "status") return statusResponse(fault.status, fault.retryAfterSeconds);
+    if (fault.kind === "html") return htmlResponse(fault.status ?? 502);
+    if (fault.kind === "graphql-error") return graphqlErrorResponse(fault.message, fault.code);
   }
   return undefined;
 }
 
-function abortOf(faults: readonly ApiFault[], answer: PlainResponse): Abort | undefined {
+function abortOf(faults: readonly ApiFault[], response: PlainResponse): Abort | undefined {
   for (const fault of faults) {
     if (fault.kind === "reset-after-effect") return { kind: "cut", afterBytes: null };
     if (fault.kind === "truncate") {
-      const bytes = Buffer.byteLength(answer.body);
-      const wanted = fault.bytes ?? Math.floor(bytes / 2);
-      return { kind: "cut", afterBytes: Math.max(0, Math.min(wanted, bytes - 1)) };
+      const bytes = Buffer.byteLength(response.body);
+      const sent = fault.bytes ?? Math.floor(bytes / 2);
+      return { kind: "cut", afterBytes: Math.max(0, Math.min(sent, bytes - 1)) };
     }
     if (fault.kind === "stall") return { kind: "stall" };
   }
   return undefined;
 }
 
-function statusAnswer(status: number, retryAfterSeconds: number | undefined): PlainResponse {
+function statusResponse(status: number, retryAfterSeconds: number | undefined): PlainResponse {
   return {
     status,
     headers: {
@@ -80,7 +79,7 @@ function statusAnswer(status: number, retryAfterSeconds: number | undefined): Pl
   };
 }
 
-function htmlAnswer(status: number): PlainResponse {
+function htmlResponse(status: number): PlainResponse {
   return {
     status,
     headers: { "content-type": "text/html; charset=utf-8" },
@@ -88,7 +87,7 @@ function htmlAnswer(status: number): PlainResponse {
   };
 }
 
-function graphqlErrorAnswer(message: string, code: string | undefined): PlainResponse {
+function graphqlErrorResponse(message: string, code: string | undefined): PlainResponse {
   const error = { message, ...(code === undefined ? {} : { extensions: { code } }) };
   return {
     status: 200,

@@ -1,26 +1,20 @@
 import type { ServerResponse } from "node:http";
 import type { Abort, WireResponse } from "./serve-with-faults.ts";
 
-/** Writes an answer to a real connection, broken in the way its ending says. */
-export function writeResponse(response: ServerResponse, answer: WireResponse): void {
-  const { ending } = answer;
-  const bytes = Buffer.from(answer.body, "utf8");
-  if (!ending) {
-    response.writeHead(answer.status, { ...answer.headers, "content-length": bytes.length }).end(bytes);
-    return;
-  }
-  const socket = response.socket;
-  if (ending.kind === "cut" && ending.afterBytes === null) {
+/** Writes a response to a socket, broken off as its `abort` says. */
+export function writeResponse(outgoing: ServerResponse, response: WireResponse): void {
+  const { abort } = response;
+  const { socket } = outgoing;
+  if (abort?.kind === "cut" && abort.afterBytes === null) {
     socket?.resetAndDestroy();
     return;
   }
-  response.writeHead(answer.status, { ...answer.headers, "content-length": bytes.length });
-  if (ending.kind === "stall") {
-    response.flushHeaders();
-    return;
-  }
+  const bytes = Buffer.from(response.body, "utf8");
+  outgoing.writeHead(response.status, { ...response.headers, "content-length": bytes.length });
+  if (!abort) outgoing.end(bytes);
+  else if (abort.kind === "stall") outgoing.flushHeaders();
   // `destroy` after the bytes are flushed: a reset could overtake them in the client's kernel.
-  response.write(bytes.subarray(0, ending.afterBytes ?? 0), () => socket?.destroy());
+  else outgoing.write(bytes.subarray(0, abort.afterBytes ?? 0), () => socket?.destroy());
 }
 
 /** A connection that a fault cuts, as `fetch` reports it: a TypeError with the system's error as its cause. */
@@ -31,27 +25,28 @@ export class ConnectionCutError extends TypeError {
   }
 }
 
-/** Statuses whose answers have no body that could be cut. */
+/** Statuses of responses without a body. */
 const bodiless: readonly number[] = [204, 205, 304];
 
-/** The same answer for callers of `fetch` in this process; a cut connection rejects as `fetch` does. */
-export function toFetchResponse(answer: WireResponse): Response {
-  const { ending, status } = answer;
+/** The same response for callers of `fetch` in this process. @throws ConnectionCutError, as `fetch` rejects */
+export function toFetchResponse({ status, headers, body, abort }: WireResponse): Response {
   const hasBody = !bodiless.includes(status);
-  if (!ending) return new Response(hasBody ? answer.body : null, { status, headers: { ...answer.headers } });
-  if (!hasBody || (ending.kind === "cut" && ending.afterBytes === null)) throw new ConnectionCutError();
-  const bytes = Buffer.from(answer.body, "utf8");
-  const headers = { ...answer.headers, "content-length": String(bytes.length) };
-  return new Response(breakingBody(bytes, ending), { status, headers });
+  if (!abort) return new Response(hasBody ? body : null, { status, headers: { ...headers } });
+  if (!hasBody || (abort.kind === "cut" && abort.afterBytes === null)) throw new ConnectionCutError();
+  const bytes = Buffer.from(body, "utf8");
+  return new Response(abortedBody(bytes, abort), {
+    status,
+    headers: { ...headers, "content-length": String(bytes.length) },
+  });
 }
 
-function breakingBody(bytes: Buffer, ending: Abort): ReadableStream<Uint8Array> {
-  const part = new Uint8Array(bytes.subarray(0, ending.kind === "cut" ? (ending.afterBytes ?? 0) : 0));
-  // An error drops what is queued in a stream, so the part that gets through and the cut take turns.
+function abortedBody(bytes: Buffer, abort: Abort): ReadableStream<Uint8Array> {
+  const part = new Uint8Array(bytes.subarray(0, abort.kind === "cut" ? (abort.afterBytes ?? 0) : 0));
+  // An error discards what is queued in a stream, so the part that is sent and the error are separate pulls.
   let sent = part.length === 0;
   return new ReadableStream({
     async pull(controller) {
-      if (ending.kind === "stall") return new Promise<void>(() => {});
+      if (abort.kind === "stall") return new Promise<void>(() => {});
       if (sent) return controller.error(new ConnectionCutError());
       sent = true;
       controller.enqueue(part);

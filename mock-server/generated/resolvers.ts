@@ -825,7 +825,7 @@ export type ClientResolvers<ContextType = ResolverContext, ParentType extends Re
   name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   returnType?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   status?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  tasks?: Resolver<Array<ResolversTypes['Task']>, ParentType, ContextType, Partial<ClientTasksArgs>>;
+  tasks?: Resolver<Array<ResolversTypes['Task']>, ParentType, ContextType, RequireFields<ClientTasksArgs, 'limit'>>;
   taxYear?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
 };
 

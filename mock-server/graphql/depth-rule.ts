@@ -6,7 +6,7 @@ import {
   type ValidationRule,
 } from "graphql";
 
-/** Refuses operations whose fields nest deeper than `depthMax`, fragments followed. */
+/** Rejects operations whose fields nest deeper than `depthMax`, fragments followed. */
 export function depthRule(depthMax: number): ValidationRule {
   return (context) => {
     const depthOf = createDepthGauge(context);
@@ -20,14 +20,14 @@ export function depthRule(depthMax: number): ValidationRule {
   };
 }
 
-/** Measures each fragment once: fragments that spread others twice would else cost exponential time. */
+/** Measures each fragment once: fragments that spread others twice would otherwise cost exponential time. */
 function createDepthGauge(context: ValidationContext): (selectionSet: SelectionSetNode) => number {
   const fragments = new Map<string, number>();
 
   const ofFragment = (name: string): number => {
-    const known = fragments.get(name);
-    if (known !== undefined) return known;
-    // Zero while it is being measured: a cycle is another rule's business.
+    const measured = fragments.get(name);
+    if (measured !== undefined) return measured;
+    // Zero while it is being measured: another rule rejects cycles.
     fragments.set(name, 0);
     const fragment = context.getFragment(name);
     const depth = fragment ? depthOf(fragment.selectionSet) : 0;

@@ -10,33 +10,34 @@ import {
   specifiedRules,
   validate,
 } from "graphql";
+import { createBoundedCache, getOrCreate } from "../cache.ts";
 import type { Settings } from "../settings.ts";
 import type { Router } from "../state/router.ts";
 import { depthRule } from "./depth-rule.ts";
 import { type RedactedDocument, redactDocument } from "./redaction.ts";
 import { routerSchema } from "./router-schema.ts";
 
-// Partners send the same few documents over and over, so a document is parsed and validated once and
-// kept, its refusal as well. Bounds come before the work they bound: the token count before parsing, the
-// syntactic depth before validation, whose rules recurse.
+// Partners send the same few documents again and again, so a document is parsed and validated once; its errors are
+// cached too. Bounds are checked before the work they bound: the token count before parsing, the syntactic depth
+// before validation, whose rules recurse.
 
-/** A document as far as it can be judged without variables and without a caller. */
-export type PreparedDocument = {
+/** Everything about a document that does not depend on variables or the caller. */
+export interface PreparedDocument {
   readonly document: DocumentNode | null;
   /** Empty when the document may run. */
   readonly errors: readonly GraphQLError[];
-  /** For the journal: the text with secrets masked, and the variables that hold some. */
-  readonly masked: RedactedDocument;
-  /** The operation of this name; `null` when there is none, or none can be told apart. */
+  /** For the journal: the text without secrets, and the variables that hold some. */
+  readonly redacted: RedactedDocument;
+  /** The operation of this name, or the only one; `null` without one, and when it is ambiguous. */
   operation(name: string | null | undefined): PreparedOperation | null;
-};
+}
 
-export type PreparedOperation = {
+export interface PreparedOperation {
   readonly node: OperationDefinitionNode;
   readonly name: string | null;
   /** Names of the top-level fields, fragments followed, duplicates removed. */
   readonly fields: readonly string[];
-};
+}
 
 export interface DocumentCache {
   prepare(query: string): PreparedDocument;
@@ -47,57 +48,44 @@ const caches = new Map<string, DocumentCache>();
 /** Shared by all mocks of the process that have the same bounds. */
 export function documentCache(router: Router, bounds: DocumentBounds): DocumentCache {
   const name = `${router}/${bounds.queryTokensMax}/${bounds.queryDepthMax}`;
-  const known = caches.get(name);
-  if (known) return known;
-  const cache = createDocumentCache(router, bounds);
-  caches.set(name, cache);
-  return cache;
+  return getOrCreate(caches, name, () => createDocumentCache(router, bounds));
 }
 
 const cachedDocumentsMax = 500;
-/** Longer texts are not worth keeping. */
+/** Longer texts are not cached. */
 const cachedCharsMax = 20_000;
 
 type DocumentBounds = Pick<Settings["bounds"], "queryTokensMax" | "queryDepthMax">;
 
 function createDocumentCache(router: Router, bounds: DocumentBounds): DocumentCache {
-  const cache = new Map<string, PreparedDocument>();
+  // Bounded: a client that interpolates values into its documents must not fill the memory.
+  const cache = createBoundedCache<string, PreparedDocument>(cachedDocumentsMax);
+  const prepare = (query: string) => prepareDocument(router, bounds, query);
   return {
-    prepare(query) {
-      const known = cache.get(query);
-      if (known) return known;
-      const prepared = prepareDocument(router, bounds, query);
-      if (query.length <= cachedCharsMax) {
-        // The oldest goes first: a client that interpolates values into its text cannot push memory up.
-        const oldest = cache.size >= cachedDocumentsMax ? cache.keys().next().value : undefined;
-        if (oldest !== undefined) cache.delete(oldest);
-        cache.set(query, prepared);
-      }
-      return prepared;
-    },
+    prepare: (query) => (query.length > cachedCharsMax ? prepare(query) : getOrCreate(cache, query, prepare)),
   };
 }
 
 function prepareDocument(router: Router, bounds: DocumentBounds, query: string): PreparedDocument {
-  const { document, errors } = judge(router, bounds, query);
+  const { document, errors } = validateDocument(router, bounds, query);
   const operations = new Map<string | null, PreparedOperation | null>();
   const find = (name: string | null): PreparedOperation | null => {
-    const known = operations.get(name);
-    if (known !== undefined) return known;
+    const cached = operations.get(name);
+    if (cached !== undefined) return cached;
     const operation = document && errors.length === 0 ? findOperation(document, name) : null;
-    // Names the document does not have are not kept: they come from outside without end.
+    // Names that the document does not have are not cached: clients can send any number of them.
     if (operation) operations.set(name, operation);
     return operation;
   };
   return {
     document,
     errors,
-    masked: redactDocument(query, document),
+    redacted: redactDocument(query, document),
     operation: (name) => find(name ?? null),
   };
 }
 
-function judge(router: Router, bounds: DocumentBounds, query: string) {
+function validateDocument(router: Router, bounds: DocumentBounds, query: string) {
   let document: DocumentNode;
   try {
     document = parse(query, { maxTokens: bounds.queryTokensMax });

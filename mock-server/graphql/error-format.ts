@@ -1,14 +1,14 @@
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
 import { ServiceError, type ServiceErrorCode } from "../rules/service-error.ts";
 
-// What leaves the server is decided here. A refusal of the service goes out in its own words; a mistake in
-// the document or its variables in graphql-js's words, without their suggestions, which would name fields
-// although introspection is off (T3); anything else is a bug and goes out as "Internal server error" (T6).
+// What clients see of an error. A `ServiceError` keeps its message; a mistake in the document or its variables keeps
+// that of graphql-js, without its suggestions, which would name fields although introspection is off (T3); anything
+// else is a bug and becomes "Internal server error" (T6).
 
-export type Formatted = GraphQLFormattedError & { readonly extensions: { readonly code: string } };
+export type FormattedError = GraphQLFormattedError & { readonly extensions: { readonly code: string } };
 
 /** @param codeOfMistakes for mistakes in the document or its variables that carry no code themselves */
-export function formatError(error: GraphQLError, codeOfMistakes: ServiceErrorCode): Formatted {
+export function formatError(error: GraphQLError, codeOfMistakes: ServiceErrorCode): FormattedError {
   const { originalError } = error;
   const where = { ...locationsOf(error), ...(error.path ? { path: error.path } : {}) };
   if (originalError instanceof ServiceError) {
@@ -30,7 +30,7 @@ function withoutSuggestion(message: string): string {
   return message.replace(/ Did you mean .*\?$/s, "");
 }
 
-/** Why a request failed, for the journal: the service's reason, or what went out. */
+/** Why a request failed, for the journal: the service's reason, or what the client sees. */
 export function reasonOf(error: GraphQLError): string {
   const { originalError } = error;
   if (originalError instanceof ServiceError) return originalError.reason ?? originalError.message;

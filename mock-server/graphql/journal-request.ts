@@ -1,31 +1,35 @@
 import type { WireResponse } from "../faults/serve-with-faults.ts";
-import type { Caller } from "../rules/identity/caller.ts";
+import { keyIdOf } from "../rules/identity/caller.ts";
 import type { World } from "../world/world.ts";
 import { withoutValue } from "./error-format.ts";
 import { redactVariables } from "./redaction.ts";
 import { type RequestContext, singleHeader } from "./request-context.ts";
 
-/** Writes down what came and how it was answered, without the secrets in it. */
-export function recordRequest(world: World, context: RequestContext, answer: WireResponse): void {
+/** Records the request and its response, without the secrets in them. */
+export function recordRequest(world: World, context: RequestContext, response: WireResponse): void {
   const { router, request, caller, params, prepared, operation } = context;
   const { journalTextCharsMax } = world.settings.bounds;
-  const cut = answer.ending?.kind === "cut" && answer.ending.afterBytes === null;
+  const { abort } = response;
+  const cut = abort?.kind === "cut" && abort.afterBytes === null;
   const entry = world.journal.append({
     atMs: world.clock.now(),
     router,
     operationName: operation?.name ?? null,
     operations: operation?.fields ?? [],
-    query: prepared ? prepared.masked.text.slice(0, journalTextCharsMax) : null,
+    query: prepared ? prepared.redacted.text.slice(0, journalTextCharsMax) : null,
     variables:
       prepared &&
       params?.variables &&
       typeof request.body === "string" &&
       request.body.length <= journalTextCharsMax
-        ? redactVariables(params.variables, prepared.masked.secretVariables)
+        ? redactVariables(params.variables, prepared.redacted.secretVariables)
         : null,
-    ...identityOf(caller),
+    caller: caller.kind,
+    keyId: keyIdOf(caller),
+    userId: caller.kind === "anonymous" ? null : caller.user.id,
+    workspaceId: caller.kind === "member" ? caller.workspace.id : null,
     sourcePlatform: singleHeader(request, "source-platform")?.slice(0, 200) ?? null,
-    status: cut ? null : answer.status,
+    status: cut ? null : response.status,
     errors: context.errors.map(({ message, path, extensions }) => ({
       message: withoutValue(message).slice(0, 500),
       code: extensions.code,
@@ -36,15 +40,4 @@ export function recordRequest(world: World, context: RequestContext, answer: Wir
     durationMs: world.clock.monotonic() - context.startedMs,
   });
   world.emit({ type: "request.completed", request: entry });
-}
-
-function identityOf(caller: Caller) {
-  if (caller.kind === "anonymous")
-    return { caller: caller.kind, keyId: null, userId: null, workspaceId: null };
-  return {
-    caller: caller.kind,
-    keyId: caller.keyId,
-    userId: caller.user.id,
-    workspaceId: caller.kind === "member" ? caller.workspace.id : null,
-  };
 }

@@ -1,12 +1,9 @@
 const quote = 0x22;
 const backslash = 0x5c;
 
-/**
- * Whether a JSON text nests deeper than `depthMax`. Asked before parsing, so that nothing that walks the
- * value recursively afterwards can run out of stack.
- */
+/** Whether a JSON text nests deeper than `depthMax`. Checked before parsing: later steps recurse into the value. */
 export function isNestedDeeper(json: string, depthMax: number): boolean {
-  // Each level takes two characters at least.
+  // Each level takes at least two characters.
   if (json.length < 2 * depthMax) return false;
   let depth = 0;
   for (let index = 0; index < json.length; index++) {
@@ -19,7 +16,7 @@ export function isNestedDeeper(json: string, depthMax: number): boolean {
   return false;
 }
 
-/** Index of the quotation mark that ends the string which begins at `start`. */
+/** Index of the quotation mark that ends the string starting at `start`. */
 function endOfString(json: string, start: number): number {
   let index = start + 1;
   for (

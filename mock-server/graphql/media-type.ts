@@ -1,8 +1,8 @@
 export type MediaType = "application/json" | "application/graphql-response+json";
 
 /**
- * The media type of the answer: the first one in `Accept` that the service speaks, `application/json` when
- * the header is missing; `null` when it speaks none.
+ * The media type of the response: the first one in `Accept` that the service supports, `application/json` without
+ * the header; `null` when it supports none.
  * @see https://graphql.github.io/graphql-over-http/draft/#sec-Accept
  */
 export function negotiateMediaType(accept: string | undefined): MediaType | null {

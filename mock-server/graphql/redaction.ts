@@ -1,8 +1,7 @@
 import { type ArgumentNode, type DocumentNode, Kind, type ValueNode, visit } from "graphql";
 
-// The journal is read by people and copied into bug reports, so what opens doors is masked before it gets
-// there: API keys, partner keys, and the credentials of a provider connection, whether they stand in the
-// document or come as variables, whatever those are called.
+// People copy journal entries into bug reports, so secrets are removed before they get there: API keys, partner keys,
+// and the credentials of a provider connection, in the document and in variables of any name.
 
 const secretNames: ReadonlySet<string> = new Set([
   "refreshToken",
@@ -15,34 +14,34 @@ const secretNames: ReadonlySet<string> = new Set([
   "accessToken",
 ]);
 
-const masked = "[redacted]";
+const redacted = "[redacted]";
 
-export type RedactedDocument = {
+export interface RedactedDocument {
   readonly text: string;
   /** Names under which variables hold secrets. */
   readonly secretVariables: ReadonlySet<string>;
-};
+}
 
 type Span = { readonly start: number; readonly end: number };
 
 export function redactDocument(query: string, document: DocumentNode | null): RedactedDocument {
-  // What cannot be parsed cannot be masked by name: nothing from the first quotation mark on is kept.
+  // Without a syntax tree nothing is known about strings: the text is cut at the first quotation mark.
   if (!document) return { text: query.split('"', 1)[0] ?? "", secretVariables: secretNames };
   const spans: Span[] = [];
   const secretVariables = new Set(secretNames);
 
-  const noteSecret = (value: ValueNode): void => {
+  const addSecret = (value: ValueNode): void => {
     if (value.kind === Kind.VARIABLE) secretVariables.add(value.name.value);
     else if (value.loc) spans.push(value.loc);
   };
   visit(document, {
     Field(field) {
       for (const argument of field.arguments ?? []) {
-        if (isSecretArgument(field.name.value, argument)) noteSecret(argument.value);
+        if (isSecretArgument(field.name.value, argument)) addSecret(argument.value);
       }
     },
     ObjectField(field) {
-      if (secretNames.has(field.name.value)) noteSecret(field.value);
+      if (secretNames.has(field.name.value)) addSecret(field.value);
     },
   });
   visit(document, {
@@ -62,22 +61,22 @@ function replaceSpans(text: string, spans: readonly Span[]): string {
   let result = "";
   let from = 0;
   for (const { start, end } of spans.toSorted((a, b) => a.start - b.start)) {
-    // Inside a span that is masked already.
+    // Inside a span that is already redacted.
     if (start < from) continue;
-    result += `${text.slice(from, start)}"${masked}"`;
+    result += `${text.slice(from, start)}"${redacted}"`;
     from = end;
   }
   return result + text.slice(from);
 }
 
-/** A copy of the variables with everything under a secret name masked, at any depth. */
+/** A copy of the variables without the values of secret names, at any depth. */
 export function redactVariables(value: unknown, secretVariables: ReadonlySet<string>): unknown {
   if (Array.isArray(value)) return value.map((item) => redactVariables(item, secretVariables));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [
       name,
-      inner !== null && secretVariables.has(name) ? masked : redactVariables(inner, secretVariables),
+      inner !== null && secretVariables.has(name) ? redacted : redactVariables(inner, secretVariables),
     ]),
   );
 }

@@ -1,23 +1,29 @@
-import type { RequestParams } from "graphql-http";
+import { isUtf8 } from "node:buffer";
 import type { Caller } from "../rules/identity/caller.ts";
 import type { ApiFault } from "../state/fault.ts";
 import type { Router } from "../state/router.ts";
 import type { PreparedDocument, PreparedOperation } from "./document-cache.ts";
-import type { Formatted } from "./error-format.ts";
+import type { FormattedError } from "./error-format.ts";
+import type { RequestParams } from "./request-params.ts";
 
-export type GraphqlRequest = {
+export interface GraphqlRequest {
   readonly method: string;
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The text, or what was wrong with its bytes. */
   readonly body: RequestBody;
-};
+}
 
-export type RequestBody = string | BodyProblem;
-export type BodyProblem = { readonly problem: "too-large" | "not-utf-8" };
+/** The text, or what is wrong with its bytes. */
+export type RequestBody = string | { readonly problem: "too-large" | "not-utf-8" };
 
-/** What one request turned out to be; each step adds what it finds, the journal keeps it. */
-export type RequestContext = {
+/** @param bytes `null` for a body that is too large */
+export function decodeBody(bytes: Buffer | null): RequestBody {
+  if (!bytes) return { problem: "too-large" };
+  return isUtf8(bytes) ? bytes.toString("utf8") : { problem: "not-utf-8" };
+}
+
+/** What is known about one request; each step adds its result, the journal records all of it. */
+export interface RequestContext {
   readonly router: Router;
   readonly request: GraphqlRequest;
   readonly startedMs: number;
@@ -26,9 +32,9 @@ export type RequestContext = {
   prepared?: PreparedDocument;
   operation?: PreparedOperation;
   faults: readonly ApiFault[];
-  errors: readonly Formatted[];
+  errors: readonly FormattedError[];
   rejection: string | null;
-};
+}
 
 export const singleHeader = ({ headers }: GraphqlRequest, name: string): string | undefined => {
   const value = headers[name];

@@ -7,7 +7,7 @@ import { jobResolvers } from "./resolvers/jobs.ts";
 import { taskResolvers } from "./resolvers/tasks.ts";
 import { workspaceResolvers } from "./resolvers/workspaces.ts";
 
-/** Resolvers by type: thin, each calls one rule. A field without one is a property of its record. */
+/** Resolvers by type; each calls one rule. A field without one is a property of its record. */
 export const resolvers: Resolvers = mergeResolvers([
   identityResolvers,
   workspaceResolvers,

@@ -4,36 +4,41 @@ import {
   buildASTSchema,
   type DocumentNode,
   type FieldDefinitionNode,
+  type GraphQLArgument,
   type GraphQLFieldResolver,
+  type GraphQLInputField,
   type GraphQLObjectType,
   type GraphQLSchema,
   GraphQLUnionType,
+  getNullableType,
+  isInputObjectType,
   isObjectType,
   Kind,
   parse,
 } from "graphql";
+import { getOrCreate } from "../cache.ts";
+import { isPlainObject } from "../plain-object.ts";
 import type { ResolverContext } from "../rules/identity/resolver-context.ts";
 import type { Router } from "../state/router.ts";
 import { resolvers } from "./resolvers.ts";
 
-// Two schemas over one store (A-21): `schema.graphql` says with `@router` who serves a field, and on the
-// other router that field does not exist. Each is built once per process, for all mocks.
+// Two schemas over one store (A-21): `@router` in `schema.graphql` says which router has a field; the other one does
+// not. Each schema is built once per process, for all mocks.
 
 const schemas = new Map<Router, GraphQLSchema>();
 
 export function routerSchema(router: Router): GraphQLSchema {
-  const known = schemas.get(router);
-  if (known) return known;
-  const schema = buildASTSchema(fieldsServedBy(router, contract()), { assumeValid: true });
-  attachResolvers(schema);
-  schemas.set(router, schema);
-  return schema;
+  return getOrCreate(schemas, router, () => {
+    const schema = buildASTSchema(fieldsServedBy(router, contract()), { assumeValid: true });
+    attachResolvers(schema);
+    return schema;
+  });
 }
 
 let parsed: DocumentNode | undefined;
 
 function contract(): DocumentNode {
-  // The package names its own file, so that sources and build find it in the same place.
+  // By the package's name, so that sources and build find it in the same place.
   parsed ??= parse(
     readFileSync(createRequire(import.meta.url).resolve("workspace-tasks/schema.graphql"), "utf8"),
     { noLocation: true },
@@ -71,8 +76,29 @@ type TypeResolvers = Readonly<Record<string, GraphQLFieldResolver<unknown, Resol
 function attachToType(type: GraphQLObjectType, fieldResolvers: TypeResolvers): void {
   const fields = type.getFields();
   for (const [name, resolve] of Object.entries(fieldResolvers)) {
-    // Absent where another router serves the field.
+    // Absent when only the other router has the field.
     const field = fields[name];
-    if (field) field.resolve = resolve;
+    if (!field) continue;
+    if (field.args.length === 0) field.resolve = resolve;
+    else {
+      field.resolve = (source, args, context, info) => {
+        applyDefaults(field.args, args);
+        return resolve(source, args, context, info);
+      };
+    }
+  }
+}
+
+type Input = GraphQLArgument | GraphQLInputField;
+
+/** Replaces each explicit `null` by the schema's default: graphql-js applies it to omitted values only. */
+function applyDefaults(inputs: readonly Input[], values: Record<string, unknown>): void {
+  for (const { name, type, defaultValue } of inputs) {
+    const value = values[name];
+    if (value === null && defaultValue !== undefined) values[name] = defaultValue;
+    const inputType = getNullableType(type);
+    if (isInputObjectType(inputType) && isPlainObject(value)) {
+      applyDefaults(Object.values(inputType.getFields()), value);
+    }
   }
 }

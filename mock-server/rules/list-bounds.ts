@@ -1,24 +1,21 @@
 import type { World } from "../world/world.ts";
 import { ServiceError } from "./service-error.ts";
 
-export type Slice = {
-  readonly offset?: number | null | undefined;
-  readonly limit?: number | null | undefined;
-};
+export interface Slice {
+  readonly offset: number;
+  readonly limit: number;
+}
 
 /** `offset` and `limit` of a plain list. @throws ServiceError BAD_USER_INPUT outside the bounds */
-export function checkSlice(world: World, slice: Slice, limitDefault: number) {
-  const offset = slice.offset ?? 0;
-  const limit = slice.limit ?? limitDefault;
+export function checkSlice(world: World, { offset, limit }: Slice): void {
   const { listItemsMax } = world.settings.bounds;
   if (offset < 0) throw new ServiceError("BAD_USER_INPUT", "Offset must not be negative");
   if (limit < 1 || limit > listItemsMax) {
     throw new ServiceError("BAD_USER_INPUT", `Limit must be between 1 and ${listItemsMax}`);
   }
-  return { offset, limit };
 }
 
-/** @throws ServiceError BAD_USER_INPUT when a list that was sent is longer than `listItemsMax` */
+/** @throws ServiceError BAD_USER_INPUT when a list in the input is longer than `listItemsMax` */
 export function checkListLength(
   world: World,
   name: string,

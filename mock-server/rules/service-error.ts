@@ -1,4 +1,4 @@
-/** Codes the service puts into `extensions.code`. @see interface §7; all but two lie beyond it */
+/** Codes in `extensions.code`. @see interface §7, which has only two of them */
 export type ServiceErrorCode =
   | "UNAUTHENTICATED"
   | "FORBIDDEN"
@@ -11,11 +11,11 @@ export type ServiceErrorCode =
   | "BAD_REQUEST"
   | "INTERNAL_SERVER_ERROR";
 
-/** A refusal in the service's own words: the message is what the partner sees. */
+/** A request that the service rejects; the client sees code and message. */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly code: ServiceErrorCode;
-  /** Why, for the request journal; the partner never sees it. */
+  /** Why, for the request journal; the client never sees it. */
   readonly reason: string | undefined;
 
   constructor(code: ServiceErrorCode, message: string, reason?: string) {

@@ -1,4 +1,4 @@
-import { rescheduleDeliveries } from "../rules/deliveries/engine.ts";
+import { rescheduleDeliveries } from "../rules/deliveries/deliveries.ts";
 import { resumeImports } from "../rules/partner/imports.ts";
 import { resumeProgress } from "../rules/tasks/progression.ts";
 import type { World } from "../world/world.ts";

@@ -7,8 +7,8 @@ const unitMs: Readonly<Record<string, number>> = {
 };
 
 /**
- * Reads a span of time: a number of milliseconds, or numbers with units such as `"3m"`, `"1h30m"`,
- * `"7d"`. `undefined` when it is neither, or is negative.
+ * Parses a duration: a number of milliseconds, or numbers with units such as `"3m"`, `"1h30m"`, `"7d"`. `undefined`
+ * for anything else, and for a negative number.
  */
 export function parseDurationMs(duration: number | string): number | undefined {
   if (typeof duration === "number") return Number.isFinite(duration) && duration >= 0 ? duration : undefined;

@@ -1,6 +1,6 @@
 export interface Heap<Item> {
   push(item: Item): void;
-  /** The item that comes before all others, left in place. */
+  /** The first item, without removing it. */
   peek(): Item | undefined;
   pop(): Item | undefined;
   readonly size: number;

@@ -2,12 +2,12 @@ import type { Clock } from "./clock.ts";
 import { parseDurationMs } from "./duration.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-/** The mock's time. A virtual one may be shared with a client and a receiver. */
+/** The mock's clock. A virtual one can be shared with a client and a receiver. */
 export interface MockClock extends Clock {
   readonly mode: "real" | "virtual";
   /**
-   * Moves virtual time by milliseconds or text such as `"3m"`, `"7d"`; resolves, when everything due on the
-   * way has settled, with the number of timers that fired. Rejects on a real clock.
+   * Moves virtual time by milliseconds or text such as `"3m"`, `"7d"`. Resolves with the number of timers that fired,
+   * once everything that became due has settled. Rejects on a real clock.
    */
   advance(by: number | string): Promise<number>;
   /** Resolves when everything due now has settled; at once on a real clock. */
@@ -17,7 +17,7 @@ export interface MockClock extends Clock {
 export function createMockClock(clock: Clock | VirtualClock): MockClock {
   const virtual = "advance" in clock ? clock : null;
   return {
-    // All of it, not just its face: another mock that is given this clock drives it as its own.
+    // With the methods of a virtual clock: another mock with this clock can advance it too.
     ...clock,
     mode: virtual ? "virtual" : "real",
     async advance(by) {

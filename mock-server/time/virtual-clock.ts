@@ -2,26 +2,25 @@ import type { Clock } from "./clock.ts";
 import { createHeap } from "./heap.ts";
 
 /**
- * Time that moves only when told to.
+ * Time that moves only by `advance`.
  *
- * `advance` walks from timer to timer in the order (due time, order of scheduling). Work that a timer
- * started (a delivery on a real socket, a handler in this process) is announced with `track`; the next
- * instant begins only when all tracked work has settled, so virtual time never overtakes real sockets.
- * Two calls of `advance` at once run one after the other.
+ * `advance` runs timers in the order (due time, order of scheduling). Work that a timer starts (a delivery on a real
+ * socket, a handler in this process) is registered with `track`; the next instant starts only when all tracked work
+ * has settled, so virtual time never overtakes real sockets. Concurrent calls of `advance` run one after the other.
  */
 export interface VirtualClock extends Clock {
   /**
-   * Moves time forward by `byMs`; resolves to the number of timers that fired. A receiver must not await it
-   * while it answers a delivery: `advance` waits for that very answer.
+   * Moves time forward by `byMs`; resolves with the number of timers that fired. A receiver must not await it before
+   * it responds to a delivery: `advance` waits for that response.
    */
   advance(byMs: number): Promise<number>;
   /** Resolves when all tracked work has settled and nothing more is due now. */
   settle(): Promise<void>;
-  /** Makes `advance` and `settle` wait for `work`; gives it back. */
+  /** Makes `advance` and `settle` wait for `work`, and returns it. */
   track<Result>(work: Promise<Result>): Promise<Result>;
-  /** Sets wall time back or forward without firing anything; monotonic time is unaffected. */
+  /** Sets wall time without firing timers; monotonic time is unaffected. */
   setNow(nowMs: number): void;
-  /** Number of timers that wait, and when the next is due. */
+  /** Number of scheduled timers, and when the next is due. */
   pending(): { readonly timers: number; readonly nextAtMs: number | null };
 }
 
@@ -29,7 +28,7 @@ type Timer = { readonly dueMs: number; readonly order: number; run: (() => void)
 
 /** @param startMs wall time at the start. Default: 2026-01-15T12:00:00Z, so that runs compare equal. */
 export function createVirtualClock(startMs = Date.UTC(2026, 0, 15, 12)): VirtualClock {
-  // Timers are kept in monotonic time, so that setNow cannot move them.
+  // Timers use monotonic time, so that `setNow` cannot move them.
   const timers = createTimerHeap();
   const inFlight = new Set<Promise<unknown>>();
   let elapsedMs = 0;
@@ -67,7 +66,7 @@ export function createVirtualClock(startMs = Date.UTC(2026, 0, 15, 12)): Virtual
     await quiet();
     for (let next = timers.peek(); next && next.dueMs <= endMs; next = timers.peek()) {
       elapsedMs = Math.max(elapsedMs, next.dueMs);
-      // Everything due at one instant fires before anything waits: a thousand deliveries go out together.
+      // All timers due at one instant fire before their work is awaited: a thousand deliveries are sent together.
       for (let due = timers.peek(); due && due.dueMs <= elapsedMs; due = timers.peek()) {
         timers.pop();
         const run = due.run;

@@ -4,7 +4,7 @@ export const tusVersion = "1.0.0";
 export const tusExtensions = "creation,creation-with-upload,creation-defer-length,termination";
 export const offsetMediaType = "application/offset+octet-stream";
 
-/** Reads a header that must hold a whole number of bytes; `null` when it is absent. */
+/** Reads a header with a whole number of bytes; `null` without the header. */
 export function readByteCount(headers: Headers, name: string): number | null {
   const text = headers.get(name);
   if (text === null) return null;
@@ -13,8 +13,8 @@ export function readByteCount(headers: Headers, name: string): number | null {
 }
 
 /**
- * Reads `Upload-Metadata`: pairs separated by commas, each a key and, after one space, its value in base64.
- * A key may stand alone.
+ * Reads `Upload-Metadata`: pairs separated by commas, each a key and, after one space, its value in base64. The
+ * value is optional.
  */
 export function parseMetadata(text: string | null): Record<string, string> {
   const metadata: Record<string, string> = {};

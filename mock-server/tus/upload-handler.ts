@@ -18,40 +18,40 @@ import {
 } from "./tus-headers.ts";
 
 // Resumable uploads by the tus protocol, version 1.0.0, with the extensions creation, creation-with-upload,
-// creation-defer-length and termination. Bytes are kept as they arrive: a client that lost its connection
-// asks with HEAD how many came and goes on from there.
+// creation-defer-length and termination. Bytes are kept as they arrive: a client that lost its connection gets the
+// offset with HEAD and resumes there.
 
-/** Tells who may upload from the `Authorization` header, or throws an `UploadError`. */
+/** The workspace that the `Authorization` header gives access to. @throws UploadError without one */
 export type AuthoriseUpload = (
   authorization: string | null,
   writes: boolean,
 ) => { readonly workspaceId: string };
 
-export type UploadOptions = {
+export interface UploadOptions {
   readonly world: World;
   readonly authorise: AuthoriseUpload;
   /** Path of the collection. */
   readonly path: string;
-};
+}
 
 /** Uploads that are being written, so that two PATCH requests cannot interleave. */
 const writing = new WeakSet<UploadRecord>();
 
-/** Serves one request below the upload path; never rejects. Not counted against the rate limit. */
+/** Serves one request below the upload path. Does not count towards the rate limit. */
 export async function handleUpload(request: Request, options: UploadOptions): Promise<Response> {
   try {
-    return await route(request, options);
+    return await dispatch(request, options);
   } catch (error) {
     if (!(error instanceof UploadError)) throw error;
     const headers = error.status === 412 ? { "Tus-Version": tusVersion } : {};
-    return answer(error.status, headers, JSON.stringify({ error: { message: error.message } }));
+    return respond(error.status, headers, JSON.stringify({ error: { message: error.message } }));
   }
 }
 
-async function route(request: Request, options: UploadOptions): Promise<Response> {
+async function dispatch(request: Request, options: UploadOptions): Promise<Response> {
   const { world } = options;
   const method = request.headers.get("x-http-method-override")?.toUpperCase() ?? request.method;
-  if (method === "OPTIONS") return describe(world);
+  if (method === "OPTIONS") return capabilities(world);
   if (request.headers.get("tus-resumable") !== tusVersion) {
     throw new UploadError(412, `Tus-Resumable must be ${tusVersion}`);
   }
@@ -59,7 +59,7 @@ async function route(request: Request, options: UploadOptions): Promise<Response
   const url = new URL(request.url);
   const uploadId = url.pathname.slice(options.path.length).replace(/^\//, "");
   if (uploadId === "") {
-    if (method !== "POST") throw new UploadError(405, `${method} needs an upload's address`);
+    if (method !== "POST") throw new UploadError(405, `${method} needs the URL of an upload`);
     return create(request, world, workspaceId, new URL(options.path, url));
   }
   const upload = findUpload(world, workspaceId, uploadId);
@@ -67,13 +67,13 @@ async function route(request: Request, options: UploadOptions): Promise<Response
   if (method === "PATCH") return append(request, world, upload);
   if (method === "DELETE") {
     deleteUpload(world, upload);
-    return answer(204);
+    return respond(204);
   }
   throw new UploadError(405, `${method} is not a method of uploads`);
 }
 
-function describe(world: World): Response {
-  return answer(204, {
+function capabilities(world: World): Response {
+  return respond(204, {
     "Tus-Version": tusVersion,
     "Tus-Extension": tusExtensions,
     "Tus-Max-Size": String(world.settings.bounds.uploadBytesMax),
@@ -99,11 +99,11 @@ async function create(
     await receive(request, world, upload);
     headers["Upload-Offset"] = String(upload.offsetBytes);
   }
-  return answer(201, headers);
+  return respond(201, headers);
 }
 
 function progress(upload: UploadRecord): Response {
-  return answer(200, {
+  return respond(200, {
     "Upload-Offset": String(upload.offsetBytes),
     ...(upload.lengthBytes === null
       ? { "Upload-Defer-Length": "1" }
@@ -125,15 +125,15 @@ async function append(request: Request, world: World, upload: UploadRecord): Pro
   }
   const lengthBytes = readByteCount(request.headers, "upload-length");
   if (lengthBytes !== null) setUploadLength(world, upload, lengthBytes);
-  const announced = readByteCount(request.headers, "content-length");
-  if (announced !== null && upload.lengthBytes !== null && offsetBytes + announced > upload.lengthBytes) {
+  const bodyBytes = readByteCount(request.headers, "content-length");
+  if (bodyBytes !== null && upload.lengthBytes !== null && offsetBytes + bodyBytes > upload.lengthBytes) {
     throw new UploadError(413, "more bytes than Upload-Length");
   }
   await receive(request, world, upload);
-  return answer(204, { "Upload-Offset": String(upload.offsetBytes) });
+  return respond(204, { "Upload-Offset": String(upload.offsetBytes) });
 }
 
-/** Takes the body chunk by chunk; a connection that breaks ends it where it broke. */
+/** Appends the body chunk by chunk; after a lost connection the received bytes stay. */
 async function receive(request: Request, world: World, upload: UploadRecord): Promise<void> {
   if (!request.body) return;
   writing.add(upload);
@@ -141,14 +141,14 @@ async function receive(request: Request, world: World, upload: UploadRecord): Pr
     for await (const chunk of request.body) appendToUpload(world, upload, chunk);
   } catch (error) {
     if (error instanceof UploadError) throw error;
-    // Anonymous hears this answer: the client is gone. What came is kept, and HEAD tells how much.
-    throw new UploadError(400, "the connection ended before the body did");
+    // The client disconnected; received bytes stay and HEAD reports the offset.
+    throw new UploadError(400, "the connection was closed before the end of the body");
   } finally {
     writing.delete(upload);
   }
 }
 
-function answer(status: number, headers: Record<string, string> = {}, body: string | null = null): Response {
+function respond(status: number, headers: Record<string, string> = {}, body: string | null = null): Response {
   return new Response(body, {
     status,
     headers: {

@@ -11,19 +11,18 @@ import type { Router } from "../state/router.ts";
 import type { Clock } from "../time/clock.ts";
 import type { RandomStreams } from "./random.ts";
 
-// A rule's instructions are used up in order by the calls that match it, as if a script were read aloud;
-// chances are drawn from a stream per rule, so that one rule's draws never shift another's. Every rule
-// that matches contributes, in the order of the plan.
+// Each matching call consumes the rule's next instruction; chances are drawn from a stream per rule, so that one
+// rule's draws never shift another's. All rules that match contribute, in the order of the plan.
 
-/** Log entries kept; older ones go first. */
+/** Log entries kept; the oldest are dropped first. */
 const firedMax = 10_000;
 
 export interface FaultStore {
-  /** Replaces the plan and starts every instruction list anew; the log stays. */
+  /** Replaces the plan, with all instructions unused; the log stays. */
   replace(plan: FaultPlan): void;
-  /** Forgets the plan and the log. */
+  /** Removes the plan and the log. */
   clear(): void;
-  /** The plan with what is left of its instructions. */
+  /** The plan with the remaining instructions. */
   plan(): FaultPlan;
   fired(): readonly FiredFault[];
   /** The faults injected into this call, in order. Uses up the next instruction of each matching rule. */
@@ -36,20 +35,20 @@ export interface FaultStore {
 
 export type FaultSnapshot = { readonly plan: FaultPlan; readonly fired: readonly FiredFault[] };
 
-export type ApiCall = {
+export interface ApiCall {
   /** The API key or partner key behind the call; `null` when there is none. */
   readonly keyId: string | null;
   readonly router: Router;
   /** Top-level fields of the operation. */
   readonly operations: readonly string[];
-};
+}
 
-export type DeliveryAttempt = {
+export interface DeliveryAttempt {
   readonly endpointId: string;
   readonly eventName: string;
   /** The delivery. */
   readonly id: string;
-};
+}
 
 export interface FaultStoreOptions {
   readonly random: Pick<RandomStreams, "number">;
@@ -57,10 +56,10 @@ export interface FaultStoreOptions {
   emit(activity: { readonly type: "fault.fired"; readonly entry: FiredFault }): void;
 }
 
-type RuleState<Rule, Fault> = {
+interface RuleState<Rule, Fault> {
   readonly rule: Rule & { readonly chances?: readonly ProbabilisticFault<Fault>[] | undefined };
-  readonly left: Fault[];
-};
+  readonly remaining: Fault[];
+}
 
 export function createFaultStore({ random, clock, emit }: FaultStoreOptions): FaultStore {
   let api: RuleState<ApiFaultRule, ApiFault>[] = [];
@@ -69,18 +68,18 @@ export function createFaultStore({ random, clock, emit }: FaultStoreOptions): Fa
   let sequence = 0;
 
   const replace = (plan: FaultPlan) => {
-    api = (plan.api ?? []).map((rule) => ({ rule, left: [...(rule.instructions ?? [])] }));
-    deliveries = (plan.deliveries ?? []).map((rule) => ({ rule, left: [...(rule.instructions ?? [])] }));
+    api = (plan.api ?? []).map((rule) => ({ rule, remaining: [...(rule.instructions ?? [])] }));
+    deliveries = (plan.deliveries ?? []).map((rule) => ({ rule, remaining: [...(rule.instructions ?? [])] }));
   };
 
   const plan = (): FaultPlan => ({
-    api: api.map(({ rule, left }) => ({ ...rule, instructions: [...left] })),
-    deliveries: deliveries.map(({ rule, left }) => ({ ...rule, instructions: [...left] })),
+    api: api.map(({ rule, remaining }) => ({ ...rule, instructions: [...remaining] })),
+    deliveries: deliveries.map(({ rule, remaining }) => ({ ...rule, instructions: [...remaining] })),
   });
 
   const draw = <Rule, Fault extends ApiFault | DeliveryFault>(
     side: FiredFault["side"],
-    scripts: readonly RuleState<Rule, Fault>[],
+    rules: readonly RuleState<Rule, Fault>[],
     matches: (rule: Rule) => boolean,
     subject: string,
   ): Fault[] => {
@@ -92,9 +91,9 @@ export function createFaultStore({ random, clock, emit }: FaultStoreOptions): Fa
       if (fired.length > firedMax) fired.shift();
       emit({ type: "fault.fired", entry });
     };
-    for (const [index, { rule, left }] of scripts.entries()) {
+    for (const [index, { rule, remaining }] of rules.entries()) {
       if (!matches(rule)) continue;
-      const instructed = left.shift();
+      const instructed = remaining.shift();
       if (instructed && instructed.kind !== "pass") inject(index, instructed);
       for (const { probability, fault } of rule.chances ?? []) {
         if (random.number(`fault/${side}/${index}`) < probability) inject(index, fault);

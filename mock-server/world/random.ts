@@ -1,16 +1,13 @@
 import { hash } from "node:crypto";
 
-/**
- * Named streams of one seed. Each purpose draws from its own stream, so that one more draw for a fault
- * does not change the ids that follow.
- */
+/** Named streams of one seed. Each purpose has its own stream, so that one more draw for a fault does not change ids. */
 export interface RandomStreams {
   readonly seed: number;
   number(stream: string): number;
   bytes(stream: string, length: number): Buffer;
   /**
-   * A UUID version 7, as the router issues: the time, a counter, then seeded bits. Ids of one stream sort
-   * in the order in which they were drawn, also within one millisecond.
+   * A UUID version 7: the time, a counter, then seeded bits. Ids of one stream sort in the order in which they were
+   * drawn, also within one millisecond.
    */
   uuid(stream: string, nowMs: number): string;
   /** How far each stream has been drawn; `restore` continues from there. */
@@ -21,8 +18,7 @@ export interface RandomStreams {
 export function createRandomStreams(seed: number): RandomStreams {
   const counters = new Map<string, number>();
 
-  // A block is the hash of (seed, stream, counter), 32 bytes in hex: any position can be restored from one
-  // number.
+  // A block is the hash of (seed, stream, counter), 32 bytes in hex: a position is one number.
   const block = (stream: string) => {
     const counter = counters.get(stream) ?? 0;
     counters.set(stream, counter + 1);
@@ -51,8 +47,8 @@ export function createRandomStreams(seed: number): RandomStreams {
   };
 }
 
-// RFC 9562 §6.2, method 1: a counter of 26 bits stands before the random bits, 12 in `rand_a` and 14 at
-// the head of `rand_b`, around the version and variant bits.
+// RFC 9562 §6.2, method 1: a counter of 26 bits precedes the random bits, 12 in `rand_a` and 14 at the start of
+// `rand_b`, around the version and variant bits.
 function uuidV7(nowMs: number, counter: number, random: string): string {
   const time = toHex(Math.max(0, Math.floor(nowMs)), 12);
   const head = toHex(0x7000 | ((counter >> 14) & 0x0fff), 4);
@@ -60,7 +56,7 @@ function uuidV7(nowMs: number, counter: number, random: string): string {
   return [time.slice(0, 8), time.slice(8), head, tail, random.slice(20, 32)].join("-");
 }
 
-/** A UUID derived from a name (version 8: application-defined), the same name always giving the same id. */
+/** A UUID derived from a name (version 8: application-defined). */
 export function uuidFromName(name: string): string {
   const hex = hash("sha256", name);
   const variant = toHex(0x8000 | (Number.parseInt(hex.slice(16, 20), 16) & 0x3fff), 4);

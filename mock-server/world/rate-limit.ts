@@ -1,34 +1,35 @@
-// The interface says how many requests, not how the window moves (A-5). Sliding: the times of the last
-// requests are kept, and one leaves the count exactly `windowMs` after it was made. Fixed: the count starts
-// anew at each multiple of `windowMs`. A refused request never counts, so that waiting the stated interval
-// is always enough.
+// The interface defines the number of requests, not the window (A-5). Sliding: a request leaves the count exactly
+// `windowMs` after it was made. Fixed: the count restarts at each multiple of `windowMs`. A rejected request never
+// counts, so that waiting for `Retry-After` is always enough.
 
-export type RateLimitPolicy = {
+import { getOrCreate } from "../cache.ts";
+
+export interface RateLimitPolicy {
   readonly requests: number;
   readonly windowMs: number;
   readonly window: "sliding" | "fixed";
-};
+}
 
 export type Permit =
   | { readonly granted: true }
-  /** After this many whole seconds the next request is granted. */
+  /** The next request is granted after this many whole seconds. */
   | { readonly granted: false; readonly retryAfterSeconds: number };
 
-export type Usage = {
+export interface Usage {
   readonly keyId: string;
   readonly used: number;
   readonly remaining: number;
   /** When the next request leaves the count; `null` while nothing is counted. */
   readonly resetsAtMs: number | null;
-};
+}
 
 /** Times of the counted requests per key, oldest first. */
 export type RateLimitSnapshot = Readonly<Record<string, number[]>>;
 
 export interface RateLimiter {
-  /** Counts a request of this key, or refuses it. */
+  /** Counts a request of this key, or rejects it. */
   take(keyId: string, nowMs: number): Permit;
-  /** Uses up `requests` of what is left (default: everything) without a request. */
+  /** Uses up `requests` of those that remain (default: all) without a request. */
   burn(keyId: string, nowMs: number, requests?: number): void;
   usage(keyId: string, nowMs: number): Usage;
   /** Every key that has counted requests. */
@@ -41,11 +42,7 @@ export function createRateLimiter(policy: RateLimitPolicy): RateLimiter {
   const logs = new Map<string, TimeLog>();
 
   const logOf = (keyId: string, nowMs: number): TimeLog => {
-    let log = logs.get(keyId);
-    if (!log) {
-      log = createTimeLog(policy.requests);
-      logs.set(keyId, log);
-    }
+    const log = getOrCreate(logs, keyId, () => createTimeLog(policy.requests));
     log.dropUntil(startOfWindow(policy, nowMs));
     return log;
   };
@@ -75,7 +72,8 @@ export function createRateLimiter(policy: RateLimitPolicy): RateLimiter {
     },
     burn(keyId, nowMs, requests = policy.requests) {
       const log = logOf(keyId, nowMs);
-      for (let left = requests; left > 0 && log.size() < policy.requests; left--) log.add(nowMs);
+      for (let remaining = requests; remaining > 0 && log.size() < policy.requests; remaining--)
+        log.add(nowMs);
     },
     usage,
     usages: (nowMs) => [...logs.keys()].map((keyId) => usage(keyId, nowMs)).filter(({ used }) => used > 0),
@@ -91,7 +89,7 @@ export function createRateLimiter(policy: RateLimitPolicy): RateLimiter {
   };
 }
 
-/** Requests made at this moment or before it no longer count. */
+/** Requests made at this time or before do not count. */
 const startOfWindow = ({ window, windowMs }: RateLimitPolicy, nowMs: number): number =>
   window === "sliding" ? nowMs - windowMs : Math.floor(nowMs / windowMs) * windowMs - 1;
 
@@ -100,7 +98,7 @@ const leavesAt = ({ window, windowMs }: RateLimitPolicy, timeMs: number): number
 
 type TimeLog = ReturnType<typeof createTimeLog>;
 
-/** A ring of the last `capacity` times: adding and dropping cost nothing per stored time. */
+/** A ring of the last `capacity` times: adding and dropping are independent of the number of stored times. */
 function createTimeLog(capacity: number) {
   const times = new Float64Array(capacity);
   let head = 0;

@@ -1,29 +1,29 @@
 import type { JournalEntry } from "../state/journal-entry.ts";
 
-export type JournalPage = {
+export interface JournalPage {
   readonly data: readonly JournalEntry[];
   readonly done: boolean;
   /** Sequence to continue after; `null` when `done`. */
   readonly iterator: string | null;
-};
+}
 
 export interface RequestJournal {
   append(entry: Omit<JournalEntry, "sequence">): JournalEntry;
-  /** How many requests were ever written, those that have been dropped included. */
+  /** Number of all requests, dropped ones included. */
   readonly count: number;
-  /** Entries still kept, oldest first. */
+  /** The entries that are kept, oldest first. */
   entries(): readonly JournalEntry[];
-  /** A page in order of time. `iterator` is the sequence after which it starts. */
+  /** A page in order of time. `iterator` is the sequence number after which it starts. */
   list(options?: { readonly limit?: number; readonly iterator?: string | null }): JournalPage;
   restore(entries: readonly JournalEntry[], count: number): void;
 }
 
-/** @param entriesMax entries kept; the oldest go first */
+/** @param entriesMax entries kept; the oldest are dropped first */
 export function createRequestJournal(entriesMax: number): RequestJournal {
   let kept: JournalEntry[] = [];
   let count = 0;
 
-  // Twice as many are kept before half is dropped, so that appending stays cheap.
+  // Up to twice as many are kept before half of them is dropped, so that appending stays cheap.
   const trim = () => {
     if (kept.length >= 2 * entriesMax) kept = kept.slice(-entriesMax);
   };

@@ -1,9 +1,11 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { createBoundedCache } from "../cache.ts";
+import type { KeyAccess } from "../state/records.ts";
 
-// Access tokens are JWTs signed with HS256, as the real service's are JWTs: a client may read `exp` and
-// `workspaceId` from them. The signing key is derived from the seed, so equal runs issue equal tokens.
+// Access tokens are JWTs, as those of the real service: a client can read `exp` and `workspaceId` from them. They are
+// signed with HS256 and a key derived from the seed, so equal runs issue equal tokens.
 
-export type TokenClaims = {
+export interface TokenClaims {
   /** Id of this token. */
   readonly jti: string;
   readonly kind: "user" | "workspace" | "partner";
@@ -13,11 +15,11 @@ export type TokenClaims = {
   readonly keyId: string;
   readonly workspaceId?: string | undefined;
   readonly membershipId?: string | undefined;
-  readonly access?: "read_only" | "read_write" | undefined;
+  readonly access?: KeyAccess | undefined;
   /** Seconds since the epoch. */
   readonly iat: number;
   readonly exp: number;
-};
+}
 
 export interface TokenSigner {
   mint(claims: TokenClaims): string;
@@ -27,15 +29,13 @@ export interface TokenSigner {
 
 const header = encode(JSON.stringify({ alg: "HS256", typ: "JWT" }));
 
-/** Tokens whose signature has been checked already; forgotten all at once when full. */
-const verifiedTokensMax = 1_000;
-
-/** Longer ones are not ours: reading them would be work for nothing. */
+/** This service issues no longer ones. */
 const tokenCharsMax = 4_096;
 
 export function createTokenSigner(seed: number): TokenSigner {
   const key = createHash("sha256").update(`${seed}/token-signing-key`).digest();
-  const verified = new Map<string, TokenClaims>();
+  // Checking a signature costs more than the rest of finding the caller.
+  const verified = createBoundedCache<string, TokenClaims>(1_000);
 
   const signatureOf = (signed: string) => createHmac("sha256", key).update(signed).digest();
 
@@ -45,11 +45,10 @@ export function createTokenSigner(seed: number): TokenSigner {
       return `${signed}.${signatureOf(signed).toString("base64url")}`;
     },
     read(token) {
-      const known = verified.get(token);
-      if (known) return known;
+      const cached = verified.get(token);
+      if (cached) return cached;
       const claims = token.length > tokenCharsMax ? null : readSigned(token, signatureOf);
       if (!claims) return null;
-      if (verified.size >= verifiedTokensMax) verified.clear();
       verified.set(token, claims);
       return claims;
     },
@@ -62,7 +61,7 @@ function readSigned(token: string, signatureOf: (signed: string) => Buffer): Tok
   const expected = signatureOf(`${first}.${payload}`);
   const presented = Buffer.from(signature, "base64url");
   if (presented.length !== expected.length || !timingSafeEqual(presented, expected)) return null;
-  // The signature proves that `mint` wrote this payload.
+  // The signature proves that `mint` created this payload.
   return JSON.parse(Buffer.from(payload, "base64url").toString("utf8")) as TokenClaims;
 }
 

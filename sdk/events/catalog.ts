@@ -1,4 +1,6 @@
-import { type KnownEventName, knownEventNames } from "./webhook-event.ts";
+// Imports no schemas: the mock server reads the catalog at its start and zod later.
+
+import type { KnownEventName } from "./webhook-event.ts";
 
 /** Task types for which the catalog says that events are emitted. The set is open. @see interface §6 */
 export const catalogTaskTypes = ["BINDER", "TAX_PREP", "TAX_REVIEW", "TAX_ADVISOR", "TAX_PREP_LITE"] as const;
@@ -25,10 +27,9 @@ const about: Record<KnownEventName, { status: string; description: string }> = {
 };
 
 /** The six events the interface lists, without their payload schemas. @see interface §6 */
-export const eventCatalog: readonly CatalogEntry[] = knownEventNames.map((name) => ({
+export const eventCatalog: readonly CatalogEntry[] = Object.entries(about).map(([name, entry]) => ({
   name,
-  description: about[name].description,
   version: "2",
-  status: about[name].status,
-  taskTypes: about[name].status === "" ? [] : catalogTaskTypes,
+  ...entry,
+  taskTypes: entry.status === "" ? [] : catalogTaskTypes,
 }));

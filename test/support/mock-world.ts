@@ -6,13 +6,13 @@ import type { WebhookEndpointRecord } from "../../mock-server/state/records.ts";
 import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
 import { createWorld, type World } from "../../mock-server/world/world.ts";
 
-/** A world of the mock without a server: a workspace, a client, and whatever answers its deliveries. */
+/** A world of the mock without a server: a workspace, a client, and a function that responds to deliveries. */
 export interface TestWorld {
   readonly world: World;
   readonly clock: VirtualClock;
   readonly workspaceId: string;
   readonly clientId: string;
-  /** Every delivery attempt that left, in order. */
+  /** Every delivery attempt that was sent, in order. */
   readonly sent: readonly SentAttempt[];
   /** Adds an endpoint as the API would; the URL tells receivers apart. */
   addEndpoint(changes?: Partial<WebhookEndpointRecord>): WebhookEndpointRecord;
@@ -32,11 +32,11 @@ export type TestWorldOptions = {
   readonly settings?: SettingsChanges;
   readonly clock?: VirtualClock;
   /** Default: 204 to everything. */
-  readonly answer?: (attempt: SentAttempt) => DeliveryResponse | Promise<DeliveryResponse>;
+  readonly respond?: (attempt: SentAttempt) => DeliveryResponse | Promise<DeliveryResponse>;
   readonly read?: Transport["read"];
 };
 
-export const answered = (status: number, headers: Record<string, string> = {}): DeliveryResponse => ({
+export const responded = (status: number, headers: Record<string, string> = {}): DeliveryResponse => ({
   status,
   headers,
   body: "",
@@ -44,7 +44,7 @@ export const answered = (status: number, headers: Record<string, string> = {}): 
 
 export function createTestWorld(options: TestWorldOptions = {}): TestWorld {
   const clock = options.clock ?? createVirtualClock();
-  const answer = options.answer ?? (() => answered(204));
+  const respond = options.respond ?? (() => responded(204));
   const sent: SentAttempt[] = [];
   const deliver = async ({ url, headers, body }: DeliveryRequest) => {
     const attempt = {
@@ -55,7 +55,7 @@ export function createTestWorld(options: TestWorldOptions = {}): TestWorld {
       event: JSON.parse(body.toString()),
     };
     sent.push(attempt);
-    return answer(attempt);
+    return respond(attempt);
   };
   const world = createWorld({
     epoch: 0,
@@ -64,7 +64,7 @@ export function createTestWorld(options: TestWorldOptions = {}): TestWorld {
     settings: options.settings ? withSettings(options.settings) : defaultSettings,
     transport: {
       deliver,
-      read: options.read ?? (async () => ({ status: null, error: "nothing is there" })),
+      read: options.read ?? (async () => ({ status: null, error: "connection failed" })),
       abort: () => undefined,
     },
   });

@@ -7,7 +7,7 @@ import {
   listClients,
   triggerTaxPrep,
 } from "../../rules/workspaces/clients.ts";
-import { formatDate } from "./format-date.ts";
+import { isoTime } from "../../time/iso-time.ts";
 
 export const clientResolvers: Resolvers = {
   Mutation: {
@@ -20,7 +20,7 @@ export const clientResolvers: Resolvers = {
     client: (workspace, { id }, { world }) => clientOrNull(world, workspace, id),
   },
   Client: {
-    createdAt: ({ createdAtMs }) => formatDate(createdAtMs),
+    createdAt: ({ createdAtMs }) => isoTime(createdAtMs),
     tasks: (client, args, { world }) => listClientTasks(world, client, args),
   },
 };

@@ -1,6 +1,6 @@
 import type { Resolvers } from "../../generated/resolvers.ts";
 import { collectConnection, startConnection } from "../../rules/partner/connections.ts";
-import { formatDate } from "./format-date.ts";
+import { isoTime } from "../../time/iso-time.ts";
 
 export const connectionResolvers: Resolvers = {
   Mutation: {
@@ -8,9 +8,9 @@ export const connectionResolvers: Resolvers = {
     collectProviderConnection: (_parent, input, { world, caller }) => collectConnection(world, caller, input),
   },
   ProviderConnection: {
-    // The next step to take: only a connection that still has to prove itself has one.
+    // The next step: only a connection whose credentials have not been checked has one.
     action: ({ status }) => (status === "pending" ? "collect" : null),
-    createdAt: ({ createdAtMs }) => formatDate(createdAtMs),
-    updatedAt: ({ updatedAtMs }) => formatDate(updatedAtMs),
+    createdAt: ({ createdAtMs }) => isoTime(createdAtMs),
+    updatedAt: ({ updatedAtMs }) => isoTime(updatedAtMs),
   },
 };

@@ -4,10 +4,11 @@ import {
   createEndpoint,
   deleteEndpoint,
   listEndpoints,
+  type RotateSecretInput,
   rotateSecret,
   updateEndpoint,
 } from "../../rules/webhooks/endpoints.ts";
-import { formatDate } from "./format-date.ts";
+import { isoTime } from "../../time/iso-time.ts";
 
 export const endpointResolvers: Resolvers = {
   Query: {
@@ -24,13 +25,13 @@ export const endpointResolvers: Resolvers = {
     deleteWebhookEndpoint: (_parent, { endpointId }, { world, caller }) =>
       deleteEndpoint(world, caller, endpointId),
     rotateWebhookEndpointSecret: (_parent, { input }, { world, caller }) =>
-      rotateSecret(world, caller, input),
+      rotateSecret(world, caller, input as RotateSecretInput),
   },
   Workspace: {
     webhookEndpoints: (_workspace, args, { world, caller }) => listEndpoints(world, caller, args),
   },
   WebhookEndpoint: {
-    createdAt: ({ createdAtMs }) => formatDate(createdAtMs),
-    updatedAt: ({ updatedAtMs }) => formatDate(updatedAtMs),
+    createdAt: ({ createdAtMs }) => isoTime(createdAtMs),
+    updatedAt: ({ updatedAtMs }) => isoTime(updatedAtMs),
   },
 };

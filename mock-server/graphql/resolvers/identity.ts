@@ -2,13 +2,13 @@ import type { Resolvers } from "../../generated/resolvers.ts";
 import { exchangeApiKey, loginPartner } from "../../rules/identity/api-keys.ts";
 import { requireToken } from "../../rules/identity/caller.ts";
 import { accountWorkspaces, userOf, workspaceOf } from "../../rules/workspaces/workspaces.ts";
-import { formatDate } from "./format-date.ts";
+import { isoTime } from "../../time/iso-time.ts";
 
 export const identityResolvers: Resolvers = {
   Query: {
     me(_parent, _args, { caller }) {
-      const known = requireToken(caller);
-      return known.kind === "member" ? known.membership : known.user;
+      const authenticated = requireToken(caller);
+      return authenticated.kind === "member" ? authenticated.membership : authenticated.user;
     },
   },
   Mutation: {
@@ -22,15 +22,15 @@ export const identityResolvers: Resolvers = {
     workspaces: (user, _args, { world }) => accountWorkspaces(world, user),
   },
   WorkspaceShortDetails: {
-    createdAt: ({ createdAtMs }) => formatDate(createdAtMs),
+    createdAt: ({ createdAtMs }) => isoTime(createdAtMs),
   },
   WorkspaceUser: {
-    createdAt: ({ createdAtMs }) => formatDate(createdAtMs),
+    createdAt: ({ createdAtMs }) => isoTime(createdAtMs),
     user: (membership, _args, { world }) => userOf(world, membership),
     workspace: (membership, _args, { world }) => workspaceOf(world, membership),
   },
   UserShortDetails: {
-    // They serve the vendor's own integrations, which the mock has none of.
+    // For integrations of the vendor that the mock does not have.
     emailHash: () => null,
     novuHash: () => null,
   },

@@ -2,11 +2,11 @@ import type { Resolvers } from "../../generated/resolvers.ts";
 import { createArtifacts } from "../../rules/partner/artifacts.ts";
 import { createJob, initiateImport } from "../../rules/partner/jobs.ts";
 import { createJobWorks } from "../../rules/partner/works.ts";
-import { formatDate } from "./format-date.ts";
+import { isoTime } from "../../time/iso-time.ts";
 
 const times = {
-  createdAt: ({ createdAtMs }: { createdAtMs: number }) => formatDate(createdAtMs),
-  updatedAt: ({ updatedAtMs }: { updatedAtMs: number }) => formatDate(updatedAtMs),
+  createdAt: ({ createdAtMs }: { createdAtMs: number }) => isoTime(createdAtMs),
+  updatedAt: ({ updatedAtMs }: { updatedAtMs: number }) => isoTime(updatedAtMs),
 };
 
 export const jobResolvers: Resolvers = {

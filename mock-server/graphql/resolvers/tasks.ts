@@ -1,14 +1,14 @@
 import type { Resolvers } from "../../generated/resolvers.ts";
 import { listWorkspaceTasks } from "../../rules/tasks/task-queries.ts";
-import { formatDate, formatOptionalDate } from "./format-date.ts";
+import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
 
 export const taskResolvers: Resolvers = {
   Workspace: {
     tasks: (workspace, args, { world }) => listWorkspaceTasks(world, workspace, args),
   },
   Task: {
-    startedAt: ({ startedAtMs }) => formatDate(startedAtMs),
-    completedAt: ({ completedAtMs }) => formatOptionalDate(completedAtMs),
+    startedAt: ({ startedAtMs }) => isoTime(startedAtMs),
+    completedAt: ({ completedAtMs }) => isoTimeOrNull(completedAtMs),
     subTasks: ({ stages }) => stages,
     result: ({ result, type }) => result ?? { taskType: type },
     client: ({ clientId }, _args, { world }) => world.state.clients.get(clientId) ?? null,
@@ -16,8 +16,8 @@ export const taskResolvers: Resolvers = {
       (triggeredByUserId && world.state.users.get(triggeredByUserId)) || null,
   },
   SubTask: {
-    startedAt: ({ startedAtMs }) => formatDate(startedAtMs),
-    completedAt: ({ completedAtMs }) => formatOptionalDate(completedAtMs),
+    startedAt: ({ startedAtMs }) => isoTime(startedAtMs),
+    completedAt: ({ completedAtMs }) => isoTimeOrNull(completedAtMs),
   },
   TaskResult: {
     __resolveType: (result) => ("taskType" in result ? "TaskUnknownResult" : "TaskTaxPrepResult"),

@@ -1,3 +1,4 @@
+import { createBoundedCache, getOrCreate } from "../../cache.ts";
 import type { DeliveryResponse } from "../../outbound/port.ts";
 import type { DeliveryFault } from "../../state/fault.ts";
 import type {
@@ -9,32 +10,32 @@ import type {
 } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { rejectionOf } from "./retry-plan.ts";
-import { signDelivery } from "./signing.ts";
-import { liveSecrets } from "./signing-secrets.ts";
+import { liveSecrets, signDelivery } from "./signing.ts";
 
-export type AttemptInput = {
+export interface AttemptInput {
   readonly delivery: DeliveryRecord;
   readonly event: EventRecord;
   readonly endpoint: WebhookEndpointRecord;
   readonly kind: AttemptKind;
   readonly faults: readonly DeliveryFault[];
-};
+}
 
-/** An attempt before it has its place among the delivery's attempts. */
-export type AttemptMade = Omit<AttemptRecord, "number">;
+/** An attempt before it has its number among the delivery's attempts. */
+export type AttemptResult = Omit<AttemptRecord, "number">;
 
 /**
- * Signs, sends and describes one attempt. Timestamp and signature are made here, at the last moment, so
- * they are fresh at each attempt while the id stays (D2). Never rejects.
+ * Signs and sends one attempt. Timestamp and signature are created here, at the last moment, so each attempt has
+ * its own while the id stays the same (D2). Never rejects.
  */
-export async function makeAttempt(world: World, input: AttemptInput): Promise<AttemptMade> {
+export async function makeAttempt(world: World, input: AttemptInput): Promise<AttemptResult> {
   const { delivery, event, endpoint, faults } = input;
+  const { timeoutMs, responseBodyCharsMax } = world.settings.delivery;
   const startedAtMs = world.clock.now();
   const startedMs = world.clock.monotonic();
   const bodyText = faults.some(({ kind }) => kind === "altered-body") ? alterBody(event.body) : event.body;
   const body = Buffer.from(bodyText, "utf8");
   const headers = {
-    host: hostOf(endpoint.url),
+    host: getOrCreate(hosts, endpoint.url, (url) => new URL(url).host),
     connection: "keep-alive",
     "user-agent": "workspace-tasks-mock",
     "content-type": "application/json",
@@ -46,29 +47,27 @@ export async function makeAttempt(world: World, input: AttemptInput): Promise<At
       secrets: signingSecrets(world, endpoint, faults),
     }),
   };
-  const answer =
-    answerInTheWay(faults) ??
-    (await world.transport.deliver({
-      url: endpoint.url,
-      headers,
-      body,
-      timeoutMs: world.settings.delivery.timeoutMs,
-    }));
+  const response =
+    injectedResponse(faults) ??
+    (await world.transport.deliver({ url: endpoint.url, headers, body, timeoutMs }));
 
-  const came = answer.status === null ? null : answer;
+  const received = response.status === null ? null : response;
   return {
     kind: input.kind,
     startedAtMs,
     durationMs: Math.round(world.clock.monotonic() - startedMs),
-    status: answer.status,
-    error: answer.status === null ? answer.error : rejectionOf(answer.status),
+    status: response.status,
+    error: response.status === null ? response.error : rejectionOf(response.status),
     requestHeaders: headers,
     requestBody: bodyText,
-    responseHeaders: came?.headers ?? {},
-    responseBody: came?.body.slice(0, world.settings.delivery.responseBodyCharsMax) ?? "",
+    responseHeaders: received?.headers ?? {},
+    responseBody: received?.body.slice(0, responseBodyCharsMax) ?? "",
     faults: faults.map(({ kind }) => kind),
   };
 }
+
+// Parsing a URL costs more than the rest of an attempt's headers; few endpoints get most of the deliveries.
+const hosts = createBoundedCache<string, string>(1_000);
 
 function signedTimeMs(nowMs: number, faults: readonly DeliveryFault[]): number {
   const stale = faults.find((fault) => fault.kind === "stale-timestamp");
@@ -88,8 +87,8 @@ function signingSecrets(
   return kinds.includes("old-secret-only") ? secrets.slice(-1) : secrets;
 }
 
-/** Faults on the way: the receiver sees nothing of such an attempt. */
-function answerInTheWay(faults: readonly DeliveryFault[]): DeliveryResponse | null {
+/** The receiver gets no request of such an attempt. */
+function injectedResponse(faults: readonly DeliveryFault[]): DeliveryResponse | null {
   for (const { kind } of faults) {
     if (kind === "drop") return { status: null, error: "dropped by a fault" };
     if (kind === "redirect") return { status: 302, headers: { location: "/moved" }, body: "" };
@@ -97,18 +96,5 @@ function answerInTheWay(faults: readonly DeliveryFault[]): DeliveryResponse | nu
   return null;
 }
 
-/** Still valid JSON of the same event, so that only the signature can tell. */
+/** Still valid JSON of the same event, so that only the signature differs. */
 const alterBody = (body: string) => `${body.slice(0, -1)},"altered":true}`;
-
-// Parsing an address costs more than the rest of an attempt's headers; few endpoints get most of them.
-const hosts = new Map<string, string>();
-const hostsMax = 1_000;
-
-function hostOf(url: string): string {
-  const known = hosts.get(url);
-  if (known !== undefined) return known;
-  if (hosts.size >= hostsMax) hosts.clear();
-  const { host } = new URL(url);
-  hosts.set(url, host);
-  return host;
-}

@@ -1,64 +1,69 @@
 /**
- * The order in which one endpoint's attempts start: at most so many at a time, and about one subject (a
- * task) one after the other, so that without faults a task's events arrive in the order in which they
- * happened while tasks do not wait for each other. A receiver that hangs holds up its own lane only.
+ * Starts at most `inFlightMax` items at a time, and those with the same key one after the other. So without faults
+ * a task's events arrive in the order in which they happened, while tasks do not wait for each other.
  */
-export interface Lane<Item> {
-  /** Lets `item` start as soon as the lane allows. */
-  enqueue(subject: string, item: Item): void;
+export interface KeyedQueue<Item> {
+  enqueue(key: string, item: Item): void;
 }
 
-export type LaneOptions<Item> = {
+export interface KeyedQueueOptions<Item> {
   readonly inFlightMax: number;
-  /** Asked just before the start; `false` takes the item out of the lane. */
-  readonly mayStart: (item: Item) => boolean;
+  /** Checked just before the start; `false` removes the item from the queue. */
+  mayStart(item: Item): boolean;
   /** Never rejects. */
-  readonly start: (item: Item) => Promise<void>;
-};
+  start(item: Item): Promise<void>;
+}
 
-type Place<Item> = { readonly subject: string; readonly item: Item };
+interface Entry<Item> {
+  readonly key: string;
+  readonly item: Item;
+}
 
-export function createLane<Item>({ inFlightMax, mayStart, start }: LaneOptions<Item>): Lane<Item> {
-  const ready = createQueue<Place<Item>>();
-  // A subject that is ready or in flight is a key here; its value are those that wait behind it.
-  const behind = new Map<string, Place<Item>[]>();
+export function createKeyedQueue<Item>({
+  inFlightMax,
+  mayStart,
+  start,
+}: KeyedQueueOptions<Item>): KeyedQueue<Item> {
+  const ready = createQueue<Entry<Item>>();
+  // Keys: those with an item ready or in flight. Values: the entries queued behind it.
+  const blocked = new Map<string, Entry<Item>[]>();
   let inFlight = 0;
 
-  const leave = (subject: string) => {
-    const next = behind.get(subject)?.shift();
+  const unblock = (key: string) => {
+    const next = blocked.get(key)?.shift();
     if (next) ready.put(next);
-    else behind.delete(subject);
+    else blocked.delete(key);
   };
 
-  const pump = () => {
+  const startReady = () => {
     while (inFlight < inFlightMax) {
-      const place = ready.take();
-      if (!place) return;
-      if (mayStart(place.item)) run(place);
-      else leave(place.subject);
+      const entry = ready.take();
+      if (!entry) return;
+      if (mayStart(entry.item)) run(entry);
+      else unblock(entry.key);
     }
   };
 
-  const run = ({ subject, item }: Place<Item>) => {
+  const run = ({ key, item }: Entry<Item>) => {
     inFlight++;
     void start(item).then(() => {
       inFlight--;
-      leave(subject);
-      pump();
+      unblock(key);
+      startReady();
     });
   };
 
   return {
-    enqueue(subject, item) {
-      const place = { subject, item };
-      const waiting = behind.get(subject);
-      if (waiting) {
-        waiting.push(place);
+    enqueue(key, item) {
+      const entry = { key, item };
+      const behind = blocked.get(key);
+      if (behind) {
+        behind.push(entry);
         return;
       }
-      behind.set(subject, []);
-      ready.put(place);
-      pump();
+      blocked.set(key, []);
+      ready.put(entry);
+      startReady();
     },
   };
 }

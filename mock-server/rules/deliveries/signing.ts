@@ -1,15 +1,18 @@
 import { Webhook } from "standardwebhooks";
+import { createBoundedCache, getOrCreate } from "../../cache.ts";
+import type { SigningSecretRecord, WebhookEndpointRecord } from "../../state/records.ts";
+import type { World } from "../../world/world.ts";
 
 /** The three headers of one attempt. @see interface §6, "Delivery headers and verification" */
-export type SignedHeaders = {
+export interface SignedHeaders {
   readonly "webhook-id": string;
   /** Seconds since the Unix epoch. */
   readonly "webhook-timestamp": string;
   /** One signature per secret, in the order of the secrets, separated by a space. */
   readonly "webhook-signature": string;
-};
+}
 
-/** Signs with every secret given, so that a receiver which knows any one of them can verify (W13). */
+/** Signs with every secret, so that a receiver which knows any one of them can verify (W13). */
 export function signDelivery(delivery: {
   readonly id: string;
   readonly atMs: number;
@@ -17,7 +20,9 @@ export function signDelivery(delivery: {
   readonly secrets: readonly string[];
 }): SignedHeaders {
   const at = new Date(delivery.atMs);
-  const signatures = delivery.secrets.map((secret) => signerOf(secret).sign(delivery.id, at, delivery.body));
+  const signatures = delivery.secrets.map((secret) =>
+    getOrCreate(signers, secret, (text) => new Webhook(text)).sign(delivery.id, at, delivery.body),
+  );
   return {
     "webhook-id": delivery.id,
     "webhook-timestamp": String(Math.floor(delivery.atMs / 1_000)),
@@ -25,19 +30,19 @@ export function signDelivery(delivery: {
   };
 }
 
+// Decoding a secret costs as much as signing a small body.
+const signers = createBoundedCache<string, Webhook>(1_000);
+
 // The library builds base64 character by character, which the engine keeps as a tree of some 34 nodes, a
-// kilobyte for each attempt recorded. Going through a buffer makes it one string.
+// kilobyte for each recorded attempt. A copy through a buffer is one string.
 const flatten = (text: string) => Buffer.from(text, "latin1").toString("latin1");
 
-// Decoding a secret costs as much as signing a small body, so signers of recent secrets are kept.
-const signers = new Map<string, Webhook>();
-const signersMax = 1_000;
+/** 32 random bytes behind the prefix that the Standard Webhooks libraries expect. */
+export const newSecret = (world: World) =>
+  `whsec_${world.random.bytes("signing-secret", 32).toString("base64")}`;
 
-function signerOf(secret: string): Webhook {
-  const known = signers.get(secret);
-  if (known) return known;
-  if (signers.size >= signersMax) signers.clear();
-  const signer = new Webhook(secret);
-  signers.set(secret, signer);
-  return signer;
+/** The secrets that verify now, newest first: each signs every attempt (W13). */
+export function liveSecrets(world: World, endpoint: WebhookEndpointRecord): readonly SigningSecretRecord[] {
+  const nowMs = world.clock.now();
+  return endpoint.secrets.filter(({ expiresAtMs }) => expiresAtMs === null || expiresAtMs > nowMs);
 }

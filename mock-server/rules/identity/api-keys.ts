@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { keyLifetimeInDaysDefault, keyLifetimesInDays } from "../../settings.ts";
 import type {
   ApiKeyRecord,
   KeyAccess,
@@ -9,15 +10,9 @@ import type {
 import type { TokenClaims } from "../../world/tokens.ts";
 import type { World } from "../../world/world.ts";
 import { ServiceError } from "../service-error.ts";
-import { addMember, addUser } from "./members.ts";
+import { addMember, addUser, membershipOf } from "./members.ts";
 
-/** Days a key may live. @see interface §5 */
-export const keyLifetimesInDays = [30, 60, 90, 365] as const;
-export type KeyLifetimeInDays = (typeof keyLifetimesInDays)[number];
-
-const dayMs = 86_400_000;
-
-export type CreateApiKeyInput = {
+export interface CreateApiKeyInput {
   readonly workspaceId: string;
   /** An existing member; absent: a new user joins the workspace for this key. */
   readonly userId?: string | undefined;
@@ -26,19 +21,19 @@ export type CreateApiKeyInput = {
   /** Default: `read_write`. */
   readonly access?: KeyAccess | undefined;
   /** Default: 90. */
-  readonly expiresInDays?: KeyLifetimeInDays | undefined;
-};
+  readonly expiresInDays?: (typeof keyLifetimesInDays)[number] | undefined;
+}
 
-export type IssuedApiKey = {
+export interface IssuedApiKey {
   /** The only place where the key is ever shown (K8). */
   readonly apiKey: string;
   readonly record: ApiKeyRecord;
   readonly membership: MembershipRecord;
-};
+}
 
-/** What the web app does: a personal key for one workspace. */
+/** Creates a personal key for one workspace, as the web app does. */
 export function createApiKey(world: World, input: CreateApiKeyInput): IssuedApiKey {
-  const lifetimeDays = input.expiresInDays ?? 90;
+  const lifetimeDays = input.expiresInDays ?? keyLifetimeInDaysDefault;
   if (!keyLifetimesInDays.includes(lifetimeDays)) {
     throw new ServiceError("BAD_USER_INPUT", "API key expiry must be 30, 60, 90 or 365 days");
   }
@@ -46,7 +41,7 @@ export function createApiKey(world: World, input: CreateApiKeyInput): IssuedApiK
     throw new ServiceError("NOT_FOUND", "Workspace not found");
   }
   const membership = input.userId
-    ? findMembership(world, input.userId, input.workspaceId)
+    ? membershipOf(world, { userId: input.userId, workspaceId: input.workspaceId })
     : addMember(world, {
         userId: addUser(world).id,
         workspaceId: input.workspaceId,
@@ -63,7 +58,7 @@ export function createApiKey(world: World, input: CreateApiKeyInput): IssuedApiK
     workspaceId: input.workspaceId,
     access: input.access ?? "read_write",
     createdAtMs: nowMs,
-    expiresAtMs: nowMs + lifetimeDays * dayMs,
+    expiresAtMs: nowMs + lifetimeDays * 86_400_000,
     revokedAtMs: null,
   };
   world.state.apiKeys.set(record.id, record);
@@ -71,7 +66,7 @@ export function createApiKey(world: World, input: CreateApiKeyInput): IssuedApiK
   return { apiKey, record, membership };
 }
 
-/** Tokens that are out stay valid until their own expiry; the next exchange fails. */
+/** Issued tokens stay valid until their own expiry; the next exchange fails. */
 export function revokeApiKey(world: World, apiKeyId: string): ApiKeyRecord {
   const record = world.state.apiKeys.get(apiKeyId);
   if (!record) throw new ServiceError("NOT_FOUND", "API key not found");
@@ -80,7 +75,10 @@ export function revokeApiKey(world: World, apiKeyId: string): ApiKeyRecord {
   return record;
 }
 
-export type IssuedPartnerKey = { readonly partnerApiKey: string; readonly record: PartnerKeyRecord };
+export interface IssuedPartnerKey {
+  readonly partnerApiKey: string;
+  readonly record: PartnerKeyRecord;
+}
 
 /** A key for the gateway. Absent `partnerId`: a new partner with an account of its own. */
 export function createPartnerKey(
@@ -102,30 +100,31 @@ export function createPartnerKey(
   return { partnerApiKey, record };
 }
 
-export type ExchangeInput = {
+export interface ExchangeInput {
   readonly refreshToken: string;
   readonly expiresInSeconds?: number | null | undefined;
-};
+}
 
 /**
- * Trades an API key for a `userToken` and a `workspaceToken`.
+ * Exchanges an API key for a `userToken` and a `workspaceToken`.
  * @throws ServiceError UNAUTHENTICATED, the same for a wrong, revoked and expired key (A-3);
  *   BAD_USER_INPUT for a lifetime below 1 (A-2)
  * @see interface §5
  */
 export function exchangeApiKey(world: World, input: ExchangeInput) {
-  const asked = input.expiresInSeconds ?? world.settings.tokenLifetimeSeconds;
-  if (asked < 1) throw new ServiceError("BAD_USER_INPUT", "expiresInSeconds must be at least 1");
+  const { tokenLifetimeSeconds } = world.settings;
+  const requestedSeconds = input.expiresInSeconds ?? tokenLifetimeSeconds;
+  if (requestedSeconds < 1) throw new ServiceError("BAD_USER_INPUT", "expiresInSeconds must be at least 1");
 
   const nowMs = world.clock.now();
   const key = findByHash(world.state.apiKeys, input.refreshToken);
   if (!key) throw invalidKey("no such API key");
   if (key.revokedAtMs !== null) throw invalidKey("the API key is revoked");
   if (key.expiresAtMs <= nowMs) throw invalidKey("the API key is expired");
-  const membership = findMembership(world, key.userId, key.workspaceId);
+  const membership = membershipOf(world, key);
   if (!membership) throw invalidKey("the API key's user is no longer a member of the workspace");
 
-  const lifetimeSeconds = Math.min(asked, world.settings.tokenLifetimeSeconds);
+  const lifetimeSeconds = Math.min(requestedSeconds, tokenLifetimeSeconds);
   const common = { sub: key.userId, keyId: key.id };
   return {
     userToken: mintToken(world, { ...common, kind: "user" }, lifetimeSeconds),
@@ -143,7 +142,7 @@ export function exchangeApiKey(world: World, input: ExchangeInput) {
   };
 }
 
-/** Trades a partner key for a gateway token. Lies beyond the interface. */
+/** Exchanges a partner key for a gateway token. Not part of the interface. */
 export function loginPartner(world: World, token: string) {
   const key = findByHash(world.state.partnerKeys, token);
   if (!key) throw invalidPartnerToken("no such partner key");
@@ -161,16 +160,9 @@ function mintToken(
   claims: Omit<TokenClaims, "jti" | "iat" | "exp">,
   lifetimeSeconds: number,
 ): string {
-  // JWT times are whole seconds. Rounding up never makes a token shorter-lived than promised.
+  // JWT times are whole seconds. Rounding up never makes a lifetime shorter than promised.
   const iat = Math.ceil(world.clock.now() / 1_000);
   return world.tokens.mint({ jti: world.newId("token"), ...claims, iat, exp: iat + lifetimeSeconds });
-}
-
-function findMembership(world: World, userId: string, workspaceId: string): MembershipRecord | undefined {
-  for (const membership of world.state.memberships.values()) {
-    if (membership.userId === userId && membership.workspaceId === workspaceId) return membership;
-  }
-  return undefined;
 }
 
 function findByHash<Key extends { readonly keyHash: string }>(

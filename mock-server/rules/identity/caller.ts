@@ -2,25 +2,28 @@ import type { KeyAccess, MembershipRecord, UserRecord, WorkspaceRecord } from ".
 import type { World } from "../../world/world.ts";
 import { ServiceError } from "../service-error.ts";
 
-// A caller is found anew for every request, from the token's claims and the membership as it is now: a
-// changed role or a removed membership takes effect on tokens that are already out (K6).
+// The caller is derived for every request from the token's claims and the current membership: a changed role or
+// a removed membership takes effect on tokens that are already issued (K6).
 
 /** Who a request acts as. */
 export type Caller = Anonymous | AccountCaller | MemberCaller | PartnerCaller;
 
 /** No token, or none that is valid. */
-export type Anonymous = { readonly kind: "anonymous"; readonly reason: string };
+export interface Anonymous {
+  readonly kind: "anonymous";
+  readonly reason: string;
+}
 
 /** A `userToken`: the account, not tied to a workspace. */
-export type AccountCaller = {
+export interface AccountCaller {
   readonly kind: "user";
   readonly tokenId: string;
   readonly keyId: string;
   readonly user: UserRecord;
-};
+}
 
 /** A `workspaceToken`: a member of one workspace. */
-export type MemberCaller = {
+export interface MemberCaller {
   readonly kind: "member";
   readonly tokenId: string;
   readonly keyId: string;
@@ -28,18 +31,18 @@ export type MemberCaller = {
   readonly membership: MembershipRecord;
   readonly workspace: WorkspaceRecord;
   readonly access: KeyAccess;
-};
+}
 
 /** A partner's `accessToken`: reaches every workspace that the partner created. */
-export type PartnerCaller = {
+export interface PartnerCaller {
   readonly kind: "partner";
   readonly tokenId: string;
   readonly keyId: string;
   /** The partner's account. */
   readonly user: UserRecord;
-};
+}
 
-/** Reads an `Authorization` header. Never throws: what is wrong with it stands in `Anonymous.reason`. */
+/** Reads an `Authorization` header. Never throws: `Anonymous.reason` says what is wrong with it. */
 export function authorise(world: World, authorization: string | null | undefined): Caller {
   if (!authorization) return anonymous("no authorization header");
   const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
@@ -70,11 +73,14 @@ export function authorise(world: World, authorization: string | null | undefined
 
 const anonymous = (reason: string): Anonymous => ({ kind: "anonymous", reason });
 
-/** Ends the presented token before its time, for this request and all later ones. */
+/** Ends the presented token early, for this request and all later ones. */
 export function endToken(world: World, caller: Caller): void {
   if (caller.kind === "anonymous") return;
   world.state.endedTokens.set(caller.tokenId, { id: caller.tokenId, endedAtMs: world.clock.now() });
 }
+
+/** The API key or partner key behind the call. */
+export const keyIdOf = (caller: Caller): string | null => (caller.kind === "anonymous" ? null : caller.keyId);
 
 /** @throws ServiceError UNAUTHENTICATED without a valid token (A-4) */
 export function requireToken(caller: Caller): Exclude<Caller, Anonymous> {
@@ -84,17 +90,17 @@ export function requireToken(caller: Caller): Exclude<Caller, Anonymous> {
 
 /** @throws ServiceError FORBIDDEN unless the token is a workspace's */
 export function requireMember(caller: Caller): MemberCaller {
-  const known = requireToken(caller);
-  if (known.kind !== "member") throw forbidden(`a ${known.kind} token is not tied to a workspace`);
-  return known;
+  const authenticated = requireToken(caller);
+  if (authenticated.kind === "member") return authenticated;
+  throw forbidden(`a ${authenticated.kind} token is not tied to a workspace`);
 }
 
 /** @throws ServiceError FORBIDDEN unless the token may change something: K7 */
 export function requireWriter(caller: Caller): MemberCaller | PartnerCaller {
-  const known = requireToken(caller);
-  if (known.kind === "user") throw forbidden("a user token is not tied to a workspace");
-  if (known.kind === "member" && known.access === "read_only") throw forbidden("the API key is read_only");
-  return known;
+  const authenticated = requireToken(caller);
+  if (authenticated.kind === "user") throw forbidden("a user token is not tied to a workspace");
+  if (authenticated.kind === "member") requireReadWrite(authenticated);
+  return authenticated;
 }
 
 /** @throws ServiceError FORBIDDEN unless a member of a workspace may change something in it */
@@ -106,9 +112,28 @@ export function requireWritingMember(caller: Caller): MemberCaller {
 /** Webhook administration. @throws ServiceError FORBIDDEN unless an administrator's `read_write` token (W14) */
 export function requireAdministrator(caller: Caller): MemberCaller {
   const member = requireMember(caller);
-  if (member.access === "read_only") throw forbidden("the API key is read_only");
+  requireReadWrite(member);
   if (member.membership.role !== "admin") throw forbidden(`role ${member.membership.role} is not admin`);
   return member;
+}
+
+function requireReadWrite({ access }: MemberCaller): void {
+  if (access === "read_only") throw forbidden("the API key is read_only");
+}
+
+/**
+ * The record, when the caller's token reaches its workspace (A-19); any other is as if it did not exist (P8).
+ * @throws ServiceError NOT_FOUND with this message
+ */
+export function reachable<Found extends { readonly workspaceId: string }>(
+  world: World,
+  caller: Caller,
+  record: Found | undefined,
+  notFound: string,
+): Found {
+  const workspace = record && world.state.workspaces.get(record.workspaceId);
+  if (record && workspace && reachesWorkspace(requireToken(caller), workspace)) return record;
+  throw new ServiceError("NOT_FOUND", notFound);
 }
 
 /** Whether the caller's token reaches this workspace: A-19. */

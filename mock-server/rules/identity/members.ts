@@ -2,14 +2,14 @@ import type { MembershipRecord, Role, UserRecord } from "../../state/records.ts"
 import type { World } from "../../world/world.ts";
 import { ServiceError } from "../service-error.ts";
 
-export type NewUser = {
+export interface NewUser {
   readonly name?: string;
   readonly email?: string;
-  /** First part of a made-up address. Default: `user`. */
+  /** First part of a generated address. Default: `user`. */
   readonly mailbox?: string;
-};
+}
 
-/** Opens an account. Without a name and an address it gets made-up ones that no other account has. */
+/** Creates an account. Without a name and an address it gets unique generated ones. */
 export function addUser(world: World, { name = "User", email, mailbox = "user" }: NewUser = {}): UserRecord {
   const number = world.state.users.size + 1;
   const user: UserRecord = {
@@ -21,7 +21,7 @@ export function addUser(world: World, { name = "User", email, mailbox = "user" }
   return user;
 }
 
-export type NewMember = { readonly userId: string; readonly workspaceId: string; readonly role: Role };
+export type NewMember = Pick<MembershipRecord, "userId" | "workspaceId" | "role">;
 
 export function addMember(world: World, input: NewMember): MembershipRecord {
   const membership: MembershipRecord = {
@@ -34,7 +34,7 @@ export function addMember(world: World, input: NewMember): MembershipRecord {
   return membership;
 }
 
-/** Takes effect at once, on tokens that are already out too (K6). */
+/** Takes effect at once, also on tokens that are already issued (K6). */
 export function changeMembership(world: World, membershipId: string, role: Role): MembershipRecord {
   const membership = findMembership(world, membershipId);
   membership.role = role;
@@ -42,11 +42,22 @@ export function changeMembership(world: World, membershipId: string, role: Role)
   return membership;
 }
 
-/** Takes effect at once: live tokens of this membership are refused from now on (K6). */
+/** Takes effect at once: valid tokens of this membership are rejected from now on (K6). */
 export function removeMembership(world: World, membershipId: string): void {
   findMembership(world, membershipId);
   world.state.memberships.delete(membershipId);
   world.emit({ type: "membership.removed", membershipId });
+}
+
+/** The user's membership in a workspace. */
+export function membershipOf(
+  world: World,
+  { userId, workspaceId }: Pick<MembershipRecord, "userId" | "workspaceId">,
+): MembershipRecord | undefined {
+  for (const membership of world.state.memberships.values()) {
+    if (membership.userId === userId && membership.workspaceId === workspaceId) return membership;
+  }
+  return undefined;
 }
 
 function findMembership(world: World, membershipId: string): MembershipRecord {

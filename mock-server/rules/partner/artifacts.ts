@@ -5,7 +5,7 @@ import { checkListLength } from "../list-bounds.ts";
 import { ServiceError } from "../service-error.ts";
 import { findJobWork } from "./works.ts";
 
-export type CreateArtifactsInput = {
+export interface CreateArtifactsInput {
   readonly jobWorkId: string;
   readonly inputs: readonly {
     readonly name: string;
@@ -14,9 +14,9 @@ export type CreateArtifactsInput = {
     readonly externalId: string;
     readonly metadata?: unknown;
   }[];
-};
+}
 
-/** Attaches files to a work whose import has not been started. Lies beyond the interface. */
+/** Attaches files to a work whose import has not been started. Not part of the interface. */
 export function createArtifacts(world: World, caller: Caller, input: CreateArtifactsInput): ArtifactRecord[] {
   const work = findJobWork(world, requireWriter(caller), input.jobWorkId);
   if (world.state.jobs.get(work.jobId)?.status !== "pending") {

@@ -1,21 +1,22 @@
+import { isPlainObject } from "../../plain-object.ts";
 import type { ConnectionRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
-import { type Caller, reachesWorkspace, requireToken, requireWriter } from "../identity/caller.ts";
+import { type Caller, reachable, requireWriter } from "../identity/caller.ts";
 import { isLoopbackHost } from "../loopback.ts";
 import { ServiceError } from "../service-error.ts";
-import { isPlainObject, reachWorkspace } from "../workspaces/workspaces.ts";
+import { touch } from "../touch.ts";
+import { reachWorkspace } from "../workspaces/workspaces.ts";
 
-// A connection is `pending` from its start. Collecting it asks the partner platform whether the stored
-// credentials work and makes it `active` or `failed`; it may be collected again, which asks again.
-// A `disconnected` one must be started anew.
+// A connection is `pending` from its start. Collecting it checks the stored credentials with the partner platform
+// and makes it `active` or `failed`; it can be collected again. A `disconnected` one must be replaced.
 
-export type StartConnectionInput = {
+export interface StartConnectionInput {
   readonly workspaceId: string;
   readonly providerKey: string;
   readonly inputs?: unknown;
-};
+}
 
-/** Lies beyond the interface. */
+/** Not part of the interface. */
 export function startConnection(world: World, caller: Caller, input: StartConnectionInput): ConnectionRecord {
   const workspace = reachWorkspace(world, requireWriter(caller), input.workspaceId);
   if (input.providerKey.trim() === "") {
@@ -35,15 +36,15 @@ export function startConnection(world: World, caller: Caller, input: StartConnec
     updatedAtMs: nowMs,
   };
   world.state.connections.set(connection.id, connection);
-  announceStatus(world, connection);
+  emitStatus(world, connection);
   return connection;
 }
 
 export type CollectConnectionInput = { readonly connectionId: string; readonly inputs?: unknown };
 
 /**
- * Tests the credentials of the start step; the result sets the status. A platform that refuses is no
- * error: the connection comes back `failed` (A-13).
+ * Checks the credentials of the start step; the result sets the status. A platform that rejects them is no error:
+ * the connection is returned as `failed` (A-13).
  * @see interface §3
  */
 export async function collectConnection(
@@ -61,20 +62,13 @@ export async function collectConnection(
   const accepted = await checking;
   connection.status = accepted ? "active" : "failed";
   if (input.inputs != null) connection.settings = input.inputs;
-  connection.updatedAtMs = Math.max(world.clock.now(), connection.updatedAtMs + 1);
-  announceStatus(world, connection);
+  touch(world, connection);
+  emitStatus(world, connection);
   return connection;
 }
 
-/** A connection of the caller's workspaces; any other is as if it did not exist (P8). */
-export function findConnection(world: World, caller: Caller, connectionId: string): ConnectionRecord {
-  const connection = world.state.connections.get(connectionId);
-  const workspace = connection && world.state.workspaces.get(connection.workspaceId);
-  if (!connection || !workspace || !reachesWorkspace(requireToken(caller), workspace)) {
-    throw new ServiceError("NOT_FOUND", "Provider connection not found");
-  }
-  return connection;
-}
+export const findConnection = (world: World, caller: Caller, connectionId: string): ConnectionRecord =>
+  reachable(world, caller, world.state.connections.get(connectionId), "Provider connection not found");
 
 async function platformAccepts(world: World, connection: ConnectionRecord): Promise<boolean> {
   const { id, workspaceId, providerKey, startInputs } = connection;
@@ -85,8 +79,8 @@ async function platformAccepts(world: World, connection: ConnectionRecord): Prom
   const apiKey = textOf(startInputs, "apiKey") ?? "";
   const baseUrl = textOf(startInputs, "baseUrl");
   if (baseUrl !== null && URL.canParse(baseUrl) && isLoopbackHost(new URL(baseUrl).hostname)) {
-    const answer = await world.transport.read(baseUrl, { authorization: `Bearer ${apiKey}` });
-    return answer.status !== null && answer.status >= 200 && answer.status < 300;
+    const { status } = await world.transport.read(baseUrl, { authorization: `Bearer ${apiKey}` });
+    return status !== null && status >= 200 && status < 300;
   }
   return !apiKey.startsWith("invalid");
 }
@@ -102,6 +96,6 @@ function checkInputs(inputs: unknown): void {
   }
 }
 
-function announceStatus(world: World, { id, workspaceId, status }: ConnectionRecord): void {
+function emitStatus(world: World, { id, workspaceId, status }: ConnectionRecord): void {
   world.emit({ type: `connection.${status}`, connectionId: id, workspaceId });
 }

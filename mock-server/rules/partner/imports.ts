@@ -10,25 +10,26 @@ import type { World } from "../../world/world.ts";
 import { isLoopbackHost } from "../loopback.ts";
 import { planFor } from "../tasks/progression.ts";
 import { startTask } from "../tasks/tasks.ts";
+import { touch } from "../touch.ts";
 import { type PulledDocument, pullDocuments } from "../workspaces/client-documents.ts";
 import { addClient, findClientByExternalId } from "../workspaces/clients.ts";
 import { guessMimeType } from "../workspaces/mime-type.ts";
 
-/**
- * The import of a job (A-15). The job is `active` from the call on. Its works are taken one after the
- * other: the client is found by `externalId` or added, the artifacts are fetched, what was pulled is told
- * by `documents.synced`, and a `TAX_PREP` task starts. An artifact that cannot be fetched is marked
- * `failed` and left out; the rest goes on without it. Where none can be fetched, the task fails in its first
- * stage and says what the customer can do (A-17). After the last work the job is `completed`, while
- * the tasks go their own way. A work that has its task is never imported again, so an import that a
- * snapshot caught in the middle goes on where it stood.
+/*
+ * The import of a job (A-15). The job is `active` from the call on. Its works are imported one after the other: the
+ * client is found by `externalId` or added, the artifacts are fetched, `documents.synced` reports what was pulled,
+ * and a `TAX_PREP` task starts. An artifact that cannot be fetched is marked `failed` and left out. Without any
+ * document the task fails in its first stage with an action for the customer (A-17). After the last work the job is
+ * `completed`, while its tasks continue. A work with a task is never imported again, so an import that a snapshot
+ * has interrupted resumes where it was.
  */
+
 export function startImport(world: World, job: JobRecord): void {
-  moveJob(world, job, "active");
+  setJobStatus(world, job, "active");
   world.track(runImport(world, job));
 }
 
-/** Sets the imports of a restored state going again. */
+/** Resumes the imports of a restored state. */
 export function resumeImports(world: World): void {
   for (const job of world.state.jobs.values()) {
     if (job.status === "active") world.track(runImport(world, job));
@@ -36,14 +37,14 @@ export function resumeImports(world: World): void {
 }
 
 async function runImport(world: World, job: JobRecord): Promise<void> {
-  // The call that starts the import answers first, with the job `active`.
+  // The call that starts the import returns first, with the job `active`.
   await Promise.resolve();
   const works = [...world.state.jobWorks.values()].filter(({ jobId }) => jobId === job.id);
   for (const work of works) {
     if (work.taskId === undefined) await importWork(world, job, work);
     if (world.ended) return;
   }
-  moveJob(world, job, "completed");
+  setJobStatus(world, job, "completed");
 }
 
 async function importWork(world: World, job: JobRecord, work: JobWorkRecord): Promise<void> {
@@ -64,29 +65,30 @@ async function importWork(world: World, job: JobRecord, work: JobWorkRecord): Pr
     plan: planWithout(world, connection, fetched),
   });
   work.taskId = task.id;
-  work.updatedAtMs = Math.max(world.clock.now(), work.updatedAtMs + 1);
+  touch(world, work);
 }
 
-type Fetched = {
+interface Fetched {
   readonly artifact: ArtifactRecord;
   readonly document: PulledDocument | null;
-  /** The connected system refused the credentials. */
-  readonly refused: boolean;
-};
+  /** The connected system rejected the credentials. */
+  readonly unauthorised: boolean;
+}
 
-/** Loopback URLs are really read; any other, and none, stands for a file that is always there (A-15). */
+/** Only loopback URLs are read; any other, and none, is a simulated file that can always be fetched (A-15). */
 async function fetchArtifact(world: World, artifact: ArtifactRecord): Promise<Fetched> {
   const { url, name, externalId } = artifact;
   const simulated = { fileName: name, mimeType: guessMimeType(name), externalId };
   if (url === null || !isLoopbackHost(new URL(url).hostname))
-    return { artifact, document: simulated, refused: false };
-  const answer = await world.transport.read(url, {});
-  const came = answer.status !== null && answer.status >= 200 && answer.status < 300;
-  const refused = answer.status === 401 || answer.status === 403;
-  return { artifact, document: came ? { ...simulated, mimeType: answer.mimeType } : null, refused };
+    return { artifact, document: simulated, unauthorised: false };
+  const response = await world.transport.read(url, {});
+  const unauthorised = response.status === 401 || response.status === 403;
+  const isFetched = response.status !== null && response.status >= 200 && response.status < 300;
+  const document = isFetched ? { ...simulated, mimeType: response.mimeType } : null;
+  return { artifact, document, unauthorised };
 }
 
-/** The plan of a task that has nothing to work on; `null` when it has. */
+/** The plan of a task without any document; `null` with one. */
 function planWithout(
   world: World,
   connection: ConnectionRecord,
@@ -95,7 +97,7 @@ function planWithout(
   if (fetched.length === 0 || fetched.some(({ document }) => document !== null)) return null;
   const plan = planFor(world, "TAX_PREP");
   const [first = { type: "document-classification", durationMs: 0 }] = plan.stages;
-  const customerError = fetched.some(({ refused }) => refused)
+  const customerError = fetched.some(({ unauthorised }) => unauthorised)
     ? { code: "CONNECTION_REAUTH_REQUIRED", action: { type: "RECONNECT", connectionId: connection.id } }
     : { code: "DOCUMENT_UNREADABLE", action: { type: "REUPLOAD", connectionId: null } };
   return {
@@ -116,7 +118,7 @@ function pullWork(
 ): void {
   for (const { artifact, document } of pull.fetched) {
     artifact.status = document ? "uploaded" : "failed";
-    artifact.updatedAtMs = Math.max(world.clock.now(), artifact.updatedAtMs + 1);
+    touch(world, artifact);
     world.emit({ type: `artifact.${artifact.status}`, artifactId: artifact.id, jobWorkId: pull.work.id });
   }
   const documents = pull.fetched.flatMap(({ document }) => (document ? [document] : []));
@@ -131,14 +133,14 @@ function pullWork(
 
 function clientOf(world: World, work: JobWorkRecord): ClientRecord {
   const { workspaceId, externalId, name } = work;
-  const known = findClientByExternalId(world, workspaceId, externalId);
-  if (known) return known;
-  const taxYear = new Date(world.clock.now()).getUTCFullYear() - 1;
-  return addClient(world, workspaceId, { name, externalId, returnType: "F1040", taxYear });
+  return (
+    findClientByExternalId(world, workspaceId, externalId) ??
+    addClient(world, workspaceId, { name, externalId })
+  );
 }
 
-function moveJob(world: World, job: JobRecord, status: JobRecord["status"]): void {
+function setJobStatus(world: World, job: JobRecord, status: JobRecord["status"]): void {
   job.status = status;
-  job.updatedAtMs = Math.max(world.clock.now(), job.updatedAtMs + 1);
+  touch(world, job);
   world.emit({ type: `job.${status}`, jobId: job.id, workspaceId: job.workspaceId });
 }

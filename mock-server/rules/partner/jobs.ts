@@ -1,12 +1,12 @@
 import type { JobRecord, JobWorkRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
-import { type Caller, reachesWorkspace, requireToken, requireWriter } from "../identity/caller.ts";
+import { type Caller, reachable, requireWriter } from "../identity/caller.ts";
 import { ServiceError } from "../service-error.ts";
 import { findConnection } from "./connections.ts";
 import { startImport } from "./imports.ts";
 
-// A job is `pending` while works are added, `active` from the start of its import and `completed` when
-// every work's import has ended (A-14, A-15). It never goes back.
+// A job is `pending` while works are added, `active` from the start of its import and `completed` when the import
+// of every work has ended (A-14, A-15). No other transition exists.
 
 export type CreateJobInput = { readonly connectionId: string; readonly jobName: string };
 
@@ -45,15 +45,8 @@ export function initiateImport(world: World, caller: Caller, jobId: string): Job
   return job;
 }
 
-/** A job of the caller's workspaces; any other is as if it did not exist (P8). */
-export function findJob(world: World, caller: Caller, jobId: string): JobRecord {
-  const job = world.state.jobs.get(jobId);
-  const workspace = job && world.state.workspaces.get(job.workspaceId);
-  if (!job || !workspace || !reachesWorkspace(requireToken(caller), workspace)) {
-    throw new ServiceError("NOT_FOUND", "Connection job not found");
-  }
-  return job;
-}
+export const findJob = (world: World, caller: Caller, jobId: string): JobRecord =>
+  reachable(world, caller, world.state.jobs.get(jobId), "Connection job not found");
 
 export function worksOf(world: World, job: JobRecord): JobWorkRecord[] {
   return [...world.state.jobWorks.values()].filter(({ jobId }) => jobId === job.id);

@@ -1,16 +1,16 @@
 import type { JobWorkRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
-import { type Caller, reachesWorkspace, requireToken, requireWriter } from "../identity/caller.ts";
+import { type Caller, reachable, requireWriter } from "../identity/caller.ts";
 import { checkListLength } from "../list-bounds.ts";
 import { ServiceError } from "../service-error.ts";
 import { findJob } from "./jobs.ts";
 
-export type CreateWorksInput = {
+export interface CreateWorksInput {
   readonly connectionJobId: string;
   readonly inputs: readonly { readonly name: string; readonly externalId: string }[];
-};
+}
 
-/** All or nothing: one bad input and no work is created. @see interface §4 */
+/** All or nothing: with one invalid input no work is created. @see interface §4 */
 export function createJobWorks(world: World, caller: Caller, input: CreateWorksInput): JobWorkRecord[] {
   const job = findJob(world, requireWriter(caller), input.connectionJobId);
   if (job.status !== "pending") {
@@ -39,15 +39,8 @@ export function createJobWorks(world: World, caller: Caller, input: CreateWorksI
   });
 }
 
-/** A work of the caller's workspaces; any other is as if it did not exist (P8). */
-export function findJobWork(world: World, caller: Caller, jobWorkId: string): JobWorkRecord {
-  const work = world.state.jobWorks.get(jobWorkId);
-  const workspace = work && world.state.workspaces.get(work.workspaceId);
-  if (!work || !workspace || !reachesWorkspace(requireToken(caller), workspace)) {
-    throw new ServiceError("NOT_FOUND", "Job work not found");
-  }
-  return work;
-}
+export const findJobWork = (world: World, caller: Caller, jobWorkId: string): JobWorkRecord =>
+  reachable(world, caller, world.state.jobWorks.get(jobWorkId), "Job work not found");
 
 function checkWorks(inputs: CreateWorksInput["inputs"], taken: Set<string>): void {
   for (const { name, externalId } of inputs) {

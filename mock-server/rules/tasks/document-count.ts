@@ -4,7 +4,7 @@ import { worldCache } from "../../world/world-cache.ts";
 /** How many documents a client holds, pulled or added by hand. */
 export const countDocuments = (world: World, clientId: string): number => counts(world)(clientId);
 
-// Documents are only ever added, so a changed number says that there is something to count anew.
+// Documents are only ever added: while their number is the same, so are the counts.
 const counts = worldCache(({ state }) => {
   let counted = new Map<string, number>();
   let size = 0;

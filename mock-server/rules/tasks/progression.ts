@@ -5,42 +5,45 @@ import type { World } from "../../world/world.ts";
 import { worldCache } from "../../world/world-cache.ts";
 import { finishStage, moveTask, startStage } from "./task-moves.ts";
 
-// A task that moves by itself has one record of where it stands, which is also its entry on the agenda and
-// is made anew at each stage. Once the task has been moved by hand its record is gone from the state, and
-// the entry has been called off.
+// A task that progresses by itself has one entry, replaced at each stage. Changing the task's status through the
+// control API deletes it from the state, which cancels the timer.
 
-const engineOf = worldCache((world) => ({
-  timers: createTimerQueue<Progress>({
+const progressTimers = worldCache((world) => ({
+  queue: createTimerQueue<Progress>({
     schedule: world.schedule,
     monotonic: world.clock.monotonic,
     isLive: (progress) => world.state.progress.get(progress.taskId) === progress,
     run: (progress) => step(world, progress),
   }),
-  entries: 0,
+  nextRank: 0,
 }));
 
-/** Sets a task that has just started to run on its way. `null`: by the plan of its type. */
-export function beginProgress(world: World, task: TaskRecord, plan: TaskPlan | null): void {
+/** Starts the plan of a task that has just started to run. `null`: the plan of its type. */
+export function startProgress(world: World, task: TaskRecord, plan: TaskPlan | null): void {
   const ownPlan = plan ?? world.state.taskPlans.get(task.type)?.plan ?? null;
   if (planOf(world, task, ownPlan).mode !== "manual") enterStage(world, task, ownPlan, 0);
 }
 
-/** Decides how tasks of a type move on from now on; `null`: as the settings say. */
+/** Sets the plan of future tasks of a type; `null`: as in the settings. */
 export function planTasks(world: World, taskType: string, plan: TaskPlan | null): void {
   if (plan) world.state.taskPlans.set(taskType, { taskType, plan });
   else world.state.taskPlans.delete(taskType);
   world.emit({ type: "task-plan.changed", taskType, mode: planFor(world, taskType).mode });
 }
 
-/** How a task of this type moves on unless it has a plan of its own. */
+/** The plan of a task of this type that has none of its own. */
 export function planFor(world: World, taskType: string): TaskPlan {
-  return world.state.taskPlans.get(taskType)?.plan ?? settledPlan(world, taskType);
+  return world.state.taskPlans.get(taskType)?.plan ?? settingsPlan(world, taskType);
 }
 
-/** What a task that moves by itself has before it: when its stage ends, and the stages after that one. */
-export type UpcomingStages = { readonly dueAtMs: number; readonly stages: TaskPlan["stages"] };
+export interface UpcomingStages {
+  /** When the current stage ends. */
+  readonly dueAtMs: number;
+  /** The stages after the current one. */
+  readonly stages: TaskPlan["stages"];
+}
 
-/** `null` for a task that waits to be told. */
+/** `null` for a task that does not progress by itself. */
 export function upcomingStages(world: World, task: TaskRecord): UpcomingStages | null {
   const progress = world.state.progress.get(task.id);
   if (!progress) return null;
@@ -48,23 +51,23 @@ export function upcomingStages(world: World, task: TaskRecord): UpcomingStages |
   return { dueAtMs: dueAtMsOf(world, progress), stages: stages.slice(progress.stage + 1) };
 }
 
-/** Where all tasks stand, for a snapshot; in the order in which those that are due together will go on. */
+/** The positions of all tasks, for a snapshot; tasks due together are in the order in which they will progress. */
 export function recordProgress(world: World): ProgressRecord[] {
-  const inTurn = [...world.state.progress.values()].sort((a, b) => a.rank - b.rank);
-  return inTurn.map((progress) => {
+  const ordered = [...world.state.progress.values()].sort((a, b) => a.rank - b.rank);
+  return ordered.map((progress) => {
     const { taskId, plan, stage } = progress;
     return { taskId, plan, stage, dueAtMs: dueAtMsOf(world, progress) };
   });
 }
 
-/** Sets the tasks of a restored state going again. */
+/** Reschedules the tasks of a restored state. */
 export function resumeProgress(world: World, records: readonly ProgressRecord[]): void {
-  for (const { dueAtMs, ...place } of records) {
-    engineOf(world).timers.add(keepProgress(world, place, dueAtMs - world.clock.now()));
+  for (const { dueAtMs, ...position } of records) {
+    progressTimers(world).queue.add(setProgress(world, position, dueAtMs - world.clock.now()));
   }
 }
 
-/** The stage under way has had its time: it ends, and the next one begins or the task ends. */
+/** Ends the current stage and starts the next one, or ends the task. */
 function step(world: World, progress: Progress): void {
   const task = world.state.tasks.get(progress.taskId);
   if (!task) return;
@@ -86,31 +89,31 @@ function step(world: World, progress: Progress): void {
 function enterStage(world: World, task: TaskRecord, plan: TaskPlan | null, stage: number): void {
   const { mode, stages } = planOf(world, task, plan);
   const planned = stages[stage];
-  const progress = keepProgress(world, { taskId: task.id, plan, stage }, planned?.durationMs ?? 0);
+  const progress = setProgress(world, { taskId: task.id, plan, stage }, planned?.durationMs ?? 0);
   if (planned) startStage(world, task, planned.type);
   if (mode === "immediate") step(world, progress);
-  else engineOf(world).timers.add(progress);
+  else progressTimers(world).queue.add(progress);
 }
 
-function keepProgress(
+function setProgress(
   world: World,
   { taskId, plan, stage }: Pick<Progress, "taskId" | "plan" | "stage">,
   delayMs: number,
 ): Progress {
   const dueMs = world.clock.monotonic() + delayMs;
-  const progress = { taskId, plan, stage, dueMs, rank: engineOf(world).entries++ };
+  const progress = { taskId, plan, stage, dueMs, rank: progressTimers(world).nextRank++ };
   world.state.progress.set(taskId, progress);
   return progress;
 }
 
-/** The time of day when the stage under way ends, as the clocks stand now. */
+/** The time of day when the current stage ends, as the clocks are now. */
 export const dueAtMsOf = (world: World, { dueMs }: Progress): number =>
   Math.round(world.clock.now() + dueMs - world.clock.monotonic());
 
 const planOf = (world: World, task: TaskRecord, plan: TaskPlan | null): TaskPlan =>
-  plan ?? settledPlan(world, task.type);
+  plan ?? settingsPlan(world, task.type);
 
-function settledPlan(world: World, taskType: string): TaskPlan {
+function settingsPlan(world: World, taskType: string): TaskPlan {
   const { plans } = world.settings.tasks;
   return plans[taskType] ?? plans["*"] ?? { mode: "manual", stages: [] };
 }

@@ -2,15 +2,15 @@ import type { CustomerError, TaxPrepResult } from "../../../sdk/events/index.ts"
 import type { StageRecord, TaskRecord, TaskStatus } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { ServiceError } from "../service-error.ts";
+import { timeAfter } from "../touch.ts";
 import { emitStageEvent, emitTaskEvent } from "../webhooks/events.ts";
 import { draftTaxPrepResult } from "./tax-prep-result.ts";
 
 /**
- * A task is RUNNING from its creation and says so with `task.running`. From there it becomes COMPLETED,
- * which is final, or FAILED, after which it may run again; each change emits the event of its name. Its
- * stages change only while it runs: a stage is RUNNING without an event, then COMPLETED or FAILED with
- * one. No two changes of one task share a time, for receivers order them by `occurredAt`: a second
- * change within the same millisecond is stamped one later.
+ * A task is RUNNING from its creation. From there it becomes COMPLETED, which is final, or FAILED, after which it
+ * can run again; each change emits the event of its name, the first one included. Its stages change only while it
+ * runs: a stage is RUNNING without an event, then COMPLETED or FAILED with one. No two changes of one task have the
+ * same time, since receivers order them by `occurredAt`: a second change within a millisecond is stamped one later.
  *
  *     RUNNING ──► COMPLETED
  *        │ ▲
@@ -23,22 +23,22 @@ const nextStatuses: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
   COMPLETED: [],
 };
 
-export type MoveTaskInput = {
+export interface MoveTaskInput {
   readonly taskId: string;
   readonly status: TaskStatus;
   /** For FAILED. Default: `Task failed`. */
   readonly errorMessage?: string | null | undefined;
   /** For FAILED. Default: an internal error that asks to contact support (A-17). */
   readonly customerError?: CustomerError | null | undefined;
-  /** For COMPLETED of a `TAX_PREP`. Default: one that fits the client. */
+  /** For COMPLETED of a `TAX_PREP`. Default: generated for the client. */
   readonly taxPrepResult?: TaxPrepResult | null | undefined;
-  /** Whether a failure is not yet classified. Default: by `settings.tasks.retryGraceMs`. */
+  /** Whether a failure is not classified yet. Default: by `settings.tasks.retryGraceMs`. */
   readonly withinRetryGrace?: boolean | undefined;
-};
+}
 
 /**
- * Moves a task into another status and emits the event. It then no longer moves by itself.
- * @throws ServiceError `NOT_FOUND`, or `CONFLICT` for a move that does not exist
+ * Moves a task into another status and emits the event. The task no longer progresses by itself.
+ * @throws ServiceError `NOT_FOUND`, or `CONFLICT` for a transition that does not exist
  */
 export function moveTask(world: World, input: MoveTaskInput): TaskRecord {
   const task = findTask(world, input.taskId);
@@ -49,7 +49,7 @@ export function moveTask(world: World, input: MoveTaskInput): TaskRecord {
   world.state.progress.delete(task.id);
   task.status = status;
   task.changes++;
-  task.changedAtMs = Math.max(world.clock.now(), task.changedAtMs + 1);
+  task.changedAtMs = timeAfter(world, task.changedAtMs);
   task.completedAtMs = status === "RUNNING" ? null : task.changedAtMs;
   task.errorMessage = status === "FAILED" ? (input.errorMessage ?? "Task failed") : null;
   task.customerError = status === "FAILED" ? (input.customerError ?? internalError) : null;
@@ -68,19 +68,19 @@ const internalError: CustomerError = {
 const isWithinRetryGrace = (world: World, task: TaskRecord) =>
   task.changedAtMs - task.startedAtMs < world.settings.tasks.retryGraceMs;
 
-export type MoveStageInput = {
+export interface MoveStageInput {
   readonly taskId: string;
-  /** Free text; a stage of this type that runs is finished, otherwise a new one begins. */
+  /** Free text; a running stage of this type is finished, otherwise a new one starts. */
   readonly subTaskType: string;
   readonly status: TaskStatus;
   /** For FAILED. Default: `Stage failed`. */
   readonly errorMessage?: string | null | undefined;
-};
+}
 
 /**
- * Starts a stage, or finishes it and emits the event. A stage that was not started before starts and
- * finishes at once.
- * @throws ServiceError `NOT_FOUND`; `CONFLICT` when the task does not run, or the stage runs already
+ * Starts a stage, or finishes it and emits the event. A stage that was not started before starts and finishes at
+ * once.
+ * @throws ServiceError `NOT_FOUND`; `CONFLICT` when the task is not running, or the stage is running already
  */
 export function moveStage(world: World, input: MoveStageInput): StageRecord {
   const task = findTask(world, input.taskId);
@@ -107,7 +107,7 @@ export function startStage(world: World, task: TaskRecord, type: string): StageR
     completedAtMs: null,
     errorMessage: null,
   };
-  // Not pushed: an array that grows takes room for seventeen at its first item.
+  // `push` allocates 17 slots at once, `concat` one. It counts at 100,000 tasks.
   task.stages = task.stages.concat(stage);
   if (world.hasSubscribers) notifyStageChange(world, task, stage);
   return stage;
@@ -136,7 +136,7 @@ export function findTask(world: World, taskId: string): TaskRecord {
   return task;
 }
 
-/** Announces the status a task has just entered and emits its event. */
+/** Reports the status that a task has just entered and emits its event. */
 export function notifyTaskChange(world: World, task: TaskRecord, withinRetryGrace: boolean): void {
   if (world.hasSubscribers) {
     const { id, workspaceId, clientId, type, status } = task;

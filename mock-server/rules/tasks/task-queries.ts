@@ -1,22 +1,18 @@
 import type { ClientRecord, TaskRecord, TaskStatus, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
-import { checkListLength, checkSlice } from "../list-bounds.ts";
+import { checkListLength, checkSlice, type Slice } from "../list-bounds.ts";
 
-/** Every given filter must match; within one filter any value does (A-16). */
-export type TaskFilters = {
+/** Every filter must match; within one filter any value does (A-16). */
+export interface TaskFilters {
   readonly ids?: readonly string[] | null | undefined;
   readonly types?: readonly string[] | null | undefined;
   readonly statuses?: readonly TaskStatus[] | null | undefined;
   readonly clientIds?: readonly string[] | null | undefined;
-};
+}
 
-export type ListTasksInput = {
+export type ListTasksInput = Slice & {
   readonly filters?: TaskFilters | null | undefined;
-  readonly offset?: number | null | undefined;
-  readonly limit?: number | null | undefined;
 };
-
-const limitDefault = 20;
 
 /** Tasks of a workspace, newest first. */
 export function listWorkspaceTasks(
@@ -24,22 +20,22 @@ export function listWorkspaceTasks(
   workspace: WorkspaceRecord,
   input: ListTasksInput,
 ): TaskRecord[] {
-  const { offset, limit } = checkSlice(world, input, limitDefault);
+  checkSlice(world, input);
   const filters = input.filters ?? {};
   for (const [name, values] of Object.entries(filters)) checkListLength(world, name, values);
   const matches = matcher(filters);
   return newestFirst(
     candidates(world, filters),
     (task) => task.workspaceId === workspace.id && matches(task),
-  ).slice(offset, offset + limit);
+  ).slice(input.offset, input.offset + input.limit);
 }
 
-export type ListClientTasksInput = {
+export interface ListClientTasksInput {
   readonly type?: string | null | undefined;
   readonly status?: TaskStatus | null | undefined;
   readonly triggeredBy?: string | null | undefined;
-  readonly limit?: number | null | undefined;
-};
+  readonly limit: number;
+}
 
 /** Tasks of one client, newest first. */
 export function listClientTasks(
@@ -47,8 +43,8 @@ export function listClientTasks(
   client: ClientRecord,
   input: ListClientTasksInput,
 ): TaskRecord[] {
-  const { limit } = checkSlice(world, input, limitDefault);
-  const { type, status, triggeredBy } = input;
+  const { type, status, triggeredBy, limit } = input;
+  checkSlice(world, { offset: 0, limit });
   return newestFirst(
     world.state.tasks.values(),
     (task) =>
@@ -59,7 +55,7 @@ export function listClientTasks(
   ).slice(0, limit);
 }
 
-/** Named tasks are looked up, so that reconciling one task does not read all of them. */
+/** With `ids` the tasks are looked up, so that reconciling one task does not read all of them. */
 function candidates(world: World, { ids }: TaskFilters): Iterable<TaskRecord> {
   if (!ids) return world.state.tasks.values();
   return [...new Set(ids)]

@@ -2,23 +2,23 @@ import type { TaskRecord } from "../../state/records.ts";
 import type { TaskPlan } from "../../state/task-plan.ts";
 import type { World } from "../../world/world.ts";
 import { ServiceError } from "../service-error.ts";
-import { beginProgress } from "./progression.ts";
+import { startProgress } from "./progression.ts";
 import { notifyTaskChange } from "./task-moves.ts";
 
-export type StartTaskInput = {
+export interface StartTaskInput {
   readonly workspaceId: string;
   readonly clientId: string;
   /** An open set: the catalog's five, and more. */
   readonly type: string;
   readonly triggeredByUserId?: string | null | undefined;
   readonly attributes?: readonly { readonly name: string; readonly value: string }[] | undefined;
-  /** How it moves on. Default: the settings' plan for its type. */
+  /** How it progresses. Default: the plan of its type. */
   readonly plan?: TaskPlan | null | undefined;
-};
+}
 
 /**
- * Starts a task: it runs from now on and says so with `task.running`, then follows its plan.
- * @throws ServiceError `NOT_FOUND` when the workspace has no such client
+ * Starts a task: it emits `task.running` and then follows its plan.
+ * @throws ServiceError `NOT_FOUND` for a client that the workspace does not have
  */
 export function startTask(world: World, input: StartTaskInput): TaskRecord {
   const client = world.state.clients.get(input.clientId);
@@ -43,7 +43,7 @@ export function startTask(world: World, input: StartTaskInput): TaskRecord {
   };
   world.state.tasks.set(task.id, task);
   notifyTaskChange(world, task, false);
-  beginProgress(world, task, input.plan ?? null);
+  startProgress(world, task, input.plan ?? null);
   return task;
 }
 

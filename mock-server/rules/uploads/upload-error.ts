@@ -1,4 +1,4 @@
-/** An upload request that is refused with an HTTP status; the message is what the client reads. */
+/** An upload request is rejected with an HTTP status; the client gets the message. */
 export class UploadError extends Error {
   override readonly name = "UploadError";
   readonly status: number;

@@ -2,7 +2,7 @@ import type { UploadRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { UploadError } from "./upload-error.ts";
 
-/** An upload of this workspace; another workspace's is as if it did not exist. */
+/** An upload of this workspace; any other is as if it did not exist. */
 export function findUpload(world: World, workspaceId: string, uploadId: string): UploadRecord {
   const upload = world.state.uploads.get(uploadId);
   if (!upload || upload.workspaceId !== workspaceId) throw new UploadError(404, "upload not found");
@@ -14,7 +14,7 @@ export function createUpload(
   workspaceId: string,
   input: { readonly lengthBytes: number | null; readonly metadata: Record<string, string> },
 ): UploadRecord {
-  if (input.lengthBytes !== null) refuseTooLong(world, input.lengthBytes);
+  if (input.lengthBytes !== null) checkLength(world, input.lengthBytes);
   const nowMs = world.clock.now();
   const upload: UploadRecord = {
     id: world.newId("upload"),
@@ -30,36 +30,36 @@ export function createUpload(
   world.state.uploads.set(upload.id, upload);
   world.state.uploadContents.set(upload.id, []);
   world.emit({ type: "upload.created", uploadId: upload.id, workspaceId });
-  completeWhenWhole(world, upload);
+  completeIfFull(world, upload);
   return upload;
 }
 
-/** Tells the length of an upload that was created without one; it can be told once. */
+/** Sets the length of an upload that was created without one; it can be set once. */
 export function setUploadLength(world: World, upload: UploadRecord, lengthBytes: number): void {
   if (upload.lengthBytes !== null && upload.lengthBytes !== lengthBytes) {
     throw new UploadError(400, "Upload-Length cannot change");
   }
   if (lengthBytes < upload.offsetBytes) {
-    throw new UploadError(400, "Upload-Length is less than what has already come");
+    throw new UploadError(400, "Upload-Length is less than the bytes received");
   }
-  refuseTooLong(world, lengthBytes);
+  checkLength(world, lengthBytes);
   upload.lengthBytes = lengthBytes;
-  completeWhenWhole(world, upload);
+  completeIfFull(world, upload);
 }
 
-/** Appends bytes as they come; what has come stays, also when the connection breaks afterwards. */
+/** Appends bytes as they arrive; they stay when the connection is lost afterwards. */
 export function appendToUpload(world: World, upload: UploadRecord, bytes: Uint8Array): void {
   if (world.state.uploads.get(upload.id) !== upload) throw new UploadError(404, "upload not found");
-  refuseTooLong(world, upload.offsetBytes + bytes.length);
+  checkLength(world, upload.offsetBytes + bytes.length);
   if (upload.lengthBytes !== null && upload.offsetBytes + bytes.length > upload.lengthBytes) {
     throw new UploadError(413, "more bytes than Upload-Length");
   }
   if (storedBytes(world) + bytes.length > world.settings.bounds.uploadStorageBytesMax) {
-    throw new UploadError(507, "the mock holds as many upload bytes as its bounds allow");
+    throw new UploadError(507, "the limit of stored upload bytes is reached");
   }
   world.state.uploadContents.get(upload.id)?.push(bytes);
   upload.offsetBytes += bytes.length;
-  completeWhenWhole(world, upload);
+  completeIfFull(world, upload);
 }
 
 export function deleteUpload(world: World, upload: UploadRecord): void {
@@ -68,18 +68,18 @@ export function deleteUpload(world: World, upload: UploadRecord): void {
   world.emit({ type: "upload.deleted", uploadId: upload.id, workspaceId: upload.workspaceId });
 }
 
-/** The bytes that have come so far. */
+/** The bytes received so far. */
 export function uploadContent(world: World, uploadId: string): Buffer {
   return Buffer.concat(world.state.uploadContents.get(uploadId) ?? []);
 }
 
-function completeWhenWhole(world: World, upload: UploadRecord): void {
+function completeIfFull(world: World, upload: UploadRecord): void {
   if (upload.completedAtMs !== null || upload.offsetBytes !== upload.lengthBytes) return;
   upload.completedAtMs = world.clock.now();
   world.emit({ type: "upload.completed", uploadId: upload.id, workspaceId: upload.workspaceId });
 }
 
-function refuseTooLong(world: World, bytes: number): void {
+function checkLength(world: World, bytes: number): void {
   if (bytes > world.settings.bounds.uploadBytesMax) {
     throw new UploadError(413, `an upload may have at most ${world.settings.bounds.uploadBytesMax} bytes`);
   }

@@ -1,24 +1,29 @@
 import type { WebhookEndpointRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
-import { cancelDeliveries, pauseDeliveries, resumeDeliveries } from "../deliveries/engine.ts";
-import { newSecret } from "../deliveries/signing-secrets.ts";
+import { pauseDeliveries, resumeDeliveries } from "../deliveries/deliveries.ts";
+import { cancelDeliveries } from "../deliveries/delivery-scheduler.ts";
+import { newSecret } from "../deliveries/signing.ts";
 import { type Caller, requireAdministrator } from "../identity/caller.ts";
 import { isLoopbackHost } from "../loopback.ts";
 import { ServiceError } from "../service-error.ts";
+import { touch } from "../touch.ts";
 import { checkEventTypes } from "./event-types.ts";
 import { decodeIterator, encodeIterator } from "./page-iterator.ts";
 
-// An endpoint is enabled from its creation. `enabled: false` pauses it: pending deliveries wait. Deleting
-// ends it for good, pending retries included. Its secrets are a list, newest first: the first is current,
-// each other one verifies until its own grace period ends.
+// An endpoint is enabled from its creation. `enabled: false` pauses it: pending deliveries wait. Deleting it also
+// cancels pending retries. Its secrets are a list, newest first: the first is current, each other one verifies
+// until its own grace period ends.
 
-export type CreateEndpointInput = {
+export interface CreateEndpointInput {
   readonly url: string;
   readonly description?: string | null | undefined;
   readonly eventTypes?: readonly string[] | null | undefined;
-};
+}
 
-export type EndpointWithSecret = { endpoint: WebhookEndpointRecord; signingSecret: string };
+export interface EndpointWithSecret {
+  endpoint: WebhookEndpointRecord;
+  signingSecret: string;
+}
 
 /** @see interface §4 */
 export function createEndpoint(world: World, caller: Caller, input: CreateEndpointInput): EndpointWithSecret {
@@ -47,13 +52,13 @@ export function createEndpoint(world: World, caller: Caller, input: CreateEndpoi
 }
 
 /** A patch: an absent field differs from an explicit `null`. */
-export type UpdateEndpointInput = {
+export interface UpdateEndpointInput {
   readonly endpointId: string;
   readonly url?: string | null | undefined;
   readonly description?: string | null | undefined;
   readonly enabled?: boolean | null | undefined;
   readonly eventTypes?: readonly string[] | null | undefined;
-};
+}
 
 const patchFields = ["url", "description", "enabled", "eventTypes"] as const;
 
@@ -84,7 +89,7 @@ export function updateEndpoint(
   return endpoint;
 }
 
-/** Stops delivery for good, pending retries included. @see interface §3 */
+/** Stops delivery, pending retries included. @see interface §3 */
 export function deleteEndpoint(world: World, caller: Caller, endpointId: string): true {
   const endpoint = findEndpoint(world, caller, endpointId);
   world.state.endpoints.delete(endpoint.id);
@@ -93,30 +98,27 @@ export function deleteEndpoint(world: World, caller: Caller, endpointId: string)
   return true;
 }
 
-export type RotateSecretInput = {
+export interface RotateSecretInput {
   readonly endpointId: string;
-  readonly gracePeriodSeconds?: number | null | undefined;
-};
-
-export const gracePeriodSecondsDefault = 86_400;
-export const gracePeriodSecondsMax = 604_800;
+  readonly gracePeriodSeconds: number;
+}
 
 /** Issues a new secret; the old one verifies until the grace period ends. @see interface §4 */
 export function rotateSecret(world: World, caller: Caller, input: RotateSecretInput): EndpointWithSecret {
   const endpoint = findEndpoint(world, caller, input.endpointId);
-  const graceSeconds = input.gracePeriodSeconds ?? gracePeriodSecondsDefault;
-  if (graceSeconds < 0 || graceSeconds > gracePeriodSecondsMax) {
+  const { secretsPerEndpointMax, secretGraceSecondsMax } = world.settings.bounds;
+  if (input.gracePeriodSeconds < 0 || input.gracePeriodSeconds > secretGraceSecondsMax) {
     throw new ServiceError(
       "BAD_USER_INPUT",
-      `Secret grace period must be between 0 and ${gracePeriodSecondsMax} seconds`,
+      `Secret grace period must be between 0 and ${secretGraceSecondsMax} seconds`,
     );
   }
   const nowMs = world.clock.now();
-  const graceEndsAtMs = nowMs + graceSeconds * 1_000;
+  const graceEndsAtMs = nowMs + input.gracePeriodSeconds * 1_000;
   const old = endpoint.secrets
     .map(({ secret, expiresAtMs }) => ({ secret, expiresAtMs: expiresAtMs ?? graceEndsAtMs }))
     .filter(({ expiresAtMs }) => expiresAtMs > nowMs);
-  if (old.length >= world.settings.bounds.secretsPerEndpointMax) {
+  if (old.length >= secretsPerEndpointMax) {
     throw new ServiceError("CONFLICT", "Too many secrets of the webhook endpoint are in their grace period");
   }
   const signingSecret = newSecret(world);
@@ -126,23 +128,27 @@ export function rotateSecret(world: World, caller: Caller, input: RotateSecretIn
   return { endpoint, signingSecret };
 }
 
-export type EndpointPage = {
+export interface EndpointPage {
   data: WebhookEndpointRecord[];
   done: boolean;
   iterator: string | null;
-};
+}
 
-export type ListEndpointsInput = {
-  readonly limit?: number | null | undefined;
+export interface ListEndpointsInput {
+  readonly limit: number;
   readonly iterator?: string | null | undefined;
-};
+}
 
 /** Endpoints in order of creation. @see interface §8 */
 export function listEndpoints(world: World, caller: Caller, input: ListEndpointsInput): EndpointPage {
   const { workspace } = requireAdministrator(caller);
-  const limit = input.limit ?? 20;
-  if (limit < 1 || limit > 100) {
-    throw new ServiceError("BAD_USER_INPUT", "Webhook endpoint limit must be between 1 and 100");
+  const { limit } = input;
+  const { endpointPageItemsMax } = world.settings.bounds;
+  if (limit < 1 || limit > endpointPageItemsMax) {
+    throw new ServiceError(
+      "BAD_USER_INPUT",
+      `Webhook endpoint limit must be between 1 and ${endpointPageItemsMax}`,
+    );
   }
   const after =
     input.iterator == null ? "" : decodeIterator("webhook-endpoints", workspace.id, input.iterator);
@@ -175,11 +181,6 @@ function findEndpoint(world: World, caller: Caller, endpointId: string): Webhook
     throw new ServiceError("NOT_FOUND", "Webhook endpoint not found");
   }
   return endpoint;
-}
-
-// `updatedAt` must move with every update, also when two fall into one millisecond (W9).
-function touch(world: World, endpoint: WebhookEndpointRecord): void {
-  endpoint.updatedAtMs = Math.max(world.clock.now(), endpoint.updatedAtMs + 1);
 }
 
 function checkUrl(world: World, url: string): void {

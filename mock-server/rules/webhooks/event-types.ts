@@ -3,7 +3,7 @@ import { checkListLength } from "../list-bounds.ts";
 import { ServiceError } from "../service-error.ts";
 import { isCatalogEvent } from "./catalog.ts";
 
-/** The subscription as it is stored: duplicates removed, order of first appearance kept; `null` is all. */
+/** The subscription to store: without duplicates, in order of first appearance; `null` is all. */
 export function checkEventTypes(world: World, eventTypes: readonly string[] | null): string[] | null {
   if (eventTypes === null) return null;
   if (eventTypes.length === 0) {

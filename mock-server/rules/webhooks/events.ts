@@ -1,18 +1,18 @@
 import type { EventPayloads, SyncedDocument } from "../../../sdk/events/index.ts";
 import type { EventRecord, StageRecord, TaskRecord } from "../../state/records.ts";
+import { isoTime } from "../../time/iso-time.ts";
 import { uuidFromName } from "../../world/random.ts";
 import type { World } from "../../world/world.ts";
-import { deliverEvent, wantsEvent } from "../deliveries/engine.ts";
+import { deliverEvent } from "../deliveries/deliveries.ts";
 
-// The body is written once, as text: what is stored is what is signed and sent, byte for byte. Ids are
-// derived from what changed, so that the same change always has the same id (E2), and an event that no
-// endpoint wants is announced but not kept.
+// The body is serialised once: what is stored is what is signed and sent, byte for byte. Ids are derived from
+// the change, so that the same change always has the same id (E2). An event without an endpoint is not stored.
 
-/** Tells every subscribed endpoint that the task has entered its present status. @see interface §6 */
+/** Reports that the task has entered its present status. @see interface §6 */
 export function emitTaskEvent(world: World, task: TaskRecord, withinRetryGrace: boolean): void {
   const name = taskEventNames[task.status];
   const failed = task.status === "FAILED";
-  emit(world, {
+  emitEvent(world, {
     id: () => uuidFromName(`task/${task.id}/${task.changes}`),
     name,
     workspaceId: task.workspaceId,
@@ -28,11 +28,11 @@ export function emitTaskEvent(world: World, task: TaskRecord, withinRetryGrace: 
   });
 }
 
-/** Tells every subscribed endpoint that a stage has finished. @see interface §6, "Subtask payload" */
+/** Reports that a stage has finished. @see interface §6, "Subtask payload" */
 export function emitStageEvent(world: World, task: TaskRecord, stage: StageRecord): void {
   const name = stage.status === "FAILED" ? "subtask.failed" : "subtask.completed";
   const occurredAtMs = stage.completedAtMs ?? stage.startedAtMs;
-  emit(world, {
+  emitEvent(world, {
     id: () => uuidFromName(`stage/${stage.id}/${stage.status}`),
     name,
     workspaceId: task.workspaceId,
@@ -48,7 +48,7 @@ export function emitStageEvent(world: World, task: TaskRecord, stage: StageRecor
   });
 }
 
-export type DocumentsPull = {
+export interface DocumentsPull {
   /** Unique per pull; the event's id derives from it. */
   readonly pullId: string;
   readonly workspaceId: string;
@@ -59,13 +59,13 @@ export type DocumentsPull = {
   readonly sourceExternalId: string;
   readonly documents: readonly SyncedDocument[];
   readonly duplicateCount: number;
-};
+}
 
-/** Tells every subscribed endpoint that documents were pulled from a connected system (A-10). */
+/** Reports that documents were pulled from a connected system (A-10). */
 export function emitDocumentsSynced(world: World, pull: DocumentsPull): void {
   const name = "documents.synced";
   const occurredAtMs = world.clock.now();
-  emit(world, {
+  emitEvent(world, {
     id: () => uuidFromName(`pull/${pull.pullId}`),
     name,
     workspaceId: pull.workspaceId,
@@ -75,7 +75,7 @@ export function emitDocumentsSynced(world: World, pull: DocumentsPull): void {
       id,
       event: name,
       version: "2",
-      occurredAt: toIsoTime(occurredAtMs),
+      occurredAt: isoTime(occurredAtMs),
       workspaceId: pull.workspaceId,
       clientId: pull.clientId,
       connectionId: pull.connectionId,
@@ -88,8 +88,8 @@ export function emitDocumentsSynced(world: World, pull: DocumentsPull): void {
 }
 
 /**
- * Sends any event of the catalog with any payload, for events of the future. The fields of the envelope
- * (`id`, `event`, `version`, `occurredAt`, `workspaceId`) are filled in where the payload lacks them.
+ * Sends any event of the catalog with any payload, for future events. The fields of the envelope (`id`, `event`,
+ * `version`, `occurredAt`, `workspaceId`) are added where the payload lacks them.
  */
 export function emitCustomEvent(
   world: World,
@@ -99,61 +99,49 @@ export function emitCustomEvent(
     readonly payload: object;
     readonly version?: string;
   },
-): EventRecord {
-  const id = world.newId("event");
+): { readonly id: string; readonly occurredAtMs: number } {
+  const { workspaceId, name, version = "2" } = event;
+  const eventId = world.newId("event");
   const occurredAtMs = world.clock.now();
-  const payload = {
-    id,
-    event: event.name,
-    version: event.version ?? "2",
-    occurredAt: toIsoTime(occurredAtMs),
-    workspaceId: event.workspaceId,
-    ...event.payload,
-  };
-  const { workspaceId, name } = event;
-  const record = { id, workspaceId, name, occurredAtMs, subject: id, body: JSON.stringify(payload) };
-  announceEvent(world, record);
-  deliverEvent(world, record);
-  return record;
-}
-
-type Emission = {
-  readonly id: () => string;
-  readonly name: string;
-  readonly workspaceId: string;
-  readonly subject: string;
-  readonly occurredAtMs: number;
-  readonly payload: (id: string) => object;
-};
-
-function emit(world: World, emission: Emission): void {
-  const { name, workspaceId, subject, occurredAtMs } = emission;
-  const wanted = wantsEvent(world, workspaceId, name);
-  if (!wanted && !world.hasSubscribers) return;
-  const id = emission.id();
-  announceEvent(world, { id, name, workspaceId, subject, occurredAtMs });
-  if (!wanted) return;
-  deliverEvent(world, {
-    id,
-    workspaceId,
+  emitEvent(world, {
+    id: () => eventId,
     name,
+    workspaceId,
+    subject: eventId,
     occurredAtMs,
-    subject,
-    body: JSON.stringify(emission.payload(id)),
+    payload: (id) => ({
+      id,
+      event: name,
+      version,
+      occurredAt: isoTime(occurredAtMs),
+      workspaceId,
+      ...event.payload,
+    }),
   });
+  return { id: eventId, occurredAtMs };
 }
 
-function announceEvent(world: World, event: Omit<EventRecord, "body">): void {
-  if (!world.hasSubscribers) return;
-  const { id, name, workspaceId, subject, occurredAtMs } = event;
-  world.emit({
-    type: "event.emitted",
-    eventId: id,
-    event: name,
-    workspaceId,
-    subject,
-    occurredAt: toIsoTime(occurredAtMs),
+interface NewEvent extends Omit<EventRecord, "id" | "body"> {
+  readonly id: () => string;
+  readonly payload: (id: string) => object;
+}
+
+/** Reports the event to subscribers of the world's activity, and delivers it. */
+function emitEvent(world: World, { id: createId, payload, ...fields }: NewEvent): void {
+  const report = () => {
+    const id = createId();
+    if (world.hasSubscribers) {
+      const { name, workspaceId, subject, occurredAtMs } = fields;
+      const occurredAt = isoTime(occurredAtMs);
+      world.emit({ type: "event.emitted", eventId: id, event: name, workspaceId, subject, occurredAt });
+    }
+    return id;
+  };
+  const delivered = deliverEvent(world, fields, () => {
+    const id = report();
+    return { id, ...fields, body: JSON.stringify(payload(id)) };
   });
+  if (!delivered && world.hasSubscribers) report();
 }
 
 const taskEventNames = {
@@ -166,11 +154,9 @@ const taskEnvelope = (task: TaskRecord, id: string, event: string, occurredAtMs:
   id,
   event,
   version: "2",
-  occurredAt: toIsoTime(occurredAtMs),
+  occurredAt: isoTime(occurredAtMs),
   workspaceId: task.workspaceId,
   clientId: task.clientId,
   taskId: task.id,
   taskType: task.type,
 });
-
-const toIsoTime = (atMs: number) => new Date(atMs).toISOString();

@@ -1,8 +1,7 @@
 import { ServiceError } from "../service-error.ts";
 
-// A cursor names the last item that was given out, not a position, and the items are in order of their
-// ids. So a page neither repeats nor leaves out anything that was there all along, whatever is created
-// or deleted in between, the named item included.
+// A cursor contains the id of the last item returned, not a position, and the items are in order of their ids. So
+// a page neither repeats nor omits an item that exists throughout, whatever is created or deleted in between.
 
 const pattern = /^([a-z-]+)\n([0-9a-f-]{36})\n([0-9a-f-]{36})$/;
 
@@ -18,7 +17,7 @@ export function encodeIterator(list: string, workspaceId: string, lastId: string
 export function decodeIterator(list: string, workspaceId: string, iterator: string): string {
   const text = Buffer.from(iterator, "base64url").toString("latin1");
   const [, ofList, ofWorkspace, lastId] = pattern.exec(text) ?? [];
-  // Encoding it again catches what a lenient base64 decoder skips.
+  // Encoding it again detects what a lenient base64 decoder ignores.
   const exact = lastId !== undefined && encodeIterator(list, workspaceId, lastId) === iterator;
   if (!exact || ofList !== list || ofWorkspace !== workspaceId) {
     throw new ServiceError("BAD_USER_INPUT", "Invalid iterator");

@@ -5,31 +5,28 @@ import { type DocumentsPull, emitDocumentsSynced } from "../webhooks/events.ts";
 import { addClient } from "./clients.ts";
 import { guessMimeType } from "./mime-type.ts";
 
-// A document of a connected system is held once per client: what the system offers again is left out of
-// the pull and only counted.
+// A client holds each document of a connected system once: one that the system offers again is not pulled, only
+// counted.
 
-export type PulledDocument = {
+export interface PulledDocument {
   readonly fileName: string;
   /** Default: by the file name. */
   readonly mimeType?: string | undefined;
   /** Its id in the connected system. Default: the file name. */
   readonly externalId?: string | undefined;
-};
+}
 
-export type PullInput = {
+export interface PullInput {
   readonly connection: ConnectionRecord;
   readonly clientId: string;
   /** Folder or project in the connected system. */
   readonly sourceExternalId: string;
   readonly documents: readonly PulledDocument[];
-  /** Files left out beside those found to be held already. Default: 0. */
+  /** Duplicates besides those that the client is found to hold. Default: 0. */
   readonly duplicateCount?: number | undefined;
-};
+}
 
-/**
- * Takes documents from a connected system into a client and says so with `documents.synced`, before
- * anything is done with them. @see interface §6
- */
+/** Adds documents of a connected system to a client and emits `documents.synced`. @see interface §6 */
 export function pullDocuments(world: World, input: PullInput): DocumentsPull {
   const { connection, clientId, sourceExternalId } = input;
   const held = heldExternalIds(world, connection.id, clientId);
@@ -64,18 +61,18 @@ export function pullDocuments(world: World, input: PullInput): DocumentsPull {
   return pull;
 }
 
-export type SyncDocumentsInput = {
+export interface SyncDocumentsInput {
   readonly connectionId: string;
-  /** Default: the first client of the connection's workspace; one is made up where there is none. */
+  /** Default: the first client of the connection's workspace; one is generated without any. */
   readonly clientId?: string | undefined;
   /** Default: the client's `externalId`. */
   readonly sourceExternalId?: string | undefined;
   readonly documents: readonly PulledDocument[];
   readonly duplicateCount?: number | undefined;
-};
+}
 
 /**
- * A pull on command, as if the connected system had new documents.
+ * Pulls documents as if the connected system had offered them.
  * @throws ServiceError `NOT_FOUND` for an unknown connection or client
  */
 export function syncDocuments(world: World, input: SyncDocumentsInput): DocumentsPull {
@@ -96,13 +93,7 @@ function clientOf(world: World, workspaceId: string, clientId: string | undefine
     if (client.workspaceId === workspaceId && client.id === (clientId ?? client.id)) return client;
   }
   if (clientId !== undefined) throw new ServiceError("NOT_FOUND", "Client not found");
-  const taxYear = new Date(world.clock.now()).getUTCFullYear() - 1;
-  return addClient(world, workspaceId, {
-    name: "Client 1",
-    externalId: "made-up-1",
-    returnType: "F1040",
-    taxYear,
-  });
+  return addClient(world, workspaceId, { name: "Client 1", externalId: "generated-1" });
 }
 
 function heldExternalIds(world: World, connectionId: string, clientId: string): Set<string> {

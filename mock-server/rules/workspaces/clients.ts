@@ -1,19 +1,19 @@
 import type { ClientRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { type Caller, requireWritingMember } from "../identity/caller.ts";
-import { checkListLength, checkSlice } from "../list-bounds.ts";
+import { checkListLength, checkSlice, type Slice } from "../list-bounds.ts";
 import { ServiceError } from "../service-error.ts";
 import { startTask } from "../tasks/tasks.ts";
 
-// Clients lie beyond the interface. Any member whose key is `read_write` may change them.
+// Clients are not part of the interface. Any member whose key is `read_write` may change them.
 
-export type CreateClientInput = {
+export interface CreateClientInput {
   readonly name: string;
   readonly externalId: string;
   readonly returnType: string;
   readonly taxYear: number;
   readonly uploadIds?: readonly string[] | null | undefined;
-};
+}
 
 /** With `uploadIds`, a `BINDER` task starts on those documents. */
 export function createClient(
@@ -65,14 +65,20 @@ export function triggerTaxPrep(world: World, caller: Caller, input: TriggerTaxPr
   return { taskId: task.id };
 }
 
-export type NewClient = Pick<ClientRecord, "name" | "externalId" | "returnType" | "taxYear">;
+/** Default: an F1040 for last year. */
+export type NewClient = Pick<ClientRecord, "name" | "externalId"> &
+  Partial<Pick<ClientRecord, "returnType" | "taxYear">>;
 
-/** Adds a client without asking who calls. */
+/** Adds a client without checking the caller. */
 export function addClient(world: World, workspaceId: string, input: NewClient): ClientRecord {
+  const { name, externalId, returnType = "F1040", taxYear } = input;
   const client: ClientRecord = {
     id: world.newId("client"),
     workspaceId,
-    ...input,
+    name,
+    externalId,
+    returnType,
+    taxYear: taxYear ?? new Date(world.clock.now()).getUTCFullYear() - 1,
     status: "active",
     createdAtMs: world.clock.now(),
   };
@@ -96,9 +102,9 @@ export function findClientByExternalId(
 export function listClients(
   world: World,
   workspace: WorkspaceRecord,
-  input: { readonly offset?: number | null | undefined; readonly limit?: number | null | undefined },
+  { offset, limit }: Slice,
 ): ClientRecord[] {
-  const { offset, limit } = checkSlice(world, input, 20);
+  checkSlice(world, { offset, limit });
   return [...world.state.clients.values()]
     .filter(({ workspaceId }) => workspaceId === workspace.id)
     .sort((a, b) => (a.id < b.id ? 1 : -1))

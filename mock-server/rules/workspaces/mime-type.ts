@@ -8,6 +8,6 @@ const mimeTypes: Readonly<Record<string, string>> = {
   xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 };
 
-/** By the file name's ending, where nobody said more. */
+/** Guessed from the file extension. */
 export const guessMimeType = (fileName: string): string =>
   mimeTypes[fileName.split(".").at(-1)?.toLowerCase() ?? ""] ?? "application/octet-stream";

@@ -4,10 +4,7 @@ import { createApiKey, createPartnerKey } from "../identity/api-keys.ts";
 import { addMember, addUser } from "../identity/members.ts";
 import { addWorkspace } from "./workspaces.ts";
 
-/**
- * What every new world starts with: a partner, a workspace that the partner created, its administrator,
- * and a key for each of the two. So the keys of one mock can walk the whole partner flow.
- */
+/** Every new world has a partner, a workspace that the partner created, its administrator, and a key of each. */
 export function seedWorld(world: World): SeedData {
   const partner = addUser(world, { name: "Example Partner", email: "partner@example.com" });
   const { partnerApiKey } = createPartnerKey(world, { partnerId: partner.id });

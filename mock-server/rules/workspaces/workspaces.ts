@@ -1,23 +1,24 @@
+import { isPlainObject } from "../../plain-object.ts";
 import type { MembershipRecord, Role, UserRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { type Caller, forbidden, reachesWorkspace, requireToken, requireWriter } from "../identity/caller.ts";
-import { addMember, addUser } from "../identity/members.ts";
+import { addMember, addUser, membershipOf, type NewMember } from "../identity/members.ts";
 import { checkListLength } from "../list-bounds.ts";
 import { ServiceError } from "../service-error.ts";
 
-export type CreateWorkspaceInput = {
+export interface CreateWorkspaceInput {
   readonly displayName: string;
   readonly metadata?: unknown;
   readonly firmSize?: string | null | undefined;
-};
+}
 
 /** @see interface §2 */
 export const firmSizes = ["xs", "sm", "md", "lg", "xl"];
 
 /** One workspace per tax firm; only a partner may create it. @see interface §4 */
 export function createWorkspace(world: World, caller: Caller, input: CreateWorkspaceInput): WorkspaceRecord {
-  const known = requireToken(caller);
-  if (known.kind !== "partner") throw forbidden("only a partner's token creates workspaces");
+  const partner = requireToken(caller);
+  if (partner.kind !== "partner") throw forbidden("only a partner's token creates workspaces");
   const { displayName } = input;
   if (displayName.trim() === "")
     throw new ServiceError("BAD_USER_INPUT", "Workspace displayName must not be empty");
@@ -29,20 +30,20 @@ export function createWorkspace(world: World, caller: Caller, input: CreateWorks
   }
   return addWorkspace(world, {
     displayName,
-    partnerId: known.user.id,
+    partnerId: partner.user.id,
     firmSize: input.firmSize ?? null,
     metadata: input.metadata ?? null,
   });
 }
 
-export type NewWorkspace = {
+export interface NewWorkspace {
   readonly displayName: string;
   readonly partnerId: string | null;
   readonly firmSize?: string | null;
   readonly metadata?: unknown;
-};
+}
 
-/** Opens a workspace without asking who calls. */
+/** Adds a workspace without checking the caller. */
 export function addWorkspace(world: World, input: NewWorkspace): WorkspaceRecord {
   const { displayName, partnerId, firmSize = null, metadata = null } = input;
   const workspace: WorkspaceRecord = {
@@ -66,15 +67,15 @@ export type AddUsersInput = { readonly workspaceId: string; readonly userEmails:
 export type AddedUser = { id: string; email: string; name: string; role: Role };
 
 /**
- * Adds users at once, without an invitation; an existing account is attached, not duplicated, and a
- * member stays what it is. The first user of a workspace becomes its administrator, later ones `l1`:
- * somebody must be able to administer it. Lies beyond the interface.
+ * Adds users at once, without an invitation; an existing account is attached, not duplicated, and a member keeps
+ * its role. The first user of a workspace becomes its administrator, later ones `l1`: a workspace needs an
+ * administrator. Not part of the interface.
  */
 export function addUsersToWorkspace(world: World, caller: Caller, input: AddUsersInput): AddedUser[] {
-  const known = requireWriter(caller);
-  const workspace = reachWorkspace(world, known, input.workspaceId);
-  if (known.kind === "member" && known.membership.role !== "admin") {
-    throw forbidden(`role ${known.membership.role} is not admin`);
+  const writer = requireWriter(caller);
+  const workspace = reachWorkspace(world, writer, input.workspaceId);
+  if (writer.kind === "member" && writer.membership.role !== "admin") {
+    throw forbidden(`role ${writer.membership.role} is not admin`);
   }
   checkListLength(world, "userEmails", input.userEmails);
   const emails = [...new Set(input.userEmails.map((email) => email.trim().toLowerCase()))];
@@ -84,14 +85,14 @@ export function addUsersToWorkspace(world: World, caller: Caller, input: AddUser
   }
   return emails.map((email) => {
     const user = findUserByEmail(world, email) ?? addUser(world, { name: nameFromEmail(email), email });
-    const { role } = memberOf(world, user, workspace) ?? joinWorkspace(world, user, workspace);
+    const ids = { userId: user.id, workspaceId: workspace.id };
+    const { role } = membershipOf(world, ids) ?? joinWorkspace(world, ids);
     return { id: user.id, email: user.email, name: user.name, role };
   });
 }
 
 /**
- * The workspace, when the caller's token reaches it (A-19); one of another partner is as if it did not
- * exist (P8).
+ * The workspace, when the caller's token reaches it (A-19); any other is as if it did not exist (P8).
  */
 export function reachWorkspace(world: World, caller: Caller, workspaceId: string): WorkspaceRecord {
   const workspace = world.state.workspaces.get(workspaceId);
@@ -115,30 +116,21 @@ export function accountWorkspaces(world: World, user: UserRecord): WorkspaceReco
 
 export function workspaceOf(world: World, { workspaceId }: MembershipRecord): WorkspaceRecord {
   const workspace = world.state.workspaces.get(workspaceId);
-  if (!workspace) throw new Error(`membership names the missing workspace ${workspaceId}`);
+  if (!workspace) throw new Error(`membership refers to the missing workspace ${workspaceId}`);
   return workspace;
 }
 
 export function userOf(world: World, { userId }: MembershipRecord): UserRecord {
   const user = world.state.users.get(userId);
-  if (!user) throw new Error(`membership names the missing user ${userId}`);
+  if (!user) throw new Error(`membership refers to the missing user ${userId}`);
   return user;
 }
 
-function joinWorkspace(world: World, user: UserRecord, workspace: WorkspaceRecord): MembershipRecord {
-  const isFirst = ![...world.state.memberships.values()].some((other) => other.workspaceId === workspace.id);
-  return addMember(world, {
-    userId: user.id,
-    workspaceId: workspace.id,
-    role: isFirst ? "admin" : "l1",
-  });
-}
-
-function memberOf(world: World, user: UserRecord, workspace: WorkspaceRecord): MembershipRecord | undefined {
-  for (const membership of world.state.memberships.values()) {
-    if (membership.userId === user.id && membership.workspaceId === workspace.id) return membership;
-  }
-  return undefined;
+function joinWorkspace(world: World, ids: Omit<NewMember, "role">): MembershipRecord {
+  const isFirst = ![...world.state.memberships.values()].some(
+    ({ workspaceId }) => workspaceId === ids.workspaceId,
+  );
+  return addMember(world, { ...ids, role: isFirst ? "admin" : "l1" });
 }
 
 function findUserByEmail(world: World, email: string): UserRecord | undefined {
@@ -158,8 +150,4 @@ function freeSlug(world: World, displayName: string): string {
   let slug = base;
   for (let number = 2; taken.has(slug); number++) slug = `${base}-${number}`;
   return slug;
-}
-
-export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

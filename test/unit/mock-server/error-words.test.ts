@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 
-// docs/mock-errors.md lists every refusal of an operation. The sources are read for them, so that neither
+// docs/mock-errors.md lists every error of an operation. The sources of all rules are read for them, so that neither
 // can change alone.
 
 const folder = "mock-server/rules";
@@ -26,16 +26,21 @@ const controlOnly = [
   "the delivery's endpoint is …",
 ];
 
-const refusal = /new ServiceError\(\s*"([A-Z_]+)",\s*(?:"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g;
+const patterns = [
+  /new ServiceError\(\s*"([A-Z_]+)",\s*(?:"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g,
+  /reachable\([^"]*()"([^"]+)"/g,
+];
 
-function refusalsIn(text: string): { code: string; message: string }[] {
-  return [...text.matchAll(refusal)].map(([, code = "", plain, template = ""]) => ({
-    code,
-    message: plain ?? template.replace(/\$\{[^}]*\}/g, "…"),
-  }));
+function errorsIn(text: string): { code: string; message: string }[] {
+  return patterns
+    .flatMap((pattern) => [...text.matchAll(pattern)])
+    .map(([, code = "", plain, template = ""]) => ({
+      code: code || "NOT_FOUND",
+      message: plain ?? template.replace(/\$\{[^}]*\}/g, "…"),
+    }));
 }
 
-const found = rules.flatMap((name) => refusalsIn(readFileSync(`${folder}/${name}`, "utf8")));
+const found = rules.flatMap((name) => errorsIn(readFileSync(`${folder}/${name}`, "utf8")));
 const page = readFileSync("docs/mock-errors.md", "utf8");
 const sections = new Map(
   page
@@ -48,21 +53,23 @@ const listed = [...sections].flatMap(([code, section]) =>
 );
 
 describe("docs/mock-errors.md", () => {
-  test("the sources are read", () => {
-    expect(refusalsIn(`throw new ServiceError(\n "CONFLICT",\n \`a \${b} c\`);`)).toEqual([
-      { code: "CONFLICT", message: "a … c" },
-    ]);
-    expect(found.length).toBeGreaterThan(40);
-  });
-
-  test("lists every refusal under its code, and no other", () => {
+  it("lists every ServiceError of the rules under its code, and no other", () => {
     const expected = new Set(
       found
         .filter(({ message }) => !controlOnly.includes(message))
         .map(({ code, message }) => `${code} ${message}`),
     );
-    // The limiter answers before any rule is asked.
+    // The rate limit is checked before the rules.
     expected.add("RATE_LIMITED Too many requests");
     expect(listed.toSorted()).toEqual([...expected].toSorted());
+  });
+
+  it("is compared with the messages in the sources", () => {
+    const source = `throw new ServiceError(\n "CONFLICT",\n \`a \${b} c\`); reachable(world, x, "d not found")`;
+    expect(errorsIn(source)).toEqual([
+      { code: "CONFLICT", message: "a … c" },
+      { code: "NOT_FOUND", message: "d not found" },
+    ]);
+    expect(found.length).toBeGreaterThan(40);
   });
 });

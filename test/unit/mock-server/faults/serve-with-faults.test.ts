@@ -38,14 +38,14 @@ describe("serveWithFaults", () => {
     expect((await serve([{ kind: "reset-before-effect" }])).happened).toEqual([]);
     const after = await serve([{ kind: "reset-after-effect" }]);
     expect(after.happened).toEqual(["ran"]);
-    expect(after.answer.ending).toEqual({ kind: "cut", afterBytes: null });
+    expect(after.answer.abort).toEqual({ kind: "cut", afterBytes: null });
   });
 
   it("truncates a response by at least its last byte", async () => {
-    const ending = async (bytes?: number) => (await serve([{ kind: "truncate", bytes }])).answer.ending;
-    expect(await ending()).toEqual({ kind: "cut", afterBytes: 5 });
-    expect(await ending(3)).toEqual({ kind: "cut", afterBytes: 3 });
-    expect(await ending(99)).toEqual({ kind: "cut", afterBytes: 9 });
+    const abortOf = async (bytes?: number) => (await serve([{ kind: "truncate", bytes }])).answer.abort;
+    expect(await abortOf()).toEqual({ kind: "cut", afterBytes: 5 });
+    expect(await abortOf(3)).toEqual({ kind: "cut", afterBytes: 3 });
+    expect(await abortOf(99)).toEqual({ kind: "cut", afterBytes: 9 });
   });
 
   it("runs a delayed operation first and responds later", async () => {

@@ -1,14 +1,14 @@
-import { describe, expect, test } from "vitest";
-import { createLane } from "../../../../../mock-server/rules/deliveries/keyed-queue.ts";
+import { describe, expect, it } from "vitest";
+import { createKeyedQueue } from "../../../../../mock-server/rules/deliveries/keyed-queue.ts";
 
-/** A lane whose items end when told to. */
-function createScene(inFlightMax: number) {
+/** A queue whose items end when the test ends them. */
+function createFixture(inFlightMax: number) {
   const started: string[] = [];
   const ends = new Map<string, () => void>();
-  const refused = new Set<string>();
-  const lane = createLane<string>({
+  const rejected = new Set<string>();
+  const queue = createKeyedQueue<string>({
     inFlightMax,
-    mayStart: (item) => !refused.has(item),
+    mayStart: (item) => !rejected.has(item),
     start(item) {
       started.push(item);
       return new Promise((resolve) => ends.set(item, resolve));
@@ -18,13 +18,13 @@ function createScene(inFlightMax: number) {
     ends.get(item)?.();
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { lane, started, end, refused };
+  return { queue, started, end, rejected };
 }
 
-describe("a lane", () => {
-  test("lets only so many run at a time, in order", async () => {
-    const { lane, started, end } = createScene(2);
-    for (const item of ["a", "b", "c", "d"]) lane.enqueue(item, item);
+describe("keyed queue", () => {
+  it("runs at most inFlightMax items at a time, in order", async () => {
+    const { queue, started, end } = createFixture(2);
+    for (const item of ["a", "b", "c", "d"]) queue.enqueue(item, item);
     expect(started).toEqual(["a", "b"]);
     await end("b");
     expect(started).toEqual(["a", "b", "c"]);
@@ -32,12 +32,12 @@ describe("a lane", () => {
     expect(started).toEqual(["a", "b", "c", "d"]);
   });
 
-  test("runs one subject's items one after the other and lets others pass", async () => {
-    const { lane, started, end } = createScene(10);
-    lane.enqueue("task 1", "1a");
-    lane.enqueue("task 1", "1b");
-    lane.enqueue("task 1", "1c");
-    lane.enqueue("task 2", "2a");
+  it("runs items with the same key one after the other, independently of other keys", async () => {
+    const { queue, started, end } = createFixture(10);
+    queue.enqueue("task 1", "1a");
+    queue.enqueue("task 1", "1b");
+    queue.enqueue("task 1", "1c");
+    queue.enqueue("task 2", "2a");
     expect(started).toEqual(["1a", "2a"]);
     await end("1a");
     expect(started).toEqual(["1a", "2a", "1b"]);
@@ -45,26 +45,26 @@ describe("a lane", () => {
     expect(started).toEqual(["1a", "2a", "1b", "1c"]);
   });
 
-  test("passes over an item that may not start any more, and frees its subject", async () => {
-    const { lane, started, end, refused } = createScene(1);
-    lane.enqueue("task 1", "1a");
-    lane.enqueue("task 2", "2a");
-    lane.enqueue("task 2", "2b");
-    refused.add("2a");
+  it("skips an item that may no longer start and unblocks its key", async () => {
+    const { queue, started, end, rejected } = createFixture(1);
+    queue.enqueue("task 1", "1a");
+    queue.enqueue("task 2", "2a");
+    queue.enqueue("task 2", "2b");
+    rejected.add("2a");
     await end("1a");
     expect(started).toEqual(["1a", "2b"]);
   });
 
-  test("stays in order when its queue is thousands long", async () => {
+  it("keeps the order of 10,000 items", async () => {
     const started: number[] = [];
-    const lane = createLane<number>({
+    const queue = createKeyedQueue<number>({
       inFlightMax: 3,
       mayStart: () => true,
       start: async (item) => {
         started.push(item);
       },
     });
-    for (let item = 0; item < 10_000; item++) lane.enqueue(String(item), item);
+    for (let item = 0; item < 10_000; item++) queue.enqueue(String(item), item);
     while (started.length < 10_000) await new Promise((resolve) => setImmediate(resolve));
     expect(started).toEqual(started.toSorted((a, b) => a - b));
   });

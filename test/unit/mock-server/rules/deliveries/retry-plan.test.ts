@@ -1,18 +1,18 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { nextAttemptDelayMs, rejectionOf } from "../../../../../mock-server/rules/deliveries/retry-plan.ts";
 
 const scheduleMs = [0, 5_000, 300_000];
 const nowMs = Date.UTC(2026, 0, 15, 12);
 const failed = { scheduleMs, attempts: 1, status: 500, retryAfter: undefined, nowMs };
 
-describe("the retry plan", () => {
-  test("follows the schedule and ends with it", () => {
+describe("nextAttemptDelayMs", () => {
+  it("follows the schedule and returns null at its end", () => {
     const delays = [1, 2, 3].map((attempts) => nextAttemptDelayMs({ ...failed, attempts }));
     expect(delays).toEqual([5_000, 300_000, null]);
   });
 
-  test("heeds Retry-After of 429 and 503 within [scheduled, 2 × scheduled], whatever it says", () => {
+  it("limits Retry-After of 429 and 503 to between one and two scheduled waits", () => {
     fc.assert(
       fc.property(
         fc.constantFrom(429, 503),
@@ -29,13 +29,13 @@ describe("the retry plan", () => {
     expect(nextAttemptDelayMs({ ...failed, status: 429, retryAfter: date })).toBe(8_000);
   });
 
-  test("does not heed it with any other status, nor where none came", () => {
+  it("ignores Retry-After with any other status, and without a response", () => {
     for (const status of [400, 500, 502, 200, null]) {
       expect(nextAttemptDelayMs({ ...failed, status, retryAfter: "7" })).toBe(5_000);
     }
   });
 
-  test("takes 2xx and nothing else for an acknowledgement", () => {
+  it("rejectionOf returns null for 2xx only", () => {
     for (let status = 100; status < 600; status++) {
       expect(rejectionOf(status) === null).toBe(status >= 200 && status < 300);
     }

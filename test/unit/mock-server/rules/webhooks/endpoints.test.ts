@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { liveSecrets } from "../../../../../mock-server/rules/deliveries/signing-secrets.ts";
+import { liveSecrets } from "../../../../../mock-server/rules/deliveries/signing.ts";
 import { exchangeApiKey } from "../../../../../mock-server/rules/identity/api-keys.ts";
 import { authorise, type Caller } from "../../../../../mock-server/rules/identity/caller.ts";
 import {

@@ -1,0 +1,317 @@
+import fc from "fast-check";
+import { Webhook } from "standardwebhooks";
+import { describe, expect, it, vi } from "vitest";
+import type { DeliveryResponse } from "../../../../../mock-server/outbound/port.ts";
+import {
+  pauseDeliveries,
+  replayDelivery,
+  rescheduleDeliveries,
+  resumeDeliveries,
+} from "../../../../../mock-server/rules/deliveries/deliveries.ts";
+import { cancelDeliveries } from "../../../../../mock-server/rules/deliveries/delivery-scheduler.ts";
+import { ServiceError } from "../../../../../mock-server/rules/service-error.ts";
+import { emitCustomEvent } from "../../../../../mock-server/rules/webhooks/events.ts";
+import { createTestWorld, responded, type TestWorld } from "../../../../support/mock-world.ts";
+
+const emit = ({ world, workspaceId }: TestWorld, index: number) =>
+  emitCustomEvent(world, { workspaceId, name: "task.running", payload: { index } });
+
+const deliveriesOf = ({ world }: TestWorld) => [...world.state.deliveries.values()];
+
+/** Responses that the test sends, in any order. */
+function createPendingResponses() {
+  const waiting: ((response: DeliveryResponse) => void)[] = [];
+  return {
+    respond: () => new Promise<DeliveryResponse>((resolve) => waiting.push(resolve)),
+    waiting,
+  };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("delivery order", () => {
+  const orderOfRetries = async (order: (count: number) => number[]) => {
+    const pending = createPendingResponses();
+    let failing = true;
+    const fixture = createTestWorld({ respond: () => (failing ? pending.respond() : responded(204)) });
+    fixture.addEndpoint();
+    for (let index = 0; index < 20; index++) emit(fixture, index);
+    for (const index of order(20)) {
+      pending.waiting[index]?.(responded(500));
+      await turn();
+    }
+    failing = false;
+    await fixture.clock.advance(5_000);
+    return fixture.sent.slice(20).map(({ event }) => event.index);
+  };
+
+  it("retries due at the same time run in the order of their deliveries, not of the previous responses", async () => {
+    const forward = await orderOfRetries((count) => Array.from({ length: count }, (_, index) => index));
+    const backward = await orderOfRetries((count) =>
+      Array.from({ length: count }, (_, index) => count - 1 - index),
+    );
+    expect(forward).toEqual(Array.from({ length: 20 }, (_, index) => index));
+    expect(backward).toEqual(forward);
+  });
+});
+
+describe("advancing the clock by seven days", () => {
+  it("runs thousands of pending retries in order and resolves when all have settled", async () => {
+    const count = 2_000;
+    const fixture = createTestWorld({
+      respond: async () => {
+        await turn();
+        return responded(503);
+      },
+    });
+    fixture.addEndpoint();
+    for (let index = 0; index < count; index++) emit(fixture, index);
+    await fixture.clock.advance(7 * 86_400_000);
+    expect(fixture.sent).toHaveLength(8 * count);
+    expect(
+      deliveriesOf(fixture).every(({ status, attempts }) => status === "failed" && attempts.length === 8),
+    ).toBe(true);
+    expect(fixture.sent.map(({ event }) => event.index)).toEqual(
+      Array.from({ length: 8 * count }, (_, index) => index % count),
+    );
+    const times = fixture.sent.map(({ atMs }) => atMs);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    expect(new Set(times).size).toBe(8);
+    expect(fixture.clock.pending().timers).toBe(0);
+  });
+});
+
+describe("deliveries of a world that has ended", () => {
+  it("drop a response in flight and make no further attempts", async () => {
+    const pending = createPendingResponses();
+    const fixture = createTestWorld({ respond: pending.respond });
+    fixture.addEndpoint();
+    emit(fixture, 0);
+    const activities: unknown[] = [];
+    fixture.world.end();
+    fixture.world.subscribe((activity) => activities.push(activity));
+    pending.waiting[0]?.(responded(500));
+    await turn();
+    await fixture.clock.advance(7 * 86_400_000);
+    expect(fixture.sent).toHaveLength(1);
+    expect(deliveriesOf(fixture)[0]?.attempts).toEqual([]);
+    expect(activities).toEqual([]);
+  });
+
+  it("retry after the same response while the world has not ended", async () => {
+    const pending = createPendingResponses();
+    const fixture = createTestWorld({ respond: pending.respond });
+    fixture.addEndpoint();
+    emit(fixture, 0);
+    pending.waiting[0]?.(responded(500));
+    await turn();
+    expect(deliveriesOf(fixture)[0]?.attempts).toHaveLength(1);
+    expect(fixture.clock.pending().timers).toBe(1);
+  });
+});
+
+describe("pausing an endpoint with an attempt in flight", () => {
+  it("schedules the retry of a failed attempt for when the endpoint is enabled", async () => {
+    const pending = createPendingResponses();
+    const fixture = createTestWorld({ respond: pending.respond });
+    const endpoint = fixture.addEndpoint();
+    emit(fixture, 0);
+    endpoint.enabled = false;
+    pauseDeliveries(fixture.world, endpoint.id);
+    pending.waiting[0]?.(responded(500));
+    await turn();
+    const [delivery] = deliveriesOf(fixture);
+    expect(delivery).toMatchObject({ status: "paused", nextAttemptAtMs: fixture.clock.now() + 5_000 });
+    await fixture.clock.advance(60_000);
+    expect(fixture.sent).toHaveLength(1);
+
+    endpoint.enabled = true;
+    resumeDeliveries(fixture.world, endpoint.id);
+    expect(fixture.sent).toHaveLength(2);
+  });
+
+  it("counts an acknowledgement that arrives while paused", async () => {
+    const pending = createPendingResponses();
+    const fixture = createTestWorld({ respond: pending.respond });
+    const endpoint = fixture.addEndpoint();
+    emit(fixture, 0);
+    pauseDeliveries(fixture.world, endpoint.id);
+    pending.waiting[0]?.(responded(204));
+    await turn();
+    expect(deliveriesOf(fixture)).toMatchObject([{ status: "succeeded", nextAttemptAtMs: null }]);
+  });
+
+  it("keeps queued deliveries from starting until the endpoint is enabled", async () => {
+    const pending = createPendingResponses();
+    const fixture = createTestWorld({
+      respond: pending.respond,
+      settings: { delivery: { inFlightPerEndpointMax: 1 } },
+    });
+    const endpoint = fixture.addEndpoint();
+    emit(fixture, 0);
+    emit(fixture, 1);
+    emit(fixture, 2);
+    pauseDeliveries(fixture.world, endpoint.id);
+    pending.waiting[0]?.(responded(204));
+    await turn();
+    expect(fixture.sent).toHaveLength(1);
+    resumeDeliveries(fixture.world, endpoint.id);
+    pending.waiting[1]?.(responded(204));
+    await turn();
+    expect(fixture.sent.map(({ event }) => event.index)).toEqual([0, 1, 2]);
+  });
+});
+
+describe("deleting an endpoint with an attempt in flight", () => {
+  it("makes no retry", async () => {
+    const pending = createPendingResponses();
+    const fixture = createTestWorld({ respond: pending.respond });
+    const endpoint = fixture.addEndpoint();
+    emit(fixture, 0);
+    fixture.world.state.endpoints.delete(endpoint.id);
+    cancelDeliveries(fixture.world, endpoint.id);
+    pending.waiting[0]?.(responded(500));
+    await fixture.clock.advance(7 * 86_400_000);
+    expect(fixture.sent).toHaveLength(1);
+    expect(deliveriesOf(fixture)).toMatchObject([{ status: "cancelled", attempts: [{ status: 500 }] }]);
+  });
+});
+
+describe("replayDelivery", () => {
+  it("sends again with the same id, outside the schedule", async () => {
+    let status = 500;
+    const fixture = createTestWorld({ respond: () => responded(status) });
+    fixture.addEndpoint();
+    emit(fixture, 0);
+    await fixture.clock.settle();
+    const [delivery] = deliveriesOf(fixture);
+    const id = delivery?.id ?? "";
+    expect(await replayDelivery(fixture.world, id)).toMatchObject({ kind: "replay", status: 500, number: 2 });
+    expect(delivery).toMatchObject({ status: "pending" });
+    status = 204;
+    expect(await replayDelivery(fixture.world, id)).toMatchObject({ kind: "replay", error: null });
+    expect(delivery).toMatchObject({ status: "succeeded", nextAttemptAtMs: null });
+    await fixture.clock.advance(7 * 86_400_000);
+    expect(fixture.sent.map(({ deliveryId }) => deliveryId)).toEqual([id, id, id]);
+  });
+
+  it("keeps a delivery succeeded when the replay fails", async () => {
+    let status = 204;
+    const fixture = createTestWorld({ respond: () => responded(status) });
+    fixture.addEndpoint();
+    emit(fixture, 0);
+    await fixture.clock.settle();
+    status = 500;
+    const [delivery] = deliveriesOf(fixture);
+    await replayDelivery(fixture.world, delivery?.id ?? "");
+    expect(delivery?.status).toBe("succeeded");
+  });
+
+  it("throws for an unknown delivery, a disabled endpoint and a deleted endpoint", async () => {
+    const fixture = createTestWorld();
+    const endpoint = fixture.addEndpoint();
+    emit(fixture, 0);
+    await fixture.clock.settle();
+    const id = deliveriesOf(fixture)[0]?.id ?? "";
+    const codeOf = (deliveryId: string) => {
+      try {
+        void replayDelivery(fixture.world, deliveryId);
+      } catch (error) {
+        return error instanceof ServiceError ? error.code : error;
+      }
+      return "no error";
+    };
+    expect(codeOf("unknown")).toBe("NOT_FOUND");
+    endpoint.enabled = false;
+    expect(codeOf(id)).toBe("CONFLICT");
+    fixture.world.state.endpoints.delete(endpoint.id);
+    expect(codeOf(id)).toBe("CONFLICT");
+  });
+});
+
+describe("rescheduleDeliveries", () => {
+  it("schedules pending deliveries at their time and in their order, and repeats those that were in flight", async () => {
+    const pending = createPendingResponses();
+    const old = createTestWorld({ respond: pending.respond });
+    const endpoint = old.addEndpoint();
+    for (let index = 0; index < 4; index++) emit(old, index);
+    for (const index of [2, 0, 1]) pending.waiting[index]?.(responded(500));
+    await turn();
+
+    const next = createTestWorld();
+    next.world.state.endpoints.set(endpoint.id, endpoint);
+    const { events, deliveries } = structuredClone(old.world.state);
+    for (const [id, event] of events)
+      next.world.state.events.set(id, { ...event, workspaceId: next.workspaceId });
+    for (const [id, delivery] of deliveries) next.world.state.deliveries.set(id, delivery);
+    rescheduleDeliveries(next.world);
+    expect(next.sent.map(({ event }) => event.index)).toEqual([3]);
+    await next.clock.advance(4_999);
+    expect(next.sent).toHaveLength(1);
+    await next.clock.advance(1);
+    expect(next.sent.map(({ event }) => event.index)).toEqual([3, 0, 1, 2]);
+  });
+});
+
+describe("delivery retention", () => {
+  it("discards the oldest finished deliveries first, with their events", async () => {
+    const fixture = createTestWorld({ settings: { bounds: { deliveriesMax: 100 } } });
+    fixture.addEndpoint();
+    for (let index = 0; index < 250; index++) {
+      emit(fixture, index);
+      await fixture.clock.settle();
+    }
+    const { deliveries, events } = fixture.world.state;
+    expect(deliveries.size).toBeLessThanOrEqual(100);
+    expect(deliveries.size).toBeGreaterThan(90);
+    expect(new Set(events.keys())).toEqual(new Set([...deliveries.values()].map(({ eventId }) => eventId)));
+    expect(JSON.parse([...events.values()].at(-1)?.body ?? "").index).toBe(249);
+  });
+
+  it("discards a pending delivery only when none is finished, with an activity", async () => {
+    const fixture = createTestWorld({
+      respond: () => responded(500),
+      settings: { bounds: { deliveriesMax: 3 } },
+    });
+    const discarded: unknown[] = [];
+    fixture.world.subscribe(
+      ({ type, deliveryId }) => type === "delivery.discarded" && discarded.push(deliveryId),
+    );
+    fixture.addEndpoint();
+    for (let index = 0; index < 3; index++) emit(fixture, index);
+    const [oldest] = deliveriesOf(fixture);
+    emit(fixture, 3);
+    expect(discarded).toEqual([oldest?.id]);
+    await fixture.clock.advance(6_000);
+    expect(fixture.sent.slice(4).map(({ event }) => event.index)).toEqual([1, 2, 3]);
+  });
+});
+
+describe("a delivery's signature", () => {
+  it("of any text verifies with the standard library", async () => {
+    const fixture = createTestWorld();
+    const endpoint = fixture.addEndpoint();
+    const texts = fc.sample(fc.string({ unit: "binary" }), 200);
+    for (const [index, text] of texts.entries()) {
+      emitCustomEvent(fixture.world, {
+        workspaceId: fixture.workspaceId,
+        name: "task.running",
+        payload: { index, text },
+      });
+    }
+    await fixture.clock.settle();
+    const webhook = new Webhook(endpoint.secrets[0]?.secret ?? "");
+    vi.useFakeTimers({ toFake: ["Date"], now: fixture.clock.now() });
+    try {
+      for (const { attempts } of deliveriesOf(fixture)) {
+        const [attempt] = attempts;
+        const payload = Buffer.from(attempt?.requestBody ?? "");
+        const verified = webhook.verify(payload, { ...attempt?.requestHeaders }) as { index: number };
+        expect(verified).toMatchObject({ text: texts[verified.index] });
+      }
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(deliveriesOf(fixture)).toHaveLength(200);
+  });
+});
