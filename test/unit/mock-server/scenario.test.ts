@@ -216,6 +216,8 @@ describe("workspace-tasks mock --scenario", () => {
   test("says in one sentence what is wrong with the file", async () => {
     const { exitCode, path, stderr } = await run('{"steps":[{"do":"dance"}]}');
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(new RegExp(`^mock: cannot play ${path}: scenario: steps.0.do: .*\\n$`));
+    expect(stderr).toMatch(
+      new RegExp(`^mock: --scenario: cannot read ${path}: scenario: steps.0.do: .*\\n$`),
+    );
   });
 });
