@@ -7,6 +7,11 @@ import { type ForkedProcess, forkProcess } from "./fork-process.ts";
 import { inTurns } from "./in-turns.ts";
 import type { Sample } from "./meter.ts";
 
+/** Each file in `contenders/` exports one as `createContender`. A contender is ours or a peer. */
+export type CreateContender = (name: string, argument: string) => RunContender | Promise<RunContender>;
+/** Does the work `count` times. */
+export type RunContender = (count: number) => void | Promise<void>;
+
 export interface AlternateOptions {
   readonly rounds: number;
   /** CPU time of one contender per round. */

@@ -60,12 +60,14 @@ function line({ name, points }: Series, index: number, x: Axis, y: Axis): string
 }
 
 function verticalLine(at: number, value: number): string {
-  const y = height - frame.bottom;
-  return `<path class="grid" d="M${at.toFixed(1)} ${frame.top}V${y}"/><text x="${at.toFixed(1)}" y="${y + 18}" text-anchor="middle">${label(value)}</text>`;
+  const bottom = height - frame.bottom;
+  const text = `<text x="${at.toFixed(1)}" y="${bottom + 18}" text-anchor="middle">${label(value)}</text>`;
+  return `<path class="grid" d="M${at.toFixed(1)} ${frame.top}V${bottom}"/>${text}`;
 }
 
 function horizontalLine(at: number, value: number): string {
-  return `<path class="grid" d="M${frame.left} ${at.toFixed(1)}H${width - frame.right}"/><text x="${frame.left - 8}" y="${(at + 4).toFixed(1)}" text-anchor="end">${label(value)}</text>`;
+  const text = `<text x="${frame.left - 8}" y="${(at + 4).toFixed(1)}" text-anchor="end">${label(value)}</text>`;
+  return `<path class="grid" d="M${frame.left} ${at.toFixed(1)}H${width - frame.right}"/>${text}`;
 }
 
 /** Ticks at powers of ten; at powers of two where the values lie close together. */

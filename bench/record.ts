@@ -1,6 +1,6 @@
 // Runs one benchmark in this process and records its result: node --expose-gc --import tsx record.ts NAME [--quick]
 
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import type { Benchmark, RecordedResult } from "./benchmark.ts";
@@ -32,9 +32,8 @@ if (!quick) {
     load: [loadBefore, loadAfter],
   } as const;
   const recorded: RecordedResult = { machine, ...result };
-  const results = join(import.meta.dirname, "results");
-  mkdirSync(results, { recursive: true });
-  writeFileSync(join(results, `${name}.json`), `${JSON.stringify(recorded, null, 2)}\n`);
+  const file = join(import.meta.dirname, "results", `${name}.json`);
+  writeFileSync(file, `${JSON.stringify(recorded, null, 2)}\n`);
 }
 // Peers leave timers and sockets open.
 process.exit();

@@ -6,9 +6,8 @@ import { drawPlot } from "./draw-plot.ts";
 /** By the first word of a benchmark's name. */
 const products = { sdk: "SDK", mock: "Mock server", receiver: "Receiver kit" };
 
-interface Entry {
+interface Entry extends Benchmark {
   readonly product: string;
-  readonly benchmark: Benchmark;
   readonly result: RecordedResult;
 }
 
@@ -28,7 +27,7 @@ export async function writeReport(folder: string): Promise<void> {
         benchmark: Benchmark;
       };
       const result = JSON.parse(readFileSync(join(folder, "results", `${name}.json`), "utf8"));
-      entries.push({ product, benchmark, result });
+      entries.push({ product, ...benchmark, result });
     }
   }
   const docs = join(folder, "..", "docs");
@@ -48,9 +47,7 @@ function page(entries: readonly Entry[], peers: string): string {
 Costs are CPU time; ratios say how many times as much the other takes. Each question links to the measurement; the
 [method](#method) and the goals follow below.
 
-${Object.values(products)
-  .map((product) => answers(product, entriesOf(entries, product)))
-  .join("\n\n")}
+${forEachProduct((product) => answers(product, entries))}
 
 ${goalSummary(entries)}
 
@@ -69,35 +66,34 @@ benchmarks whose names contain one of these words; \`--quick\` only shows that t
 
 Compared with: ${peers}.
 
-${Object.values(products)
-  .map((product) => `## ${product}\n\n${entriesOf(entries, product).map(section).join("\n\n")}`)
-  .join("\n\n")}
+${forEachProduct((product) => sections(product, entries))}
 `;
 }
 
-const entriesOf = (entries: readonly Entry[], product: string) =>
-  entries.filter((each) => each.product === product);
+const forEachProduct = (write: (product: string) => string) =>
+  Object.values(products).map(write).join("\n\n");
 
 function answers(product: string, entries: readonly Entry[]): string {
-  const rows = entries.map(({ benchmark: { title, question, answer }, result }) => [
-    `[${question}](#${anchor(title)})`,
-    answer(result),
-  ]);
+  const rows = entries
+    .filter((each) => each.product === product)
+    .map(({ title, question, answer, result }) => [`[${question}](#${anchor(title)})`, answer(result)]);
   return markdown({ columns: [product, ""], rows }, "---");
 }
 
 function goalSummary(entries: readonly Entry[]): string {
-  const goals = entries.flatMap(({ benchmark, result }) =>
-    result.goals.map((goal) => ({ ...goal, title: benchmark.title })),
-  );
+  const goals = entries.flatMap(({ title, result }) => result.goals.map((goal) => ({ ...goal, title })));
   const missed = goals.filter(({ met }) => !met);
   const list = missed.map(({ what, title }) => `- ${what} ([${title}](#${anchor(title)}))`);
   const summary = `${goals.length - missed.length} of ${goals.length} goals are met.`;
   return missed.length > 0 ? `${summary} Missed:\n\n${list.join("\n")}` : summary;
 }
 
-function section({ benchmark, result }: Entry): string {
-  const { title, about, notes = [] } = benchmark;
+function sections(product: string, entries: readonly Entry[]): string {
+  const own = entries.filter((each) => each.product === product);
+  return [`## ${product}`, ...own.map(section)].join("\n\n");
+}
+
+function section({ title, about, notes = [], result }: Entry): string {
   const { goals, tables, plots = [], machine } = result;
   return [
     `### ${title}`,

@@ -1,7 +1,7 @@
 // The child process of `alternate`: run-contender.ts FILE ARGUMENT NAME
 
 import { join } from "node:path";
-import type { CreateContender } from "./contender.ts";
+import type { CreateContender } from "./alternate.ts";
 import { startMeter } from "./meter.ts";
 
 const [file = "", argument = "", name = ""] = process.argv.slice(2);

@@ -6,10 +6,14 @@ export interface Spread {
 }
 
 /** One measurement per round, by what is measured. */
-export type Rounds<Key, Field extends string> = ReadonlyMap<Key, readonly Readonly<Record<Field, number>>[]>;
+export type Rounds<Field extends string> = ReadonlyMap<unknown, readonly Readonly<Record<Field, number>>[]>;
 
 export function spreadOf(values: readonly number[]): Spread {
   return { median: quantile(values, 0.5), low: quantile(values, 0.25), high: quantile(values, 0.75) };
+}
+
+export function scaled({ median, low, high }: Spread, by: number): Spread {
+  return { median: median * by, low: low * by, high: high * by };
 }
 
 export function quantile(values: readonly number[], part: number): number {
@@ -20,52 +24,36 @@ export function quantile(values: readonly number[], part: number): number {
   return below + (above - below) * (at - Math.floor(at));
 }
 
-export function spreadIn<Key, Field extends string>(
-  rounds: Rounds<Key, Field>,
-  key: Key,
-  field: Field,
-  scale = 1,
-): Spread {
-  return spreadOf((rounds.get(key) ?? []).map((measurement) => measurement[field] * scale));
+export function spreadIn<Field extends string>(rounds: Rounds<Field>, key: unknown, field: Field): Spread {
+  return spreadOf(valuesIn(rounds, key, field));
 }
 
-export function medianIn<Key, Field extends string>(
-  rounds: Rounds<Key, Field>,
-  key: Key,
-  field: Field,
-): number {
+export function medianIn<Field extends string>(rounds: Rounds<Field>, key: unknown, field: Field): number {
   return spreadIn(rounds, key, field).median;
 }
 
 /** How many times as much `other` takes as `ours`, round by round. */
-export function ratioIn<Key, Field extends string>(
-  rounds: Rounds<Key, Field>,
-  ours: Key,
-  other: Key,
+export function ratioIn<Field extends string>(
+  rounds: Rounds<Field>,
+  ours: unknown,
+  other: unknown,
   field: Field,
 ): Spread {
-  return compare(rounds, ours, other, field, (mine, theirs) => theirs / mine);
+  const theirs = valuesIn(rounds, other, field);
+  return spreadOf(valuesIn(rounds, ours, field).map((mine, round) => (theirs[round] ?? Number.NaN) / mine));
 }
 
 /** How much more `ours` takes than `other`, round by round. */
-export function differenceIn<Key, Field extends string>(
-  rounds: Rounds<Key, Field>,
-  ours: Key,
-  other: Key,
+export function differenceIn<Field extends string>(
+  rounds: Rounds<Field>,
+  ours: unknown,
+  other: unknown,
   field: Field,
 ): Spread {
-  return compare(rounds, ours, other, field, (mine, theirs) => mine - theirs);
+  const theirs = valuesIn(rounds, other, field);
+  return spreadOf(valuesIn(rounds, ours, field).map((mine, round) => mine - (theirs[round] ?? Number.NaN)));
 }
 
-function compare<Key, Field extends string>(
-  rounds: Rounds<Key, Field>,
-  ours: Key,
-  other: Key,
-  field: Field,
-  by: (mine: number, theirs: number) => number,
-): Spread {
-  const theirs = rounds.get(other) ?? [];
-  return spreadOf(
-    (rounds.get(ours) ?? []).map((mine, round) => by(mine[field], theirs[round]?.[field] ?? Number.NaN)),
-  );
+function valuesIn<Field extends string>(rounds: Rounds<Field>, key: unknown, field: Field) {
+  return (rounds.get(key) ?? []).map((measurement) => measurement[field]);
 }

@@ -4,7 +4,7 @@ import { spread } from "../format.ts";
 import { inTurns } from "../in-turns.ts";
 import { type Sample, startMeter } from "../meter.ts";
 import { registerEndpoints } from "../register-endpoints.ts";
-import { medianIn, spreadIn } from "../statistics.ts";
+import { medianIn, scaled, spreadIn } from "../statistics.ts";
 
 const endpointCounts = [1, 10, 100, 1_000];
 
@@ -38,7 +38,7 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
         rows: endpointCounts.map((count) => [
           String(count),
           spread(spreadIn(rounds, count, "cpuUs")),
-          spread(spreadIn(rounds, count, "cpuUs", count)),
+          spread(scaled(spreadIn(rounds, count, "cpuUs"), count)),
         ]),
       },
     ],

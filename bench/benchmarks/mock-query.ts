@@ -84,7 +84,7 @@ async function measureQuery(
   servers: ReadonlyMap<string, ServerProcess>,
   token: string,
   quick: boolean,
-): Promise<Rounds<string, keyof Sample>> {
+): Promise<Rounds<keyof Sample>> {
   const headers = {
     authorization: `Bearer ${token}`,
     "content-type": "application/json",
@@ -108,7 +108,7 @@ async function measureQuery(
   });
 }
 
-function tableOf({ label }: Query, rounds: Rounds<string, keyof Sample>) {
+function tableOf({ label }: Query, rounds: Rounds<keyof Sample>) {
   return {
     columns: [label, "µs", `÷ ${ours}`, "requests/s"],
     rows: names.map((name) => [

@@ -41,7 +41,7 @@ export const benchmark: Benchmark = {
 };
 
 async function measure({ quick }: MeasureOptions): Promise<Result> {
-  const measured = new Map<string, Rounds<Receiver, keyof Delivered>>();
+  const measured = new Map<string, Rounds<keyof Delivered>>();
   const folder = mkdtempSync(join(tmpdir(), "workspace-tasks-disk-"));
   await using postgres = await PostgresServer.start();
   try {
@@ -97,7 +97,7 @@ async function compare(
   url: string,
   syncMs: number,
   quick: boolean,
-): Promise<Rounds<Receiver, keyof Delivered>> {
+): Promise<Rounds<keyof Delivered>> {
   const start = (receiver: Receiver) => {
     const path = store === "sqlite" ? `${url}-${receiver}.db` : url;
     return startServer("servers/receiver.ts", `${receiver}-${store}`, path, String(syncMs));

@@ -65,7 +65,7 @@ export const benchmark: Benchmark = {
 
 async function measure({ quick }: MeasureOptions): Promise<Result> {
   await using postgres = await PostgresServer.start();
-  const measured = new Map<string, Rounds<Kind, keyof Delivered>>();
+  const measured = new Map<string, Rounds<keyof Delivered>>();
   for (const size of sizes) {
     const requests = quick ? Math.ceil(size.requests / 10) : size.requests;
     const warmUp = quick ? 0 : size.warmUp;
@@ -94,7 +94,7 @@ async function receive(kind: Kind, size: Size, postgres: PostgresServer): Promis
   }
 }
 
-function resultOf(measured: ReadonlyMap<string, Rounds<Kind, keyof Delivered>>): Result {
+function resultOf(measured: ReadonlyMap<string, Rounds<keyof Delivered>>): Result {
   const ratio = (size: string, ours: Kind, other: Kind, field: keyof Delivered = "cpuUs") =>
     ratioIn(measured.get(size) ?? new Map(), ours, other, field);
   const overKit = (size: string, ours: Kind, store: string, target: number) =>

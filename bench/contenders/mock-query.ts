@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { buildSchema } from "graphql";
 import { createHandler } from "graphql-http/lib/use/fetch";
 import { createMockServer } from "workspace-tasks/mock-server";
-import type { CreateContender } from "../contender.ts";
+import type { CreateContender } from "../alternate.ts";
 import { exchangeKey } from "../exchange-key.ts";
 
 const url = "http://service.localhost/graphql";

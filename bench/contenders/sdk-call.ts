@@ -1,5 +1,5 @@
 import { GraphQLClient } from "graphql-request";
-import type { CreateContender } from "../contender.ts";
+import type { CreateContender } from "../alternate.ts";
 import { type CreatePeerClients, loadPeerClients } from "../load-peer.ts";
 import { createMemoryClient, createMemoryFetch } from "../memory-service.ts";
 import { listTasksText } from "../sample-query.ts";

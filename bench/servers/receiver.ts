@@ -103,30 +103,26 @@ async function handled<Transaction>(receiver: Receiver<Transaction>): Promise<re
 }
 
 /** The handler also writes a row through its transaction. */
-async function writing(receiver: Kit, upsert: string): Promise<readonly RequestHandler[]> {
+async function writing(receiver: Kit, insert: string): Promise<readonly RequestHandler[]> {
   receiver.onState("task", async ({ taskId, status }, { transaction }) => {
-    await transaction.query(upsert, [taskId, status]);
+    await transaction.query(insert, [taskId, status]);
     handledCount++;
   });
   await receiver.start();
   return [webhookMiddleware(receiver)];
 }
 
-const boardTable = "CREATE TABLE IF NOT EXISTS board (task TEXT PRIMARY KEY, status TEXT)";
+const table = "CREATE TABLE IF NOT EXISTS board (task TEXT PRIMARY KEY, status TEXT)";
 
 function sqliteWriting(): Promise<readonly RequestHandler[]> {
-  new Database(store).exec(boardTable);
-  return writing(kit(sqliteInbox(store)), "INSERT OR REPLACE INTO board VALUES (?, ?)");
+  new Database(store).exec(table);
+  return writing(kit(sqliteInbox(store)), "INSERT INTO board VALUES (?, ?)");
 }
 
 async function postgresWriting(): Promise<readonly RequestHandler[]> {
   const pool = new pg.Pool({ connectionString: store, max: 13 });
-  await pool.query(boardTable);
-  const receiver = kit(postgresInbox(pool));
-  return writing(
-    receiver,
-    "INSERT INTO board VALUES ($1, $2) ON CONFLICT (task) DO UPDATE SET status = excluded.status",
-  );
+  await pool.query(table);
+  return writing(kit(postgresInbox(pool)), "INSERT INTO board VALUES ($1, $2)");
 }
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
