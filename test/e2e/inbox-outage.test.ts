@@ -97,8 +97,8 @@ async function sqliteWithAccess(name: string) {
   return { inbox, file, open, current: () => connections.at(-1)!, opened: () => connections.length };
 }
 
-describe("a SQLite inbox", () => {
-  it("that is full refuses, and stores again once there is room", async () => {
+describe("a receiver with a SQLite inbox", () => {
+  it("returns 503 while the disk is full, and stores again once there is room", async () => {
     const { inbox, current } = await sqliteWithAccess("full.db");
     await using served = await serve(inbox);
     await served.receiver.start();
@@ -113,7 +113,7 @@ describe("a SQLite inbox", () => {
     await expectRecovery(served, "large");
   });
 
-  it("that became read-only refuses, and opens the file anew", async () => {
+  it("returns 503 while the file is read-only, and opens the file again", async () => {
     const { inbox, current, opened } = await sqliteWithAccess("readonly.db");
     await using served = await serve(inbox);
     expect((await served.send("first")).status).toBe(200);
@@ -125,7 +125,7 @@ describe("a SQLite inbox", () => {
     expect(opened()).toBe(2);
   });
 
-  it("that another process locks refuses after a while, and goes on when the lock is gone", async () => {
+  it("returns 503 while another process holds a lock, and continues after it is released", async () => {
     const { inbox, file, open } = await sqliteWithAccess("locked.db");
     await using served = await serve(inbox);
     await served.receiver.start();
@@ -139,7 +139,7 @@ describe("a SQLite inbox", () => {
     await expectRecovery(served, "second");
   });
 
-  it("waits for a short lock instead of refusing", async () => {
+  it("waits for a short lock instead of returning 503", async () => {
     const { inbox, file, open } = await sqliteWithAccess("briefly-locked.db");
     await using served = await serve(inbox);
     expect((await served.send("first")).status).toBe(200);
@@ -152,7 +152,7 @@ describe("a SQLite inbox", () => {
     expect((await sent).status).toBe(200);
   });
 
-  it("whose directory is missing refuses, and starts once it is there", async () => {
+  it("fails to start while the directory is missing, and starts once it exists", async () => {
     const file = path.join(directory, "absent", "inbox.db");
     await using served = await serve(sqliteInbox(file));
     await expectOutage(served, "first", /open|unable/i);
@@ -163,7 +163,7 @@ describe("a SQLite inbox", () => {
     await expectRecovery(served, "first");
   });
 
-  it("answers duplicates of a refused delivery as new, since nothing was stored", async () => {
+  it("treats a duplicate of a rejected delivery as new, because nothing was stored", async () => {
     const { inbox, file, open } = await sqliteWithAccess("nothing-stored.db");
     await using served = await serve(inbox);
     expect((await served.send("first")).status).toBe(200);
@@ -178,8 +178,8 @@ describe("a SQLite inbox", () => {
   });
 });
 
-describe("a handler's transaction on SQLite", () => {
-  it("that waits for something else is rolled back after its limit, and deliveries are acknowledged again", async () => {
+describe("a handler's transaction in a SQLite inbox", () => {
+  it("is rolled back when it exceeds its limit, and deliveries are acknowledged again", async () => {
     const file = path.join(directory, "slow-transaction.db");
     const inbox = sqliteInbox({ path: file, transactionTimeoutMs: 100 });
     await inbox.open();
@@ -200,7 +200,7 @@ describe("a handler's transaction on SQLite", () => {
   });
 
   it.each([[true], [undefined], [{}], [new Date(0)]])(
-    "refuses the value %s instead of ending the process",
+    "rejects the value %s without ending the process",
     async (value) => {
       const inbox = sqliteInbox(path.join(directory, "values.db"));
       await inbox.open();
@@ -218,8 +218,8 @@ describe("a handler's transaction on SQLite", () => {
   );
 });
 
-describeWithPostgres("a PostgreSQL inbox", () => {
-  it("that goes away refuses, says so once, and goes on without a restart", async () => {
+describeWithPostgres("a receiver with a PostgreSQL inbox", () => {
+  it("returns 503 while the server is down, logs it once, and continues without a restart", async () => {
     await using database = await server.database();
     await using served = await serve(postgresInbox(database.pool({ connectionTimeoutMillis: 1_000 })));
     await served.receiver.start();
@@ -231,7 +231,7 @@ describeWithPostgres("a PostgreSQL inbox", () => {
     await expectRecovery(served, "second");
   });
 
-  it("that is not there at the start refuses, and opens once it is", async () => {
+  it("returns 503 while the server is not up yet, and opens the inbox once it is", async () => {
     await using database = await server.database();
     await server.stopImmediately();
     await using served = await serve(postgresInbox(database.pool({ connectionTimeoutMillis: 1_000 })));
@@ -242,7 +242,7 @@ describeWithPostgres("a PostgreSQL inbox", () => {
     await expectRecovery(served, "first");
   });
 
-  it("whose error handling a pool leaves to others does not end the process when the server stops", async () => {
+  it("survives a server stop with a pool that has no error listener", async () => {
     await using database = await server.database();
     const pool = new pg.Pool({ connectionString: database.url, max: 5 });
     const inbox = postgresInbox(pool);
@@ -258,7 +258,7 @@ describeWithPostgres("a PostgreSQL inbox", () => {
     await pool.end();
   });
 
-  it("works for a role that may only use the tables, and says what is missing for one that may not", async () => {
+  it("works with a role that may only use the tables, and names the missing privilege of another role", async () => {
     await using database = await server.database();
     const owner = database.pool();
     await postgresInbox(owner).open();
@@ -287,20 +287,25 @@ describeWithPostgres("a PostgreSQL inbox", () => {
   });
 });
 
-describe("migrations that several processes start at once", () => {
-  itWithPostgres("run once on PostgreSQL, also where each had looked before and found nothing", async () => {
-    await using database = await server.database();
-    const pools = Array.from({ length: 6 }, () => database.pool({ max: 1 }));
-    for (let turn = 0; turn < 5; turn++) {
-      const schema = `turn_${turn}`;
-      await Promise.all(pools.map((pool) => pool.query("SELECT to_regclass($1)", [`${schema}.migrations`])));
-      await Promise.all(pools.map((pool) => postgresInbox(pool, { schema }).open()));
-      const { rows } = await pools[0]!.query(`SELECT version FROM ${schema}.migrations`);
-      expect(rows).toEqual([{ version: 1 }]);
-    }
-  });
+describe("the migrations of an inbox", () => {
+  itWithPostgres(
+    "run once on PostgreSQL when several processes find no tables and start at the same time",
+    async () => {
+      await using database = await server.database();
+      const pools = Array.from({ length: 6 }, () => database.pool({ max: 1 }));
+      for (let turn = 0; turn < 5; turn++) {
+        const schema = `turn_${turn}`;
+        await Promise.all(
+          pools.map((pool) => pool.query("SELECT to_regclass($1)", [`${schema}.migrations`])),
+        );
+        await Promise.all(pools.map((pool) => postgresInbox(pool, { schema }).open()));
+        const { rows } = await pools[0]!.query(`SELECT version FROM ${schema}.migrations`);
+        expect(rows).toEqual([{ version: 1 }]);
+      }
+    },
+  );
 
-  it("run once on SQLite", async () => {
+  it("run once on SQLite when several processes start at the same time", async () => {
     const file = path.join(directory, "migrations.db");
     const inboxes = Array.from({ length: 6 }, () => sqliteInbox(file));
     await Promise.all(inboxes.map((inbox) => inbox.open()));
@@ -310,7 +315,7 @@ describe("migrations that several processes start at once", () => {
     for (const inbox of inboxes) await inbox.close();
   });
 
-  it("of a newer release are not touched on SQLite", async () => {
+  it("leave the tables of a newer release unchanged on SQLite", async () => {
     const file = path.join(directory, "newer.db");
     const inbox = sqliteInbox(file);
     await inbox.open();
@@ -321,7 +326,7 @@ describe("migrations that several processes start at once", () => {
     await expect(sqliteInbox(file).open()).rejects.toThrow("the file is at version 99, expected at most 1");
   });
 
-  itWithPostgres("of a newer release are not touched on PostgreSQL", async () => {
+  itWithPostgres("leave the tables of a newer release unchanged on PostgreSQL", async () => {
     await using database = await server.database();
     const pool = database.pool();
     await postgresInbox(pool).open();

@@ -38,9 +38,9 @@ beforeAll(async () => {
 });
 afterAll(() => server?.[Symbol.asyncDispose]());
 
-describe("kill -9 of a receiver in mid-traffic", () => {
+describe("a receiver that is killed with SIGKILL during traffic", () => {
   it(
-    "loses nothing it acknowledged and repeats no transactional effect, on SQLite",
+    "loses no acknowledged delivery and repeats no transactional effect on SQLite",
     async () => {
       const directory = await mkdtemp(path.join(tmpdir(), "workspace-tasks-crash-"));
       const store = path.join(directory, "inbox.db");
@@ -67,7 +67,7 @@ describe("kill -9 of a receiver in mid-traffic", () => {
   );
 
   itWithPostgres(
-    "loses nothing it acknowledged and repeats no transactional effect, on PostgreSQL",
+    "loses no acknowledged delivery and repeats no transactional effect on PostgreSQL",
     async () => {
       await using database = await server.database();
       await crashRounds(await postgresLedger(database));
@@ -76,9 +76,9 @@ describe("kill -9 of a receiver in mid-traffic", () => {
   );
 });
 
-describeWithPostgres("an immediate stop of PostgreSQL", () => {
+describeWithPostgres("a receiver whose PostgreSQL server stops immediately", () => {
   it(
-    "loses nothing that was acknowledged, and the receiver goes on without a restart",
+    "loses no acknowledged delivery, and continues without a restart",
     async () => {
       await using database = await server.database();
       const ledger = await postgresLedger(database);
@@ -101,7 +101,7 @@ describeWithPostgres("an immediate stop of PostgreSQL", () => {
   );
 
   it(
-    "loses nothing even where somebody has turned synchronous_commit off; a plain insert is lost there",
+    "loses no row of the inbox when the database has synchronous_commit off, which loses other rows",
     async () => {
       await using database = await server.database();
       const setting = database.pool({ max: 1 });

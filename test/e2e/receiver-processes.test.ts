@@ -55,7 +55,7 @@ describeWithPostgres.each([2, 4])("%i receiver processes on one inbox", { timeou
     await processes.stop();
   });
 
-  it("store an id once that comes to all of them at once, and apply the newest event of each task", async () => {
+  it("store an id once that all of them receive at the same time, and apply the newest event of each task", async () => {
     await using database = await server.database();
     await createTables(database.pool());
     const inbox = postgresInbox(database.pool());
@@ -90,8 +90,8 @@ describeWithPostgres.each([2, 4])("%i receiver processes on one inbox", { timeou
   });
 });
 
-describe("the check for overlaps", () => {
-  it("sees two events of a task that ran at the same time", () => {
+describe("the check for overlapping handlers", () => {
+  it("finds two events of a task that were handled at the same time", () => {
     const effect = (began: number, ended: number) => ({ webhook_id: `at-${began}`, began, ended }) as Effect;
     expect(overlaps([effect(0, 10), effect(9, 20)])).toEqual([["at-0", "at-9"]]);
     expect(overlaps([effect(0, 10), effect(10, 20)])).toEqual([]);

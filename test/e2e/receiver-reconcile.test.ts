@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
 import { createSdkFixture } from "../support/sdk-fixture.ts";
 
-it("a receiver that missed deliveries catches up through the SDK, and late deliveries change nothing", async () => {
+it("a receiver that missed deliveries gets the task states by reconciling, and late deliveries change nothing", async () => {
   let answer: (request: Request) => Promise<Response> = async () => new Response(null, { status: 500 });
   const url = "https://receiver.test/webhooks";
   await using fixture = await createSdkFixture("in-process", {

@@ -1,4 +1,4 @@
-// The three composable steps on a real Express application, each alone and all together.
+// The three middlewares in an Express application, alone and together.
 
 import type { NextFunction, Request, Response } from "express";
 import express from "express";
@@ -58,7 +58,7 @@ async function rowStates(): Promise<Record<string, number>> {
 }
 
 describe("verifyWebhook", () => {
-  it("hands the verified delivery and its event to the next handler", async () => {
+  it("passes the verified delivery and its event to the next handler", async () => {
     let seen: unknown;
     handle = (request, response) => {
       seen = request.webhook;
@@ -77,14 +77,14 @@ describe("verifyWebhook", () => {
     });
   });
 
-  it("answers a forged delivery itself, with no row and no handler", async () => {
+  it("rejects a forged delivery without a row and without calling the handler", async () => {
     const answer = await post(signed(sampleEvent(), { secret: secretX }));
     expect(answer.status).toBe(401);
     expect(handled).toEqual([]);
     expect(await rowStates()).toEqual({});
   });
 
-  it("alone, passes on what is genuine but no event, with the reason", async () => {
+  it("passes a genuine delivery that is not an event to the handler, with the reason", async () => {
     await using alone = await serveExpress((app) =>
       app.post("/webhooks", verifyWebhook({ secrets: [secretA], clock }), (request, response) => {
         response.json({ event: request.webhook?.event ?? null, problem: request.webhook?.problem });
@@ -94,7 +94,7 @@ describe("verifyWebhook", () => {
     expect(await answer.json()).toEqual({ event: null, problem: "body is not JSON" });
   });
 
-  it("tells its listener of refusals", async () => {
+  it("calls onRejected for each rejected request", async () => {
     const codes: string[] = [];
     await using alone = await serveExpress((app) =>
       app.post(
@@ -106,14 +106,14 @@ describe("verifyWebhook", () => {
     expect(codes).toEqual(["SIGNATURE_MISMATCH"]);
   });
 
-  it("respects its own limit", async () => {
+  it("applies its own body limit", async () => {
     await using alone = await serveExpress((app) =>
       app.post("/webhooks", verifyWebhook({ secrets: [secretA], clock, bodyBytesMax: 100 })),
     );
     expect((await post(signed(sampleEvent()), alone)).status).toBe(413);
   });
 
-  it("hands an error of a later handler to Express", async () => {
+  it("passes an error of a later handler to Express", async () => {
     await using failing = await serveExpress((app) => {
       app.post("/webhooks", verifyWebhook({ secrets: [secretA], clock }), () => {
         throw new Error("handler");
@@ -127,7 +127,7 @@ describe("verifyWebhook", () => {
 });
 
 describe("dedupeWebhook", () => {
-  it("runs the handler once for an id, and acknowledges its repetitions", async () => {
+  it("runs the handler once for an id, and acknowledges its duplicates", async () => {
     const event = sampleEvent();
     const first = signed(event, { id: "msg_same" });
     const retry = signed(event, { id: "msg_same", timestampSeconds: nowSeconds + 5 });
@@ -138,7 +138,7 @@ describe("dedupeWebhook", () => {
     expect(await rowStates()).toEqual({ done: 1 });
   });
 
-  it("without it, every repetition runs the handler", async () => {
+  it("control: without dedupeWebhook every duplicate runs the handler", async () => {
     let runs = 0;
     await using bare = await serveExpress((app) =>
       app.post("/webhooks", verifyWebhook({ secrets: [secretA], clock }), (_, response) => {
@@ -166,7 +166,7 @@ describe("dedupeWebhook", () => {
     expect(handled).toHaveLength(2);
   });
 
-  it("asks an attempt that meets a running one to come again", async () => {
+  it("returns 503 for an attempt while an earlier one is running", async () => {
     const running = deferred();
     const finish = deferred();
     handle = async (_, response) => {
@@ -185,7 +185,7 @@ describe("dedupeWebhook", () => {
     expect(handled).toHaveLength(1);
   });
 
-  it("lets an attempt take over once the lease of an earlier one ran out", async () => {
+  it("runs the handler for a later attempt once the lease of the earlier one expired", async () => {
     const running = deferred();
     handle = () => running.resolve();
     const delivery = signed(sampleEvent());
@@ -199,7 +199,7 @@ describe("dedupeWebhook", () => {
     expect(await stuck).toBeInstanceOf(Error);
   });
 
-  it("records the end before it is answered", async () => {
+  it("records the end before the response is sent", async () => {
     const states: unknown[] = [];
     const finishInline = inbox.finishInline.bind(inbox);
     inbox.finishInline = async (...args) => {
@@ -210,7 +210,7 @@ describe("dedupeWebhook", () => {
     expect(states).toEqual(["recorded", "answered"]);
   });
 
-  it("lets the handler's answer stand when the end cannot be recorded, and reports it", async () => {
+  it("keeps the handler's response when the end cannot be recorded, and reports it", async () => {
     const failures: unknown[] = [];
     const outage = new InboxUnavailableError("gone");
     const failing = withMethods(memoryInbox({ clock }), { finishInline: () => Promise.reject(outage) });
@@ -229,7 +229,7 @@ describe("dedupeWebhook", () => {
     expect(failures).toEqual([outage]);
   });
 
-  it("answers 503 while the inbox is down, and recovers by itself", async () => {
+  it("returns 503 while the inbox is down, and recovers without a restart", async () => {
     let down = true;
     const memory = memoryInbox({ clock });
     const open = async () => {
@@ -252,14 +252,14 @@ describe("dedupeWebhook", () => {
     expect((await post(delivery, other)).status).toBe(204);
   });
 
-  it("keeps what is genuine but no event in quarantine, acknowledged and not handled", async () => {
+  it("acknowledges a genuine delivery that is not an event, and stores it in quarantine", async () => {
     const answer = await post(signDelivery({ body: "not JSON", timestampSeconds: nowSeconds }));
     expect(answer.status).toBe(200);
     expect(handled).toEqual([]);
     expect(await rowStates()).toEqual({ quarantined: 1 });
   });
 
-  it("tells two sources with the same id apart", async () => {
+  it("treats the same id from two sources as two deliveries", async () => {
     await using other = await serveExpress((app) =>
       app.post(
         "/webhooks",
@@ -286,7 +286,7 @@ describe("orderWebhook", () => {
     expect(await rowStates()).toEqual({ done: 2 });
   });
 
-  it("without it, the older event runs the handler and overwrites the newer state", async () => {
+  it("control: without orderWebhook an older event runs the handler and overwrites the newer state", async () => {
     let state = "";
     await using bare = await serveExpress((app) =>
       app.post("/webhooks", verifyWebhook({ secrets: [secretA], clock }), (request, response) => {
@@ -299,13 +299,13 @@ describe("orderWebhook", () => {
     expect(state).toBe("RUNNING");
   });
 
-  it("lets events of other tasks, and events without an order, pass", async () => {
+  it("passes events of other tasks and events without an order", async () => {
     await post(signed(completed("t1", "2026-03-01T09:00:01Z")));
     expect((await post(signed(running("t2", "2026-03-01T09:00:00Z")))).status).toBe(204);
     expect((await post(signed({ event: "invoice.paid" }))).status).toBe(204);
   });
 
-  it("lets an event pass again whose first attempt failed after it had moved the head", async () => {
+  it("passes a retried event whose first attempt advanced the head and failed", async () => {
     const delivery = signed(completed("t1", "2026-03-01T09:00:01Z"), { id: "msg_failed" });
     handle = (_, response) => void response.sendStatus(500);
     expect((await post(delivery)).status).toBe(500);
@@ -313,7 +313,7 @@ describe("orderWebhook", () => {
     expect((await post(delivery)).status).toBe(204);
   });
 
-  it("runs the handlers of one task one after the other, and those of another meanwhile", async () => {
+  it("runs the handlers of one task in sequence, and those of another task at the same time", async () => {
     const started = deferred();
     const finish = deferred();
     handle = async (request, response) => {
@@ -334,7 +334,7 @@ describe("orderWebhook", () => {
     expect(handled.at(-1)).toContain("msg_next");
   });
 
-  it("does not let a handler that never answers hold its task up for ever", async () => {
+  it("passes the next event of a task after waitMs when a handler never responds", async () => {
     const started = deferred();
     handle = () => started.resolve();
     const stuck = post(signed(running("t1", "2026-03-01T09:00:00Z"))).catch((error: unknown) => error);
@@ -346,7 +346,7 @@ describe("orderWebhook", () => {
     expect(await stuck).toBeInstanceOf(Error);
   });
 
-  it("frees the task when the inbox fails in between", async () => {
+  it("releases the task when the inbox fails", async () => {
     const outage = new InboxUnavailableError("gone");
     let down = true;
     const memory = memoryInbox({ clock });
@@ -367,7 +367,7 @@ describe("orderWebhook", () => {
   });
 });
 
-describe("a wrong order of mounting", () => {
+describe("middlewares in the wrong order", () => {
   it.each([
     ["dedupeWebhook", () => dedupeWebhook({ inbox })],
     ["orderWebhook", () => orderWebhook({ inbox })],
@@ -383,7 +383,7 @@ describe("a wrong order of mounting", () => {
     expect(await answer.text()).toContain(`${name}: no verified webhook`);
   });
 
-  it("a body parser before verifyWebhook is answered 500, and warned of once", async () => {
+  it("verifyWebhook after a body parser returns 500 and warns once", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     await using wrong = await serveExpress((app) => {
       app.use(express.json());

@@ -1,5 +1,5 @@
 import type { TypedDocumentNode } from "@graphql-typed-document-node/core";
-import { describe, expectTypeOf, test } from "vitest";
+import { describe, expectTypeOf, it } from "vitest";
 import {
   type Call,
   type CallMeta,
@@ -29,8 +29,8 @@ import {
 
 declare const client: WorkspaceTasksClient;
 
-describe("options", () => {
-  test("need a base URL and take a key or a function that fetches one", () => {
+describe("the options of createClient", () => {
+  it("require a baseUrl and accept a key or a function that returns one", () => {
     expectTypeOf(createClient).toBeCallableWith({ baseUrl: "https://x", apiKey: "key" });
     expectTypeOf(createClient).toBeCallableWith({ baseUrl: new URL("https://x"), apiKey: async () => "key" });
     expectTypeOf<CreateClientOptions["apiKey"]>().extract<undefined>().not.toBeNever();
@@ -41,8 +41,8 @@ describe("options", () => {
   });
 });
 
-describe("results", () => {
-  test("are plain, and calls know their meta data", () => {
+describe("results of calls", () => {
+  it("are plain values, and withMeta adds the meta data", () => {
     expectTypeOf(client.me).returns.toEqualTypeOf<Call<Me>>();
     expectTypeOf(client.me()).resolves.toEqualTypeOf<Me>();
     expectTypeOf(client.me().withMeta()).resolves.toEqualTypeOf<{
@@ -51,13 +51,13 @@ describe("results", () => {
     }>();
   });
 
-  test("me is narrowed by its type name", () => {
+  it("me can be narrowed by __typename", () => {
     const me = {} as Me;
     if (me.__typename === "WorkspaceUser") expectTypeOf(me.workspace.id).toBeString();
     else expectTypeOf(me.workspaces).items.toHaveProperty("name");
   });
 
-  test("statuses and roles are open: known values complete, unknown ones pass", () => {
+  it("statuses and roles autocomplete known values and accept unknown ones", () => {
     expectTypeOf<"RUNNING">().toExtend<TaskStatus>();
     expectTypeOf<string>().toExtend<TaskStatus>();
     expectTypeOf<string>().toExtend<WorkspaceRole>();
@@ -66,13 +66,13 @@ describe("results", () => {
     expectTypeOf<string>().toExtend<ConnectionJob["status"]>();
   });
 
-  test("a task's result is narrowed by its type name, and nothing is left over", () => {
+  it("a task's result can be narrowed by __typename exhaustively", () => {
     const { result } = {} as Task;
     if (result.__typename === "TaskTaxPrepResult") expectTypeOf(result.taxYear).toBeNumber();
     else expectTypeOf(result.taskType).toBeString();
   });
 
-  test("are read-only", () => {
+  it("are readonly", () => {
     const endpoint = {} as WebhookEndpoint;
     // @ts-expect-error results are not the caller's to change
     endpoint.url = "https://other";
@@ -81,8 +81,8 @@ describe("results", () => {
   });
 });
 
-describe("lists", () => {
-  test("are async iterables of items, with pages and checkpoints", () => {
+describe("lists of the client", () => {
+  it("are async iterables of items, with pages and checkpoints", () => {
     const list = client.webhooks.endpoints.list({ limit: 50 });
     expectTypeOf(list).toEqualTypeOf<PagedList<WebhookEndpoint, string>>();
     expectTypeOf(list).toExtend<AsyncIterable<WebhookEndpoint>>();
@@ -94,8 +94,8 @@ describe("lists", () => {
   });
 });
 
-describe("arguments", () => {
-  test("are checked by the compiler", () => {
+describe("arguments of calls", () => {
+  it("are checked by the compiler", () => {
     // @ts-expect-error url is needed
     client.webhooks.endpoints.create({ eventTypes: ["task.failed"] });
     // @ts-expect-error a misspelt field
@@ -111,7 +111,7 @@ describe("arguments", () => {
     client.webhooks.endpoints.update({ endpointId: "e", description: null, eventTypes: null });
   });
 
-  test("bodies of uploads are bytes in any of their forms", () => {
+  it("an upload accepts bytes in every form", () => {
     expectTypeOf<Uint8Array>().toExtend<UploadBody>();
     expectTypeOf<Buffer>().toExtend<UploadBody>();
     expectTypeOf<Blob>().toExtend<UploadBody>();
@@ -121,8 +121,8 @@ describe("arguments", () => {
   });
 });
 
-describe("any document", () => {
-  test("gives its own types to variables and result", () => {
+describe("client.request", () => {
+  it("infers the types of variables and result from a typed document", () => {
     const text = {} as TypedDocument<{ readonly a: number }, { readonly id: string }>;
     expectTypeOf(client.request(text, { id: "x" })).resolves.toEqualTypeOf<{ readonly a: number }>();
     // @ts-expect-error a variable is missing
@@ -131,14 +131,14 @@ describe("any document", () => {
     expectTypeOf(client.request(parsed, { n: 1 })).resolves.toEqualTypeOf<{ readonly b: string }>();
   });
 
-  test("as plain text is unknown until the caller says otherwise", () => {
+  it("returns unknown for a plain string unless the caller gives a type", () => {
     expectTypeOf(client.request("{ me { __typename } }")).resolves.toBeUnknown();
     expectTypeOf(client.request<{ ok: boolean }>("{ ok }")).resolves.toEqualTypeOf<{ ok: boolean }>();
   });
 });
 
-describe("errors", () => {
-  test("are told apart by a closed set of codes", () => {
+describe("error codes", () => {
+  it("are a closed union", () => {
     expectTypeOf(errorCodes).items.toEqualTypeOf<ErrorCode>();
     expectTypeOf<WorkspaceTasksError["code"]>().toEqualTypeOf<ErrorCode>();
     expectTypeOf<WorkspaceTasksError["outcome"]>().toEqualTypeOf<Outcome>();
@@ -151,6 +151,6 @@ describe("errors", () => {
   });
 });
 
-test("a client ends with its scope", () => {
+it("a client can be declared with await using", () => {
   expectTypeOf<WorkspaceTasksClient>().toExtend<AsyncDisposable>();
 });

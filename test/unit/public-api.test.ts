@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import ts from "typescript";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 
-// What users may rely on is what the entry points export. A change here is a decision: a removal or a rename is a
-// breaking one. `npx vitest run test/unit/public-api.test.ts -u` accepts it; the changelog tells of it.
+// The exports of the entry points are the public API. A removal or a rename is a breaking change.
+// `npx vitest run test/unit/public-api.test.ts -u` accepts a change; the changelog lists it.
 
 const { exports } = JSON.parse(readFileSync("package.json", "utf8")) as {
   exports: Record<string, string | Record<string, string>>;
@@ -48,7 +48,7 @@ const surface = entryPoints.map(({ name, file }) => ({
   exported: [...exportsOf(file, readFileSync(file, "utf8"))].sort(byName),
 }));
 
-test("the public surface is the one that was decided on", async () => {
+it("the exports of every entry point equal public-api.txt", async () => {
   const page = surface.map(
     ({ name, exported }) =>
       `workspace-tasks/${name}\n${exported.map((each) => `  ${each.isType ? "type " : ""}${each.name}\n`).join("")}`,
@@ -56,8 +56,8 @@ test("the public surface is the one that was decided on", async () => {
   await expect(page.join("\n")).toMatchFileSnapshot("public-api.txt");
 });
 
-describe("at run time there is", () => {
-  test.each(surface)("in workspace-tasks/$name what its text says", async ({ name, exported }) => {
+describe("every entry point at run time", () => {
+  it.each(surface)("workspace-tasks/$name exports the values of its source text", async ({ name, exported }) => {
     const specifier = `workspace-tasks/${name}`;
     const module = (await import(specifier)) as object;
     const values = exported.filter(({ isType }) => !isType).map((each) => each.name);
@@ -65,7 +65,7 @@ describe("at run time there is", () => {
   });
 });
 
-test("no entry point hides what it exports behind a star", () => {
+it("the check rejects export * and finds all other exports", () => {
   expect(() => exportsOf("a.ts", 'export * from "./b.ts";')).toThrow("without names");
   expect(exportsOf("a.ts", "export type A = 1; export const b = 1, c = 2; const d = 3;")).toEqual([
     { name: "A", isType: true },

@@ -2,9 +2,9 @@ import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 
-// Gates that cannot fail guard nothing: each is run in a small repository of its own that breaks its rule.
+// A gate that cannot fail is useless, so each runs in a small repository that breaks its rule.
 
 type Repository = Disposable & { run(script: string): Promise<{ code: number; output: string }> };
 
@@ -26,7 +26,7 @@ function repository(files: Readonly<Record<string, string>>): Repository {
   };
 }
 
-test("a link to a file or a heading that is not there is dead", async () => {
+it("check-links reports a link to a missing file or heading", async () => {
   const target = "# One heading\n";
   using sound = repository({
     "a.md": "[b](docs/b.md#one-heading) [web](https://x.example)",
@@ -44,7 +44,7 @@ test("a link to a file or a heading that is not there is dead", async () => {
   ]);
 });
 
-test("a licence that may not be shipped is found, however deep the package lies", async () => {
+it("check-licences reports a forbidden licence of a transitive dependency", async () => {
   const lockWith = (licence: string) =>
     JSON.stringify({
       packages: {
@@ -65,7 +65,7 @@ test("a licence that may not be shipped is found, however deep the package lies"
   });
 });
 
-test("a gate that is asked for and does not exist is an error, not a success", async () => {
+it("npm run check exits with an error for an unknown gate", async () => {
   const { code, output } = await new Promise<{ code: number; output: string }>((resolve) => {
     execFile(process.execPath, ["scripts/check.mjs", "--only", "no-such-gate"], (error, stdout, stderr) => {
       resolve({ code: error ? 1 : 0, output: stdout + stderr });
