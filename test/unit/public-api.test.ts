@@ -57,12 +57,15 @@ it("the exports of every entry point equal public-api.txt", async () => {
 });
 
 describe("every entry point at run time", () => {
-  it.each(surface)("workspace-tasks/$name exports the values of its source text", async ({ name, exported }) => {
-    const specifier = `workspace-tasks/${name}`;
-    const module = (await import(specifier)) as object;
-    const values = exported.filter(({ isType }) => !isType).map((each) => each.name);
-    expect(Object.keys(module).sort()).toEqual(values);
-  });
+  it.each(surface)(
+    "workspace-tasks/$name exports the values of its source text",
+    async ({ name, exported }) => {
+      const specifier = `workspace-tasks/${name}`;
+      const module = (await import(specifier)) as object;
+      const values = exported.filter(({ isType }) => !isType).map((each) => each.name);
+      expect(Object.keys(module).sort()).toEqual(values);
+    },
+  );
 });
 
 it("the check rejects export * and finds all other exports", () => {
