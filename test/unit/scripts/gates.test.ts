@@ -61,7 +61,7 @@ it("check-licences reports a forbidden licence of a transitive dependency", asyn
   using broken = repository({ "package-lock.json": lockWith("GPL-3.0"), "docs/licences.md": "" });
   expect(await broken.run("check-licences.mjs")).toEqual({
     code: 1,
-    output: "licences to look at: b (GPL-3.0)\n",
+    output: "licences that are not permitted: b (GPL-3.0)\n",
   });
 });
 
