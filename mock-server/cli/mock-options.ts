@@ -12,7 +12,7 @@ export const mockFlags = {
     max: Number.MAX_SAFE_INTEGER,
     fallback: 1,
   }),
-  state: text("<file.json>", "resume from this snapshot, keep it current"),
+  state: text("<file.json>", "resume from this snapshot, and update it"),
   scenario: text("<file.json>", "run these steps before the mock is ready"),
   deliverTo: flag("<url>", "send every event there, print the secret", {
     parse: (value) => (isReceiverUrl(value) ? value : undefined),
@@ -29,7 +29,7 @@ export const portFlag = (fallback: number) =>
 
 export interface MockOptions {
   readonly server: MockServerOptions;
-  /** Snapshot file to resume from and to keep current. */
+  /** Snapshot file to resume from and to write after changes. */
   readonly statePath: string | undefined;
   readonly scenarioPath: string | undefined;
   /** URL of a receiver to register for every event. */

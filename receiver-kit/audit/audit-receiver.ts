@@ -18,6 +18,12 @@ import { createTarget, type Target, UnreachableError } from "./target/target.ts"
  * receiver that cannot be checked results in a report with a `problem`. Not part of the interface; the checks
  * marked MUST follow from it.
  *
+ * @example examples/check-receiver.test.ts#audit
+ * ```ts
+ * const report = await auditReceiver({ url, secret, only: ["signature", "timestamp", "headers"] });
+ * expect(verdictOf(report), renderTextReport(report)).toBe("passed");
+ * ```
+ *
  * @throws {RangeError} when `only` names no check
  * @see interface §6, "Delivery headers and verification"
  */

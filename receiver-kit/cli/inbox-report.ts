@@ -1,6 +1,6 @@
 import type { InboxStats, RowDetails, RowSummary } from "../inbox/inbox.ts";
 
-/** One line per row, for people. */
+/** A table with one line per row. */
 export function renderRows(rows: readonly RowSummary[]): string {
   if (rows.length === 0) return "no rows\n";
   const lines = rows.map((row) => [
@@ -39,7 +39,7 @@ export function renderRow(row: RowDetails): string {
 
 export function renderStats({ rows, oldestPendingMs }: InboxStats): string {
   const lines = Object.entries(rows).map(([state, count]) => `${state.padEnd(12)}${count}`);
-  const wait = oldestPendingMs === null ? "nothing waits" : `${Math.round(oldestPendingMs / 1000)} s`;
+  const wait = oldestPendingMs === null ? "none" : `${Math.round(oldestPendingMs / 1000)} s`;
   return `${lines.join("\n")}\nlongest wait ${wait}\n`;
 }
 
@@ -54,14 +54,14 @@ function bodyText(body: Uint8Array): { readonly text: string | undefined } {
   try {
     return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body) };
   } catch {
-    // Such a body sits in quarantine for exactly that reason.
+    // Such a body is in quarantine for this reason.
     return { text: undefined };
   }
 }
 
-/** A stored body may be anybody's text; a terminal must not obey it. */
+/** A stored body may contain escape sequences, which a terminal would execute. */
 function visible(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that terminals obey
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters control terminals
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });

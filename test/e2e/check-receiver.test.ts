@@ -313,7 +313,7 @@ describe.concurrent("check-receiver against receivers with one flaw", () => {
     await using receiver = await startReferenceReceiver({
       secrets: [secret, oldSecret],
       flaw,
-      // Short only where the audit waits for it: on a busy machine pieces of a body are late, too.
+      // Short only where check-receiver waits for it: on a busy machine the pieces of a body are late, too.
       bodyTimeoutMs: subjects.includes("slow") ? 2_000 : 10_000,
     });
     const { url, observeUrl } = receiver;

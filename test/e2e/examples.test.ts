@@ -36,7 +36,7 @@ const programs: Record<string, RegExp> = {
 };
 
 /** Examples that other tests run: receivers below or by two-processes, tests by vitest, start by start.test.ts. */
-const others = ["receiver-sqlite", "receiver-postgres", "msw", "vitest-fixture", "start"];
+const others = ["check-receiver", "receiver-sqlite", "receiver-postgres", "msw", "vitest-fixture", "start"];
 
 it("every example is run by a test", async () => {
   const files = (await readdir(join(root, "examples"))).filter((file) => file.endsWith(".ts"));

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { projectFiles } from "../../scripts/project-files.mjs";
 import { withControlApi } from "../support/control-api-table.ts";
-import { blocksOf, regionOf } from "../support/marked-blocks.ts";
+import { blocksOf, regionOf, withExamples } from "../support/marked-blocks.ts";
 
 // packed-install.test.ts runs the shell blocks of the README.
 
@@ -27,6 +27,17 @@ describe("code in the documents", () => {
       expect(text).toBe(regionOf(mark));
     },
   );
+});
+
+describe("@example in the sources", () => {
+  const sources = projectFiles(".", ".ts").filter((file) => /^(sdk|mock-server|receiver-kit)\//.test(file));
+  const examples = sources.filter((file) => /^ *\* @example/m.test(read(file)));
+
+  it.each(examples)("the @example in %s equals the region of the example that it names", (file) => {
+    const source = read(file);
+    expect(source.match(/^ *\* @example(?! examples\/\S+#\S+$).*/gm)).toBeNull();
+    expect(withExamples(source)).toBe(source);
+  });
 });
 
 it("the table of the control API in docs/mock-server.md equals the OpenAPI document of the mock", async () => {

@@ -1,4 +1,4 @@
-// A signed body that cannot be used comes from the real sender. Quarantined (2xx) it can be inspected and replayed;
+// A signed body that cannot be used was sent by the real sender. Quarantined (2xx) it can be inspected and replayed;
 // rejected (4xx) it is retried in vain for days. Both are acceptable; a 5xx or a timeout is not.
 
 import type { CheckDefinition, CheckTable } from "./check.ts";

@@ -1,10 +1,10 @@
 export type Effects = {
   add(id: string): void;
-  /** What an observe URL answers. */
+  /** The response of an observe URL. */
   of(id: string): { readonly count: number };
 };
 
-/** Counts how often each delivery was acted upon; stands for what an application does with one. */
+/** Counts the effects of each delivery, in place of an application. */
 export function createEffects(): Effects {
   const counts = new Map<string, number>();
   return {

@@ -6,7 +6,7 @@ import { type RunningReceiver, serveReceiver } from "./running-receiver.ts";
 
 /**
  * Express with the public `standardwebhooks` package, as its readme suggests: one call of `verify` on the
- * raw body and the headers, 400 when it throws. Counting stands for what the application would do.
+ * raw body and the headers, 400 when it throws. Counting replaces the work of an application.
  */
 export function startExpressStandardWebhooks(secret: string): Promise<RunningReceiver> {
   const app = express();

@@ -12,7 +12,7 @@ export function startOctokit(secret: string): Promise<RunningReceiver> {
   const effects = createEffects();
   const middleware = octokitMiddleware(secret, effects);
   const server = createServer((request, response) => {
-    if (answerEffects(effects, request.url ?? "", response)) return;
+    if (respondWithEffects(effects, request.url ?? "", response)) return;
     void middleware(request, response, () => void response.writeHead(404).end());
   });
   return serveReceiver(server, path);
@@ -25,7 +25,7 @@ export function startOctokitBehindJsonParser(secret: string): Promise<RunningRec
   app.use(express.json());
   app.use(octokitMiddleware(secret, effects, 150));
   app.use((request, response) => {
-    if (!answerEffects(effects, request.url, response)) response.status(404).end();
+    if (!respondWithEffects(effects, request.url, response)) response.status(404).end();
   });
   return serveReceiver(createServer(app), path);
 }
@@ -37,7 +37,11 @@ function octokitMiddleware(secret: string, effects: Effects, timeoutMs?: number)
   return createNodeMiddleware(webhooks, { path, log: quiet, ...timeout });
 }
 
-function answerEffects(effects: Effects, url: string, response: Parameters<RequestListener>[1]): boolean {
+function respondWithEffects(
+  effects: Effects,
+  url: string,
+  response: Parameters<RequestListener>[1],
+): boolean {
   const { pathname, searchParams } = new URL(url, "http://localhost");
   if (pathname !== "/effects") return false;
   response.setHeader("content-type", "application/json");

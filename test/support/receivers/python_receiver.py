@@ -1,6 +1,6 @@
-"""A webhook receiver on Python's standard library alone: what the audit meets in another language.
+"""A webhook receiver on Python's standard library alone, to run check-receiver against another language.
 
-Usage: python3 python_receiver.py <whsec_ secret> <seconds to wait for a body>; prints its addresses as JSON.
+Usage: python3 python_receiver.py <whsec_ secret> <seconds to wait for a body>; prints its URLs as JSON.
 """
 
 import base64
@@ -21,7 +21,7 @@ lock = threading.Lock()
 effects: dict[str, int] = {}
 
 
-class Refused(Exception):
+class Rejected(Exception):
     def __init__(self, status: int):
         super().__init__(status)
         self.status = status
@@ -34,33 +34,33 @@ class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
         try:
             self.receive()
-        except Refused as refused:
+        except Rejected as rejected:
             self.close_connection = True
-            self.answer(refused.status, b"refused")
+            self.respond(rejected.status, b"rejected")
         else:
-            self.answer(200, b'{"received":true}')
+            self.respond(200, b'{"received":true}')
 
     def do_GET(self):
         url = urlsplit(self.path)
         if url.path != "/effects":
             self.close_connection = True
-            return self.answer(405, b"")
+            return self.respond(405, b"")
         webhook_id = parse_qs(url.query).get("id", [""])[0]
-        self.answer(200, json.dumps({"count": effects.get(webhook_id, 0)}).encode())
+        self.respond(200, json.dumps({"count": effects.get(webhook_id, 0)}).encode())
 
     def receive(self):
         webhook_id = self.single("webhook-id", r"[A-Za-z0-9._:~-]{1,255}")
         timestamp = self.single("webhook-timestamp", r"[1-9][0-9]{0,11}")
         signatures = self.single("webhook-signature", r"[\x21-\x7e ]{1,4096}").split(" ")
         if len(signatures) > 16:
-            raise Refused(400)
+            raise Rejected(400)
         if abs(time.time() - int(timestamp)) > TOLERANCE_SECONDS:
-            raise Refused(401)
+            raise Rejected(401)
         body = self.body()
         signed = f"{webhook_id}.{timestamp}.".encode() + body
         right = "v1," + base64.b64encode(hmac.new(KEY, signed, hashlib.sha256).digest()).decode()
         if not any(hmac.compare_digest(right, signature) for signature in signatures):
-            raise Refused(401)
+            raise Rejected(401)
         with lock:
             if webhook_id not in effects:
                 effects[webhook_id] = 1
@@ -68,28 +68,28 @@ class Receiver(BaseHTTPRequestHandler):
     def single(self, name: str, pattern: str) -> str:
         values = self.headers.get_all(name, [])
         if len(values) != 1 or not re.fullmatch(pattern, values[0]):
-            raise Refused(400)
+            raise Rejected(400)
         return values[0]
 
     def body(self) -> bytes:
         if "content-encoding" in self.headers:
-            raise Refused(415)
+            raise Rejected(415)
         if "transfer-encoding" in self.headers:
             if "content-length" in self.headers:
-                raise Refused(400)
+                raise Rejected(400)
             return self.chunked()
         length = int(self.headers.get("content-length", "0"))
         return self.exactly(length, length)
 
     def exactly(self, length: int, total: int) -> bytes:
         if total > BODY_BYTES_MAX:
-            raise Refused(413)
+            raise Rejected(413)
         try:
             read = self.rfile.read(length)
         except TimeoutError:
-            raise Refused(408) from None
+            raise Rejected(408) from None
         if len(read) != length:
-            raise Refused(400)
+            raise Rejected(400)
         return read
 
     def chunked(self) -> bytes:
@@ -100,7 +100,7 @@ class Receiver(BaseHTTPRequestHandler):
         self.rfile.readline(8)
         return body
 
-    def answer(self, status: int, body: bytes):
+    def respond(self, status: int, body: bytes):
         self.send_response(status)
         self.send_header("content-length", str(len(body)))
         if self.close_connection:

@@ -1,5 +1,4 @@
-// Runs one of the receivers as a process of its own, as a partner would, so that nothing it does
-// (an exception that ends the process, a log full of stack traces) can touch the audit or the tests.
+// Runs one of the receivers in its own process, so that an exception or a log of it cannot reach the tests.
 // Arguments: name, secret, for the kit also an old secret. Prints one line of JSON and serves until it is ended.
 
 import { startExpressStandardWebhooks } from "./express-standardwebhooks.ts";

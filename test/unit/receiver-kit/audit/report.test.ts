@@ -14,10 +14,10 @@ import {
 const passing: AuditResult = {
   id: "signature.forged",
   requirement: "MUST",
-  title: "refuses a forged delivery",
+  title: "rejects a forged delivery",
   outcome: "passed",
   sent: "a forged delivery",
-  expected: "a 4xx answer",
+  expected: "a 4xx response",
   received: "401",
   fix: "Compare signatures.",
   durationMs: 3,
@@ -25,11 +25,11 @@ const passing: AuditResult = {
 const failing: AuditResult = {
   ...passing,
   id: "timestamp.stale",
-  title: "refuses an old delivery",
+  title: "rejects an old delivery",
   outcome: "failed",
   sent: "an old delivery",
   received: "200",
-  fix: "Refuse a webhook-timestamp that lies more than the tolerance (300 s is customary) in the past, whatever the signature says.",
+  fix: "Reject a webhook-timestamp that lies more than the tolerance (300 s is customary) in the past, even with a correct signature.",
 };
 const weak: AuditResult = {
   ...failing,
@@ -47,7 +47,7 @@ const open: AuditResult = {
   ...passing,
   id: "order.older",
   outcome: "unfinished",
-  received: "the audit was stopped",
+  received: "check-receiver was stopped",
 };
 
 function reportOf(results: readonly AuditResult[], more: Partial<AuditReport> = {}): AuditReport {
@@ -67,24 +67,24 @@ describe("renderTextReport", () => {
     expect(renderTextReport(reportOf([passing, weak, failing, skipped]))).toBe(
       `check-receiver: http://127.0.0.1:3000/webhooks (tolerance 300 s)
 
-pass  MUST    signature.forged     refuses a forged delivery  401
+pass  MUST    signature.forged     rejects a forged delivery  401
 FAIL  SHOULD  headers.huge-id      copes with a huge id       200
-FAIL  MUST    timestamp.stale      refuses an old delivery    200
-skip  MUST    rotation.old-secret  refuses a forged delivery  needs --old-secret
+FAIL  MUST    timestamp.stale      rejects an old delivery    200
+skip  MUST    rotation.old-secret  rejects a forged delivery  needs --old-secret
 
-FAIL  timestamp.stale (MUST): refuses an old delivery
+FAIL  timestamp.stale (MUST): rejects an old delivery
       sent      an old delivery
-      expected  a 4xx answer
+      expected  a 4xx response
       received  200
-      fix       Refuse a webhook-timestamp that lies more than the tolerance (300 s is customary) in
-                the past, whatever the signature says.
+      fix       Reject a webhook-timestamp that lies more than the tolerance (300 s is customary) in
+                the past, even with a correct signature.
 
 FAIL  headers.huge-id (SHOULD): copes with a huge id
       sent      an old delivery
-      expected  a 4xx answer
+      expected  a 4xx response
       received  200
-      fix       Refuse a webhook-timestamp that lies more than the tolerance (300 s is customary) in
-                the past, whatever the signature says.
+      fix       Reject a webhook-timestamp that lies more than the tolerance (300 s is customary) in
+                the past, even with a correct signature.
 
 MUST    1 passed, 1 failed, 1 skipped
 SHOULD  0 passed, 1 failed
