@@ -3,7 +3,7 @@ import { systemClock } from "./clock.ts";
 import type { Fetch } from "./load-peer.ts";
 import { listTasksResponse } from "./sample-query.ts";
 
-/** A service in memory: answers the key exchange, and every other request with 20 tasks. */
+/** A service in memory. It responds to the key exchange, and to every other request with 20 tasks. */
 export function createMemoryFetch(): Fetch {
   const tokens = { userToken: "user-token", workspaceToken: "workspace-token" };
   const exchanged = JSON.stringify({ data: { exchangeSurfaceRefreshTokenForAccessTokens: tokens } });

@@ -42,7 +42,7 @@ const list: Query = {
 };
 
 export const benchmark: Benchmark = {
-  title: "The mock answers a query",
+  title: "Querying the mock",
   question: "What does a small query over HTTP cost?",
   answer: (result) =>
     `${cellOf(result, ours, "µs")} µs, ${cellOf(result, ours, "requests/s")} requests per second; graphql-yoga takes ${cellOf(result, "graphql-yoga", "÷ this mock")}`,

@@ -17,7 +17,7 @@ const own: Readonly<Record<string, () => Call>> = {
 };
 
 /**
- * One call, with a `fetch` that answers from memory. Every process loads the peers, because a larger heap is collected
+ * One call, with a `fetch` that responds from memory. Every process loads the peers, because a larger heap is collected
  * less often.
  *
  * @param argument `alone`: without the peers, which may not be installed
