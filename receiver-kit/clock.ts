@@ -1,8 +1,8 @@
-/** Time as the receiver kit sees it; tests and simulations hand in their own. */
+/** Time as the receiver kit sees it; tests and simulations pass their own. */
 export interface Clock {
   /** Wall time in milliseconds since the Unix epoch. */
   now(): number;
-  /** Milliseconds that never go back. */
+  /** Milliseconds that never decrease. */
   monotonic(): number;
   /** Runs `run` once after `delayMs`; the returned function cancels it. */
   schedule(delayMs: number, run: () => void): () => void;

@@ -1,9 +1,8 @@
-/**
- * Why a request was refused. Each code has one HTTP status, and a heading in `docs/errors.md`.
- *
- * 400 and 401 are the sender's doing, 408 to 415 the connection's, 500 a mistake in how the receiver is
- * mounted, 503 a receiver that cannot look up its own secrets right now.
- */
+// Every error that the receiver kit creates is a `ReceiverError` with a code from a closed list. There is a subclass
+// only where a caller acts differently. Errors of a database or of the network are passed on as they are, as `cause`
+// where one of these errors reports them.
+
+/** HTTP status of each rejection: 400 and 401 blame the sender, 408 to 415 the connection, 5xx this receiver. */
 export const rejectionStatuses = {
   HEADER_MISSING: 400,
   HEADER_REPEATED: 400,
@@ -24,16 +23,76 @@ export const rejectionStatuses = {
 
 export type WebhookRejectionCode = keyof typeof rejectionStatuses;
 
-/**
- * A request that was refused before anything was stored.
- *
- * The message is for the receiver's own log: it names what was wrong, never the secret, the body, or the
- * signature that would have been right.
- */
-export class WebhookRejectedError extends Error {
-  override readonly name = "WebhookRejectedError";
-  readonly code: WebhookRejectionCode;
-  /** The HTTP status that answers it. */
+/** Every code that an error of the receiver kit can have; `docs/errors.md` has a heading for each. */
+export const receiverErrorCodes = [
+  // A request was rejected before anything was stored.
+  ...(Object.keys(rejectionStatuses) as WebhookRejectionCode[]),
+  // Options and arguments that can never work.
+  "CONFIGURATION_INVALID",
+  "ARGUMENT_INVALID",
+  "SECRET_MISSING",
+  "SECRET_EMPTY",
+  "SECRET_WHITESPACE",
+  "SECRET_VERSION_PREFIX",
+  "SECRET_ASYMMETRIC_KEY",
+  "SECRET_PREFIX_MISSING",
+  "SECRET_HEX",
+  "SECRET_BASE64URL",
+  "SECRET_NOT_BASE64",
+  "SECRET_CUT_SHORT",
+  "SECRET_LENGTH",
+  "MIDDLEWARE_MISSING",
+  // The inbox.
+  "INBOX_UNAVAILABLE",
+  "INBOX_OPEN_FAILED",
+  "INBOX_VERSION_TOO_NEW",
+  "INBOX_FULL",
+  "BACKLOG_FULL",
+  // Handlers and their transactions.
+  "NON_RETRYABLE",
+  "HANDLER_TIMEOUT",
+  "LEASE_LOST",
+  "SUPERSEDED",
+  "TRANSACTION_ENDED",
+  "RECEIVER_CLOSING",
+] as const;
+
+export type ReceiverErrorCode = (typeof receiverErrorCodes)[number];
+
+export interface ReceiverErrorOptions {
+  readonly cause?: unknown;
+  /** Whole seconds for the `Retry-After` header. */
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+// Recognised by a brand and not by class, so that two copies of the package in one process understand each other.
+const brand: unique symbol = Symbol.for("workspace-tasks/receiver-error/v1") as never;
+
+/** The base of all errors of the receiver kit. Its message never contains a secret, a body or an expected signature. */
+export class ReceiverError extends Error {
+  readonly code: ReceiverErrorCode;
+  /** How long the sender is asked to wait: 5 for `INBOX_UNAVAILABLE` and 30 for `BACKLOG_FULL` unless given. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: ReceiverErrorCode, message: string, options: ReceiverErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.retryAfterSeconds = options.retryAfterSeconds ?? defaultRetryAfterSeconds[code];
+    Object.defineProperty(this, brand, { value: true });
+    Object.defineProperty(this, "name", { value: new.target.name, configurable: true });
+  }
+}
+
+const defaultRetryAfterSeconds: Partial<Record<ReceiverErrorCode, number>> = {
+  SECRETS_UNAVAILABLE: 5,
+  INBOX_UNAVAILABLE: 5,
+  BACKLOG_FULL: 30,
+};
+
+/** A request that was rejected before anything was stored. The message is for the receiver's log, not for the sender. */
+export class WebhookRejectedError extends ReceiverError {
+  declare readonly code: WebhookRejectionCode;
+  /** HTTP status of the response. */
   readonly status: number;
   /** The `webhook-id`, once it was found well formed; it may still be forged. */
   readonly webhookId: string | undefined;
@@ -41,113 +100,23 @@ export class WebhookRejectedError extends Error {
   constructor(
     code: WebhookRejectionCode,
     message: string,
-    options: ErrorOptions & { readonly webhookId?: string } = {},
+    options: ReceiverErrorOptions & { readonly webhookId?: string | undefined } = {},
   ) {
-    super(message, options);
-    this.code = code;
+    super(code, message, options);
     this.status = rejectionStatuses[code];
     this.webhookId = options.webhookId;
   }
 }
 
-export type SecretErrorCode =
-  | "SECRET_MISSING"
-  | "SECRET_EMPTY"
-  | "SECRET_WHITESPACE"
-  | "SECRET_VERSION_PREFIX"
-  | "SECRET_ASYMMETRIC_KEY"
-  | "SECRET_PREFIX_MISSING"
-  | "SECRET_HEX"
-  | "SECRET_BASE64URL"
-  | "SECRET_NOT_BASE64"
-  | "SECRET_CUT_SHORT"
-  | "SECRET_LENGTH";
-
-/** A signing secret that cannot be right. The message names the mistake and the fix, never the secret. */
-export class WebhookSecretError extends Error {
-  override readonly name = "WebhookSecretError";
-  readonly code: SecretErrorCode;
-
-  constructor(code: SecretErrorCode, message: string) {
-    super(message);
-    this.code = code;
+/** Thrown by a handler when a retry cannot help: the event is dead at once, until it is replayed. */
+export class NonRetryableError extends ReceiverError {
+  constructor(message: string, options?: ReceiverErrorOptions) {
+    super("NON_RETRYABLE", message, options);
   }
 }
 
-/** The inbox could not store a delivery, which is therefore not acknowledged: answered 503 with `Retry-After`. */
-export class InboxUnavailableError extends Error {
-  override readonly name = "InboxUnavailableError";
-  readonly code = "INBOX_UNAVAILABLE";
-  /** Whole seconds the sender is asked to wait. Default 5. */
-  readonly retryAfterSeconds: number;
-
-  constructor(message: string, options: ErrorOptions & { readonly retryAfterSeconds?: number } = {}) {
-    super(message, options);
-    this.retryAfterSeconds = options.retryAfterSeconds ?? 5;
-  }
-}
-
-/** More deliveries wait to be handled than the receiver allows: answered 429 with `Retry-After`. */
-export class BacklogFullError extends Error {
-  override readonly name = "BacklogFullError";
-  readonly code = "BACKLOG_FULL";
-  /** Whole seconds the sender is asked to wait. Default 30. */
-  readonly retryAfterSeconds: number;
-
-  constructor(message: string, options: ErrorOptions & { readonly retryAfterSeconds?: number } = {}) {
-    super(message, options);
-    this.retryAfterSeconds = options.retryAfterSeconds ?? 30;
-  }
-}
-
-/** Thrown by a transaction's handle when the row's lease has passed to another worker. */
-export class LeaseLostError extends Error {
-  override readonly name = "LeaseLostError";
-  readonly code = "LEASE_LOST";
-
-  constructor() {
-    super("the lease on this event was lost: another worker may be handling it, so nothing is written");
-  }
-}
-
-/** Thrown by a transaction's handle when a newer event of the same key was applied since the row was claimed. */
-export class SupersededError extends Error {
-  override readonly name = "SupersededError";
-  readonly code = "SUPERSEDED";
-
-  constructor() {
-    super("a newer event of the same task or stage was applied meanwhile, so nothing is written");
-  }
-}
-
-/** Thrown by a transaction's handle after the transaction ended: committed, rolled back, or open for too long. */
-export class TransactionEndedError extends Error {
-  override readonly name = "TransactionEndedError";
-  readonly code = "TRANSACTION_ENDED";
-}
-
-/** Thrown by a handler to say that trying again cannot help: the event is dead at once, until somebody replays it. */
-export class NonRetryableError extends Error {
-  override readonly name = "NonRetryableError";
-  readonly code = "NON_RETRYABLE";
-}
-
-/** A handler took longer than `handlerTimeoutMs`; the attempt counts as failed. */
-export class HandlerTimeoutError extends Error {
-  override readonly name = "HandlerTimeoutError";
-  readonly code = "HANDLER_TIMEOUT";
-
-  constructor(timeoutMs: number) {
-    super(`the handlers of this event took longer than ${timeoutMs} ms`);
-  }
-}
-
-/** The reason a handler's signal is aborted with when the receiver closes before the handler is done. */
-export class ReceiverClosingError extends Error {
-  override readonly name = "ReceiverClosingError";
-  readonly code = "RECEIVER_CLOSING";
-
-  constructor() {
-    super("the receiver is closing; the event will be handled again");
-  }
+/** True for an error of the receiver kit, also of another copy of the package; with `code`, for that code only. */
+export function isReceiverError(value: unknown, code?: ReceiverErrorCode): value is ReceiverError {
+  if (typeof value !== "object" || value === null || !(brand in value)) return false;
+  return code === undefined || (value as unknown as ReceiverError).code === code;
 }

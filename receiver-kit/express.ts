@@ -1,7 +1,7 @@
 export { type DedupeWebhookOptions, dedupeWebhook } from "./middleware/dedupe-webhook.ts";
 export { type OrderWebhookOptions, orderWebhook } from "./middleware/order-webhook.ts";
 export type {
-  FailureListener,
+  MiddlewareErrorListener,
   NextFunction,
   ReceivedWebhook,
   RequestWithWebhook,

@@ -1,4 +1,4 @@
-/** Where the receiver reports; the shape of pino, so that a pino logger can be given as it is. */
+/** The receiver's log, with the signature of pino: a pino logger can be passed as it is. */
 export interface ReceiverLogger {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
@@ -7,7 +7,7 @@ export interface ReceiverLogger {
 
 export const silentLogger: ReceiverLogger = { info() {}, warn() {}, error() {} };
 
-/** Warnings and errors on stderr: what is wrong must be seen before anybody thought of a logger. */
+/** Warnings and errors on stderr. The default, so that a wrong secret is visible before a logger is configured. */
 export const consoleLogger: ReceiverLogger = {
   info() {},
   warn: (fields, message) => console.warn(`workspace-tasks receiver: ${message}`, fields),

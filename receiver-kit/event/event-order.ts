@@ -1,35 +1,37 @@
-// The order of events: a register per key that only the newest event moves.
+// The order of events: one register per key that only the newest event moves.
 //
-// Deliveries come late, twice and in any order, so the receiver cannot trust the order of arrival. Every task, and every
-// stage of a task, has one ordering head: the position of the newest event applied so far. Positions are
-// totally ordered and depend on the event alone; taking the maximum is commutative, associative and
-// idempotent; hence every order of arrival of the same events, repeated or not, ends in the same state.
+// Deliveries arrive late, twice and in any order, so the order of arrival means nothing. Every task, and every stage
+// of a task, has one ordering head: the position of the newest event applied so far. Positions are totally ordered and
+// depend on the event alone; taking the maximum is commutative, associative and idempotent; so every order of arrival
+// of the same events, repeated or not, ends in the same state.
 
 import { createHash } from "node:crypto";
 import { isSubtaskEvent, isTaskEvent, parseOccurredAt, type WebhookEvent } from "../../sdk/events/index.ts";
 
-/** Where an event stands among the events of its key: compared field by field, in this order. */
-export type OrderPosition = {
+/** A place in the order of a key. Positions compare field by field, in this order. */
+export interface OrderPosition {
   /** Nanoseconds since the epoch, from the text of `occurredAt`. */
   readonly occurredAt: bigint;
   /** Breaks a tie of `occurredAt`: a terminal status outranks a running one. */
   readonly rank: number;
   /** Breaks the last tie, by bytes: the id of the event. */
   readonly id: string;
-};
+}
 
-export type EventOrder = {
+export interface EventOrder {
   /** `["taskId"]` or `["taskId","subTaskId"]`: JSON, so that no id can be mistaken for a pair of ids. */
   readonly key: string;
-  readonly position: OrderPosition;
-  /** The status this event reports, kept with the head so that tasks left running can be found. */
+  readonly occurredAt: bigint;
+  /** The encoded `OrderPosition`. */
+  readonly position: string;
+  /** The status that the event reports; the head keeps it, so that tasks left running can be found. */
   readonly status: string;
-};
+}
 
 /**
- * Where an event stands in the order of its task or stage; `undefined` for events that report no state.
+ * Key and position of an event; `undefined` for events that report no state.
  *
- * A stage has a key of its own: its events never hold back, nor are held back by, those of its task.
+ * A stage has its own key: its events and those of its task do not affect each other.
  *
  * @see interface §6, "Events may be delayed or out of order"
  */
@@ -37,21 +39,21 @@ export function eventOrder(event: WebhookEvent): EventOrder | undefined {
   if (!isTaskEvent(event) && !isSubtaskEvent(event)) return undefined;
   const occurredAt = parseOccurredAt(event.occurredAt);
   if (occurredAt === undefined) return undefined;
-  const ids = isSubtaskEvent(event) ? [event.taskId, event.subTaskId] : [event.taskId];
   return {
-    key: orderKey(ids),
-    position: { occurredAt, rank: statusRank(event.status), id: event.id },
+    key: orderKey(isSubtaskEvent(event) ? [event.taskId, event.subTaskId] : [event.taskId]),
+    occurredAt,
+    position: encodePosition({ occurredAt, rank: statusRank(event.status), id: event.id }),
     status: event.status,
   };
 }
 
-/** The key as text that every database can index: ids of any length and any characters are told apart. */
+/** The key as text that every database can index, unique for ids of any length and any characters. */
 export function orderKey(ids: readonly string[]): string {
   const text = JSON.stringify(ids);
   return text.length <= keyLengthMax ? text : JSON.stringify([sha256(text)]);
 }
 
-// PostgreSQL refuses index entries above about 2,700 bytes.
+// PostgreSQL rejects index entries above about 2,700 bytes.
 const keyLengthMax = 500;
 
 /** A terminal status outranks a running one at the same instant. */
@@ -60,13 +62,12 @@ export function statusRank(status: string): number {
 }
 
 /**
- * A position as text whose byte order is the order of positions, so that one comparison in SQL, in memory
- * or in an index decides. Nanoseconds since 1970 leave 64 bits in the year 2262 and would lose digits in a
- * double; as shifted, padded decimals they are exact for the years 0000 to 9999.
+ * A position as text whose byte order is the order of positions, so that one comparison decides in SQL, in memory and
+ * in an index. Nanoseconds since 1970 exceed 64 bits in 2262 and would lose digits in a double; as shifted, padded
+ * decimals they are exact for the years 0000 to 9999.
  */
-export function encodePosition(position: OrderPosition): string {
-  const shifted = (position.occurredAt + epochShift).toString().padStart(21, "0");
-  return `${shifted}.${position.rank}.${comparableId(position.id)}`;
+export function encodePosition({ occurredAt, rank, id }: OrderPosition): string {
+  return `${(occurredAt + epochShift).toString().padStart(21, "0")}.${rank}.${comparableId(id)}`;
 }
 
 const epochShift = 100_000_000_000_000_000_000n;

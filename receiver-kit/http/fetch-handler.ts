@@ -1,48 +1,41 @@
 import { types } from "node:util";
 import { type Clock, systemClock } from "../clock.ts";
-import type { RequestLimits } from "./request-body.ts";
-import { aborted, bodyConsumed, rejectDeclared, tooLarge, tooSlow } from "./request-body.ts";
-import type { DeliverySink } from "./webhook-handler.ts";
-import { handleWebhook } from "./webhook-handler.ts";
+import { withTimeout } from "../with-timeout.ts";
+import {
+  aborted,
+  bodyConsumed,
+  checkHeaders,
+  type RequestLimits,
+  tooLarge,
+  tooSlow,
+} from "./request-body.ts";
+import { type DeliverySink, handleWebhook } from "./webhook-handler.ts";
 
 /**
- * Answers a fetch `Request`, for every framework that speaks fetch. Never rejects.
- *
- * Same steps, limits and answers as the Express middleware. The path is not looked at: routing is the caller's.
+ * Responds to a fetch `Request`, with the checks, limits and responses of the Express middleware. Never rejects. The
+ * path is ignored: routing is the caller's.
  */
 export async function handleFetch(sink: DeliverySink, request: Request): Promise<Response> {
-  const answer = await handleWebhook(sink, {
+  const response = await handleWebhook(sink, {
     method: request.method,
     headers: request.headers,
     readBody: () => readFetchBody(request, sink.limits, sink.clock ?? systemClock),
   });
-  const body = request.method === "HEAD" ? null : Buffer.from(answer.body);
-  return new Response(body, { status: answer.status, headers: answer.headers });
+  const body = request.method === "HEAD" ? null : Buffer.from(response.body);
+  return new Response(body, { status: response.status, headers: response.headers });
 }
 
 async function readFetchBody(request: Request, limits: RequestLimits, clock: Clock): Promise<Uint8Array> {
-  rejectDeclared(
-    {
-      encoding: request.headers.get("content-encoding") ?? undefined,
-      length: request.headers.get("content-length") ?? undefined,
-    },
-    limits,
-  );
+  checkHeaders(request.headers.get("content-encoding"), request.headers.get("content-length"), limits);
   if (request.bodyUsed || request.body?.locked) throw bodyConsumed();
   if (!request.body) return new Uint8Array();
   const reader = request.body.getReader();
-  let cancelTimeout = () => {};
-  const timeout = new Promise<never>((_, reject) => {
-    cancelTimeout = clock.schedule(limits.bodyTimeoutMs, () => reject(tooSlow(limits)));
-  });
   try {
-    return await Promise.race([collect(reader, limits), timeout]);
+    return await withTimeout(collect(reader, limits), limits.bodyTimeoutMs, clock, () => tooSlow(limits));
   } catch (error) {
-    // Tells the sender's side to stop; that it may fail in turn changes nothing here.
+    // Stops the sender. Whether that works makes no difference here.
     reader.cancel(error).catch(() => {});
     throw error;
-  } finally {
-    cancelTimeout();
   }
 }
 
@@ -57,7 +50,7 @@ async function collect(
       throw aborted(cause);
     });
     if (done) return Buffer.concat(chunks, bytes);
-    // A request built by hand may stream text, which somebody has decoded.
+    // A stream of text: the bytes were decoded before.
     if (!types.isUint8Array(value)) throw bodyConsumed();
     bytes += value.length;
     if (bytes > limits.bodyBytesMax) throw tooLarge(limits, bytes);

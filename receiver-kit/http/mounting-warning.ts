@@ -1,9 +1,6 @@
 import type { WebhookRejectedError } from "../errors.ts";
 
-/**
- * A listener that puts a mounting mistake on the process's warning channel, once: every delivery would fail, and
- * only the sender would know.
- */
+/** A listener that emits one process warning for a body that was read before: every delivery would be rejected. */
 export function createMountingWarning(): (rejection: WebhookRejectedError) => void {
   let warned = false;
   return (rejection) => {

@@ -1,34 +1,26 @@
-import { BacklogFullError, InboxUnavailableError, type WebhookRejectedError } from "../errors.ts";
+import { isReceiverError, type WebhookRejectedError } from "../errors.ts";
 import type { ReceiverLogger } from "../logger.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 
 /**
- * Tells of requests that were refused: the first of each code as a warning, for that is how a wrong secret or
- * a wrong clock shows; later ones are left to `onRejected`, or a stranger could fill the log.
+ * Logs the first rejection per code as a warning: that is how a wrong secret or clock shows. Later ones go to
+ * `onRejected` only, so that a stranger cannot flood the log.
  */
-export class RejectionLog {
-  readonly #logger: ReceiverLogger;
-  readonly #told = new Set<string>();
-
-  constructor(logger: ReceiverLogger) {
-    this.#logger = logger;
-  }
-
-  rejected({ code, status, message }: WebhookRejectedError): void {
-    if (this.#told.has(code)) return;
-    this.#told.add(code);
-    this.#logger.warn(
-      { code, status },
-      `a request was refused: ${message} (later ones with this code are not told)`,
-    );
-  }
-
-  /** What storing refused by plan has been told where it was found out; everything else is a fault. */
-  failed(error: unknown, webhook: VerifiedWebhook | undefined): void {
-    if (error instanceof InboxUnavailableError || error instanceof BacklogFullError) return;
-    this.#logger.error(
-      { err: error, id: webhook?.id },
-      "a delivery could not be accepted and was answered 500",
-    );
-  }
+export function createRejectionLog(logger: ReceiverLogger) {
+  const logged = new Set<string>();
+  return {
+    onRejected({ code, status, message }: WebhookRejectedError) {
+      if (logged.has(code)) return;
+      logged.add(code);
+      logger.warn(
+        { code, status },
+        `a request was rejected: ${message} (further ones with this code are not logged)`,
+      );
+    },
+    onError(error: unknown, webhook: VerifiedWebhook | undefined) {
+      // Expected, and logged by the ingest.
+      if (isReceiverError(error, "INBOX_UNAVAILABLE") || isReceiverError(error, "BACKLOG_FULL")) return;
+      logger.error({ err: error, id: webhook?.id }, "a delivery could not be accepted, the response was 500");
+    },
+  };
 }

@@ -1,6 +1,5 @@
-// The body is read here and not by a general parser: a parser goes by content type (and leaves the body unread
-// when it does not know it), inflates compressed bodies (so that other bytes are checked than were signed), and
-// has a limit made for forms. A delivery is its raw bytes, whatever it calls itself.
+// The body is read here and not by a general parser. A parser goes by content type and leaves an unknown one unread,
+// inflates compressed bodies so that other bytes are verified than were signed, and has a limit made for forms.
 
 import type { IncomingMessage } from "node:http";
 import { types } from "node:util";
@@ -8,35 +7,26 @@ import type { Clock } from "../clock.ts";
 import { WebhookRejectedError } from "../errors.ts";
 import { mountingHint } from "./responses.ts";
 
-export type RequestLimits = {
-  /** Largest request body. Larger ones are answered 413. Default 1,048,576. */
+export interface RequestLimits {
+  /** Largest request body; the response to a larger one is 413. Default 1,048,576. */
   readonly bodyBytesMax: number;
-  /** Time a body may take to arrive. Slower ones are answered 408. Default 10,000. */
+  /** Time in which the body must arrive; the response to a slower one is 408. Default 10,000. */
   readonly bodyTimeoutMs: number;
-};
-
-export const defaultRequestLimits: RequestLimits = { bodyBytesMax: 1_048_576, bodyTimeoutMs: 10_000 };
-
-type DeclaredBody = { readonly encoding: string | undefined; readonly length: string | undefined };
+}
 
 /**
- * Reads the whole body of a Node request as the bytes that came.
+ * Reads the whole body of a Node request as the bytes received. Uses the bytes that another middleware kept: `rawBody`,
+ * or a `body` that is a Buffer.
  *
- * Takes what another middleware kept whole: `rawBody`, or a `body` that still is a Buffer. Must be called in the
- * same tick as the middleware, before any `await`, or bytes may have gone by.
- *
- * Rejects with a `WebhookRejectedError`: BODY_ENCODED, BODY_TOO_LARGE, BODY_TIMEOUT, BODY_ABORTED, BODY_CONSUMED.
+ * Must be called in the same tick as the middleware, before any `await`, or bytes may be missed. Rejects with a
+ * `WebhookRejectedError`: BODY_ENCODED, BODY_TOO_LARGE, BODY_TIMEOUT, BODY_ABORTED, BODY_CONSUMED.
  */
 export async function readRequestBody(
   request: IncomingMessage,
   limits: RequestLimits,
   clock: Clock,
 ): Promise<Uint8Array> {
-  const declared = {
-    encoding: request.headers["content-encoding"],
-    length: request.headers["content-length"],
-  };
-  rejectDeclared(declared, limits);
+  checkHeaders(request.headers["content-encoding"], request.headers["content-length"], limits);
   const kept = findKeptBody(request);
   if (kept) {
     if (kept.length > limits.bodyBytesMax) throw tooLarge(limits, kept.length);
@@ -46,33 +36,35 @@ export async function readRequestBody(
   return collect(request, limits, clock);
 }
 
-/** Refuses what the headers alone give away, before a byte is read. */
-export function rejectDeclared({ encoding, length }: DeclaredBody, limits: RequestLimits): void {
-  if (encoding && encoding.toLowerCase() !== "identity") {
+/** Rejects what the headers alone show, before a byte is read. */
+export function checkHeaders(
+  contentEncoding: string | null | undefined,
+  contentLength: string | null | undefined,
+  limits: RequestLimits,
+): void {
+  if (contentEncoding && contentEncoding.toLowerCase() !== "identity") {
     throw new WebhookRejectedError(
       "BODY_ENCODED",
       "content-encoding: expected none; the signature covers the body as sent, not inflated",
     );
   }
-  if (length !== undefined && Number(length) > limits.bodyBytesMax) throw tooLarge(limits, Number(length));
+  const bytes = Number(contentLength ?? 0);
+  if (bytes > limits.bodyBytesMax) throw tooLarge(limits, bytes);
 }
 
 export function bodyConsumed(): WebhookRejectedError {
   return new WebhookRejectedError("BODY_CONSUMED", mountingHint);
 }
 
-export function tooLarge(limits: RequestLimits, bytes: number): WebhookRejectedError {
+export function tooLarge({ bodyBytesMax }: RequestLimits, bytes: number): WebhookRejectedError {
   return new WebhookRejectedError(
     "BODY_TOO_LARGE",
-    `request body: expected at most ${limits.bodyBytesMax} bytes, got ${bytes} or more`,
+    `request body: expected at most ${bodyBytesMax} bytes, got ${bytes} or more`,
   );
 }
 
-export function tooSlow(limits: RequestLimits): WebhookRejectedError {
-  return new WebhookRejectedError(
-    "BODY_TIMEOUT",
-    `request body: not complete after ${limits.bodyTimeoutMs} ms`,
-  );
+export function tooSlow({ bodyTimeoutMs }: RequestLimits): WebhookRejectedError {
+  return new WebhookRejectedError("BODY_TIMEOUT", `request body: not complete after ${bodyTimeoutMs} ms`);
 }
 
 export function aborted(cause?: unknown): WebhookRejectedError {
@@ -102,18 +94,17 @@ function collect(request: IncomingMessage, limits: RequestLimits, clock: Clock):
     const settle = (outcome: () => void) => {
       cancelTimeout();
       request.off("data", onData).off("end", onEnd).off("close", onLost);
-      // An `error` without a listener would end the process; one may still come after a refusal.
-      request.off("error", onLost).on("error", ignoreLateError);
+      // An `error` event without a listener would end the process; one may still follow a rejection.
+      request.off("error", onLost).on("error", () => {});
       outcome();
     };
     request.on("data", onData).on("end", onEnd).on("error", onLost).on("close", onLost);
-    // A request that died before it came here emits nothing any more.
+    // A request that was destroyed before emits no more events.
     if (request.destroyed) onLost();
   });
 }
 
-function ignoreLateError(): void {}
-
+/** A body of one chunk, which most are, needs no copy. */
 function join(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
   const [first] = chunks;
   return first && chunks.length === 1 ? first : Buffer.concat(chunks, bytes);

@@ -1,15 +1,15 @@
-// Every HTTP answer the kit can give. A sender learns only what it can act on: no answer says which check
-// refused it, and a first delivery, a duplicate and a quarantined one are answered with the same bytes.
+// Every HTTP response of the kit. A sender learns only what it can act on: no response says which check rejected the
+// request, and an accepted delivery, a duplicate and a quarantined one get the same bytes.
 
-import { BacklogFullError, InboxUnavailableError, WebhookRejectedError } from "../errors.ts";
+import { isReceiverError, WebhookRejectedError } from "../errors.ts";
 
-export type WebhookResponse = {
+export interface WebhookResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
-};
+}
 
-export const acknowledged: WebhookResponse = buildResponse(200, { received: true });
+export const acknowledged = createResponse(200, { received: true });
 
 /** How to mount the receiver when something read the body before it. */
 export const mountingHint =
@@ -18,40 +18,38 @@ export const mountingHint =
   'app.post("/webhooks", webhookMiddleware(receiver)); app.use(express.json());';
 
 const rejections: Readonly<Record<number, WebhookResponse>> = {
-  400: buildResponse(400, { error: "malformed webhook request" }),
-  401: buildResponse(401, { error: "unauthorized" }),
-  405: buildResponse(405, { error: "method not allowed" }, { allow: "POST" }),
-  408: buildResponse(408, { error: "request body too slow" }),
-  413: buildResponse(413, { error: "request body too large" }),
-  415: buildResponse(415, { error: "content encoding not supported" }, { "accept-encoding": "identity" }),
-  500: buildResponse(500, { error: mountingHint }),
+  400: createResponse(400, { error: "malformed webhook request" }),
+  401: createResponse(401, { error: "unauthorized" }),
+  405: createResponse(405, { error: "method not allowed" }, { allow: "POST" }),
+  408: createResponse(408, { error: "request body too slow" }),
+  413: createResponse(413, { error: "request body too large" }),
+  415: createResponse(415, { error: "content encoding not supported" }, { "accept-encoding": "identity" }),
+  500: createResponse(500, { error: mountingHint }),
 };
-const failed = buildResponse(500, { error: "internal error" });
+const internalError = createResponse(500, { error: "internal error" });
 
 /**
- * The one ladder from what went wrong to what the sender is told. Never a redirect, which senders treat as
- * failure, and never 409 for a duplicate, which they would repeat for days.
+ * The response to an error. Never a redirect, which senders take for a failure, and never 409 for a duplicate, which
+ * they would retry for days.
  */
 export function responseFor(error: unknown): WebhookResponse {
-  if (error instanceof BacklogFullError)
-    return retryLater(429, "too many deliveries", error.retryAfterSeconds);
-  if (error instanceof InboxUnavailableError) return retryLater(503, "unavailable", error.retryAfterSeconds);
-  if (!(error instanceof WebhookRejectedError)) return failed;
-  if (error.code === "SECRETS_UNAVAILABLE") return retryLater(503, "unavailable", secretsRetryAfterSeconds);
-  return rejections[error.status] ?? failed;
+  if (!isReceiverError(error)) return internalError;
+  if (error.code === "BACKLOG_FULL") return retryLater(429, "too many deliveries", error.retryAfterSeconds);
+  if (error.code === "INBOX_UNAVAILABLE" || error.code === "SECRETS_UNAVAILABLE") {
+    return retryLater(503, "unavailable", error.retryAfterSeconds);
+  }
+  return (error instanceof WebhookRejectedError && rejections[error.status]) || internalError;
 }
 
-const secretsRetryAfterSeconds = 5;
-
-function retryLater(status: number, error: string, retryAfterSeconds: number): WebhookResponse {
-  return buildResponse(
+function retryLater(status: number, error: string, retryAfterSeconds = 0): WebhookResponse {
+  return createResponse(
     status,
     { error },
     { "retry-after": String(Math.max(1, Math.ceil(retryAfterSeconds))) },
   );
 }
 
-function buildResponse(
+function createResponse(
   status: number,
   content: object,
   headers: Record<string, string> = {},

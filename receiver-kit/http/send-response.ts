@@ -3,36 +3,36 @@ import type { Clock } from "../clock.ts";
 import type { RequestLimits } from "./request-body.ts";
 import type { WebhookResponse } from "./responses.ts";
 
-const lingerMs = 1000;
+const lingerMs = 1_000;
 
 /**
- * Writes an answer to a Node response.
+ * Writes a response to a Node response.
  *
- * Closing a socket with unread bytes on it makes the other side's system drop the answer, and a sender would see
- * a network error in place of a 413. So when more body is on its way than the kit is willing to read, the answer
- * goes out whole at once, and the connection is closed a moment later, after what came meanwhile was discarded.
+ * Closing a socket with unread bytes makes the other side's system discard the response, and a sender would see a
+ * network error in place of a 413. So when more of the body is coming than the kit reads, the response is written at
+ * once, and the connection is closed after the bytes of the next second were discarded.
  */
 export function sendResponse(
   request: IncomingMessage,
   response: ServerResponse,
-  answer: WebhookResponse,
+  { status, headers, body }: WebhookResponse,
   limits: RequestLimits,
   clock: Clock,
 ): void {
   if (response.headersSent || response.destroyed) return;
-  if (isRestHarmless(request, limits, answer.status)) {
-    response.writeHead(answer.status, answer.headers);
-    response.end(answer.body);
+  if (isRestSmall(request, limits, status)) {
+    response.writeHead(status, headers);
+    response.end(body);
     return;
   }
-  response.writeHead(answer.status, { ...answer.headers, connection: "close" });
-  response.write(answer.body);
-  if (answer.status === 408) response.end();
+  response.writeHead(status, { ...headers, connection: "close" });
+  response.write(body);
+  if (status === 408) response.end();
   else discardRest(request, limits, clock, () => response.end());
 }
 
-/** True when nothing, or a declared small rest that Node itself discards, is left of the request. */
-function isRestHarmless(request: IncomingMessage, limits: RequestLimits, status: number): boolean {
+/** True when nothing is left of the request, or a small declared rest, which Node discards by itself. */
+function isRestSmall(request: IncomingMessage, limits: RequestLimits, status: number): boolean {
   if (request.complete) return true;
   const declaredBytes = Number(request.headers["content-length"] ?? Number.NaN);
   return status !== 408 && declaredBytes <= limits.bodyBytesMax;

@@ -1,15 +1,20 @@
-// What happens to a request, whatever framework brought it. The steps go from cheap to dear: method, headers,
-// age, declared size, body, signature, and only then the inbox, so that nothing forged costs a store call.
+// The path of a request, whatever framework received it. Checks go from cheap to expensive: method, headers, age,
+// declared size, body, signature, and only then the inbox, so that a forged request causes no database access.
+//
+// `DeliverySink` is the port to the storing side (inbox, order, handlers): this side knows nothing of events, and that
+// side nothing of HTTP.
 
 import type { Clock } from "../clock.ts";
 import { WebhookRejectedError } from "../errors.ts";
-import type { SignedHeaders, WebhookHeaders } from "../signature/signature-headers.ts";
+import type { WebhookHeaders } from "../signature/signature-headers.ts";
 import type { VerifiedWebhook, Verifier } from "../signature/verifier.ts";
 import type { RequestLimits } from "./request-body.ts";
 import { acknowledged, responseFor, type WebhookResponse } from "./responses.ts";
 
-/** All three are answered alike, byte for byte: the sender has nothing left to do. */
-export type AcceptResult = { readonly outcome: "accepted" | "duplicate" | "quarantined" };
+/** The response to all three is the same, byte for byte: the sender has nothing left to do. */
+export interface AcceptResult {
+  readonly outcome: "accepted" | "duplicate" | "quarantined";
+}
 
 /** What the HTTP adapters need of a receiver. */
 export interface DeliverySink {
@@ -18,26 +23,25 @@ export interface DeliverySink {
   /** Measures `bodyTimeoutMs`. Default: the machine's. */
   readonly clock?: Clock | undefined;
   /**
-   * Resolves once the delivery is durable. Reading the body as an event, and deciding on quarantine, happen here.
+   * Resolves once the delivery is durable. The body is parsed as an event here.
    *
-   * @throws {InboxUnavailableError} answered 503 with `Retry-After`
-   * @throws {BacklogFullError} answered 429 with `Retry-After`
+   * @throws {ReceiverError} `INBOX_UNAVAILABLE`: the response is 503; `BACKLOG_FULL`: 429; both with `Retry-After`
    */
   accept(webhook: VerifiedWebhook): Promise<AcceptResult>;
-  /** Told of every refused request. What it throws is ignored. */
+  /** Called for every rejected request. What it throws is ignored. */
   readonly onRejected?: ((rejection: WebhookRejectedError) => void) | undefined;
-  /** Told of what `accept` threw, or of a fault of the kit before it. What it throws is ignored. */
+  /** Called with what `accept` threw, or with an unexpected error before it. What it throws is ignored. */
   readonly onError?: ((error: unknown, webhook: VerifiedWebhook | undefined) => void) | undefined;
 }
 
-export type WebhookRequest = {
+export interface WebhookRequest {
   readonly method: string | undefined;
   readonly headers: WebhookHeaders;
   /** Called at most once, in the same tick as the handler. Rejects with a `WebhookRejectedError`. */
   readBody(): Promise<Uint8Array>;
-};
+}
 
-/** Takes a request through verification and the inbox to its answer. Never rejects. */
+/** Verifies a request and passes the delivery to the sink. Never rejects. */
 export async function handleWebhook(
   sink: DeliverySink,
   request: WebhookRequest,
@@ -60,11 +64,11 @@ export async function verifyRequest(verifier: Verifier, request: WebhookRequest)
   if (request.method !== "POST") {
     throw new WebhookRejectedError("METHOD_NOT_ALLOWED", "method: expected POST");
   }
-  const headers: SignedHeaders = verifier.readHeaders(request.headers);
+  const headers = verifier.readHeaders(request.headers);
   return verifier.verifyBody(await request.readBody(), headers);
 }
 
-/** Calls a listener whose failure must not change the answer. */
+/** Calls a listener whose failure must not change the response. */
 export function notifyListener<Args extends unknown[]>(
   listener: ((...args: Args) => void) | undefined,
   ...args: Args
@@ -72,6 +76,6 @@ export function notifyListener<Args extends unknown[]>(
   try {
     listener?.(...args);
   } catch {
-    // The listener only watches; the sender must be answered all the same.
+    // The sender must get its response all the same.
   }
 }

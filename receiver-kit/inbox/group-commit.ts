@@ -1,39 +1,41 @@
-// Each commit costs one wait for the disk, however much it writes. What comes while earlier commits are under way is
-// gathered and shares the next: under load every delivery waits for about one commit, and none has one to itself.
+// Each commit waits once for the disk, however much it writes. Items that arrive while earlier commits are in progress
+// share the next one: under load every delivery waits for about one commit, and none has a commit of its own.
 
 import type { Clock } from "../clock.ts";
+import { ReceiverError } from "../errors.ts";
+import { withTimeout } from "../with-timeout.ts";
 
-export type GroupCommitOptions<Item, Result> = {
-  /** Writes all items in one transaction; answers in their order. */
+export interface GroupCommitOptions<Item, Result> {
+  /** Writes all items in one transaction; returns the results in their order. */
   readonly commit: (items: readonly Item[]) => Promise<readonly Result[]>;
-  /** Whether an error may be the fault of one item, so that the others deserve a commit without it. */
-  readonly isItemsFault: (error: unknown) => boolean;
+  /** Whether an error may be caused by one item, so that each item deserves a commit of its own. */
+  readonly isCausedByItem: (error: unknown) => boolean;
   readonly itemsMax: number;
-  /** Bytes of one item, and of all items of a commit; one item alone may be heavier. */
   readonly bytesOf: (item: Item) => number;
+  /** Bytes of all items of a commit; a single item may be larger. */
   readonly bytesMax: number;
-  readonly commitsAtOnceMax: number;
-  /** A commit that takes longer has failed as far as its items are concerned: whether it happened is not known. */
+  readonly concurrency: number;
+  /** After this the items of a commit have failed; whether it happened is unknown. */
   readonly timeoutMs: number;
   readonly clock: Clock;
-};
+}
 
-type Entry<Item, Result> = {
+interface Entry<Item, Result> {
   readonly item: Item;
   resolve(result: Result): void;
   reject(error: unknown): void;
-};
+}
 
 /** Returns a function that resolves once its item is committed. */
 export function createGroupCommit<Item, Result>(
   options: GroupCommitOptions<Item, Result>,
 ): (item: Item) => Promise<Result> {
   const waiting: Entry<Item, Result>[] = [];
-  let commitsUnderWay = 0;
+  let commitsInProgress = 0;
   let scheduled = false;
 
   const schedule = () => {
-    if (scheduled || commitsUnderWay >= options.commitsAtOnceMax) return;
+    if (scheduled || commitsInProgress >= options.concurrency) return;
     scheduled = true;
     setImmediate(() => {
       scheduled = false;
@@ -43,17 +45,17 @@ export function createGroupCommit<Item, Result>(
 
   const countForNext = () => {
     let bytes = 0;
-    const firstLeftOut = waiting.findIndex(({ item }, index) => {
+    const firstExcluded = waiting.findIndex(({ item }, index) => {
       bytes += options.bytesOf(item);
       return index >= options.itemsMax || (index > 0 && bytes > options.bytesMax);
     });
-    return firstLeftOut === -1 ? waiting.length : firstLeftOut;
+    return firstExcluded === -1 ? waiting.length : firstExcluded;
   };
 
   const commitNext = async () => {
-    commitsUnderWay += 1;
+    commitsInProgress += 1;
     await settleEntries(waiting.splice(0, countForNext()), options);
-    commitsUnderWay -= 1;
+    commitsInProgress -= 1;
     if (waiting.length > 0) schedule();
   };
 
@@ -69,28 +71,23 @@ async function settleEntries<Item, Result>(
   entries: readonly Entry<Item, Result>[],
   options: GroupCommitOptions<Item, Result>,
 ): Promise<void> {
+  const { timeoutMs, clock } = options;
+  const outcomeUnknown = () =>
+    new ReceiverError(
+      "INBOX_UNAVAILABLE",
+      `inbox: a commit took longer than ${timeoutMs} ms, whether it happened is unknown`,
+    );
   try {
     const commit = options.commit(entries.map(({ item }) => item));
-    const results = await withTimeout(commit, options.timeoutMs, options.clock);
+    const results = await withTimeout(commit, timeoutMs, clock, outcomeUnknown);
     entries.forEach((entry, index) => {
       entry.resolve(results[index] as Result);
     });
   } catch (error) {
-    if (entries.length === 1 || !options.isItemsFault(error)) {
+    if (entries.length > 1 && options.isCausedByItem(error)) {
+      for (const entry of entries) await settleEntries([entry], options);
+    } else {
       for (const entry of entries) entry.reject(error);
-      return;
     }
-    for (const entry of entries) await settleEntries([entry], options);
   }
-}
-
-function withTimeout<Value>(promise: Promise<Value>, timeoutMs: number, clock: Clock): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const cancel = clock.schedule(timeoutMs, () =>
-      reject(
-        new Error(`inbox: a commit took longer than ${timeoutMs} ms, so whether it happened is not known`),
-      ),
-    );
-    promise.then(resolve, reject).finally(cancel);
-  });
 }

@@ -1,45 +1,43 @@
-// Both databases name their columns alike, so what comes out of them is read in one place.
+// Both databases name their columns alike, so their rows are read in one place.
 
-import type {
-  Channel,
-  Claim,
-  InboxStats,
-  ReconcileCandidate,
-  RowDetails,
-  RowReference,
-  RowState,
-  RowSummary,
+import type { EventColumns } from "../event/event-columns.ts";
+import {
+  type Channel,
+  type Claim,
+  type FailedAttempt,
+  type InboxStats,
+  type OrderHead,
+  type ReconcileCandidate,
+  type RowDetails,
+  type RowReference,
+  type RowState,
+  type RowSummary,
+  rowStates,
+  type StoredRow,
 } from "./inbox.ts";
-import { rowStates } from "./inbox.ts";
 
 export type SqlRow = Readonly<Record<string, unknown>>;
 
-/** Columns of a summary; the length of the body stands for the body. */
+/** Columns of a summary; the length of the body in place of the body. */
 export const summaryColumns =
   "seq, source, webhook_id, channel, state, event, order_key, position, status, signed_at, received_at, " +
   "due_at, attempts, replays, last_error, length(body) AS body_bytes";
 
 export function toClaim(row: SqlRow): Claim {
   return {
-    ...toColumns(row),
-    ...toOrigin(row),
+    ...toStoredRow(row),
     body: toBytes(row["body"]) ?? new Uint8Array(),
     worker: String(row["worker"]),
     generation: Number(row["generation"]),
-    attempts: Number(row["attempts"]),
-    replays: Number(row["replays"]),
     head: toText(row["head"]),
   };
 }
 
 export function toSummary(row: SqlRow): RowSummary {
   return {
-    ...toColumns(row),
-    ...toOrigin(row),
+    ...toStoredRow(row),
     state: row["state"] as RowState,
     dueAtMs: Number(row["due_at"]),
-    attempts: Number(row["attempts"]),
-    replays: Number(row["replays"]),
     lastError: toText(row["last_error"]),
     bodyBytes: toNumber(row["body_bytes"]),
   };
@@ -53,19 +51,27 @@ export function toReference(row: SqlRow): RowReference {
   return { source: String(row["source"]), id: String(row["webhook_id"]) };
 }
 
-/** A key may be suspect for several reasons; the first counts. */
-export function distinctCandidates(rows: readonly SqlRow[]): readonly ReconcileCandidate[] {
+export function toHead(row: SqlRow | undefined): OrderHead | undefined {
+  return row && { position: String(row["position"]), status: toText(row["status"]) };
+}
+
+/** A key may be found for several reasons; the first counts. */
+export function toCandidates(rows: readonly SqlRow[], limit: number): readonly ReconcileCandidate[] {
   const found = new Map<string, ReconcileCandidate["reason"]>();
   for (const row of rows) {
     const key = String(row["order_key"]);
     if (!found.has(key)) found.set(key, row["reason"] as ReconcileCandidate["reason"]);
   }
-  return [...found].map(([key, reason]) => ({ key, reason }));
+  return [...found].slice(0, limit).map(([key, reason]) => ({ key, reason }));
+}
+
+export function emptyStates(): Record<RowState, number> {
+  return Object.fromEntries(rowStates.map((state) => [state, 0])) as Record<RowState, number>;
 }
 
 /** From rows of `state`, `count` and, on the pending one, `oldest` in milliseconds. */
 export function toStats(counts: readonly SqlRow[]): InboxStats {
-  const rows = Object.fromEntries(rowStates.map((state) => [state, 0])) as Record<RowState, number>;
+  const rows = emptyStates();
   let oldestPendingMs: number | null = null;
   for (const { state, count, oldest } of counts) {
     rows[state as RowState] = Number(count);
@@ -74,7 +80,31 @@ export function toStats(counts: readonly SqlRow[]): InboxStats {
   return { rows, oldestPendingMs };
 }
 
-function toColumns(row: SqlRow) {
+/** What a failed attempt writes to its row. */
+export function failedColumns(failure: FailedAttempt) {
+  return {
+    state: failure.kind === "dead" ? "dead" : "pending",
+    delayMs: failure.kind === "retry" ? Math.round(failure.delayMs) : 0,
+    error: failure.kind === "release" ? null : failure.error,
+    /** Attempts that do not count. */
+    uncounted: failure.kind === "release" ? 1 : 0,
+  };
+}
+
+function toStoredRow(row: SqlRow): StoredRow {
+  return {
+    ...toReference(row),
+    ...toEventColumns(row),
+    seq: Number(row["seq"]),
+    channel: row["channel"] as Channel,
+    timestamp: Number(row["signed_at"]),
+    receivedAtMs: Number(row["received_at"]),
+    attempts: Number(row["attempts"]),
+    replays: Number(row["replays"]),
+  };
+}
+
+function toEventColumns(row: SqlRow): EventColumns {
   return {
     event: toText(row["event"]),
     orderKey: toText(row["order_key"]),
@@ -83,22 +113,11 @@ function toColumns(row: SqlRow) {
   };
 }
 
-function toOrigin(row: SqlRow) {
-  return {
-    seq: Number(row["seq"]),
-    source: String(row["source"]),
-    id: String(row["webhook_id"]),
-    channel: row["channel"] as Channel,
-    timestamp: Number(row["signed_at"]),
-    receivedAtMs: Number(row["received_at"]),
-  };
-}
-
 function toText(value: unknown): string | null {
   return value === null || value === undefined ? null : String(value);
 }
 
-/** PostgreSQL hands 64-bit integers over as text. */
+/** PostgreSQL returns 64-bit integers as text. */
 export function toNumber(value: unknown): number | null {
   return value === null || value === undefined ? null : Number(value);
 }
@@ -106,6 +125,5 @@ export function toNumber(value: unknown): number | null {
 /** Drivers differ: Buffer, Uint8Array or ArrayBuffer. */
 function toBytes(value: unknown): Uint8Array | null {
   if (value instanceof Uint8Array) return value;
-  if (value instanceof ArrayBuffer) return new Uint8Array(value);
-  return null;
+  return value instanceof ArrayBuffer ? new Uint8Array(value) : null;
 }

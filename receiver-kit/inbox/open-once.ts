@@ -1,7 +1,7 @@
-import type { Inbox } from "./inbox.ts";
+import type { InboxConnection } from "./inbox.ts";
 
-/** Opens an inbox at the first call, and again at the next when that failed. */
-export function openOnce(inbox: Inbox): () => Promise<void> {
+/** Opens an inbox at the first call, and again at the next call when that failed. */
+export function openOnce(inbox: Pick<InboxConnection, "open">): () => Promise<void> {
   let opened: Promise<void> | undefined;
   return () => {
     opened ??= inbox.open().catch((error: unknown) => {

@@ -1,79 +1,87 @@
-import type { ServerResponse } from "node:http";
-import { InboxUnavailableError } from "../errors.ts";
+import { ReceiverError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
 import { notifyListener } from "../http/webhook-handler.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";
 import {
+  anInbox,
+  defaults,
+  durationMs,
+  functionOf,
+  objectWith,
+  parseOptions,
+  sharedOptions,
+  strictOptions,
+} from "../options.ts";
+import {
+  afterVerify,
   endResponse,
-  type FailureListener,
   interceptEnd,
-  missingWebhook,
-  type NextFunction,
-  type ReceivedWebhook,
+  type MiddlewareErrorListener,
+  orUnavailable,
   type WebhookMiddleware,
 } from "./received-webhook.ts";
 
-export type DedupeWebhookOptions = {
-  readonly inbox: Inbox;
+export interface DedupeWebhookOptions {
+  readonly inbox: Pick<Inbox, "open" | "insert" | "beginInline" | "finishInline">;
   /** Which endpoint the deliveries come from: ids are unique per source. Default `default`. */
-  readonly source?: string;
-  /** How long a handler may take before the next attempt of the sender may start it anew. Default 30,000. */
-  readonly leaseMs?: number;
-  /** Told of what the inbox threw. What it throws is ignored. */
-  readonly onFailed?: FailureListener;
-};
+  readonly source?: string | undefined;
+  /** How long a handler may take before the next attempt of the sender starts it again. Default 30,000. */
+  readonly leaseMs?: number | undefined;
+  /** Called with what the inbox threw. What it throws is ignored. */
+  readonly onError?: MiddlewareErrorListener | undefined;
+}
+
+const dedupeOptions = strictOptions<DedupeWebhookOptions>()({
+  inbox: objectWith<Inbox>(anInbox, "open", "insert", "beginInline", "finishInline"),
+  source: sharedOptions.source,
+  leaseMs: durationMs.default(defaults.worker.leaseMs),
+  onError: functionOf<MiddlewareErrorListener>().optional(),
+});
 
 /**
- * The second of three composable steps: passes each `webhook-id` on once, and acknowledges repetitions.
+ * The second of three composable middlewares: passes each `webhook-id` on once, and acknowledges duplicates.
  *
- * The delivery is stored before the handler runs. Once the handler has answered 2xx, that is recorded, and only
- * then the answer goes out. Any other answer, or none within `leaseMs`, leaves the id open: the sender's next
- * attempt runs the handler again. An attempt that meets a running one is answered 503 with `Retry-After`. A
- * delivery that cannot be read as an event is kept in quarantine and acknowledged, and the handler not run.
+ * The delivery is stored before the handler runs. Once the handler has responded 2xx, that is recorded, and only then
+ * the response is sent. Any other response, or none within `leaseMs`, leaves the id open: the sender's next attempt runs
+ * the handler again. The response to an attempt during another one is 503 with `Retry-After`. A delivery that cannot
+ * be parsed as an event is quarantined and acknowledged, and the handler does not run.
  *
  * Rows stay until `inbox.purge` removes them; keep ids for at least 14 days.
  *
+ * @throws {ReceiverError} `CONFIGURATION_INVALID`
  * @see interface §6, "Delivery is at least once"
  */
 export function dedupeWebhook(options: DedupeWebhookOptions): WebhookMiddleware {
-  const open = openOnce(options.inbox);
-  return (request, response, next) => {
-    const { webhook } = request;
-    if (!webhook) return next(missingWebhook("dedupeWebhook"));
-    open()
-      .then(() => pass(options, webhook, response, next))
-      .catch((cause: unknown) => endResponse(response, { cause, webhook, onFailed: options.onFailed }));
-  };
-}
-
-async function pass(
-  { inbox, source = "default", leaseMs = 30_000, onFailed }: DedupeWebhookOptions,
-  webhook: ReceivedWebhook,
-  response: ServerResponse,
-  next: NextFunction,
-): Promise<void> {
-  if (webhook.problem !== undefined) {
+  const { inbox, source, leaseMs, onError } = parseOptions("dedupeWebhook", dedupeOptions, options);
+  const open = openOnce(inbox);
+  return afterVerify("dedupeWebhook", onError, async (webhook, response, next) => {
+    await orUnavailable(open());
     const { id, timestamp, body, problem: quarantine } = webhook;
-    const { columns } = parseDelivery(body, timestamp * 1000);
-    await inbox.insert({ ...columns, source, id, timestamp, body, channel: "webhook", quarantine });
-    return endResponse(response);
-  }
-  const begin = await inbox.beginInline(webhook, { source, leaseMs });
-  if (begin.state === "done") return endResponse(response);
-  if (begin.state === "busy") {
-    const retryAfterSeconds = Math.ceil(begin.retryAfterMs / 1000);
-    throw new InboxUnavailableError("an earlier attempt is being handled right now", { retryAfterSeconds });
-  }
-  const { generation } = begin;
-  interceptEnd(response, async () => {
-    const outcome = response.statusCode >= 200 && response.statusCode < 300 ? "done" : "failed";
-    try {
-      await inbox.finishInline(webhook.id, { source, generation, outcome });
-    } catch (error) {
-      // The handler has done its work, so its own answer stands; the lease runs out by itself.
-      notifyListener(onFailed, error, webhook);
+    if (quarantine !== undefined) {
+      const { columns } = parseDelivery(body, timestamp * 1_000);
+      const row = { ...columns, source, id, timestamp, body, channel: "webhook", quarantine } as const;
+      await orUnavailable(inbox.insert(row));
+      return endResponse(response);
     }
+    const begin = await orUnavailable(inbox.beginInline(webhook, { source, leaseMs }));
+    if (begin.state === "done") return endResponse(response);
+    if (begin.state === "busy") {
+      const retryAfterSeconds = Math.ceil(begin.retryAfterMs / 1_000);
+      throw new ReceiverError("INBOX_UNAVAILABLE", "an earlier attempt is in progress", {
+        retryAfterSeconds,
+      });
+    }
+    const { generation } = begin;
+    interceptEnd(response, async () => {
+      const outcome = response.statusCode >= 200 && response.statusCode < 300 ? "done" : "failed";
+      try {
+        await inbox.finishInline(id, { source, generation, outcome });
+      } catch (error) {
+        // The handler has done its work, so its own response is sent; the lease ends by itself.
+        notifyListener(onError, error, webhook);
+      }
+    });
+    next();
   });
-  next();
 }

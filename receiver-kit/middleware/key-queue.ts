@@ -1,8 +1,8 @@
-/** Lets callers through one at a time per key, in the order they came. Keys without callers cost nothing. */
+/** Lets callers enter one at a time per key, in the order of their calls. Keys without callers take no memory. */
 export class KeyQueue {
   readonly #tails = new Map<string, Promise<void>>();
 
-  /** Resolves when it is the caller's turn; the caller must then call the returned function; again does nothing. */
+  /** Resolves when the caller may enter; the caller must then call the returned function, once or more. */
   async enter(key: string): Promise<() => void> {
     const before = this.#tails.get(key);
     let leave = () => {};
@@ -18,7 +18,7 @@ export class KeyQueue {
     };
   }
 
-  /** Keys with at least one caller inside or waiting. */
+  /** Keys with at least one caller that has entered or waits. */
   get size(): number {
     return this.#tails.size;
   }

@@ -1,16 +1,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { WebhookEvent } from "../../sdk/events/index.ts";
+import { isReceiverError, ReceiverError } from "../errors.ts";
 import { acknowledged, responseFor } from "../http/responses.ts";
 import { notifyListener } from "../http/webhook-handler.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 
-/** What `verifyWebhook` leaves on the request for the handlers behind it. */
-export type ReceivedWebhook = VerifiedWebhook & {
-  /** The body read as an event; `undefined` when it cannot be, though its signature is right. */
+/** What `verifyWebhook` sets on the request for the handlers after it. */
+export interface ReceivedWebhook extends VerifiedWebhook {
+  /** The parsed body; `undefined` when it is not an event, though its signature is valid. */
   readonly event: WebhookEvent | undefined;
-  /** Why there is no event; names what is wrong, never what was found. */
+  /** Why there is no event; names what is wrong and never repeats the body. */
   readonly problem: string | undefined;
-};
+}
 
 declare global {
   namespace Express {
@@ -24,46 +25,64 @@ declare global {
 export type RequestWithWebhook = IncomingMessage & { webhook?: ReceivedWebhook };
 export type NextFunction = (error?: unknown) => void;
 
-/** A middleware that either answers or passes the request on. Fits Express 4 and 5, and Connect. */
+/** A middleware that either sends a response or passes the request on. Fits Express 4 and 5, and Connect. */
 export type WebhookMiddleware = (
   request: RequestWithWebhook,
   response: ServerResponse,
   next: NextFunction,
 ) => void;
 
-export type FailureListener = (error: unknown, webhook: VerifiedWebhook) => void;
+export type MiddlewareErrorListener = (error: unknown, webhook: VerifiedWebhook) => void;
 
-/** Answers a request whose body was read: 200 without an error, else what the ladder says of it. */
-export function endResponse(
-  response: ServerResponse,
-  error?: {
-    readonly cause: unknown;
-    readonly webhook: VerifiedWebhook;
-    readonly onFailed?: FailureListener | undefined;
-  },
-): void {
-  const answer = error ? responseFor(error.cause) : acknowledged;
-  if (error) notifyListener(error.onFailed, error.cause, error.webhook);
+/**
+ * A middleware for requests that `verifyWebhook` has verified. A rejection of `handle` is reported to `onError`, and
+ * its response sent.
+ */
+export function afterVerify(
+  name: string,
+  onError: MiddlewareErrorListener | undefined,
+  handle: (webhook: ReceivedWebhook, response: ServerResponse, next: NextFunction) => Promise<void>,
+): WebhookMiddleware {
+  return (request, response, next) => {
+    const { webhook } = request;
+    if (!webhook) {
+      const message = `${name}: no verified webhook on the request; mount verifyWebhook({ secrets }) before it`;
+      return next(new ReceiverError("MIDDLEWARE_MISSING", message));
+    }
+    handle(webhook, response, next).catch((error: unknown) => {
+      notifyListener(onError, error, webhook);
+      endResponse(response, responseFor(error));
+    });
+  };
+}
+
+/** What an inbox rejects with is an outage: the response is 503, and the delivery is sent again. */
+export async function orUnavailable<Result>(result: Promise<Result>): Promise<Result> {
+  try {
+    return await result;
+  } catch (cause) {
+    if (isReceiverError(cause, "INBOX_UNAVAILABLE")) throw cause;
+    throw new ReceiverError("INBOX_UNAVAILABLE", "the inbox is unavailable right now", { cause });
+  }
+}
+
+/** Responds to a request whose body was read. */
+export function endResponse(response: ServerResponse, { status, headers, body } = acknowledged): void {
   if (response.headersSent || response.destroyed) return;
-  response.writeHead(answer.status, answer.headers);
-  response.end(answer.body);
+  response.writeHead(status, headers);
+  response.end(body);
 }
 
 /**
- * Does something when the handler ends its response, before the end is sent: what the sender is told is then
- * already recorded, and a handler that goes on after the sender has left is waited for all the same.
+ * Runs `settle` when the handler ends its response, before the end is sent: what the sender is told is then already
+ * recorded, also when the sender has disconnected.
  */
 export function interceptEnd(response: ServerResponse, settle: () => Promise<void>): void {
   const end = response.end;
-  const held = (...args: unknown[]): ServerResponse => {
+  const intercepted = (...args: unknown[]): ServerResponse => {
     response.end = end;
     void settle().then(() => Reflect.apply(end, response, args));
     return response;
   };
-  response.end = held as ServerResponse["end"];
-}
-
-/** The mistake of mounting a later step without the first; reported to Express, as a fault of the application. */
-export function missingWebhook(step: string): Error {
-  return new Error(`${step}: no verified webhook on the request; mount verifyWebhook({ secrets }) before it`);
+  response.end = intercepted as ServerResponse["end"];
 }

@@ -1,38 +1,41 @@
-import { systemClock } from "../clock.ts";
 import { WebhookRejectedError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
 import { createMountingWarning } from "../http/mounting-warning.ts";
-import type { RequestLimits } from "../http/request-body.ts";
-import { defaultRequestLimits, readRequestBody } from "../http/request-body.ts";
+import { type RequestLimits, readRequestBody } from "../http/request-body.ts";
 import { responseFor } from "../http/responses.ts";
 import { sendResponse } from "../http/send-response.ts";
-import type { DeliverySink } from "../http/webhook-handler.ts";
-import { notifyListener, verifyRequest } from "../http/webhook-handler.ts";
+import { type DeliverySink, notifyListener, verifyRequest } from "../http/webhook-handler.ts";
+import { parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import { createVerifier, type VerifierOptions } from "../signature/verifier.ts";
 import type { WebhookMiddleware } from "./received-webhook.ts";
 
-export type VerifyWebhookOptions = VerifierOptions &
-  Partial<RequestLimits> & {
-    /** Told of every refused request. What it throws is ignored. Default: mounting mistakes become a process warning. */
-    readonly onRejected?: DeliverySink["onRejected"];
-  };
+export interface VerifyWebhookOptions extends VerifierOptions {
+  readonly limits?: Partial<RequestLimits> | undefined;
+  /** Called for every rejected request. What it throws is ignored. Default: mounting mistakes emit a process warning. */
+  readonly onRejected?: DeliverySink["onRejected"];
+}
+
+const verifyOptions = strictOptions<VerifyWebhookOptions>()({
+  secrets: sharedOptions.secrets,
+  toleranceSeconds: sharedOptions.toleranceSeconds,
+  clock: sharedOptions.clock,
+  limits: sharedOptions.limits,
+  onRejected: sharedOptions.onRejected,
+});
 
 /**
- * The first of three composable steps: verifies a delivery and puts it on `request.webhook`, or answers itself.
+ * The first of three composable middlewares: verifies a delivery and sets `request.webhook`, or sends the response.
  *
- * Reads the body itself, whatever its content type; mount it before `express.json()`. A delivery that is genuine
- * but cannot be read as an event is passed on with `event: undefined` and the `problem`.
+ * Reads the body itself, whatever its content type; mount it before `express.json()`. A genuine delivery that cannot be
+ * parsed as an event is passed on with `event: undefined` and the `problem`.
  *
- * @throws {WebhookSecretError} at once when a secret cannot be right
+ * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_…` for options that can never work
  * @see interface §6, "Delivery headers and verification"
  */
 export function verifyWebhook(options: VerifyWebhookOptions): WebhookMiddleware {
-  const { clock = systemClock, onRejected = createMountingWarning(), ...rest } = options;
-  const verifier = createVerifier({ ...rest, clock });
-  const limits = {
-    bodyBytesMax: options.bodyBytesMax ?? defaultRequestLimits.bodyBytesMax,
-    bodyTimeoutMs: options.bodyTimeoutMs ?? defaultRequestLimits.bodyTimeoutMs,
-  };
+  const settings = parseOptions("verifyWebhook", verifyOptions, options);
+  const { toleranceSeconds, clock, limits, onRejected = createMountingWarning() } = settings;
+  const verifier = createVerifier({ secrets: options.secrets, toleranceSeconds, clock });
   return (request, response, next) => {
     const verified = verifyRequest(verifier, {
       method: request.method,

@@ -4,8 +4,7 @@ import type { WebhookRejectedError } from "../errors.ts";
 import { createMountingWarning } from "../http/mounting-warning.ts";
 import { readRequestBody } from "../http/request-body.ts";
 import { sendResponse } from "../http/send-response.ts";
-import type { DeliverySink } from "../http/webhook-handler.ts";
-import { handleWebhook } from "../http/webhook-handler.ts";
+import { type DeliverySink, handleWebhook } from "../http/webhook-handler.ts";
 
 /** Fits Express 4 and 5, Connect, and `http.createServer` alike. */
 export type WebhookRequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -13,11 +12,10 @@ export type WebhookRequestHandler = (request: IncomingMessage, response: ServerR
 /**
  * Receives deliveries at the path it is mounted on: verifies, stores durably, acknowledges.
  *
- * Reads the body itself, whatever its content type; mount it before `express.json()`. It always answers and
- * never calls the next middleware.
- *
- * Answers: 200 accepted, duplicate or quarantined; 400 malformed; 401 signature or age; 405; 408; 413; 415;
- * 429 backlog full and 503 inbox unavailable, both with `Retry-After`; 500 when the body was parsed before.
+ * Reads the body itself, whatever its content type; mount it before `express.json()`. It always sends a response and
+ * never calls the next middleware: 200 accepted, duplicate or quarantined; 400 malformed; 401 signature or age; 405;
+ * 408; 413; 415; 429 backlog full and 503 inbox unavailable, both with `Retry-After`; 500 when the body was parsed
+ * before.
  *
  * @see interface §6, "Delivery headers and verification"
  */
@@ -29,7 +27,7 @@ export function webhookMiddleware(receiver: DeliverySink): WebhookRequestHandler
     receiver.onRejected?.(rejection);
   };
   return (request, response) => {
-    const answered = handleWebhook(
+    const handled = handleWebhook(
       receiver,
       {
         method: request.method,
@@ -38,6 +36,6 @@ export function webhookMiddleware(receiver: DeliverySink): WebhookRequestHandler
       },
       onRejected,
     );
-    void answered.then((answer) => sendResponse(request, response, answer, limits, clock));
+    void handled.then((result) => sendResponse(request, response, result, limits, clock));
   };
 }

@@ -1,9 +1,9 @@
-// A wrong secret shows itself only as "every signature is wrong", days later and at night. So a secret is
-// parsed when the receiver is built, as strictly as the scheme allows, and each way of getting it wrong that
-// people have reported has its own message. No message ever contains a part of the secret.
+// With a wrong secret every signature fails, and nothing says why until the first delivery. So a secret is checked when
+// the receiver is created, as strictly as the scheme allows, and each reported mistake has its own message. No message
+// contains a part of the secret.
 
 import { createSecretKey, type KeyObject } from "node:crypto";
-import { type SecretErrorCode, WebhookSecretError } from "../errors.ts";
+import { ReceiverError, type ReceiverErrorCode } from "../errors.ts";
 
 const prefix = "whsec_";
 const keyBytesMin = 24;
@@ -12,49 +12,47 @@ const keyBytesMax = 64;
 /**
  * Reads a signing secret, `whsec_` and the base64 text of 24 to 64 bytes, as a key.
  *
- * `label` says in the error which secret is meant, such as `secrets[1]`.
+ * `label` names the secret in the error, such as `secrets[1]`.
  *
- * @throws {WebhookSecretError} with the exact mistake as its code
+ * @throws {ReceiverError} `SECRET_…`
  */
 export function parseSecret(secret: unknown, label = "secret"): KeyObject {
-  const refuse = (code: SecretErrorCode, mistake: string) =>
-    new WebhookSecretError(code, `${label}: ${mistake}`);
-  if (typeof secret !== "string") throw refuse("SECRET_MISSING", describeMissing(secret));
-  if (secret === "") {
-    throw refuse("SECRET_EMPTY", "expected text that starts with whsec_, got an empty string");
-  }
-  if (/\s/.test(secret)) throw refuse("SECRET_WHITESPACE", describeWhitespace(secret));
-  if (/^v\d+a?,/.test(secret)) {
-    throw refuse("SECRET_VERSION_PREFIX", "starts with a signature version; remove it: whsec_ comes first");
-  }
-  if (/^wh[ps]k_/.test(secret)) {
-    throw refuse(
-      "SECRET_ASYMMETRIC_KEY",
-      "is an asymmetric key (whpk_ or whsk_); expected the endpoint's symmetric signing secret, whsec_…",
-    );
-  }
-  if (!secret.startsWith(prefix)) {
-    throw refuse(
-      "SECRET_PREFIX_MISSING",
-      "expected text that starts with whsec_, as the service returned it",
-    );
-  }
-  const encoded = secret.slice(prefix.length);
-  const mistake = findEncodingMistake(encoded);
-  if (mistake) throw refuse(...mistake);
-  const bytes = Buffer.from(encoded, "base64");
-  if (bytes.length < keyBytesMin || bytes.length > keyBytesMax) {
-    throw refuse(
-      "SECRET_LENGTH",
-      `expected a key of ${keyBytesMin} to ${keyBytesMax} bytes, got ${bytes.length}; was it cut or pasted twice?`,
-    );
-  }
-  return createSecretKey(bytes);
+  const mistake = findMistake(secret);
+  if (mistake) throw new ReceiverError(mistake[0], `${label}: ${mistake[1]}`);
+  return createSecretKey(keyBytesOf(secret as string));
 }
 
-function findEncodingMistake(encoded: string): [SecretErrorCode, string] | undefined {
+const keyBytesOf = (secret: string) => Buffer.from(secret.slice(prefix.length), "base64");
+
+function findMistake(secret: unknown): readonly [code: ReceiverErrorCode, message: string] | undefined {
+  if (typeof secret !== "string") return ["SECRET_MISSING", describeMissing(secret)];
+  if (secret === "") return ["SECRET_EMPTY", "expected text that starts with whsec_, got an empty string"];
+  if (/\s/.test(secret)) return ["SECRET_WHITESPACE", describeWhitespace(secret)];
+  if (/^v\d+a?,/.test(secret)) {
+    return ["SECRET_VERSION_PREFIX", "starts with a signature version; remove it: whsec_ comes first"];
+  }
+  if (/^wh[ps]k_/.test(secret)) {
+    return [
+      "SECRET_ASYMMETRIC_KEY",
+      "is an asymmetric key (whpk_ or whsk_); expected the endpoint's symmetric signing secret, whsec_…",
+    ];
+  }
+  if (!secret.startsWith(prefix)) {
+    return ["SECRET_PREFIX_MISSING", "expected text that starts with whsec_, as the service returned it"];
+  }
+  const encodingMistake = findEncodingMistake(secret.slice(prefix.length));
+  if (encodingMistake) return encodingMistake;
+  const { length } = keyBytesOf(secret);
+  if (length >= keyBytesMin && length <= keyBytesMax) return undefined;
+  return [
+    "SECRET_LENGTH",
+    `expected a key of ${keyBytesMin} to ${keyBytesMax} bytes, got ${length}; was it truncated or pasted twice?`,
+  ];
+}
+
+function findEncodingMistake(encoded: string): [ReceiverErrorCode, string] | undefined {
   if (encoded === "") return ["SECRET_EMPTY", "nothing follows whsec_"];
-  // Thirty-two random base64 characters are all hexadecimal digits once in 10^19.
+  // 32 random base64 characters are all hexadecimal digits once in 10^19.
   if (/^(?:[0-9a-f]{32,}|[0-9A-F]{32,})$/.test(encoded)) {
     return ["SECRET_HEX", "is hexadecimal after whsec_; expected base64, as the service returned it"];
   }
@@ -67,16 +65,15 @@ function findEncodingMistake(encoded: string): [SecretErrorCode, string] | undef
   if (Buffer.from(encoded, "base64").toString("base64") !== encoded) {
     return [
       "SECRET_CUT_SHORT",
-      "is not whole base64 after whsec_; were characters or the = padding lost in copying?",
+      "is not complete base64 after whsec_; were characters or the = padding lost in copying?",
     ];
   }
   return undefined;
 }
 
 function describeMissing(secret: unknown): string {
-  if (secret === undefined)
-    return "expected text that starts with whsec_, got undefined; is the environment variable set?";
-  return `expected text that starts with whsec_, got ${secret === null ? "null" : typeof secret}`;
+  const hint = secret === undefined ? "; is the environment variable set?" : "";
+  return `expected text that starts with whsec_, got ${secret === null ? "null" : typeof secret}${hint}`;
 }
 
 function describeWhitespace(secret: string): string {

@@ -1,28 +1,27 @@
-// The gate in front of the signature: everything that can be refused by looking at three short texts, before
-// the body is read or a hash is computed. It takes exactly what a correct sender writes. What lenient readers
-// let pass (a timestamp such as `123x`, a repeated header, `v1,good,junk`) is refused here, because a text
-// with two readings is how a signature over one thing comes to vouch for another.
+// Everything that can be rejected by three short header values, before the body is read or a hash is computed. Only
+// what a correct sender writes is accepted. What lenient parsers accept (a timestamp such as `123x`, a repeated header,
+// `v1,good,junk`) is rejected, because text that two parsers read differently lets a signature over one delivery pass
+// for another.
 //
-// The signed text is `id.timestamp.body`. With an id that has no `{` and does not end like a timestamp,
-// digits for a timestamp, and a body that is an object, that text falls apart in one way only: nobody can
-// move a dot to pass off one delivery as another.
+// The signed text is `id.timestamp.body`. The id has no `{` and does not end like a timestamp, the timestamp is digits
+// and the body is an object, so the text can be split in one way only: moving a dot cannot produce another delivery.
 
 import { WebhookRejectedError } from "../errors.ts";
 
-/** The three headers of a delivery, checked for shape and age but not yet for the signature. */
-export type SignedHeaders = {
+/** The three headers of a delivery, well formed; the signature is not checked yet. */
+export interface SignedHeaders {
   readonly id: string;
   /** When this attempt was signed, in Unix seconds. */
   readonly timestamp: number;
-  /** The exact bytes that were signed in front of the body: id, dot, timestamp, dot. */
+  /** What was signed in front of the body: id, dot, timestamp, dot. */
   readonly signedPrefix: string;
-  /** Signatures of the version this kit knows, as base64 text, in the order they came. */
+  /** The `v1` signatures as base64 text, in the order of the header. */
   readonly signatures: readonly string[];
-};
+}
 
 /**
  * Headers in any of the usual forms: a fetch `Headers`, Node's `req.headers` or `req.headersDistinct`, or
- * Node's flat `req.rawHeaders`. Only the last two show every repeated header.
+ * Node's flat `req.rawHeaders`. Only the last two contain every repeated header.
  */
 export type WebhookHeaders =
   | { get(name: string): string | null }
@@ -39,13 +38,12 @@ const signaturesMax = 16;
 const idPattern = /^[A-Za-z0-9._:~+/=@-]{1,255}$/;
 const idEndsLikeTimestamp = /\.[0-9]{10,12}$/;
 const timestampPattern = /^[1-9][0-9]{0,11}$/;
-// The alphabet is both that of base64 and of base64url: the second can never match, but is no junk either.
+// The characters of base64 and of base64url. A base64url signature never matches, but it is not malformed.
 const signaturePattern = /^[A-Za-z0-9]{1,8},[A-Za-z0-9+/_-]+={0,2}$/;
 
 /**
- * Takes the three signature headers, each exactly once and well formed.
- *
- * Signatures of versions other than `v1` are left out, so that a sender may add new ones.
+ * Reads the three signature headers, each exactly once and well formed. Signatures of other versions than `v1` are
+ * ignored, so that a sender may add new ones.
  *
  * @throws {WebhookRejectedError} HEADER_MISSING, HEADER_REPEATED, ID_MALFORMED, TIMESTAMP_MALFORMED, SIGNATURE_MALFORMED
  */
@@ -76,19 +74,19 @@ export function readSignatureHeaders(headers: WebhookHeaders): SignedHeaders {
 }
 
 function readSignatures(header: string, webhookId: string): string[] {
-  const refuse = (problem: string) =>
+  const malformed = (problem: string) =>
     new WebhookRejectedError("SIGNATURE_MALFORMED", `webhook-signature: ${problem}`, { webhookId });
   if (header.length > signatureHeaderCharsMax) {
-    throw refuse(`expected at most ${signatureHeaderCharsMax} characters, got ${header.length}`);
+    throw malformed(`expected at most ${signatureHeaderCharsMax} characters, got ${header.length}`);
   }
   const tokens = header.split(" ");
   if (tokens.length > signaturesMax) {
-    throw refuse(`expected at most ${signaturesMax} signatures, got ${tokens.length}`);
+    throw malformed(`expected at most ${signaturesMax} signatures, got ${tokens.length}`);
   }
   const signatures: string[] = [];
   for (const token of tokens) {
     if (!signaturePattern.test(token)) {
-      throw refuse("expected signatures such as v1,<base64>, with one space between them");
+      throw malformed("expected signatures such as v1,<base64>, with one space between them");
     }
     if (token.startsWith("v1,")) signatures.push(token.slice(3));
   }
@@ -120,7 +118,7 @@ function collectEach(values: HeaderValues, name: string, value: unknown): void {
 
 function collect(values: HeaderValues, givenName: unknown, value: unknown): void {
   if (typeof givenName !== "string" || value === undefined) return;
-  // Most headers are dismissed by their length, without making a lower-case copy.
+  // Most headers are skipped by their length, without a lower-case copy.
   if (givenName.length !== 10 && givenName.length !== 17) return;
   const lowered = givenName.toLowerCase();
   const name = headerNames.find((known) => known === lowered);

@@ -1,64 +1,67 @@
-// The signature is computed over the raw bytes as they came, by the platform's own HMAC. Decoding them to text
-// first, as is common, maps every invalid byte to U+FFFD and so lets a changed byte through.
+// The signature is computed over the raw bytes. Decoding them to text first, as is common, maps every invalid byte to
+// U+FFFD, so that a changed byte passes.
 
 import { createHmac, type KeyObject, timingSafeEqual } from "node:crypto";
 import { types } from "node:util";
-import { type Clock, systemClock } from "../clock.ts";
+import type { Clock } from "../clock.ts";
 import { WebhookRejectedError } from "../errors.ts";
-import { createSecretRing, type Secrets } from "./secret-ring.ts";
+import { parseOptions, sharedOptions, strictOptions } from "../options.ts";
+import { createKeySource, type Secrets } from "./key-source.ts";
 import { readSignatureHeaders, type SignedHeaders, type WebhookHeaders } from "./signature-headers.ts";
 
-/** A delivery whose signature is right. Its body is the exact bytes that were signed, not yet read as an event. */
-export type VerifiedWebhook = {
+/** A delivery whose signature is valid. Its body is the bytes that were signed, not yet parsed. */
+export interface VerifiedWebhook {
   /** The `webhook-id`: the same for every attempt of one delivery. */
   readonly id: string;
   /** When this attempt was signed, in Unix seconds. */
   readonly timestamp: number;
   readonly body: Uint8Array;
-  /** Which of the active secrets signed it, counted from 0: tells when an old one may be retired. */
+  /** Index of the secret that signed it: shows when an old one is no longer in use. */
   readonly secretIndex: number;
-};
+}
 
-export type VerifyOptions = {
-  /** When the request arrived, in milliseconds since the epoch. Default: now. For verifying later what was kept. */
-  readonly receivedAt?: number;
-};
+export interface VerifyOptions {
+  /** When the request arrived, in milliseconds since the epoch; for deliveries verified later. Default: now. */
+  readonly receivedAt?: number | undefined;
+}
 
 export interface Verifier {
   /** Checks headers, age and signature. @throws {WebhookRejectedError} */
   verify(rawBody: Uint8Array, headers: WebhookHeaders, options?: VerifyOptions): Promise<VerifiedWebhook>;
-  /** The first half of `verify`: what can be refused before the body is read. @throws {WebhookRejectedError} */
+  /** The first half of `verify`: headers and age, before the body is read. @throws {WebhookRejectedError} */
   readHeaders(headers: WebhookHeaders, options?: VerifyOptions): SignedHeaders;
   /** The second half of `verify`: the signature over the raw bytes. @throws {WebhookRejectedError} */
   verifyBody(rawBody: Uint8Array, headers: SignedHeaders): Promise<VerifiedWebhook>;
 }
 
-export type VerifierOptions = {
+export interface VerifierOptions {
   /**
-   * The endpoint's signing secrets, `whsec_…`: several while one is rotated. A function is asked at every
-   * delivery, so that secrets can change without a restart; it should answer from memory.
+   * The endpoint's signing secrets, `whsec_…`: several while one is rotated. A function is called at every delivery,
+   * so that secrets change without a restart; it should return from memory.
    */
   readonly secrets: Secrets;
   /** How far the signing time may lie in the past or the future. Default 300. */
   readonly toleranceSeconds?: number | undefined;
   readonly clock?: Clock | undefined;
-};
+}
+
+const verifierOptions = strictOptions<VerifierOptions>()({
+  secrets: sharedOptions.secrets,
+  toleranceSeconds: sharedOptions.toleranceSeconds,
+  clock: sharedOptions.clock,
+});
 
 /**
- * Checks deliveries against the endpoint's signing secrets; keeps no state between them and stores nothing.
+ * Checks deliveries against the endpoint's signing secrets; has no state and stores nothing.
  *
- * The raw body must be the bytes as received: a body that was parsed and written again does not verify.
+ * The raw body must be the bytes as received: a body that was parsed and serialized again does not verify.
  *
- * @throws {WebhookSecretError} at once when a secret cannot be right
- * @throws {RangeError} at once when `toleranceSeconds` is not a positive number
+ * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_…` for options that can never work
  * @see interface §6, "Delivery headers and verification"
  */
 export function createVerifier(options: VerifierOptions): Verifier {
-  const { toleranceSeconds = 300, clock = systemClock } = options;
-  if (!(toleranceSeconds > 0 && Number.isFinite(toleranceSeconds))) {
-    throw new RangeError(`toleranceSeconds: expected a positive number, got ${String(toleranceSeconds)}`);
-  }
-  const ring = createSecretRing(options.secrets, clock);
+  const { toleranceSeconds, clock } = parseOptions("createVerifier", verifierOptions, options);
+  const keysOf = createKeySource(options.secrets, clock);
 
   const readHeaders: Verifier["readHeaders"] = (headers, { receivedAt = clock.now() } = {}) => {
     const signed = readSignatureHeaders(headers);
@@ -67,13 +70,12 @@ export function createVerifier(options: VerifierOptions): Verifier {
   };
   const verifyBody: Verifier["verifyBody"] = async (rawBody, headers) => {
     rejectNonBytes(rawBody);
-    const keys = ring.fixed ?? (await ring.current());
-    return matchSignature(rawBody, headers, keys);
+    return matchSignature(rawBody, headers, await keysOf());
   };
   return {
     readHeaders,
     verifyBody,
-    // Async, so that refused headers too arrive as a rejection of the promise.
+    // Async, so that rejected headers also reject the promise.
     verify: async (rawBody, headers, verifyOptions) =>
       verifyBody(rawBody, readHeaders(headers, verifyOptions)),
   };
@@ -88,7 +90,7 @@ function checkAge({ id, timestamp }: SignedHeaders, receivedAt: number, toleranc
       { webhookId: id },
     );
   }
-  // Written so that an age that is no number is refused as well.
+  // Negated, so that NaN is rejected too.
   if (!(ageSeconds >= -toleranceSeconds)) {
     throw new WebhookRejectedError(
       "TIMESTAMP_TOO_NEW",
@@ -111,13 +113,13 @@ function matchSignature(
   }
   throw new WebhookRejectedError(
     "SIGNATURE_MISMATCH",
-    `none of ${signatures.length} v1 signatures fits the body of ${rawBody.length} bytes with any of ${keys.length} secrets: ` +
-      "another endpoint's secret, or the body was changed on the way",
+    `none of ${signatures.length} v1 signatures matches the body of ${rawBody.length} bytes with any of ${keys.length} secrets: ` +
+      "another endpoint's secret, or a body changed in transit",
     { webhookId: id },
   );
 }
 
-// Base64 of a SHA-256 digest. Comparing the texts, not what they decode to, admits one spelling only.
+// Base64 of a SHA-256 digest. The texts are compared and not the decoded bytes, so that only one spelling is accepted.
 const signatureChars = 44;
 const expectedBytes = Buffer.alloc(signatureChars);
 const offeredBytes = Buffer.alloc(signatureChars);

@@ -1,39 +1,26 @@
 import type { WebhookEvent } from "../../sdk/events/index.ts";
-import type { Clock } from "../clock.ts";
-import {
-  HandlerTimeoutError,
-  LeaseLostError,
-  NonRetryableError,
-  ReceiverClosingError,
-  SupersededError,
-} from "../errors.ts";
+import { isReceiverError, NonRetryableError, ReceiverError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
-import type { Claim, HandlerTransaction, HeadAdvance, Inbox, Settlement } from "../inbox/inbox.ts";
-import type { ReceiverLogger } from "../logger.ts";
-import type { Random } from "../random.ts";
+import type { Claim, HandlerTransaction, Settlement } from "../inbox/inbox.ts";
+import { leaseLost, superseded } from "../inbox/lazy-transaction.ts";
+import type { ReceiverSettings } from "../receiver-options.ts";
 import type { HandlerContext, Handlers } from "./handlers.ts";
-import { type RetryPolicy, retryDelayMs } from "./retry-policy.ts";
+import { retryDelayMs } from "./retry-policy.ts";
 
 export type AttemptOutcome =
   | "done"
   | "stale"
   | "retried"
   | "dead"
-  /** Given back: the receiver closes, or a newer event was applied while this one was being handled. */
+  /** Due again, not counted: the receiver closes, or a newer event was applied during the attempt. */
   | "released"
-  /** Another worker may have the row by now; this attempt left no trace in the inbox. */
+  /** Another worker may have the row; this attempt left no trace in the inbox. */
   | "lost";
 
-export type AttemptOptions<Transaction> = {
-  readonly inbox: Inbox<Transaction>;
+export type AttemptOptions<Transaction> = Omit<ReceiverSettings<Transaction>, "onDead"> & {
   readonly claim: Claim;
   readonly handlers: Handlers<Transaction>;
   readonly controller: AbortController;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: ReceiverLogger;
-  readonly handlerTimeoutMs: number;
-  readonly retry: RetryPolicy;
   readonly onDead: (error: unknown) => void;
 };
 
@@ -45,28 +32,27 @@ export async function runAttempt<Transaction>(options: AttemptOptions<Transactio
   try {
     await runHandlers(options, transaction, stale);
     const outcome = await transaction.commit();
-    if (outcome === "superseded") throw new SupersededError();
-    if (outcome === "lost") throw new LeaseLostError();
+    if (outcome === "superseded") throw superseded();
+    if (outcome === "lost") throw leaseLost();
     return stale || outcome === "settled-stale" ? "stale" : "done";
   } catch (error) {
     await transaction.rollback().catch(() => {
-      // The connection is gone, and the transaction with it.
+      // The connection was lost, and the transaction with it.
     });
     return settleFailure(options, error);
   }
 }
 
-/** Equal positions are the same event, which has been applied unless somebody asks for it again. */
+/** Equal positions are the same event, which has been applied unless an operator replayed it. */
 function isStale({ position, head, replays }: Claim): boolean {
   if (position === null || head === null) return false;
   return position < head || (position === head && replays === 0);
 }
 
-function settlementOf({ orderKey, position, status, replays }: Claim, stale: boolean): Settlement {
-  if (stale) return { state: "stale", move: null };
-  if (orderKey === null || position === null) return { state: "done", move: null };
-  const move: HeadAdvance = { key: orderKey, position, status, allowSame: replays > 0 };
-  return { state: "done", move };
+function settlementOf({ orderKey: key, position, status, replays }: Claim, stale: boolean): Settlement {
+  if (stale) return { state: "stale", advance: null };
+  if (key === null || position === null) return { state: "done", advance: null };
+  return { state: "done", advance: { key, position, status, allowSame: replays > 0 } };
 }
 
 async function runHandlers<Transaction>(
@@ -93,22 +79,23 @@ async function runHandlers<Transaction>(
       await handler(event, context);
     }
   };
-  const cancel = clock.schedule(handlerTimeoutMs, () =>
-    controller.abort(new HandlerTimeoutError(handlerTimeoutMs)),
-  );
+  const cancelTimeout = clock.schedule(handlerTimeoutMs, () => {
+    const message = `the handlers of this event took longer than ${handlerTimeoutMs} ms`;
+    controller.abort(new ReceiverError("HANDLER_TIMEOUT", message));
+  });
   try {
     await untilAborted(runAll(), controller.signal);
   } finally {
-    cancel();
+    cancelTimeout();
   }
 }
 
-/** What the tasks API said was written down by the receiver itself; a delivery is read again. */
+/** Events read from the tasks API were written by the receiver itself; a delivery is parsed again. */
 function readEvent({ channel, body, receivedAtMs }: Claim, nowMs: number): WebhookEvent {
   if (channel === "reconcile") return JSON.parse(new TextDecoder().decode(body)) as WebhookEvent;
-  // The clock may have been set back since; what was not in the future then is not now.
+  // The clock may have been set back: what was not in the future when it was stored is not now.
   const parsed = parseDelivery(body, Math.max(receivedAtMs, nowMs));
-  if (!parsed.ok) throw new NonRetryableError(`stored delivery cannot be read: ${parsed.reason}`);
+  if (!parsed.ok) throw new NonRetryableError(`the stored delivery cannot be parsed: ${parsed.reason}`);
   return parsed.event;
 }
 
@@ -125,39 +112,36 @@ async function settleFailure<Transaction>(
   error: unknown,
 ): Promise<AttemptOutcome> {
   const { inbox, claim, retry, random, logger, controller } = options;
-  const { source, id } = claim;
-  // What a handler throws after its attempt was cut short is a consequence, not the cause.
+  const { source, id, attempts: attempt } = claim;
+  // What a handler throws after its attempt was aborted is a consequence, not the cause.
   const cause = controller.signal.aborted ? controller.signal.reason : error;
-  if (cause instanceof LeaseLostError) {
+  if (isReceiverError(cause, "LEASE_LOST")) {
     logger.warn({ source, id }, "the lease on an event was lost while it was being handled");
     return "lost";
   }
   try {
-    if (cause instanceof SupersededError || cause instanceof ReceiverClosingError) {
+    if (isReceiverError(cause, "SUPERSEDED") || isReceiverError(cause, "RECEIVER_CLOSING")) {
       return (await inbox.fail(claim, { kind: "release" })) ? "released" : "lost";
     }
     const text = errorText(cause);
-    if (cause instanceof NonRetryableError || claim.attempts >= retry.attemptsMax) {
+    if (isReceiverError(cause, "NON_RETRYABLE") || attempt >= retry.attemptsMax) {
       if (!(await inbox.fail(claim, { kind: "dead", error: text }))) return "lost";
       options.onDead(cause);
       return "dead";
     }
-    const delayMs = retryDelayMs(retry, claim.attempts, random);
-    logger.warn(
-      { source, id, attempt: claim.attempts, delayMs, err: cause },
-      "a handler failed; it will be tried again",
-    );
+    const delayMs = retryDelayMs(retry, attempt, random);
+    logger.warn({ source, id, attempt, delayMs, err: cause }, "a handler failed; the event will be retried");
     return (await inbox.fail(claim, { kind: "retry", delayMs, error: text })) ? "retried" : "lost";
-  } catch (failure) {
+  } catch (thrown) {
     // The lease ends by itself, and with it the attempt.
-    logger.warn({ source, id, err: failure }, "the end of an attempt could not be recorded");
+    logger.warn({ source, id, err: thrown }, "the end of an attempt could not be recorded");
     return "lost";
   }
 }
 
-/** One line that every database can keep. */
+/** One line that every database can store. */
 function errorText(error: unknown): string {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: PostgreSQL refuses NUL in text, terminals obey the others
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: PostgreSQL rejects NUL in text, terminals interpret the others
   return text.replace(/[\u0000-\u001f\u007f]+/g, " ").slice(0, 500);
 }

@@ -7,9 +7,10 @@ import {
   type TaskEvent,
   type WebhookEvent,
 } from "../../sdk/events/index.ts";
+import { ReceiverError } from "../errors.ts";
 import type { Channel } from "../inbox/inbox.ts";
 
-/** What `on` can listen to, and the event each one gets. Events without a schema here go to `*` only. */
+/** The patterns of `on`, and the event each one receives. Events without a schema go to `*` only. */
 export type EventPatterns = EventPayloads & {
   readonly "task.*": TaskEvent;
   readonly "subtask.*": SubtaskEvent;
@@ -17,48 +18,54 @@ export type EventPatterns = EventPayloads & {
 };
 export type EventPattern = keyof EventPatterns;
 
-export type StatePatterns = { readonly task: TaskEvent; readonly subtask: SubtaskEvent };
+export interface StatePatterns {
+  readonly task: TaskEvent;
+  readonly subtask: SubtaskEvent;
+}
 export type StatePattern = keyof StatePatterns;
 
-export type HandlerContext<Transaction> = {
+export interface HandlerContext<Transaction> {
   /** The `webhook-id`. */
   readonly id: string;
   readonly source: string;
-  /** `reconcile`: not delivered but read from the tasks API; only state handlers see those. */
+  /** `reconcile`: not delivered but read from the tasks API; only state handlers receive those. */
   readonly channel: Channel;
   readonly receivedAtMs: number;
   /** The bytes that were signed. */
   readonly body: Uint8Array;
-  /** Counted from 1; starts anew when the event is replayed. */
+  /** Counted from 1; starts again when the event is replayed. */
   readonly attempt: number;
-  /** Somebody asked for this event to be handled again. */
+  /** The event was replayed by an operator. */
   readonly replayed: boolean;
   /** Something newer of the same task or stage has been applied before. Always false for state handlers. */
   readonly stale: boolean;
-  /** The same for every attempt: give it to services outside as their idempotency key. */
+  /** The same for every attempt: use it as the idempotency key of other services. */
   readonly idempotencyKey: string;
   /**
    * The transaction in which the event counts as handled. What is written through it takes effect exactly once;
-   * everything else a handler does may be repeated after a failure or a crash.
+   * everything else that a handler does may be repeated after a failure or a crash.
    */
   readonly transaction: Transaction;
-  /** Aborted when the attempt is over before the handler is: timeout, lost lease, shutdown. */
+  /** Aborted when the attempt ends before the handler: timeout, lost lease, shutdown. */
   readonly signal: AbortSignal;
-};
+}
 
 export type EventHandler<Event, Transaction> = (
   event: Event,
   context: HandlerContext<Transaction>,
 ) => void | Promise<void>;
 
-type Registration<Transaction> = {
+export interface DispatchContext {
+  readonly channel: Channel;
+  readonly stale: boolean;
+}
+
+interface Registration<Transaction> {
   matches(event: WebhookEvent, context: DispatchContext): boolean;
   readonly handler: EventHandler<WebhookEvent, Transaction>;
-};
+}
 
-export type DispatchContext = { readonly channel: Channel; readonly stale: boolean };
-
-/** Which handlers run for an event, in the order they were registered. */
+/** The registered handlers, in the order of their registration. */
 export class Handlers<Transaction> {
   readonly #registrations: Registration<Transaction>[] = [];
 
@@ -66,9 +73,9 @@ export class Handlers<Transaction> {
     pattern: Pattern,
     handler: EventHandler<EventPatterns[Pattern], Transaction>,
   ): void {
-    const fits = eventTest(pattern);
+    const matchesEvent = testFor("on", eventTests, pattern);
     this.#registrations.push({
-      matches: (event, { channel }) => channel === "webhook" && fits(event),
+      matches: (event, { channel }) => channel === "webhook" && matchesEvent(event),
       handler: handler as EventHandler<WebhookEvent, Transaction>,
     });
   }
@@ -77,9 +84,9 @@ export class Handlers<Transaction> {
     pattern: Pattern,
     handler: EventHandler<StatePatterns[Pattern], Transaction>,
   ): void {
-    const fits = stateTest(pattern);
+    const matchesEvent = testFor("onState", stateTests, pattern);
     this.#registrations.push({
-      matches: (event, { stale }) => !stale && fits(event),
+      matches: (event, { stale }) => !stale && matchesEvent(event),
       handler: handler as EventHandler<WebhookEvent, Transaction>,
     });
   }
@@ -94,17 +101,18 @@ export class Handlers<Transaction> {
   }
 }
 
-function eventTest(pattern: string): (event: WebhookEvent) => boolean {
-  if (pattern === "*") return () => true;
-  if (pattern === "task.*") return isTaskEvent;
-  if (pattern === "subtask.*") return isSubtaskEvent;
-  if ((knownEventNames as readonly string[]).includes(pattern)) return ({ event }) => event === pattern;
-  const names = [...knownEventNames, "task.*", "subtask.*", "*"].join(", ");
-  throw new TypeError(`on: expected one of ${names}, got ${JSON.stringify(pattern)}`);
-}
+const stateTests: Tests = { task: isTaskEvent, subtask: isSubtaskEvent };
+const eventTests: Tests = {
+  ...Object.fromEntries(knownEventNames.map((name) => [name, ({ event }: WebhookEvent) => event === name])),
+  "task.*": isTaskEvent,
+  "subtask.*": isSubtaskEvent,
+  "*": () => true,
+};
+type Tests = Readonly<Record<string, (event: WebhookEvent) => boolean>>;
 
-function stateTest(pattern: string): (event: WebhookEvent) => boolean {
-  if (pattern === "task") return isTaskEvent;
-  if (pattern === "subtask") return isSubtaskEvent;
-  throw new TypeError(`onState: expected task or subtask, got ${JSON.stringify(pattern)}`);
+function testFor(method: string, tests: Tests, pattern: string): Tests[string] {
+  const test = Object.hasOwn(tests, pattern) ? tests[pattern] : undefined;
+  if (test) return test;
+  const expected = `expected one of ${Object.keys(tests).join(", ")}`;
+  throw new ReceiverError("ARGUMENT_INVALID", `${method}: ${expected}, got ${JSON.stringify(pattern)}`);
 }

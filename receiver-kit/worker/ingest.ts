@@ -1,79 +1,67 @@
-import type { Clock } from "../clock.ts";
-import { BacklogFullError, InboxUnavailableError } from "../errors.ts";
+import { ReceiverError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
 import type { AcceptResult } from "../http/webhook-handler.ts";
-import type { Inbox, NewRow } from "../inbox/inbox.ts";
-import type { ReceiverLogger } from "../logger.ts";
+import type { NewRow } from "../inbox/inbox.ts";
+import type { ReceiverSettings } from "../receiver-options.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
+import { withTimeout } from "../with-timeout.ts";
 
-export type IngestOptions = {
-  readonly inbox: Inbox;
-  /** Opens the inbox, once; asked again after it failed. */
-  readonly open: () => Promise<void>;
-  readonly source: string;
-  readonly clock: Clock;
-  readonly logger: ReceiverLogger;
-  readonly acceptTimeoutMs: number;
-  readonly backlogMax: number;
-};
+/** `open` opens the inbox, once; called again after it failed. */
+type Settings = ReceiverSettings & { readonly open: () => Promise<void> };
 
-export type IngestCounts = { accepted: number; duplicates: number; quarantined: number; conflicts: number };
+export interface IngestCounts {
+  accepted: number;
+  duplicates: number;
+  quarantined: number;
+  /** Duplicates with another body than the first. */
+  conflicts: number;
+}
 
-/** Turns verified deliveries into durable rows. */
+/** Stores verified deliveries as durable rows. */
 export class Ingest {
   readonly counts: IngestCounts = { accepted: 0, duplicates: 0, quarantined: 0, conflicts: 0 };
-  readonly #options: IngestOptions;
-  readonly #underWay = new Map<string, Promise<AcceptResult>>();
-  readonly #backlog: Backlog;
-  readonly #outage: Outage;
+  readonly #settings: Settings;
+  readonly #inProgress = new Map<string, Promise<AcceptResult>>();
+  readonly #backlog: BacklogEstimate;
+  readonly #outage: OutageLog;
 
-  constructor(options: IngestOptions) {
-    this.#options = options;
-    this.#backlog = new Backlog(options);
-    this.#outage = new Outage(options.clock, options.logger);
+  constructor(settings: Settings) {
+    this.#settings = settings;
+    this.#backlog = new BacklogEstimate(settings);
+    this.#outage = new OutageLog(settings);
   }
 
-  /** A duplicate that comes while the first is being stored shares its fate. */
+  /** A duplicate that arrives while the first is being stored resolves or rejects with it. */
   accept(webhook: VerifiedWebhook): Promise<AcceptResult> {
-    const first = this.#underWay.get(webhook.id);
+    const first = this.#inProgress.get(webhook.id);
     if (first) {
       return first.then(() => {
         this.counts.duplicates += 1;
         return { outcome: "duplicate" };
       });
     }
-    const acceptance = this.#store(webhook).finally(() => this.#underWay.delete(webhook.id));
-    this.#underWay.set(webhook.id, acceptance);
-    return acceptance;
+    const result = this.#store(webhook).finally(() => this.#inProgress.delete(webhook.id));
+    this.#inProgress.set(webhook.id, result);
+    return result;
   }
 
-  /** Resolves once nothing is being stored any more. */
+  /** Resolves once no delivery is being stored. */
   async drain(): Promise<void> {
-    await Promise.allSettled(this.#underWay.values());
+    await Promise.allSettled(this.#inProgress.values());
   }
 
-  async #store(webhook: VerifiedWebhook): Promise<AcceptResult> {
-    const { inbox, source, clock, logger } = this.#options;
-    this.#backlog.refuseWhenFull();
-    const { id, timestamp, body } = webhook;
+  async #store({ id, timestamp, body }: VerifiedWebhook): Promise<AcceptResult> {
+    const { source, clock, logger } = this.#settings;
+    this.#backlog.throwIfFull();
     const parsed = parseDelivery(body, clock.now());
     const quarantine = parsed.ok ? null : parsed.reason;
-    const newRow: NewRow = {
+    const result = await this.#insert({
       ...parsed.columns,
-      source,
-      id,
-      timestamp,
-      body,
-      channel: "webhook",
-      quarantine,
-    };
-    const inserted = await this.#inTime(async () => {
-      await this.#options.open();
-      return inbox.insert(newRow);
+      ...{ source, id, timestamp, body, channel: "webhook", quarantine },
     });
-    if (inserted.outcome === "duplicate") {
+    if (result.outcome === "duplicate") {
       this.counts.duplicates += 1;
-      if (inserted.sameBody === false) {
+      if (result.sameBody === false) {
         this.counts.conflicts += 1;
         logger.warn({ id, source }, "a delivery repeats an id with another body; the first one is kept");
       }
@@ -81,73 +69,65 @@ export class Ingest {
     }
     if (quarantine !== null) {
       this.counts.quarantined += 1;
-      logger.warn(
-        { id, source, reason: quarantine },
-        "a genuine delivery cannot be used and is in quarantine",
-      );
+      logger.warn({ id, source, reason: quarantine }, "a verified delivery is unusable and was quarantined");
       return { outcome: "quarantined" };
     }
     this.counts.accepted += 1;
-    this.#backlog.added();
+    this.#backlog.add();
     return { outcome: "accepted" };
   }
 
-  /** Whatever keeps the inbox from answering, the sender hears the same: not stored, come again. */
-  async #inTime<Result>(store: () => Promise<Result>): Promise<Result> {
-    const { clock, acceptTimeoutMs } = this.#options;
-    let cancel = () => {};
-    const deadline = new Promise<never>((_, reject) => {
-      const late = () => reject(new Error(`the inbox did not answer within ${acceptTimeoutMs} ms`));
-      cancel = clock.schedule(acceptTimeoutMs, late);
-    });
+  /** Whatever keeps the inbox from storing, the sender is asked to send the delivery again. */
+  async #insert(row: NewRow) {
+    const { inbox, open, clock, acceptTimeoutMs } = this.#settings;
+    const timedOut = () => new Error(`the inbox did not store a delivery within ${acceptTimeoutMs} ms`);
     try {
-      const result = await Promise.race([store(), deadline]);
-      this.#outage.over();
+      const stored = open().then(() => inbox.insert(row));
+      const result = await withTimeout(stored, acceptTimeoutMs, clock, timedOut);
+      this.#outage.end();
       return result;
     } catch (cause) {
-      this.#outage.noticed(cause);
-      throw new InboxUnavailableError("the inbox cannot store deliveries right now", { cause });
-    } finally {
-      cancel();
+      this.#outage.add(cause);
+      throw new ReceiverError("INBOX_UNAVAILABLE", "the inbox cannot store deliveries right now", { cause });
     }
   }
 }
 
-/** An estimate of how many rows wait: counted now and then, plus what came since. Exact counting would cost each delivery a query. */
-class Backlog {
-  readonly #options: IngestOptions;
+/** How many rows wait: counted once a second, plus those stored since. An exact count would cost a query per delivery. */
+class BacklogEstimate {
+  readonly #settings: Settings;
   #counted = 0;
-  #since = 0;
+  #addedSince = 0;
   #countedAtMs = Number.NEGATIVE_INFINITY;
   #counting = false;
 
-  constructor(options: IngestOptions) {
-    this.#options = options;
+  constructor(settings: Settings) {
+    this.#settings = settings;
   }
 
-  added(): void {
-    this.#since += 1;
+  add(): void {
+    this.#addedSince += 1;
   }
 
-  refuseWhenFull(): void {
-    const { backlogMax, clock } = this.#options;
+  throwIfFull(): void {
+    const { backlogMax, clock } = this.#settings;
     if (clock.monotonic() - this.#countedAtMs >= countEveryMs) void this.#count();
-    if (this.#counted + this.#since < backlogMax) return;
-    throw new BacklogFullError(`more than ${backlogMax} deliveries wait to be handled`);
+    if (this.#counted + this.#addedSince < backlogMax) return;
+    throw new ReceiverError("BACKLOG_FULL", `more than ${backlogMax} deliveries wait to be handled`);
   }
 
   async #count(): Promise<void> {
     if (this.#counting) return;
     this.#counting = true;
-    this.#countedAtMs = this.#options.clock.monotonic();
+    const { inbox, open, source, backlogMax, clock } = this.#settings;
+    this.#countedAtMs = clock.monotonic();
     try {
-      const { inbox, source, backlogMax } = this.#options;
-      await this.#options.open();
-      const before = this.#since;
+      await open();
+      const before = this.#addedSince;
       this.#counted = await inbox.backlog(source, backlogMax);
-      this.#since -= before;
+      this.#addedSince -= before;
     } catch {
-      // The delivery itself meets the same failure and reports it.
+      // The delivery itself fails in the same way and reports it.
     } finally {
       this.#counting = false;
     }
@@ -156,33 +136,32 @@ class Backlog {
 
 const countEveryMs = 1_000;
 
-/** Says once that the inbox fails, now and then that it still does, and once that it is back. */
-class Outage {
-  readonly #clock: Clock;
-  readonly #logger: ReceiverLogger;
-  #refused = 0;
+/** Logs once that the inbox fails, every ten seconds that it still does, and once that it works again. */
+class OutageLog {
+  readonly #settings: Settings;
+  #rejected = 0;
   #loggedAtMs = 0;
 
-  constructor(clock: Clock, logger: ReceiverLogger) {
-    this.#clock = clock;
-    this.#logger = logger;
+  constructor(settings: Settings) {
+    this.#settings = settings;
   }
 
-  noticed(error: unknown): void {
-    this.#refused += 1;
-    const now = this.#clock.monotonic();
-    if (this.#refused > 1 && now - this.#loggedAtMs < logEveryMs) return;
+  add(error: unknown): void {
+    const { clock, logger } = this.#settings;
+    const now = clock.monotonic();
+    this.#rejected += 1;
+    if (this.#rejected > 1 && now - this.#loggedAtMs < logEveryMs) return;
     this.#loggedAtMs = now;
-    this.#logger.error(
-      { err: error, refused: this.#refused },
-      "the inbox cannot store deliveries; they are answered 503 and will be sent again",
+    logger.error(
+      { err: error, rejected: this.#rejected },
+      "the inbox cannot store deliveries; the response is 503 and they will be sent again",
     );
   }
 
-  over(): void {
-    if (this.#refused === 0) return;
-    this.#logger.info({ refused: this.#refused }, "the inbox stores deliveries again");
-    this.#refused = 0;
+  end(): void {
+    if (this.#rejected === 0) return;
+    this.#settings.logger.info({ rejected: this.#rejected }, "the inbox stores deliveries again");
+    this.#rejected = 0;
   }
 }
 

@@ -1,58 +1,19 @@
-import type { Clock } from "../clock.ts";
-import type { Inbox, Retention } from "../inbox/inbox.ts";
-import type { ReceiverLogger } from "../logger.ts";
+import type { ReceiverSettings } from "../receiver-options.ts";
 
-export type RetentionOptions = {
-  /** Bodies of settled events are kept this long. Default 7. */
-  readonly bodiesDays?: number;
-  /** Ids of settled events are kept this long, so that a late repetition is still known. Default 14, which is the least. */
-  readonly idsDays?: number;
-  /** Ordering heads that nothing moved are kept this long. Default 365, at least `idsDays`. */
-  readonly headsDays?: number;
-};
-
-export type MaintenanceOptions = {
-  readonly inbox: Inbox;
-  readonly source: string;
-  readonly retention: Retention;
-  readonly clock: Clock;
-  readonly logger: ReceiverLogger;
-};
-
-const dayMs = 86_400_000;
-
-/** Senders retry for days and operators repeat deliveries later still; forgetting an id earlier lets it run twice. */
-const idsDaysMin = 14;
-
-/** @throws {RangeError} when a duration is too short to keep the promises */
-export function resolveRetention({
-  bodiesDays = 7,
-  idsDays = 14,
-  headsDays = 365,
-}: RetentionOptions): Retention {
-  if (!(idsDays >= idsDaysMin))
-    throw new RangeError(`retention.idsDays: expected at least ${idsDaysMin}, got ${idsDays}`);
-  if (!(bodiesDays >= 0)) throw new RangeError(`retention.bodiesDays: expected 0 or more, got ${bodiesDays}`);
-  if (!(headsDays >= idsDays)) {
-    throw new RangeError(`retention.headsDays: expected at least idsDays (${idsDays}), got ${headsDays}`);
-  }
-  return { bodiesMs: bodiesDays * dayMs, rowsMs: idsDays * dayMs, headsMs: headsDays * dayMs };
-}
-
-/** Notes every minute that the receiver is alive, and removes every hour what retention no longer keeps. */
+/** Records every minute that the receiver is alive, and removes expired rows every hour. */
 export class Maintenance {
-  readonly #options: MaintenanceOptions;
+  readonly #settings: ReceiverSettings;
   #cancel = () => {};
   #running = false;
-  #underWay: Promise<void> = Promise.resolve();
+  #round: Promise<void> = Promise.resolve();
   #purgedAtMs = Number.NEGATIVE_INFINITY;
   #downMs = 0;
 
-  constructor(options: MaintenanceOptions) {
-    this.#options = options;
+  constructor(settings: ReceiverSettings) {
+    this.#settings = settings;
   }
 
-  /** How long the receiver had been away before it started; 0 when it had not, or when a reconciliation has caught up. */
+  /** How long the receiver was down before it started; 0 when it was not, or after a reconciliation has caught up. */
   get downMs(): number {
     return this.#downMs;
   }
@@ -65,8 +26,8 @@ export class Maintenance {
     if (this.#running) return;
     this.#running = true;
     try {
-      const awayMs = (await this.#options.inbox.heartbeat(this.#options.source)) ?? 0;
-      this.#downMs = awayMs > 2 * everyMs ? awayMs : 0;
+      const sinceLastMs = (await this.#settings.inbox.heartbeat(this.#settings.source)) ?? 0;
+      this.#downMs = sinceLastMs > 2 * everyMs ? sinceLastMs : 0;
     } catch (error) {
       this.#running = false;
       throw error;
@@ -76,42 +37,42 @@ export class Maintenance {
   }
 
   #schedule(): void {
-    this.#cancel = this.#options.clock.schedule(everyMs, () => {
-      this.#underWay = this.#round().finally(() => {
+    this.#cancel = this.#settings.clock.schedule(everyMs, () => {
+      this.#round = this.#run().finally(() => {
         if (this.#running) this.#schedule();
       });
     });
   }
 
-  async #round(): Promise<void> {
-    const { inbox, source, clock, logger } = this.#options;
+  async #run(): Promise<void> {
+    const { inbox, source, clock, logger } = this.#settings;
     try {
       await inbox.heartbeat(source);
       if (clock.monotonic() - this.#purgedAtMs < purgeEveryMs) return;
       this.#purgedAtMs = clock.monotonic();
       await this.#purge();
     } catch (error) {
-      logger.warn({ err: error }, "maintenance of the inbox failed; it is tried again in a minute");
+      logger.warn({ err: error }, "maintenance of the inbox failed; it is retried in a minute");
     }
   }
 
   async #purge(): Promise<void> {
-    const { inbox, retention, logger } = this.#options;
+    const { inbox, retention, logger } = this.#settings;
     let removed = 0;
-    for (let touched = purgeRowsMax; touched > 0 && this.#running; removed += touched) {
-      touched = await inbox.purge(retention, purgeRowsMax);
+    for (let changed = purgeRowsMax; changed > 0 && this.#running; removed += changed) {
+      changed = await inbox.purge(retention, purgeRowsMax);
     }
-    if (removed > 0) logger.info({ removed }, "the inbox removed what retention no longer keeps");
+    if (removed > 0) logger.info({ removed }, "expired rows were removed from the inbox");
   }
 
   async stop(): Promise<void> {
     this.#running = false;
     this.#cancel();
-    await this.#underWay;
+    await this.#round;
   }
 }
 
 const everyMs = 60_000;
 const purgeEveryMs = 3_600_000;
-// Small steps, so that storing deliveries is never held up for long.
+// Small steps, so that storing deliveries never waits for long.
 const purgeRowsMax = 500;

@@ -1,27 +1,31 @@
-// Webhooks are notifications; the tasks API is the truth. What it says is written to the inbox as events of the
-// channel `reconcile` and goes the same way as deliveries: same ordering guard, same handlers, same retries. An answer
-// that was overtaken by a delivery in the meantime is older than the head, and so is dropped.
+// Webhooks are notifications; the tasks API is the truth. What it returns is written to the inbox as events of the
+// channel `reconcile` and handled like deliveries: same ordering guard, same handlers, same retries. A response that a
+// delivery has overtaken meanwhile is older than the head, and so is dropped.
 
-import type { SubtaskEvent, TaskEvent } from "../../sdk/events/index.ts";
-import { isSubtaskEvent, parseOccurredAt } from "../../sdk/events/index.ts";
+import {
+  isSubtaskEvent,
+  parseOccurredAt,
+  type SubtaskEvent,
+  type TaskEvent,
+} from "../../sdk/events/index.ts";
 import type { Clock } from "../clock.ts";
-import type { EventColumns } from "../event/event-columns.ts";
 import { encodePosition, orderKey, statusRank } from "../event/event-order.ts";
-import type { Inbox, RowReference } from "../inbox/inbox.ts";
+import type { Inbox } from "../inbox/inbox.ts";
+import { defaults, numberFrom, parseOptions, positiveInteger, strictOptions, value } from "../options.ts";
 
 export interface ReconcilableStage {
   readonly id: string;
   readonly type: string;
   readonly status: string;
   readonly startedAt: string;
-  readonly completedAt?: string | null;
-  readonly errorMessage?: string | null;
+  readonly completedAt?: string | null | undefined;
+  readonly errorMessage?: string | null | undefined;
 }
 
 export interface ReconcilableTask extends ReconcilableStage {
   readonly subTasks: readonly ReconcilableStage[];
-  readonly result?: { readonly __typename?: string } | null;
-  readonly client?: { readonly id: string } | null;
+  readonly result?: { readonly __typename?: string } | null | undefined;
+  readonly client?: { readonly id: string } | null | undefined;
 }
 
 /** What reconciliation needs of the SDK's client, or of anything that reads the tasks API. */
@@ -33,57 +37,80 @@ export interface ReconcileClient {
       readonly limit?: number;
     }): AsyncIterable<ReconcilableTask>;
   };
-  /** Asked once for the workspace's id when `workspaceId` is not given. */
+  /** Called once for the workspace's id when `workspaceId` is not given. */
   me?(): PromiseLike<unknown>;
 }
 
-export type ReconcileOptions = {
-  /** Tasks reported `RUNNING` and not heard of for this long are looked up. Default 900,000. */
-  readonly runningForMs?: number;
-  /** Also looks at every task started within this time. Default: the time the receiver was away before it started. */
-  readonly sinceMs?: number;
-  /** Tasks looked up at most. Default 1,000. */
-  readonly tasksMax?: number;
-  /** For the events that handlers see. Default: what `client.me()` answers. */
-  readonly workspaceId?: string;
-};
+export interface ReconcileOptions {
+  /** Tasks that were reported `RUNNING` and have had no event for this long are fetched. Default 900,000. */
+  readonly runningForMs?: number | undefined;
+  /** Also fetches every task started within this time. Default: the time the receiver was down before it started. */
+  readonly sinceMs?: number | undefined;
+  /** Tasks fetched at most. Default 1,000. */
+  readonly tasksMax?: number | undefined;
+  /** The workspace in the events that handlers receive. Default: what `client.me()` returns. */
+  readonly workspaceId?: string | undefined;
+}
 
-export type ReconcileReport = {
-  /** Tasks that were looked up. */
+const reconcileOptions = strictOptions<ReconcileOptions>()({
+  runningForMs: numberFrom(0).default(defaults.reconcile.runningForMs),
+  sinceMs: numberFrom(0).optional(),
+  tasksMax: positiveInteger.default(defaults.reconcile.tasksMax),
+  workspaceId: value<string>("a string", (given) => typeof given === "string").optional(),
+});
+
+const reconcileClient = value<ReconcileClient>(
+  "a client with tasks.list, such as createClient(…)",
+  (given) => typeof (given as ReconcileClient | null | undefined)?.tasks?.list === "function",
+);
+
+export interface ReconcileReport {
+  /** Tasks that were fetched. */
   readonly examined: number;
-  /** Changes that state handlers will see, of tasks and stages. */
+  /** Changes that state handlers will receive, of tasks and stages. */
   readonly enqueued: number;
-  /** Tasks and stages about which the API says nothing newer. */
-  readonly agreed: number;
-  /** Tasks that the API does not know. */
+  /** Tasks and stages for which the API has nothing newer. */
+  readonly unchanged: number;
+  /** Tasks that the API does not have. */
   readonly missing: number;
-};
+}
 
-type Dependencies = { readonly inbox: Inbox; readonly source: string; readonly clock: Clock };
-type Counts = { examined: number; enqueued: number; agreed: number; missing: number };
+interface Dependencies {
+  readonly inbox: Inbox;
+  readonly source: string;
+  readonly clock: Clock;
+  /** How long the receiver was down before it started. */
+  readonly downMs: number;
+}
 
+/** @throws {ReceiverError} `ARGUMENT_INVALID`; errors of the client and the inbox are passed on */
 export async function reconcileTasks(
-  parts: Dependencies,
+  dependencies: Dependencies,
   client: ReconcileClient,
-  { runningForMs = 900_000, sinceMs = 0, tasksMax = 1_000, workspaceId }: ReconcileOptions = {},
+  options: ReconcileOptions = {},
 ): Promise<ReconcileReport> {
-  const counts: Counts = { examined: 0, enqueued: 0, agreed: 0, missing: 0 };
-  const workspace = workspaceId ?? (await askWorkspaceId(client));
+  parseOptions("reconcile: client", reconcileClient, client, "ARGUMENT_INVALID");
+  const settings = parseOptions("reconcile", reconcileOptions, options, "ARGUMENT_INVALID");
+  const { sinceMs = dependencies.downMs, runningForMs, tasksMax } = settings;
+  const workspaceId = settings.workspaceId ?? (await fetchWorkspaceId(client));
+  const counts = { examined: 0, enqueued: 0, unchanged: 0, missing: 0 };
   const seen = new Set<string>();
-  const take = async (task: ReconcilableTask) => {
+  const apply = async (task: ReconcilableTask) => {
     if (seen.has(task.id)) return;
     seen.add(task.id);
     counts.examined += 1;
-    await applyTask(parts, task, workspace, counts);
+    for (const event of eventsOf(task, workspaceId)) {
+      if (await enqueue(dependencies, event)) counts.enqueued += 1;
+      else counts.unchanged += 1;
+    }
   };
-  for await (const task of startedWithin(client, sinceMs, tasksMax, parts.clock)) await take(task);
+  for await (const task of startedWithin(client, sinceMs, tasksMax, dependencies.clock)) await apply(task);
 
-  const ids = (await suspectTasks(parts, sinceMs > 0 ? 0 : runningForMs, tasksMax)).filter(
-    (id) => !seen.has(id),
-  );
+  const candidates = await candidateTasks(dependencies, sinceMs > 0 ? 0 : runningForMs, tasksMax);
+  const ids = candidates.filter((id) => !seen.has(id));
   for (let at = 0; at < ids.length; at += idsPerRequest) {
     const batch = ids.slice(at, at + idsPerRequest);
-    for await (const task of client.tasks.list({ ids: batch, limit: batch.length })) await take(task);
+    for await (const task of client.tasks.list({ ids: batch, limit: batch.length })) await apply(task);
   }
   counts.missing = ids.filter((id) => !seen.has(id)).length;
   return counts;
@@ -91,127 +118,97 @@ export async function reconcileTasks(
 
 const idsPerRequest = 50;
 
-async function suspectTasks(
-  { inbox, source }: Dependencies,
-  runningForMs: number,
-  limit: number,
-): Promise<string[]> {
-  const reconcileCandidates = await inbox.reconcileCandidates({ source, runningForMs, limit });
-  const ids = reconcileCandidates
-    .map(({ key }) => (JSON.parse(key) as string[])[0])
-    .filter((id) => id !== undefined);
+async function candidateTasks({ inbox, source }: Dependencies, runningForMs: number, limit: number) {
+  const candidates = await inbox.reconcileCandidates({ source, runningForMs, limit });
+  const ids = candidates.map(({ key }) => (JSON.parse(key) as string[])[0]).filter((id) => id !== undefined);
   return [...new Set(ids)];
 }
 
-/** Newest first, so the first task that is too old ends the walk. */
+/** Newest first, so the first task that is too old ends the list. */
 async function* startedWithin(client: ReconcileClient, sinceMs: number, tasksMax: number, clock: Clock) {
   if (sinceMs <= 0) return;
   const oldestMs = clock.now() - sinceMs;
-  let taken = 0;
+  let count = 0;
   for await (const task of client.tasks.list({ limit: 100 })) {
-    if (taken >= tasksMax || Date.parse(task.startedAt) < oldestMs) return;
-    taken += 1;
+    if (count >= tasksMax || Date.parse(task.startedAt) < oldestMs) return;
+    count += 1;
     yield task;
   }
 }
 
-async function askWorkspaceId(client: ReconcileClient): Promise<string> {
+async function fetchWorkspaceId(client: ReconcileClient): Promise<string> {
   const me = (await client.me?.()) as { workspace?: { id?: unknown } } | undefined;
   return typeof me?.workspace?.id === "string" ? me.workspace.id : "";
 }
 
-async function applyTask(
-  parts: Dependencies,
-  task: ReconcilableTask,
-  workspaceId: string,
-  counts: Counts,
-): Promise<void> {
-  const envelope = {
-    version: "2",
-    workspaceId,
-    clientId: task.client?.id ?? "",
-    taskId: task.id,
-    taskType: task.type,
-  };
-  const events = [taskEvent(task, envelope)];
-  for (const stage of task.subTasks) events.push(stageEvent(stage, envelope));
-  for (const event of events) {
-    if (!event) continue;
-    if (await enqueue(parts, event)) counts.enqueued += 1;
-    else counts.agreed += 1;
-  }
-}
-
-type Envelope = Pick<TaskEvent, "version" | "workspaceId" | "clientId" | "taskId" | "taskType">;
 type StateEvent = TaskEvent | SubtaskEvent;
 
-function taskEvent(task: ReconcilableTask, envelope: Envelope): StateEvent | undefined {
+/** The events that the current state of a task and its stages would have caused; stages report only their end. */
+function eventsOf(task: ReconcilableTask, workspaceId: string): readonly StateEvent[] {
+  const envelope = {
+    ...{ version: "2", workspaceId, clientId: task.client?.id ?? "" },
+    ...{ taskId: task.id, taskType: task.type },
+  };
+  const events: object[] = [];
   const name = eventNames.get(task.status);
-  if (!name) return undefined;
-  const { __typename, ...fields } = task.result ?? {};
-  return {
-    ...envelope,
-    ...reported(task, task.id),
-    event: `task.${name}`,
-    status: task.status,
-    taxPrepResult: name === "completed" && __typename === "TaskTaxPrepResult" ? fields : null,
-    customerError: null,
-  } as TaskEvent;
+  if (name) {
+    const { __typename, ...fields } = task.result ?? {};
+    events.push({
+      ...envelope,
+      ...stateOf(task, task.id),
+      event: `task.${name}`,
+      taxPrepResult: name === "completed" && __typename === "TaskTaxPrepResult" ? fields : null,
+      customerError: null,
+    });
+  }
+  for (const stage of task.subTasks) {
+    const stageEvent = eventNames.get(stage.status);
+    if (!stageEvent || stageEvent === "running") continue;
+    events.push({
+      ...envelope,
+      ...stateOf(stage, `${task.id}/${stage.id}`),
+      event: `subtask.${stageEvent}`,
+      subTaskId: stage.id,
+      subTaskType: stage.type,
+    });
+  }
+  return events as StateEvent[];
 }
 
-/** Stages are reported only when they finish. @see interface §6 */
-function stageEvent(stage: ReconcilableStage, envelope: Envelope): StateEvent | undefined {
-  const name = eventNames.get(stage.status);
-  if (!name || name === "running") return undefined;
-  return {
-    ...envelope,
-    ...reported(stage, `${envelope.taskId}/${stage.id}`),
-    event: `subtask.${name}`,
-    status: stage.status,
-    subTaskId: stage.id,
-    subTaskType: stage.type,
-  } as SubtaskEvent;
-}
-
-/** A status added later has no event to stand for it, and is left alone. */
+/** Tasks with a status added later have no event, and are skipped. */
 const eventNames: ReadonlyMap<string, string> = new Map([
   ["RUNNING", "running"],
   ["COMPLETED", "completed"],
   ["FAILED", "failed"],
 ]);
 
-function reported(stage: ReconcilableStage, name: string) {
-  const occurredAt = stage.status === "RUNNING" ? stage.startedAt : (stage.completedAt ?? stage.startedAt);
-  // No delivery's id has a slash, so this one cannot be taken for one.
-  const id = `reconcile/${name}/${stage.status}/${occurredAt}`;
-  return { id, occurredAt, errorMessage: stage.errorMessage ?? null };
+function stateOf({ status, startedAt, completedAt, errorMessage }: ReconcilableStage, name: string) {
+  const occurredAt = status === "RUNNING" ? startedAt : (completedAt ?? startedAt);
+  // The id of a delivery has no slash, so this one cannot be equal to one.
+  const id = `reconcile/${name}/${status}/${occurredAt}`;
+  return { id, status, occurredAt, errorMessage: errorMessage ?? null };
 }
 
-/** True when the event is news to the inbox. */
+/** True when the event is new to the inbox. */
 async function enqueue({ inbox, source }: Dependencies, event: StateEvent): Promise<boolean> {
   const occurredAt = parseOccurredAt(event.occurredAt);
   if (occurredAt === undefined) return false;
+  const { id, status } = event;
   const key = orderKey(isSubtaskEvent(event) ? [event.taskId, event.subTaskId] : [event.taskId]);
-  // At the same instant a delivery stands higher than what the API says, for it tells more.
-  const position = encodePosition({ occurredAt, rank: statusRank(event.status), id: lowestId });
+  // At the same instant a delivery ranks higher than the API, because it contains more.
+  const position = encodePosition({ occurredAt, rank: statusRank(status), id: lowestId });
   const head = await inbox.head(source, key);
   if (head && head.position >= position) return false;
-  const columns: EventColumns = { event: event.event, orderKey: key, position, status: event.status };
-  const inserted = await inbox.insert({
-    ...columns,
-    source,
-    id: event.id,
-    channel: "reconcile",
+  const columns = { event: event.event, orderKey: key, position, status };
+  const result = await inbox.insert({
+    ...{ ...columns, source, id, channel: "reconcile", quarantine: null },
     timestamp: Number(occurredAt / 1_000_000_000n),
     body: Buffer.from(JSON.stringify(event)),
-    quarantine: null,
   });
-  return inserted.outcome === "new" || reviveDead(inbox, { source, id: event.id }, columns);
-}
-
-/** The same change was found before and given up. It is still missing, so it is handled again. */
-async function reviveDead(inbox: Inbox, row: RowReference, columns: EventColumns): Promise<boolean> {
-  return (await inbox.get(row))?.state === "dead" && inbox.replay(row, columns);
+  if (result.outcome === "new") return true;
+  // The same change was found before and its event is dead. It is still missing, so it is handled again.
+  const row = await inbox.get({ source, id });
+  return row?.state === "dead" && inbox.replay(row, columns);
 }
 
 const lowestId = "!";

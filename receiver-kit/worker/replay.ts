@@ -1,25 +1,21 @@
 import { parseDelivery } from "../event/parse-delivery.ts";
-import type { Inbox, RowReference } from "../inbox/inbox.ts";
+import type { RowReference, RowStore } from "../inbox/inbox.ts";
 
 export type ReplayOutcome =
   | "replayed"
   | "not-found"
-  /** Waiting or running already, its body is gone, or it still cannot be read as an event. */
+  /** Pending or running, its body was removed, or it still cannot be parsed as an event. */
   | "not-replayable";
 
 /**
- * Makes a settled, dead or quarantined row pending again, under its own id, so that later repetitions by the sender
- * are still known. State handlers run if nothing newer was applied meanwhile.
+ * Makes a settled, dead or quarantined row pending again, under its own id, so that later duplicates are still
+ * recognised. State handlers run if nothing newer was applied meanwhile.
  */
-export async function replayRow(inbox: Inbox, row: RowReference, nowMs: number): Promise<ReplayOutcome> {
+export async function replayRow(inbox: RowStore, row: RowReference, nowMs: number): Promise<ReplayOutcome> {
   const details = await inbox.get(row);
   if (!details) return "not-found";
   if (!details.body) return "not-replayable";
-  if (details.channel === "reconcile") {
-    const { event, orderKey, position, status } = details;
-    return (await inbox.replay(row, { event, orderKey, position, status })) ? "replayed" : "not-replayable";
-  }
-  const parsed = parseDelivery(details.body, nowMs);
-  if (!parsed.ok) return "not-replayable";
-  return (await inbox.replay(row, parsed.columns)) ? "replayed" : "not-replayable";
+  const parsed =
+    details.channel === "reconcile" ? { ok: true, columns: details } : parseDelivery(details.body, nowMs);
+  return parsed.ok && (await inbox.replay(row, parsed.columns)) ? "replayed" : "not-replayable";
 }

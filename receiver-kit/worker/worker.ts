@@ -1,54 +1,58 @@
-// Claims rows and runs their handlers. Nothing here waits for a wake-up that could be missed: whatever wakes the worker
-// only makes it look earlier than the next due row or the next poll would.
+// Claims rows and runs their handlers. States of the worker:
+//
+//   new       not started, or its start failed; `start` may be called
+//   working   polls, handles, renews leases
+//   stopping  claims nothing more; `stop` resolves when the last attempt has ended
+//
+//   new ─► working   start            working ─► stopping   stop            working ─► new   subscribing failed
+//
+// POLL. One at a time; a poll requested meanwhile follows directly. A poll claims as many rows as there are free slots.
+// When it found fewer, it schedules the next one for when a row is due, after `pollMs` at the latest, and after growing
+// delays while the inbox fails. When all slots are taken, the end of an attempt polls. A wake-up by the inbox only makes
+// the next poll earlier, so one that is lost does no harm.
+//
+// CLAIM. claimed ─► attempt in progress ─► settled, failed, or lost (see attempt.ts). While attempts are in progress, all
+// their leases are renewed at a third of `leaseMs`. A claim that a renewal does not confirm, or whose lease must have
+// ended while renewals failed, is aborted with LEASE_LOST.
+//
+// STOP. Waits for the attempts in progress; after `graceMs` they are aborted with RECEIVER_CLOSING and released.
 
-import type { Clock } from "../clock.ts";
-import { LeaseLostError, ReceiverClosingError } from "../errors.ts";
-import type { Claim, Inbox, KeyOrder, RowReference } from "../inbox/inbox.ts";
-import type { ReceiverLogger } from "../logger.ts";
-import { type Random, randomName } from "../random.ts";
+import { ReceiverError } from "../errors.ts";
+import { type Claim, leaseExpired, type RowReference } from "../inbox/inbox.ts";
+import { leaseLost } from "../inbox/lazy-transaction.ts";
+import { randomName } from "../random.ts";
+import type { ReceiverSettings } from "../receiver-options.ts";
 import { type AttemptOutcome, runAttempt } from "./attempt.ts";
 import type { Handlers } from "./handlers.ts";
-import type { RetryPolicy } from "./retry-policy.ts";
 
-export type WorkerOptions<Transaction> = {
-  readonly inbox: Inbox<Transaction>;
-  readonly source: string;
-  readonly handlers: Handlers<Transaction>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: ReceiverLogger;
-  readonly concurrency: number;
-  readonly leaseMs: number;
-  readonly pollMs: number;
-  readonly handlerTimeoutMs: number;
-  readonly retry: RetryPolicy;
-  readonly keyOrder: KeyOrder;
-  /** Told of every event given up. What it throws is ignored. */
-  readonly onDead?: ((row: RowReference, error: unknown) => void) | undefined;
-};
+type Settings<Transaction> = ReceiverSettings<Transaction> & { readonly handlers: Handlers<Transaction> };
 
 export type WorkerCounts = Record<AttemptOutcome, number>;
 
-type Running = { readonly claim: Claim; readonly controller: AbortController; leaseEndsMs: number };
+interface RunningAttempt {
+  readonly claim: Claim;
+  readonly controller: AbortController;
+  leaseEndsMs: number;
+}
 
 export class Worker<Transaction> {
   readonly counts: WorkerCounts = { done: 0, stale: 0, retried: 0, dead: 0, released: 0, lost: 0 };
-  readonly #options: WorkerOptions<Transaction>;
+  readonly #settings: Settings<Transaction>;
   readonly #name: string;
-  readonly #running = new Map<number, Running>();
+  readonly #running = new Map<number, RunningAttempt>();
   #claims = 0;
   #state: "new" | "working" | "stopping" = "new";
-  #looking: Promise<void> | undefined;
-  #lookAgain = false;
+  #polling: Promise<void> | undefined;
+  #pollAgain = false;
   #failures = 0;
-  #cancelLook = () => {};
+  #cancelPoll = () => {};
   #cancelRenewal: (() => void) | undefined;
   #unsubscribe: (() => Promise<void>) | undefined;
-  #whenIdle: (() => void) | undefined;
+  #onIdle: (() => void) | undefined;
 
-  constructor(options: WorkerOptions<Transaction>) {
-    this.#options = options;
-    this.#name = randomName(options.random);
+  constructor(settings: Settings<Transaction>) {
+    this.#settings = settings;
+    this.#name = randomName(settings.random);
   }
 
   get running(): number {
@@ -59,140 +63,143 @@ export class Worker<Transaction> {
     if (this.#state !== "new") return;
     this.#state = "working";
     try {
-      this.#unsubscribe = await this.#options.inbox.subscribe?.(() => this.#look());
+      this.#unsubscribe = await this.#settings.inbox.subscribe?.(() => this.#poll());
     } catch (error) {
       if (this.#state === "working") this.#state = "new";
       throw error;
     }
-    // Stopped while it was starting: `stop` had nothing to undo yet.
+    // Stopped while subscribing: `stop` had nothing to unsubscribe yet.
     if (this.#state !== "working") await this.#unsubscribe?.();
-    this.#look();
+    this.#poll();
   }
 
-  #look(): void {
+  #poll(): void {
     if (this.#state !== "working") return;
-    if (this.#looking) {
-      this.#lookAgain = true;
+    if (this.#polling) {
+      this.#pollAgain = true;
       return;
     }
-    this.#cancelLook();
-    this.#looking = this.#claimAll().finally(() => {
-      this.#looking = undefined;
-      if (this.#lookAgain) {
-        this.#lookAgain = false;
-        this.#look();
+    this.#cancelPoll();
+    this.#polling = this.#claimRows().finally(() => {
+      this.#polling = undefined;
+      if (this.#pollAgain) {
+        this.#pollAgain = false;
+        this.#poll();
       }
     });
   }
 
-  async #claimAll(): Promise<void> {
-    const { concurrency, pollMs, clock } = this.#options;
+  #schedulePoll(delayMs: number): void {
+    this.#cancelPoll = this.#settings.clock.schedule(delayMs, () => this.#poll());
+  }
+
+  async #claimRows(): Promise<void> {
+    const { concurrency, pollMs, logger } = this.#settings;
     const free = concurrency - this.#running.size;
     if (free <= 0) return;
     try {
       const { claims, nextInMs } = await this.#claim(free);
       this.#failures = 0;
       for (const claim of claims) void this.#run(claim);
-      if (claims.length === free) return;
-      this.#cancelLook = clock.schedule(Math.min(pollMs, nextInMs ?? pollMs), () => this.#look());
+      if (claims.length < free) this.#schedulePoll(Math.min(pollMs, nextInMs ?? pollMs));
     } catch (error) {
       this.#failures += 1;
-      if (this.#failures === 1) this.#options.logger.error({ err: error }, "the inbox cannot be read");
-      const delayMs = Math.min(maxFailureDelayMs, pollMs * 2 ** Math.min(this.#failures, 10));
-      this.#cancelLook = clock.schedule(delayMs, () => this.#look());
+      if (this.#failures === 1) logger.error({ err: error }, "the inbox cannot be read");
+      this.#schedulePoll(Math.min(failureDelayMsMax, pollMs * 2 ** Math.min(this.#failures, 10)));
     }
   }
 
   async #claim(rowsMax: number) {
-    const { inbox, source, leaseMs, retry, keyOrder } = this.#options;
+    const { inbox, source, leaseMs, retry, keyOrder } = this.#settings;
     this.#claims += 1;
-    // A name of its own for every claim: even a generation that a crash of the database took back cannot match twice.
+    // Each claim has its own name: even a generation that a crash of the database took back cannot match twice.
     const worker = `${this.#name}.${this.#claims}`;
-    const result = await inbox.claim({
-      ...{ source, worker, rowsMax, leaseMs, keyOrder },
-      attemptsMax: retry.attemptsMax,
-    });
+    const { attemptsMax } = retry;
+    const result = await inbox.claim({ source, worker, rowsMax, leaseMs, keyOrder, attemptsMax });
     for (const row of result.died) {
       this.counts.dead += 1;
-      this.#tellDead(row, new Error("the lease ran out at the last attempt"));
+      this.#reportDead(row, new Error(leaseExpired));
     }
     return result;
   }
 
   async #run(claim: Claim): Promise<void> {
-    const { clock, leaseMs } = this.#options;
+    const { clock, leaseMs } = this.#settings;
     const controller = new AbortController();
-    const running: Running = { claim, controller, leaseEndsMs: clock.monotonic() + leaseMs };
-    this.#running.set(claim.seq, running);
+    const attempt: RunningAttempt = { claim, controller, leaseEndsMs: clock.monotonic() + leaseMs };
+    this.#running.set(claim.seq, attempt);
     this.#cancelRenewal ??= clock.schedule(leaseMs / 3, () => void this.#renew());
     const outcome = await runAttempt({
-      ...this.#options,
+      ...this.#settings,
       claim,
       controller,
-      onDead: (error) => this.#tellDead({ source: claim.source, id: claim.id }, error),
+      onDead: (error) => this.#reportDead({ source: claim.source, id: claim.id }, error),
     });
     this.counts[outcome] += 1;
-    if (this.#running.get(claim.seq) === running) this.#running.delete(claim.seq);
+    if (this.#running.get(claim.seq) === attempt) this.#running.delete(claim.seq);
     if (this.#running.size === 0) {
       this.#cancelRenewal?.();
       this.#cancelRenewal = undefined;
-      this.#whenIdle?.();
+      this.#onIdle?.();
     }
-    this.#look();
+    this.#poll();
   }
 
   async #renew(): Promise<void> {
-    const { inbox, leaseMs, clock, logger } = this.#options;
-    const runs = [...this.#running.values()];
+    const { inbox, leaseMs, clock, logger } = this.#settings;
+    const attempts = [...this.#running.values()];
     const startedMs = clock.monotonic();
     let held: ReadonlySet<number> | undefined;
     try {
-      held = await inbox.renew(
-        runs.map(({ claim }) => claim),
-        leaseMs,
-      );
+      const claims = attempts.map(({ claim }) => claim);
+      held = await inbox.renew(claims, leaseMs);
     } catch (error) {
-      logger.warn({ err: error, events: runs.length }, "leases could not be renewed");
+      logger.warn({ err: error, events: attempts.length }, "leases could not be renewed");
     }
-    for (const run of runs) {
-      if (held?.has(run.claim.seq)) run.leaseEndsMs = startedMs + leaseMs;
-      else if (held || clock.monotonic() >= run.leaseEndsMs) run.controller.abort(new LeaseLostError());
+    for (const attempt of attempts) {
+      if (held?.has(attempt.claim.seq)) attempt.leaseEndsMs = startedMs + leaseMs;
+      else if (held || clock.monotonic() >= attempt.leaseEndsMs) attempt.controller.abort(leaseLost());
     }
     if (this.#running.size === 0) this.#cancelRenewal = undefined;
     else this.#cancelRenewal = clock.schedule(leaseMs / 3, () => void this.#renew());
   }
 
-  #tellDead(row: RowReference, error: unknown): void {
-    this.#options.logger.error({ ...row, err: error }, "an event is dead: it failed at its last attempt");
+  #reportDead(row: RowReference, error: unknown): void {
+    const { logger, onDead } = this.#settings;
+    logger.error({ ...row, err: error }, "an event is dead: it failed at its last attempt");
     try {
-      this.#options.onDead?.(row, error);
+      onDead?.(row, error);
     } catch (thrown) {
-      this.#options.logger.error({ err: thrown }, "onDead threw");
+      logger.error({ err: thrown }, "onDead threw");
     }
   }
 
-  /** Claims nothing more, waits up to `graceMs` for handlers, then gives the rest of the rows back. */
+  /** Claims nothing more, waits up to `graceMs` for handlers, then releases the rows that are left. */
   async stop(graceMs: number): Promise<void> {
     if (this.#state !== "working") return;
     this.#state = "stopping";
+    const { clock, logger } = this.#settings;
     await this.#unsubscribe?.().catch((error: unknown) => {
-      this.#options.logger.warn({ err: error }, "the inbox could not be told that nobody listens any more");
+      logger.warn({ err: error }, "the subscription to the inbox could not be ended");
     });
-    await this.#looking;
-    // Only now: the last look has planned another one.
-    this.#cancelLook();
+    await this.#polling;
+    // Only now: the last poll has scheduled another one.
+    this.#cancelPoll();
     if (this.#running.size > 0) {
       const idle = new Promise<void>((resolve) => {
-        this.#whenIdle = resolve;
+        this.#onIdle = resolve;
       });
-      const cancel = this.#options.clock.schedule(graceMs, () => {
-        for (const { controller } of this.#running.values()) controller.abort(new ReceiverClosingError());
+      const cancelGrace = clock.schedule(graceMs, () => {
+        const closing = "the receiver is closing; the event will be handled again";
+        for (const { controller } of this.#running.values()) {
+          controller.abort(new ReceiverError("RECEIVER_CLOSING", closing));
+        }
       });
       await idle;
-      cancel();
+      cancelGrace();
     }
     this.#cancelRenewal?.();
   }
 }
 
-const maxFailureDelayMs = 30_000;
+const failureDelayMsMax = 30_000;

@@ -1,12 +1,14 @@
-import type { HeadAdvance } from "../inbox.ts";
+import type { HeadAdvance, OrderHead } from "../inbox.ts";
 
-type Head = { readonly position: string; readonly status: string | null; readonly movedAtMs: number };
+interface MemoryHead extends OrderHead {
+  readonly movedAtMs: number;
+}
 
 /** Ordering heads in memory: per source and key, the position of the newest applied event. */
 export class MemoryHeads {
-  readonly #heads = new Map<string, Head>();
+  readonly #heads = new Map<string, MemoryHead>();
 
-  get(source: string, key: string): Head | undefined {
+  get(source: string, key: string | null): MemoryHead | undefined {
     return this.#heads.get(JSON.stringify([source, key]));
   }
 
@@ -15,26 +17,26 @@ export class MemoryHeads {
     return !head || position > head.position || (allowSame && position === head.position);
   }
 
-  move(source: string, { key, position, status }: HeadAdvance, nowMs: number): void {
+  advance(source: string, { key, position, status }: HeadAdvance, nowMs: number): void {
     this.#heads.set(JSON.stringify([source, key]), { position, status, movedAtMs: nowMs });
   }
 
-  /** Keys whose newest event says RUNNING and is that old. */
-  runningSince(source: string, sinceMs: number): readonly string[] {
+  /** Keys whose newest event reports RUNNING and was applied at `untilMs` or before. */
+  runningUntil(source: string, untilMs: number): readonly string[] {
     const keys: string[] = [];
     for (const [name, head] of this.#heads) {
       const [headSource, key] = JSON.parse(name) as [string, string];
-      if (headSource === source && head.status === "RUNNING" && head.movedAtMs <= sinceMs) keys.push(key);
+      if (headSource === source && head.status === "RUNNING" && head.movedAtMs <= untilMs) keys.push(key);
     }
     return keys;
   }
 
-  /** Answers how many it removed. */
-  purge(untouchedSinceMs: number, headsMax: number): number {
+  /** Returns how many it removed. */
+  purge(unchangedSinceMs: number, headsMax: number): number {
     let removed = 0;
     for (const [name, head] of this.#heads) {
       if (removed >= headsMax) break;
-      if (head.movedAtMs > untouchedSinceMs) continue;
+      if (head.movedAtMs > unchangedSinceMs) continue;
       this.#heads.delete(name);
       removed += 1;
     }

@@ -1,33 +1,16 @@
-import { type Clock, systemClock } from "../../clock.ts";
-import { TransactionEndedError } from "../../errors.ts";
-import type { EventColumns } from "../../event/event-columns.ts";
+import type { Clock } from "../../clock.ts";
 import { emptyColumns } from "../../event/event-columns.ts";
-import type { VerifiedWebhook } from "../../signature/verifier.ts";
-import type {
-  Claim,
-  ClaimOptions,
-  ClaimResult,
-  FailedAttempt,
-  HandlerTransaction,
-  Inbox,
-  InsertResult,
-  NewRow,
-  ReconcileCandidate,
-  Retention,
-  RowFilter,
-  RowReference,
-  RowState,
-  Settlement,
-  SettleOutcome,
-} from "../inbox.ts";
+import { defaults, parseOptions, positiveInteger, sharedOptions, strictOptions } from "../../options.ts";
+import { type Claim, type Inbox, leaseExpired, type ReconcileCandidate, type RowState } from "../inbox.ts";
+import { transactionEnded } from "../lazy-transaction.ts";
 import { MemoryHeads } from "./memory-heads.ts";
-import { type MemoryRow, MemoryRows, toDetails } from "./memory-rows.ts";
+import { type MemoryRow, MemoryRows, toClaim, toDetails } from "./memory-rows.ts";
 
-export type MemoryInboxOptions = {
-  readonly clock?: Clock;
-  /** Rows kept at most, settled ones included; beyond, storing fails rather than forgetting an id. Default 100,000. */
-  readonly rowsMax?: number;
-};
+export interface MemoryInboxOptions {
+  readonly clock?: Clock | undefined;
+  /** Rows kept at most, settled ones included; when full, storing fails rather than forgetting an id. Default 100,000. */
+  readonly rowsMax?: number | undefined;
+}
 
 /** What handlers see as `context.transaction` with the memory inbox. */
 export interface MemoryTransaction {
@@ -35,12 +18,22 @@ export interface MemoryTransaction {
   apply(change: () => void): void;
 }
 
+type Methods = Inbox<MemoryTransaction>;
+
+const memoryOptions = strictOptions<MemoryInboxOptions>()({
+  clock: sharedOptions.clock,
+  rowsMax: positiveInteger.default(defaults.memory.rowsMax),
+});
+
 /**
  * An inbox for tests, demonstrations and simulations: the same promises as the others, except that nothing outlives
  * the process. Closing it keeps its rows, so that a test can "restart" a receiver on the same inbox.
+ *
+ * @throws {ReceiverError} `CONFIGURATION_INVALID`
  */
 export function memoryInbox(options: MemoryInboxOptions = {}): Inbox<MemoryTransaction> {
-  return new MemoryInbox(options.clock ?? systemClock, options.rowsMax ?? 100_000);
+  const { clock, rowsMax } = parseOptions("memoryInbox", memoryOptions, options);
+  return new MemoryInbox(clock, rowsMax);
 }
 
 class MemoryInbox implements Inbox<MemoryTransaction> {
@@ -48,19 +41,19 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
   readonly #clock: Clock;
   readonly #rows: MemoryRows;
   readonly #heads = new MemoryHeads();
-  readonly #beats = new Map<string, number>();
-  readonly #wakers = new Set<() => void>();
+  readonly #heartbeats = new Map<string, number>();
+  readonly #subscribers = new Set<() => void>();
 
   constructor(clock: Clock, rowsMax: number) {
     this.#clock = clock;
     this.#rows = new MemoryRows(rowsMax);
   }
 
-  async open(): Promise<void> {}
+  async open() {}
 
-  async close(): Promise<void> {}
+  async close() {}
 
-  async insert(newRow: NewRow): Promise<InsertResult> {
+  readonly insert: Methods["insert"] = async (newRow) => {
     const first = this.#rows.get(newRow);
     if (first) {
       return { outcome: "duplicate", sameBody: first.body && Buffer.compare(first.body, newRow.body) === 0 };
@@ -68,107 +61,87 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
     this.#rows.add(newRow, newRow.quarantine === null ? "pending" : "quarantined", this.#clock.now());
     this.#wakeAll();
     return { outcome: "new" };
-  }
+  };
 
-  async claim(options: ClaimOptions): Promise<ClaimResult> {
+  readonly claim: Methods["claim"] = async (options) => {
+    const { source, worker, leaseMs, attemptsMax } = options;
     const now = this.#clock.now();
-    const died = this.#reclaimExpired(now, options);
-    const chosen = this.#rows.claimable(now, options);
-    for (const row of chosen) {
+    const died = this.#reclaimExpired(source, attemptsMax, now);
+    const rows = this.#rows.claimable(now, options);
+    for (const row of rows) {
       this.#rows.move(row, "running");
-      row.worker = options.worker;
+      row.worker = worker;
       row.generation += 1;
       row.attempts += 1;
-      row.leaseUntilMs = now + options.leaseMs;
+      row.leaseUntilMs = now + leaseMs;
     }
-    return {
-      claims: chosen.map((row) => this.#toClaim(row)),
-      died,
-      nextInMs: this.#rows.nextInMs(options.source, now),
-    };
-  }
+    const claims = rows.map((row) =>
+      toClaim(row, this.#heads.get(row.source, row.orderKey)?.position ?? null),
+    );
+    return { claims, died, nextInMs: this.#rows.nextInMs(source, now) };
+  };
 
-  #reclaimExpired(nowMs: number, { source, attemptsMax }: ClaimOptions): readonly RowReference[] {
+  #reclaimExpired(source: string, attemptsMax: number, nowMs: number) {
     const expired = this.#rows.running(source).filter((row) => row.leaseUntilMs <= nowMs);
     for (const row of expired) {
-      if (row.attempts >= attemptsMax) this.#end(row, "dead", "the lease ran out at the last attempt");
+      if (row.attempts >= attemptsMax) this.#end(row, "dead", leaseExpired);
       else this.#makeDue(row, nowMs);
     }
-    return expired.filter((row) => row.state === "dead").map(({ source, id }) => ({ source, id }));
-  }
-
-  #toClaim(row: MemoryRow): Claim {
-    const { seq, source, id, channel, timestamp, receivedAtMs, worker, generation, attempts, replays } = row;
-    const head = row.columns.orderKey === null ? undefined : this.#heads.get(source, row.columns.orderKey);
-    return {
-      ...{ seq, source, id, channel, timestamp, receivedAtMs, worker, generation, attempts, replays },
-      ...row.columns,
-      body: row.body ?? new Uint8Array(),
-      head: head?.position ?? null,
-    };
+    return expired.filter((row) => row.state === "dead").map(({ id }) => ({ source, id }));
   }
 
   #held(claim: Claim): MemoryRow | undefined {
     const row = this.#rows.get(claim);
-    if (row?.state !== "running" || row.worker !== claim.worker) return undefined;
-    return row.generation === claim.generation ? row : undefined;
+    const isHeld =
+      row?.state === "running" && row.worker === claim.worker && row.generation === claim.generation;
+    return isHeld ? row : undefined;
   }
 
-  async renew(claims: readonly Claim[], leaseMs: number): Promise<ReadonlySet<number>> {
-    const until = this.#clock.now() + leaseMs;
+  readonly renew: Methods["renew"] = async (claims, leaseMs) => {
     const held = claims.map((claim) => this.#held(claim)).filter((row) => row !== undefined);
-    for (const row of held) row.leaseUntilMs = until;
+    for (const row of held) row.leaseUntilMs = this.#clock.now() + leaseMs;
     return new Set(held.map((row) => row.seq));
-  }
+  };
 
-  begin(claim: Claim, settlement: Settlement): HandlerTransaction<MemoryTransaction> {
+  readonly begin: Methods["begin"] = (claim, { state, advance }) => {
     const changes: (() => void)[] = [];
     let ended = false;
     const apply = (change: () => void) => {
-      if (ended) throw new TransactionEndedError("the transaction of this event has ended");
+      if (ended) throw transactionEnded();
       changes.push(change);
     };
-    return {
-      handle: { apply },
-      commit: async () => {
-        ended = true;
-        return this.#settle(claim, settlement, changes);
-      },
-      rollback: async () => {
-        ended = true;
-      },
+    const rollback = async () => {
+      ended = true;
     };
-  }
+    const commit = async () => {
+      ended = true;
+      const row = this.#held(claim);
+      if (!row) return "lost";
+      if (advance && !this.#heads.mayAdvance(claim.source, advance)) {
+        if (changes.length > 0) return "superseded";
+        this.#end(row, "stale");
+        return "settled-stale";
+      }
+      for (const change of changes) change();
+      if (advance) this.#heads.advance(claim.source, advance, this.#clock.now());
+      this.#end(row, state);
+      return "settled";
+    };
+    return { handle: { apply }, commit, rollback };
+  };
 
-  #settle(claim: Claim, settlement: Settlement, changes: readonly (() => void)[]): SettleOutcome {
-    const row = this.#held(claim);
-    if (!row) return "lost";
-    const { move } = settlement;
-    if (move && !this.#heads.mayAdvance(claim.source, move)) {
-      if (changes.length > 0) return "superseded";
-      this.#end(row, "stale", null);
-      return "settled-stale";
-    }
-    for (const change of changes) change();
-    if (move) this.#heads.move(claim.source, move, this.#clock.now());
-    this.#end(row, settlement.state, null);
-    return "settled";
-  }
-
-  async fail(claim: Claim, failure: FailedAttempt): Promise<boolean> {
+  readonly fail: Methods["fail"] = async (claim, failure) => {
     const row = this.#held(claim);
     if (!row) return false;
     if (failure.kind === "dead") {
       this.#end(row, "dead", failure.error);
-    } else if (failure.kind === "release") {
-      row.attempts -= 1;
-      this.#makeDue(row, this.#clock.now());
-    } else {
-      row.lastError = failure.error;
-      this.#makeDue(row, this.#clock.now() + failure.delayMs);
+      return true;
     }
+    if (failure.kind === "release") row.attempts -= 1;
+    else row.lastError = failure.error;
+    this.#makeDue(row, this.#clock.now() + (failure.kind === "retry" ? failure.delayMs : 0));
     return true;
-  }
+  };
 
   #makeDue(row: MemoryRow, atMs: number): void {
     row.dueAtMs = atMs;
@@ -176,128 +149,105 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
     this.#wakeAll();
   }
 
-  #end(row: MemoryRow, state: RowState, error: string | null): void {
-    if (error !== null) row.lastError = error;
+  #end(row: MemoryRow, state: RowState, error = row.lastError): void {
+    row.lastError = error;
     this.#rows.move(row, state);
     this.#wakeAll();
   }
 
   #wakeAll(): void {
-    for (const wake of this.#wakers) wake();
+    for (const wake of this.#subscribers) wake();
   }
 
-  async subscribe(wake: () => void): Promise<() => Promise<void>> {
-    this.#wakers.add(wake);
-    return async () => {
-      this.#wakers.delete(wake);
-    };
-  }
+  readonly subscribe: NonNullable<Methods["subscribe"]> = async (wake) => {
+    this.#subscribers.add(wake);
+    return async () => void this.#subscribers.delete(wake);
+  };
 
-  async list(filter: RowFilter) {
-    return this.#rows.list(filter);
-  }
+  readonly list: Methods["list"] = async (filter) => this.#rows.list(filter);
 
-  async get(reference: RowReference) {
+  readonly get: Methods["get"] = async (reference) => {
     const row = this.#rows.get(reference);
     return row && toDetails(row);
-  }
+  };
 
-  async replay(reference: RowReference, columns: EventColumns): Promise<boolean> {
+  readonly replay: Methods["replay"] = async (reference, { event, orderKey, position, status }) => {
     const row = this.#rows.get(reference);
     if (!row?.body || ["pending", "running", "inline"].includes(row.state)) return false;
-    row.columns = columns;
-    row.attempts = 0;
-    row.replays += 1;
+    Object.assign(row, { event, orderKey, position, status, attempts: 0, replays: row.replays + 1 });
     this.#makeDue(row, this.#clock.now());
     return true;
-  }
+  };
 
-  async discard(reference: RowReference): Promise<boolean> {
+  readonly discard: Methods["discard"] = async (reference) => {
     const row = this.#rows.get(reference);
     if (row?.state !== "dead" && row?.state !== "quarantined") return false;
     this.#rows.move(row, "discarded");
     return true;
-  }
+  };
 
-  async beginInline(
-    webhook: VerifiedWebhook,
-    options: { readonly source: string; readonly leaseMs: number },
-  ) {
+  readonly beginInline: Methods["beginInline"] = async ({ id, timestamp, body }, { source, leaseMs }) => {
     const now = this.#clock.now();
-    const { source, leaseMs } = options;
-    const newRow: NewRow = { ...emptyColumns, ...webhook, source, channel: "webhook", quarantine: null };
-    const row = this.#rows.get(newRow) ?? this.#rows.add(newRow, "inline", now);
-    if (row.state !== "inline") return { state: "done" } as const;
-    if (row.leaseUntilMs > now) return { state: "busy", retryAfterMs: row.leaseUntilMs - now } as const;
+    const delivery = { source, id, timestamp, body, channel: "webhook", quarantine: null } as const;
+    const row = this.#rows.get(delivery) ?? this.#rows.add({ ...emptyColumns, ...delivery }, "inline", now);
+    if (row.state !== "inline") return { state: "done" };
+    if (row.leaseUntilMs > now) return { state: "busy", retryAfterMs: row.leaseUntilMs - now };
     row.generation += 1;
     row.leaseUntilMs = now + leaseMs;
-    return { state: "begun", generation: row.generation } as const;
-  }
+    return { state: "begun", generation: row.generation };
+  };
 
-  async finishInline(
-    id: string,
-    options: { readonly source: string; readonly generation: number; readonly outcome: "done" | "failed" },
-  ): Promise<boolean> {
-    const row = this.#rows.get({ source: options.source, id });
-    if (row?.state !== "inline" || row.generation !== options.generation) return false;
-    if (options.outcome === "done") this.#rows.move(row, "done");
+  readonly finishInline: Methods["finishInline"] = async (id, { source, generation, outcome }) => {
+    const row = this.#rows.get({ source, id });
+    if (row?.state !== "inline" || row.generation !== generation) return false;
+    if (outcome === "done") this.#rows.move(row, "done");
     else row.leaseUntilMs = 0;
     return true;
-  }
+  };
 
-  async advanceHead(options: { readonly source: string; readonly key: string; readonly position: string }) {
-    const { source, key, position } = options;
-    const move = { key, position, status: null, allowSame: false };
-    if (!this.#heads.mayAdvance(source, move)) {
-      return this.#heads.get(source, key)?.position === position ? "same" : "stale";
+  readonly advanceHead: Methods["advanceHead"] = async ({ source, key, position }) => {
+    const advance = { key, position, status: null, allowSame: false };
+    if (this.#heads.mayAdvance(source, advance)) {
+      this.#heads.advance(source, advance, this.#clock.now());
+      return "newer";
     }
-    this.#heads.move(source, move, this.#clock.now());
-    return "newer";
-  }
+    return this.#heads.get(source, key)?.position === position ? "same" : "stale";
+  };
 
-  async head(source: string, key: string) {
+  readonly head: Methods["head"] = async (source, key) => {
     const head = this.#heads.get(source, key);
     return head && { position: head.position, status: head.status };
-  }
+  };
 
-  async reconcileCandidates(options: {
-    readonly source: string;
-    readonly runningForMs: number;
-    readonly limit: number;
-  }) {
-    const { source } = options;
+  readonly reconcileCandidates: Methods["reconcileCandidates"] = async ({ source, runningForMs, limit }) => {
     const found = new Map<string, ReconcileCandidate["reason"]>();
-    for (const row of this.#rows.all()) {
-      const { orderKey, position } = row.columns;
+    for (const { state, orderKey, position, receivedAtMs, ...row } of this.#rows.all()) {
       if (row.source !== source || orderKey === null) continue;
       const head = this.#heads.get(source, orderKey);
-      if (row.state === "dead" && !(head && head.position >= (position ?? ""))) found.set(orderKey, "dead");
-      if (row.state !== "quarantined" || (head && head.movedAtMs >= row.receivedAtMs)) continue;
+      if (state === "dead" && !(head && head.position >= (position ?? ""))) found.set(orderKey, "dead");
+      if (state !== "quarantined" || (head && head.movedAtMs >= receivedAtMs)) continue;
       found.set(orderKey, "quarantined");
     }
-    for (const key of this.#heads.runningSince(source, this.#clock.now() - options.runningForMs)) {
+    for (const key of this.#heads.runningUntil(source, this.#clock.now() - runningForMs)) {
       if (!found.has(key)) found.set(key, "running-too-long");
     }
-    return [...found].slice(0, options.limit).map(([key, reason]) => ({ key, reason }));
-  }
+    return [...found].slice(0, limit).map(([key, reason]) => ({ key, reason }));
+  };
 
-  async heartbeat(source: string): Promise<number | null> {
+  readonly heartbeat: Methods["heartbeat"] = async (source) => {
     const now = this.#clock.now();
-    const last = this.#beats.get(source);
-    this.#beats.set(source, now);
+    const last = this.#heartbeats.get(source);
+    this.#heartbeats.set(source, now);
     return last === undefined ? null : now - last;
-  }
+  };
 
-  async purge(retention: Retention, rowsMax: number): Promise<number> {
+  readonly purge: Methods["purge"] = async (retention, rowsMax) => {
     const now = this.#clock.now();
     return this.#rows.purge(retention, rowsMax, now) + this.#heads.purge(now - retention.headsMs, rowsMax);
-  }
+  };
 
-  async backlog(source: string, limit: number): Promise<number> {
-    return Math.min(limit, this.#rows.openCount(source));
-  }
+  readonly backlog: Methods["backlog"] = async (source, limit) =>
+    Math.min(limit, this.#rows.openCount(source));
 
-  async stats() {
-    return this.#rows.stats(this.#clock.now());
-  }
+  readonly stats: Methods["stats"] = async () => this.#rows.stats(this.#clock.now());
 }

@@ -1,6 +1,6 @@
-import type { EventColumns } from "../../event/event-columns.ts";
+import { ReceiverError } from "../../errors.ts";
 import type {
-  Channel,
+  Claim,
   ClaimOptions,
   InboxStats,
   KeyOrder,
@@ -12,31 +12,17 @@ import type {
   RowState,
   RowSummary,
 } from "../inbox.ts";
-import { rowStates } from "../inbox.ts";
+import { emptyStates } from "../inbox-row.ts";
 
-export type MemoryRow = {
-  readonly seq: number;
-  readonly source: string;
-  readonly id: string;
-  readonly channel: Channel;
-  readonly timestamp: number;
-  readonly receivedAtMs: number;
-  columns: EventColumns;
-  body: Uint8Array | null;
-  state: RowState;
-  dueAtMs: number;
-  leaseUntilMs: number;
-  worker: string;
-  generation: number;
-  attempts: number;
-  replays: number;
-  lastError: string | null;
-};
+type RowFields = Omit<RowDetails, "bodyBytes"> &
+  Pick<Claim, "worker" | "generation"> & { readonly leaseUntilMs: number };
+
+export type MemoryRow = { -readonly [Name in keyof RowFields]: RowFields[Name] };
 
 /** The rows of the memory inbox, and which of them may be claimed. */
 export class MemoryRows {
   readonly #rows = new Map<string, MemoryRow>();
-  /** The pending and the running ones, so that settled rows cost a claim nothing. */
+  /** The pending and the running ones, so that claims need not search the settled rows. */
   readonly #open = new Set<MemoryRow>();
   readonly #rowsMax: number;
   #lastSeq = 0;
@@ -65,19 +51,17 @@ export class MemoryRows {
     return [...this.#open].filter((row) => row.source === source);
   }
 
-  add(newRow: NewRow, state: RowState, nowMs: number): MemoryRow {
+  add({ quarantine, ...newRow }: NewRow, state: RowState, nowMs: number): MemoryRow {
     if (this.#rows.size >= this.#rowsMax) {
-      throw new Error(`memory inbox: full, expected at most ${this.#rowsMax} rows`);
+      throw new ReceiverError("INBOX_FULL", `memory inbox: expected at most ${this.#rowsMax} rows`);
     }
-    const { source, id, channel, timestamp, event, orderKey, position, status } = newRow;
     const row: MemoryRow = {
-      ...{ seq: ++this.#lastSeq, source, id, channel, timestamp, receivedAtMs: nowMs, state, dueAtMs: nowMs },
-      ...{ leaseUntilMs: 0, worker: "", generation: 0, attempts: 0, replays: 0 },
-      columns: { event, orderKey, position, status },
+      ...newRow,
+      ...{ seq: ++this.#lastSeq, state, receivedAtMs: nowMs, dueAtMs: nowMs, leaseUntilMs: 0 },
+      ...{ worker: "", generation: 0, attempts: 0, replays: 0, lastError: quarantine },
       body: Uint8Array.from(newRow.body),
-      lastError: newRow.quarantine,
     };
-    this.#rows.set(JSON.stringify([source, id]), row);
+    this.#rows.set(JSON.stringify([row.source, row.id]), row);
     this.move(row, state);
     return row;
   }
@@ -88,29 +72,30 @@ export class MemoryRows {
     else this.#open.delete(row);
   }
 
-  /** Due rows that are first in their key, while no other row of the key runs; in the order they fell due. */
+  /** Due rows that are first in their key, while no other row of the key runs; in the order of their due times. */
   claimable(nowMs: number, { source, keyOrder, rowsMax }: ClaimOptions): readonly MemoryRow[] {
-    const { busy, first } = this.#lanes(nowMs, keyOrder);
-    const free = (row: MemoryRow) => {
-      const lane = laneOf(row);
-      return lane === undefined || (!busy.has(lane) && first.get(lane) === row);
+    const { busy, first } = this.#keys(nowMs, keyOrder);
+    const isFree = (row: MemoryRow) => {
+      const key = keyOf(row);
+      return key === undefined || (!busy.has(key) && first.get(key) === row);
     };
     return this.#openOf(source)
-      .filter((row) => row.state === "pending" && row.dueAtMs <= nowMs && free(row))
+      .filter((row) => row.state === "pending" && row.dueAtMs <= nowMs && isFree(row))
       .sort((a, b) => a.dueAtMs - b.dueAtMs || a.seq - b.seq)
       .slice(0, rowsMax);
   }
 
-  #lanes(nowMs: number, keyOrder: KeyOrder) {
+  /** The keys of which a row runs, and the row of each key that goes first. */
+  #keys(nowMs: number, keyOrder: KeyOrder) {
     const busy = new Set<string>();
     const first = new Map<string, MemoryRow>();
     for (const row of this.#open) {
-      const lane = laneOf(row);
-      if (lane === undefined) continue;
-      if (row.state === "running") busy.add(lane);
+      const key = keyOf(row);
+      if (key === undefined) continue;
+      if (row.state === "running") busy.add(key);
       else if (keyOrder === "strict" || row.dueAtMs <= nowMs) {
-        const best = first.get(lane);
-        if (!best || before(row, best)) first.set(lane, row);
+        const best = first.get(key);
+        if (!best || isBefore(row, best)) first.set(key, row);
       }
     }
     return { busy, first };
@@ -139,22 +124,22 @@ export class MemoryRows {
       .map(toSummary);
   }
 
-  /** Answers how many rows it touched. */
+  /** Returns how many rows it changed. */
   purge({ bodiesMs, rowsMs }: Retention, rowsMax: number, nowMs: number): number {
-    let touched = 0;
+    let changed = 0;
     for (const [name, row] of this.#rows) {
-      if (touched >= rowsMax) break;
+      if (changed >= rowsMax) break;
       if (!settledStates.has(row.state)) continue;
       if (row.receivedAtMs <= nowMs - rowsMs) this.#rows.delete(name);
       else if (row.body && row.state !== "inline" && row.receivedAtMs <= nowMs - bodiesMs) row.body = null;
       else continue;
-      touched += 1;
+      changed += 1;
     }
-    return touched;
+    return changed;
   }
 
   stats(nowMs: number): InboxStats {
-    const rows = Object.fromEntries(rowStates.map((state) => [state, 0])) as Record<RowState, number>;
+    const rows = emptyStates();
     let oldestPendingMs: number | null = null;
     for (const row of this.#rows.values()) {
       rows[row.state] += 1;
@@ -165,29 +150,30 @@ export class MemoryRows {
   }
 }
 
-/** States that retention may remove; dead and quarantined rows wait for somebody. */
+/** States that retention may remove; dead and quarantined rows wait for an operator. */
 const settledStates: ReadonlySet<RowState> = new Set(["done", "stale", "discarded", "inline"]);
 
-/** Rows of one lane never run side by side. */
-function laneOf(row: MemoryRow): string | undefined {
-  return row.columns.orderKey === null ? undefined : JSON.stringify([row.source, row.columns.orderKey]);
+/** At most one row of a key runs at a time. */
+function keyOf({ source, orderKey }: MemoryRow): string | undefined {
+  return orderKey === null ? undefined : JSON.stringify([source, orderKey]);
 }
 
-function before(a: MemoryRow, b: MemoryRow): boolean {
-  const [left, right] = [a.columns.position ?? "", b.columns.position ?? ""];
+function isBefore(a: MemoryRow, b: MemoryRow): boolean {
+  const [left, right] = [a.position ?? "", b.position ?? ""];
   return left === right ? a.seq < b.seq : left < right;
 }
 
-export function toSummary(row: MemoryRow): RowSummary {
-  const { seq, source, id, channel, state, timestamp, receivedAtMs, dueAtMs, attempts, replays } = row;
-  return {
-    ...{ seq, source, id, channel, state, timestamp, receivedAtMs, dueAtMs, attempts, replays },
-    ...row.columns,
-    lastError: row.lastError,
-    bodyBytes: row.body?.byteLength ?? null,
-  };
+function toSummary({ body, worker, generation, leaseUntilMs, ...row }: MemoryRow): RowSummary {
+  return { ...row, bodyBytes: body?.byteLength ?? null };
 }
 
 export function toDetails(row: MemoryRow): RowDetails {
   return { ...toSummary(row), body: row.body };
+}
+
+export function toClaim(
+  { state, dueAtMs, lastError, leaseUntilMs, ...row }: MemoryRow,
+  head: string | null,
+): Claim {
+  return { ...row, body: row.body ?? new Uint8Array(), head };
 }

@@ -2,11 +2,14 @@ import type { Claim, InsertResult, NewRow, Settlement, SettleOutcome } from "../
 import type { PostgresPool } from "./postgres-pool.ts";
 import type { PostgresStatements } from "./postgres-statements.ts";
 
-export type SettleRequest = { readonly claim: Claim; readonly settlement: Settlement };
+export interface SettleRequest {
+  readonly claim: Claim;
+  readonly settlement: Settlement;
+}
 
 /**
- * Stores many deliveries in one statement, which is one commit. A row that another process is storing at this moment
- * makes the statement wait for that one's commit, so a duplicate is never acknowledged before the first is durable.
+ * Stores many deliveries in one statement, which is one commit. A row that another process is storing at the same time
+ * makes the statement wait for that commit, so a duplicate is never acknowledged before the first is durable.
  */
 export async function insertMany(
   pool: PostgresPool,
@@ -14,31 +17,24 @@ export async function insertMany(
   newRows: readonly NewRow[],
   nowMs: number | null,
 ): Promise<readonly InsertResult[]> {
-  const column = <Value>(pick: (newRow: NewRow) => Value) => newRows.map(pick);
+  const inputs = newRows.map((row) => ({
+    ...row,
+    state: row.quarantine === null ? "pending" : "quarantined",
+  }));
   const { rows } = await pool.query(sql.insertRows, [
     nowMs,
-    column(({ source }) => source),
-    column(({ id }) => id),
-    column(({ channel }) => channel),
-    column(({ quarantine }) => (quarantine === null ? "pending" : "quarantined")),
-    column(({ event }) => event),
-    column(({ orderKey }) => orderKey),
-    column(({ position }) => position),
-    column(({ status }) => status),
-    column(({ timestamp }) => timestamp),
-    column(({ quarantine }) => quarantine),
+    ...columns(inputs, "source", "id", "channel", "state", "event", "orderKey", "position", "status"),
+    ...columns(inputs, "timestamp", "quarantine"),
     ...joinBodies(newRows),
   ]);
   const stored = new Set(rows.map((row) => rowName(row["source"], row["webhook_id"])));
-  const outcomes = newRows.map(({ source, id }) => stored.delete(rowName(source, id)));
-  if (outcomes.every(Boolean)) return outcomes.map(() => ({ outcome: "new" }));
-  const same = await compareBodies(
-    pool,
-    sql,
-    newRows.filter((_, index) => !outcomes[index]),
-  );
+  // Deleted when found, so that the second of two equal ids in one batch is a duplicate.
+  const isNew = newRows.map(({ source, id }) => stored.delete(rowName(source, id)));
+  if (isNew.every(Boolean)) return newRows.map(() => ({ outcome: "new" }));
+  const duplicates = newRows.filter((_, index) => !isNew[index]);
+  const same = await compareBodies(pool, sql, duplicates);
   return newRows.map(({ source, id }, index) =>
-    outcomes[index]
+    isNew[index]
       ? { outcome: "new" }
       : { outcome: "duplicate", sameBody: same.get(rowName(source, id)) ?? null },
   );
@@ -46,8 +42,7 @@ export async function insertMany(
 
 async function compareBodies(pool: PostgresPool, sql: PostgresStatements, newRows: readonly NewRow[]) {
   const { rows } = await pool.query(sql.compareBodies, [
-    newRows.map(({ source }) => source),
-    newRows.map(({ id }) => id),
+    ...columns(newRows, "source", "id"),
     ...joinBodies(newRows),
   ]);
   return new Map(
@@ -55,7 +50,7 @@ async function compareBodies(pool: PostgresPool, sql: PostgresStatements, newRow
   );
 }
 
-/** Where each body starts, counted from 1 as SQL does, how long it is, and all of them in a row. */
+/** All bodies in one buffer, with the start (from 1, as in SQL) and the length of each. */
 function joinBodies(newRows: readonly NewRow[]): [starts: number[], lengths: number[], joined: Buffer] {
   const lengths = newRows.map(({ body }) => body.byteLength);
   let next = 1;
@@ -67,26 +62,27 @@ function joinBodies(newRows: readonly NewRow[]): [starts: number[], lengths: num
   return [starts, lengths, Buffer.concat(newRows.map(({ body }) => body))];
 }
 
+/** One array per name, as `unnest` takes them. */
+function columns<Row>(rows: readonly Row[], ...names: readonly (keyof Row)[]): unknown[][] {
+  return names.map((name) => rows.map((row) => row[name]));
+}
+
 const rowName = (source: unknown, id: unknown) => JSON.stringify([source, id]);
 
-/** Settles many rows in one statement; a row that does not come back had lost its lease. */
+/** Settles many rows in one statement; a row that is not returned had lost its lease. */
 export async function settleMany(
   pool: PostgresPool,
   sql: PostgresStatements,
   requests: readonly SettleRequest[],
   nowMs: number | null,
 ): Promise<readonly SettleOutcome[]> {
-  const column = <Value>(pick: (request: SettleRequest) => Value) => requests.map(pick);
+  const inputs = requests.map(({ claim, settlement: { state, advance } }) => {
+    const { key = null, position = null, status = null, allowSame = false } = advance ?? {};
+    return { ...claim, state, key, position, status, allowSame };
+  });
   const { rows } = await pool.query(sql.settleRows, [
     nowMs,
-    column(({ claim }) => claim.seq),
-    column(({ claim }) => claim.worker),
-    column(({ claim }) => claim.generation),
-    column(({ settlement }) => settlement.state),
-    column(({ settlement }) => settlement.move?.key ?? null),
-    column(({ settlement }) => settlement.move?.position ?? null),
-    column(({ settlement }) => settlement.move?.status ?? null),
-    column(({ settlement }) => settlement.move?.allowSame ?? false),
+    ...columns(inputs, "seq", "worker", "generation", "state", "key", "position", "status", "allowSame"),
   ]);
   const states = new Map(rows.map((row) => [Number(row["seq"]), row["state"]]));
   return requests.map(({ claim, settlement }) => {

@@ -1,53 +1,55 @@
 import type { Clock } from "../../clock.ts";
 import { checkOutClient, type PooledClient, type PostgresPool } from "./postgres-pool.ts";
 
-export type ListenerOptions = {
+export interface ListenerOptions {
   readonly pool: PostgresPool;
   /** A plain identifier. */
   readonly channel: string;
   readonly clock: Clock;
   /** Called for each notification, and after each reconnection, since some may have been missed. */
   readonly wake: () => void;
-};
+}
 
 /** Listens on a client of its own until the returned function is called; reconnects by itself. */
 export async function listenForRows(options: ListenerOptions): Promise<() => Promise<void>> {
   let closed = false;
-  let lease: PooledClient | undefined;
+  let current: PooledClient | undefined;
   let cancelRetry = () => {};
 
-  const connect = async () => {
-    try {
-      const taken = await checkOutClient(options.pool);
-      if (closed) return taken.release("destroy");
-      lease = taken;
-      const lostThis = () => {
-        if (lease === taken) lost();
-      };
-      taken.client.on("notification", options.wake);
-      taken.client.on("end", lostThis);
-      taken.client.on("error", lostThis);
-      await taken.client.query(`LISTEN ${options.channel}`);
-      options.wake();
-    } catch {
-      // The server is away; polling goes on meanwhile.
-      lost();
-    }
+  const release = () => {
+    current?.release(true);
+    current = undefined;
   };
-  const lost = () => {
-    lease?.release("destroy");
-    lease = undefined;
+  const reconnectLater = () => {
+    release();
     if (closed) return;
     cancelRetry();
     cancelRetry = options.clock.schedule(retryMs, () => void connect());
+  };
+  const connect = async () => {
+    try {
+      const pooled = await checkOutClient(options.pool);
+      if (closed) return pooled.release(true);
+      current = pooled;
+      const onLost = () => {
+        if (current === pooled) reconnectLater();
+      };
+      pooled.client.on("notification", options.wake);
+      pooled.client.on("end", onLost);
+      pooled.client.on("error", onLost);
+      await pooled.client.query(`LISTEN ${options.channel}`);
+      options.wake();
+    } catch {
+      // The server cannot be reached; polling continues meanwhile.
+      reconnectLater();
+    }
   };
 
   await connect();
   return async () => {
     closed = true;
     cancelRetry();
-    lease?.release("destroy");
-    lease = undefined;
+    release();
   };
 }
 

@@ -1,9 +1,10 @@
-// Migrations of the PostgreSQL inbox, in order; once released, an entry never changes. All tables live in one schema.
+// Migrations of the PostgreSQL inbox, in order; a released entry never changes. All tables are in one schema.
 //
-// RIGHTS. The role that migrates owns the schema (or may create it: CREATE on the database). The role that runs the
+// PRIVILEGES. The role that migrates owns the schema (or may create it: CREATE on the database). The role that runs the
 // receiver needs USAGE on the schema, SELECT, INSERT, UPDATE and DELETE on its tables, USAGE on its one sequence, and
-// nothing else; with the tables up to date it never tries to change them.
+// nothing else; when the tables are up to date it does not try to change them.
 
+import { ReceiverError } from "../../errors.ts";
 import { inTransaction, type PostgresPool, type PostgresQueryable } from "./postgres-pool.ts";
 
 /** Ids and positions compare by bytes, whatever the database's language. */
@@ -53,15 +54,15 @@ export const postgresMigrations: readonly ((schema: string) => string)[] = [
 ];
 
 /**
- * Brings the schema to the newest version. Several processes may start together: an advisory lock lets one at a time
- * through, and the version is read under it. An up-to-date schema is only read.
+ * Migrates the schema to the newest version. Processes that start together do so one after the other, under an advisory
+ * lock. An up-to-date schema is only read.
  */
 export async function migratePostgres(pool: PostgresPool, schema: string, lockKey: string): Promise<void> {
   if ((await currentVersion(pool, schema)) === postgresMigrations.length) return;
   await inTransaction(pool, "BEGIN", async (client) => {
     await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [lockKey]);
     const version = await currentVersion(client, schema);
-    if (version > postgresMigrations.length) throw new Error(newerMessage(version));
+    if (version > postgresMigrations.length) throw versionTooNew(version);
     if (version === 0) await createSchema(client, schema);
     for (const [index, migration] of postgresMigrations.entries()) {
       if (index < version) continue;
@@ -71,13 +72,16 @@ export async function migratePostgres(pool: PostgresPool, schema: string, lockKe
   });
 }
 
-function newerMessage(version: number): string {
-  return `postgres inbox: the schema is at version ${version}, expected at most ${postgresMigrations.length}: written by a newer release`;
+function versionTooNew(version: number): ReceiverError {
+  return new ReceiverError(
+    "INBOX_VERSION_TOO_NEW",
+    `postgres inbox: the schema has version ${version}, expected at most ${postgresMigrations.length}: a newer release wrote it`,
+  );
 }
 
 /**
- * 0 when there is nothing yet. The catalog is read as a table: `to_regclass` answers from a cache that waiting for an
- * advisory lock does not refresh, and so denies what the lock's last holder has just created.
+ * 0 before the first migration. The catalog is read as a table: `to_regclass` uses a cache that is not refreshed by
+ * waiting for an advisory lock, and so would miss the table that the lock's last holder has just created.
  */
 async function currentVersion(queries: PostgresQueryable, schema: string): Promise<number> {
   const table = await queries.query(
@@ -90,7 +94,7 @@ async function currentVersion(queries: PostgresQueryable, schema: string): Promi
   return Number(rows[0]?.["version"] ?? 0);
 }
 
-/** CREATE SCHEMA asks for a right on the database even when the schema is there, so that is looked up first. */
+/** CREATE SCHEMA needs a privilege on the database even when the schema exists, so that is checked first. */
 async function createSchema(client: PostgresQueryable, schema: string): Promise<void> {
   const { rows } = await client.query("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1", [schema]);
   if (rows.length === 0) await client.query(`CREATE SCHEMA ${schema}`);

@@ -1,26 +1,27 @@
-// Tells the listening processes that rows wait. A transaction that notifies holds a lock of the whole server until it is
-// on disk, so commits that notify wait for each other, those of other processes too. A notification that has nothing
-// else to write waits for no disk; so it goes out by itself, after the commit. One that is lost costs a poll.
+// Notifies the listening processes that rows wait. A transaction that notifies holds a lock of the whole server until it
+// is on disk, so commits that notify wait for each other, those of other processes too. A NOTIFY with nothing else to
+// write waits for no disk, so it is sent on its own after the commit. A lost notification only delays the row until the
+// next poll.
 
 import type { PostgresPool } from "./postgres-pool.ts";
 
-/** Returns a function that notifies `channel`, a plain identifier: once for all who ask while a notification is under way. */
+/** Returns a function that notifies `channel`, a plain identifier. Calls during a notification share the next one. */
 export function createNotifier(pool: PostgresPool, channel: string): () => void {
-  let telling = false;
+  let notifying = false;
   let again = false;
 
-  const notifyListener = async () => {
-    telling = true;
+  const notify = async () => {
+    notifying = true;
     while (again) {
       again = false;
-      // A failure is the next poll's affair.
+      // Errors are ignored: the next poll finds the rows.
       await pool.query(`NOTIFY ${channel}`).catch(() => undefined);
     }
-    telling = false;
+    notifying = false;
   };
 
   return () => {
     again = true;
-    if (!telling) void notifyListener();
+    if (!notifying) void notify();
   };
 }

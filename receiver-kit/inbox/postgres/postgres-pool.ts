@@ -2,7 +2,11 @@
 // own, and pools that wrap pg's fit too.
 
 export type PostgresRow = Readonly<Record<string, unknown>>;
-export type PostgresResult = { readonly rows: readonly PostgresRow[]; readonly rowCount?: number | null };
+
+export interface PostgresResult {
+  readonly rows: readonly PostgresRow[];
+  readonly rowCount?: number | null;
+}
 
 export interface PostgresQueryable {
   query(text: string, values?: unknown[]): Promise<PostgresResult>;
@@ -20,46 +24,56 @@ export interface PostgresPool extends PostgresQueryable {
   removeListener?(event: "error", listener: () => void): unknown;
 }
 
-/** A client taken from the pool, given back once. Its error events are heard: an unheard one would end the process. */
-export type PooledClient = { readonly client: PostgresClient; release(how?: "destroy"): void };
+/** A client checked out of the pool. */
+export interface PooledClient {
+  readonly client: PostgresClient;
+  /** Returns the client to the pool, once; a client that had an error, or with `destroy`, is closed instead. */
+  release(destroy?: boolean): void;
+  /** Rolls back, then releases; closes the client when that fails. */
+  rollBack(): Promise<void>;
+}
 
 export async function checkOutClient(pool: PostgresPool): Promise<PooledClient> {
   const client = await pool.connect();
   let broken = false;
-  let given = false;
+  let released = false;
+  // An `error` event without a listener would end the process.
   const onError = () => {
     broken = true;
   };
   client.on("error", onError);
+  const release = (destroy = false) => {
+    if (released) return;
+    released = true;
+    client.removeListener("error", onError);
+    client.release(broken || destroy);
+  };
   return {
     client,
-    release(how) {
-      if (given) return;
-      given = true;
-      client.removeListener("error", onError);
-      client.release(broken || how === "destroy");
-    },
+    release,
+    rollBack: () =>
+      client.query("ROLLBACK").then(
+        () => release(),
+        () => release(true),
+      ),
   };
 }
 
-/** Runs `work` in one transaction; a failure rolls back and is passed on. */
+/** Runs `work` in one transaction; an error rolls back and is thrown. */
 export async function inTransaction<Result>(
   pool: PostgresPool,
   begin: string,
   work: (client: PostgresQueryable) => Promise<Result>,
 ): Promise<Result> {
-  const lease = await checkOutClient(pool);
+  const { client, release, rollBack } = await checkOutClient(pool);
   try {
-    await lease.client.query(begin);
-    const result = await work(lease.client);
-    await lease.client.query("COMMIT");
-    lease.release();
+    await client.query(begin);
+    const result = await work(client);
+    await client.query("COMMIT");
+    release();
     return result;
   } catch (error) {
-    await lease.client.query("ROLLBACK").then(
-      () => lease.release(),
-      () => lease.release("destroy"),
-    );
+    await rollBack();
     throw error;
   }
 }

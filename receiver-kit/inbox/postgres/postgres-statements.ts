@@ -1,14 +1,16 @@
-// The SQL of the PostgreSQL inbox. `$1` is the time in milliseconds, or null for the server's own clock, in every
-// statement that needs the time.
+// The SQL of the PostgreSQL inbox. Each statement has a twin in sqlite-statements.ts, of the same name or its singular
+// (insertRows and insertRow); a change belongs in both. `$1` is the time in milliseconds, or null for the server's own
+// clock, in every statement that needs the time.
 
+import { leaseExpired } from "../inbox.ts";
 import { summaryColumns } from "../inbox-row.ts";
 
 // `clock_timestamp()` is volatile, which would keep the planner from the indexes on times.
 const now = "coalesce($1::bigint, (extract(epoch FROM statement_timestamp()) * 1000)::bigint)";
 
 /**
- * An acknowledgement must survive a crash of the server even where somebody has turned `synchronous_commit` off for
- * the database; stronger settings stay as they are.
+ * An acknowledged delivery must survive a crash of the server even where `synchronous_commit` is off for the database;
+ * stronger settings stay as they are.
  */
 const durable = `durable AS MATERIALIZED (
     SELECT CASE WHEN current_setting('synchronous_commit') = 'off'
@@ -51,7 +53,7 @@ export function postgresStatements(schema: string) {
     ORDER BY claimed.seq`;
 
   return {
-    /** The bodies come one behind the other in `$14`, as bytes; in an array they would come as hexadecimal text. */
+    /** `$14` is all bodies in one buffer: an array of them would be sent as hexadecimal text. */
     insertRows: `
     WITH ${durable},
     input AS (
@@ -76,11 +78,11 @@ export function postgresStatements(schema: string) {
       AS input (source, webhook_id, body_start, body_bytes)
     JOIN ${inbox} AS row USING (source, webhook_id)`,
 
-    /** A row whose lease ran out waits again, or is dead after its last attempt. Rows in an open transaction are held. */
+    /** A row whose lease expired waits again, or is dead after its last attempt. Rows in an open transaction are skipped. */
     reclaimExpired: `
     UPDATE ${inbox}
     SET state = CASE WHEN attempts >= $2 THEN 'dead' ELSE 'pending' END,
-        last_error = CASE WHEN attempts >= $2 THEN 'the lease ran out at the last attempt' ELSE last_error END,
+        last_error = CASE WHEN attempts >= $2 THEN '${leaseExpired}' ELSE last_error END,
         due_at = ${now}, worker = NULL, lease_until = NULL
     WHERE seq IN (
       SELECT seq FROM ${inbox}
@@ -106,7 +108,7 @@ export function postgresStatements(schema: string) {
       UPDATE ${inbox} AS row SET lease_until = ${now} + $2::bigint FROM free WHERE row.seq = free.seq)
     SELECT row.seq FROM ${inbox} AS row JOIN input USING (seq, worker, generation) WHERE row.state = 'running'`,
 
-    /** Ends rows and moves their heads; a row whose head is already further ends as stale. */
+    /** Settles rows and advances their heads; a row whose head is already further becomes stale. */
     settleRows: `
     WITH input AS (
       SELECT * FROM unnest($2::bigint[], $3::text[], $4::integer[], $5::text[], $6::text[], $7::text[], $8::text[],
@@ -135,7 +137,7 @@ export function postgresStatements(schema: string) {
     WHERE row.seq = held_rows.seq
     RETURNING row.seq, row.state`,
 
-    /** Locks a claimed row and moves its head, as the first step of a handler's transaction. */
+    /** Locks a claimed row and advances its head, as the first statement of a handler's transaction. */
     openTransaction: `
     WITH held AS (SELECT seq, source FROM ${inbox} WHERE seq = $2 AND ${held} FOR UPDATE),
     moved AS (

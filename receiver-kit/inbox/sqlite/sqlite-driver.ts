@@ -1,5 +1,7 @@
-// Three packages speak to SQLite from Node: libsql (prebuilt, quick to install), better-sqlite3 (compiled on some
-// machines) and Node's own node:sqlite (from 22.5 on). The inbox needs little of them, so it takes any.
+// Three packages open SQLite from Node: libsql (prebuilt, quick to install), better-sqlite3 (compiled on some machines)
+// and Node's own node:sqlite (from 22.5 on). The inbox needs little of them, so it works with any.
+
+import { ReceiverError } from "../../errors.ts";
 
 export type SqliteValue = string | number | bigint | Uint8Array | null;
 export type SqliteRow = Readonly<Record<string, unknown>>;
@@ -7,17 +9,17 @@ export type SqliteRow = Readonly<Record<string, unknown>>;
 export const sqliteDriverNames = ["libsql", "better-sqlite3", "node:sqlite"] as const;
 export type SqliteDriverName = (typeof sqliteDriverNames)[number];
 
-/** All that the inbox needs of an open database. */
+/** What the inbox needs of an open database. */
 export interface SqliteConnection {
   exec(sql: string): void;
-  /** Runs one statement; rows come back when it has any. */
+  /** Runs one statement and returns its rows, if any. */
   query(sql: string, values?: readonly SqliteValue[]): readonly SqliteRow[];
   /**
    * The same for the inbox's own, fixed statements, which are prepared once. Not for those of handlers: libsql keeps
    * the values of the last run for any that are left out.
    */
   queryPrepared(sql: string, values?: readonly SqliteValue[]): readonly SqliteRow[];
-  /** The same for a statement without rows: answers how many it changed. Cheaper than asking for them back. */
+  /** Runs a prepared statement that returns no rows; returns the number of rows changed. */
   changePrepared(sql: string, values: readonly SqliteValue[]): number;
   close(): void;
   /** The driver's own connection object. */
@@ -27,15 +29,21 @@ export interface SqliteConnection {
 /** Opens a database file; called again when a broken connection has to be replaced. */
 export type SqliteOpener = (path: string) => SqliteConnection;
 
-type NativeStatement = {
+interface NativeStatement {
   readonly reader?: boolean;
   all(...values: unknown[]): unknown[];
   run(...values: unknown[]): { readonly changes: number | bigint };
-};
-type NativeDatabase = { exec(sql: string): void; prepare(sql: string): NativeStatement; close(): void };
+}
+
+interface NativeDatabase {
+  exec(sql: string): void;
+  prepare(sql: string): NativeStatement;
+  close(): void;
+}
+
 type NativeConstructor = new (path: string) => NativeDatabase;
 
-/** Loads the named driver, or the first one that is installed. */
+/** Loads the named driver, or the first one that is installed. @throws {ReceiverError} `INBOX_OPEN_FAILED` */
 export async function loadSqliteDriver(
   name?: SqliteDriverName,
   load: (name: SqliteDriverName) => Promise<unknown> = importDriver,
@@ -50,7 +58,8 @@ export async function loadSqliteDriver(
     }
   }
   const wanted = name === "node:sqlite" ? "Node 22.5 or later" : `npm install ${name ?? "libsql"}`;
-  throw new Error(
+  throw new ReceiverError(
+    "INBOX_OPEN_FAILED",
     `sqlite inbox: no SQLite driver found, expected ${name ?? "one of libsql, better-sqlite3, node:sqlite"}; try: ${wanted}`,
     { cause: new AggregateError(causes) },
   );
@@ -78,13 +87,13 @@ export function connectionOf(native: NativeDatabase, { spread = false } = {}): S
     prepared.set(sql, statement);
     return statement;
   };
-  const given = (values: readonly SqliteValue[]) => {
-    const bound = values.map(bindable);
+  const bind = (values: readonly SqliteValue[]) => {
+    const bound = values.map(toBindable);
     return spread ? bound : [bound];
   };
   const rowsOf = (statement: NativeStatement, values: readonly SqliteValue[]) => {
-    if (statement.reader !== false) return statement.all(...given(values)) as SqliteRow[];
-    statement.run(...given(values));
+    if (statement.reader !== false) return statement.all(...bind(values)) as SqliteRow[];
+    statement.run(...bind(values));
     return [];
   };
   return {
@@ -92,26 +101,28 @@ export function connectionOf(native: NativeDatabase, { spread = false } = {}): S
     exec: (sql) => native.exec(sql),
     query: (sql, values = []) => rowsOf(native.prepare(sql), values),
     queryPrepared: (sql, values = []) => rowsOf(prepare(sql), values),
-    changePrepared: (sql, values) => Number(prepare(sql).run(...given(values)).changes),
+    changePrepared: (sql, values) => Number(prepare(sql).run(...bind(values)).changes),
     close: () => native.close(),
   };
 }
 
 /** libsql ends the process on a boolean and binds Buffers only, so values are checked and converted here. */
-function bindable(value: unknown, index: number): unknown {
+function toBindable(value: unknown, index: number): unknown {
   if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "bigint") {
     return value;
   }
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-  const got = value instanceof Date ? "a Date" : typeof value;
-  throw new TypeError(
-    `sqlite inbox: expected value ${index + 1} to be text, a number, a bigint, bytes or null, got ${got}`,
+  const found = value instanceof Date ? "a Date" : typeof value;
+  throw new ReceiverError(
+    "ARGUMENT_INVALID",
+    `sqlite inbox: expected value ${index + 1} to be text, a number, a bigint, bytes or null, got ${found}`,
   );
 }
 
-/** The SQLite error code's name, such as `SQLITE_BUSY`; node:sqlite gives the number only. */
+/** Name of the SQLite error code, such as `SQLITE_BUSY`, of an error or its cause; node:sqlite has only the number. */
 export function sqliteErrorCode(error: unknown): string {
-  const { code, errcode } = error as { code?: unknown; errcode?: unknown };
+  const { code, errcode, cause } = error as { code?: unknown; errcode?: unknown; cause?: unknown };
+  if (error instanceof ReceiverError) return cause instanceof Error ? sqliteErrorCode(cause) : "";
   if (typeof errcode === "number") return numericCodes[errcode & 0xff] ?? `SQLITE_${errcode}`;
   return typeof code === "string" ? code : "";
 }

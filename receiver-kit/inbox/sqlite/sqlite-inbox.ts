@@ -1,26 +1,14 @@
-import { type Clock, systemClock } from "../../clock.ts";
-import type { EventColumns } from "../../event/event-columns.ts";
-import type { VerifiedWebhook } from "../../signature/verifier.ts";
-import type {
-  Claim,
-  ClaimOptions,
-  ClaimResult,
-  FailedAttempt,
-  HandlerTransaction,
-  Inbox,
-  InsertResult,
-  NewRow,
-  ReconcileCandidate,
-  Retention,
-  RowFilter,
-  RowReference,
-  Settlement,
-} from "../inbox.ts";
+import type { Clock } from "../../clock.ts";
+import { ReceiverError } from "../../errors.ts";
+import { defaults, durationMs, parseOptions, sharedOptions, strictOptions, value } from "../../options.ts";
+import type { Inbox, InsertResult } from "../inbox.ts";
 import {
-  distinctCandidates,
+  failedColumns,
   type SqlRow,
+  toCandidates,
   toClaim,
   toDetails,
+  toHead,
   toNumber,
   toReference,
   toStats,
@@ -31,69 +19,85 @@ import {
   type SqliteConnection,
   type SqliteDriverName,
   type SqliteOpener,
-  sqliteErrorCode,
+  sqliteDriverNames,
 } from "./sqlite-driver.ts";
 import { migrateSqlite } from "./sqlite-migrations.ts";
 import * as sql from "./sqlite-statements.ts";
 import { beginSqliteTransaction, type SqliteTransaction, settle } from "./sqlite-transaction.ts";
 import { SqliteWriter } from "./sqlite-writer.ts";
 
-export type SqliteInboxOptions = {
-  /** The database file; created when absent. It may hold the application's own tables too. */
+export interface SqliteInboxOptions {
+  /** The database file; created when absent. It may contain the application's own tables too. */
   readonly path: string;
   /** Default: the first of `libsql`, `better-sqlite3` and `node:sqlite` that can be loaded. Or a function that opens a file. */
-  readonly driver?: SqliteDriverName | SqliteOpener;
-  /** How long to try again while another process holds the file's write lock. Default 5,000. */
-  readonly busyTimeoutMs?: number;
+  readonly driver?: SqliteDriverName | SqliteOpener | undefined;
+  /** How long to retry while another process has the file's write lock. Default 5,000. */
+  readonly busyTimeoutMs?: number | undefined;
   /**
-   * How long a handler may keep its transaction open. SQLite has one writer, so nothing is acknowledged meanwhile;
-   * beyond the limit the transaction is rolled back and the attempt fails. Default 1,000.
+   * How long a handler may keep its transaction open. SQLite has one writer, so nothing is acknowledged meanwhile; after
+   * the limit the transaction is rolled back and the attempt fails. Default 1,000.
    */
-  readonly transactionTimeoutMs?: number;
-  readonly clock?: Clock;
-};
+  readonly transactionTimeoutMs?: number | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+const sqliteOptions = strictOptions<SqliteInboxOptions>()({
+  path: value<string>("a file name", (given) => typeof given === "string" && given !== ""),
+  driver: value<SqliteDriverName | SqliteOpener>(
+    `one of ${sqliteDriverNames.join(", ")} or a function that opens a file`,
+    (given) => typeof given === "function" || sqliteDriverNames.includes(given as SqliteDriverName),
+  ).optional(),
+  busyTimeoutMs: durationMs.default(defaults.sqlite.busyTimeoutMs),
+  transactionTimeoutMs: durationMs.default(defaults.sqlite.transactionTimeoutMs),
+  clock: sharedOptions.clock,
+});
 
 /**
  * A durable inbox in one SQLite file: `journal_mode=WAL`, `synchronous=FULL`, deliveries that arrive together share one
  * commit. For one machine; several processes may share the file, but only one writes at a time.
+ *
+ * @throws {ReceiverError} `CONFIGURATION_INVALID`
  */
 export function sqliteInbox(options: string | SqliteInboxOptions): Inbox<SqliteTransaction> {
-  return new SqliteInbox(typeof options === "string" ? { path: options } : options);
+  const given = typeof options === "string" ? { path: options } : options;
+  return new SqliteInbox(parseOptions("sqliteInbox", sqliteOptions, given));
 }
+
+type Methods = Inbox<SqliteTransaction>;
+type Settings = ReturnType<typeof sqliteOptions.parse>;
 
 class SqliteInbox implements Inbox<SqliteTransaction> {
   readonly durable = true;
-  readonly #options: SqliteInboxOptions;
-  readonly #clock: Clock;
-  readonly #wakers = new Set<() => void>();
+  readonly #settings: Settings;
+  readonly #subscribers = new Set<() => void>();
   readonly #writer: SqliteWriter;
   #opener: SqliteOpener | undefined;
 
-  constructor(options: SqliteInboxOptions) {
-    this.#options = options;
-    this.#clock = options.clock ?? systemClock;
-    const busyTimeoutMs = options.busyTimeoutMs ?? 5_000;
-    this.#writer = new SqliteWriter({ connect: () => this.#connect(), clock: this.#clock, busyTimeoutMs });
+  constructor(settings: Settings) {
+    const { clock, busyTimeoutMs } = settings;
+    this.#settings = settings;
+    this.#writer = new SqliteWriter({ connect: () => this.#connect(), clock, busyTimeoutMs });
   }
 
   async open(): Promise<void> {
-    const { driver } = this.#options;
+    const { driver } = this.#settings;
     this.#opener ??= typeof driver === "function" ? driver : await loadSqliteDriver(driver);
-    await this.#writer.run(() => undefined);
+    await this.#writer.write(() => undefined);
   }
 
   #connect(): SqliteConnection {
-    if (!this.#opener) throw new Error("sqlite inbox: expected open() before use");
-    const connection = openFile(this.#opener, this.#options.path);
+    if (!this.#opener)
+      throw new ReceiverError("INBOX_UNAVAILABLE", "sqlite inbox: expected open() before use");
+    const connection = openFile(this.#opener, this.#settings.path);
     try {
-      // Of a new file only. Bodies of many KB then fill fewer pages: a third less work, and small ones cost the same.
+      // Takes effect on a new file only. Bodies of many KB then fill fewer pages: a third less work; small ones cost the same.
       connection.query("PRAGMA page_size = 16384");
       connection.query("PRAGMA journal_mode = WAL");
       connection.query("PRAGMA synchronous = FULL");
-      // In KiB. What does not fit is written before its commit, and some of it again: with SQLite's own 2 MB a commit of
-      // large bodies took a tenth more.
+      // In KiB. Pages that do not fit are written before their commit, some of them twice: with SQLite's own 2 MB a
+      // commit of large bodies took a tenth longer.
       connection.query("PRAGMA cache_size = -16384");
-      // Waiting inside SQLite stops the event loop: long enough for another's commit, the writer waits outside for more.
+      // SQLite's wait blocks the event loop: 5 ms are enough for another's commit, the writer waits for longer ones.
       connection.query("PRAGMA busy_timeout = 5");
       migrateSqlite(connection);
     } catch (error) {
@@ -107,230 +111,186 @@ class SqliteInbox implements Inbox<SqliteTransaction> {
     await this.#writer.close();
   }
 
-  #run<Result>(operation: (connection: SqliteConnection, nowMs: number) => Result): Promise<Result> {
-    return this.#writer.run((connection) => operation(connection, this.#clock.now()));
+  #write<Result>(operation: (connection: SqliteConnection, nowMs: number) => Result): Promise<Result> {
+    return this.#writer.write((connection) => operation(connection, this.#settings.clock.now()));
   }
 
   #read<Result>(operation: (connection: SqliteConnection, nowMs: number) => Result): Promise<Result> {
-    return this.#writer.read((connection) => operation(connection, this.#clock.now()));
+    return this.#writer.read((connection) => operation(connection, this.#settings.clock.now()));
   }
 
   #wakeAll(): void {
-    for (const wake of this.#wakers) wake();
+    for (const wake of this.#subscribers) wake();
   }
 
-  async insert(newRow: NewRow): Promise<InsertResult> {
+  readonly insert: Methods["insert"] = async (newRow) => {
     const { source, id, channel, event, orderKey, position, status, timestamp, quarantine, body } = newRow;
-    const inserted = await this.#run((connection, now): InsertResult => {
-      const state = quarantine === null ? "pending" : "quarantined";
-      const columns = [event, orderKey, position, status];
-      const values = [source, id, channel, state, ...columns, timestamp, now, quarantine, body];
+    const state = quarantine === null ? "pending" : "quarantined";
+    const columns = [source, id, channel, state, event, orderKey, position, status, timestamp];
+    const result = await this.#write((connection, now): InsertResult => {
+      const values = [...columns, now, quarantine, body];
       if (connection.changePrepared(sql.insertRow, values) > 0) return { outcome: "new" };
       const [first] = connection.queryPrepared(sql.compareBody, [source, id, body]);
       const same = toNumber(first?.["same"]);
       return { outcome: "duplicate", sameBody: same === null ? null : same === 1 };
     });
-    if (inserted.outcome === "new") this.#wakeAll();
-    return inserted;
-  }
+    if (result.outcome === "new") this.#wakeAll();
+    return result;
+  };
 
-  claim(options: ClaimOptions): Promise<ClaimResult> {
+  readonly claim: Methods["claim"] = (options) => {
     const { source, worker, leaseMs, rowsMax, attemptsMax, keyOrder } = options;
-    return this.#run((connection, now) => {
+    return this.#write((connection, now) => {
       const expired = connection.queryPrepared(sql.reclaimExpired, [now, attemptsMax, source]);
-      const rows = connection.queryPrepared(sql.claimRows(keyOrder), [
-        now,
-        worker,
-        now + leaseMs,
-        rowsMax,
-        source,
-      ]);
-      const [next] = connection.queryPrepared(sql.nextDue, [now, source]);
-      const nextAtMs = toNumber(next?.["at"]);
+      const values = [now, worker, now + leaseMs, rowsMax, source];
+      const rows = connection.queryPrepared(sql.claimRows(keyOrder), values);
+      const nextAtMs = toNumber(connection.queryPrepared(sql.nextDue, [now, source])[0]?.["at"]);
       return {
         claims: rows
-          .map((row) => toClaim({ ...row, head: headOf(connection, row) }))
+          .map((row) => toClaim({ ...row, head: positionOf(connection, row) }))
           .sort((a, b) => a.seq - b.seq),
         died: expired.filter((row) => row["state"] === "dead").map(toReference),
         nextInMs: nextAtMs === null ? null : nextAtMs - now,
       };
     });
-  }
+  };
 
-  renew(claims: readonly Claim[], leaseMs: number): Promise<ReadonlySet<number>> {
-    return this.#run((connection, now) => {
+  readonly renew: Methods["renew"] = (claims, leaseMs) =>
+    this.#write((connection, now) => {
       const renewed = claims.filter(
         ({ seq, worker, generation }) =>
           connection.changePrepared(sql.renewLease, [seq, worker, generation, now + leaseMs]) > 0,
       );
       return new Set(renewed.map(({ seq }) => seq));
     });
-  }
 
-  begin(
-    claim: Claim,
-    settlement: Settlement,
-    options: { readonly timeoutMs: number },
-  ): HandlerTransaction<SqliteTransaction> {
-    const limitMs = this.#options.transactionTimeoutMs ?? 1_000;
-    return beginSqliteTransaction({
+  readonly begin: Methods["begin"] = (claim, settlement, options) => {
+    const timeoutMs = Math.min(options.timeoutMs, this.#settings.transactionTimeoutMs);
+    const transaction = beginSqliteTransaction({
       claim,
       settlement,
-      hold: () => this.#writer.hold(Math.min(options.timeoutMs, limitMs)),
-      settleInGroup: () => this.#run((connection, now) => settle(connection, claim, settlement, now)),
-      now: () => this.#clock.now(),
-      ended: () => this.#wakeAll(),
+      beginExclusive: () => this.#writer.beginExclusive(timeoutMs),
+      settleInGroup: () => this.#write((connection, now) => settle(connection, claim, settlement, now)),
+      now: () => this.#settings.clock.now(),
     });
-  }
+    const commit = () => transaction.commit().finally(() => this.#wakeAll());
+    return { ...transaction, commit };
+  };
 
-  async fail(claim: Claim, failure: FailedAttempt): Promise<boolean> {
-    const failed = await this.#run((connection, now) => {
-      const state = failure.kind === "dead" ? "dead" : "pending";
-      const dueAt = failure.kind === "retry" ? now + failure.delayMs : now;
-      const error = failure.kind === "release" ? null : failure.error;
-      const uncounted = failure.kind === "release" ? 1 : 0;
-      const { seq, worker, generation } = claim;
-      const values = [seq, worker, generation, state, dueAt, error, uncounted];
+  readonly fail: Methods["fail"] = async ({ seq, worker, generation }, failure) => {
+    const { state, delayMs, error, uncounted } = failedColumns(failure);
+    const failed = await this.#write((connection, now) => {
+      const values = [seq, worker, generation, state, now + delayMs, error, uncounted];
       return connection.changePrepared(sql.failRow, values) > 0;
     });
     this.#wakeAll();
     return failed;
-  }
+  };
 
-  async subscribe(wake: () => void): Promise<() => Promise<void>> {
-    this.#wakers.add(wake);
-    return async () => {
-      this.#wakers.delete(wake);
-    };
-  }
+  readonly subscribe: NonNullable<Methods["subscribe"]> = async (wake) => {
+    this.#subscribers.add(wake);
+    return async () => void this.#subscribers.delete(wake);
+  };
 
-  list({ states, source, beforeSeq, limit = 50 }: RowFilter) {
-    const values = [
-      beforeSeq ?? Number.MAX_SAFE_INTEGER,
-      source ?? null,
-      states ? JSON.stringify(states) : null,
-      limit,
-    ];
+  readonly list: Methods["list"] = ({ states, source, beforeSeq, limit = 50 }) => {
+    const stateList = states ? JSON.stringify(states) : null;
+    const values = [beforeSeq ?? Number.MAX_SAFE_INTEGER, source ?? null, stateList, limit];
     return this.#read((connection) => connection.queryPrepared(sql.listRows, values).map(toSummary));
-  }
+  };
 
-  get({ source, id }: RowReference) {
-    return this.#read((connection) => {
+  readonly get: Methods["get"] = ({ source, id }) =>
+    this.#read((connection) => {
       const [row] = connection.queryPrepared(sql.getRow, [source, id]);
       return row && toDetails(row);
     });
-  }
 
-  async replay({ source, id }: RowReference, columns: EventColumns): Promise<boolean> {
-    const { event, orderKey, position, status } = columns;
-    const replayed = await this.#run((connection, now) =>
-      connection.changePrepared(sql.replayRow, [source, id, now, event, orderKey, position, status]),
-    );
-    if (replayed > 0) this.#wakeAll();
-    return replayed > 0;
-  }
+  readonly replay: Methods["replay"] = async ({ source, id }, { event, orderKey, position, status }) => {
+    const replayed = await this.#write((connection, now) => {
+      const values = [source, id, now, event, orderKey, position, status];
+      return connection.changePrepared(sql.replayRow, values) > 0;
+    });
+    if (replayed) this.#wakeAll();
+    return replayed;
+  };
 
-  discard({ source, id }: RowReference): Promise<boolean> {
-    return this.#run((connection) => connection.changePrepared(sql.discardRow, [source, id]) > 0);
-  }
+  readonly discard: Methods["discard"] = ({ source, id }) =>
+    this.#write((connection) => connection.changePrepared(sql.discardRow, [source, id]) > 0);
 
-  beginInline(
-    { id, timestamp, body }: VerifiedWebhook,
-    options: { readonly source: string; readonly leaseMs: number },
-  ) {
-    const { source, leaseMs } = options;
-    return this.#run((connection, now) => {
+  readonly beginInline: Methods["beginInline"] = ({ id, timestamp, body }, { source, leaseMs }) =>
+    this.#write((connection, now) => {
       const values = [source, id, timestamp, now, now + leaseMs, body];
       const [begun] = connection.queryPrepared(sql.beginInline, values);
-      if (begun) return { state: "begun", generation: Number(begun["generation"]) } as const;
+      if (begun) return { state: "begun", generation: Number(begun["generation"]) };
       const [row] = connection.queryPrepared(sql.inlineLease, [source, id]);
-      if (row?.["state"] !== "inline") return { state: "done" } as const;
-      return { state: "busy", retryAfterMs: Number(row["lease_until"]) - now } as const;
+      if (row?.["state"] !== "inline") return { state: "done" };
+      return { state: "busy", retryAfterMs: Number(row["lease_until"]) - now };
     });
-  }
 
-  finishInline(
-    id: string,
-    options: { readonly source: string; readonly generation: number; readonly outcome: "done" | "failed" },
-  ): Promise<boolean> {
-    const { source, generation, outcome } = options;
+  readonly finishInline: Methods["finishInline"] = (id, { source, generation, outcome }) => {
     const values = [source, id, generation, outcome === "done" ? "done" : "inline"];
-    return this.#run((connection) => connection.changePrepared(sql.finishInline, values) > 0);
-  }
+    return this.#write((connection) => connection.changePrepared(sql.finishInline, values) > 0);
+  };
 
-  advanceHead(options: { readonly source: string; readonly key: string; readonly position: string }) {
-    const { source, key, position } = options;
-    return this.#run((connection, now) => {
-      const moved = connection.changePrepared(sql.advanceHead, [source, key, position, null, now, 0]);
-      if (moved > 0) return "newer";
-      const [head] = connection.queryPrepared(sql.headPosition, [source, key]);
-      return head?.["position"] === position ? "same" : "stale";
+  readonly advanceHead: Methods["advanceHead"] = ({ source, key, position }) =>
+    this.#write((connection, now) => {
+      const values = [source, key, position, null, now, 0];
+      if (connection.changePrepared(sql.advanceHead, values) > 0) return "newer";
+      return headOf(connection, source, key)?.position === position ? "same" : "stale";
     });
-  }
 
-  head(source: string, key: string) {
-    return this.#read((connection) => {
-      const [row] = connection.queryPrepared(sql.headPosition, [source, key]);
-      if (!row) return undefined;
-      return { position: String(row["position"]), status: (row["status"] as string | null) ?? null };
+  readonly head: Methods["head"] = (source, key) =>
+    this.#read((connection) => headOf(connection, source, key));
+
+  readonly reconcileCandidates: Methods["reconcileCandidates"] = ({ source, runningForMs, limit }) =>
+    this.#read((connection, now) => {
+      const values = [source, now - runningForMs, limit * 3];
+      return toCandidates(connection.queryPrepared(sql.reconcileCandidates, values), limit);
     });
-  }
 
-  reconcileCandidates({
-    source,
-    runningForMs,
-    limit,
-  }: Parameters<Inbox["reconcileCandidates"]>[0]): Promise<readonly ReconcileCandidate[]> {
-    return this.#read((connection, now) => {
-      const rows = connection.queryPrepared(sql.reconcileCandidates, [source, now - runningForMs, limit * 3]);
-      return distinctCandidates(rows).slice(0, limit);
-    });
-  }
-
-  heartbeat(source: string): Promise<number | null> {
-    return this.#run((connection, now) => {
+  readonly heartbeat: Methods["heartbeat"] = (source) =>
+    this.#write((connection, now) => {
       const [last] = connection.queryPrepared(sql.readHeartbeat, [source]);
       connection.queryPrepared(sql.writeHeartbeat, [source, now]);
       return last ? now - Number(last["beat_at"]) : null;
     });
-  }
 
-  purge({ bodiesMs, rowsMs, headsMs }: Retention, rowsMax: number): Promise<number> {
-    return this.#run((connection, now) => {
+  readonly purge: Methods["purge"] = ({ bodiesMs, rowsMs, headsMs }, rowsMax) =>
+    this.#write((connection, now) => {
       const rows = connection.changePrepared(sql.purgeRows, [now - rowsMs, rowsMax]);
       const bodies = connection.changePrepared(sql.purgeBodies, [now - bodiesMs, rowsMax]);
       const heads = connection.changePrepared(sql.purgeHeads, [now - headsMs, rowsMax]);
       return rows + bodies + heads;
     });
-  }
 
-  backlog(source: string, limit: number): Promise<number> {
-    return this.#read((connection) => {
+  readonly backlog: Methods["backlog"] = (source, limit) =>
+    this.#read((connection) => {
       const [row] = connection.queryPrepared(sql.countBacklog, [source, limit]);
       return Math.min(limit, Number(row?.["count"]));
     });
-  }
 
-  stats() {
-    return this.#read((connection, now) => toStats(connection.queryPrepared(sql.countStates, [now])));
-  }
+  readonly stats: Methods["stats"] = () =>
+    this.#read((connection, now) => toStats(connection.queryPrepared(sql.countStates, [now])));
 }
 
-function headOf(connection: SqliteConnection, row: SqlRow): unknown {
-  if (row["order_key"] === null) return null;
-  const values = [String(row["source"]), String(row["order_key"])];
-  return connection.queryPrepared(sql.headPosition, values)[0]?.["position"];
+function headOf(connection: SqliteConnection, source: string, key: string) {
+  return toHead(connection.queryPrepared(sql.headPosition, [source, key])[0]);
 }
 
-/** The drivers' own words name a number at best. */
+/** The position of the head of a claimed row's key. */
+function positionOf(connection: SqliteConnection, { source, order_key }: SqlRow): string | null {
+  if (order_key === null) return null;
+  return headOf(connection, String(source), String(order_key))?.position ?? null;
+}
+
+/** Names the file: the drivers' own messages have an error number at best. */
 function openFile(opener: SqliteOpener, path: string): SqliteConnection {
   try {
     return opener(path);
   } catch (cause) {
-    const expected = "a file that may be written, or a folder where it can be made";
-    const error = new Error(`sqlite inbox: cannot open ${JSON.stringify(path)}; expected ${expected}`, {
-      cause,
-    });
-    throw Object.assign(error, { code: sqliteErrorCode(cause) });
+    throw new ReceiverError(
+      "INBOX_OPEN_FAILED",
+      `sqlite inbox: cannot open ${JSON.stringify(path)}; expected a file that may be written, or a folder where it can be created`,
+      { cause },
+    );
   }
 }

@@ -1,6 +1,7 @@
-// Migrations of the SQLite inbox, in order; once released, an entry never changes. Tables carry a prefix because the
-// file may hold the application's own tables beside them: only then can a handler's writes and the inbox commit together.
+// Migrations of the SQLite inbox, in order; a released entry never changes. The tables have a prefix because the file may
+// contain the application's own tables: only then can a handler's writes and the inbox commit together.
 
+import { ReceiverError } from "../../errors.ts";
 import type { SqliteConnection } from "./sqlite-driver.ts";
 
 export const sqliteMigrations: readonly string[] = [
@@ -50,10 +51,7 @@ export const sqliteMigrations: readonly string[] = [
    CREATE TABLE workspace_tasks_beats (source TEXT PRIMARY KEY, beat_at INTEGER NOT NULL) WITHOUT ROWID;`,
 ];
 
-/**
- * Brings the file to the newest version. Several processes may start together: the write lock lets one at a time
- * through, and the version is read under it.
- */
+/** Migrates the file to the newest version. Processes that start together do so one after the other, under the write lock. */
 export function migrateSqlite(connection: SqliteConnection): void {
   try {
     connection.exec("BEGIN IMMEDIATE");
@@ -61,8 +59,9 @@ export function migrateSqlite(connection: SqliteConnection): void {
     const [row] = connection.query("SELECT max(version) AS version FROM workspace_tasks_migrations");
     const version = Number(row?.["version"] ?? 0);
     if (version > sqliteMigrations.length) {
-      throw new Error(
-        `sqlite inbox: the file is at version ${version}, expected at most ${sqliteMigrations.length}: written by a newer release`,
+      throw new ReceiverError(
+        "INBOX_VERSION_TOO_NEW",
+        `sqlite inbox: the file has version ${version}, expected at most ${sqliteMigrations.length}: a newer release wrote it`,
       );
     }
     sqliteMigrations.slice(version).forEach((statements, index) => {
@@ -71,18 +70,18 @@ export function migrateSqlite(connection: SqliteConnection): void {
     });
     connection.exec("COMMIT");
   } catch (error) {
-    rollBack(connection);
+    tryRollback(connection);
     throw error;
   }
 }
 
-/** False when the transaction may still be open: then only closing the connection ends it. */
-export function rollBack(connection: SqliteConnection): boolean {
+/** Rolls back. False when the transaction may still be open: then only closing the connection ends it. */
+export function tryRollback(connection: SqliteConnection): boolean {
   try {
     connection.exec("ROLLBACK");
     return true;
   } catch (error) {
-    // SQLite has rolled back by itself, as it does when the disk is full.
+    // SQLite rolls back by itself when, for example, the disk is full.
     return error instanceof Error && error.message.includes("no transaction is active");
   }
 }

@@ -1,6 +1,8 @@
-// The SQL of the SQLite inbox, one constant per statement. All run inside a transaction of the writer.
+// The SQL of the SQLite inbox. Each statement has a twin in postgres-statements.ts, of the same name or its plural
+// (insertRow and insertRows); a change belongs in both. Differences: SQLite has one writer, so it needs no row locks, and
+// its caller computes the times.
 
-import type { KeyOrder } from "../inbox.ts";
+import { type KeyOrder, leaseExpired } from "../inbox.ts";
 import { summaryColumns } from "../inbox-row.ts";
 
 export const insertRow = `
@@ -13,16 +15,16 @@ export const insertRow = `
 export const compareBody = `
   SELECT body = ?3 AS same FROM workspace_tasks_inbox WHERE source = ?1 AND webhook_id = ?2`;
 
-/** A row whose lease ran out waits again, or is dead after its last attempt. */
+/** A row whose lease expired waits again, or is dead after its last attempt. */
 export const reclaimExpired = `
   UPDATE workspace_tasks_inbox
   SET state = CASE WHEN attempts >= ?2 THEN 'dead' ELSE 'pending' END,
-      last_error = CASE WHEN attempts >= ?2 THEN 'the lease ran out at the last attempt' ELSE last_error END,
+      last_error = CASE WHEN attempts >= ?2 THEN '${leaseExpired}' ELSE last_error END,
       due_at = ?1, worker = NULL, lease_until = NULL
   WHERE source = ?3 AND state = 'running' AND lease_until <= ?1
   RETURNING source, webhook_id, state`;
 
-/** Due rows that are first in their key while none of it runs. Left alone, the planner scans every waiting row for each. */
+/** Due rows that are first in their key while none of it runs. Without INDEXED BY the planner scans all waiting rows for each. */
 export function claimRows(keyOrder: KeyOrder): string {
   return `
   UPDATE workspace_tasks_inbox
@@ -59,7 +61,7 @@ export const checkHeld = `SELECT seq FROM workspace_tasks_inbox WHERE ${held}`;
 
 export const renewLease = `UPDATE workspace_tasks_inbox SET lease_until = ?4 WHERE ${held}`;
 
-/** The compare-and-set of the ordering head: changes a row only when it moves. */
+/** The compare-and-set of the ordering head: changes a row only when the head advances. */
 export const advanceHead = `
   INSERT INTO workspace_tasks_order_heads AS head (source, order_key, position, status, moved_at)
   VALUES (?1, ?2, ?3, ?4, ?5)
@@ -96,7 +98,7 @@ export const discardRow = `
   UPDATE workspace_tasks_inbox SET state = 'discarded'
   WHERE source = ?1 AND webhook_id = ?2 AND state IN ('dead', 'quarantined')`;
 
-/** Stores a row begun inline, or takes over one whose lease is over; anything else is left and no row comes back. */
+/** Stores a row begun inline, or takes over one whose lease ended; otherwise changes nothing and returns no row. */
 export const beginInline = `
   INSERT INTO workspace_tasks_inbox AS row
     (source, webhook_id, channel, state, signed_at, received_at, due_at, lease_until, generation, body)

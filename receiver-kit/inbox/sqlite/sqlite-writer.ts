@@ -1,101 +1,117 @@
-// One connection, one queue. SQLite has a single writer and syncs the disk at each commit, so what arrives together
-// shares a transaction: deliveries, claims and settled rows alike. A handler's transaction takes the connection for
-// itself. Its queries answer within the same turn of the event loop, so that a handler which only queries is done
-// before the next delivery is even read; one that waits for the network in between is rolled back after a limit,
-// because nothing can be acknowledged meanwhile.
+// One connection and one loop. SQLite has a single writer and syncs the disk at each commit, so operations that arrive
+// together share a transaction: deliveries, claims and settled rows alike. States:
+//
+//   idle        nothing is queued
+//   scheduled   the next pass is due after the current turn of the event loop, or up to five turns later while each
+//               brings more writes: the deliveries of one burst are read over several turns
+//   pass        synchronous: all reads, then up to 256 writes in one commit, then the oldest exclusive request
+//   exclusive   a handler's transaction has the connection; nothing else runs until it ends
+//   busy        another process has the write lock; the next pass is due in 5 ms
+//
+//   idle ─► scheduled        an operation is queued
+//   scheduled ─► pass ─► idle | scheduled                 scheduled, when operations are left
+//   pass ─► exclusive ─► scheduled                        commit, rollback, or rollback at the time limit
+//   pass ─► busy ─► pass                                  after `busyTimeoutMs` everything queued is rejected instead
+//
+// A handler's queries complete within one turn of the event loop, so a handler that only queries ends before the next
+// delivery is read. One that waits for the network meanwhile is rolled back at its limit: nothing can be acknowledged
+// while it has the connection. A commit that fails is repeated operation by operation, so that one bad operation fails
+// alone. A connection that has become unusable is closed; the next pass opens another.
 
 import type { Clock } from "../../clock.ts";
-import { TransactionEndedError } from "../../errors.ts";
+import { ReceiverError } from "../../errors.ts";
 import { type SqliteConnection, sqliteErrorCode } from "./sqlite-driver.ts";
-import { rollBack } from "./sqlite-migrations.ts";
+import { tryRollback } from "./sqlite-migrations.ts";
 
-type Work = {
+interface Operation {
   run(connection: SqliteConnection): unknown;
   resolve(result: unknown): void;
   reject(error: unknown): void;
-};
+}
 
-type Turn = {
-  readonly timeoutMs: number;
-  grant(connection: SqliteConnection, end: () => void): void;
-  deny(error: unknown): void;
-};
+interface ExclusiveRequest {
+  start(connection: SqliteConnection, release: () => void): void;
+  reject(error: unknown): void;
+}
 
-export type SqliteWriterOptions = {
+export interface SqliteWriterOptions {
   readonly connect: () => SqliteConnection;
   readonly clock: Clock;
-  /** How long to try again while another process holds the file's write lock. */
+  /** How long to retry while another process has the file's write lock. */
   readonly busyTimeoutMs: number;
-};
+}
 
-/** A handler's hold on the connection, inside a transaction. */
-export interface SqliteHold {
-  /** @throws {TransactionEndedError} after `end`, or when the hold lasted too long */
+/** A handler's transaction, which has the connection for itself. */
+export interface ExclusiveTransaction {
+  /** @throws {ReceiverError} `TRANSACTION_ENDED` after `end`, or after the time limit */
   connection(): SqliteConnection;
-  /** Ends the transaction and the hold; nothing happens when it has ended already. */
+  /** Ends the transaction; does nothing when it has ended already. */
   end(how: "COMMIT" | "ROLLBACK"): void;
 }
 
 export class SqliteWriter {
   readonly #options: SqliteWriterOptions;
   #connection: SqliteConnection | undefined;
-  #waiting: Work[] = [];
-  readonly #reading: Work[] = [];
-  readonly #turns: Turn[] = [];
-  #held = false;
-  #scheduled = false;
+  readonly #reads: Operation[] = [];
+  readonly #writes: Operation[] = [];
+  readonly #requests: ExclusiveRequest[] = [];
+  #isExclusive = false;
+  #isScheduled = false;
   #busySinceMs: number | undefined;
 
   constructor(options: SqliteWriterOptions) {
     this.#options = options;
   }
 
-  /** Runs `operation` in a transaction shared with others, and resolves once that is on disk. It may run twice. */
-  run<Result>(operation: (connection: SqliteConnection) => Result): Promise<Result> {
-    return new Promise<Result>((resolve, reject) => {
-      this.#waiting.push({ run: operation, resolve: resolve as (result: unknown) => void, reject });
-      this.#schedule();
-    });
+  /** Runs `operation` in a transaction shared with others; resolves once that is on disk. It may run twice. */
+  write<Result>(operation: (connection: SqliteConnection) => Result): Promise<Result> {
+    return this.#enqueue(this.#writes, operation);
   }
 
-  /** Runs `operation` outside any transaction, so that looking never waits for another process's writes. */
+  /** Runs `operation` outside any transaction, so that reading does not wait for another process's writes. */
   read<Result>(operation: (connection: SqliteConnection) => Result): Promise<Result> {
+    return this.#enqueue(this.#reads, operation);
+  }
+
+  #enqueue<Result>(queue: Operation[], run: (connection: SqliteConnection) => Result): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      this.#reading.push({ run: operation, resolve: resolve as (result: unknown) => void, reject });
+      queue.push({ run, resolve: resolve as (result: unknown) => void, reject });
       this.#schedule();
     });
   }
 
-  /** Waits for the connection and begins a transaction on it. */
-  hold(timeoutMs: number): Promise<SqliteHold> {
+  /** Waits for the connection and begins a transaction, which is rolled back after `timeoutMs`. */
+  beginExclusive(timeoutMs: number): Promise<ExclusiveTransaction> {
     return new Promise((resolve, reject) => {
-      this.#turns.push({
-        timeoutMs,
-        deny: reject,
-        grant: (connection, release) => resolve(this.#holdOf(connection, timeoutMs, release)),
-      });
+      const start: ExclusiveRequest["start"] = (connection, release) =>
+        resolve(this.#createTransaction(connection, timeoutMs, release));
+      this.#requests.push({ start, reject });
       this.#schedule();
     });
   }
 
-  #holdOf(connection: SqliteConnection, timeoutMs: number, release: () => void): SqliteHold {
+  #createTransaction(
+    connection: SqliteConnection,
+    timeoutMs: number,
+    release: () => void,
+  ): ExclusiveTransaction {
     let ended: string | undefined;
     const end = (how: "COMMIT" | "ROLLBACK", reason: string) => {
       if (ended) return;
       ended = reason;
-      cancelLimit();
+      cancelTimeout();
       try {
         if (how === "ROLLBACK") this.#rollBack(connection);
         else connection.exec("COMMIT");
       } catch (error) {
         this.#rollBack(connection);
-        this.#replaceIfBroken(error);
+        this.#disconnectIfBroken(error);
         throw error;
       } finally {
         release();
       }
     };
-    const cancelLimit = this.#options.clock.schedule(timeoutMs, () =>
+    const cancelTimeout = this.#options.clock.schedule(timeoutMs, () =>
       end(
         "ROLLBACK",
         `the transaction was open for ${timeoutMs} ms and was rolled back: call other services before the first query`,
@@ -103,7 +119,7 @@ export class SqliteWriter {
     );
     return {
       connection() {
-        if (ended) throw new TransactionEndedError(ended);
+        if (ended) throw new ReceiverError("TRANSACTION_ENDED", ended);
         return connection;
       },
       end: (how) => end(how, "the transaction of this event has ended"),
@@ -111,151 +127,140 @@ export class SqliteWriter {
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#held) return;
-    this.#scheduled = true;
-    this.#gather(0, gatherTicksMax);
+    if (this.#isScheduled || this.#isExclusive) return;
+    this.#isScheduled = true;
+    this.#gather(0, gatherTurnsMax);
   }
 
-  /** Deliveries of one burst are read over several turns of the event loop: as long as each brings more, it pays to wait. */
-  #gather(seen: number, ticksLeft: number): void {
+  #gather(seen: number, turnsLeft: number): void {
     setImmediate(() => {
-      if (this.#waiting.length > seen && ticksLeft > 0 && this.#turns.length === 0) {
-        this.#gather(this.#waiting.length, ticksLeft - 1);
+      const hasGrown = this.#writes.length > seen;
+      if (hasGrown && turnsLeft > 0 && this.#requests.length === 0) {
+        this.#gather(this.#writes.length, turnsLeft - 1);
         return;
       }
-      this.#scheduled = false;
-      this.#turn();
+      this.#isScheduled = false;
+      this.#pass();
     });
   }
 
-  #turn(): void {
-    if (this.#held) return;
-    for (const reading of this.#reading.splice(0)) this.#readNow(reading);
-    const works = this.#waiting.splice(0, batchMax);
-    if (works.length > 0) this.#commitTogether(works);
-    const turn = this.#busySinceMs === undefined ? this.#turns.shift() : undefined;
-    if (turn) this.#grant(turn);
-    if (this.#busySinceMs === undefined && (this.#waiting.length > 0 || this.#turns.length > 0))
-      this.#schedule();
+  #pass(): void {
+    if (this.#isExclusive) return;
+    for (const read of this.#reads.splice(0)) this.#readNow(read);
+    const batch = this.#writes.splice(0, batchMax);
+    if (batch.length > 0) this.#commit(batch);
+    const request = this.#busySinceMs === undefined ? this.#requests.shift() : undefined;
+    if (request) this.#startExclusive(request);
+    const hasWork = this.#writes.length > 0 || this.#requests.length > 0;
+    if (hasWork && this.#busySinceMs === undefined) this.#schedule();
   }
 
-  #readNow({ run, resolve, reject }: Work): void {
+  #readNow({ run, resolve, reject }: Operation): void {
     try {
       this.#connection ??= this.#options.connect();
       resolve(run(this.#connection));
     } catch (error) {
-      this.#replaceIfBroken(error);
+      this.#disconnectIfBroken(error);
       reject(error);
     }
   }
 
-  #grant(turn: Turn): void {
-    let connection: SqliteConnection;
-    try {
-      connection = this.#begin();
-    } catch (error) {
-      this.#turns.unshift(turn);
-      if (!this.#waitForLock(error)) this.#refuseAll(error);
-      return;
-    }
-    this.#held = true;
-    turn.grant(connection, () => {
-      this.#held = false;
+  #startExclusive(request: ExclusiveRequest): void {
+    const connection = this.#begin(() => this.#requests.unshift(request));
+    if (!connection) return;
+    this.#isExclusive = true;
+    request.start(connection, () => {
+      this.#isExclusive = false;
       this.#schedule();
     });
   }
 
-  #commitTogether(works: Work[]): void {
-    let connection: SqliteConnection;
+  #commit(batch: Operation[]): void {
+    const connection = this.#begin(() => this.#writes.unshift(...batch));
+    if (!connection) return;
     try {
-      connection = this.#begin();
-    } catch (error) {
-      this.#waiting.unshift(...works);
-      if (!this.#waitForLock(error)) this.#refuseAll(error);
-      return;
-    }
-    try {
-      const results = works.map((work) => work.run(connection));
+      const results = batch.map((operation) => operation.run(connection));
       connection.exec("COMMIT");
-      works.forEach((work, index) => {
-        work.resolve(results[index]);
+      batch.forEach((operation, index) => {
+        operation.resolve(results[index]);
       });
     } catch (error) {
       this.#rollBack(connection);
-      this.#replaceIfBroken(error);
-      if (works.length === 1) works[0]?.reject(error);
-      else for (const work of works) this.#commitTogether([work]);
+      this.#disconnectIfBroken(error);
+      if (batch.length === 1) batch[0]?.reject(error);
+      else for (const operation of batch) this.#commit([operation]);
     }
   }
 
-  #begin(): SqliteConnection {
-    this.#connection ??= this.#options.connect();
+  /** Undefined when no transaction could begin: the work was put back by `requeue`, and waits or was rejected. */
+  #begin(requeue: () => void): SqliteConnection | undefined {
     try {
+      this.#connection ??= this.#options.connect();
       this.#connection.exec("BEGIN IMMEDIATE");
+      this.#busySinceMs = undefined;
+      return this.#connection;
     } catch (error) {
-      this.#replaceIfBroken(error);
-      throw error;
+      requeue();
+      this.#disconnectIfBroken(error);
+      if (!this.#waitForLock(error)) this.#rejectAll(error);
+      return undefined;
     }
-    this.#busySinceMs = undefined;
-    return this.#connection;
   }
 
-  /** True when the lock is another process's and there is time left: the queue then goes on a little later. */
+  /** True when another process has the lock and there is time left: the next pass is then scheduled. */
   #waitForLock(error: unknown): boolean {
     if (!sqliteErrorCode(error).startsWith("SQLITE_BUSY")) return false;
-    const now = this.#options.clock.monotonic();
-    this.#busySinceMs ??= now;
-    if (now - this.#busySinceMs >= this.#options.busyTimeoutMs) {
+    const { clock, busyTimeoutMs } = this.#options;
+    this.#busySinceMs ??= clock.monotonic();
+    if (clock.monotonic() - this.#busySinceMs >= busyTimeoutMs) {
       this.#busySinceMs = undefined;
       return false;
     }
-    if (!this.#scheduled) {
-      this.#scheduled = true;
-      this.#options.clock.schedule(busyRetryMs, () => {
-        this.#scheduled = false;
-        this.#turn();
+    if (!this.#isScheduled) {
+      this.#isScheduled = true;
+      clock.schedule(busyRetryMs, () => {
+        this.#isScheduled = false;
+        this.#pass();
       });
     }
     return true;
   }
 
-  #refuseAll(error: unknown): void {
-    for (const work of this.#waiting.splice(0)) work.reject(error);
-    for (const turn of this.#turns.splice(0)) turn.deny(error);
+  #rejectAll(error: unknown): void {
+    for (const { reject } of [...this.#writes.splice(0), ...this.#requests.splice(0)]) reject(error);
   }
 
-  /** A transaction that stayed open would refuse every later one; it is closed with its connection. */
+  /** A transaction that stayed open would make every later one fail; it is closed with its connection. */
   #rollBack(connection: SqliteConnection): void {
-    if (!rollBack(connection)) this.#disconnect();
+    if (!tryRollback(connection)) this.#disconnect();
   }
 
-  /** A connection opened on a read-only or missing file stays so; the next use opens the file anew. */
-  #replaceIfBroken(error: unknown): void {
-    if (!/^SQLITE_(READONLY|CANTOPEN|IOERR|NOTADB|CORRUPT)/.test(sqliteErrorCode(error))) return;
-    this.#disconnect();
+  /** A connection that was opened on a read-only or missing file stays unusable; the next use opens the file again. */
+  #disconnectIfBroken(error: unknown): void {
+    if (/^SQLITE_(READONLY|CANTOPEN|IOERR|NOTADB|CORRUPT)/.test(sqliteErrorCode(error))) this.#disconnect();
   }
 
   #disconnect(): void {
     const connection = this.#connection;
     this.#connection = undefined;
     if (!connection) return;
-    // libsql gives a closed connection's lock back only when its statements are collected.
-    rollBack(connection);
+    // libsql releases the lock of a closed connection only when its statements are garbage collected.
+    tryRollback(connection);
     try {
       connection.close();
     } catch {
-      // A broken connection may refuse to close; it is let go either way.
+      // A broken connection may fail to close; it is dropped either way.
     }
   }
 
   /** Closes the file once everything queued is written. A later use opens it again. */
   async close(): Promise<void> {
-    if (this.#connection) await this.run(() => undefined).catch(() => undefined);
+    if (this.#connection) await this.write(() => undefined).catch(() => undefined);
     this.#disconnect();
   }
 }
 
-// Bounds how long one commit keeps the event loop.
+// Limits how long one commit blocks the event loop.
 const batchMax = 256;
-const gatherTicksMax = 5;
+const gatherTurnsMax = 5;
 const busyRetryMs = 5;

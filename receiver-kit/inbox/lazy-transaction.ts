@@ -1,0 +1,69 @@
+// A handler's transaction begins when the handler first uses it; an event whose handlers write nothing is settled in a
+// shared commit instead.
+
+import { isReceiverError, ReceiverError } from "../errors.ts";
+import type { SettleOutcome } from "./inbox.ts";
+
+export interface LazyTransactionOptions<Opened> {
+  /** Begins the transaction: checks that the claim is held and advances the head. */
+  open(): Promise<Opened>;
+  /** Settles the row and commits. */
+  commit(opened: Opened): Promise<void>;
+  rollBack(opened: Opened): Promise<void>;
+  /** Settles without a transaction of its own. */
+  settleInGroup(): Promise<SettleOutcome>;
+}
+
+/** The methods of a `HandlerTransaction`, and `opened` for its handle. */
+export function createLazyTransaction<Opened>(options: LazyTransactionOptions<Opened>) {
+  let opening: Promise<Opened> | undefined;
+  let ended = false;
+
+  const commitOpened = async (pending: Promise<Opened>): Promise<SettleOutcome> => {
+    try {
+      await options.commit(await pending);
+      return "settled";
+    } catch (error) {
+      if (isReceiverError(error, "LEASE_LOST")) return "lost";
+      if (isReceiverError(error, "SUPERSEDED")) return "superseded";
+      throw error;
+    }
+  };
+
+  return {
+    /** Begins the transaction at the first call. @throws {ReceiverError} `TRANSACTION_ENDED` */
+    async opened(): Promise<Opened> {
+      if (ended) throw transactionEnded();
+      opening ??= options.open();
+      const opened = await opening;
+      if (ended) throw transactionEnded();
+      return opened;
+    },
+    async commit(): Promise<SettleOutcome> {
+      ended = true;
+      return opening ? commitOpened(opening) : options.settleInGroup();
+    },
+    async rollback(): Promise<void> {
+      ended = true;
+      const opened = await opening?.catch(() => undefined);
+      if (opened) await options.rollBack(opened);
+    },
+  };
+}
+
+/** Another worker may have the row. */
+export const leaseLost = () =>
+  new ReceiverError(
+    "LEASE_LOST",
+    "the lease on this event was lost: another worker may be handling it, so nothing is written",
+  );
+
+/** A newer event of the same key was applied since the row was claimed. */
+export const superseded = () =>
+  new ReceiverError(
+    "SUPERSEDED",
+    "a newer event of the same task or stage was applied meanwhile, so nothing is written",
+  );
+
+export const transactionEnded = () =>
+  new ReceiverError("TRANSACTION_ENDED", "the transaction of this event has ended");

@@ -1,0 +1,128 @@
+import type { WebhookRejectedError } from "./errors.ts";
+import type { RequestLimits } from "./http/request-body.ts";
+import type { Inbox, KeyOrder, Retention, RowReference } from "./inbox/inbox.ts";
+import { consoleLogger, type ReceiverLogger } from "./logger.ts";
+import {
+  anInbox,
+  defaults,
+  durationMs,
+  functionOf,
+  numberFrom,
+  objectWith,
+  oneOf,
+  parseOptions,
+  positiveInteger,
+  sharedOptions,
+  strictOptions,
+} from "./options.ts";
+import { type Random, systemRandom } from "./random.ts";
+import type { VerifierOptions } from "./signature/verifier.ts";
+
+export interface RetentionOptions {
+  /** Days that bodies of settled events are kept. Default 7. */
+  readonly bodiesDays?: number | undefined;
+  /** Days that ids of settled events are kept, so that a late duplicate is recognised. Default 14, which is the minimum. */
+  readonly idsDays?: number | undefined;
+  /** Days that unchanged ordering heads are kept. Default 365, at least `idsDays`. */
+  readonly headsDays?: number | undefined;
+}
+
+export interface RetryPolicy {
+  /** Delay after the first failed attempt; doubles with each further one. Default 1,000. */
+  readonly firstDelayMs: number;
+  /** Longest delay. Default 3,600,000. */
+  readonly delayMsMax: number;
+  /** Attempts after which an event is dead. Default 15, which take about three hours. */
+  readonly attemptsMax: number;
+}
+
+export interface ReceiverOptions<Transaction> extends VerifierOptions {
+  /** Where deliveries are stored: `sqliteInbox(…)`, `postgresInbox(…)`, or `memoryInbox()` in tests. */
+  readonly inbox: Inbox<Transaction>;
+  /** Names the endpoint when several share one inbox: ids and order are kept per source. Default `default`. */
+  readonly source?: string | undefined;
+  /** Limits of one request. */
+  readonly limits?: Partial<RequestLimits> | undefined;
+  /** How long storing one delivery may take before the response is 503. Default 10,000. */
+  readonly acceptTimeoutMs?: number | undefined;
+  /** Deliveries waiting to be handled, beyond which the response is 429. Default 100,000. */
+  readonly backlogMax?: number | undefined;
+  /** Events handled at the same time. Default 8. */
+  readonly concurrency?: number | undefined;
+  /** How long the handlers of one event may take. Default 60,000. */
+  readonly handlerTimeoutMs?: number | undefined;
+  /** How long a claimed event stays with a process that stopped; renewed at a third of it. Default 30,000. */
+  readonly leaseMs?: number | undefined;
+  /** How often to look for due events when no notification arrives. Default 1,000. */
+  readonly pollMs?: number | undefined;
+  readonly retry?: Partial<RetryPolicy> | undefined;
+  /**
+   * What a failed event means to later ones of its task or stage. `latest`, the default: they are handled, and the
+   * failed one is stale at its retry. `strict`: they wait until it is done or dead.
+   */
+  readonly keyOrder?: KeyOrder | undefined;
+  readonly retention?: RetentionOptions | undefined;
+  /** Default: warnings and errors on stderr; `silentLogger` for none. A pino logger fits. */
+  readonly logger?: ReceiverLogger | undefined;
+  /** Called for every rejected request. The log shows only the first per code. */
+  readonly onRejected?: ((rejection: WebhookRejectedError) => void) | undefined;
+  /** Called for every event that became dead. */
+  readonly onDead?: ((row: RowReference, error: unknown) => void) | undefined;
+  readonly random?: Random | undefined;
+}
+
+/** Senders retry for days, and operators send deliveries again later still; an id forgotten earlier would run twice. */
+const idsDaysMin = 14;
+
+const retention = strictOptions<RetentionOptions>()({
+  bodiesDays: numberFrom(0).default(defaults.retention.bodiesDays),
+  idsDays: numberFrom(idsDaysMin).default(defaults.retention.idsDays),
+  headsDays: numberFrom(idsDaysMin).default(defaults.retention.headsDays),
+}).refine(({ headsDays, idsDays }) => headsDays >= idsDays, {
+  path: ["headsDays"],
+  message: "at least idsDays",
+});
+
+const retry = strictOptions<RetryPolicy>()({
+  firstDelayMs: durationMs.default(defaults.retry.firstDelayMs),
+  delayMsMax: durationMs.default(defaults.retry.delayMsMax),
+  attemptsMax: positiveInteger.default(defaults.retry.attemptsMax),
+});
+
+const receiverOptions = strictOptions<ReceiverOptions<unknown>>()({
+  ...sharedOptions,
+  inbox: objectWith<Inbox>(anInbox, "insert", "claim"),
+  acceptTimeoutMs: durationMs.default(defaults.ingest.acceptTimeoutMs),
+  backlogMax: positiveInteger.default(defaults.ingest.backlogMax),
+  concurrency: positiveInteger.default(defaults.worker.concurrency),
+  handlerTimeoutMs: durationMs.default(defaults.worker.handlerTimeoutMs),
+  leaseMs: durationMs.default(defaults.worker.leaseMs),
+  pollMs: durationMs.default(defaults.worker.pollMs),
+  retry: retry.prefault({}),
+  keyOrder: oneOf<KeyOrder>("latest", "strict").default(defaults.worker.keyOrder),
+  retention: retention.prefault({}),
+  logger: objectWith<ReceiverLogger>("a logger", "info", "warn", "error").default(consoleLogger),
+  onDead: functionOf<(row: RowReference, error: unknown) => void>().optional(),
+  random: functionOf<Random>().default(() => systemRandom),
+});
+
+export const closeSchema = strictOptions<{ graceMs: number }>()({
+  graceMs: numberFrom(0).default(defaults.closeGraceMs),
+});
+
+const dayMs = 86_400_000;
+
+/** The options with their defaults. */
+export type ReceiverSettings<Transaction = unknown> = ReturnType<typeof resolveReceiverOptions<Transaction>>;
+
+/** @throws {ReceiverError} `CONFIGURATION_INVALID` */
+export function resolveReceiverOptions<Transaction>(options: ReceiverOptions<Transaction>) {
+  const settings = parseOptions("createReceiver", receiverOptions, options);
+  const { bodiesDays, idsDays, headsDays } = settings.retention;
+  const kept: Retention = {
+    bodiesMs: bodiesDays * dayMs,
+    rowsMs: idsDays * dayMs,
+    headsMs: headsDays * dayMs,
+  };
+  return { ...settings, inbox: options.inbox, secrets: options.secrets, retention: kept };
+}
