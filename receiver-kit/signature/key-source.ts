@@ -34,8 +34,8 @@ export function createKeySource(secrets: Secrets, clock: Clock): KeySource {
       }
       return cached.keys;
     } catch (cause) {
-      const reason = isReceiverError(cause) ? cause.message : "the function failed";
-      throw new WebhookRejectedError("SECRETS_UNAVAILABLE", `secrets: ${reason}`, { cause });
+      const message = isReceiverError(cause) ? cause.message : "secrets: the function failed";
+      throw new WebhookRejectedError("SECRETS_UNAVAILABLE", message, { cause });
     }
   };
 }

@@ -323,7 +323,7 @@ describe("the migrations of an inbox", () => {
     const connection = (await loadSqliteDriver())(file);
     connection.query("INSERT INTO workspace_tasks_migrations VALUES (99)");
     connection.close();
-    await expect(sqliteInbox(file).open()).rejects.toThrow("the file is at version 99, expected at most 1");
+    await expect(sqliteInbox(file).open()).rejects.toThrow("the file has version 99, expected at most 1");
   });
 
   itWithPostgres("leave the tables of a newer release unchanged on PostgreSQL", async () => {
@@ -332,7 +332,7 @@ describe("the migrations of an inbox", () => {
     await postgresInbox(pool).open();
     await pool.query("INSERT INTO workspace_tasks.migrations VALUES (99)");
     await expect(postgresInbox(pool).open()).rejects.toThrow(
-      "the schema is at version 99, expected at most 1",
+      "the schema has version 99, expected at most 1",
     );
   });
 });

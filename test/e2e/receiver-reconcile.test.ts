@@ -40,7 +40,7 @@ it("a receiver that missed deliveries gets the task states by reconciling, and l
   expect(await advanceUntilSettled(receiver.reconcile(client))).toEqual({
     examined: 1,
     enqueued: 2,
-    agreed: 0,
+    unchanged: 0,
     missing: 0,
   });
   await mock.clock.advance(2_000);

@@ -4,7 +4,7 @@ import type { NextFunction, Request, Response } from "express";
 import express from "express";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createVirtualClock, type VirtualClock } from "workspace-tasks/mock-server";
-import { InboxUnavailableError } from "workspace-tasks/receiver-kit";
+import { ReceiverError } from "workspace-tasks/receiver-kit";
 import { dedupeWebhook, orderWebhook, verifyWebhook } from "workspace-tasks/receiver-kit/express";
 import type { Inbox } from "../../receiver-kit/inbox/inbox.ts";
 import { memoryInbox } from "../../receiver-kit/inbox/memory/memory-inbox.ts";
@@ -108,7 +108,7 @@ describe("verifyWebhook", () => {
 
   it("applies its own body limit", async () => {
     await using alone = await serveExpress((app) =>
-      app.post("/webhooks", verifyWebhook({ secrets: [secretA], clock, bodyBytesMax: 100 })),
+      app.post("/webhooks", verifyWebhook({ secrets: [secretA], clock, limits: { bodyBytesMax: 100 } })),
     );
     expect((await post(signed(sampleEvent()), alone)).status).toBe(413);
   });
@@ -212,7 +212,7 @@ describe("dedupeWebhook", () => {
 
   it("keeps the handler's response when the end cannot be recorded, and reports it", async () => {
     const failures: unknown[] = [];
-    const outage = new InboxUnavailableError("gone");
+    const outage = new ReceiverError("INBOX_UNAVAILABLE", "gone");
     const failing = withMethods(memoryInbox({ clock }), { finishInline: () => Promise.reject(outage) });
     await using other = await serveExpress((app) =>
       app.post(
@@ -220,7 +220,7 @@ describe("dedupeWebhook", () => {
         verifyWebhook({ secrets: [secretA], clock }),
         dedupeWebhook({
           inbox: failing,
-          onFailed: (error) => failures.push(error),
+          onError: (error) => failures.push(error),
         }),
         (_, response) => void response.sendStatus(204),
       ),
@@ -233,7 +233,7 @@ describe("dedupeWebhook", () => {
     let down = true;
     const memory = memoryInbox({ clock });
     const open = async () => {
-      if (down) throw new InboxUnavailableError("connection refused", { retryAfterSeconds: 9 });
+      if (down) throw new ReceiverError("INBOX_UNAVAILABLE", "connection refused", { retryAfterSeconds: 9 });
     };
     await using other = await serveExpress((app) =>
       app.post(
@@ -347,7 +347,7 @@ describe("orderWebhook", () => {
   });
 
   it("releases the task when the inbox fails", async () => {
-    const outage = new InboxUnavailableError("gone");
+    const outage = new ReceiverError("INBOX_UNAVAILABLE", "gone");
     let down = true;
     const memory = memoryInbox({ clock });
     const advanceHead: Inbox["advanceHead"] = (options) =>

@@ -111,7 +111,7 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         find: "const keys = parseSecrets(texts);",
-        replace: "const keys = [...parseSecrets(texts), ...(known?.keys ?? [])];",
+        replace: "const keys = [...parseSecrets(texts), ...(cached?.keys ?? [])];",
       },
     ],
   },

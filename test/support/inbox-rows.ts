@@ -1,5 +1,5 @@
 import type { ClaimOptions, HeadAdvance, NewRow, Settlement } from "workspace-tasks/receiver-kit";
-import { parseDelivery } from "workspace-tasks/receiver-kit";
+import { parseDelivery } from "../../receiver-kit/event/parse-delivery.ts";
 import { completedEvent, sampleEvent } from "./sample-event.ts";
 
 /** A delivery of `event` as the receiver would store it. */
@@ -48,7 +48,13 @@ export function doneWith(
   row: { readonly orderKey: string | null; readonly position: string | null; readonly status: string | null },
   fields: Partial<HeadAdvance> = {},
 ): Settlement {
-  if (row.orderKey === null || row.position === null) return { state: "done", move: null };
-  const move = { key: row.orderKey, position: row.position, status: row.status, allowSame: false, ...fields };
-  return { state: "done", move };
+  if (row.orderKey === null || row.position === null) return { state: "done", advance: null };
+  const advance = {
+    key: row.orderKey,
+    position: row.position,
+    status: row.status,
+    allowSame: false,
+    ...fields,
+  };
+  return { state: "done", advance };
 }

@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from "vitest";
 import type { VirtualClock } from "workspace-tasks/mock-server";
-import { type Claim, encodePosition, type Inbox } from "workspace-tasks/receiver-kit";
+import type { Claim, Inbox } from "workspace-tasks/receiver-kit";
+import { encodePosition } from "../../receiver-kit/event/event-order.ts";
 import { claimOptions, completedAt, doneWith, instant, newRowOf, runningAt } from "./inbox-rows.ts";
 import { sampleEvent, stageEvent } from "./sample-event.ts";
 

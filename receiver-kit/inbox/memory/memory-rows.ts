@@ -53,7 +53,7 @@ export class MemoryRows {
 
   add({ quarantine, ...newRow }: NewRow, state: RowState, nowMs: number): MemoryRow {
     if (this.#rows.size >= this.#rowsMax) {
-      throw new ReceiverError("INBOX_FULL", `memory inbox: expected at most ${this.#rowsMax} rows`);
+      throw new ReceiverError("INBOX_FULL", `memory inbox: full, expected at most ${this.#rowsMax} rows`);
     }
     const row: MemoryRow = {
       ...newRow,

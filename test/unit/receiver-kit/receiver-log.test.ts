@@ -55,7 +55,7 @@ describe("the receiver's log", () => {
     await receiver.fetch(request(Date.now(), secretX));
     expect(warn).toHaveBeenCalledOnce();
     expect(String(warn.mock.calls[0]?.[0])).toMatch(
-      /^workspace-tasks receiver: a request was refused: none of 1/,
+      /^workspace-tasks receiver: a request was rejected: none of 1/,
     );
     warn.mockRestore();
   });

@@ -96,7 +96,7 @@ describe("handlers", () => {
     expect(() => receiver.on("task.complete" as "task.completed", () => {})).toThrow(
       /expected one of task\.running, .* got "task\.complete"/,
     );
-    expect(() => receiver.onState("job" as "task", () => {})).toThrow("expected task or subtask");
+    expect(() => receiver.onState("job" as "task", () => {})).toThrow("expected one of task, subtask");
   });
 
   it("run once per id, however often it is delivered", async () => {
@@ -339,7 +339,7 @@ describe("accepting", () => {
     hangs = false;
     expect(await fixture.deliver(sampleEvent())).toBe("accepted");
     expect(fixture.log.map(({ level, message }) => `${level}: ${message}`)).toEqual([
-      "error: the inbox cannot store deliveries; they are answered 503 and will be sent again",
+      "error: the inbox cannot store deliveries; the response is 503 and they will be sent again",
       "info: the inbox stores deliveries again",
     ]);
   });
@@ -521,10 +521,10 @@ describe("upkeep", () => {
 describe("options", () => {
   it.each([
     [{ concurrency: 0 }, "concurrency: expected a positive whole number, got 0"],
-    [{ leaseMs: 1.5 }, "leaseMs: expected a positive whole number, got 1.5"],
+    [{ leaseMs: 1.5 }, "leaseMs: expected a whole number of milliseconds from 1 to 2147483647, got 1.5"],
     [{ source: "a b" }, "source: expected 1 to 64 of"],
-    [{ retention: { idsDays: 5 } }, "retention.idsDays: expected at least 14, got 5"],
-    [{ retention: { headsDays: 3 } }, "retention.headsDays: expected at least idsDays (14), got 3"],
+    [{ retention: { idsDays: 5 } }, "retention.idsDays: expected a number of at least 14, got 5"],
+    [{ retention: { idsDays: 30, headsDays: 20 } }, "retention.headsDays: expected at least idsDays, got 20"],
     [{ retry: { attemptsMax: Number.NaN } }, "retry.attemptsMax: expected a positive whole number"],
     [{ limits: { bodyBytesMax: -1 } }, "limits.bodyBytesMax: expected a positive whole number"],
   ])("are refused at once when out of range: %j", (wrong, message) => {

@@ -1,15 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseEvent } from "workspace-tasks/events";
+import { type MemoryTransaction, memoryInbox, type Receiver } from "workspace-tasks/receiver-kit";
 import {
   encodePosition,
   eventOrder,
-  type MemoryTransaction,
-  memoryInbox,
   type OrderPosition,
   orderKey,
-  type Receiver,
-} from "workspace-tasks/receiver-kit";
+} from "../../../../receiver-kit/event/event-order.ts";
 import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { completedEvent, sampleEvent, stageEvent } from "../../../support/sample-event.ts";
 
@@ -22,7 +20,7 @@ const orderOf = (event: Record<string, unknown>) => {
 const positionText = (event: Record<string, unknown>) => {
   const order = orderOf(event);
   if (!order) throw new Error("expected an event with an order");
-  return encodePosition(order.position);
+  return order.position;
 };
 
 describe("ordering keys", () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseDelivery } from "workspace-tasks/receiver-kit";
+import { parseDelivery } from "../../../../receiver-kit/event/parse-delivery.ts";
 import { completedEvent, sampleEvent, stageEvent } from "../../../support/sample-event.ts";
 
 const nowMs = Date.UTC(2026, 5, 1);

@@ -1,10 +1,9 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import {
-  BacklogFullError,
   createVerifier,
   type DeliverySink,
-  InboxUnavailableError,
+  ReceiverError,
   type VerifiedWebhook,
   type WebhookRejectedError,
 } from "workspace-tasks/receiver-kit";
@@ -175,10 +174,10 @@ describe("handleFetch", () => {
   });
 
   it.each([
-    [new InboxUnavailableError("database gone", { retryAfterSeconds: 7 }), 503, "7"],
-    [new InboxUnavailableError("database gone"), 503, "5"],
-    [new BacklogFullError("too much", { retryAfterSeconds: 1.2 }), 429, "2"],
-    [new BacklogFullError("too much", { retryAfterSeconds: 0 }), 429, "1"],
+    [new ReceiverError("INBOX_UNAVAILABLE", "database gone", { retryAfterSeconds: 7 }), 503, "7"],
+    [new ReceiverError("INBOX_UNAVAILABLE", "database gone"), 503, "5"],
+    [new ReceiverError("BACKLOG_FULL", "too much", { retryAfterSeconds: 1.2 }), 429, "2"],
+    [new ReceiverError("BACKLOG_FULL", "too much", { retryAfterSeconds: 0 }), 429, "1"],
   ])("asks the sender to wait after %s", async (error, status, retryAfter) => {
     const kept = keepingAcceptor({ accept: () => Promise.reject(error) });
     const answer = await handleFetch(kept.acceptor, post());

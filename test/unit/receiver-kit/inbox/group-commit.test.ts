@@ -16,11 +16,11 @@ function watchedCommits(options: Partial<GroupCommitOptions<string, string>> = {
       await gate.promise;
       return items.map((item) => item.toUpperCase());
     },
-    isItemsFault: () => false,
+    isCausedByItem: () => false,
     itemsMax: 3,
     bytesOf: (item) => item.length,
     bytesMax: 10,
-    commitsAtOnceMax: 1,
+    concurrency: 1,
     timeoutMs: 1_000,
     clock,
     ...options,
@@ -95,7 +95,7 @@ describe("group commit", () => {
 
   it("commits one by one when the fault may be one item's", async () => {
     const { add } = watchedCommits({
-      isItemsFault: () => true,
+      isCausedByItem: () => true,
       commit: async (items) => {
         if (items.includes("bad")) throw new Error("value out of range");
         return items.map((item) => item.toUpperCase());
@@ -110,7 +110,7 @@ describe("group commit", () => {
     const hanging = add("a").catch((error: Error) => error.message);
     await turn();
     await clock.advance(1_000);
-    expect(await hanging).toMatch(/took longer than 1000 ms, so whether it happened is not known/);
+    expect(await hanging).toMatch(/took longer than 1000 ms, whether it happened is unknown/);
     const next = add("b");
     await turn();
     commits[1]?.gate.resolve();

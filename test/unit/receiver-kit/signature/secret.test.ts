@@ -1,17 +1,17 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { createVerifier, WebhookSecretError } from "workspace-tasks/receiver-kit";
+import { createVerifier, isReceiverError, type ReceiverError } from "workspace-tasks/receiver-kit";
 import { parseSecret } from "../../../../receiver-kit/signature/secret.ts";
 
 const bytes = (count: number) => Buffer.alloc(count, 0x5a).toString("base64");
 const good = `whsec_${bytes(32)}`;
 const hex = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 
-function mistakeOf(secret: unknown): WebhookSecretError {
+function mistakeOf(secret: unknown): ReceiverError {
   try {
     parseSecret(secret, "secrets[0]");
   } catch (error) {
-    if (error instanceof WebhookSecretError) return error;
+    if (isReceiverError(error)) return error;
     throw error;
   }
   throw new Error("expected the secret to be refused");
@@ -90,7 +90,7 @@ describe("a verifier's secrets", () => {
 
   it("must be a list", () => {
     expect(() => createVerifier({ secrets: good as never })).toThrow(
-      /expected a list of secrets, got string/,
+      /expected a list of at least one secret, got string/,
     );
     expect(() => createVerifier({ secrets: undefined as never })).toThrow(/got undefined/);
   });

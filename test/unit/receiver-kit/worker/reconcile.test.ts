@@ -84,7 +84,7 @@ describe("reconciling", () => {
     expect(await fixture.receiver.reconcile(api.client)).toEqual({
       examined: 2,
       enqueued: 1,
-      agreed: 1,
+      unchanged: 1,
       missing: 0,
     });
     await fixture.clock.settle();
@@ -117,7 +117,7 @@ describe("reconciling", () => {
         },
       },
     };
-    expect(await fixture.receiver.reconcile(slow)).toMatchObject({ enqueued: 0, agreed: 1 });
+    expect(await fixture.receiver.reconcile(slow)).toMatchObject({ enqueued: 0, unchanged: 1 });
     expect(fixture.states.at(-1)).toBe("task-1 COMPLETED webhook");
   });
 
@@ -158,7 +158,7 @@ describe("reconciling", () => {
     expect(await fixture.receiver.reconcile(client)).toEqual({
       examined: 2,
       enqueued: 4,
-      agreed: 0,
+      unchanged: 0,
       missing: 0,
     });
     await fixture.clock.settle();
@@ -243,7 +243,7 @@ describe("reconciling", () => {
     expect(await fixture.receiver.reconcile(client)).toEqual({
       examined: 1,
       enqueued: 0,
-      agreed: 0,
+      unchanged: 0,
       missing: 1,
     });
   });
