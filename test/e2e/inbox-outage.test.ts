@@ -331,9 +331,7 @@ describe("the migrations of an inbox", () => {
     const pool = database.pool();
     await postgresInbox(pool).open();
     await pool.query("INSERT INTO workspace_tasks.migrations VALUES (99)");
-    await expect(postgresInbox(pool).open()).rejects.toThrow(
-      "the schema has version 99, expected at most 1",
-    );
+    await expect(postgresInbox(pool).open()).rejects.toThrow("the schema has version 99, expected at most 1");
   });
 });
 
