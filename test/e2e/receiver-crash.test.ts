@@ -95,7 +95,7 @@ describeWithPostgres("a receiver whose PostgreSQL server stops immediately", () 
       await sendUntilAcknowledged(sender, deliveries);
       await settled(ledger.inbox);
       await expectLedger(ledger, sender.acknowledged);
-      expect(sender.refusals.get(503)).toBeGreaterThan(0);
+      expect(sender.rejections.get(503)).toBeGreaterThan(0);
     },
     timeoutMs,
   );

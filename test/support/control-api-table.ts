@@ -10,7 +10,7 @@ type Operation = {
   };
 };
 
-/** The document with the table of the control API between its marks as the mock describes itself now. */
+/** The document with the table of the control API replaced by the one of the mock's OpenAPI document. */
 export async function withControlApi(document: string): Promise<string> {
   const [begin, end] = ["<!-- control-api:begin -->", "<!-- control-api:end -->"];
   const before = document.slice(0, document.indexOf(begin) + begin.length);

@@ -4,15 +4,15 @@ import { listen } from "./listen.ts";
 export interface CuttingProxy extends AsyncDisposable {
   readonly origin: string;
   /**
-   * Cuts the connection that is sending when this many bytes have come from the client, over all of its
-   * connections; then again after the next number of bytes, and so on.
+   * Closes the sending connection after this many bytes from the client, counted over all its connections, and again
+   * after each further number of bytes.
    */
   cutAfter(...bytes: readonly number[]): void;
-  /** Connections that were cut. */
+  /** Number of closed connections. */
   readonly cuts: number;
 }
 
-/** A TCP proxy on this machine that cuts connections in the middle of what the client sends. */
+/** A TCP proxy on 127.0.0.1 that closes connections while the client sends. */
 export async function createCuttingProxy(targetOrigin: string): Promise<CuttingProxy> {
   const target = new URL(targetOrigin);
   const sockets = new Set<Socket>();
@@ -31,7 +31,7 @@ export async function createCuttingProxy(targetOrigin: string): Promise<CuttingP
     };
     for (const socket of [client, upstream]) {
       sockets.add(socket);
-      // Both ends are cut on purpose; what the other side makes of it is what the test looks at.
+      // The proxy closes both ends on purpose, so errors of the sockets are expected.
       socket.on("error", cut);
       socket.on("close", () => {
         sockets.delete(socket);
@@ -45,7 +45,7 @@ export async function createCuttingProxy(targetOrigin: string): Promise<CuttingP
       nextCut();
       cuts += 1;
       client.destroy();
-      // What the service was sent before the cut still arrives there.
+      // Bytes sent before the close still reach the service.
       upstream.end();
     });
     upstream.on("data", (bytes) => client.write(bytes));

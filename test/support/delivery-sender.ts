@@ -4,17 +4,17 @@ import { secretA, signDelivery } from "./signed-delivery.ts";
 export type DeliveryToSend = { readonly id: string; readonly body: string };
 
 /**
- * Sends deliveries as the service does: signed afresh at each attempt, several at a time, each again until it is
- * acknowledged. `acknowledged` holds what the receiver has promised to keep.
+ * Sends deliveries as the service does: signed again at each attempt, several at a time, and retried until they are
+ * acknowledged.
  */
 export class DeliverySender implements Disposable {
   readonly acknowledged = new Set<string>();
-  /** Statuses other than 200, and how often each came; `0` stands for no answer at all. */
-  readonly refusals = new Map<number, number>();
+  /** Number of responses by status other than 200; `0` stands for no response. */
+  readonly rejections = new Map<number, number>();
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
   #port = 0;
 
-  /** Where the receiver listens now; changes when it is restarted. */
+  /** Sets the receiver's port, which changes at each restart. */
   aimAt(port: number): void {
     this.#port = port;
   }
@@ -29,7 +29,7 @@ export class DeliverySender implements Disposable {
     });
     const status = await this.#post(delivery.headers, delivery.body);
     if (status === 200) this.acknowledged.add(id);
-    else this.refusals.set(status, (this.refusals.get(status) ?? 0) + 1);
+    else this.rejections.set(status, (this.rejections.get(status) ?? 0) + 1);
     return status;
   }
 
@@ -55,20 +55,20 @@ export class DeliverySender implements Disposable {
     });
   }
 
-  /** Attempts each of `deliveries` once, `atOnce` at a time, until all were tried or `stop` says so. */
+  /** Attempts each delivery once, `atOnce` at a time, until `stop` returns true. */
   async sweep(
     deliveries: readonly DeliveryToSend[],
     atOnce: number,
     stop: () => boolean = () => false,
   ): Promise<void> {
     const queue = deliveries.values();
-    const lane = async () => {
+    const worker = async () => {
       for (const delivery of queue) {
         if (stop()) return;
         await this.attempt(delivery);
       }
     };
-    await Promise.all(Array.from({ length: atOnce }, lane));
+    await Promise.all(Array.from({ length: atOnce }, worker));
   }
 
   [Symbol.dispose](): void {

@@ -18,7 +18,7 @@ export function newRowOf(event: Readonly<Record<string, unknown>>, fields: Parti
   };
 }
 
-/** The n-th second of a task: later ones are newer. */
+/** The n-th second of a task. */
 export function instant(second: number): string {
   return new Date(Date.UTC(2026, 2, 1) + second * 1000).toISOString();
 }
@@ -43,7 +43,7 @@ export function claimOptions(fields: Partial<ClaimOptions> = {}): ClaimOptions {
   };
 }
 
-/** Settles as a worker does that found the event newer than its head. */
+/** The settlement of an event that is newer than its head. */
 export function doneWith(
   row: { readonly orderKey: string | null; readonly position: string | null; readonly status: string | null },
   fields: Partial<HeadAdvance> = {},

@@ -1,6 +1,6 @@
 /**
- * The way between a client and a service, in virtual time: a request needs `forwardMs` to arrive, its answer
- * `backwardMs` to come back. An abort cuts whichever leg is under way; a request that has arrived stays arrived.
+ * Latency between a client and a service, in virtual time: `forwardMs` for a request, `backwardMs` for its response. An
+ * abort ends the current leg; it does not undo a request that has arrived.
  */
 export interface Legs {
   readonly forwardMs: number;
@@ -38,7 +38,7 @@ function pause(clock: Timers, delayMs: number, signal: AbortSignal | null | unde
   });
 }
 
-/** A small, fast generator with a seed (mulberry32), for runs that can be repeated. */
+/** Random numbers from a seed (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

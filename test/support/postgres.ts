@@ -10,10 +10,10 @@ import { findPostgres, type PostgresBinaries } from "./postgres-binaries.ts";
 
 const startAttempts = 5;
 const programTimeoutMs = 60_000;
-// None of the PG* variables of this process, and messages whose language is known.
+// Without the PG* variables of this process, and with messages in English.
 const environment = { PATH: process.env["PATH"], LC_ALL: "C", TZ: "UTC" };
 
-/** A real PostgreSQL server on a free port of the loopback address, in a directory of its own; disposing it removes both. */
+/** A PostgreSQL server on a free port of 127.0.0.1 with a new data directory. Disposing removes both. */
 export class PostgresServer implements AsyncDisposable {
   readonly port: number;
   readonly #binaries: PostgresBinaries;

@@ -1,6 +1,5 @@
-// What some tests need and a machine may lack is looked for once, before the first test. What is missing is named in
-// one sentence, and the tests that need it are reported as skipped instead of waiting for a timeout. With
-// WORKSPACE_TASKS_TESTS=all, as in CI, something missing ends the run.
+// Looks once, before the first test, for programs that some tests need. A missing program is reported, and its tests are
+// skipped. With WORKSPACE_TASKS_TESTS=all, as in CI, a missing program fails the run.
 import type { TestProject } from "vitest/node";
 import { chromiumMissing } from "../browser/support/chromium.ts";
 import { findPostgres } from "./postgres-binaries.ts";
@@ -25,6 +24,6 @@ export default async function setup({ provide }: TestProject): Promise<void> {
   const reasons = Object.entries(missing).map(([name, reason]) => `${name}: ${reason}`);
   if (reasons.length > 0 && process.env["WORKSPACE_TASKS_TESTS"] === "all")
     throw new Error(reasons.join("\n"));
-  for (const reason of reasons) console.log(`not run are the tests that need ${reason}`);
+  for (const reason of reasons) console.log(`skipping the tests that need ${reason}`);
   provide("missing", missing);
 }

@@ -1,6 +1,6 @@
 import type { Operation } from "../../sdk/call/operation.ts";
 
-/** Two operations without any meaning of their own, for tests of the engine. */
+/** Two operations for tests of the engine. */
 export const probe = {
   query: operation("ProbeQuery", "query", "query ProbeQuery { __typename }"),
   mutation: operation(

@@ -16,13 +16,13 @@ export type LogLine = {
   readonly fields: object;
 };
 
-/** A receiver on a memory inbox under a virtual clock, with what it logged. */
+/** A receiver with a memory inbox, a virtual clock and its log. */
 export interface ReceiverFixture extends AsyncDisposable {
   readonly clock: VirtualClock;
   readonly inbox: Inbox<MemoryTransaction>;
   readonly receiver: Receiver<MemoryTransaction>;
   readonly log: readonly LogLine[];
-  /** Hands a verified delivery over; the id defaults to the event's own. */
+  /** Passes a verified delivery to the receiver. The default id is that of the event. */
   deliver(event: Readonly<Record<string, unknown>>, id?: string): Promise<AcceptResult["outcome"]>;
   deliverBytes(id: string, body: Uint8Array): Promise<AcceptResult["outcome"]>;
   /** State of a row by its webhook-id. */

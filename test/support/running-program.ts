@@ -6,11 +6,11 @@ export type ProgramOptions = {
   readonly env?: Readonly<Record<string, string>>;
 };
 
-/** A Node program in a process of its own, whose output a test can wait for; disposing it kills it. */
+/** A Node program in a child process, whose output a test can wait for. Disposing kills it. */
 export class RunningProgram implements Disposable {
   readonly #child: ChildProcess;
   readonly #ended: Promise<{ readonly code: number | null; readonly output: string }>;
-  readonly #watchers = new Set<() => void>();
+  readonly #listeners = new Set<() => void>();
   #output = "";
   #over = false;
 
@@ -24,35 +24,35 @@ export class RunningProgram implements Disposable {
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.setEncoding("utf8").on("data", (text: string) => {
         this.#output += text;
-        this.#tell();
+        this.#notify();
       });
     }
     this.#ended = new Promise((resolve) => {
       this.#child.once("close", (code) => {
         this.#over = true;
-        this.#tell();
+        this.#notify();
         resolve({ code, output: this.#output });
       });
     });
   }
 
-  /** Resolves when the program has ended, with its exit code and all it wrote. */
+  /** Resolves when the program has ended, with its exit code and its output. */
   ended(): Promise<{ readonly code: number | null; readonly output: string }> {
     return this.#ended;
   }
 
-  /** Resolves with the first match of `pattern` in the output so far or to come; rejects when it ends without one. */
+  /** Resolves with the first match of `pattern` in the output; rejects when the program ends without one. */
   said(pattern: RegExp): Promise<RegExpExecArray> {
     return new Promise((resolve, reject) => {
-      const look = () => {
+      const check = () => {
         const found = pattern.exec(this.#output);
         if (found) resolve(found);
         else if (this.#over) reject(new Error(`the program ended without ${pattern}:\n${this.#output}`));
         else return;
-        this.#watchers.delete(look);
+        this.#listeners.delete(check);
       };
-      this.#watchers.add(look);
-      look();
+      this.#listeners.add(check);
+      check();
     });
   }
 
@@ -64,7 +64,7 @@ export class RunningProgram implements Disposable {
     this.#child.kill("SIGKILL");
   }
 
-  #tell(): void {
-    for (const watcher of this.#watchers) watcher();
+  #notify(): void {
+    for (const listener of this.#listeners) listener();
   }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-/** A valid `task.running` event of a task of its own; `fields` replace or add. */
+/** A valid `task.running` event of a new task; `fields` override or add. */
 export function sampleEvent(fields: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   return {
     id: randomUUID(),
@@ -19,12 +19,12 @@ export function sampleEvent(fields: Readonly<Record<string, unknown>> = {}): Rec
   };
 }
 
-/** A valid `task.completed` event; `fields` replace or add. */
+/** A valid `task.completed` event; `fields` override or add. */
 export function completedEvent(fields: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   return sampleEvent({ event: "task.completed", status: "COMPLETED", ...fields });
 }
 
-/** A valid `subtask.completed` event; `fields` replace or add. */
+/** A valid `subtask.completed` event; `fields` override or add. */
 export function stageEvent(fields: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   const { taxPrepResult, customerError, ...envelope } = sampleEvent();
   return {

@@ -2,7 +2,7 @@ import { createMockServer, type MockServer, type MockServerOptions } from "works
 import { type CreateClientOptions, createClient, type WorkspaceTasksClient } from "workspace-tasks/sdk";
 import { advanceUntilSettled } from "./advance-until-settled.ts";
 
-/** `http`: real sockets and real time. `in process`: `mock.fetch` and the mock's virtual clock. */
+/** `http`: real sockets and real time. `in-process`: `mock.fetch` and the mock's virtual clock. */
 export type Transport = "http" | "in-process";
 export const transports: readonly Transport[] = ["http", "in-process"];
 
@@ -11,9 +11,9 @@ export interface SdkFixture extends AsyncDisposable {
   readonly client: WorkspaceTasksClient;
   /** Another client of the same mock, closed with the fixture. */
   createClient(options?: Partial<CreateClientOptions>): WorkspaceTasksClient;
-  /** Lets virtual time pass until the promise has settled; on a real clock just waits for it. */
+  /** Advances the virtual clock until the promise settles; with a real clock only waits. */
   advanceUntilSettled<Value>(promise: Promise<Value>): Promise<Value>;
-  /** Requests with this top-level field that reached the service. */
+  /** Number of requests with this top-level field that reached the service. */
   requests(operation: string): number;
 }
 
@@ -22,7 +22,7 @@ export interface SdkFixtureOptions {
   readonly client?: Partial<CreateClientOptions>;
 }
 
-/** A mock and a client of it; both end with the fixture. */
+/** A mock and a client; disposing closes both. */
 export async function createSdkFixture(
   transport: Transport,
   options: SdkFixtureOptions = {},

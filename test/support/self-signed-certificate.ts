@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 
-/** A key and a certificate for 127.0.0.1 that signs itself, both as PEM, valid for a day around `now`. */
+/** A key and a self-signed certificate for 127.0.0.1, as PEM, valid from a day before `now` to a day after. */
 export function createSelfSignedCertificate(now: number): { readonly key: string; readonly cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const name = der(0x30, der(0x31, der(0x30, oid("550403"), der(0x0c, Buffer.from("test receiver")))));
@@ -36,7 +36,7 @@ function utcTime(ms: number): Buffer {
   return der(0x17, Buffer.from(`${text}Z`));
 }
 
-/** Tag, length, content: what all of ASN.1's DER is made of. */
+/** A DER element: tag, length, content. */
 function der(tag: number, ...parts: readonly Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 
-/** Well-formed secrets for tests; nothing outside the tests knows them. */
+/** Valid secrets for tests. */
 export const secretA = `whsec_${Buffer.alloc(32, 0xa1).toString("base64")}`;
 export const secretB = `whsec_${Buffer.alloc(32, 0xb2).toString("base64")}`;
 export const secretX = `whsec_${Buffer.alloc(32, 0xee).toString("base64")}`;
@@ -20,14 +20,14 @@ export type SignedDelivery = {
 export type SignedDeliveryOptions = {
   readonly body: string | Buffer;
   readonly timestampSeconds: number;
-  /** Default: `msg_` and a counter, so that two deliveries of one test differ. */
+  /** Default: `msg_` and a counter. */
   readonly id?: string;
   readonly secret?: string;
 };
 
 let deliveries = 0;
 
-/** A delivery as the service would send it: text is signed by `standardwebhooks`, bytes by the platform's HMAC. */
+/** A delivery as the service sends it. Strings are signed by `standardwebhooks`, bytes by `signBytes`. */
 export function signDelivery({
   body,
   timestampSeconds,
@@ -52,7 +52,7 @@ export function signDelivery({
   };
 }
 
-/** `v1,` and the base64 HMAC-SHA256 over any prefix and any bytes; for deliveries no honest sender would make. */
+/** `v1,` and the base64 HMAC-SHA256 of any prefix and bytes, for malformed deliveries. */
 export function signBytes(secret: string, prefix: string, body: Uint8Array): string {
   const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
   return `v1,${createHmac("sha256", key).update(prefix).update(body).digest("base64")}`;

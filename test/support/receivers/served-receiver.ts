@@ -32,7 +32,7 @@ export function startPythonReceiver(secret: string, bodyTimeoutSeconds: number):
   return running(spawn("python3", args, { stdio: ["ignore", "pipe", "ignore"] }));
 }
 
-/** The version of `python3`, or in one sentence why it cannot be used. */
+/** The version of `python3`, or the reason why it cannot be used. */
 export function findPython(command = "python3"): { readonly version: string } | { readonly missing: string } {
   const { error, status, stdout, stderr } = spawnSync(command, ["--version"], { encoding: "utf8" });
   // A folder on the PATH that may not be read turns ENOENT into EACCES.
