@@ -1,20 +1,28 @@
-import { existsSync } from "node:fs";
 import { CommandError, UsageError } from "../../cli/command-error.ts";
 import {
-  type Command,
   type CommandIo,
   noArgument,
   onlyArgument,
   runCommand,
   runCommandGroup,
+  type Subcommand,
   toJson,
   write,
 } from "../../cli/command-line.ts";
-import { type FlagTable, flag, text, toggle, wholeNumber } from "../../cli/flags.ts";
+import {
+  type FlagTable,
+  type FlagValues,
+  flag,
+  type ParsedArguments,
+  text,
+  toggle,
+  wholeNumber,
+} from "../../cli/flags.ts";
 import { systemClock } from "../clock.ts";
-import { type Inbox, type RowFilter, type RowState, rowStates } from "../inbox/inbox.ts";
+import { type Inbox, type RowState, rowStates } from "../inbox/inbox.ts";
 import { replayRow } from "../worker/replay.ts";
 import { renderRow, renderRows, renderStats, rowToJson } from "./inbox-report.ts";
+import { withInbox } from "./open-inbox.ts";
 
 const storeVariable = "WORKSPACE_TASKS_INBOX";
 
@@ -24,211 +32,165 @@ const storeFlags = {
   json: toggle("print one JSON document instead of text"),
 };
 
+/** What a command prints: `value` with --json. */
+interface Output {
+  readonly text: string;
+  readonly value: unknown;
+  readonly exitCode?: number;
+}
+
+/** A subcommand that opens the inbox and prints its output. */
+function inboxCommand<Table extends FlagTable>(command: {
+  readonly name: string;
+  readonly synopsis?: string;
+  readonly about: string;
+  readonly flags: Table;
+  check(args: ParsedArguments<Table>): void;
+  use(inbox: Inbox, args: ParsedArguments<Table>): Promise<Output>;
+}): Subcommand {
+  const { name, synopsis = "[options]", about } = command;
+  const definition = {
+    name: `inbox ${name}`,
+    synopsis,
+    about: `${about.charAt(0).toUpperCase()}${about.slice(1)}.`,
+    flags: { ...storeFlags, ...command.flags },
+    notes: `Exit code: 0 done, 1 a row was not found or its state does not allow it,
+2 wrong arguments or no inbox.`,
+    async run(args: ParsedArguments<typeof storeFlags & Table>, io: CommandIo) {
+      const own = args as unknown as ParsedArguments<Table>;
+      const { store = io.env[storeVariable], schema, json } = args.flags as FlagValues<typeof storeFlags>;
+      command.check(own);
+      if (store === undefined) throw new UsageError(`expected --store <file or URL> or ${storeVariable}`);
+      const output = await withInbox(store, schema, (inbox) => command.use(inbox, own));
+      write(io, json ? toJson(output.value) : output.text);
+      return output.exitCode ?? 0;
+    },
+  };
+  return { about, run: (argv, io) => runCommand(definition, argv, io) };
+}
+
 const position = { min: 1, max: Number.MAX_SAFE_INTEGER } as const;
-const states = (about: string) =>
+
+const statesFlag = (about: string) =>
   flag("<states>", `${about}: ${rowStates.join(", ")}; several with commas`, {
     parse: parseStates,
     expected: rowStates.join(", "),
     known: rowStates,
   });
 
-const exitCodes = `Exit code: 0 done, 1 a row was not found or its state does not allow it,
-2 wrong arguments or no inbox.`;
-
-const listFlags = {
-  ...storeFlags,
-  source: text("<name>", "only rows of this endpoint"),
-  state: states("only rows in these states"),
-  limit: wholeNumber("at most this many rows (50)", position),
-  before: wholeNumber("only rows stored before the row with this SEQ", position),
-};
-
-const list: Command<typeof listFlags> = {
-  name: "inbox list",
-  synopsis: "[options]",
-  about: "Lists rows, newest first.",
-  flags: listFlags,
-  notes: exitCodes,
-  async run(args, io) {
-    noArgument(args);
-    const { source, state, limit, before, json } = args.flags;
-    const filter = withoutUndefined({ source, states: state, limit, beforeSeq: before });
-    const rows = await withInbox(args.flags, io, (inbox) => inbox.list(filter));
-    return write(io, json ? toJson(rows) : renderRows(rows));
+const list = inboxCommand({
+  name: "list",
+  about: "list rows, newest first",
+  flags: {
+    source: text("<name>", "only rows of this endpoint"),
+    state: statesFlag("only rows in these states"),
+    limit: wholeNumber("at most this many rows", { ...position, fallback: 50 }),
+    before: wholeNumber("only rows stored before the row with this SEQ", position),
   },
-};
+  check: noArgument,
+  async use(inbox, { flags: { source, state: states, limit, before: beforeSeq } }) {
+    const rows = await inbox.list({
+      limit,
+      ...(source === undefined ? {} : { source }),
+      ...(states === undefined ? {} : { states }),
+      ...(beforeSeq === undefined ? {} : { beforeSeq }),
+    });
+    return { text: renderRows(rows), value: rows };
+  },
+});
 
-const rowFlags = { ...storeFlags, source: text("<name>", "endpoint of the row", "default") };
+const sourceFlag = text("<name>", "endpoint of the row", "default");
 
-const show: Command<typeof rowFlags> = {
-  name: "inbox show",
+const show = inboxCommand({
+  name: "show",
   synopsis: "<webhook-id> [options]",
-  about: "Shows one row with its body.",
-  flags: rowFlags,
-  notes: exitCodes,
-  async run(args, io) {
-    const id = onlyArgument(args, "one webhook-id");
-    const { source, json } = args.flags;
-    const row = await withInbox(args.flags, io, (inbox) => inbox.get({ source, id }));
-    if (!row) throw new CommandError(`no row ${id} of source ${source}`);
-    return write(io, json ? toJson(rowToJson(row)) : renderRow(row));
+  about: "show one row with its body",
+  flags: { source: sourceFlag },
+  check: (args) => onlyArgument(args, "one webhook-id"),
+  async use(inbox, args) {
+    const row = { source: args.flags.source, id: onlyArgument(args, "one webhook-id") };
+    const found = await inbox.get(row);
+    if (!found) throw new CommandError(`no row ${row.id} of source ${row.source}`);
+    return { text: renderRow(found), value: rowToJson(found) };
   },
-};
+});
 
-const stats: Command<typeof storeFlags> = {
-  name: "inbox stats",
-  synopsis: "[options]",
-  about: "Counts rows by state, and shows the longest wait.",
-  flags: storeFlags,
-  notes: exitCodes,
-  async run(args, io) {
-    noArgument(args);
-    const counts = await withInbox(args.flags, io, (inbox) => inbox.stats());
-    return write(io, args.flags.json ? toJson(counts) : renderStats(counts));
+const stats = inboxCommand({
+  name: "stats",
+  about: "count rows by state, and show the longest wait",
+  flags: {},
+  check: noArgument,
+  async use(inbox) {
+    const counts = await inbox.stats();
+    return { text: renderStats(counts), value: counts };
   },
-};
-
-const changeFlags = { ...rowFlags, state: states("instead of ids, all rows in these states") };
+});
 
 interface RowKey {
   readonly source: string;
   readonly id: string;
 }
 
-/** A command that changes rows, given by their ids or by their states. */
-function changeCommand(
+/** A subcommand that changes rows, given by their ids or by their states. */
+const changeCommand = (
   name: string,
   about: string,
   change: (inbox: Inbox, row: RowKey) => Promise<string>,
-): Command<typeof changeFlags> {
-  return {
-    name: `inbox ${name}`,
+): Subcommand =>
+  inboxCommand({
+    name,
     synopsis: "[<webhook-id>…] [options]",
     about,
-    flags: changeFlags,
-    notes: exitCodes,
-    run: ({ flags, positionals: ids }, io) => {
-      if (ids.length > 0 === (flags.state !== undefined)) {
-        const got = ids.length > 0 ? "both" : "neither";
-        throw new UsageError(`expected either webhook-ids or --state <states>, got ${got}`);
-      }
-      return withInbox(flags, io, async (inbox) => {
-        const results: (RowKey & { readonly outcome: string })[] = [];
-        for await (const { source, id } of selectedRows(inbox, ids, flags.source, flags.state)) {
-          results.push({ source, id, outcome: await change(inbox, { source, id }) });
-        }
-        const lines = results.map(({ id, outcome }) => `${id}  ${outcome}\n`).join("");
-        write(io, flags.json ? toJson(results) : lines);
-        return results.some(({ outcome }) => outcome.startsWith("not-")) ? 1 : 0;
-      });
+    flags: { source: sourceFlag, state: statesFlag("instead of ids, all rows in these states") },
+    check({ flags, positionals }) {
+      if (positionals.length > 0 !== (flags.state !== undefined)) return;
+      const got = flags.state === undefined ? "neither" : "both";
+      throw new UsageError(`expected either webhook-ids or --state <states>, got ${got}`);
     },
-  };
-}
+    async use(inbox, { flags: { source, state }, positionals }) {
+      const value: (RowKey & { readonly outcome: string })[] = [];
+      const rows = state ? rowsIn(inbox, source, state) : positionals.map((id) => ({ source, id }));
+      for await (const { id } of rows)
+        value.push({ source, id, outcome: await change(inbox, { source, id }) });
+      return {
+        text: value.map(({ id, outcome }) => `${id}  ${outcome}\n`).join(""),
+        value,
+        exitCode: value.some(({ outcome }) => outcome.startsWith("not-")) ? 1 : 0,
+      };
+    },
+  });
 
 const replay = changeCommand(
   "replay",
-  `Sends dead, quarantined or settled events to their handlers again. A running
-receiver picks replayed rows up by itself.`,
+  "pass dead, quarantined or settled events to their handlers again",
   (inbox, row) => replayRow(inbox, row, systemClock.now()),
 );
 
-const discard = changeCommand("discard", "Discards dead or quarantined rows.", async (inbox, row) => {
+const discard = changeCommand("discard", "discard dead or quarantined rows", async (inbox, row) => {
   if (await inbox.discard(row)) return "discarded";
   return (await inbox.get(row)) ? "not-discardable" : "not-found";
 });
 
-const subcommand = <Table extends FlagTable>(about: string, command: Command<Table>) => ({
-  about,
-  run: (argv: readonly string[], io: CommandIo) => runCommand(command, argv, io),
-});
-
-const group = {
-  name: "inbox",
-  about: "Inspects and repairs the inbox of a receiver, a SQLite file or PostgreSQL.",
-  subcommands: {
-    list: subcommand("list rows, newest first", list),
-    show: subcommand("show one row with its body", show),
-    replay: subcommand("send dead, quarantined or settled events to their handlers again", replay),
-    discard: subcommand("discard dead or quarantined rows", discard),
-    stats: subcommand("count rows by state", stats),
-  },
-};
-
 /** Runs `workspace-tasks inbox` and returns its exit code. */
 export function runInboxCommand(argv: readonly string[], io: CommandIo): Promise<number> {
+  const group = {
+    name: "inbox",
+    about: "Inspects and repairs the inbox of a receiver, a SQLite file or PostgreSQL.",
+    subcommands: { list, show, replay, discard, stats },
+  };
   return runCommandGroup(group, argv, io);
 }
 
-async function* selectedRows(
-  inbox: Inbox,
-  ids: readonly string[],
-  source: string,
-  states: readonly RowState[] | undefined,
-): AsyncGenerator<RowKey> {
-  for (const id of ids) yield { source, id };
-  if (!states) return;
+async function* rowsIn(inbox: Inbox, source: string, states: readonly RowState[]): AsyncGenerator<RowKey> {
   // A changed row leaves the state but keeps its position, so pages go by position.
-  let beforeSeq: number | undefined;
-  do {
-    const page = await inbox.list({ source, states, limit: 100, ...withoutUndefined({ beforeSeq }) });
+  let page = await inbox.list({ source, states, limit: 100 });
+  for (let last = page.at(-1); last; last = page.at(-1)) {
     yield* page;
-    beforeSeq = page.at(-1)?.seq;
-  } while (beforeSeq !== undefined);
+    page = await inbox.list({ source, states, limit: 100, beforeSeq: last.seq });
+  }
 }
 
 function parseStates(value: string): readonly RowState[] | undefined {
   const states = value.split(",").map((each) => rowStates.find((state) => state === each));
   return states.every((state) => state !== undefined) ? states : undefined;
-}
-
-function withoutUndefined(
-  filter: { readonly [Name in keyof RowFilter]: RowFilter[Name] | undefined },
-): RowFilter {
-  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
-}
-
-interface StoreFlags {
-  readonly store: string | undefined;
-  readonly schema: string;
-}
-
-async function withInbox<Result>(
-  { store, schema }: StoreFlags,
-  io: CommandIo,
-  use: (inbox: Inbox) => Promise<Result>,
-): Promise<Result> {
-  const location = store ?? io.env[storeVariable];
-  if (location === undefined) throw new UsageError(`expected --store <file or URL> or ${storeVariable}`);
-  const isPostgres = /^postgres(ql)?:\/\//.test(location);
-  const { inbox, close } = isPostgres ? await postgres(location, schema) : await sqlite(location);
-  try {
-    await inbox.open().catch((cause: unknown) => {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new CommandError(`--store: the inbox cannot be opened: ${reason}`, 2);
-    });
-    return await use(inbox);
-  } finally {
-    await close();
-  }
-}
-
-async function postgres(connectionString: string, schema: string) {
-  const { default: pg } = await import("pg").catch(() => {
-    throw new CommandError("--store: expected the package pg to be installed; try npm install pg", 2);
-  });
-  const { postgresInbox } = await import("../inbox/postgres/postgres-inbox.ts");
-  const pool = new pg.Pool({ connectionString, max: 2, connectionTimeoutMillis: 10_000 });
-  const inbox: Inbox = postgresInbox(pool, { schema, migrate: false });
-  const close = async () => {
-    await inbox.close();
-    await pool.end();
-  };
-  return { inbox, close };
-}
-
-async function sqlite(path: string) {
-  if (!existsSync(path)) throw new CommandError(`--store: no file ${path}`, 2);
-  const { sqliteInbox } = await import("../inbox/sqlite/sqlite-inbox.ts");
-  const inbox: Inbox = sqliteInbox(path);
-  return { inbox, close: () => inbox.close() };
 }

@@ -39,7 +39,7 @@ const peers: Record<string, RegExp> = {
   express: /^receiver-kit\/express\.ts$/,
   msw: /^mock-server\/msw\.ts$/,
   vitest: /^mock-server\/vitest\.ts$/,
-  pg: /^receiver-kit\/(postgres|cli\/inbox-command|inbox\/postgres\/[a-z-]+)\.ts$/,
+  pg: /^receiver-kit\/(postgres|cli\/open-inbox|inbox\/postgres\/[a-z-]+)\.ts$/,
   libsql: /^receiver-kit\/(sqlite|inbox\/sqlite\/[a-z-]+)\.ts$/,
   "better-sqlite3": /^receiver-kit\/(sqlite|inbox\/sqlite\/[a-z-]+)\.ts$/,
 };

@@ -4,12 +4,14 @@ import type { CheckTable } from "./check.ts";
 import {
   isHandled,
   labelled,
+  listed,
   mustAcknowledge,
   mustReject,
   probeCheck,
   shouldAcknowledge,
   shouldHandle,
   shouldReject,
+  withoutHeader,
 } from "./probe-check.ts";
 
 // A server may close the connection on headers that are too large.
@@ -29,15 +31,7 @@ export const headerChecks: CheckTable = {
     title: "rejects a delivery without an id",
     sent: "a delivery without webhook-id, and one where it is empty, signed over nothing in its place",
     fix: "Reject a request that lacks any of the three headers with 400; without an id nothing can be deduplicated.",
-    probes(target) {
-      const composed = target.compose();
-      const delivery = { ...composed, id: "", signature: target.sign({ ...composed, id: "" }) };
-      const headers = target.signing.headers(delivery).filter(([, value]) => value !== "");
-      return [
-        { label: "absent", delivery, options: { headers } },
-        { label: "empty", delivery },
-      ];
-    },
+    probes: (target) => withoutHeader(target, "id"),
   }),
   "headers.id-repeated": shouldReject({
     title: "rejects two ids",
@@ -71,41 +65,26 @@ export const headerChecks: CheckTable = {
     title: "rejects two signature headers",
     sent: "deliveries with webhook-signature twice, of which one is correct: the first, then the second",
     fix: oneOfEach,
-    probes(target) {
-      const [first, second] = [target.compose(), target.compose()];
-      return [
-        {
-          label: "the first is correct",
-          delivery: first,
-          options: { extraHeaders: [["webhook-signature", target.signForged(first)]] },
-        },
-        {
-          label: "the second is correct",
-          delivery: { ...second, signature: target.signForged(second) },
-          options: { extraHeaders: [["webhook-signature", second.signature]] },
-        },
-      ];
-    },
+    probes: (target) =>
+      labelled({ "the first is correct": false, "the second is correct": true }, (isReversed) => {
+        const delivery = target.compose();
+        const signatures = [delivery.signature, target.signForged(delivery)];
+        const [signature = "", extra = ""] = isReversed ? signatures.toReversed() : signatures;
+        const options = { extraHeaders: [["webhook-signature", extra]] } as const;
+        return { delivery: { ...delivery, signature }, options };
+      }),
   }),
   "headers.seventeen-signatures": shouldReject({
     title: "rejects more signatures than any rotation produces",
     sent: "a delivery with seventeen signatures, of which the last is correct",
     fix: "Limit the number of signatures (16 is plenty): a caller decides how much work the list makes.",
-    probes(target) {
-      const delivery = target.compose();
-      const wrong = Array.from({ length: 16 }, () => target.signForged(delivery));
-      return { ...delivery, signature: [...wrong, delivery.signature].join(" ") };
-    },
+    probes: (target) => listed(target, `${"x".repeat(16)}o`),
   }),
   "headers.huge-signature": shouldReject({
     title: "rejects a signature header of 10 KB",
     sent: "a delivery with 10 KB of wrong signatures, of which the last is correct",
     fix: "Limit the length of webhook-signature (4 KB is plenty) and respond 400.",
-    probes(target) {
-      const delivery = target.compose();
-      const wrong = Array.from({ length: 210 }, () => target.signForged(delivery));
-      return { ...delivery, signature: [...wrong, delivery.signature].join(" ") };
-    },
+    probes: (target) => listed(target, `${"x".repeat(210)}o`),
   }),
   "headers.huge-id": shouldHandle({
     title: "handles an id of 4 KB",

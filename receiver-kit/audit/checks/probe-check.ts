@@ -28,6 +28,26 @@ export const probeCheck =
     run: async (target) => evaluate(target, listOf(await probes(target)), isCorrect),
   });
 
+/** A delivery without a header, and one where it is empty; both are signed over nothing in its place. */
+export function withoutHeader(target: Target, name: "id" | "timestamp"): readonly Probe[] {
+  const composed = target.compose();
+  const delivery = { ...composed, [name]: "", signature: target.sign({ ...composed, [name]: "" }) };
+  const headers = target.signing.headers(delivery).filter(([, value]) => value !== "");
+  return [
+    { label: "absent", delivery, options: { headers } },
+    { label: "empty", delivery },
+  ];
+}
+
+/** A delivery whose signature list has wrong tokens (`x`) and correct ones (`o`). */
+export function listed(target: Target, pattern: string): Delivery {
+  const delivery = target.compose();
+  const tokens = [...pattern].map((kind, index) =>
+    kind === "o" ? delivery.signature : target.signForged({ ...delivery, body: Buffer.from(`${index}`) }),
+  );
+  return { ...delivery, signature: tokens.join(" ") };
+}
+
 export const isAcknowledged = (result: ProbeResult): boolean =>
   result.kind === "response" && result.status >= 200 && result.status < 300;
 

@@ -1,19 +1,10 @@
 import type { Delivery } from "../target/signing.ts";
 import type { Target } from "../target/target.ts";
 import { type CheckDefinition, type CheckTable, skipped } from "./check.ts";
-import { labelled, mustAcknowledge, mustReject } from "./probe-check.ts";
+import { labelled, listed, mustAcknowledge, mustReject } from "./probe-check.ts";
 
 const everyToken =
   "Split webhook-signature at spaces and accept when any `v1` token matches any active secret; during a rotation each delivery has one per secret.";
-
-/** A delivery whose signature list has wrong tokens (`x`) and correct ones (`o`). */
-function listed(target: Target, pattern: string): Delivery {
-  const delivery = target.compose();
-  const tokens = [...pattern].map((kind, index) =>
-    kind === "o" ? delivery.signature : target.signForged({ ...delivery, body: Buffer.from(`${index}`) }),
-  );
-  return { ...delivery, signature: tokens.join(" ") };
-}
 
 function withOldSecret(check: CheckDefinition): CheckDefinition {
   return {

@@ -7,6 +7,7 @@ import {
   type ProbeCheck,
   shouldAcknowledge,
   shouldReject,
+  withoutHeader,
 } from "./probe-check.ts";
 
 const digitsOnly =
@@ -67,15 +68,7 @@ export const timestampChecks: CheckTable = {
     title: "rejects a delivery without a timestamp",
     sent: "a delivery without webhook-timestamp, and one where it is empty, signed over nothing in its place",
     fix: "Reject a request that lacks any of the three headers with 400.",
-    probes(target) {
-      const composed = target.compose();
-      const delivery = { ...composed, timestamp: "", signature: target.sign({ ...composed, timestamp: "" }) };
-      const headers = target.signing.headers(delivery).filter(([, value]) => value !== "");
-      return [
-        { label: "absent", delivery, options: { headers } },
-        { label: "empty", delivery },
-      ];
-    },
+    probes: (target) => withoutHeader(target, "timestamp"),
   }),
   "timestamp.trailing-letter": malformed({
     title: "rejects digits followed by something else",
