@@ -8,7 +8,7 @@ import { createInProcessTransport } from "./outbound/in-process-transport.ts";
 import type { Transport } from "./outbound/port.ts";
 import { seedWorld } from "./rules/workspaces/seed-world.ts";
 import { checkMockOptions, type MockServerOptions } from "./server-options.ts";
-import { withSettings } from "./settings.ts";
+import { type Settings, withSettings } from "./settings.ts";
 import { type Clock, createRealClock } from "./time/clock.ts";
 import { createMockClock, type MockClock } from "./time/mock-clock.ts";
 import { createVirtualClock, type VirtualClock } from "./time/virtual-clock.ts";
@@ -25,31 +25,32 @@ export interface MockServer extends AsyncDisposable {
   /** A key of the partner who created the first workspace. */
   readonly partnerApiKey: string;
   readonly workspaceId: string;
-  /** The service in this process, without a socket. Accepts paths such as `/graphql` too. */
+  /** Calls the service in this process, without a socket. Accepts paths such as `/graphql` too. */
   fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
   readonly clock: MockClock;
   /** The control API for callers in this process. */
   readonly admin: Admin;
-  /** Stops everything; resolves when no socket is open any more. Idempotent. */
+  /** Stops the mock; resolves when all its sockets are closed. Idempotent. */
   close(): Promise<void>;
 }
 
-// Clients keep one allowance per key and address in a process, and equal seeds give equal keys: two mocks
-// without a port must not look like one.
-let portless = 0;
+// Clients have one rate limiter per key and URL in a process, and equal seeds yield equal keys: two mocks without a
+// port must have different URLs.
+let mocksWithoutPort = 0;
 
 /**
  * Starts a mock of the whole service.
- * @throws TypeError or RangeError for an option that makes no sense; Error with code EADDRINUSE when the port is taken
+ * @throws MockServerError CONFIGURATION_INVALID for a wrong option; Error with code EADDRINUSE for a port in use
  */
 export async function createMockServer(options: MockServerOptions = {}): Promise<MockServer> {
   await checkMockOptions(options);
   const clock = clockOf(options.clock ?? "real");
+  const settings = withSettings(options.settings);
   const worlds = createWorldHolder({
     seed: options.seed ?? 1,
     clock,
-    settings: withSettings(options.settings),
-    transport: transportOf(options),
+    settings,
+    transport: transportOf(options, settings),
     seedWorld(world) {
       if (options.faults) world.faults.replace(options.faults);
       return seedWorld(world);
@@ -59,11 +60,11 @@ export async function createMockServer(options: MockServerOptions = {}): Promise
   const stream = createLazyStream(worlds);
   const service: Service = { worlds, admin, hostsAllowed: options.hostsAllowed ?? [], stream: stream.open };
   const handler = createHandler(service);
-  const listener = await listenUnlessTold(options, service, handler).catch((error: unknown) => {
+  const listener = await listenIfEnabled(options, service, handler).catch((error: unknown) => {
     worlds.end();
     throw error;
   });
-  const origin = listener?.origin ?? `http://mock-${++portless}.localhost`;
+  const origin = listener?.origin ?? `http://mock-${++mocksWithoutPort}.localhost`;
 
   const stop = async () => {
     stream.close();
@@ -103,13 +104,16 @@ function clockOf(choice: NonNullable<MockServerOptions["clock"]>): Clock | Virtu
   return choice === "virtual" ? createVirtualClock() : choice;
 }
 
-function transportOf({ receivers, checkConnection, trustedCertificates = [] }: MockServerOptions): Transport {
-  const sockets = createHttpTransport({ trustedCertificates });
+function transportOf(
+  { receivers, checkConnection, trustedCertificates }: MockServerOptions,
+  { outbound }: Settings,
+): Transport {
+  const sockets = createHttpTransport({ limits: outbound, trustedCertificates });
   const transport = receivers ? createInProcessTransport(receivers, sockets) : sockets;
   return checkConnection ? { ...transport, checkConnection } : transport;
 }
 
-/** The event stream, opened by its first reader and following every new world. */
+/** The event stream, created for its first reader; it switches to every new world. */
 function createLazyStream(worlds: Service["worlds"]) {
   let opening: Promise<EventStream> | undefined;
   const open = async (): Promise<EventStream> => {
@@ -129,7 +133,7 @@ function createLazyStream(worlds: Service["worlds"]) {
   };
 }
 
-async function listenUnlessTold(
+async function listenIfEnabled(
   { listen = true, host = "127.0.0.1", port = 0 }: MockServerOptions,
   service: Service,
   handler: (request: Request) => Promise<Response>,

@@ -1,5 +1,6 @@
 import type { z } from "zod";
-import { ServiceError, type ServiceErrorCode } from "../rules/service-error.ts";
+import type { ServiceErrorCode } from "../errors.ts";
+import { ServiceError } from "../rules/service-error.ts";
 import { SnapshotError } from "../snapshot/snapshot-error.ts";
 import type { Admin } from "./admin.ts";
 import { ControlError, type ControlErrorCode, type ControlIssue } from "./control-error.ts";

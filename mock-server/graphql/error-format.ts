@@ -1,5 +1,6 @@
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
-import { ServiceError, type ServiceErrorCode } from "../rules/service-error.ts";
+import type { ServiceErrorCode } from "../errors.ts";
+import { ServiceError } from "../rules/service-error.ts";
 
 // What clients see of an error. A `ServiceError` keeps its message; a mistake in the document or its variables keeps
 // that of graphql-js, without its suggestions, which would name fields although introspection is off (T3); anything

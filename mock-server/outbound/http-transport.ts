@@ -6,17 +6,13 @@ import {
 } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { rootCertificates } from "node:tls";
+import type { Settings } from "../settings.ts";
 import { type Clock, createRealClock } from "../time/clock.ts";
 import { failed, timedOut } from "./failure.ts";
 import type { DeliveryResponse, ReadResponse, Transport, TransportFailure } from "./port.ts";
 
 export interface HttpTransportOptions {
-  /** Sockets that one origin gets at the same time. Default: 64. */
-  readonly socketsPerOriginMax?: number | undefined;
-  /** Time limit for reading a URL. Default: 15000. */
-  readonly readTimeoutMs?: number | undefined;
-  /** Bytes that are read from one URL before it counts as too large. Default: 100 MB. */
-  readonly readBytesMax?: number | undefined;
+  readonly limits: Settings["outbound"];
   /** Certificates in PEM that HTTPS receivers may use, besides those that Node trusts. Default: none. */
   readonly trustedCertificates?: readonly string[] | undefined;
   /**
@@ -36,14 +32,11 @@ const responseBytesMax = 64 * 1_024;
  * Keep-alive connections, no redirect followed, time limits. Nothing here rejects: a failure resolves with
  * `{ status: null, error }`.
  */
-export function createHttpTransport(options: HttpTransportOptions = {}): Transport {
-  const {
-    socketsPerOriginMax = 64,
-    readTimeoutMs = 15_000,
-    readBytesMax = 100 * 1_048_576,
-    trustedCertificates = [],
-    clock = createRealClock(),
-  } = options;
+export function createHttpTransport({
+  limits: { socketsPerOriginMax, readTimeoutMs, readBytesMax },
+  trustedCertificates = [],
+  clock = createRealClock(),
+}: HttpTransportOptions): Transport {
   const pool = { keepAlive: true, maxSockets: socketsPerOriginMax, timeout: idleSocketMs };
   const ca = trustedCertificates.length > 0 ? [...rootCertificates, ...trustedCertificates] : undefined;
   const agents = { http: new HttpAgent(pool), https: new HttpsAgent(ca ? { ...pool, ca } : pool) };

@@ -27,6 +27,8 @@ export const taskPlanSchema = z.strictObject({
   outcome: taskOutcomeSchema.optional(),
 });
 
+export const taskPlansSchema = z.record(z.string(), taskPlanSchema);
+
 /**
  * How a task progresses by itself.
  *
@@ -38,6 +40,4 @@ export type StagePlan = Immutable<z.infer<typeof stagePlanSchema>>;
 export type TaskOutcome = Immutable<z.infer<typeof taskOutcomeSchema>>;
 
 /** Plans by task type; `*` is the plan of every type without one of its own. */
-export interface TaskPlans {
-  readonly [taskType: string]: TaskPlan;
-}
+export type TaskPlans = Readonly<Record<string, TaskPlan>>;

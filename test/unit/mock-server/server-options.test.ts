@@ -1,25 +1,34 @@
-import { describe, expect, test } from "vitest";
-import { createMockServer, type MockServerOptions } from "workspace-tasks/mock-server";
+import { describe, expect, it } from "vitest";
+import { createMockServer, isMockServerError, type MockServerOptions } from "workspace-tasks/mock-server";
 
 const start = (options: object) => createMockServer({ listen: false, ...options } as MockServerOptions);
 
-describe("createMockServer refuses", () => {
-  test.each([
-    [{ clok: "virtual" }, /unknown option "clok", expected some of listen, port/],
-    [{ clock: "virtul" }, /clock: expected "real", "virtual" or a clock, got "virtul"/],
-    [{ clock: { now: Date.now } }, /clock: expected "real", "virtual" or a clock, got object/],
+describe("createMockServer", () => {
+  it.each([
+    [{ clok: "virtual" }, "createMockServer: unknown option clok; did you mean clock?"],
+    [{ verbose: true }, "createMockServer: unknown option verbose; expected one of listen, port, "],
+    [{ clock: "virtul" }, 'clock: expected "real", "virtual" or a clock, got "virtul"'],
+    [{ clock: { now: Date.now } }, 'clock: expected "real", "virtual" or a clock, got an object'],
+    [{ port: "4010" }, 'port: expected a port, got "4010"'],
+    [{ host: "" }, 'host: expected a host name, got ""'],
+    [{ seed: Number.NaN }, "seed: expected a number, got NaN"],
+    [{ receivers: {} }, "receivers: expected a Map of functions, got an object"],
+    [{ trustedCertificates: "pem" }, 'trustedCertificates: expected an array of strings, got "pem"'],
+    [{ checkConnection: true }, "checkConnection: expected a function, got true"],
     [
       { faults: { deliveries: [{ instructions: [{ kind: "dely" }] }] } },
-      /faults\.deliveries\.0\.instructions\.0/,
+      "faults.deliveries.0.instructions.0",
     ],
-    [{ settings: { rateLimits: {} } }, /unknown setting settings\.rateLimits/],
-    [{ settings: { rateLimit: { requests: 0 } } }, /requests to be a number of at least 1, got 0/],
-  ])("%j", async (options, message) => {
-    await expect(start(options)).rejects.toThrow(message);
+    [{ settings: { rateLimits: {} } }, "settings: unknown option rateLimits; did you mean rateLimit?"],
+    [{ settings: { tasks: { plans: { BINDER: { mode: "timd" } } } } }, "settings.tasks.plans.BINDER.mode"],
+  ])("rejects the options %j", async (options, message) => {
+    const error = await start(options).catch((reason: unknown) => reason);
+    expect(isMockServerError(error, "CONFIGURATION_INVALID")).toBe(true);
+    expect((error as Error).message).toContain(message);
   });
 
-  test("nothing that makes sense", async () => {
-    await using mock = await start({ clock: "virtual", seed: 7, faults: { api: [] } });
-    expect(mock.admin.clock().mode).toBe("virtual");
+  it("accepts valid options, undefined ones included", async () => {
+    await using mock = await start({ clock: "virtual", seed: 7, faults: { api: [] }, port: undefined });
+    expect(mock.clock.mode).toBe("virtual");
   });
 });

@@ -1,17 +1,17 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { documentCache } from "../../../../mock-server/graphql/document-cache.ts";
 import { defaultSettings } from "../../../../mock-server/settings.ts";
 
 const base = documentCache("base", defaultSettings.bounds);
 const messages = (query: string, cache = base) => cache.prepare(query).errors.map(({ message }) => message);
 
-describe("prepare", () => {
-  test("judges a document once", () => {
+describe("document cache", () => {
+  it("validates a document once", () => {
     const query = "{ __typename }";
     expect(base.prepare(query)).toBe(base.prepare(query));
   });
 
-  test("keeps refusals as well, and forgets the oldest documents first", () => {
+  it("caches errors too, and drops unused documents first", () => {
     const first = base.prepare("{ nothing0 }");
     expect(base.prepare("{ nothing0 }")).toBe(first);
     for (let number = 1; number <= 500; number++) base.prepare(`{ nothing${number} }`);
@@ -19,12 +19,12 @@ describe("prepare", () => {
     expect(base.prepare("{ nothing0 }")).not.toBe(first);
   });
 
-  test("does not keep long texts", () => {
+  it("does not cache long texts", () => {
     const query = `{ __typename } # ${"x".repeat(20_000)}`;
     expect(base.prepare(query)).not.toBe(base.prepare(query));
   });
 
-  test("finds the operation by name, and the only one without", () => {
+  it("finds an operation by name, and the only one without a name", () => {
     const two = base.prepare("query A { me { __typename } } query B { webhookEventCatalog { name } }");
     expect(two.operation("B")?.fields).toEqual(["webhookEventCatalog"]);
     expect(two.operation(null)).toBeNull();
@@ -32,21 +32,21 @@ describe("prepare", () => {
     expect(base.prepare("query A { __typename }").operation(undefined)?.name).toBe("A");
   });
 
-  test("names top-level fields through fragments and aliases, once each", () => {
+  it("lists top-level fields through fragments and aliases, once each", () => {
     const query = `{ one: me { __typename } ...F ... on Query { webhookEventCatalog { name } } }
       fragment F on Query { two: me { __typename } }`;
     expect(base.prepare(query).operation(null)?.fields).toEqual(["me", "webhookEventCatalog"]);
   });
 
-  test("a document that is not valid has no operations", () => {
+  it("has no operations for an invalid document", () => {
     expect(base.prepare("{ nothing }").operation(null)).toBeNull();
   });
 });
 
-describe("bounds", () => {
+describe("document bounds", () => {
   const shallow = documentCache("base", { queryTokensMax: 100, queryDepthMax: 3 });
 
-  test("depth counts fields, in the document and through fragments", () => {
+  it("limit the depth of fields, in the document and through fragments", () => {
     const at = (fields: string) => `{ me { ... on WorkspaceUser { ${fields} } } }`;
     expect(messages(at("workspace { name }"), shallow)).toEqual([]);
     expect(messages(at("workspace { tasks { id } }"), shallow)).toEqual([
@@ -57,18 +57,18 @@ describe("bounds", () => {
     expect(messages(hidden)).toEqual([]);
   });
 
-  test("fragments that call each other in a circle are refused and end", () => {
+  it("reject fragments with a cycle", () => {
     const query = "{ ...A } fragment A on Query { ...B } fragment B on Query { ...A }";
     expect(messages(query)[0]).toContain("Cannot spread fragment");
   });
 
-  test("the token bound is told before anything is parsed to the end", () => {
+  it("reject a document with too many tokens before it is parsed completely", () => {
     const query = `{ ${"a ".repeat(101)} }`;
     expect(messages(query, shallow)[0]).toContain("more that 100 tokens");
   });
 
-  test("the widest document within the bounds is judged in little time", () => {
-    // The rule on conflicting fields compares every pair of equal names; graphql-js gives up at some point.
+  it("allow the widest document to be validated in little time", () => {
+    // The rule on conflicting fields compares every pair of equal names; graphql-js stops at some point.
     const query = `{ ${"__typename ".repeat(1_990)} }`;
     const startedMs = performance.now();
     expect(messages(query).length).toBeLessThanOrEqual(1);

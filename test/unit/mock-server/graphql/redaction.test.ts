@@ -1,16 +1,16 @@
 import { parse } from "graphql";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { redactDocument, redactVariables } from "../../../../mock-server/graphql/redaction.ts";
 
 const mask = (query: string) => redactDocument(query, parse(query));
 
 describe("redactDocument", () => {
-  test("masks literals under secret names and leaves the rest as it stands", () => {
+  it("redacts literals with secret names and nothing else", () => {
     const query = 'mutation { exchange(refreshToken: "hush", other: "seen") { a } }';
     expect(mask(query).text).toBe('mutation { exchange(refreshToken: "[redacted]", other: "seen") { a } }');
   });
 
-  test("masks block strings, lists, nested objects and default values", () => {
+  it("redacts block strings, lists, nested objects and default values", () => {
     const query = `mutation ($token: String = "hush-1") {
       a(token: """hush-2
       "quoted" hush-3""")
@@ -20,13 +20,13 @@ describe("redactDocument", () => {
     expect(mask(query).text.match(/\[redacted\]/g)).toHaveLength(4);
   });
 
-  test("masks everything the start of a connection is given", () => {
+  it("redacts all inputs of startProviderConnection", () => {
     const query = 'mutation { startProviderConnection(workspaceId: "w", inputs: { pin: "hush" }) { id } }';
     expect(mask(query).text).not.toContain("hush");
     expect(mask(query).text).toContain('workspaceId: "w"');
   });
 
-  test("finds the variables that carry secrets, whatever they are called", () => {
+  it("finds variables with secrets by their use, whatever their names", () => {
     const query = `mutation ($k: String!, $x: JSON, $plain: ID!) {
       exchange(refreshToken: $k) { a }
       startProviderConnection(workspaceId: $plain, inputs: $x) { id }
@@ -37,13 +37,13 @@ describe("redactDocument", () => {
     expect(secretVariables.has("plain")).toBe(false);
   });
 
-  test("of a text that cannot be parsed nothing is kept from the first quotation mark on", () => {
+  it("cuts a text that cannot be parsed at its first quotation mark", () => {
     expect(redactDocument('mutation { a(token: "hush', null).text).toBe("mutation { a(token: ");
   });
 });
 
 describe("redactVariables", () => {
-  test("masks at any depth, keeps null, and leaves the original alone", () => {
+  it("redacts at any depth, keeps null, and does not change the original", () => {
     const variables = {
       k: "hush",
       list: [{ apiKey: "hush", n: 1 }],

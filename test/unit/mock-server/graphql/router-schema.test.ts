@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { buildSchema, isObjectType, isUnionType } from "graphql";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { resolvers } from "../../../../mock-server/graphql/resolvers.ts";
 import { routerSchema } from "../../../../mock-server/graphql/router-schema.ts";
 
@@ -11,26 +11,26 @@ const fieldsOf = (schema: typeof contract, typeName: string) => {
 };
 
 describe("routerSchema", () => {
-  test("is built once per router", () => {
+  it("is built once per router", () => {
     expect(routerSchema("base")).toBe(routerSchema("base"));
     expect(routerSchema("base")).not.toBe(routerSchema("gateway"));
   });
 
-  test.each(["Query", "Mutation", "Workspace"])("serves every field of %s on some router", (typeName) => {
+  it.each(["Query", "Mutation", "Workspace"])("has every field of %s on at least one router", (typeName) => {
     const served = new Set(
       (["base", "gateway"] as const).flatMap((router) => fieldsOf(routerSchema(router), typeName)),
     );
     expect([...served].sort()).toEqual(fieldsOf(contract, typeName).sort());
   });
 
-  test("serves nothing but me on both routers", () => {
+  it("has only me on both routers", () => {
     const roots = (router: "base" | "gateway") =>
       ["Query", "Mutation"].flatMap((typeName) => fieldsOf(routerSchema(router), typeName));
     const gateway = new Set(roots("gateway"));
     expect(roots("base").filter((field) => gateway.has(field))).toEqual(["me"]);
   });
 
-  test("every root field and every union has a resolver", () => {
+  it("has a resolver for every root field and every union", () => {
     const attached = resolvers as Record<string, Record<string, unknown>>;
     for (const typeName of ["Query", "Mutation"]) {
       expect(Object.keys(attached[typeName] ?? {}).sort()).toEqual(fieldsOf(contract, typeName).sort());
@@ -39,7 +39,7 @@ describe("routerSchema", () => {
     for (const { name } of unions) expect(attached[name]?.["__resolveType"]).toEqual(expect.any(Function));
   });
 
-  test("no resolver is written for a field that the contract does not have", () => {
+  it("has no resolver for a field that the contract does not have", () => {
     const strays = Object.entries(resolvers).flatMap(([typeName, fields]) =>
       Object.keys(fields)
         .filter((name) => name !== "__resolveType" && !fieldsOf(contract, typeName).includes(name))

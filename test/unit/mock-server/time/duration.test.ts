@@ -1,7 +1,7 @@
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { parseDurationMs } from "../../../../mock-server/time/duration.ts";
 
-test.each([
+it.each([
   [0, 0],
   [1500, 1500],
   ["250ms", 250],
@@ -9,12 +9,12 @@ test.each([
   ["1h30m", 5_400_000],
   ["1.5s", 1_500],
   ["7d", 604_800_000],
-])("%j is %d ms", (text, expected) => {
+])("parseDurationMs(%j) returns %d", (text, expected) => {
   expect(parseDurationMs(text)).toBe(expected);
 });
 
-test.each(["", "3", "m", "-3m", "3 m", "3x", "3m!", "ms3", -1, Number.NaN, Number.POSITIVE_INFINITY])(
-  "%j is no span of time",
+it.each(["", "3", "m", "-3m", "3 m", "3x", "3m!", "ms3", -1, Number.NaN, Number.POSITIVE_INFINITY])(
+  "parseDurationMs(%j) returns undefined",
   (text) => {
     expect(parseDurationMs(text)).toBeUndefined();
   },

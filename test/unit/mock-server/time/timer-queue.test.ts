@@ -1,26 +1,10 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
-import { createHeap } from "../../../../mock-server/time/heap.ts";
+import { describe, expect, it } from "vitest";
 import { createTimerQueue, type TimerQueueEntry } from "../../../../mock-server/time/timer-queue.ts";
 import { createTestWorld } from "../../../support/mock-world.ts";
 
-describe("a heap", () => {
-  test("gives items back in order, whatever order they came in", () => {
-    fc.assert(
-      fc.property(fc.array(fc.integer()), (items) => {
-        const heap = createHeap<number>((a, b) => a < b);
-        for (const item of items) heap.push(item);
-        const given: (number | undefined)[] = [];
-        while (heap.size > 0) given.push(heap.pop());
-        expect(given).toEqual([...items].sort((a, b) => a - b));
-        expect(heap.peek()).toBeUndefined();
-      }),
-    );
-  });
-});
-
-describe("a timer queue", () => {
-  test("runs each entry at its time, and those of one instant by rank", async () => {
+describe("timer queue", () => {
+  it("runs each entry at its time, and those of one instant by rank", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ dueMs: fc.integer({ min: 0, max: 20 }), rank: fc.integer() })),
@@ -43,18 +27,18 @@ describe("a timer queue", () => {
     );
   });
 
-  test("passes over what has been called off, and keeps one timer for all the rest", async () => {
-    const { clock, queue, ran, calledOff } = createNotes();
+  it("skips cancelled entries and has one timer for all others", async () => {
+    const { clock, queue, ran, cancelled } = createNotes();
     for (const [index, note] of ["a", "b", "c"].entries())
       queue.add({ dueMs: 10 * (index + 1), rank: 0, note });
     expect(clock.pending().timers).toBe(1);
-    calledOff.add("a").add("c");
+    cancelled.add("a").add("c");
     await clock.advance(20);
     expect(ran).toEqual(["b"]);
     expect(clock.pending().timers).toBe(0);
   });
 
-  test("runs what an entry puts down for the same instant, within that instant", async () => {
+  it("runs an entry that is added for the current instant within that instant", async () => {
     const { world, clock } = createTestWorld();
     const ran: number[] = [];
     const queue = createTimerQueue<TimerQueueEntry>({
@@ -71,7 +55,7 @@ describe("a timer queue", () => {
     expect(ran).toEqual([5, 5, 5, 5]);
   });
 
-  test("runs nothing of a world that has ended", async () => {
+  it("runs no entries of a world that has ended", async () => {
     const { world, clock, queue, ran } = createNotes();
     queue.add({ dueMs: 10, rank: 0, note: "before the end" });
     world.end();
@@ -81,16 +65,16 @@ describe("a timer queue", () => {
   });
 });
 
-/** A timer queue of texts that keeps what has run. */
+/** A timer queue of notes that records which ones ran. */
 function createNotes() {
   const { world, clock } = createTestWorld();
   const ran: string[] = [];
-  const calledOff = new Set<string>();
+  const cancelled = new Set<string>();
   const queue = createTimerQueue<TimerQueueEntry & { readonly note: string }>({
     schedule: world.schedule,
     monotonic: world.clock.monotonic,
-    isLive: ({ note }) => !calledOff.has(note),
+    isLive: ({ note }) => !cancelled.has(note),
     run: ({ note }) => ran.push(note),
   });
-  return { world, clock, queue, ran, calledOff };
+  return { world, clock, queue, ran, cancelled };
 }

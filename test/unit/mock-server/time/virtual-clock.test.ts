@@ -1,9 +1,9 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createVirtualClock } from "../../../../mock-server/time/virtual-clock.ts";
 
 describe("virtual clock", () => {
-  test("stands still until it is advanced", async () => {
+  it("does not move until it is advanced", async () => {
     const clock = createVirtualClock(1_000);
     let fired = false;
     clock.schedule(1, () => {
@@ -15,7 +15,7 @@ describe("virtual clock", () => {
     expect([clock.now(), clock.monotonic(), fired]).toEqual([1_001, 1, true]);
   });
 
-  test("fires timers by due time, then in the order in which they were scheduled", async () => {
+  it("fires timers by due time, then in the order in which they were scheduled", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat({ max: 20 }), { maxLength: 60 }), async (delays) => {
         const clock = createVirtualClock();
@@ -35,7 +35,7 @@ describe("virtual clock", () => {
     );
   });
 
-  test("sees each instant at its own time, also for timers that timers schedule", async () => {
+  it("runs timers that timers schedule at their own time", async () => {
     const clock = createVirtualClock(0);
     const seen: number[] = [];
     const again = () => {
@@ -47,7 +47,7 @@ describe("virtual clock", () => {
     expect([seen, clock.now()]).toEqual([[5, 15, 25, 35], 100]);
   });
 
-  test("does not fire a cancelled timer, even one cancelled by a timer of the same instant", async () => {
+  it("does not fire a cancelled timer, even one cancelled by a timer of the same instant", async () => {
     const clock = createVirtualClock();
     const fired: string[] = [];
     const cancelEarly = clock.schedule(5, () => fired.push("early"));
@@ -60,7 +60,7 @@ describe("virtual clock", () => {
     expect([fired, clock.pending().timers]).toEqual([[], 0]);
   });
 
-  test("waits for tracked work before the next instant", async () => {
+  it("waits for tracked work before the next instant", async () => {
     const clock = createVirtualClock(0);
     const order: string[] = [];
     const slow = async () => {
@@ -73,7 +73,7 @@ describe("virtual clock", () => {
     expect(order).toEqual(["work done at 1", "next instant"]);
   });
 
-  test("without tracking, the next instant overtakes the work", async () => {
+  it("without tracking, the next instant overtakes the work", async () => {
     const clock = createVirtualClock(0);
     const order: string[] = [];
     const slow = async () => {
@@ -86,20 +86,20 @@ describe("virtual clock", () => {
     expect(order[0]).toBe("next instant");
   });
 
-  test("survives tracked work that fails", async () => {
+  it("continues after tracked work that fails", async () => {
     const clock = createVirtualClock();
     const failure = clock.track(Promise.reject(new Error("refused")));
     await expect(failure).rejects.toThrow("refused");
     await expect(clock.advance(1)).resolves.toBe(0);
   });
 
-  test("runs two advances one after the other", async () => {
+  it("runs two advances one after the other", async () => {
     const clock = createVirtualClock(0);
     await Promise.all([clock.advance(10), clock.advance(5)]);
     expect(clock.now()).toBe(15);
   });
 
-  test("moves wall time without moving timers or monotonic time", async () => {
+  it("sets wall time without moving timers or monotonic time", async () => {
     const clock = createVirtualClock(1_000);
     let firedAt = 0;
     clock.schedule(10, () => {

@@ -1,10 +1,10 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createRandomStreams, uuidFromName } from "../../../../mock-server/world/random.ts";
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-([78])[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 describe("random streams", () => {
-  test("repeat for the same seed and differ for another", () => {
+  it("repeat for the same seed and differ for another", () => {
     const draw = (seed: number) => {
       const random = createRandomStreams(seed);
       return [random.number("a"), random.uuid("ids", 5), random.bytes("secrets", 40).toString("hex")];
@@ -13,7 +13,7 @@ describe("random streams", () => {
     expect(draw(1)).not.toEqual(draw(2));
   });
 
-  test("give the same values in every release: snapshots and recorded ids stay good", () => {
+  it("have the same values in every release, so that snapshots and recorded ids stay valid", () => {
     const random = createRandomStreams(42);
     expect([random.uuid("task", 1_768_478_400_000), random.uuid("task", 1_768_478_400_000)]).toEqual([
       "019bc186-de00-7000-8000-b14e37a1083b",
@@ -28,13 +28,13 @@ describe("random streams", () => {
     expect(random.uuid("task", 0)).toBe("00000000-0000-7fff-bfff-f681e99dadab");
   });
 
-  test("are independent: drawing from one does not move another", () => {
+  it("are independent of each other", () => {
     const [one, two] = [createRandomStreams(1), createRandomStreams(1)];
     one.number("faults");
     expect(one.uuid("ids", 0)).toBe(two.uuid("ids", 0));
   });
 
-  test("give ids that sort in the order in which they were drawn, also within one millisecond", () => {
+  it("return ids that sort in the order in which they were drawn, also within one millisecond", () => {
     const random = createRandomStreams(3);
     const ids = Array.from({ length: 20_000 }, (_, index) =>
       random.uuid("ids", 1_000 + Math.floor(index / 9_000)),
@@ -44,7 +44,7 @@ describe("random streams", () => {
     for (const id of [ids[0], ids[16_383], ids[16_384]]) expect(id).toMatch(uuid);
   });
 
-  test("continue from a restored position", () => {
+  it("continue from a restored position", () => {
     const original = createRandomStreams(9);
     original.number("a");
     const copy = createRandomStreams(9);
@@ -52,7 +52,7 @@ describe("random streams", () => {
     expect(copy.number("a")).toBe(original.number("a"));
   });
 
-  test("give numbers in [0, 1) that fill the range", () => {
+  it("return numbers in [0, 1) over the whole range", () => {
     const random = createRandomStreams(4);
     const numbers = Array.from({ length: 2_000 }, () => random.number("n"));
     expect(numbers.every((number) => number >= 0 && number < 1)).toBe(true);
@@ -60,14 +60,14 @@ describe("random streams", () => {
     expect(Math.abs(mean - 0.5)).toBeLessThan(0.03);
   });
 
-  test("issue UUIDs of version 7 that carry the time", () => {
+  it("return UUIDs of version 7 with the time", () => {
     const id = createRandomStreams(1).uuid("ids", 0x0123456789ab);
     expect(id).toMatch(uuid);
     expect(id.startsWith("01234567-89ab-7")).toBe(true);
   });
 });
 
-test("a UUID from a name is the same every time and differs between names", () => {
+it("uuidFromName returns the same UUID for the same name only", () => {
   expect(uuidFromName("task/1/RUNNING")).toMatch(uuid);
   expect(uuidFromName("task/1/RUNNING")).toBe(uuidFromName("task/1/RUNNING"));
   expect(uuidFromName("task/1/RUNNING")).not.toBe(uuidFromName("task/1/FAILED"));

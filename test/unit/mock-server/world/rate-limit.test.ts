@@ -1,12 +1,12 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createRateLimiter, type RateLimitPolicy } from "../../../../mock-server/world/rate-limit.ts";
 
 const sliding: RateLimitPolicy = { requests: 3, windowMs: 1_000, window: "sliding" };
 const fixed: RateLimitPolicy = { ...sliding, window: "fixed" };
 
 describe("createRateLimiter", () => {
-  test("a request leaves the sliding count exactly one window after it was made", () => {
+  it("drops a request from the sliding count exactly one window after it was made", () => {
     const limiter = createRateLimiter(sliding);
     for (const nowMs of [0, 100, 200]) expect(limiter.take("k", nowMs).granted).toBe(true);
     expect(limiter.take("k", 999)).toEqual({ granted: false, retryAfterSeconds: 1 });
@@ -15,7 +15,7 @@ describe("createRateLimiter", () => {
     expect(limiter.take("k", 1_100).granted).toBe(true);
   });
 
-  test("a fixed count starts anew at each multiple of the window", () => {
+  it("restarts a fixed count at each multiple of the window", () => {
     const limiter = createRateLimiter(fixed);
     for (let made = 0; made < 3; made++) expect(limiter.take("k", 900).granted).toBe(true);
     expect(limiter.take("k", 999).granted).toBe(false);
@@ -23,12 +23,12 @@ describe("createRateLimiter", () => {
     expect(limiter.take("k", 1_000).granted).toBe(false);
   });
 
-  // The control of the next two: a limiter that forgets would grant more, one that counts refusals less.
+  // The reference for the next two: a limiter that loses counts would grant more, one that counts rejections less.
   const schedules = fc.array(fc.record({ stepMs: fc.nat(700), key: fc.constantFrom("a", "b") }), {
     maxLength: 200,
   });
 
-  test("no window of the sliding limiter ever holds more than the limit, in any schedule", () => {
+  it("grants no more than the limit in any sliding window, in any schedule", () => {
     fc.assert(
       fc.property(schedules, (steps) => {
         const limiter = createRateLimiter(sliding);
@@ -38,7 +38,7 @@ describe("createRateLimiter", () => {
           nowMs += stepMs;
           const recent = (granted[key] ?? []).filter((atMs) => atMs > nowMs - 1_000);
           const permit = limiter.take(key, nowMs);
-          // Exact on both sides: granted if and only if there is room.
+          // Exact in both directions: granted if and only if the count is below the limit.
           expect(permit.granted).toBe(recent.length < 3);
           if (permit.granted) granted[key]?.push(nowMs);
         }
@@ -46,7 +46,7 @@ describe("createRateLimiter", () => {
     );
   });
 
-  test.each([sliding, fixed])("waiting the stated interval is always enough ($window)", (policy) => {
+  it.each([sliding, fixed])("grants a request after the stated interval ($window)", (policy) => {
     fc.assert(
       fc.property(schedules, (steps) => {
         const limiter = createRateLimiter(policy);
@@ -63,7 +63,7 @@ describe("createRateLimiter", () => {
     );
   });
 
-  test("burning takes what is asked for, and all that is left by default", () => {
+  it("burns the given number of requests, and all that remain by default", () => {
     const limiter = createRateLimiter(sliding);
     limiter.burn("k", 0, 2);
     expect(limiter.usage("k", 0)).toEqual({ keyId: "k", used: 2, remaining: 1, resetsAtMs: 1_000 });
@@ -73,7 +73,7 @@ describe("createRateLimiter", () => {
     expect(limiter.take("k", 0).granted).toBe(false);
   });
 
-  test("usage tells when the next request leaves the count, and keys at rest are left out", () => {
+  it("reports when the next request leaves the count, and omits keys without counted requests", () => {
     const limiter = createRateLimiter(fixed);
     limiter.take("k", 1_500);
     expect(limiter.usages(1_500)).toEqual([{ keyId: "k", used: 1, remaining: 2, resetsAtMs: 2_000 }]);
@@ -81,7 +81,7 @@ describe("createRateLimiter", () => {
     expect(limiter.usage("other", 0)).toEqual({ keyId: "other", used: 0, remaining: 3, resetsAtMs: null });
   });
 
-  test("a restored limiter goes on where the other stood", () => {
+  it("continues from a restored snapshot", () => {
     const limiter = createRateLimiter(sliding);
     for (const nowMs of [0, 10, 20, 1_005]) limiter.take("k", nowMs);
     const restored = createRateLimiter(sliding);

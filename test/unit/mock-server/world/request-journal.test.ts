@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { JournalEntry } from "../../../../mock-server/state/journal-entry.ts";
 import { createRequestJournal } from "../../../../mock-server/world/request-journal.ts";
 
@@ -28,7 +28,7 @@ function filled(count: number, entriesMax = 10) {
 }
 
 describe("createRequestJournal", () => {
-  test("numbers entries from 1 and keeps counting when old ones have been dropped", () => {
+  it("numbers entries from 1, also after old ones have been dropped", () => {
     const journal = filled(25);
     expect(journal.count).toBe(25);
     expect(journal.entries().map(({ sequence }) => sequence)).toEqual([
@@ -36,13 +36,13 @@ describe("createRequestJournal", () => {
     ]);
   });
 
-  test("never gives out more than it may keep", () => {
+  it("never returns more entries than its limit", () => {
     for (let count = 0; count <= 45; count++) {
       expect(filled(count).entries()).toHaveLength(Math.min(count, 10));
     }
   });
 
-  test("pages are complete, in order, and done at the end", () => {
+  it("returns complete pages in order, done at the end", () => {
     const journal = filled(7);
     const seen: number[] = [];
     let iterator: string | null = null;
@@ -55,7 +55,7 @@ describe("createRequestJournal", () => {
     expect(seen).toEqual([1, 2, 3, 4, 5, 6, 7]);
   });
 
-  test("a page that starts at dropped entries goes on with the oldest that is left", () => {
+  it("starts a page at the oldest entry when the cursor points to dropped ones", () => {
     expect(
       filled(25)
         .list({ limit: 2, iterator: "3" })
@@ -63,11 +63,11 @@ describe("createRequestJournal", () => {
     ).toEqual([16, 17]);
   });
 
-  test("a cursor at the end gives an empty page that is done", () => {
+  it("returns an empty page that is done for a cursor at the end", () => {
     expect(filled(5).list({ iterator: "5" })).toEqual({ data: [], done: true, iterator: null });
   });
 
-  test("a restored journal goes on with the next number", () => {
+  it("continues with the next number after a restore", () => {
     const journal = createRequestJournal(10);
     journal.restore(filled(3).entries(), 3);
     expect(journal.append(entry("next")).sequence).toBe(4);

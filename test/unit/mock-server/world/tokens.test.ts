@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createTokenSigner, type TokenClaims } from "../../../../mock-server/world/tokens.ts";
 
 const claims: TokenClaims = {
@@ -15,31 +15,31 @@ const claims: TokenClaims = {
 };
 
 describe("createTokenSigner", () => {
-  test("reads what it has minted, again and again", () => {
+  it("reads a token that it has minted, repeatedly", () => {
     const signer = createTokenSigner(1);
     const token = signer.mint(claims);
     expect(signer.read(token)).toEqual(claims);
     expect(signer.read(token)).toEqual(claims);
   });
 
-  test("equal seeds mint equal tokens and read each other's; other seeds do not", () => {
+  it("mints equal tokens for equal seeds, which only these seeds read", () => {
     const token = createTokenSigner(1).mint(claims);
     expect(createTokenSigner(1).mint(claims)).toBe(token);
     expect(createTokenSigner(1).read(token)).toEqual(claims);
     expect(createTokenSigner(2).read(token)).toBeNull();
   });
 
-  test("a token changed in any one character is refused", () => {
+  it("returns null for a token with any one character changed", () => {
     const signer = createTokenSigner(1);
     const token = signer.mint(claims);
-    // The last character of 32 bytes in base64url carries two bits that do not count.
+    // Two bits of the last character of 32 bytes in base64url have no meaning.
     for (let index = 0; index < token.length - 1; index++) {
       const other = token[index] === "A" ? "B" : "A";
       expect(signer.read(`${token.slice(0, index)}${other}${token.slice(index + 1)}`)).toBeNull();
     }
   });
 
-  test("anything else is refused without an exception", () => {
+  it("returns null for any other text", () => {
     const signer = createTokenSigner(1);
     fc.assert(
       fc.property(
@@ -56,7 +56,7 @@ describe("createTokenSigner", () => {
     expect(signer.read("x".repeat(10_000))).toBeNull();
   });
 
-  test("forgetting checked tokens changes nothing", () => {
+  it("reads tokens that its cache no longer has", () => {
     const signer = createTokenSigner(1);
     const token = signer.mint(claims);
     for (let number = 0; number < 2_500; number++) {

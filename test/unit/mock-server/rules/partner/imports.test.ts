@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ReadResponse } from "../../../../../mock-server/outbound/port.ts";
 import { resumeImports, startImport } from "../../../../../mock-server/rules/partner/imports.ts";
 import type { ArtifactRecord, JobRecord } from "../../../../../mock-server/state/records.ts";
@@ -8,7 +8,7 @@ const times = { createdAtMs: 0, updatedAtMs: 0 };
 
 type WorkInput = { readonly externalId: string; readonly artifacts?: Partial<ArtifactRecord>[] };
 
-/** A job with works, as the partner operations would have made it. */
+/** A job with works, as the partner operations create it. */
 function createJob(bench: TestWorld, works: readonly WorkInput[]): JobRecord {
   const { world, workspaceId } = bench;
   const { connections, jobs, jobWorks, artifacts } = world.state;
@@ -70,8 +70,8 @@ function createScene(works: readonly WorkInput[], options: TestWorldOptions = {}
   return { ...bench, job: createJob(bench, works) };
 }
 
-describe("an import", () => {
-  test("makes clients, tells what was pulled, starts a TAX_PREP each, and completes the job", async () => {
+describe("startImport", () => {
+  it("adds clients, emits documents.synced, starts one TAX_PREP per work, and completes the job", async () => {
     const { world, clock, sent, job } = createScene([
       { externalId: "c1", artifacts: [{}, {}] },
       { externalId: "ada", artifacts: [{ name: "receipt.png", metadata: null }] },
@@ -102,7 +102,7 @@ describe("an import", () => {
     ]);
   });
 
-  test("really reads loopback URLs, and leaves out what cannot be read", async () => {
+  it("reads loopback URLs and leaves out artifacts that cannot be fetched", async () => {
     const asked: string[] = [];
     const read = async (url: string): Promise<ReadResponse> => {
       asked.push(url);
@@ -142,7 +142,7 @@ describe("an import", () => {
     [403, { code: "CONNECTION_REAUTH_REQUIRED", action: { type: "RECONNECT", connectionId: "connection" } }],
     [404, { code: "DOCUMENT_UNREADABLE", action: { type: "REUPLOAD", connectionId: null } }],
   ] as const) {
-    test(`a work whose every artifact answers ${status} has a task that fails and says what to do`, async () => {
+    it(`fails the task of a work whose artifacts all respond ${status}, with an action for the customer`, async () => {
       const { world, clock, job } = createScene(
         [{ externalId: "c1", artifacts: [{ url: "http://127.0.0.1:5/w2" }] }],
         { read: async () => ({ status, bytes: 0, mimeType: "text/plain" }) },
@@ -161,14 +161,14 @@ describe("an import", () => {
     });
   }
 
-  test("says nothing of documents for a work without any, and still starts its task", async () => {
+  it("emits no documents.synced for a work without artifacts, and starts its task", async () => {
     const { world, clock, sent, job } = createScene([{ externalId: "c1" }]);
     startImport(world, job);
     await clock.settle();
     expect(sent.map(({ event }) => event.event)).toEqual(["task.running"]);
   });
 
-  test("counts documents that the client holds already", async () => {
+  it("counts duplicates of documents that the client already holds", async () => {
     const { world, clock, sent, job } = createScene([
       { externalId: "c1", artifacts: [{ externalId: "same" }, { externalId: "same" }] },
     ]);
@@ -178,7 +178,7 @@ describe("an import", () => {
     expect(sent[0]?.event.documents).toHaveLength(1);
   });
 
-  test("caught in the middle by a snapshot, goes on with the works that are left", async () => {
+  it("resumes with the remaining works after a snapshot in the middle", async () => {
     let release = () => {};
     const blocked = new Promise<void>((resolve) => {
       release = resolve;

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { recordProgress, resumeProgress } from "../../../../../mock-server/rules/tasks/progression.ts";
 import { moveStage, moveTask } from "../../../../../mock-server/rules/tasks/task-moves.ts";
 import { startTask } from "../../../../../mock-server/rules/tasks/tasks.ts";
@@ -15,8 +15,8 @@ const start = (bench: TestWorld, plan: TaskPlan | null = manual, type = "TAX_PRE
 const statuses: readonly TaskStatus[] = ["RUNNING", "COMPLETED", "FAILED"];
 const allowed = new Set(["RUNNING>COMPLETED", "RUNNING>FAILED", "FAILED>RUNNING"]);
 
-describe("the states of a task", () => {
-  test("in any order of moves: only the three transitions happen, each with one event, times strictly rising", async () => {
+describe("task status", () => {
+  it("has three transitions only, each with one event and a later time, in any order of moves", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ status: fc.constantFrom(...statuses), waitMs: fc.constantFrom(0, 0, 1, 5) })),
@@ -50,7 +50,7 @@ describe("the states of a task", () => {
     );
   });
 
-  test("a task of another workspace's client does not start", () => {
+  it("startTask throws for a client of another workspace", () => {
     const bench = createTestWorld();
     expect(() =>
       startTask(bench.world, { workspaceId: "elsewhere", clientId: bench.clientId, type: "BINDER" }),
@@ -58,7 +58,7 @@ describe("the states of a task", () => {
     expect(bench.world.state.tasks.size).toBe(0);
   });
 
-  test("equal changes in equal worlds have equal event ids", async () => {
+  it("equal changes in equal worlds have equal event ids", async () => {
     const ids = async () => {
       const bench = createTestWorld();
       bench.addEndpoint();
@@ -71,7 +71,7 @@ describe("the states of a task", () => {
     expect(await ids()).toEqual(first);
   });
 
-  test("a failure soon after the start is not classified, a later one is", async () => {
+  it("a failure has a customerError only after the retry grace period", async () => {
     const bench = createTestWorld({ settings: { tasks: { retryGraceMs: 60_000 } } });
     bench.addEndpoint({ eventTypes: ["task.failed"] });
     const task = start(bench);
@@ -84,7 +84,7 @@ describe("the states of a task", () => {
     expect(bench.sent.map(({ event }) => event.customerError?.code ?? null)).toEqual([null, "INTERNAL"]);
   });
 
-  test("a task that runs again has no end and no error any more", () => {
+  it("a task that runs again has neither an end nor an error", () => {
     const bench = createTestWorld();
     const task = start(bench);
     moveTask(bench.world, { taskId: task.id, status: "FAILED", errorMessage: "blank page" });
@@ -94,8 +94,8 @@ describe("the states of a task", () => {
   });
 });
 
-describe("stages moved by hand", () => {
-  test("a stage that runs is finished, one that was not started starts and finishes at once", () => {
+describe("moveStage", () => {
+  it("finishes a running stage, and starts and finishes one that was not started", () => {
     const bench = createTestWorld();
     const task = start(bench);
     const move = (subTaskType: string, status: TaskStatus) =>
@@ -109,7 +109,7 @@ describe("stages moved by hand", () => {
     ]);
   });
 
-  test("a stage cannot start twice, nor change when the task does not run", () => {
+  it("throws for a stage that is already running, and for a task that is not running", () => {
     const bench = createTestWorld();
     const task = start(bench);
     const move = (status: TaskStatus) =>
@@ -134,8 +134,8 @@ const shape = ({ status, stages }: TaskRecord) => [
   ...stages.map(({ type, status }) => `${type} ${status}`),
 ];
 
-describe("a task that moves by itself", () => {
-  test("timed: each stage takes its time, then the task is done", async () => {
+describe("task plans", () => {
+  it("timed: each stage takes its duration, then the task is completed", async () => {
     const bench = createTestWorld();
     const task = start(bench, timed);
     expect(shape(task)).toEqual(["RUNNING", "extraction RUNNING"]);
@@ -149,7 +149,7 @@ describe("a task that moves by itself", () => {
     expect(bench.world.state.progress.size).toBe(0);
   });
 
-  test("immediate: everything happens within the call, the end after the beginning", () => {
+  it("immediate: all events are emitted within the call, in order", () => {
     const bench = createTestWorld();
     const task = start(bench, { ...timed, mode: "immediate" });
     expect(shape(task)).toEqual(["COMPLETED", "extraction COMPLETED", "review COMPLETED"]);
@@ -157,14 +157,14 @@ describe("a task that moves by itself", () => {
     expect(bench.clock.pending().timers).toBe(0);
   });
 
-  test("manual: nothing happens until told", async () => {
+  it("manual: nothing happens by itself", async () => {
     const bench = createTestWorld();
     const task = start(bench, manual);
     await bench.clock.advance(7 * 86_400_000);
     expect(shape(task)).toEqual(["RUNNING"]);
   });
 
-  test("a stage that fails fails the task, and later stages do not start", async () => {
+  it("a failed stage fails the task, and later stages do not start", async () => {
     const bench = createTestWorld();
     const customerError = { code: "DOCUMENT_UNREADABLE", action: { type: "REUPLOAD", connectionId: null } };
     const task = start(bench, {
@@ -180,14 +180,14 @@ describe("a task that moves by itself", () => {
     expect(task).toMatchObject({ errorMessage: "extraction: blank page", customerError });
   });
 
-  test("an outcome of its own decides how it ends", async () => {
+  it("the plan's outcome decides how the task ends", async () => {
     const bench = createTestWorld();
     const task = start(bench, { ...timed, outcome: { status: "FAILED", errorMessage: "scripted" } });
     await bench.clock.advance(3_000);
     expect(task).toMatchObject({ status: "FAILED", errorMessage: "scripted" });
   });
 
-  test("a task moved by hand no longer moves by itself, nor when it runs again", async () => {
+  it("a task moved by the control API no longer progresses by itself, also after it runs again", async () => {
     const bench = createTestWorld();
     const task = start(bench, timed);
     moveTask(bench.world, { taskId: task.id, status: "FAILED" });
@@ -196,7 +196,7 @@ describe("a task that moves by itself", () => {
     expect(shape(task)).toEqual(["RUNNING", "extraction RUNNING"]);
   });
 
-  test("a stage finished by hand before its time is not finished again", async () => {
+  it("a stage finished by the control API is not finished again at its time", async () => {
     const bench = createTestWorld();
     bench.addEndpoint({ eventTypes: ["subtask.completed", "subtask.failed"] });
     const task = start(bench, timed);
@@ -206,14 +206,14 @@ describe("a task that moves by itself", () => {
     expect(bench.sent.map(({ event }) => event.event)).toEqual(["subtask.failed", "subtask.completed"]);
   });
 
-  test("a plan of an unknown type is the one for every other type", async () => {
+  it("an unknown task type uses the plan *", async () => {
     const bench = createTestWorld();
     const task = start(bench, null, "SALES_TAX");
     await bench.clock.advance(60_000);
     expect(shape(task)).toEqual(["COMPLETED", "processing COMPLETED"]);
   });
 
-  test("after a restore it goes on from where it stood", async () => {
+  it("a restored task continues from its position", async () => {
     const old = createTestWorld();
     const { id } = start(old, timed);
     await old.clock.advance(1_500);
@@ -230,7 +230,7 @@ describe("a task that moves by itself", () => {
     expect(next.world.state.tasks.get(id)?.status).toBe("COMPLETED");
   });
 
-  test("thousands of tasks need one timer", () => {
+  it("thousands of tasks need one timer", () => {
     const bench = createTestWorld();
     for (let count = 0; count < 5_000; count++) start(bench, timed);
     expect(bench.clock.pending().timers).toBe(1);

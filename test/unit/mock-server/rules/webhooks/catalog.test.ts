@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { eventCatalog, knownEventNames, payloadJsonSchema } from "workspace-tasks/events";
 import {
   addToCatalog,
@@ -9,7 +9,7 @@ import {
 import { createTestWorld } from "../../../../support/mock-world.ts";
 
 describe("the mock's catalog", () => {
-  test("is the catalog of the event contract", async () => {
+  it("lists the catalog of the event contract, with its schemas", async () => {
     const { world } = createTestWorld();
     expect(listCatalog(world)).toEqual(eventCatalog);
     for (const name of knownEventNames) {
@@ -17,7 +17,7 @@ describe("the mock's catalog", () => {
     }
   });
 
-  test("takes events of the future, with a schema of their own or a plain one", async () => {
+  it("accepts future events, with a schema of their own or a generated one", async () => {
     const { world } = createTestWorld();
     const payloadSchema = { $schema: "http://json-schema.org/draft-07/schema#", type: "object" };
     addToCatalog(world, { name: "return.filed", version: "3", payloadSchema });
@@ -32,7 +32,7 @@ describe("the mock's catalog", () => {
     ]);
   });
 
-  test("refuses a name it has, and a name that is none", () => {
+  it("rejects an existing name and an invalid one", () => {
     const { world } = createTestWorld();
     expect(() => addToCatalog(world, { name: "task.running" })).toThrow(/already in the catalog/);
     for (const name of ["", "plain", "task.", ".x", "Task.Running", "a b.c", "__proto__"]) {

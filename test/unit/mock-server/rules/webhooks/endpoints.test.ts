@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { liveSecrets } from "../../../../../mock-server/rules/deliveries/signing.ts";
 import { exchangeApiKey } from "../../../../../mock-server/rules/identity/api-keys.ts";
 import { authorise, type Caller } from "../../../../../mock-server/rules/identity/caller.ts";
@@ -44,7 +44,7 @@ describe("listEndpoints", () => {
     { minLength: 5, maxLength: 80 },
   );
 
-  test("gives every endpoint that was there all along exactly once, whatever comes and goes", async () => {
+  it("returns every endpoint that exists throughout exactly once, while others are created and deleted", async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(20), steps, async (initially, walk) => {
         const { world, clock, admin } = createFurnishedWorld();
@@ -81,8 +81,8 @@ describe("listEndpoints", () => {
     );
   });
 
-  // The control: a cursor that counts positions, as offset and limit do, loses one that stayed.
-  test("counting positions instead would leave one out when an earlier one goes", () => {
+  // The control: with positions as cursors, as offset and limit are, an endpoint that stays is missed.
+  it("would miss an endpoint with positions as cursors, so the property can fail", () => {
     const { world, admin } = createFurnishedWorld();
     const ids = [1, 2, 3].map(() => createEndpoint(world, admin, { url }).endpoint.id);
     const { iterator } = listEndpoints(world, admin, { limit: 1 });
@@ -95,7 +95,7 @@ describe("listEndpoints", () => {
 });
 
 describe("rotateSecret", () => {
-  test("every secret lives until the end of its own grace period, newest first", async () => {
+  it("keeps every secret until the end of its own grace period, newest first", async () => {
     const { world, clock, admin } = createFurnishedWorld();
     const { endpoint, signingSecret: first } = createEndpoint(world, admin, { url });
     const rotate = (gracePeriodSeconds: number) =>
@@ -115,7 +115,7 @@ describe("rotateSecret", () => {
     expect(live()).toHaveLength(1);
   });
 
-  test("no more secrets than the bound are in grace at once, and room comes back with time", async () => {
+  it("rejects a rotation past the limit of secrets in their grace period, until one has expired", async () => {
     const { world, clock, admin } = createFurnishedWorld({ bounds: { secretsPerEndpointMax: 3 } });
     const { endpoint } = createEndpoint(world, admin, { url });
     const rotate = () => rotateSecret(world, admin, { endpointId: endpoint.id, gracePeriodSeconds: 60 });
@@ -129,7 +129,7 @@ describe("rotateSecret", () => {
 });
 
 describe("createEndpoint", () => {
-  test("a workspace has no more endpoints than the bound", () => {
+  it("rejects more endpoints than a workspace may have", () => {
     const { world, admin } = createFurnishedWorld({ bounds: { endpointsPerWorkspaceMax: 2 } });
     const { endpoint } = createEndpoint(world, admin, { url });
     createEndpoint(world, admin, { url });

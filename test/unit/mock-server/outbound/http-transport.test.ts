@@ -1,35 +1,31 @@
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { AddressInfo } from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
-import { createHttpTransport } from "../../../../mock-server/outbound/http-transport.ts";
+import { afterEach, describe, expect, it } from "vitest";
+import {
+  createHttpTransport,
+  type HttpTransportOptions,
+} from "../../../../mock-server/outbound/http-transport.ts";
 import { createInProcessTransport } from "../../../../mock-server/outbound/in-process-transport.ts";
 import type { DeliveryRequest } from "../../../../mock-server/outbound/port.ts";
-import type { Clock } from "../../../../mock-server/time/clock.ts";
+import { defaultSettings } from "../../../../mock-server/settings.ts";
 import { createVirtualClock } from "../../../../mock-server/time/virtual-clock.ts";
+import { listen } from "../../../support/listen.ts";
 import { createSelfSignedCertificate } from "../../../support/self-signed-certificate.ts";
 
-const closing: (() => Promise<void>)[] = [];
+const closing: AsyncDisposable[] = [];
 afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
+  for (const resource of closing.splice(0)) await resource[Symbol.asyncDispose]();
 });
 
 async function serve(handle: RequestListener, certificate?: { key: string; cert: string }): Promise<string> {
-  const server = certificate ? createSecureServer(certificate, handle) : createServer(handle);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  closing.push(
-    () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  );
-  return `${certificate ? "https" : "http"}://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+  const server = await listen(certificate ? createSecureServer(certificate, handle) : createServer(handle));
+  closing.push(server);
+  return `${server.origin}/hook`;
 }
 
-function createTransport(clock?: Clock) {
-  const transport = createHttpTransport(clock ? { clock } : {});
-  closing.push(async () => transport.abort());
+function createTransport(options: Partial<HttpTransportOptions> = {}) {
+  const transport = createHttpTransport({ limits: defaultSettings.outbound, ...options });
+  closing.push({ [Symbol.asyncDispose]: async () => transport.abort() });
   return transport;
 }
 
@@ -41,8 +37,8 @@ const request = (url: string, changes: Partial<DeliveryRequest> = {}): DeliveryR
   ...changes,
 });
 
-describe("the world transport over sockets", () => {
-  test("uses one connection for deliveries that follow each other", async () => {
+describe("http transport", () => {
+  it("reuses one connection for consecutive deliveries", async () => {
     const ports = new Set<number | undefined>();
     const url = await serve((incoming, response) => {
       ports.add(incoming.socket.remotePort);
@@ -55,37 +51,37 @@ describe("the world transport over sockets", () => {
     expect(ports.size).toBe(1);
   });
 
-  test("gives up on a receiver that does not answer in time, by the clock it was given", async () => {
+  it("times out by its clock without a response", async () => {
     const clock = createVirtualClock();
     let arrived = () => {};
     const arrival = new Promise<void>((resolve) => {
       arrived = resolve;
     });
     const url = await serve(() => arrived());
-    const answer = createTransport(clock).deliver(request(url, { timeoutMs: 15_000 }));
+    const response = createTransport({ clock }).deliver(request(url, { timeoutMs: 15_000 }));
     await arrival;
     await clock.advance(14_999);
     await clock.advance(1);
-    expect(await answer).toEqual({ status: null, error: "no response within 15000 ms" });
+    expect(await response).toEqual({ status: null, error: "no response within 15000 ms" });
   });
 
-  test("gives up on a receiver that never ends its answer", async () => {
+  it("times out on a response that never ends", async () => {
     const clock = createVirtualClock();
     let begun = () => {};
     const beginning = new Promise<void>((resolve) => {
       begun = resolve;
     });
-    const url = await serve((_, response) => {
-      response.writeHead(200);
-      response.write("half", () => begun());
+    const url = await serve((_, outgoing) => {
+      outgoing.writeHead(200);
+      outgoing.write("half", () => begun());
     });
-    const answer = createTransport(clock).deliver(request(url));
+    const response = createTransport({ clock }).deliver(request(url));
     await beginning;
     await clock.advance(5_000);
-    expect(await answer).toEqual({ status: null, error: "no response within 5000 ms" });
+    expect(await response).toEqual({ status: null, error: "no response within 5000 ms" });
   });
 
-  test("keeps the first part of an endless answer and hangs up", async () => {
+  it("keeps the first part of an endless response and closes the connection", async () => {
     let hungUp = () => {};
     const hangingUp = new Promise<void>((resolve) => {
       hungUp = resolve;
@@ -99,13 +95,13 @@ describe("the world transport over sockets", () => {
       };
       fill();
     });
-    const answer = await createTransport().deliver(request(url));
-    expect(answer.status).toBe(200);
-    expect(answer.status === 200 && answer.body.length).toBe(64 * 1_024);
+    const response = await createTransport().deliver(request(url));
+    expect(response.status).toBe(200);
+    expect(response.status === 200 && response.body.length).toBe(64 * 1_024);
     await hangingUp;
   });
 
-  test("tells failures by their code and never rejects", async () => {
+  it("resolves with the code of a failure and never rejects", async () => {
     const transport = createTransport();
     const reset = await serve((incoming) => incoming.socket.resetAndDestroy());
     expect(await transport.deliver(request(reset))).toMatchObject({
@@ -122,13 +118,12 @@ describe("the world transport over sockets", () => {
     expect(await transport.deliver(bad)).toMatchObject({ status: null });
   });
 
-  test("speaks HTTPS, and only with a receiver whose certificate is trusted", async () => {
+  it("delivers over HTTPS only to a receiver with a trusted certificate", async () => {
     const certificate = createSelfSignedCertificate(Date.now());
     const url = await serve((incoming, response) => {
       incoming.resume().on("end", () => response.end("kept secret"));
     }, certificate);
-    const trusting = createHttpTransport({ trustedCertificates: [certificate.cert] });
-    closing.push(async () => trusting.abort());
+    const trusting = createTransport({ trustedCertificates: [certificate.cert] });
     expect(await trusting.deliver(request(url))).toMatchObject({ status: 200, body: "kept secret" });
     expect(await createTransport().deliver(request(url))).toMatchObject({
       status: null,
@@ -136,7 +131,7 @@ describe("the world transport over sockets", () => {
     });
   });
 
-  test("answers that are no HTTP are failures", async () => {
+  it("resolves with a failure for a response that is not HTTP", async () => {
     const url = await serve((incoming) => incoming.socket.end("hello\r\n\r\n"));
     expect(await createTransport().deliver(request(url))).toMatchObject({
       status: null,
@@ -144,7 +139,7 @@ describe("the world transport over sockets", () => {
     });
   });
 
-  test("breaks off what is under way and serves what comes later", async () => {
+  it("aborts requests in flight and sends later ones", async () => {
     let arrived = () => {};
     const arrival = new Promise<void>((resolve) => {
       arrived = resolve;
@@ -155,15 +150,15 @@ describe("the world transport over sockets", () => {
       else incoming.resume().on("end", () => response.end());
     });
     const transport = createTransport();
-    const answer = transport.deliver(request(url));
+    const response = transport.deliver(request(url));
     await arrival;
     transport.abort();
-    expect(await answer).toEqual({ status: null, error: "aborted" });
+    expect(await response).toEqual({ status: null, error: "aborted" });
     hang = false;
     expect(await transport.deliver(request(url))).toMatchObject({ status: 200 });
   });
 
-  test("reads a document's size and type", async () => {
+  it("reads a document's size and type", async () => {
     const url = await serve((incoming, response) => {
       const known = incoming.headers.authorization === "Bearer key";
       response.writeHead(known ? 200 : 401, { "content-type": "application/pdf; charset=binary" });
@@ -179,10 +174,10 @@ describe("the world transport over sockets", () => {
   });
 });
 
-describe("the world transport inside this process", () => {
+describe("in-process transport", () => {
   const url = "https://receiver.example/hook";
 
-  test("calls the function of the URL with the exact body and headers", async () => {
+  it("calls the function of the URL with the exact body and headers", async () => {
     const seen: unknown[] = [];
     const receivers = new Map([
       [
@@ -195,12 +190,12 @@ describe("the world transport inside this process", () => {
     ]);
     const transport = createInProcessTransport(receivers, createTransport());
     const headers = { "webhook-id": "d1", host: "receiver.example", connection: "keep-alive" };
-    const answer = await transport.deliver(request(url, { headers }));
+    const response = await transport.deliver(request(url, { headers }));
     expect(seen).toEqual(["POST", "d1", '{"a":1}']);
-    expect(answer).toMatchObject({ status: 202, body: "taken", headers: { "x-receiver": "here" } });
+    expect(response).toMatchObject({ status: 202, body: "taken", headers: { "x-receiver": "here" } });
   });
 
-  test("takes an exception for a failed attempt, and any other URL to the sockets", async () => {
+  it("resolves with the message of an exception, and passes other URLs to its fallback", async () => {
     const receivers = new Map([
       [
         url,
@@ -216,7 +211,7 @@ describe("the world transport inside this process", () => {
     });
   });
 
-  test("gives up on a function that does not answer in time, and breaks off what is under way", async () => {
+  it("times out without a response, and aborts calls in flight", async () => {
     const clock = createVirtualClock();
     const receivers = new Map([[url, () => new Promise<Response>(() => {})]]);
     const transport = createInProcessTransport(receivers, createTransport(), clock);

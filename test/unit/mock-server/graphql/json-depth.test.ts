@@ -1,7 +1,6 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { isNestedDeeper } from "../../../../mock-server/graphql/json-depth.ts";
-import { negotiateMediaType } from "../../../../mock-server/graphql/media-type.ts";
 
 function depthOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
@@ -9,7 +8,7 @@ function depthOf(value: unknown): number {
 }
 
 describe("isNestedDeeper", () => {
-  test("agrees with the depth of the parsed value, whatever its strings hold", () => {
+  it("agrees with the depth of the parsed value for strings with any content", () => {
     const texts = fc.string({ unit: fc.constantFrom("{", "[", "]", "}", '"', "\\", "a", "😀") });
     const values = fc.letrec((tie) => ({
       value: fc.oneof(
@@ -29,27 +28,8 @@ describe("isNestedDeeper", () => {
     );
   });
 
-  test("ends on a text that is no JSON", () => {
+  it("returns for a text that is not JSON", () => {
     expect(isNestedDeeper(`"${"\\".repeat(999)}`, 10)).toBe(false);
     expect(isNestedDeeper("[".repeat(1_000_000), 100)).toBe(true);
-  });
-});
-
-describe("negotiateMediaType", () => {
-  const json = "application/json";
-  const graphql = "application/graphql-response+json";
-  test.each([
-    [undefined, json],
-    ["*/*", json],
-    ["application/*", json],
-    ["application/json; charset=utf-8", json],
-    ["text/html, application/graphql-response+json;q=0.9, application/json", graphql],
-    ["application/json, application/graphql-response+json", json],
-    ["APPLICATION/JSON", json],
-    ["application/graphql-response+json; charset=utf-16, application/json", json],
-    ["text/html", null],
-    ["application/json; charset=latin1", null],
-  ])("%s is answered with %s", (accept, expected) => {
-    expect(negotiateMediaType(accept)).toBe(expected);
   });
 });

@@ -1,10 +1,10 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
-import * as operations from "../../../sdk/generated/operations.ts";
-import { callGraphql, workspaceToken } from "../../support/mock-client.ts";
+import * as operations from "../../../../sdk/generated/operations.ts";
+import { callGraphql, workspaceToken } from "../../../support/mock-client.ts";
 
-// Whatever is sent, the service answers in its own words: never 5xx, never a stack, never a crash.
+// The service responds to any input with its own errors: never a 5xx, a stack trace or a crash.
 
 const stackTrace = /\n\s+at |node_modules|mock-server\//;
 const roomy = { listen: false, settings: { rateLimit: { requests: 1_000_000 } } } as const;
@@ -50,7 +50,7 @@ const oddValue = fc.oneof(
   fc.constantFrom(null, true, 0, -1, 1.5, 2 ** 31, Number.MAX_SAFE_INTEGER, 1e308),
   fc.array(oddText, { maxLength: 3 }),
   fc.jsonValue({ maxDepth: 4 }),
-  // The right names with odd values get past the types and into the rules.
+  // Correct names with odd values pass the types and reach the rules.
   fc.dictionary(
     fc.constantFrom(
       "url",
@@ -67,8 +67,8 @@ const oddValue = fc.oneof(
   ),
 );
 
-describe("odd variables", () => {
-  test("each operation is tried on the router that serves it", async () => {
+describe("GraphQL requests with odd variables", () => {
+  it("cover every operation on its router", async () => {
     await using mock = await createMockServer(roomy);
     expect(documents.length).toBeGreaterThan(20);
     for (const { name, query } of documents) {
@@ -77,7 +77,7 @@ describe("odd variables", () => {
     }
   });
 
-  test.each(documents)("$name is answered in the service's words", async ({ query }) => {
+  it.each(documents)("get the service's own errors from $name", async ({ query }) => {
     await using mock = await createMockServer(roomy);
     const path = pathOf(query);
     const login = await callGraphql(
@@ -102,8 +102,8 @@ describe("odd variables", () => {
   });
 });
 
-describe("odd bytes", () => {
-  test("bodies that are no request are answered", async () => {
+describe("GraphQL requests with odd bytes", () => {
+  it("get a 4xx for a body that is not a request", async () => {
     await using mock = await createMockServer(roomy);
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {
@@ -113,7 +113,7 @@ describe("odd bytes", () => {
     );
   });
 
-  test("documents with a piece cut out, doubled or exchanged are answered", async () => {
+  it("get the service's own errors for documents with a part removed, doubled or replaced", async () => {
     await using mock = await createMockServer(roomy);
     const token = await workspaceToken(mock);
     const mutation = fc.record({
@@ -135,7 +135,7 @@ describe("odd bytes", () => {
     );
   });
 
-  test("requests whose parts have wrong types are answered", async () => {
+  it("get a 4xx for fields of the wrong type", async () => {
     await using mock = await createMockServer(roomy);
     const body = fc.record(
       {
@@ -153,8 +153,8 @@ describe("odd bytes", () => {
     );
   });
 
-  // The control: what is looked for does come out of a service that does not mask its failures.
-  test("an answer with a stack would be noticed", () => {
+  // The control: a service that does not hide its failures would be noticed.
+  it("fail this test when a response has a stack trace", () => {
     const { stack = "" } = new Error("boom");
     const leak = JSON.stringify({ errors: [{ message: "boom", extensions: { stack } }] });
     expect(() => expectWellAnswered({ status: 500, text: leak })).toThrow();

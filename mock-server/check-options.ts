@@ -1,0 +1,55 @@
+import { closest, distance } from "fastest-levenshtein";
+import { MockServerError } from "./errors.ts";
+import { isPlainObject } from "./plain-object.ts";
+
+// Checked without zod, which a mock does not load at its start.
+
+/** A kind of value; `expected` completes the message "expected …, got …". */
+export interface Kind {
+  readonly expected: string;
+  accepts(value: unknown): boolean;
+}
+
+export const kind = (expected: string, accepts: (value: unknown) => boolean): Kind => ({ expected, accepts });
+
+export const boolean = kind("true or false", (value) => typeof value === "boolean");
+export const object = kind("an object", isPlainObject);
+export const functionKind = kind("a function", (value) => typeof value === "function");
+export const strings = kind(
+  "an array of strings",
+  (value) => Array.isArray(value) && value.every((item) => typeof item === "string"),
+);
+export const numberFrom = (min: number) =>
+  kind(`a number of at least ${min}`, (value) => Number.isFinite(value) && Number(value) >= min);
+export const oneOf = (...values: readonly unknown[]) =>
+  kind(values.map((value) => JSON.stringify(value)).join(" or "), (value) => values.includes(value));
+
+/** @throws MockServerError CONFIGURATION_INVALID for a name that is not known */
+export function checkNames(place: string, given: object, known: readonly string[]): void {
+  for (const name of Object.keys(given)) {
+    if (known.includes(name)) continue;
+    const nearest = closest(name, known);
+    const isTypo = distance(name.toLowerCase(), nearest.toLowerCase()) <= 3;
+    const hint = isTypo ? `did you mean ${nearest}?` : `expected one of ${known.join(", ")}`;
+    throw invalidOption(place, `unknown option ${name}; ${hint}`);
+  }
+}
+
+/** @throws MockServerError CONFIGURATION_INVALID for a value of another kind */
+export function checkValue(place: string, value: unknown, { expected, accepts }: Kind): void {
+  if (!accepts(value)) throw invalidOption(place, `expected ${expected}, got ${describeValue(value)}`);
+}
+
+/** @param place the option, or "" for all options together */
+export const invalidOption = (place: string, message: string) =>
+  new MockServerError(
+    "CONFIGURATION_INVALID",
+    `createMockServer: ${place === "" ? "" : `${place}: `}${message}`,
+  );
+
+function describeValue(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value.slice(0, 64));
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "object" && value !== null) return "an object";
+  return typeof value === "function" ? "a function" : String(value);
+}

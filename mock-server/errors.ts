@@ -1,0 +1,61 @@
+/** Codes in `extensions.code` of GraphQL errors. @see interface §7, which has only two of them */
+export const serviceErrorCodes = [
+  "UNAUTHENTICATED",
+  "FORBIDDEN",
+  "RATE_LIMITED",
+  "BAD_USER_INPUT",
+  "NOT_FOUND",
+  "CONFLICT",
+  "GRAPHQL_VALIDATION_FAILED",
+  "GRAPHQL_PARSE_FAILED",
+  "BAD_REQUEST",
+  "INTERNAL_SERVER_ERROR",
+] as const;
+
+/** Every code that an error of the mock server can have; `docs/mock-errors.md` has a heading for each. */
+export const mockServerErrorCodes = [
+  ...serviceErrorCodes,
+  // Options that can never work.
+  "CONFIGURATION_INVALID",
+  // The request to the control API.
+  "BODY_INVALID",
+  "QUERY_INVALID",
+  "BODY_TOO_LARGE",
+  "METHOD_NOT_ALLOWED",
+  "FOREIGN_HOST",
+  "FOREIGN_ORIGIN",
+  // What the control API could not do.
+  "CLOCK_IS_REAL",
+  "WAIT_TIMED_OUT",
+  "SNAPSHOT_INVALID",
+  "SCENARIO_FAILED",
+  "INTERNAL",
+  // The control client alone.
+  "NETWORK_FAILED",
+  "REQUEST_TIMEOUT",
+  "RESPONSE_INVALID",
+] as const;
+
+export type ServiceErrorCode = (typeof serviceErrorCodes)[number];
+export type MockServerErrorCode = (typeof mockServerErrorCodes)[number];
+
+// Recognised by a brand and not by class, so that two copies of the package in one process understand each other.
+const brand: unique symbol = Symbol.for("workspace-tasks/mock-server-error/v1") as never;
+
+/** The base of all errors of the mock server. */
+export class MockServerError extends Error {
+  readonly code: MockServerErrorCode;
+
+  constructor(code: MockServerErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    Object.defineProperty(this, brand, { value: true });
+    Object.defineProperty(this, "name", { value: new.target.name, configurable: true });
+  }
+}
+
+/** True for an error of the mock server, also of another copy of the package; with `code`, for that code only. */
+export function isMockServerError(value: unknown, code?: MockServerErrorCode): value is MockServerError {
+  if (typeof value !== "object" || value === null || !(brand in value)) return false;
+  return code === undefined || (value as unknown as MockServerError).code === code;
+}
