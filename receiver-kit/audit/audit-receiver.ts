@@ -24,7 +24,7 @@ import { createTarget, type Target, UnreachableError } from "./target/target.ts"
  * expect(verdictOf(report), renderTextReport(report)).toBe("passed");
  * ```
  *
- * @throws {RangeError} when `only` names no check
+ * @throws {ReceiverError} `CONFIGURATION_INVALID` for an option that can never work
  * @see interface §6, "Delivery headers and verification"
  */
 export function auditReceiver(options: AuditOptions): Promise<AuditReport> {

@@ -1,5 +1,17 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../clock.ts";
+import {
+  clock,
+  defaults,
+  durationMs,
+  functionOf,
+  objectWith,
+  parseOptions,
+  positiveInteger,
+  strictOptions,
+  string,
+  value,
+} from "../options.ts";
 import { keepAliveClock } from "./clock.ts";
 
 export interface AuditOptions {
@@ -48,7 +60,7 @@ export interface AuditProgress {
 }
 
 export const auditDefaults = {
-  toleranceSeconds: 300,
+  toleranceSeconds: defaults.toleranceSeconds,
   observeTimeoutMs: 10_000,
   observeSettleMs: 300,
   timeoutMs: 10_000,
@@ -56,16 +68,35 @@ export const auditDefaults = {
   responseTimeMsMax: 3_000,
   runTimeoutMs: 180_000,
   concurrency: 4,
-} as const satisfies Partial<AuditOptions>;
+} as const;
 
-type Optional = "oldSecret" | "observeUrl" | "signal" | "onProgress";
+const text = string(/^/, "a string");
+const isTextList = (given: unknown) =>
+  Array.isArray(given) && given.every((each) => typeof each === "string");
 
-export type ResolvedAuditOptions = Pick<AuditOptions, Optional> & {
-  readonly [Name in Exclude<keyof AuditOptions, Optional>]-?: NonNullable<AuditOptions[Name]>;
-};
+// The URL and the secrets are checked later: mistakes in them become the problem of a report.
+const schema = strictOptions<AuditOptions>()({
+  url: text,
+  secret: text,
+  oldSecret: text.optional(),
+  only: value<readonly string[]>("an array of strings", isTextList).default([]),
+  toleranceSeconds: positiveInteger.default(auditDefaults.toleranceSeconds),
+  observeUrl: text.optional(),
+  observeTimeoutMs: durationMs.default(auditDefaults.observeTimeoutMs),
+  observeSettleMs: durationMs.default(auditDefaults.observeSettleMs),
+  timeoutMs: durationMs.default(auditDefaults.timeoutMs),
+  stallTimeoutMs: durationMs.default(auditDefaults.stallTimeoutMs),
+  responseTimeMsMax: durationMs.default(auditDefaults.responseTimeMsMax),
+  runTimeoutMs: durationMs.default(auditDefaults.runTimeoutMs),
+  concurrency: positiveInteger.default(auditDefaults.concurrency),
+  signal: objectWith<AbortSignal>("an AbortSignal", "addEventListener").optional(),
+  onProgress: functionOf<(progress: AuditProgress) => void>().optional(),
+  clock: clock.default(keepAliveClock),
+  randomBytes: functionOf<(count: number) => Buffer>().default(() => randomBytes),
+  fetch: functionOf<typeof fetch>().default(() => fetch),
+});
 
-export function resolveAuditOptions(options: AuditOptions): ResolvedAuditOptions {
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  const defaults = { ...auditDefaults, only: [], clock: keepAliveClock, randomBytes, fetch };
-  return { ...defaults, ...(Object.fromEntries(given) as unknown as AuditOptions) } as ResolvedAuditOptions;
-}
+export type ResolvedAuditOptions = ReturnType<typeof resolveAuditOptions>;
+
+/** @throws {ReceiverError} `CONFIGURATION_INVALID` */
+export const resolveAuditOptions = (given: AuditOptions) => parseOptions("auditReceiver", schema, given);

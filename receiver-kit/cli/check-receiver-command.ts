@@ -7,11 +7,12 @@ import {
   toJson,
   write,
 } from "../../cli/command-line.ts";
-import { list, text, toggle, wholeNumber } from "../../cli/flags.ts";
+import { flagName, list, text, toggle, wholeNumber } from "../../cli/flags.ts";
 import { auditReceiver } from "../audit/audit-receiver.ts";
 import { auditChecks } from "../audit/checks/catalog.ts";
 import { type AuditOptions, auditDefaults } from "../audit/options.ts";
 import { exitCodeOf, renderJsonReport, renderTextReport } from "../audit/report.ts";
+import { isReceiverError } from "../errors.ts";
 
 const secretVariable = "WORKSPACE_TASKS_SIGNING_SECRET";
 
@@ -73,8 +74,8 @@ async function audit(options: AuditOptions) {
   try {
     return await auditReceiver(options);
   } catch (error) {
-    if (error instanceof RangeError) throw new UsageError(`--only: ${error.message}`);
-    throw error;
+    if (!isReceiverError(error, "CONFIGURATION_INVALID")) throw error;
+    throw new UsageError(error.message.replace(/^auditReceiver: (\w+)/, (_, name: string) => flagName(name)));
   }
 }
 

@@ -20,6 +20,7 @@ import {
 } from "../../cli/flags.ts";
 import { systemClock } from "../clock.ts";
 import { type Inbox, type RowState, rowStates } from "../inbox/inbox.ts";
+import { defaults } from "../options.ts";
 import { replayRow } from "../worker/replay.ts";
 import { renderRow, renderRows, renderStats, rowToJson } from "./inbox-report.ts";
 import { withInbox } from "./open-inbox.ts";
@@ -28,7 +29,7 @@ const storeVariable = "WORKSPACE_TASKS_INBOX";
 
 const storeFlags = {
   store: text("<file or URL>", `a SQLite file or postgres://… (${storeVariable})`),
-  schema: text("<name>", "schema of the PostgreSQL inbox", "workspace_tasks"),
+  schema: text("<name>", "schema of the PostgreSQL inbox", defaults.postgres.schema),
   json: toggle("print one JSON document instead of text"),
 };
 
@@ -99,7 +100,7 @@ const list = inboxCommand({
   },
 });
 
-const sourceFlag = text("<name>", "endpoint of the row", "default");
+const sourceFlag = text("<name>", "endpoint of the row", defaults.source);
 
 const show = inboxCommand({
   name: "show",

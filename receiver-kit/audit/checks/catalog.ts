@@ -1,4 +1,5 @@
 import { closest } from "fastest-levenshtein";
+import { ReceiverError } from "../../errors.ts";
 import { firstChecks, lastChecks } from "./baseline.ts";
 import { bodyChecks } from "./bodies.ts";
 import type { AuditCheck } from "./check.ts";
@@ -44,7 +45,7 @@ export const auditChecks: readonly AuditCheck[] = Object.entries(catalog).map(([
 /**
  * The checks that `only` names: whole ids, or subjects such as `signature`. All of them when it is empty.
  *
- * @throws {RangeError} when no check has such a name
+ * @throws {ReceiverError} `CONFIGURATION_INVALID` when no check has such a name
  */
 export function selectChecks(only: readonly string[]): readonly AuditCheck[] {
   for (const name of only) {
@@ -53,8 +54,11 @@ export function selectChecks(only: readonly string[]): readonly AuditCheck[] {
       name,
       auditChecks.flatMap(({ id }) => [id, id.replace(/\..*/, "")]),
     );
-    const got = JSON.stringify(name);
-    throw new RangeError(`expected the id or the subject of a check, got ${got}; did you mean ${nearest}?`);
+    const expected = `expected the id or the subject of a check, got ${JSON.stringify(name)}`;
+    throw new ReceiverError(
+      "CONFIGURATION_INVALID",
+      `auditReceiver: only: ${expected}; did you mean ${nearest}?`,
+    );
   }
   return only.length === 0 ? auditChecks : auditChecks.filter((c) => only.some((name) => isNamed(c, name)));
 }
