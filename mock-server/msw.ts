@@ -1,29 +1,55 @@
 import { HttpResponse, http, type RequestHandler } from "msw";
 import type { MockServer } from "./server.ts";
 
-export type MockHandlersOptions = {
-  /** Address by which the client knows the base router. Default: the mock's own. */
-  readonly baseUrl?: string;
-  /** Address by which the client knows the gateway. Default: the mock's own. */
-  readonly gatewayUrl?: string;
-};
+export interface MockHandlersOptions {
+  /** The client's URL of the base router. Default: the mock's own. */
+  readonly baseUrl?: string | undefined;
+  /** The client's URL of the gateway. Default: the mock's own. */
+  readonly gatewayUrl?: string | undefined;
+}
 
 /**
- * Request handlers for MSW's `setupServer`: whatever the client sends to these addresses is answered by the
- * mock in this process, without a port. Deliveries still leave over sockets unless the mock was given
- * `receivers`.
+ * Request handlers for MSW's `setupServer`: the mock in this process responds to requests to these URLs, without a
+ * port. Deliveries still use sockets unless the mock has `receivers`.
  *
- * A fault that cuts the connection becomes a network error. MSW 2 does not see requests of the `undici`
+ * A fault that cuts the connection becomes a network error. MSW 2 does not intercept requests of the `undici`
  * package; a client built on it needs the mock's port.
+ *
+ * @example examples/msw.test.ts#msw
+ * ```ts
+ * import { setupServer } from "msw/node";
+ * import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+ * import { createMockServer } from "workspace-tasks/mock-server";
+ * import { mockHandlers } from "workspace-tasks/mock-server/msw";
+ * import { createClient } from "workspace-tasks/sdk";
+ *
+ * const baseUrl = "https://api.tax.example";
+ * const mock = await createMockServer({ listen: false }); // no port
+ * const server = setupServer(...mockHandlers(mock, { baseUrl, gatewayUrl: `${baseUrl}/gateway` }));
+ *
+ * beforeAll(() => server.listen({ onUnhandledRequest: "error" }));
+ * afterEach(() => mock.admin.reset()); // back to the initial state, with the same keys
+ * afterAll(async () => {
+ *   server.close();
+ *   await mock.close();
+ * });
+ *
+ * it("rejects the creation of an endpoint with a read-only key", async () => {
+ *   const { apiKey } = mock.admin.createApiKey({ access: "read_only" });
+ *   await using client = createClient({ baseUrl, apiKey });
+ *   const creation = client.webhooks.endpoints.create({ url: "https://receiver.example/webhooks" });
+ *   await expect(creation).rejects.toMatchObject({ code: "PERMISSION_DENIED" });
+ * });
+ * ```
  */
 export function mockHandlers(mock: MockServer, options: MockHandlersOptions = {}): RequestHandler[] {
   const { baseUrl = mock.baseUrl, gatewayUrl = mock.gatewayUrl } = options;
-  // The gateway comes first: it may lie below the base address.
+  // The gateway first: its URL can be below the base URL.
   return [handlerOf(mock, gatewayUrl, "/gateway"), handlerOf(mock, baseUrl, "")];
 }
 
-function handlerOf(mock: MockServer, address: string, pathInMock: string): RequestHandler {
-  const { origin, pathname } = new URL(address);
+function handlerOf(mock: MockServer, clientUrl: string, pathInMock: string): RequestHandler {
+  const { origin, pathname } = new URL(clientUrl);
   const prefix = pathname.replace(/\/$/, "");
   return http.all(`${origin}${prefix}/*`, async ({ request }) => {
     const url = new URL(request.url);
@@ -31,13 +57,13 @@ function handlerOf(mock: MockServer, address: string, pathInMock: string): Reque
     try {
       return withPrefix(await mock.fetch(new Request(url, request)), origin, prefix);
     } catch {
-      // The mock rejects only where a fault cuts the connection.
+      // The mock rejects only when a fault cuts the connection.
       return HttpResponse.error();
     }
   });
 }
 
-/** The address of a new upload, as the client has to call it. */
+/** The URL of a new upload, as the client must call it. */
 function withPrefix(response: Response, origin: string, prefix: string): Response {
   const location = response.headers.get("location");
   if (!location || prefix === "") return response;

@@ -40,6 +40,17 @@ let mocksWithoutPort = 0;
 
 /**
  * Starts a mock of the whole service.
+ *
+ * @example examples/mock-server.test.ts#in-process
+ * ```ts
+ * it("a client calls the mock in its process, without a port", async () => {
+ *   await using mock = await createMockServer({ listen: false });
+ *   const { apiKey, baseUrl, fetch } = mock;
+ *   await using client = createClient({ apiKey, baseUrl, fetch });
+ *   expect((await client.me()).__typename).toBe("WorkspaceUser");
+ * });
+ * ```
+ *
  * @throws MockServerError CONFIGURATION_INVALID for a wrong option; Error with code EADDRINUSE for a port in use
  */
 export async function createMockServer(options: MockServerOptions = {}): Promise<MockServer> {

@@ -2,16 +2,31 @@ import { test as base } from "vitest";
 import { createMockServer, type MockServer } from "./server.ts";
 import type { MockServerOptions } from "./server-options.ts";
 
-export type MockFixtures = {
-  /** A mock of its own for this test, on a free port; closed after it. */
+export interface MockFixtures {
+  /** A mock for this test alone, on a free port; closed after it. */
   readonly mock: MockServer;
-  /** How it is started. Default: nothing special. Change it with `mockTest.extend({ mockOptions: { … } })`. */
+  /** Its options. Default: none. Change them with `mockTest.extend({ mockOptions: { … } })`. */
   readonly mockOptions: MockServerOptions;
-};
+}
 
 /**
- * Vitest's `test` with a `mock` in its context: every test that asks for it gets a fresh one, so tests
- * cannot disturb each other, also when they run at the same time.
+ * Vitest's `test` with a `mock` in its context: every test gets its own, so concurrent tests are independent.
+ *
+ * @example examples/vitest-fixture.test.ts#vitest
+ * ```ts
+ * import { expect } from "vitest";
+ * import { mockTest } from "workspace-tasks/mock-server/vitest";
+ * import { createClient } from "workspace-tasks/sdk";
+ *
+ * mockTest("a connection with an invalid key fails", async ({ mock }) => {
+ *   const { baseUrl, gatewayUrl, apiKey, workspaceId } = mock;
+ *   await using client = createClient({ baseUrl, gatewayUrl, apiKey });
+ *   const inputs = { apiKey: "invalid-key" };
+ *   const { id } = await client.partner.connections.start({ workspaceId, providerKey: "acme-portal", inputs });
+ *   const connection = await client.partner.connections.collect({ connectionId: id });
+ *   expect(connection.status).toBe("failed");
+ * });
+ * ```
  */
 export const mockTest = base.extend<MockFixtures>({
   // Vitest reads from the first parameter which fixtures this one needs.

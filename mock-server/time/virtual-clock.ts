@@ -26,7 +26,22 @@ export interface VirtualClock extends Clock {
 
 type Timer = { readonly dueMs: number; readonly order: number; run: (() => void) | null };
 
-/** @param startMs wall time at the start. Default: 2026-01-15T12:00:00Z, so that runs compare equal. */
+/**
+ * @example examples/mock-server.test.ts#shared-clock
+ * ```ts
+ * it("a client and the mock have one virtual clock", async () => {
+ *   const clock = createVirtualClock();
+ *   await using mock = await createMockServer({ listen: false, clock });
+ *   const { apiKey, baseUrl, fetch } = mock;
+ *   await using client = createClient({ apiKey, baseUrl, fetch, clock });
+ *   await client.me();
+ *   await clock.advance(86_400_000); // the token has expired: the client exchanges the key again
+ *   expect((await client.me()).__typename).toBe("WorkspaceUser");
+ * });
+ * ```
+ *
+ * @param startMs wall time at the start. Default: 2026-01-15T12:00:00Z, so that equal runs have equal times.
+ */
 export function createVirtualClock(startMs = Date.UTC(2026, 0, 15, 12)): VirtualClock {
   // Timers use monotonic time, so that `setNow` cannot move them.
   const timers = createTimerHeap();

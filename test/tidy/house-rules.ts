@@ -10,9 +10,9 @@ export type HouseRule = {
 
 const importPattern = /(?:\bfrom\s*|\bimport\s*\(\s*|^\s*import\s+)["']([^"']+)["']/gm;
 
-/** Module names a file imports; `import type` counts too, for it ties the published types together. */
+/** Modules that a file imports, `import type` included. Examples in comments do not count. */
 export function importsOf(file: SourceFile): readonly string[] {
-  return [...file.text.matchAll(importPattern)].map(([, specifier]) =>
+  return [...withoutComments(file.text).matchAll(importPattern)].map(([, specifier]) =>
     resolveImport(file.path, specifier ?? ""),
   );
 }

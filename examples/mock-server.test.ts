@@ -1,0 +1,26 @@
+// Calls the mock without a port, and with a clock that the test moves.
+
+import { expect, it } from "vitest";
+import { createMockServer, createVirtualClock } from "workspace-tasks/mock-server";
+import { createClient } from "workspace-tasks/sdk";
+
+// #region in-process
+it("a client calls the mock in its process, without a port", async () => {
+  await using mock = await createMockServer({ listen: false });
+  const { apiKey, baseUrl, fetch } = mock;
+  await using client = createClient({ apiKey, baseUrl, fetch });
+  expect((await client.me()).__typename).toBe("WorkspaceUser");
+});
+// #endregion
+
+// #region shared-clock
+it("a client and the mock have one virtual clock", async () => {
+  const clock = createVirtualClock();
+  await using mock = await createMockServer({ listen: false, clock });
+  const { apiKey, baseUrl, fetch } = mock;
+  await using client = createClient({ apiKey, baseUrl, fetch, clock });
+  await client.me();
+  await clock.advance(86_400_000); // the token has expired: the client exchanges the key again
+  expect((await client.me()).__typename).toBe("WorkspaceUser");
+});
+// #endregion
