@@ -94,7 +94,7 @@ export function strictOptions<Options>() {
 
 function unknownOption(name: string, known: readonly string[]): string {
   const nearest = closest(name, [...known]);
-  const isTypo = distance(name.toLowerCase(), nearest.toLowerCase()) <= 3;
+  const isTypo = distance(name.toLowerCase(), nearest.toLowerCase()) <= Math.max(1, name.length / 3);
   return isTypo ? `${name}; did you mean ${nearest}?` : `${name}; expected one of ${known.join(", ")}`;
 }
 

@@ -101,7 +101,9 @@ const receiverOptions = strictOptions<ReceiverOptions<unknown>>()({
   retry: retry.prefault({}),
   keyOrder: oneOf<KeyOrder>("latest", "strict").default(defaults.worker.keyOrder),
   retention: retention.prefault({}),
-  logger: objectWith<ReceiverLogger>("a logger", "info", "warn", "error").default(consoleLogger),
+  logger: objectWith<ReceiverLogger>("a logger with info, warn and error", "info", "warn", "error").default(
+    consoleLogger,
+  ),
   onDead: functionOf<(row: RowReference, error: unknown) => void>().optional(),
   random: functionOf<Random>().default(() => systemRandom),
 });

@@ -13,6 +13,7 @@ import { serveExpress } from "../support/express-server.ts";
 import type { ListeningServer } from "../support/listen.ts";
 import { completedEvent, sampleEvent } from "../support/sample-event.ts";
 import { type SignedDelivery, secretA, secretX, signDelivery } from "../support/signed-delivery.ts";
+import { overrideInbox } from "../support/wrap-inbox.ts";
 
 const nowSeconds = 1_772_357_400;
 
@@ -213,7 +214,7 @@ describe("dedupeWebhook", () => {
   it("keeps the handler's response when the end cannot be recorded, and reports it", async () => {
     const failures: unknown[] = [];
     const outage = new ReceiverError("INBOX_UNAVAILABLE", "gone");
-    const failing = withMethods(memoryInbox({ clock }), { finishInline: () => Promise.reject(outage) });
+    const failing = overrideInbox(memoryInbox({ clock }), { finishInline: () => Promise.reject(outage) });
     await using other = await serveExpress((app) =>
       app.post(
         "/webhooks",
@@ -239,7 +240,7 @@ describe("dedupeWebhook", () => {
       app.post(
         "/webhooks",
         verifyWebhook({ secrets: [secretA], clock }),
-        dedupeWebhook({ inbox: withMethods(memory, { open }) }),
+        dedupeWebhook({ inbox: overrideInbox(memory, { open }) }),
         (_, response) => void response.sendStatus(204),
       ),
     );
@@ -251,6 +252,30 @@ describe("dedupeWebhook", () => {
     down = false;
     expect((await post(delivery, other)).status).toBe(204);
   });
+
+  it.each(["open", "beginInline"] as const)(
+    "returns 503 with Retry-After when %s fails with an error of the database driver",
+    async (method) => {
+      const errors: unknown[] = [];
+      const refused = () => Promise.reject(new Error("connect ECONNREFUSED"));
+      await using other = await serveExpress((app) =>
+        app.post(
+          "/webhooks",
+          verifyWebhook({ secrets: [secretA], clock }),
+          dedupeWebhook({
+            inbox: overrideInbox(memoryInbox({ clock }), { [method]: refused }),
+            onError: (error) => errors.push(error),
+          }),
+        ),
+      );
+      const response = await post(signed(sampleEvent()), other);
+      expect([response.status, response.headers.get("retry-after")]).toEqual([503, "5"]);
+      expect(await response.text()).not.toContain("ECONNREFUSED");
+      expect(errors).toMatchObject([
+        { code: "INBOX_UNAVAILABLE", cause: { message: "connect ECONNREFUSED" } },
+      ]);
+    },
+  );
 
   it("acknowledges a genuine delivery that is not an event, and stores it in quarantine", async () => {
     const answer = await post(signDelivery({ body: "not JSON", timestampSeconds: nowSeconds }));
@@ -356,7 +381,7 @@ describe("orderWebhook", () => {
       app.post(
         "/webhooks",
         verifyWebhook({ secrets: [secretA], clock }),
-        orderWebhook({ inbox: withMethods(memory, { advanceHead }), clock }),
+        orderWebhook({ inbox: overrideInbox(memory, { advanceHead }), clock }),
         (_, response) => void response.sendStatus(204),
       ),
     );
@@ -397,15 +422,3 @@ describe("middlewares in the wrong order", () => {
     warn.mockRestore();
   });
 });
-
-/** An inbox with some methods replaced; the others keep their own `this`. */
-function withMethods(base: Inbox, methods: Partial<Inbox>): Inbox {
-  return new Proxy(base, {
-    get(target, name) {
-      const replaced = methods[name as keyof Inbox];
-      if (replaced !== undefined && Object.hasOwn(methods, name)) return replaced;
-      const own = target[name as keyof Inbox];
-      return typeof own === "function" ? own.bind(target) : own;
-    },
-  });
-}

@@ -1,4 +1,4 @@
-// What every inbox promises, as tests. Each inbox runs the whole suite; only the SQL ones have transactions to show.
+// The promises of every inbox, as tests.
 
 import { describe, expect, it } from "vitest";
 import type { VirtualClock } from "workspace-tasks/mock-server";
@@ -39,7 +39,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(Buffer.from(row?.body ?? [])).toEqual(Buffer.from(newRow.body));
     });
 
-    it("keeps any bytes as they are", async () => {
+    it("stores any bytes unchanged", async () => {
       await using fixture = await create();
       const body = Buffer.from([0, 255, 254, 0, 0xc3, 0x28, 34, 39, 92]);
       await fixture.inbox.insert(runningAt("task-1", 1, { id: "bytes", body }));
@@ -47,7 +47,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(Buffer.from(row?.body ?? [])).toEqual(body);
     });
 
-    it("gives each of many deliveries that come at once its own body, and compares each repeat with its own", async () => {
+    it("stores the body of each of many concurrent deliveries, and compares each duplicate with its own", async () => {
       await using fixture = await create();
       const newRows = Array.from({ length: 60 }, (_, index) => {
         const body = Buffer.alloc((index * 37) % 501, index);
@@ -69,7 +69,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(repeats).toEqual(newRows.map((_, index) => ({ outcome: "duplicate", sameBody: !isOdd(index) })));
     });
 
-    it("stores an id once, however many copies come at once, through however many processes (I2)", async () => {
+    it("stores an id once for concurrent copies through several processes (I2)", async () => {
       await using fixture = await create();
       const other = await fixture.reopen();
       const newRow = runningAt("task-1", 1);
@@ -81,7 +81,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(await fixture.inbox.list({})).toHaveLength(1);
     });
 
-    it("tells a repeated body from another body under the same id", async () => {
+    it("reports whether a duplicate has the same body as the first", async () => {
       await using fixture = await create();
       const newRow = runningAt("task-1", 1);
       await fixture.inbox.insert(newRow);
@@ -92,7 +92,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(Buffer.from(row?.body ?? [])).toEqual(Buffer.from(newRow.body));
     });
 
-    it("keeps ids apart by source, by case and by every character", async () => {
+    it("distinguishes ids by source, by case and by every character", async () => {
       await using fixture = await create();
       const ids = ["msg_a", "msg_A", "msg.a", "msg_a."];
       for (const source of ["default", "other"]) {
@@ -105,7 +105,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(await fixture.inbox.list({ source: "other" })).toHaveLength(ids.length);
     });
 
-    it("keeps a quarantined delivery where no worker takes it", async () => {
+    it("stores a quarantined delivery, which no worker claims", async () => {
       await using fixture = await create();
       await fixture.inbox.insert(runningAt("task-1", 1, { id: "odd", quarantine: "body is not JSON" }));
       expect((await fixture.inbox.claim(claimOptions())).claims).toEqual([]);
@@ -113,7 +113,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(row).toMatchObject({ id: "odd", lastError: "body is not JSON" });
     });
 
-    it("lists the newest first and pages without repeats", async () => {
+    it("lists rows newest first, in pages without repetition", async () => {
       await using fixture = await create();
       for (let n = 0; n < 7; n++) await fixture.inbox.insert(runningAt("task-1", n, { id: `msg_${n}` }));
       const first = await fixture.inbox.list({ limit: 4 });
@@ -124,7 +124,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
   });
 
   describe(`${name}: claiming`, () => {
-    it("gives a row to one worker only, with the attempt counted", async () => {
+    it("gives a row to one worker only, and counts the attempt", async () => {
       await using fixture = await create();
       const other = await fixture.reopen();
       for (let n = 0; n < 20; n++) await fixture.inbox.insert(runningAt(`task-${n}`, 1));
@@ -141,7 +141,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       );
     });
 
-    it("lets one row of a key run at a time, oldest event first, whatever order they came in", async () => {
+    it("lets one row of a key run at a time, oldest event first, in any order of arrival", async () => {
       await using fixture = await create();
       for (const second of [3, 1, 2])
         await fixture.inbox.insert(runningAt("task-1", second, { id: `at-${second}` }));
@@ -156,7 +156,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(order).toEqual(["at-1", "at-2", "at-3"]);
     });
 
-    it("lets one of two deliveries of the same event wait for the other", async () => {
+    it("claims one of two deliveries of the same event at a time", async () => {
       await using fixture = await create();
       const event = sampleEvent({ taskId: "task-1" });
       await fixture.inbox.insert(newRowOf(event, { id: "one" }));
@@ -164,7 +164,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect((await fixture.inbox.claim(claimOptions())).claims.map(({ id }) => id)).toEqual(["one"]);
     });
 
-    it("runs a task, its stages and other tasks side by side", async () => {
+    it("claims rows of a task, of its stages and of other tasks at the same time", async () => {
       await using fixture = await create();
       await fixture.inbox.insert(runningAt("task-1", 1));
       await fixture.inbox.insert(runningAt("task-2", 1));
@@ -180,7 +180,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect((await fixture.inbox.claim(claimOptions({ source: "other" }))).claims).toHaveLength(1);
     });
 
-    it("lets newer events of a key pass one that waits to be retried, unless told to be strict", async () => {
+    it("claims newer events of a key before one that waits for its retry, unless keyOrder is strict", async () => {
       await using fixture = await create();
       await fixture.inbox.insert(runningAt("task-1", 1, { id: "first" }));
       const [first] = (await fixture.inbox.claim(claimOptions())).claims;
@@ -191,7 +191,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(claims.map(({ id }) => id)).toEqual(["second"]);
     });
 
-    it("says when the next row falls due", async () => {
+    it("returns the time until the next row is due", async () => {
       await using fixture = await create();
       expect((await fixture.inbox.claim(claimOptions())).nextInMs).toBeNull();
       await fixture.inbox.insert(runningAt("task-1", 1));
@@ -206,21 +206,21 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
   });
 
   describe(`${name}: leases and fencing`, () => {
-    it("hands a row on once its lease ran out, and fences the first worker off", async () => {
+    it("gives a row to another worker once its lease expired, and fences the first worker off", async () => {
       await using fixture = await create();
       await fixture.inbox.insert(runningAt("task-1", 1));
-      const [zombie] = (await fixture.inbox.claim(claimOptions({ leaseMs: 1_000 }))).claims;
+      const [paused] = (await fixture.inbox.claim(claimOptions({ leaseMs: 1_000 }))).claims;
       await fixture.clock.advance(1_000);
-      const [heir] = (await fixture.inbox.claim(claimOptions({ worker: "worker-2" }))).claims;
-      expect(heir).toMatchObject({ seq: zombie!.seq, attempts: 2, generation: zombie!.generation + 1 });
+      const [other] = (await fixture.inbox.claim(claimOptions({ worker: "worker-2" }))).claims;
+      expect(other).toMatchObject({ seq: paused!.seq, attempts: 2, generation: paused!.generation + 1 });
 
-      expect(await fixture.inbox.fail(zombie!, { kind: "dead", error: "late" })).toBe(false);
-      expect(await settle(fixture.inbox, zombie!)).toBe("lost");
-      expect(await fixture.inbox.renew([zombie!], 1_000)).toEqual(new Set());
-      expect(await settle(fixture.inbox, heir!)).toBe("settled");
+      expect(await fixture.inbox.fail(paused!, { kind: "dead", error: "late" })).toBe(false);
+      expect(await settle(fixture.inbox, paused!)).toBe("lost");
+      expect(await fixture.inbox.renew([paused!], 1_000)).toEqual(new Set());
+      expect(await settle(fixture.inbox, other!)).toBe("settled");
     });
 
-    it("fences off a worker of another name even at the same generation", async () => {
+    it("fences off a worker with another name and the same generation", async () => {
       await using fixture = await create();
       await fixture.inbox.insert(runningAt("task-1", 1));
       const [claim] = (await fixture.inbox.claim(claimOptions())).claims;
@@ -239,7 +239,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(await settle(fixture.inbox, claim!)).toBe("settled");
     });
 
-    it("calls a row dead whose lease ran out at the last attempt, and says so once", async () => {
+    it("makes a row dead whose lease expired at the last attempt, and reports it once", async () => {
       await using fixture = await create();
       const newRow = runningAt("task-1", 1);
       await fixture.inbox.insert(newRow);
@@ -254,7 +254,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(await fixture.inbox.get(newRow)).toMatchObject({ state: "dead", attempts: 3 });
     });
 
-    it("gives a released row back at once, without the attempt", async () => {
+    it("makes a released row due at once, without counting the attempt", async () => {
       await using fixture = await create();
       const newRow = runningAt("task-1", 1);
       await fixture.inbox.insert(newRow);
@@ -266,7 +266,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
   });
 
   describe(`${name}: order`, () => {
-    it("never moves a head back (I3)", async () => {
+    it("never moves a head backwards (I3)", async () => {
       await using fixture = await create();
       const [older, newer] = [runningAt("task-1", 1), completedAt("task-1", 2)];
       await fixture.inbox.insert(newer);
@@ -282,7 +282,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(await fixture.inbox.get(older)).toMatchObject({ state: "stale" });
     });
 
-    it("does not take the same event for a newer one, unless it is replayed", async () => {
+    it("does not apply the same event again, unless it is replayed", async () => {
       await using fixture = await create();
       const event = sampleEvent({ taskId: "task-1" });
       for (const id of ["one", "two", "three"]) await fixture.inbox.insert(newRowOf(event, { id }));
@@ -292,7 +292,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(await settle(fixture.inbox, third, doneWith(third, { allowSame: true }))).toBe("settled");
     });
 
-    it("tells microseconds apart", async () => {
+    it("distinguishes positions one microsecond apart", async () => {
       await using fixture = await create();
       const at = (fraction: string) =>
         newRowOf(sampleEvent({ taskId: "task-1", occurredAt: `2026-03-01T00:00:00.${fraction}Z` }));
@@ -302,7 +302,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(await settle(fixture.inbox, await claimOne(fixture.inbox))).toBe("settled-stale");
     });
 
-    it("settles many rows at once, each for itself", async () => {
+    it("settles many concurrent rows, each with its own outcome", async () => {
       await using fixture = await create();
       const tasks = Array.from({ length: 12 }, (_, n) => `task-${n}`);
       for (const task of tasks) await fixture.inbox.insert(runningAt(task, 5, { id: `new-${task}` }));
@@ -312,7 +312,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
         await fixture.inbox.insert(runningAt(task, n % 2 ? 9 : 1, { id: `next-${task}` }));
       }
       const next = await fixture.inbox.claim(claimOptions({ rowsMax: 20 }));
-      const lost = { ...next.claims[0]!, worker: "nobody" };
+      const lost = { ...next.claims[0]!, worker: "unknown" };
       const outcomes = await Promise.all(
         [lost, ...next.claims.slice(1)].map((claim) => settle(fixture.inbox, claim)),
       );
@@ -322,7 +322,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
   });
 
   describe(`${name}: handlers' transactions`, () => {
-    it("keeps a handler's write, the end of the row and the head together (I4)", async () => {
+    it("commits a handler's write, the settled row and the head together (I4)", async () => {
       await using fixture = await create();
       const newRow = runningAt("task-1", 1);
       await fixture.inbox.insert(newRow);
@@ -336,7 +336,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect((await fixture.inbox.head("default", newRow.orderKey!))?.position).toBe(newRow.position);
     });
 
-    it("keeps nothing of a transaction that is rolled back", async () => {
+    it("discards the writes of a transaction that is rolled back", async () => {
       await using fixture = await create();
       const newRow = runningAt("task-1", 1);
       await fixture.inbox.insert(newRow);
@@ -352,24 +352,24 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(await fixture.inbox.head("default", newRow.orderKey!)).toBeUndefined();
     });
 
-    it("keeps nothing of a worker that lost its lease", async () => {
+    it("discards the writes of a worker that lost its lease", async () => {
       await using fixture = await create();
       await fixture.inbox.insert(runningAt("task-1", 1));
-      const [zombie] = (await fixture.inbox.claim(claimOptions({ leaseMs: 1_000 }))).claims;
+      const [paused] = (await fixture.inbox.claim(claimOptions({ leaseMs: 1_000 }))).claims;
       await fixture.clock.advance(1_000);
-      const heir = await claimOne(fixture.inbox, "worker-2");
-      const late = fixture.inbox.begin(zombie!, doneWith(zombie!), limits);
-      await fixture.effects.write(late.handle, "zombie").catch((error: { code?: string }) => {
+      const other = await claimOne(fixture.inbox, "worker-2");
+      const late = fixture.inbox.begin(paused!, doneWith(paused!), limits);
+      await fixture.effects.write(late.handle, "paused").catch((error: { code?: string }) => {
         expect(error.code).toBe("LEASE_LOST");
       });
       expect(await late.commit()).toBe("lost");
-      const transaction = fixture.inbox.begin(heir, doneWith(heir), limits);
-      await fixture.effects.write(transaction.handle, "heir");
+      const transaction = fixture.inbox.begin(other, doneWith(other), limits);
+      await fixture.effects.write(transaction.handle, "other");
       expect(await transaction.commit()).toBe("settled");
-      expect(await fixture.effects.kept()).toEqual(["heir"]);
+      expect(await fixture.effects.kept()).toEqual(["other"]);
     });
 
-    it("keeps nothing when something newer was applied before it began, and leaves the row to be handled as stale", async () => {
+    it("discards the writes when something newer was applied before, and keeps the row to be handled as stale", async () => {
       await using fixture = await create();
       const newRow = runningAt("task-1", 1);
       await fixture.inbox.insert(newRow);
@@ -388,7 +388,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(await fixture.inbox.fail(claim, { kind: "release" })).toBe(true);
     });
 
-    it("goes on accepting while a handler's transaction is not begun", async () => {
+    it("stores deliveries while a handler's transaction has not begun", async () => {
       await using fixture = await create();
       await fixture.inbox.insert(runningAt("task-1", 1));
       const claim = await claimOne(fixture.inbox);
@@ -399,7 +399,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
   });
 
   describe(`${name}: replay, discard, retention`, () => {
-    it("makes dead, quarantined and settled rows pending again, and leaves their id taken", async () => {
+    it("makes dead, quarantined and settled rows pending again, and keeps tother ids", async () => {
       await using fixture = await create();
       const newRow = runningAt("task-1", 1);
       await fixture.inbox.insert(newRow);
@@ -416,7 +416,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(await fixture.inbox.replay({ source: "default", id: "absent" }, newRow)).toBe(false);
     });
 
-    it("puts dead and quarantined rows aside, and no others", async () => {
+    it("discards dead and quarantined rows, and no others", async () => {
       await using fixture = await create();
       const newRow = runningAt("task-1", 1);
       await fixture.inbox.insert(newRow);
@@ -426,7 +426,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(await fixture.inbox.get(newRow)).toMatchObject({ state: "discarded" });
     });
 
-    it("removes bodies first, settled rows later, heads last, and never what still needs somebody", async () => {
+    it("removes bodies first, settled rows later, heads last, and no dead or quarantined rows", async () => {
       await using fixture = await create();
       const [settled, dead] = [runningAt("task-1", 1), runningAt("task-2", 1)];
       await fixture.inbox.insert(settled);
@@ -459,7 +459,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(await fixture.inbox.get({ source: "default", id: "waiting" })).toBeDefined();
     });
 
-    it("removes in steps of the given size", async () => {
+    it("removes at most the given number of rows", async () => {
       await using fixture = await create();
       for (let n = 0; n < 5; n++) {
         await fixture.inbox.insert(runningAt(`task-${n}`, 1));
@@ -475,8 +475,8 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
     });
   });
 
-  describe(`${name}: watching`, () => {
-    it("counts rows by state and tells the longest wait", async () => {
+  describe(`${name}: statistics and reconciliation`, () => {
+    it("counts rows by state and returns the longest wait", async () => {
       await using fixture = await create();
       expect((await fixture.inbox.stats()).oldestPendingMs).toBeNull();
       await fixture.inbox.insert(runningAt("task-1", 1));
@@ -489,7 +489,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(stats.oldestPendingMs).toBe(1_500);
     });
 
-    it("counts what waits or runs, up to a limit", async () => {
+    it("counts pending and running rows up to a limit", async () => {
       await using fixture = await create();
       for (let n = 0; n < 4; n++) await fixture.inbox.insert(runningAt(`task-${n}`, 1));
       await claimOne(fixture.inbox);
@@ -498,7 +498,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(await fixture.inbox.backlog("other", 100)).toBe(0);
     });
 
-    it("names the keys whose state may be behind", async () => {
+    it("returns the keys whose state may be behind", async () => {
       await using fixture = await create();
       await fixture.inbox.insert(runningAt("quiet", 1));
       await settle(fixture.inbox, await claimOne(fixture.inbox));
@@ -526,7 +526,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       ).toEqual([]);
     });
 
-    it("remembers when it was last seen alive", async () => {
+    it("returns the time since the last heartbeat", async () => {
       await using fixture = await create();
       expect(await fixture.inbox.heartbeat("default")).toBeNull();
       await fixture.clock.advance(1_234);
@@ -535,11 +535,11 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
     });
   });
 
-  describe(`${name}: inline steps`, () => {
+  describe(`${name}: rows applied by a request`, () => {
     const webhook = { id: "msg_inline", timestamp: 1_772_357_400, body: Buffer.from("{}"), secretIndex: 0 };
     const begin = (inbox: Inbox) => inbox.beginInline(webhook, { source: "default", leaseMs: 1_000 });
 
-    it("lets one caller begin, tells others to wait, and remembers the end", async () => {
+    it("lets one caller begin, reports busy to others, and done after the end", async () => {
       await using fixture = await create();
       expect(await begin(fixture.inbox)).toEqual({ state: "begun", generation: 1 });
       await fixture.clock.advance(400);
@@ -550,7 +550,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(await begin(fixture.inbox)).toEqual({ state: "done" });
     });
 
-    it("begins anew after a failure or a lost lease, and fences the earlier caller off", async () => {
+    it("begins again after a failure or a lost lease, and fences the earlier caller off", async () => {
       await using fixture = await create();
       await begin(fixture.inbox);
       const failed = { source: "default", generation: 1, outcome: "failed" } as const;
@@ -563,13 +563,13 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(await fixture.inbox.finishInline(webhook.id, late)).toBe(false);
     });
 
-    it("leaves ids alone that came another way", async () => {
+    it("reports ids as done that were stored in another way", async () => {
       await using fixture = await create();
       await fixture.inbox.insert(runningAt("task-1", 1, { id: webhook.id }));
       expect(await begin(fixture.inbox)).toEqual({ state: "done" });
     });
 
-    it("moves a head forward only, and knows the event that moved it", async () => {
+    it("advances a head only, and recognises the event that advanced it", async () => {
       await using fixture = await create();
       const move = (occurredAt: bigint, rank = 0, id = "a") =>
         fixture.inbox.advanceHead({
@@ -588,7 +588,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(await move(9_000_000_000_000_000_000n)).toBe("stale");
     });
 
-    it("lets one of many callers move a head to one position", async () => {
+    it("lets one of many callers advance a head to one position", async () => {
       await using fixture = await create();
       const other = await fixture.reopen();
       const order = newRowOf(sampleEvent({ taskId: "task-1", occurredAt: instant(1) }));

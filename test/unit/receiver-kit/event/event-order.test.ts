@@ -23,24 +23,24 @@ const positionText = (event: Record<string, unknown>) => {
   return order.position;
 };
 
-describe("ordering keys", () => {
-  it("tell a task from a pair of ids, whatever the ids look like", () => {
+describe("orderKey", () => {
+  it("differs for a task and for a pair of ids, whatever the ids look like", () => {
     const keys = [["a/b"], ["a", "b"], ["a,b"], ['a","b'], ["a"], [""], ["A"]].map(orderKey);
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  it("stay short for ids of any length, and apart", () => {
+  it("is short and unique for ids of any length", () => {
     const long = "x".repeat(100_000);
     expect(orderKey([long]).length).toBeLessThan(500);
     expect(orderKey([long])).not.toBe(orderKey([`${long}y`]));
   });
 
-  it("hold no character that a database could not keep", () => {
+  it("contains no character that a database could not store", () => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
     expect(orderKey(["a\u0000b\ud800"])).not.toMatch(/[\u0000-\u001f\ud800-\udfff]/);
   });
 
-  it("exist for events of tasks and stages only", () => {
+  it("is defined for events of tasks and stages only", () => {
     expect(orderOf(sampleEvent({ taskId: "t" }))?.key).toBe('["t"]');
     expect(orderOf(stageEvent({ taskId: "t", subTaskId: "s" }))?.key).toBe('["t","s"]');
     expect(
@@ -49,7 +49,7 @@ describe("ordering keys", () => {
   });
 });
 
-describe("positions", () => {
+describe("encodePosition", () => {
   it.each([
     ["2026-03-01T00:00:00.000001Z", "2026-03-01T00:00:00.000002Z"],
     ["2026-03-01T00:00:00.1Z", "2026-03-01T00:00:00.100000001Z"],
@@ -57,18 +57,18 @@ describe("positions", () => {
     ["0001-01-01T00:00:00Z", "1970-01-01T00:00:00Z"],
     ["1969-12-31T23:59:59.999999999Z", "1970-01-01T00:00:00Z"],
     ["2262-04-11T23:47:16.854775807Z", "9999-12-31T23:59:59.999999999Z"],
-  ])("put %s before %s", (earlier, later) => {
+  ])("orders %s before %s", (earlier, later) => {
     const at = (occurredAt: string) => positionText(sampleEvent({ occurredAt, id: "same" }));
     expect(at(earlier) < at(later)).toBe(true);
   });
 
-  it("put a terminal status above a running one at the same instant, whatever the ids", () => {
+  it("orders a terminal status after a running one at the same instant, whatever the ids", () => {
     const occurredAt = "2026-03-01T00:00:00.000Z";
     const running = positionText(sampleEvent({ occurredAt, id: "zzz" }));
     expect(running < positionText(completedEvent({ occurredAt, id: "aaa" }))).toBe(true);
   });
 
-  it("compare as their fields do", () => {
+  it("returns texts that compare like the positions", () => {
     const position = fc.record({
       occurredAt: fc.bigInt({ min: -62_135_596_800_000_000_000n, max: 253_402_300_799_999_999_999n }),
       rank: fc.integer({ min: 0, max: 1 }),
@@ -82,7 +82,7 @@ describe("positions", () => {
     );
   });
 
-  it("are the same text for every process, and differ for different ids of any kind", () => {
+  it("returns different printable texts for different ids of any kind", () => {
     const ids = ["a", "é", "\u{1f600}", "\ud800", "\u0000", " ", "", "x".repeat(300), `${"x".repeat(300)}y`];
     const texts = ids.map((id) => encodePosition({ occurredAt: 1n, rank: 0, id }));
     expect(new Set(texts).size).toBe(ids.length);
@@ -103,8 +103,8 @@ const step: fc.Arbitrary<Step> = fc.record({
   kind: fc.constantFrom("running", "completed", "stage"),
 });
 
-describe("any arrival order of any multiset of events", () => {
-  it("ends in the same state, with repetitions, failures and handlers at once", async () => {
+describe("the order of arrival", () => {
+  it("does not change the final state, with duplicates, failures and concurrent handlers", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { minLength: 1, maxLength: 12 }),
@@ -122,7 +122,7 @@ describe("any arrival order of any multiset of events", () => {
     );
   });
 
-  it("would not, if the last to arrive won", () => {
+  it("would change it if the last event to arrive won", () => {
     const events = [
       completedEvent({ taskId: "t", occurredAt: "2026-03-01T00:00:02Z" }),
       sampleEvent({ taskId: "t", occurredAt: "2026-03-01T00:00:01Z" }),
@@ -133,7 +133,7 @@ describe("any arrival order of any multiset of events", () => {
   });
 });
 
-/** Takes the deliveries in through a real receiver, whose handlers fail now and then, and answers what was applied last. */
+/** Delivers the events to a receiver whose handlers sometimes fail; returns what was applied last. */
 async function stateAfter(
   arrivals: readonly Record<string, unknown>[],
   draw: () => number,
@@ -149,7 +149,7 @@ async function stateAfter(
   applyInto(state, fixture.receiver, draw);
   await fixture.receiver.start();
   for (const [index, event] of arrivals.entries()) {
-    // Two deliveries of one event may have two ids, as when two endpoints lead here.
+    // Two deliveries of one event may have two ids, as with two endpoints.
     await fixture.deliver(event, draw() < 0.5 ? `msg_${index}` : `msg_${String(event["id"])}`);
     if (draw() < 0.5) await clock.advance(Math.floor(draw() * 1_500));
   }
@@ -164,7 +164,7 @@ function applyInto(state: Record<string, string>, receiver: Receiver<MemoryTrans
     transaction.apply(() => {
       state[key] = id;
     });
-    if (draw() < 0.3) throw new Error("a handler fails now and then");
+    if (draw() < 0.3) throw new Error("a handler fails sometimes");
   };
   receiver.onState("task", ({ taskId, id }, { transaction }) => apply(taskId, id, transaction));
   receiver.onState("subtask", ({ taskId, subTaskId, id }, { transaction }) =>
@@ -188,13 +188,13 @@ function foldOfMaxima(events: readonly Record<string, unknown>[]): Record<string
   const best = new Map<string, Record<string, unknown>>();
   for (const event of events) {
     const key = [event["taskId"], event["subTaskId"]].filter((id) => id !== undefined).join("/");
-    const known = best.get(key);
-    if (!known || positionText(event) > positionText(known)) best.set(key, event);
+    const current = best.get(key);
+    if (!current || positionText(event) > positionText(current)) best.set(key, event);
   }
   return Object.fromEntries([...best].map(([key, event]) => [key, String(event["id"])]));
 }
 
-/** A small generator, so that a failing example can be run again. */
+/** A seeded generator, so that a failing example can be repeated. */
 function seededRandom(seed: number): () => number {
   let state = seed | 0;
   return () => {
@@ -207,8 +207,8 @@ function seededRandom(seed: number): () => number {
 
 function shuffle<Item>(items: readonly Item[], draw: () => number): readonly Item[] {
   return items
-    .map((item) => ({ item, place: draw() }))
-    .toSorted((a, b) => a.place - b.place)
+    .map((item) => ({ item, sortKey: draw() }))
+    .toSorted((a, b) => a.sortKey - b.sortKey)
     .map(({ item }) => item);
 }
 

@@ -7,11 +7,11 @@ const nowMs = Date.UTC(2026, 5, 1);
 const inspect = (body: string | Uint8Array) => parseDelivery(Buffer.from(body as string), nowMs);
 const parseEventBody = (event: unknown) => inspect(JSON.stringify(event));
 
-describe("a ok delivery", () => {
+describe("parseDelivery accepts", () => {
   it.each([
     ["a task event", sampleEvent()],
     ["a stage event", stageEvent({ subTaskType: "a-stage-of-next-year" })],
-    ["an event of the future", { event: "task.archived", whatever: 1 }],
+    ["an event name added later", { event: "task.archived", whatever: 1 }],
     ["unknown fields", completedEvent({ added: { later: true } })],
     [
       "no documents list",
@@ -19,24 +19,24 @@ describe("a ok delivery", () => {
     ],
     ["an offset instead of Z", sampleEvent({ occurredAt: "2026-03-01t11:30:00+02:00" })],
     ["ten minutes of clock skew", sampleEvent({ occurredAt: new Date(nowMs + 600_000).toISOString() })],
-    ["text that no database could keep", sampleEvent({ errorMessage: "a\u0000b", taskType: "\ud800" })],
+    ["text that a database could not store", sampleEvent({ errorMessage: "a\u0000b", taskType: "\ud800" })],
     ["fields named like an object's own", JSON.parse('{"__proto__":{"x":1},"constructor":1,"event":"x"}')],
-  ])("may have %s", (_, event) => {
+  ])("a delivery with %s", (_, event) => {
     expect(parseEventBody(event)).toMatchObject({ ok: true });
   });
 });
 
-describe("a delivery goes to quarantine", () => {
+describe("parseDelivery rejects", () => {
   it.each<[string, string | Uint8Array, string]>([
-    ["when it is empty", "", "body is not JSON"],
-    ["when it is not UTF-8", Buffer.from([0x7b, 0xff, 0x7d]), "body is not UTF-8"],
-    ["when it begins with a byte order mark", `\ufeff${JSON.stringify(sampleEvent())}`, "body is not JSON"],
-    ["when it is cut off", '{"event":"task.running"', "body is not JSON"],
-    ["when it is an array", "[]", "expected object"],
-    ["when it is null", "null", "expected object"],
-    ["when it is a number", "123", "expected object"],
-    ["when it has no event name", "{}", "event:"],
-    ["when its event name is empty", '{"event":""}', "event:"],
+    ["an empty body", "", "body is not JSON"],
+    ["a body that is not UTF-8", Buffer.from([0x7b, 0xff, 0x7d]), "body is not UTF-8"],
+    ["a body with a byte order mark", `\ufeff${JSON.stringify(sampleEvent())}`, "body is not JSON"],
+    ["truncated JSON", '{"event":"task.running"', "body is not JSON"],
+    ["an array", "[]", "expected object"],
+    ["null", "null", "expected object"],
+    ["a number", "123", "expected object"],
+    ["an object without an event name", "{}", "event:"],
+    ["an empty event name", '{"event":""}', "event:"],
   ])("%s", (_, body, reason) => {
     const parsed = inspect(body);
     expect(parsed.ok).toBe(false);
@@ -53,12 +53,12 @@ describe("a delivery goes to quarantine", () => {
     ["occurredAt", { occurredAt: new Date(nowMs + 600_001).toISOString() }],
     ["status", { status: "COMPLETED" }],
     ["subTaskId", { event: "subtask.failed", status: "FAILED" }],
-  ])("when its %s is unusable: %j", (field, fields) => {
+  ])("an event with an unusable %s: %j", (field, fields) => {
     const parsed = parseEventBody(sampleEvent(fields));
     expect(parsed).toMatchObject({ ok: false, reason: expect.stringContaining(field) });
   });
 
-  it("with the task it is about, where it names one, so that the task can be reconciled", () => {
+  it("an unusable event with the key of its task, so that the task can be reconciled", () => {
     expect(parseEventBody(sampleEvent({ taskId: "t", occurredAt: "soon" })).columns).toEqual({
       event: "task.running",
       orderKey: '["t"]',
@@ -68,19 +68,19 @@ describe("a delivery goes to quarantine", () => {
     expect(parseEventBody({ taskId: "t", subTaskId: "s" }).columns.orderKey).toBe('["t","s"]');
   });
 
-  it("with a reason that does not repeat what was sent", () => {
+  it("an event with a reason that does not repeat the body", () => {
     const secretText = "a-very-private-name";
     const parsed = parseEventBody(sampleEvent({ occurredAt: secretText, taskId: 7, status: secretText }));
     expect(parsed.ok).toBe(false);
     expect(JSON.stringify(parsed)).not.toContain(secretText);
   });
 
-  it("when it is nested deeper than anybody could mean, without a crash", () => {
+  it("JSON nested 200,000 levels deep without a crash", () => {
     const depth = 200_000;
     expect(() => inspect(`{"event":"x","a":${"[".repeat(depth)}${"]".repeat(depth)}}`)).not.toThrow();
   });
 
-  it("or is used, whatever the bytes: nothing is ever thrown", () => {
+  it("or accepts any bytes without throwing", () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => void parseDelivery(bytes, nowMs)));
     fc.assert(fc.property(fc.json(), (text) => void inspect(text)));
     fc.assert(
@@ -91,7 +91,7 @@ describe("a delivery goes to quarantine", () => {
   });
 });
 
-it("keeps columns that every database can hold", () => {
+it("parseDelivery returns no event name that a database could not store", () => {
   const odd = parseEventBody({ event: "caf\u00e9\u0000" });
   expect(odd).toMatchObject({ ok: true, columns: { event: null } });
   expect(parseEventBody({ event: "x".repeat(201) }).columns.event).toBeNull();

@@ -13,8 +13,8 @@ import { secretA, secretX, signDelivery } from "../../../support/signed-delivery
 const nowSeconds = 1_772_357_400;
 const url = "https://receiver.test/webhooks";
 
-/** An acceptor that keeps what it accepts, with timers that fire when a test says so. */
-function keepingAcceptor(overrides: Partial<DeliverySink> = {}) {
+/** A sink that records what it accepts, with timers that fire when a test says so. */
+function recordingSink(overrides: Partial<DeliverySink> = {}) {
   const accepted: VerifiedWebhook[] = [];
   const rejections: WebhookRejectedError[] = [];
   const failures: unknown[] = [];
@@ -27,7 +27,7 @@ function keepingAcceptor(overrides: Partial<DeliverySink> = {}) {
       return () => timers.delete(run);
     },
   };
-  const acceptor: DeliverySink = {
+  const sink: DeliverySink = {
     verifier: createVerifier({ secrets: [secretA], clock }),
     limits: { bodyBytesMax: 1000, bodyTimeoutMs: 10_000 },
     clock,
@@ -39,44 +39,44 @@ function keepingAcceptor(overrides: Partial<DeliverySink> = {}) {
     onError: (error) => failures.push(error),
     ...overrides,
   };
-  return { acceptor, accepted, rejections, failures, timers };
+  return { sink, accepted, rejections, failures, timers };
 }
 
 const delivery = signDelivery({ body: '{"event":"x"}', timestampSeconds: nowSeconds });
 const post = (init: RequestInit = {}) =>
   new Request(url, { method: "POST", headers: delivery.headers, body: delivery.body, ...init });
 
-const codeOf = (kept: ReturnType<typeof keepingAcceptor>) => kept.rejections.map(({ code }) => code);
+const codeOf = (recorded: ReturnType<typeof recordingSink>) => recorded.rejections.map(({ code }) => code);
 
 describe("handleFetch", () => {
-  it("accepts a delivery and answers as the Express middleware does", async () => {
-    const kept = keepingAcceptor();
-    const answer = await handleFetch(kept.acceptor, post());
-    expect(answer.status).toBe(200);
-    expect(await answer.json()).toEqual({ received: true });
-    expect(kept.accepted).toMatchObject([{ id: delivery.id, secretIndex: 0 }]);
-    expect(Buffer.from(kept.accepted[0]!.body)).toEqual(delivery.body);
-    expect(kept.timers.size).toBe(0);
+  it("responds 200 to a delivery and passes it to the sink", async () => {
+    const recorded = recordingSink();
+    const response = await handleFetch(recorded.sink, post());
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ received: true });
+    expect(recorded.accepted).toMatchObject([{ id: delivery.id, secretIndex: 0 }]);
+    expect(Buffer.from(recorded.accepted[0]!.body)).toEqual(delivery.body);
+    expect(recorded.timers.size).toBe(0);
   });
 
-  it("joins a body that comes in pieces", async () => {
-    const kept = keepingAcceptor();
+  it("reads a body that arrives in several chunks", async () => {
+    const recorded = recordingSink();
     const body = ReadableStream.from([delivery.body.subarray(0, 5), delivery.body.subarray(5)]);
-    const answer = await handleFetch(kept.acceptor, post({ body, duplex: "half" } as RequestInit));
-    expect(answer.status).toBe(200);
-    expect(Buffer.from(kept.accepted[0]!.body)).toEqual(delivery.body);
+    const response = await handleFetch(recorded.sink, post({ body, duplex: "half" } as RequestInit));
+    expect(response.status).toBe(200);
+    expect(Buffer.from(recorded.accepted[0]!.body)).toEqual(delivery.body);
   });
 
-  it("answers 405 to another method, and to HEAD without a body", async () => {
-    const kept = keepingAcceptor();
+  it("responds 405 to another method, and to HEAD without a body", async () => {
+    const recorded = recordingSink();
     for (const method of ["GET", "PUT", "HEAD"]) {
-      const answer = await handleFetch(
-        kept.acceptor,
+      const response = await handleFetch(
+        recorded.sink,
         new Request(url, { method, headers: delivery.headers }),
       );
-      expect(answer.status).toBe(405);
-      expect(answer.headers.get("allow")).toBe("POST");
-      expect((await answer.text()).length > 0).toBe(method !== "HEAD");
+      expect(response.status).toBe(405);
+      expect(response.headers.get("allow")).toBe("POST");
+      expect((await response.text()).length > 0).toBe(method !== "HEAD");
     }
   });
 
@@ -112,55 +112,55 @@ describe("handleFetch", () => {
     ["a body above the limit", { body: Buffer.alloc(1001) }, 413, "BODY_TOO_LARGE"],
     ["no body, where one was signed", { body: null }, 401, "SIGNATURE_MISMATCH"],
     [
-      "a stream of text, which somebody has decoded",
+      "a stream of decoded text",
       { body: ReadableStream.from(["{}"]), duplex: "half" } as RequestInit,
       500,
       "BODY_CONSUMED",
     ],
     ["a stream that fails", { body: failingStream(), duplex: "half" } as RequestInit, 400, "BODY_ABORTED"],
-  ])("refuses %s", async (_, init, status, code) => {
-    const kept = keepingAcceptor();
-    const answer = await handleFetch(kept.acceptor, post(init));
-    expect(answer.status).toBe(status);
-    expect(codeOf(kept)).toEqual([code]);
-    expect(kept.accepted).toEqual([]);
-    expect(kept.timers.size).toBe(0);
+  ])("rejects %s", async (_, init, status, code) => {
+    const recorded = recordingSink();
+    const response = await handleFetch(recorded.sink, post(init));
+    expect(response.status).toBe(status);
+    expect(codeOf(recorded)).toEqual([code]);
+    expect(recorded.accepted).toEqual([]);
+    expect(recorded.timers.size).toBe(0);
   });
 
-  it("says how to mount it when the body was read before", async () => {
-    const kept = keepingAcceptor();
+  it("responds with the mounting hint when the body was read before", async () => {
+    const recorded = recordingSink();
     const request = post();
     await request.text();
-    const answer = await handleFetch(kept.acceptor, request);
-    expect(answer.status).toBe(500);
-    expect(await answer.text()).toContain("before express.json()");
-    expect(codeOf(kept)).toEqual(["BODY_CONSUMED"]);
+    const response = await handleFetch(recorded.sink, request);
+    expect(response.status).toBe(500);
+    expect(await response.text()).toContain("before express.json()");
+    expect(codeOf(recorded)).toEqual(["BODY_CONSUMED"]);
   });
 
-  it("says the same when something else holds the body", async () => {
-    const kept = keepingAcceptor();
+  it("responds 500 when the body is locked by another reader", async () => {
+    const recorded = recordingSink();
     const request = post();
     request.body?.getReader();
-    expect((await handleFetch(kept.acceptor, request)).status).toBe(500);
+    expect((await handleFetch(recorded.sink, request)).status).toBe(500);
   });
 
-  it("gives a slow body up at the deadline, and tells its source", async () => {
-    const kept = keepingAcceptor();
+  it("responds 408 at the time limit and cancels the stream of the body", async () => {
+    const recorded = recordingSink();
     let cancelled: unknown;
     const body = new ReadableStream({
       cancel: (reason) => {
         cancelled = reason;
       },
     });
-    const answering = handleFetch(kept.acceptor, post({ body, duplex: "half" } as RequestInit));
-    for (const fire of kept.timers) fire();
-    expect((await answering).status).toBe(408);
-    expect(codeOf(kept)).toEqual(["BODY_TIMEOUT"]);
-    expect(cancelled).toBe(kept.rejections[0]);
+    const responding = handleFetch(recorded.sink, post({ body, duplex: "half" } as RequestInit));
+    for (const fire of recorded.timers) fire();
+    expect((await responding).status).toBe(408);
+    expect(codeOf(recorded)).toEqual(["BODY_TIMEOUT"]);
+    expect(cancelled).toBe(recorded.rejections[0]);
   });
 
-  it("stops reading an endless body at the limit", async () => {
-    const kept = keepingAcceptor();
+  it("stops reading an endless body at bodyBytesMax", async () => {
+    const recorded = recordingSink();
     let pulled = 0;
     const body = new ReadableStream({
       pull: (controller) => {
@@ -168,8 +168,8 @@ describe("handleFetch", () => {
         controller.enqueue(Buffer.alloc(100));
       },
     });
-    const answer = await handleFetch(kept.acceptor, post({ body, duplex: "half" } as RequestInit));
-    expect(answer.status).toBe(413);
+    const response = await handleFetch(recorded.sink, post({ body, duplex: "half" } as RequestInit));
+    expect(response.status).toBe(413);
     expect(pulled).toBeLessThan(20);
   });
 
@@ -178,47 +178,47 @@ describe("handleFetch", () => {
     [new ReceiverError("INBOX_UNAVAILABLE", "database gone"), 503, "5"],
     [new ReceiverError("BACKLOG_FULL", "too much", { retryAfterSeconds: 1.2 }), 429, "2"],
     [new ReceiverError("BACKLOG_FULL", "too much", { retryAfterSeconds: 0 }), 429, "1"],
-  ])("asks the sender to wait after %s", async (error, status, retryAfter) => {
-    const kept = keepingAcceptor({ accept: () => Promise.reject(error) });
-    const answer = await handleFetch(kept.acceptor, post());
-    expect(answer.status).toBe(status);
-    expect(answer.headers.get("retry-after")).toBe(retryAfter);
-    expect(await answer.text()).not.toContain("database");
-    expect(kept.failures).toEqual([error]);
+  ])("responds with Retry-After to %s", async (error, status, retryAfter) => {
+    const recorded = recordingSink({ accept: () => Promise.reject(error) });
+    const response = await handleFetch(recorded.sink, post());
+    expect(response.status).toBe(status);
+    expect(response.headers.get("retry-after")).toBe(retryAfter);
+    expect(await response.text()).not.toContain("database");
+    expect(recorded.failures).toEqual([error]);
   });
 
-  it("answers 500 to a fault of its own, says nothing about it, and reports it", async () => {
+  it("responds 500 without details to an unexpected error, and reports it to onError", async () => {
     const fault = new Error("secret internals");
-    const kept = keepingAcceptor({
+    const recorded = recordingSink({
       accept: () => {
         throw fault;
       },
     });
-    const answer = await handleFetch(kept.acceptor, post());
-    expect(answer.status).toBe(500);
-    expect(await answer.text()).not.toContain("internals");
-    expect(kept.failures).toEqual([fault]);
+    const response = await handleFetch(recorded.sink, post());
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain("internals");
+    expect(recorded.failures).toEqual([fault]);
   });
 
-  it("answers though its listeners throw", async () => {
+  it("responds although its listeners throw", async () => {
     const throwing = () => {
       throw new Error("listener");
     };
-    const kept = keepingAcceptor({ onRejected: throwing, onError: throwing, accept: throwing });
-    expect((await handleFetch(kept.acceptor, post({ headers: {} }))).status).toBe(400);
-    expect((await handleFetch(kept.acceptor, post())).status).toBe(500);
+    const recorded = recordingSink({ onRejected: throwing, onError: throwing, accept: throwing });
+    expect((await handleFetch(recorded.sink, post({ headers: {} }))).status).toBe(400);
+    expect((await handleFetch(recorded.sink, post())).status).toBe(500);
   });
 
-  it("is unavailable while the secrets are", async () => {
-    const kept = keepingAcceptor();
+  it("responds 503 while the secrets are unavailable", async () => {
+    const recorded = recordingSink();
     const verifier = createVerifier({
       secrets: () => Promise.reject(new Error("vault sealed")),
-      clock: kept.acceptor.clock,
+      clock: recorded.sink.clock,
     });
-    const answer = await handleFetch({ ...kept.acceptor, verifier }, post());
-    expect(answer.status).toBe(503);
-    expect(answer.headers.get("retry-after")).toBe("5");
-    expect(codeOf(kept)).toEqual(["SECRETS_UNAVAILABLE"]);
+    const response = await handleFetch({ ...recorded.sink, verifier }, post());
+    expect(response.status).toBe(503);
+    expect(response.headers.get("retry-after")).toBe("5");
+    expect(codeOf(recorded)).toEqual(["SECRETS_UNAVAILABLE"]);
   });
 });
 

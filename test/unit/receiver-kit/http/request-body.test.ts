@@ -26,7 +26,7 @@ function request(fields: { headers?: Record<string, string>; rawBody?: unknown; 
 }
 
 describe("readRequestBody", () => {
-  it("joins whatever pieces the bytes come in", async () => {
+  it("joins the chunks of a body in any division", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 12 }), { maxLength: 8 }), async (pieces) => {
         const incoming = request();
@@ -38,7 +38,7 @@ describe("readRequestBody", () => {
     );
   });
 
-  it("takes exactly the limit and not one byte more, however they are cut", async () => {
+  it("accepts bodyBytesMax bytes and rejects one more, in any division", async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 100 }), fc.constantFrom(0, 1), async (cut, extra) => {
         const incoming = request();
@@ -54,7 +54,7 @@ describe("readRequestBody", () => {
   it.each<[string, (incoming: PassThrough) => void]>([
     ["is destroyed", (incoming) => incoming.destroy()],
     ["fails", (incoming) => incoming.destroy(new Error("connection reset"))],
-  ])("gives up when the request %s in the middle", async (_, lose) => {
+  ])("rejects when the request %s before its end", async (_, lose) => {
     const clock = manualClock();
     const incoming = request();
     const reading = readRequestBody(incoming, limits, clock);
@@ -64,7 +64,7 @@ describe("readRequestBody", () => {
     expect(clock.timers.size).toBe(0);
   });
 
-  it("does not wait for a request that was gone before it looked", async () => {
+  it("rejects at once when the request was destroyed before", async () => {
     const incoming = request();
     incoming.destroy();
     await expect(readRequestBody(incoming, limits, manualClock())).rejects.toMatchObject({
@@ -72,7 +72,7 @@ describe("readRequestBody", () => {
     });
   });
 
-  it("gives up at the deadline, and lets no later failure of the request end the process", async () => {
+  it("rejects at the time limit, and a later error of the request does not end the process", async () => {
     const clock = manualClock();
     const incoming = request();
     const reading = readRequestBody(incoming, limits, clock);
@@ -86,7 +86,7 @@ describe("readRequestBody", () => {
     { rawBody: Buffer.from("kept") },
     { body: Buffer.from("kept") },
     { rawBody: new Uint8Array(4), body: {} },
-  ])("takes the bytes another middleware kept: %j", async (fields) => {
+  ])("returns the bytes that another middleware kept: %j", async (fields) => {
     expect(await readRequestBody(request(fields), limits, manualClock())).toHaveLength(4);
   });
 
@@ -102,7 +102,7 @@ describe("readRequestBody", () => {
     },
   );
 
-  it("reads a body that a parser looked at and left alone", async () => {
+  it("reads a body that a parser has ignored", async () => {
     const incoming = request({ body: {} });
     const reading = readRequestBody(incoming, limits, manualClock());
     incoming.end("unread");

@@ -6,7 +6,7 @@ import { createFixtureClock } from "../../../support/receiver-fixture.ts";
 type Commit = { readonly items: readonly string[]; readonly gate: ReturnType<typeof deferred<void>> };
 
 /** Commits that end when the test says so; each item's result is its own text in capitals. */
-function watchedCommits(options: Partial<GroupCommitOptions<string, string>> = {}) {
+function manualCommits(options: Partial<GroupCommitOptions<string, string>> = {}) {
   const clock = createFixtureClock();
   const commits: Commit[] = [];
   const add = createGroupCommit<string, string>({
@@ -32,9 +32,9 @@ function watchedCommits(options: Partial<GroupCommitOptions<string, string>> = {
   return { clock, commits, add, turn };
 }
 
-describe("group commit", () => {
-  it("gathers what comes while a commit is under way into the next one", async () => {
-    const { add, commits, turn } = watchedCommits();
+describe("createGroupCommit", () => {
+  it("gathers the items that arrive during a commit into the next one", async () => {
+    const { add, commits, turn } = manualCommits();
     const first = add("a");
     await turn();
     const later = ["b", "c", "d", "e"].map(add);
@@ -51,8 +51,8 @@ describe("group commit", () => {
     expect(await Promise.all(later)).toEqual(["B", "C", "D", "E"]);
   });
 
-  it("starts another commit rather than let one grow too heavy, and still takes a heavy item alone", async () => {
-    const { add, commits, turn } = watchedCommits();
+  it("splits items by bytesMax, and commits a larger item alone", async () => {
+    const { add, commits, turn } = manualCommits();
     const added = ["aaaaaa", "bbbb", "c", "d".repeat(50), "e"].map(add);
     for (let n = 0; n < 4; n++) {
       await turn();
@@ -67,8 +67,8 @@ describe("group commit", () => {
     ]);
   });
 
-  it("resolves nothing before its commit is done", async () => {
-    const { add, commits, turn } = watchedCommits();
+  it("resolves no item before its commit is done", async () => {
+    const { add, commits, turn } = manualCommits();
     let resolved = false;
     const added = add("a").then(() => {
       resolved = true;
@@ -81,8 +81,8 @@ describe("group commit", () => {
     expect(resolved).toBe(true);
   });
 
-  it("fails all items of a commit that fails, and goes on with the next", async () => {
-    const { add, commits, turn } = watchedCommits();
+  it("rejects all items of a failed commit, and continues with the next", async () => {
+    const { add, commits, turn } = manualCommits();
     const lost = [add("a"), add("b")].map((item) => item.catch((error: Error) => error.message));
     await turn();
     commits[0]?.gate.reject(new Error("disk is full"));
@@ -93,8 +93,8 @@ describe("group commit", () => {
     expect(await next).toBe("C");
   });
 
-  it("commits one by one when the fault may be one item's", async () => {
-    const { add } = watchedCommits({
+  it("commits the items one by one when one of them may have caused the error", async () => {
+    const { add } = manualCommits({
       isCausedByItem: () => true,
       commit: async (items) => {
         if (items.includes("bad")) throw new Error("value out of range");
@@ -105,8 +105,8 @@ describe("group commit", () => {
     expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
   });
 
-  it("gives up a commit that hangs, and lets others through", async () => {
-    const { add, commits, turn, clock } = watchedCommits();
+  it("rejects the items of a commit that takes longer than timeoutMs, and continues", async () => {
+    const { add, commits, turn, clock } = manualCommits();
     const hanging = add("a").catch((error: Error) => error.message);
     await turn();
     await clock.advance(1_000);

@@ -1,4 +1,4 @@
-// Each guard of the inbox, taken away: the bad thing happens. With it, the same story ends well.
+// What each guard of an inbox prevents: the same scenario with the guard and without it.
 
 import { describe, expect, it } from "vitest";
 import { type Inbox, type MemoryTransaction, memoryInbox, type NewRow } from "workspace-tasks/receiver-kit";
@@ -14,13 +14,13 @@ type Guard = (inner: MemoryBox) => MemoryBox;
 
 const intact: Guard = (inner) => inner;
 
-/** Rows of one task are strangers to each other. */
+/** The rows of one task have no key in common. */
 const withoutKeys: Guard = (inner) =>
   overrideInbox(inner, {
     insert: (newRow: NewRow) => inner.insert({ ...newRow, orderKey: null, position: null }),
   });
 
-/** The head moves also to where it is already. */
+/** An event is applied again at the position of the head. */
 const withoutStrictness: Guard = (inner) =>
   overrideInbox(inner, {
     async claim(options) {
@@ -41,45 +41,46 @@ describe("uniqueness of (source, webhook-id)", () => {
     return runs;
   };
 
-  it("makes a repeated delivery run once", async () => expect(await runsOfOneDelivery(intact)).toBe(1));
-  it("missing, it runs each time", async () => expect(await runsOfOneDelivery(withoutUniqueness)).toBe(3));
+  it("runs a repeated delivery once", async () => expect(await runsOfOneDelivery(intact)).toBe(1));
+  it("is what prevents it: without it a repeated delivery runs each time", async () =>
+    expect(await runsOfOneDelivery(withoutUniqueness)).toBe(3));
 });
 
-describe("fencing", () => {
-  /** A worker stands still for longer than its lease; another takes the row over; then the first wakes up. */
-  const effectsOfZombie = async (guard: Guard) => {
+describe("fencing of a worker whose lease ended", () => {
+  /** A worker is paused for longer than its lease; another claims the row; then the first continues. */
+  const effectsOfPaused = async (guard: Guard) => {
     const clock = createFixtureClock();
     const inbox = guard(memoryInbox({ clock }));
-    const asleep = { yes: false };
-    await using zombie = createReceiverFixture({ clock, inbox: sleeping(inbox, asleep), leaseMs: 3_000 });
-    await using heir = createReceiverFixture({ clock, inbox, leaseMs: 3_000 });
+    const pause = { active: false };
+    await using paused = createReceiverFixture({ clock, inbox: pausable(inbox, pause), leaseMs: 3_000 });
+    await using other = createReceiverFixture({ clock, inbox, leaseMs: 3_000 });
     const gate = deferred();
     const effects: string[] = [];
-    zombie.receiver.on("*", async (_, { transaction }) => {
-      transaction.apply(() => effects.push("zombie"));
+    paused.receiver.on("*", async (_, { transaction }) => {
+      transaction.apply(() => effects.push("paused"));
       await gate.promise;
     });
-    heir.receiver.on("*", (_, { transaction }) => transaction.apply(() => effects.push("heir")));
-    await zombie.receiver.start();
-    await zombie.deliver(sampleEvent());
+    other.receiver.on("*", (_, { transaction }) => transaction.apply(() => effects.push("other")));
+    await paused.receiver.start();
+    await paused.deliver(sampleEvent());
     await clock.settle();
-    asleep.yes = true;
-    await heir.receiver.start();
+    pause.active = true;
+    await other.receiver.start();
     await clock.advance(3_000);
-    asleep.yes = false;
+    pause.active = false;
     gate.resolve();
     await clock.advance(10_000);
     return effects;
   };
 
-  it("lets only the new holder's effect stand", async () =>
-    expect(await effectsOfZombie(intact)).toEqual(["heir"]));
-  it("missing, both take effect", async () =>
-    expect(await effectsOfZombie(withoutFencing)).toEqual(["heir", "zombie"]));
+  it("keeps only the effect of the worker that holds the claim", async () =>
+    expect(await effectsOfPaused(intact)).toEqual(["other"]));
+  it("is what prevents it: without it both workers take effect", async () =>
+    expect(await effectsOfPaused(withoutFencing)).toEqual(["other", "paused"]));
 });
 
 describe("one row of a key at a time", () => {
-  const story = async (guard: Guard) => {
+  const scenario = async (guard: Guard) => {
     await using fixture = createFixture(guard);
     const log: string[] = [];
     fixture.receiver.on("task.*", async ({ status }) => {
@@ -95,10 +96,15 @@ describe("one row of a key at a time", () => {
   };
 
   it("handles the events of a task one after the other, oldest first", async () => {
-    expect(await story(intact)).toEqual(["begin RUNNING", "end RUNNING", "begin COMPLETED", "end COMPLETED"]);
+    expect(await scenario(intact)).toEqual([
+      "begin RUNNING",
+      "end RUNNING",
+      "begin COMPLETED",
+      "end COMPLETED",
+    ]);
   });
-  it("missing, they overlap", async () => {
-    const log = await story(withoutKeys);
+  it("is what prevents it: without keys the handlers of a task overlap", async () => {
+    const log = await scenario(withoutKeys);
     expect(log.slice(0, 2)).toEqual(["begin COMPLETED", "begin RUNNING"]);
   });
 });
@@ -127,11 +133,11 @@ describe("the ordering head", () => {
 
   it("keeps an older event from replacing newer state", async () =>
     expect(await statesOf(intact, late)).toEqual(["COMPLETED"]));
-  it("missing, the state goes back", async () =>
+  it("is what prevents it: without keys the state goes back", async () =>
     expect(await statesOf(withoutKeys, late)).toEqual(["COMPLETED", "RUNNING"]));
-  it("moves only forward, so an event under a second id is not applied again", async () =>
+  it("advances only, so an event with a second id is not applied again", async () =>
     expect(await statesOf(intact, twice)).toEqual(["COMPLETED"]));
-  it("moving also to where it is, it would be", async () =>
+  it("is what prevents it: with an equal position accepted it is applied again", async () =>
     expect(await statesOf(withoutStrictness, twice)).toEqual(["COMPLETED", "COMPLETED"]));
 });
 
@@ -140,12 +146,12 @@ function createFixture(guard: Guard) {
   return createReceiverFixture({ clock, inbox: guard(memoryInbox({ clock })) });
 }
 
-/** The inbox as a process sees it that does nothing while it is asleep. */
-function sleeping(inner: MemoryBox, asleep: { readonly yes: boolean }): MemoryBox {
+/** The inbox as a process sees it that is paused now and then. */
+function pausable(inner: MemoryBox, pause: { readonly active: boolean }): MemoryBox {
   const nothing = { claims: [], died: [], nextInMs: null };
   return overrideInbox(inner, {
-    claim: async (options) => (asleep.yes ? nothing : inner.claim(options)),
+    claim: async (options) => (pause.active ? nothing : inner.claim(options)),
     renew: async (claims, leaseMs) =>
-      asleep.yes ? new Set(claims.map(({ seq }) => seq)) : inner.renew(claims, leaseMs),
+      pause.active ? new Set(claims.map(({ seq }) => seq)) : inner.renew(claims, leaseMs),
   });
 }

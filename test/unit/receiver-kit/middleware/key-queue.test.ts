@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { KeyQueue } from "../../../../receiver-kit/middleware/key-queue.ts";
 
 describe("KeyQueue", () => {
-  it("lets callers of one key in one at a time, in the order they came", async () => {
+  it("lets callers of one key enter one at a time, in the order of their calls", async () => {
     const queue = new KeyQueue();
     const log: string[] = [];
     const visit = async (name: string) => {
@@ -17,7 +17,7 @@ describe("KeyQueue", () => {
     expect(log).toEqual(["a in", "a out", "b in", "b out", "c in", "c out"]);
   });
 
-  it("does not hold one key up for another", async () => {
+  it("lets callers of different keys enter at once", async () => {
     const queue = new KeyQueue();
     await queue.enter("slow");
     const leave = await queue.enter("quick");
@@ -25,7 +25,7 @@ describe("KeyQueue", () => {
     expect(queue.size).toBe(1);
   });
 
-  it("lets nobody in twice when somebody leaves twice", async () => {
+  it("lets one caller enter when another leaves twice", async () => {
     const queue = new KeyQueue();
     const leaveFirst = await queue.enter("task");
     const second = queue.enter("task");
@@ -44,7 +44,7 @@ describe("KeyQueue", () => {
     (await third)();
   });
 
-  it("remembers nothing of keys that nobody uses, whatever the order of coming and going", async () => {
+  it("keeps nothing for unused keys, in any order of entering and leaving", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.scheduler(),

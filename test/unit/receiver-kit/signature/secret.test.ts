@@ -14,11 +14,11 @@ function mistakeOf(secret: unknown): ReceiverError {
     if (isReceiverError(error)) return error;
     throw error;
   }
-  throw new Error("expected the secret to be refused");
+  throw new Error("expected the secret to be rejected");
 }
 
 describe("parseSecret", () => {
-  it.each([24, 32, 48, 64])("takes a key of %i bytes", (count) => {
+  it.each([24, 32, 48, 64])("accepts a key of %i bytes", (count) => {
     expect(parseSecret(`whsec_${bytes(count)}`).symmetricKeySize).toBe(count);
   });
 
@@ -53,14 +53,14 @@ describe("parseSecret", () => {
     ["a key of 23 bytes", `whsec_${bytes(23)}`, "SECRET_LENGTH", /got 23/],
     ["a key of one byte", "whsec_AA==", "SECRET_LENGTH", /got 1/],
     ["a key of 65 bytes", `whsec_${bytes(65)}`, "SECRET_LENGTH", /got 65/],
-  ] as const)("names the mistake of %s", (_, secret, code, message) => {
+  ] as const)("rejects %s with a message of its own", (_, secret, code, message) => {
     const mistake = mistakeOf(secret);
     expect(mistake.code).toBe(code);
     expect(mistake.message).toMatch(message);
     expect(mistake.message).toMatch(/^secrets\[0\]: /);
   });
 
-  it("never repeats any part of a wrong secret", () => {
+  it("puts no part of a wrong secret into the message", () => {
     const wrong = [
       `${good}\n`,
       `v1,${good}`,
@@ -77,14 +77,14 @@ describe("parseSecret", () => {
   });
 });
 
-describe("a verifier's secrets", () => {
-  it("are all parsed when it is built, and the wrong one is named by its place", () => {
+describe("the secrets of createVerifier", () => {
+  it("are checked at once, and the wrong one is named by its index", () => {
     expect(() => createVerifier({ secrets: [good, `${good}\n`] })).toThrow(
       /^secrets\[1\]: ends with a newline/,
     );
   });
 
-  it("must be at least one", () => {
+  it("must be at least one secret", () => {
     expect(() => createVerifier({ secrets: [] })).toThrow(/at least one secret/);
   });
 
@@ -95,7 +95,7 @@ describe("a verifier's secrets", () => {
     expect(() => createVerifier({ secrets: undefined as never })).toThrow(/got undefined/);
   });
 
-  it("do not show when the verifier is printed", () => {
+  it("do not appear when the verifier is printed", () => {
     const shown = inspect(createVerifier({ secrets: [good] }), { depth: 10, showHidden: true });
     expect(shown).not.toContain(bytes(32).slice(0, 8));
     expect(shown).not.toContain("5a5a");

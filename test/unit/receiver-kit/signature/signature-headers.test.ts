@@ -48,20 +48,20 @@ describe("readSignatureHeaders", () => {
     expect(readSignatureHeaders(headers)).toEqual(read);
   });
 
-  it.each(Object.keys(good))("names %s when it is missing", (name) => {
+  it.each(Object.keys(good))("rejects headers without %s", (name) => {
     const refusal = refusalOf({ ...good, [name]: undefined });
     expect(refusal).toMatchObject({ code: "HEADER_MISSING", status: 400 });
     expect(refusal.message).toContain(name);
   });
 
-  it.each(Object.entries(good))("refuses %s when it comes twice, though both are alike", (name, value) => {
+  it.each(Object.entries(good))("rejects a repeated %s, also when both are equal", (name, value) => {
     const flat = [...Object.entries(good).flat(), name.toUpperCase(), value];
     expect(refusalOf(flat)).toMatchObject({ code: "HEADER_REPEATED", status: 400 });
     expect(refusalOf({ ...good, [name]: [value, value] }).code).toBe("HEADER_REPEATED");
     expect(refusalOf({ ...good, [name.toUpperCase()]: value }).code).toBe("HEADER_REPEATED");
   });
 
-  it.each(Object.entries(good))("refuses %s when fetch has joined two of them", (name, value) => {
+  it.each(Object.entries(good))("rejects %s when fetch has joined two of them", (name, value) => {
     const headers = new Headers(good);
     headers.append(name, value);
     expect(refusalOf(headers).status).toBe(400);
@@ -80,7 +80,7 @@ describe("readSignatureHeaders", () => {
     ["every permitted kind", "aZ09._:~+/=@-"],
     ["a short number after a dot", "msg.1"],
     ["a long number after an underscore", "msg_1772357400"],
-  ])("takes an id of %s", (_, id) => {
+  ])("accepts an id of %s", (_, id) => {
     expect(readSignatureHeaders({ ...good, "webhook-id": id }).id).toBe(id);
   });
 
@@ -97,7 +97,7 @@ describe("readSignatureHeaders", () => {
     ["a NUL", "msg\0"],
     ["the end of a timestamp, so that the dot could be moved", "msg_1.1772357400"],
     ["not a string", 7],
-  ])("refuses an id with %s", (_, id) => {
+  ])("rejects an id with %s", (_, id) => {
     expect(refusalOf({ ...good, "webhook-id": id })).toMatchObject({
       code: "ID_MALFORMED",
       webhookId: undefined,
@@ -124,7 +124,7 @@ describe("readSignatureHeaders", () => {
     "1772357400\n",
     "1772357400, 1772357400",
     "1_772_357_400",
-  ])("refuses the timestamp %j", (timestamp) => {
+  ])("rejects the timestamp %j", (timestamp) => {
     const refusal = refusalOf({ ...good, "webhook-timestamp": timestamp });
     expect(refusal).toMatchObject({ code: "TIMESTAMP_MALFORMED", webhookId: "msg_1" });
   });
@@ -132,12 +132,12 @@ describe("readSignatureHeaders", () => {
   it.each([
     ["ten", 10],
     ["sixteen", 16],
-  ])("takes %s signatures", (_, count) => {
+  ])("accepts %s signatures", (_, count) => {
     const header = Array.from({ length: count }, () => `v1,${mac}`).join(" ");
     expect(readSignatureHeaders({ ...good, "webhook-signature": header }).signatures).toHaveLength(count);
   });
 
-  it("leaves out signatures of other versions", () => {
+  it("ignores signatures of other versions", () => {
     const header = `v1a,${mac.slice(0, 43)}${mac} v2,abcd v1,${mac} V1,${mac}`;
     expect(readSignatureHeaders({ ...good, "webhook-signature": header }).signatures).toEqual([mac]);
   });
@@ -157,12 +157,12 @@ describe("readSignatureHeaders", () => {
     ["a space at the end", `v1,${mac} `],
     ["padding in the middle", "v1,AA==AA=="],
     ["a list", { toString: () => `v1,${mac}` }],
-  ])("refuses a signature header with %s", (_, signature) => {
+  ])("rejects a signature header with %s", (_, signature) => {
     const refusal = refusalOf({ ...good, "webhook-signature": signature });
     expect(refusal).toMatchObject({ code: "SIGNATURE_MALFORMED", status: 400 });
   });
 
-  it("never repeats a refused value, which could be a secret pasted into the wrong header", () => {
+  it("puts no rejected value into the message: it could be a secret in the wrong header", () => {
     const pasted = "whsec_pasted/by/mistake whsec_again";
     for (const name of Object.keys(good)) {
       expect(refusalOf({ ...good, [name]: pasted }).message).not.toContain("pasted");

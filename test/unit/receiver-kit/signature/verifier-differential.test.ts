@@ -157,18 +157,18 @@ async function decide(delivery: Delivery) {
   return { receiver: await receiverAccepts(delivery), package: packageAccepts(delivery) };
 }
 
-describe("the written list", () => {
-  it("has one example for each difference and no example without one", () => {
+describe("the list of differences from standardwebhooks", () => {
+  it("has one example for each difference and no other example", () => {
     expect(Object.keys(examples).sort()).toEqual(listed.differences.map(({ id }) => id).sort());
   });
 
-  it.each(listed.differences)("is true of $id", async ({ id, accepts, reason }) => {
+  it.each(listed.differences)("is correct for $id", async ({ id, accepts, reason }) => {
     const verdict = await examples[id]!();
     expect(verdict).toEqual({ receiver: accepts === "receiver", package: accepts === "standardwebhooks" });
     expect(reason.length).toBeGreaterThan(40);
   });
 
-  it("covers what fails in the package with an error that is not its own", () => {
+  it("contains what fails in the package with an error that is not its own", () => {
     // Not a difference of decision but of manners: the verifier's own error has a code, these have none.
     const delivery = packageDelivery({ ...honest, body: Buffer.from("not JSON") });
     const verify = (body: unknown, headers: object) => () =>
@@ -344,7 +344,7 @@ async function judge(delivery: Delivery, tally: Map<string, number>): Promise<vo
 const describeDelivery = (delivery: Delivery) =>
   JSON.stringify({ ...delivery, body: delivery.body.toString("hex") });
 
-describe("fuzzed deliveries", () => {
+describe("fuzzed deliveries in both verifiers", () => {
   it.each([
     ["from a fixed seed", 20_260_301, 10_000],
     ["from a new seed", undefined, 2000],
@@ -359,7 +359,7 @@ describe("fuzzed deliveries", () => {
     if (seed !== undefined) expect([...tally.keys()].sort()).toEqual(met.sort());
   });
 
-  it("meet the swap of a byte for a signed replacement character", async () => {
+  it("include the replacement of a byte by a signed U+FFFD", async () => {
     const invalid = fc.uint8Array({ minLength: 1, maxLength: 30 }).filter((bytes) => !isUtf8(bytes));
     await fc.assert(
       fc.asyncProperty(invalid, async (bytes) => {
@@ -372,7 +372,7 @@ describe("fuzzed deliveries", () => {
     );
   });
 
-  it("are caught when a difference is not listed", async () => {
+  it("fail the comparison when a difference is not listed", async () => {
     // A delivery both accept, judged as if the receiver had refused it for no listed reason.
     const delivery = packageDelivery(honest);
     expect(await decide(delivery)).toEqual({ receiver: true, package: true });
@@ -380,8 +380,8 @@ describe("fuzzed deliveries", () => {
   });
 });
 
-describe("honest deliveries", () => {
-  it("are taken by both, whatever their id, age within the tolerance, secret and text", async () => {
+describe("genuine deliveries in both verifiers", () => {
+  it("are accepted with any id, age within the tolerance, secret and text", async () => {
     const issued = fc
       .uint8Array({ minLength: 24, maxLength: 64 })
       .map((bytes) => `whsec_${Buffer.from(bytes).toString("base64")}`);
@@ -402,7 +402,7 @@ describe("honest deliveries", () => {
     );
   });
 
-  it("are refused by both once one character of the signature changes", async () => {
+  it("are rejected once one character of the signature changes", async () => {
     const delivery = packageDelivery(honest);
     const place = fc.integer({ min: 3, max: delivery.signature.length - 2 });
     await fc.assert(

@@ -9,7 +9,7 @@ import signatures from "../../../vectors/signatures.json" with { type: "json" };
 const nowSeconds = 1_772_357_400;
 const body = '{"event":"task.running"}';
 
-/** A clock that stands still until a test moves it, and fires its timers when told. */
+/** A clock that moves and fires its timers only when a test says so. */
 function stoppedClock(startMs = nowSeconds * 1000) {
   const timers = new Set<() => void>();
   const clock = {
@@ -28,9 +28,9 @@ function stoppedClock(startMs = nowSeconds * 1000) {
   return clock satisfies Clock;
 }
 
-async function refusalOf(pending: Promise<unknown>): Promise<WebhookRejectedError> {
+async function rejectionOf(pending: Promise<unknown>): Promise<WebhookRejectedError> {
   const outcome = await pending.then(
-    () => new Error("expected a refusal, got a verified delivery"),
+    () => new Error("expected a rejection, got a verified delivery"),
     (error: unknown) => error,
   );
   if (outcome instanceof WebhookRejectedError) return outcome;
@@ -43,8 +43,8 @@ function bodyOf(vector: (typeof signatures.vectors)[number]): Buffer {
   return Buffer.from(before + repeat.repeat(times) + after);
 }
 
-describe("vectors signed by others", () => {
-  it.each(signatures.vectors)("verify: $name", async (vector) => {
+describe("a vector signed by another library", () => {
+  it.each(signatures.vectors)("verifies: $name", async (vector) => {
     const verifier = createVerifier({
       secrets: [vector.secret],
       clock: stoppedClock(vector.timestamp * 1000),
@@ -63,7 +63,7 @@ describe("vectors signed by others", () => {
     });
   });
 
-  it.each(signatures.vectors)("do not verify with one bit of the body changed: $name", async (vector) => {
+  it.each(signatures.vectors)("does not verify with one bit of the body changed: $name", async (vector) => {
     const verifier = createVerifier({
       secrets: [vector.secret],
       clock: stoppedClock(vector.timestamp * 1000),
@@ -75,31 +75,31 @@ describe("vectors signed by others", () => {
       "webhook-timestamp": String(vector.timestamp),
       "webhook-signature": vector.signature,
     };
-    expect((await refusalOf(verifier.verify(changed, headers))).code).toBe("SIGNATURE_MISMATCH");
+    expect((await rejectionOf(verifier.verify(changed, headers))).code).toBe("SIGNATURE_MISMATCH");
   });
 });
 
-describe("verify", () => {
+describe("verifier.verify", () => {
   const verifier = createVerifier({ secrets: [secretA], clock: stoppedClock() });
   const delivery = signDelivery({ body, timestampSeconds: nowSeconds, id: "msg_1" });
 
-  it("hands out the very bytes it was given", async () => {
+  it("returns the bytes that it was given", async () => {
     const raw = Buffer.from(body);
     expect((await verifier.verify(raw, delivery.headers)).body).toBe(raw);
   });
 
-  it("takes any Uint8Array, also a view into a larger buffer", async () => {
+  it("accepts any Uint8Array, also a view into a larger buffer", async () => {
     const larger = Buffer.concat([Buffer.from("xxx"), delivery.body, Buffer.from("yyy")]);
     const view = new Uint8Array(larger.buffer, larger.byteOffset + 3, delivery.body.length);
     await expect(verifier.verify(view, delivery.headers)).resolves.toMatchObject({ id: "msg_1" });
   });
 
   it.each([undefined, null, body, JSON.parse(body), new ArrayBuffer(8), 7])(
-    "refuses %s in place of the raw bytes, and says why",
+    "rejects %s in place of the raw bytes, and says why",
     async (notBytes) => {
-      const refusal = await refusalOf(verifier.verify(notBytes, delivery.headers));
-      expect(refusal).toMatchObject({ code: "BODY_CONSUMED", status: 500 });
-      expect(refusal.message).toContain("raw body as bytes");
+      const rejection = await rejectionOf(verifier.verify(notBytes, delivery.headers));
+      expect(rejection).toMatchObject({ code: "BODY_CONSUMED", status: 500 });
+      expect(rejection.message).toContain("raw body as bytes");
     },
   );
 
@@ -117,22 +117,22 @@ describe("verify", () => {
       { "webhook-signature": delivery.headers["webhook-signature"].replace("=", "") },
     ],
     ["a hexadecimal signature", { "webhook-signature": `v1,${"ab".repeat(32)}` }],
-  ])("refuses a delivery with %s", async (_, changed) => {
-    const refusal = await refusalOf(verifier.verify(delivery.body, { ...delivery.headers, ...changed }));
-    expect(refusal).toMatchObject({ code: "SIGNATURE_MISMATCH", status: 401 });
+  ])("rejects a delivery with %s", async (_, changed) => {
+    const rejection = await rejectionOf(verifier.verify(delivery.body, { ...delivery.headers, ...changed }));
+    expect(rejection).toMatchObject({ code: "SIGNATURE_MISMATCH", status: 401 });
   });
 
-  it("compares the text of a signature, so that only one spelling of the right bytes passes", async () => {
+  it("accepts only one spelling of a valid signature", async () => {
     const right = delivery.headers["webhook-signature"];
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const lastIndex = alphabet.indexOf(right.at(-2)!);
     const respelled = `${right.slice(0, -2)}${alphabet[lastIndex ^ 1]}=`;
     expect(Buffer.from(respelled.slice(3), "base64")).toEqual(Buffer.from(right.slice(3), "base64"));
     const headers = { ...delivery.headers, "webhook-signature": respelled };
-    expect((await refusalOf(verifier.verify(delivery.body, headers))).code).toBe("SIGNATURE_MISMATCH");
+    expect((await rejectionOf(verifier.verify(delivery.body, headers))).code).toBe("SIGNATURE_MISMATCH");
   });
 
-  it("finds the right signature among ten wrong ones, wherever it stands", async () => {
+  it("finds the valid signature among ten others, at any position", async () => {
     const right = delivery.headers["webhook-signature"];
     const wrong = Array.from({ length: 10 }, (_, index) => signBytes(secretX, `${index}`, delivery.body));
     for (const place of [0, 5, 10]) {
@@ -142,7 +142,7 @@ describe("verify", () => {
     }
   });
 
-  it("refuses a byte in place of a signed U+FFFD, which a check over decoded text lets through", async () => {
+  it("rejects an invalid byte in place of a signed U+FFFD, which a check over decoded text accepts", async () => {
     const seconds = Math.floor(Date.now() / 1000);
     const signed = signDelivery({ body: '{"a":"\uFFFD"}', timestampSeconds: seconds });
     const swapped = Buffer.from([...Buffer.from('{"a":"'), 0xff, ...Buffer.from('"}')]);
@@ -150,10 +150,10 @@ describe("verify", () => {
     expect(control).toEqual({ a: "\uFFFD" });
     const today = createVerifier({ secrets: [secretA], clock: stoppedClock(seconds * 1000) });
     await expect(today.verify(signed.body, signed.headers)).resolves.toMatchObject({ id: signed.id });
-    expect((await refusalOf(today.verify(swapped, signed.headers))).code).toBe("SIGNATURE_MISMATCH");
+    expect((await rejectionOf(today.verify(swapped, signed.headers))).code).toBe("SIGNATURE_MISMATCH");
   });
 
-  it("refuses a delivery whose id borrowed a part of the signed body", async () => {
+  it("rejects a delivery whose id contains a part of the signed body", async () => {
     const honest = signDelivery({
       id: "msg_1",
       timestampSeconds: nowSeconds - 10,
@@ -167,12 +167,12 @@ describe("verify", () => {
     // The signed text is the same byte for byte: only the gate can tell the two apart.
     const prefix = `${shifted["webhook-id"]}.${shifted["webhook-timestamp"]}.`;
     expect(signBytes(secretA, prefix, Buffer.from('{"event":"x"}'))).toBe(shifted["webhook-signature"]);
-    expect((await refusalOf(verifier.verify(Buffer.from('{"event":"x"}'), shifted))).code).toBe(
+    expect((await rejectionOf(verifier.verify(Buffer.from('{"event":"x"}'), shifted))).code).toBe(
       "ID_MALFORMED",
     );
   });
 
-  it("never throws anything but its own error, whatever it is given", async () => {
+  it("rejects any input with a WebhookRejectedError and no other error", async () => {
     const anyHeaders = fc.oneof(
       fc.anything(),
       fc.record(
@@ -187,53 +187,54 @@ describe("verify", () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.anything(), fc.uint8Array()), anyHeaders, async (rawBody, headers) => {
-        const refusal = await refusalOf(verifier.verify(rawBody as Uint8Array, headers as Headers));
-        expect(refusal.status).toBeGreaterThanOrEqual(400);
+        const rejection = await rejectionOf(verifier.verify(rawBody as Uint8Array, headers as Headers));
+        expect(rejection.status).toBeGreaterThanOrEqual(400);
       }),
       { numRuns: 500 },
     );
   });
 });
 
-describe("age", () => {
+describe("the age of a delivery", () => {
   it.each([
     [-300, undefined],
     [300, undefined],
     [-301, "TIMESTAMP_TOO_OLD"],
     [301, "TIMESTAMP_TOO_NEW"],
     [-315_360_000, "TIMESTAMP_TOO_OLD"],
-  ])("of a delivery signed %i seconds from now: %s", async (offsetSeconds, code) => {
+  ])("signed %i seconds from now gives %s", async (offsetSeconds, code) => {
     const verifier = createVerifier({ secrets: [secretA], clock: stoppedClock(nowSeconds * 1000 + 999) });
     const delivery = signDelivery({ body, timestampSeconds: nowSeconds + offsetSeconds });
     const verified = verifier.verify(delivery.body, delivery.headers);
-    if (code) expect(await refusalOf(verified)).toMatchObject({ code, status: 401, webhookId: delivery.id });
+    if (code)
+      expect(await rejectionOf(verified)).toMatchObject({ code, status: 401, webhookId: delivery.id });
     else await expect(verified).resolves.toMatchObject({ timestamp: nowSeconds + offsetSeconds });
   });
 
-  it("is measured against the tolerance asked for", async () => {
+  it("is compared with toleranceSeconds", async () => {
     const verifier = createVerifier({ secrets: [secretA], toleranceSeconds: 10, clock: stoppedClock() });
     const old = signDelivery({ body, timestampSeconds: nowSeconds - 11 });
-    expect((await refusalOf(verifier.verify(old.body, old.headers))).message).toContain("signed 11 s ago");
+    expect((await rejectionOf(verifier.verify(old.body, old.headers))).message).toContain("signed 11 s ago");
   });
 
-  it("is measured at the time of arrival when that is given", async () => {
+  it("is measured at receivedAt when that is given", async () => {
     const clock = stoppedClock((nowSeconds + 86_400) * 1000);
     const verifier = createVerifier({ secrets: [secretA], clock });
     const kept = signDelivery({ body, timestampSeconds: nowSeconds });
-    expect((await refusalOf(verifier.verify(kept.body, kept.headers))).code).toBe("TIMESTAMP_TOO_OLD");
+    expect((await rejectionOf(verifier.verify(kept.body, kept.headers))).code).toBe("TIMESTAMP_TOO_OLD");
     const options = { receivedAt: nowSeconds * 1000 };
     await expect(verifier.verify(kept.body, kept.headers, options)).resolves.toMatchObject({ id: kept.id });
   });
 
-  it("is refused when the time of arrival is no number", async () => {
+  it("is rejected when receivedAt is not a number", async () => {
     const verifier = createVerifier({ secrets: [secretA], clock: stoppedClock() });
     const delivery = signDelivery({ body, timestampSeconds: nowSeconds });
     const verified = verifier.verify(delivery.body, delivery.headers, { receivedAt: Number.NaN });
-    expect((await refusalOf(verified)).status).toBe(401);
+    expect((await rejectionOf(verified)).status).toBe(401);
   });
 
   it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
-    "cannot be switched off with %d",
+    "cannot be ignored with toleranceSeconds %d",
     (toleranceSeconds) => {
       expect(() => createVerifier({ secrets: [secretA], toleranceSeconds })).toThrow(
         /toleranceSeconds: expected a positive number, got/,
@@ -242,15 +243,15 @@ describe("age", () => {
   );
 });
 
-describe("rotation", () => {
+describe("the secrets of a verifier", () => {
   const byB = signDelivery({ body, timestampSeconds: nowSeconds, secret: secretB });
 
-  it("verifies with every active secret and says which one signed", async () => {
+  it("are all tried, and secretIndex says which one signed", async () => {
     const verifier = createVerifier({ secrets: [secretA, secretB], clock: stoppedClock() });
     await expect(verifier.verify(byB.body, byB.headers)).resolves.toMatchObject({ secretIndex: 1 });
   });
 
-  it("takes a delivery signed with a known and an unknown secret", async () => {
+  it("accept a delivery signed with a known and an unknown secret", async () => {
     const verifier = createVerifier({ secrets: [secretA], clock: stoppedClock() });
     const byBoth = signDelivery({ body, timestampSeconds: nowSeconds, id: byB.id });
     const header = `${byB.headers["webhook-signature"]} ${byBoth.headers["webhook-signature"]}`;
@@ -258,20 +259,20 @@ describe("rotation", () => {
     await expect(verified).resolves.toMatchObject({ secretIndex: 0 });
   });
 
-  it("asks a function at every delivery, so that a retired secret stops at once", async () => {
+  it("are read from a function at every delivery, so that a retired secret stops at once", async () => {
     let active: string[] = [secretA, secretB];
     const verifier = createVerifier({ secrets: async () => active, clock: stoppedClock() });
     await expect(verifier.verify(byB.body, byB.headers)).resolves.toMatchObject({ secretIndex: 1 });
     active = [secretA];
-    expect((await refusalOf(verifier.verify(byB.body, byB.headers))).code).toBe("SIGNATURE_MISMATCH");
+    expect((await rejectionOf(verifier.verify(byB.body, byB.headers))).code).toBe("SIGNATURE_MISMATCH");
     active = [secretB];
     await expect(verifier.verify(byB.body, byB.headers)).resolves.toMatchObject({ secretIndex: 0 });
   });
 
-  it("notices a list that the function changes in place", async () => {
+  it("are read again from a list that the function changes in place", async () => {
     const active = [secretA];
     const verifier = createVerifier({ secrets: () => active, clock: stoppedClock() });
-    expect((await refusalOf(verifier.verify(byB.body, byB.headers))).code).toBe("SIGNATURE_MISMATCH");
+    expect((await rejectionOf(verifier.verify(byB.body, byB.headers))).code).toBe("SIGNATURE_MISMATCH");
     active[0] = secretB;
     await expect(verifier.verify(byB.body, byB.headers)).resolves.toMatchObject({ secretIndex: 0 });
   });
@@ -288,23 +289,23 @@ describe("rotation", () => {
     ["returns nothing", () => undefined as never, "expected a list of at least one secret, got undefined"],
     ["returns an empty list", () => [], "at least one secret"],
     ["returns a wrong secret", async () => [`${secretA}\n`], "secrets[0]: ends with a newline"],
-  ])("is an outage of the receiver when the function %s", async (_, secrets, message) => {
+  ])("are an outage of the receiver when the function %s", async (_, secrets, message) => {
     const verifier = createVerifier({ secrets, clock: stoppedClock() });
-    const refusal = await refusalOf(verifier.verify(byB.body, byB.headers));
-    expect(refusal).toMatchObject({ code: "SECRETS_UNAVAILABLE", status: 503 });
-    expect(refusal.message).toContain(message);
-    expect(refusal.cause).toBeInstanceOf(Error);
+    const rejection = await rejectionOf(verifier.verify(byB.body, byB.headers));
+    expect(rejection).toMatchObject({ code: "SECRETS_UNAVAILABLE", status: 503 });
+    expect(rejection.message).toContain(message);
+    expect(rejection.cause).toBeInstanceOf(Error);
   });
 
-  it("does not wait for ever for a function", async () => {
+  it("are an outage of the receiver when the function does not resolve in 5 s", async () => {
     const clock = stoppedClock();
     const verifier = createVerifier({ secrets: () => new Promise<never>(() => {}), clock });
-    const refused = refusalOf(verifier.verify(byB.body, byB.headers));
+    const rejected = rejectionOf(verifier.verify(byB.body, byB.headers));
     clock.fireTimers();
-    expect((await refused).code).toBe("SECRETS_UNAVAILABLE");
+    expect((await rejected).code).toBe("SECRETS_UNAVAILABLE");
   });
 
-  it("leaves no timer behind when the function answers", async () => {
+  it("leave no timer when the function resolves", async () => {
     const clock = stoppedClock();
     const verifier = createVerifier({ secrets: async () => [secretB], clock });
     await verifier.verify(byB.body, byB.headers);
@@ -312,16 +313,16 @@ describe("rotation", () => {
   });
 });
 
-describe("what a refusal shows", () => {
-  it("has neither the secret, nor the body, nor the signature that would have been right", async () => {
+describe("a WebhookRejectedError", () => {
+  it("contains neither a secret, nor the body, nor the expected signature", async () => {
     const verifier = createVerifier({ secrets: [secretA, secretB], clock: stoppedClock() });
     const forged = signDelivery({
       body: '{"marker":"in the body"}',
       timestampSeconds: nowSeconds,
       secret: secretX,
     });
-    const refusal = await refusalOf(verifier.verify(forged.body, forged.headers));
-    const shown = `${inspect(refusal, { depth: 10, showHidden: true })} ${JSON.stringify(refusal)} ${refusal.stack}`;
+    const rejection = await rejectionOf(verifier.verify(forged.body, forged.headers));
+    const shown = `${inspect(rejection, { depth: 10, showHidden: true })} ${JSON.stringify(rejection)} ${rejection.stack}`;
     for (const secret of [secretA, secretB]) {
       expect(shown).not.toContain(secret.slice(6, 16));
       expect(shown).not.toContain(signBytes(secret, `${forged.id}.${nowSeconds}.`, forged.body).slice(3, 13));

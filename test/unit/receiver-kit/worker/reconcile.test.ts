@@ -73,8 +73,8 @@ async function deliverAndSettle(
   await fixture.clock.settle();
 }
 
-describe("reconciling", () => {
-  it("looks up tasks that have been running for too long, in one request, and applies what it finds", async () => {
+describe("receiver.reconcile", () => {
+  it("fetches tasks that have been running for too long in one request, and applies what is newer", async () => {
     await using fixture = await watchingScene();
     await deliverAndSettle(fixture, sampleEvent({ taskId: "missed", occurredAt: instant(1) }));
     await deliverAndSettle(fixture, sampleEvent({ taskId: "still-running", occurredAt: instant(1) }));
@@ -94,7 +94,7 @@ describe("reconciling", () => {
     expect(fixture.events).toEqual(["task.running", "task.running", "task.completed"]);
   });
 
-  it("leaves tasks alone that were heard of lately", async () => {
+  it("does not fetch tasks with a recent event", async () => {
     await using fixture = await watchingScene();
     await deliverAndSettle(fixture, sampleEvent({ taskId: "young", occurredAt: instant(1) }));
     await fixture.clock.advance(899_999);
@@ -103,7 +103,7 @@ describe("reconciling", () => {
     expect(api.asked).toEqual([]);
   });
 
-  it("drops an answer that a delivery has overtaken meanwhile", async () => {
+  it("drops a response that a delivery has overtaken meanwhile", async () => {
     await using fixture = await watchingScene();
     await deliverAndSettle(fixture, sampleEvent({ taskId: "task-1", occurredAt: instant(1) }));
     await fixture.clock.advance(900_000);
@@ -121,7 +121,7 @@ describe("reconciling", () => {
     expect(fixture.states.at(-1)).toBe("task-1 COMPLETED webhook");
   });
 
-  it("lets the delivery of the same change be applied afterwards, for it tells more", async () => {
+  it("lets the delivery of the same change be applied afterwards, because it contains more", async () => {
     await using fixture = await watchingScene();
     await deliverAndSettle(fixture, sampleEvent({ taskId: "task-1", occurredAt: instant(1) }));
     await fixture.clock.advance(900_000);
@@ -134,7 +134,7 @@ describe("reconciling", () => {
     expect(await fixture.receiver.reconcile(client, { runningForMs: 1 })).toMatchObject({ enqueued: 0 });
   });
 
-  it("looks up tasks with dead or quarantined events, and applies stages as well", async () => {
+  it("fetches tasks with dead or quarantined events, and applies their stages too", async () => {
     await using fixture = createReceiverFixture({ retry: { attemptsMax: 1 } });
     const states: string[] = [];
     fixture.receiver.onState("task", ({ taskId, status }, { channel }) => {
@@ -170,7 +170,7 @@ describe("reconciling", () => {
     ]);
   });
 
-  it("after a downtime looks at everything started since, and only the first time", async () => {
+  it("fetches all tasks started during a downtime, once", async () => {
     const clock = createFixtureClock();
     const inbox = memoryInbox({ clock });
     {
@@ -197,7 +197,7 @@ describe("reconciling", () => {
     expect(api.asked).toEqual(["all", ["known"]]);
   });
 
-  it("hands over again what it found before and the handlers gave up", async () => {
+  it("makes a dead event of an earlier reconciliation pending again", async () => {
     await using fixture = await watchingScene();
     let broken = true;
     fixture.receiver.onState("task", (_, { channel }) => {
@@ -217,7 +217,7 @@ describe("reconciling", () => {
     expect(await reconcile()).toMatchObject({ enqueued: 0 });
   });
 
-  it("leaves alone what somebody has put aside", async () => {
+  it("leaves discarded events alone", async () => {
     await using fixture = await watchingScene();
     fixture.receiver.onState("task", (_, { channel }) => {
       if (channel === "reconcile") throw new NonRetryableError("never");
@@ -233,7 +233,7 @@ describe("reconciling", () => {
     expect((await fixture.inbox.stats()).rows).toMatchObject({ discarded: 1, pending: 0 });
   });
 
-  it("counts tasks that the API does not know, and leaves statuses alone that were added later", async () => {
+  it("counts tasks that the API does not have, and skips statuses that were added later", async () => {
     await using fixture = await watchingScene();
     for (const taskId of ["gone", "paused"]) {
       await deliverAndSettle(fixture, sampleEvent({ taskId, occurredAt: instant(1) }));
@@ -248,7 +248,7 @@ describe("reconciling", () => {
     });
   });
 
-  it("hands state handlers an event of the usual shape", async () => {
+  it("passes an event of the usual shape to state handlers", async () => {
     await using fixture = createReceiverFixture();
     const seen: object[] = [];
     fixture.receiver.onState("task", (event) => void seen.push(event));

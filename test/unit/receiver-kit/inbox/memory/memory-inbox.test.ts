@@ -21,11 +21,11 @@ describeInbox("memory inbox", async (): Promise<InboxFixture> => {
   };
 });
 
-it("says that it is not durable", () => {
+it("a memory inbox is not durable", () => {
   expect(memoryInbox().durable).toBe(false);
 });
 
-it("refuses to store more rows than it may keep, rather than forget an id", async () => {
+it("a memory inbox rejects rows above rowsMax rather than forget an id", async () => {
   const inbox = memoryInbox({ rowsMax: 2 });
   await inbox.insert(runningAt("task-1", 1));
   await inbox.insert(runningAt("task-2", 1));

@@ -5,7 +5,7 @@ import { postgresStatements } from "../../../../../receiver-kit/inbox/postgres/p
 import { deferred } from "../../../../support/deferred.ts";
 
 /** A pool whose queries end when the test says so. */
-function watchedPool() {
+function recordingPool() {
   const queries: { readonly text: string; readonly gate: ReturnType<typeof deferred<void>> }[] = [];
   const pool: PostgresPool = {
     async query(text) {
@@ -14,19 +14,19 @@ function watchedPool() {
       await gate.promise;
       return { rows: [] };
     },
-    connect: () => Promise.reject(new Error("an announcement needs no client of its own")),
+    connect: () => Promise.reject(new Error("an notifyment needs no client of its own")),
   };
   const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
   return { pool, queries, turn };
 }
 
-describe("announcing rows", () => {
-  it("notifies at once, and once more for all who ask meanwhile", async () => {
-    const { pool, queries, turn } = watchedPool();
-    const announce = createNotifier(pool, "inbox");
-    announce();
+describe("the PostgreSQL notifier", () => {
+  it("notifies at once, and once more for all calls during a notification", async () => {
+    const { pool, queries, turn } = recordingPool();
+    const notify = createNotifier(pool, "inbox");
+    notify();
     expect(queries.map(({ text }) => text)).toEqual(["NOTIFY inbox"]);
-    for (let n = 0; n < 10; n++) announce();
+    for (let n = 0; n < 10; n++) notify();
     await turn();
     expect(queries).toHaveLength(1);
     queries[0]?.gate.resolve();
@@ -35,11 +35,11 @@ describe("announcing rows", () => {
     queries[1]?.gate.resolve();
     await turn();
     expect(queries).toHaveLength(2);
-    announce();
+    notify();
     expect(queries).toHaveLength(3);
   });
 
-  it("is left to the announcer: a statement that notified would keep a lock of the server until it is on disk", () => {
+  it("is the only one to notify: a statement that notifies keeps a lock of the server until it is on disk", () => {
     const statements = Object.values(postgresStatements("inbox")).flatMap((each) =>
       typeof each === "function" ? [] : [each],
     );
@@ -47,13 +47,13 @@ describe("announcing rows", () => {
     expect(statements.filter((statement) => /notify/i.test(statement))).toEqual([]);
   });
 
-  it("goes on after a notification that failed", async () => {
-    const { pool, queries, turn } = watchedPool();
-    const announce = createNotifier(pool, "inbox");
-    announce();
+  it("notifies again after a notification that failed", async () => {
+    const { pool, queries, turn } = recordingPool();
+    const notify = createNotifier(pool, "inbox");
+    notify();
     queries[0]?.gate.reject(new Error("the server is away"));
     await turn();
-    announce();
+    notify();
     expect(queries).toHaveLength(2);
   });
 });

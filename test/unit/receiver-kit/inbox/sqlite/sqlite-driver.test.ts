@@ -10,8 +10,8 @@ const absent = async (name: SqliteDriverName): Promise<unknown> => {
   throw new Error(`cannot find ${name}`);
 };
 
-describe("choosing a SQLite driver", () => {
-  it("takes the first that can be loaded", async () => {
+describe("loadSqliteDriver", () => {
+  it("takes the first driver that can be loaded", async () => {
     const tried: string[] = [];
     const open = await loadSqliteDriver(undefined, async (name) => {
       tried.push(name);
@@ -22,7 +22,7 @@ describe("choosing a SQLite driver", () => {
     expect(open).toBeTypeOf("function");
   });
 
-  it("names what to install when there is none", async () => {
+  it("names the package to install when no driver can be loaded", async () => {
     await expect(loadSqliteDriver(undefined, absent)).rejects.toThrow(
       "no SQLite driver found, expected one of libsql, better-sqlite3, node:sqlite; try: npm install libsql",
     );
@@ -32,15 +32,15 @@ describe("choosing a SQLite driver", () => {
     await expect(loadSqliteDriver("node:sqlite", absent)).rejects.toThrow("try: Node 22.5 or later");
   });
 
-  it("loads the one that is installed here", async () => {
+  it("loads libsql, which is installed here", async () => {
     const connection = (await loadSqliteDriver("libsql"))(":memory:");
     expect(connection.query("SELECT 1 AS one")).toEqual([{ one: 1 }]);
     connection.close();
   });
 });
 
-describe("a connection", () => {
-  it("hands values over as its driver takes them", () => {
+describe("a SQLite connection", () => {
+  it("passes values in the form that its driver takes", () => {
     const calls: unknown[][] = [];
     const statement = {
       reader: true,
@@ -53,14 +53,14 @@ describe("a connection", () => {
     expect(calls).toEqual([[["a", 1]], ["a", 1]]);
   });
 
-  it("forgets the values of the last run of a handler's statement", async () => {
+  it("does not keep the values of a handler's last statement", async () => {
     const connection = (await loadSqliteDriver())(":memory:");
     connection.query("SELECT ? AS value", ["private"]);
     expect(connection.query("SELECT ? AS value", [])).toEqual([{ value: null }]);
     connection.close();
   });
 
-  it("binds bytes of any view and gives them back", async () => {
+  it("binds the bytes of any view", async () => {
     const connection = (await loadSqliteDriver())(":memory:");
     const view = new Uint8Array([9, 1, 2, 3, 9]).subarray(1, 4);
     const [row] = connection.query("SELECT length(?1) AS length, hex(?1) AS hex", [view]);
@@ -69,7 +69,7 @@ describe("a connection", () => {
   });
 });
 
-it("reads error codes of every driver", () => {
+it("sqliteErrorCode reads the error codes of every driver", () => {
   expect(sqliteErrorCode({ code: "SQLITE_BUSY_SNAPSHOT" })).toBe("SQLITE_BUSY_SNAPSHOT");
   expect(sqliteErrorCode({ code: "ERR_SQLITE_ERROR", errcode: 5 })).toBe("SQLITE_BUSY");
   expect(sqliteErrorCode({ code: "ERR_SQLITE_ERROR", errcode: 1032 })).toBe("SQLITE_READONLY");

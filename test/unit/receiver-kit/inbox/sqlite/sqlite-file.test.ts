@@ -3,16 +3,18 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import Database from "libsql";
 import { describe, expect, it } from "vitest";
+import { createReceiver, silentLogger } from "workspace-tasks/receiver-kit";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { secretA } from "../../../../support/signed-delivery.ts";
 
 describe("the file of a SQLite inbox", () => {
-  it("has large pages when the inbox makes it", async () => {
+  it("has pages of 16 KB when the inbox created it", async () => {
     await using file = await temporaryFile();
     await openAndClose(file.path);
     expect(pageBytes(file.path)).toBe(16_384);
   });
 
-  it("keeps its pages and its rows when it was there before", async () => {
+  it("keeps its page size and its rows when it existed before", async () => {
     await using file = await temporaryFile();
     const application = new Database(file.path);
     application.exec("CREATE TABLE orders (number INTEGER); INSERT INTO orders VALUES (7)");
@@ -22,6 +24,15 @@ describe("the file of a SQLite inbox", () => {
     const reopened = new Database(file.path);
     expect(reopened.prepare("SELECT number FROM orders").all([])).toEqual([{ number: 7 }]);
     reopened.close();
+  });
+});
+
+it("a receiver whose SQLite file cannot be opened names the file", async () => {
+  const inbox = sqliteInbox("/no/such/folder/webhooks.db");
+  await using receiver = createReceiver({ secrets: [secretA], inbox, logger: silentLogger });
+  await expect(receiver.start()).rejects.toMatchObject({
+    code: "INBOX_OPEN_FAILED",
+    message: expect.stringContaining('cannot open "/no/such/folder/webhooks.db"; expected a file'),
   });
 });
 

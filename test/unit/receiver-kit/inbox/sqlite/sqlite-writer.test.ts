@@ -1,0 +1,181 @@
+import { describe, expect, it } from "vitest";
+import { createVirtualClock } from "workspace-tasks/mock-server";
+import type { SqliteConnection } from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
+import { SqliteWriter } from "../../../../../receiver-kit/inbox/sqlite/sqlite-writer.ts";
+
+const sqliteError = (code: string) => Object.assign(new Error(code.toLowerCase()), { code });
+
+/** A writer on connections that only record what they execute; `failWith` decides which statement fails. */
+function recordingWriter({ busyTimeoutMs = 5_000 } = {}) {
+  const clock = createVirtualClock(0);
+  const log: string[] = [];
+  const faults: { failWith: (sql: string) => Error | undefined } = { failWith: () => undefined };
+  let connections = 0;
+  const connect = (): SqliteConnection => {
+    connections += 1;
+    const name = connections;
+    const run = (sql: string) => {
+      log.push(sql);
+      const error = faults.failWith(sql);
+      if (error) throw error;
+      return [];
+    };
+    return {
+      exec: (sql) => void run(sql),
+      query: run,
+      queryPrepared: run,
+      changePrepared: (sql) => run(sql).length,
+      close: () => void log.push(`close ${name}`),
+      native: undefined,
+    };
+  };
+  const writer = new SqliteWriter({ connect, clock, busyTimeoutMs });
+  const statement = (sql: string) => (connection: SqliteConnection) => {
+    connection.exec(sql);
+    return sql;
+  };
+  return { writer, clock, log, faults, statement };
+}
+
+/** Lets the writer's next pass happen. */
+async function nextPass(): Promise<void> {
+  for (let turn = 0; turn < 8; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
+}
+
+describe("SqliteWriter", () => {
+  it("commits operations that are queued together in one transaction", async () => {
+    const { writer, log, statement } = recordingWriter();
+    const results = await Promise.all([
+      writer.write(statement("insert 1")),
+      writer.write(statement("insert 2")),
+    ]);
+    expect(results).toEqual(["insert 1", "insert 2"]);
+    expect(log).toEqual(["BEGIN IMMEDIATE", "insert 1", "insert 2", "COMMIT"]);
+  });
+
+  it("commits at most 256 operations together", async () => {
+    const { writer, log, statement } = recordingWriter();
+    await Promise.all(Array.from({ length: 300 }, (_, index) => writer.write(statement(`insert ${index}`))));
+    expect(log.filter((sql) => sql === "COMMIT")).toHaveLength(2);
+    expect(log.indexOf("COMMIT")).toBe(257);
+  });
+
+  it("resolves no operation before its commit", async () => {
+    const { writer, faults, statement } = recordingWriter();
+    faults.failWith = (sql) => (sql === "COMMIT" ? sqliteError("SQLITE_FULL") : undefined);
+    await expect(writer.write(statement("insert"))).rejects.toThrow("sqlite_full");
+  });
+
+  it("repeats a failed commit operation by operation, so that one bad operation fails alone", async () => {
+    const { writer, log, faults, statement } = recordingWriter();
+    faults.failWith = (sql) => (sql === "bad" ? new Error("constraint") : undefined);
+    const outcomes = await Promise.allSettled(["a", "bad", "b"].map((sql) => writer.write(statement(sql))));
+    expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(log.filter((sql) => /^(a|bad|b|COMMIT|ROLLBACK)$/.test(sql))).toEqual([
+      ...["a", "bad", "ROLLBACK"],
+      ...["a", "COMMIT", "bad", "ROLLBACK", "b", "COMMIT"],
+    ]);
+  });
+
+  it("runs reads before writes, outside any transaction", async () => {
+    const { writer, log, statement } = recordingWriter();
+    await Promise.all([writer.write(statement("insert")), writer.read(statement("select"))]);
+    expect(log).toEqual(["select", "BEGIN IMMEDIATE", "insert", "COMMIT"]);
+  });
+
+  it("lets nothing else run between the begin and the end of an exclusive transaction", async () => {
+    const { writer, log, statement } = recordingWriter();
+    const transaction = await writer.beginExclusive(1_000);
+    const insert = writer.write(statement("insert"));
+    await nextPass();
+    transaction.connection().exec("update");
+    transaction.end("COMMIT");
+    await insert;
+    expect(log).toEqual(["BEGIN IMMEDIATE", "update", "COMMIT", "BEGIN IMMEDIATE", "insert", "COMMIT"]);
+  });
+
+  it("begins exclusive transactions in the order of the requests, after the writes queued before", async () => {
+    const { writer, log, statement } = recordingWriter();
+    const insert = writer.write(statement("insert"));
+    const begun = [writer.beginExclusive(1_000), writer.beginExclusive(1_000)];
+    for (const [index, pending] of begun.entries()) {
+      const transaction = await pending;
+      transaction.connection().exec(`update ${index}`);
+      transaction.end("COMMIT");
+    }
+    await insert;
+    expect(log.filter((sql) => /insert|update/.test(sql))).toEqual(["insert", "update 0", "update 1"]);
+  });
+
+  it("rolls an exclusive transaction back at its time limit and continues with the queue", async () => {
+    const { writer, clock, log, statement } = recordingWriter();
+    const transaction = await writer.beginExclusive(1_000);
+    const insert = writer.write(statement("insert"));
+    await clock.advance(1_000);
+    await insert;
+    expect(log).toEqual(["BEGIN IMMEDIATE", "ROLLBACK", "BEGIN IMMEDIATE", "insert", "COMMIT"]);
+    expect(() => transaction.connection()).toThrow(
+      "the transaction was open for 1000 ms and was rolled back",
+    );
+    transaction.end("COMMIT");
+    expect(log).toHaveLength(5);
+  });
+
+  it("retries every 5 ms while another process has the write lock", async () => {
+    const { writer, clock, log, faults, statement } = recordingWriter();
+    let attempts = 0;
+    faults.failWith = (sql) =>
+      sql === "BEGIN IMMEDIATE" && ++attempts < 4 ? sqliteError("SQLITE_BUSY") : undefined;
+    const insert = writer.write(statement("insert"));
+    await nextPass();
+    await clock.advance(10);
+    expect(log).toEqual(["BEGIN IMMEDIATE", "BEGIN IMMEDIATE", "BEGIN IMMEDIATE"]);
+    await clock.advance(5);
+    expect(await insert).toBe("insert");
+  });
+
+  it("rejects everything queued once the write lock was busy for busyTimeoutMs", async () => {
+    const { writer, clock, faults, statement } = recordingWriter({ busyTimeoutMs: 100 });
+    faults.failWith = (sql) => (sql === "BEGIN IMMEDIATE" ? sqliteError("SQLITE_BUSY_SNAPSHOT") : undefined);
+    const queued = [writer.write(statement("insert")), writer.beginExclusive(1_000)].map((pending) =>
+      pending.then(
+        () => "done",
+        (error: { code?: string }) => error.code,
+      ),
+    );
+    await nextPass();
+    await clock.advance(100);
+    expect(await Promise.all(queued)).toEqual(["SQLITE_BUSY_SNAPSHOT", "SQLITE_BUSY_SNAPSHOT"]);
+    expect(clock.pending().timers).toBe(0);
+  });
+
+  it.each(["SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_IOERR_READ", "SQLITE_NOTADB", "SQLITE_CORRUPT"])(
+    "closes a connection that failed with %s, and opens another for the next operation",
+    async (code) => {
+      const { writer, log, faults, statement } = recordingWriter();
+      faults.failWith = (sql) => (sql === "insert 1" ? sqliteError(code) : undefined);
+      await expect(writer.write(statement("insert 1"))).rejects.toMatchObject({ code });
+      expect(log.at(-1)).toBe("close 1");
+      expect(await writer.write(statement("insert 2"))).toBe("insert 2");
+      await writer.close();
+      expect(log.at(-1)).toBe("close 2");
+    },
+  );
+
+  it("closes a connection whose rollback failed, because its transaction may still be open", async () => {
+    const { writer, log, faults, statement } = recordingWriter();
+    faults.failWith = (sql) => (sql === "bad" || sql === "ROLLBACK" ? new Error("failed") : undefined);
+    await expect(writer.write(statement("bad"))).rejects.toThrow("failed");
+    expect(log).toContain("close 1");
+  });
+
+  it("closes after everything queued is written, and opens again when it is used again", async () => {
+    const { writer, log, statement } = recordingWriter();
+    const insert = writer.write(statement("insert"));
+    await writer.read(statement("select"));
+    await writer.close();
+    expect(await insert).toBe("insert");
+    expect(log.indexOf("close 1")).toBeGreaterThan(log.indexOf("insert"));
+    expect(await writer.write(statement("insert 2"))).toBe("insert 2");
+  });
+});

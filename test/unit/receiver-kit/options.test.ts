@@ -1,0 +1,198 @@
+import { describe, expect, it } from "vitest";
+import {
+  createReceiver,
+  createVerifier,
+  isReceiverError,
+  type MemoryTransaction,
+  memoryInbox,
+  type ReceiverOptions,
+} from "workspace-tasks/receiver-kit";
+import { dedupeWebhook, orderWebhook, verifyWebhook } from "workspace-tasks/receiver-kit/express";
+import { type PostgresPool, postgresInbox } from "workspace-tasks/receiver-kit/postgres";
+import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { secretA } from "../../support/signed-delivery.ts";
+
+const secrets = [secretA];
+const inbox = memoryInbox();
+const pool: PostgresPool = {
+  query: () => Promise.reject(new Error("not connected")),
+  connect: () => Promise.reject(new Error("not connected")),
+};
+
+/** Each factory, given these options beside the required ones. */
+const factories: Record<string, (options: object) => unknown> = {
+  createReceiver: (options) => createReceiver({ secrets, inbox, ...options }),
+  createVerifier: (options) => createVerifier({ secrets, ...options }),
+  verifyWebhook: (options) => verifyWebhook({ secrets, ...options }),
+  dedupeWebhook: (options) => dedupeWebhook({ inbox, ...options }),
+  orderWebhook: (options) => orderWebhook({ inbox, ...options }),
+  memoryInbox: (options) => memoryInbox(options),
+  sqliteInbox: (options) => sqliteInbox({ path: "webhooks.db", ...options }),
+  postgresInbox: (options) => postgresInbox(pool, options),
+};
+
+function messageOf(create: () => unknown): string {
+  try {
+    create();
+  } catch (error) {
+    if (isReceiverError(error, "CONFIGURATION_INVALID")) return error.message;
+    throw error;
+  }
+  return "accepted";
+}
+
+describe("options of the receiver kit", () => {
+  it.each(Object.entries(factories))(
+    "%s rejects an unknown option and lists the known ones",
+    (name, create) => {
+      expect(messageOf(() => create({ colour: "red" }))).toMatch(
+        new RegExp(`^${name}: unknown option colour; expected one of \\w+, `),
+      );
+    },
+  );
+
+  it.each(Object.entries(factories))("%s accepts undefined for every optional option", (_, create) => {
+    const undefinedOptions = { clock: undefined, source: undefined, leaseMs: undefined, limits: undefined };
+    const known = Object.entries(undefinedOptions).filter(([option]) => {
+      return !messageOf(() => create({ [option]: undefined })).includes("unknown option");
+    });
+    expect(messageOf(() => create(Object.fromEntries(known)))).toBe("accepted");
+  });
+
+  it.each<[string, object, string]>([
+    ["createReceiver", { polMs: 5 }, "unknown option polMs; did you mean pollMs?"],
+    ["createReceiver", { keyorder: "strict" }, "unknown option keyorder; did you mean keyOrder?"],
+    [
+      "createReceiver",
+      { limits: { bodyBytesMax: -1 } },
+      "limits.bodyBytesMax: expected a positive whole number, got -1",
+    ],
+    [
+      "createReceiver",
+      { limits: { bodyMax: 1 } },
+      "limits: unknown option bodyMax; expected one of bodyBytesMax, bodyTimeoutMs",
+    ],
+    ["createReceiver", { concurrency: 0 }, "concurrency: expected a positive whole number, got 0"],
+    [
+      "createReceiver",
+      { leaseMs: 1.5 },
+      "leaseMs: expected a whole number of milliseconds from 1 to 2147483647, got 1.5",
+    ],
+    [
+      "createReceiver",
+      { pollMs: 2 ** 31 },
+      "pollMs: expected a whole number of milliseconds from 1 to 2147483647, got 2147483648",
+    ],
+    ["createReceiver", { source: "a b" }, 'source: expected 1 to 64 of A-Z a-z 0-9 . _ : -, got "a b"'],
+    ["createReceiver", { keyOrder: "Strict" }, 'keyOrder: expected one of latest, strict, got "Strict"'],
+    ["createReceiver", { logger: {} }, "logger: expected a logger with info, warn and error, got an object"],
+    ["createReceiver", { onDead: "log" }, 'onDead: expected a function, got "log"'],
+    [
+      "createReceiver",
+      { retry: { attemptsMax: Number.NaN } },
+      "retry.attemptsMax: expected a positive whole number, got NaN",
+    ],
+    [
+      "createReceiver",
+      { retention: { idsDays: 5 } },
+      "retention.idsDays: expected a number of at least 14, got 5",
+    ],
+    [
+      "createReceiver",
+      { retention: { idsDays: 30, headsDays: 20 } },
+      "retention.headsDays: expected at least idsDays, got 20",
+    ],
+    [
+      "createVerifier",
+      { toleranceSeconds: "300" },
+      'toleranceSeconds: expected a positive number, got "300"',
+    ],
+    [
+      "verifyWebhook",
+      { limits: { bodyBytesMax: Number.NaN } },
+      "limits.bodyBytesMax: expected a positive whole number, got NaN",
+    ],
+    ["verifyWebhook", { bodyBytesMax: 1 }, "unknown option bodyBytesMax; expected one of"],
+    [
+      "dedupeWebhook",
+      { source: "a b\0" },
+      'source: expected 1 to 64 of A-Z a-z 0-9 . _ : -, got "a b\\u0000"',
+    ],
+    [
+      "dedupeWebhook",
+      { leaseMs: -5 },
+      "leaseMs: expected a whole number of milliseconds from 1 to 2147483647, got -5",
+    ],
+    [
+      "orderWebhook",
+      { waitMs: "x" },
+      'waitMs: expected a whole number of milliseconds from 1 to 2147483647, got "x"',
+    ],
+    [
+      "orderWebhook",
+      { clock: {} },
+      "clock: expected a clock with now, monotonic and schedule, got an object",
+    ],
+    ["memoryInbox", { rowsMax: "all" }, 'rowsMax: expected a positive whole number, got "all"'],
+    ["sqliteInbox", { path: "" }, 'path: expected a file name, got ""'],
+    [
+      "sqliteInbox",
+      { driver: "sqlite3" },
+      'driver: expected one of libsql, better-sqlite3, node:sqlite or a function that opens a file, got "sqlite3"',
+    ],
+    [
+      "postgresInbox",
+      { schema: "Inbox" },
+      'schema: expected 1 to 50 lower case letters, digits and _, got "Inbox"',
+    ],
+    ["postgresInbox", { migrate: "no" }, 'migrate: expected true or false, got "no"'],
+  ])("%s rejects %j", (name, options, message) => {
+    expect(messageOf(() => factories[name]?.(options))).toContain(`${name}: ${message}`);
+  });
+
+  it.each<[string, () => unknown, string]>([
+    [
+      "createReceiver without options",
+      () => createReceiver(undefined as never),
+      "createReceiver: expected an object, got undefined",
+    ],
+    [
+      "createReceiver without an inbox",
+      () => createReceiver({ secrets } as unknown as ReceiverOptions<MemoryTransaction>),
+      "createReceiver: inbox: expected an inbox such as sqliteInbox(path), postgresInbox(pool) or memoryInbox(), got undefined",
+    ],
+    [
+      "dedupeWebhook without an inbox",
+      () => dedupeWebhook({} as never),
+      "dedupeWebhook: inbox: expected an inbox such as sqliteInbox(path)",
+    ],
+    [
+      "postgresInbox without a pool",
+      () => postgresInbox("postgres://u:p@host/db" as never),
+      "postgresInbox: pool: expected a Pool of the package pg, got a string",
+    ],
+    [
+      "createVerifier with the secret itself",
+      () => createVerifier(secretA as never),
+      "createVerifier: expected an object, got a string",
+    ],
+  ])("%s is rejected, and the message contains no secret", (_, create, message) => {
+    expect(messageOf(create)).toContain(message);
+    expect(messageOf(create)).not.toMatch(/whsec_|u:p@/);
+  });
+
+  it("reconcile and close reject unknown options with ARGUMENT_INVALID", async () => {
+    await using receiver = createReceiver({ secrets, inbox: memoryInbox() });
+    const client = { tasks: { async *list() {} } };
+    await expect(receiver.reconcile(client, { taskMax: 1 } as object)).rejects.toMatchObject({
+      code: "ARGUMENT_INVALID",
+      message: "reconcile: unknown option taskMax; did you mean tasksMax?",
+    });
+    await expect(receiver.reconcile({} as never)).rejects.toThrow(
+      "reconcile: client: expected a client with tasks.list",
+    );
+    expect(() => receiver.close({ graceMs: -1 })).toThrow(
+      "close: graceMs: expected a number of at least 0, got -1",
+    );
+  });
+});

@@ -1,0 +1,161 @@
+import { describe, expect, it } from "vitest";
+import {
+  type Inbox,
+  type MemoryTransaction,
+  memoryInbox,
+  NonRetryableError,
+} from "workspace-tasks/receiver-kit";
+import { instant } from "../../../support/inbox-rows.ts";
+import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
+import { completedEvent, sampleEvent } from "../../../support/sample-event.ts";
+import { interceptInbox, overrideInbox } from "../../../support/wrap-inbox.ts";
+
+describe("an attempt", () => {
+  it("that fails is retried after growing delays until the event is dead", async () => {
+    const dead: unknown[] = [];
+    await using fixture = createReceiverFixture({
+      retry: { attemptsMax: 4, firstDelayMs: 1_000 },
+      onDead: (row, error) => dead.push([row.id, String(error)]),
+    });
+    const startMs = fixture.clock.now();
+    const attempts: number[] = [];
+    fixture.receiver.on("*", (_, { attempt }) => {
+      attempts.push(fixture.clock.now() - startMs);
+      throw new Error(`failure ${attempt}`);
+    });
+    await fixture.receiver.start();
+    await fixture.deliver(sampleEvent(), "msg_1");
+    await fixture.clock.advance(3_600_000);
+    expect(attempts).toEqual([0, 1_000, 3_000, 7_000]);
+    expect(dead).toEqual([["msg_1", "Error: failure 4"]]);
+    expect(await fixture.inbox.get({ source: "default", id: "msg_1" })).toMatchObject({
+      state: "dead",
+      attempts: 4,
+      lastError: "Error: failure 4",
+    });
+    expect(fixture.log.filter(({ level }) => level === "error")).toHaveLength(1);
+  });
+
+  it("that throws NonRetryableError makes the event dead at once", async () => {
+    await using fixture = createReceiverFixture();
+    fixture.receiver.on("*", () => {
+      throw new NonRetryableError("unknown client");
+    });
+    await fixture.receiver.start();
+    await fixture.deliver(sampleEvent(), "msg_1");
+    await fixture.clock.settle();
+    expect(await fixture.inbox.get({ source: "default", id: "msg_1" })).toMatchObject({
+      state: "dead",
+      attempts: 1,
+    });
+  });
+
+  it("that fails delays neither other tasks nor newer events of its own task", async () => {
+    await using fixture = createReceiverFixture({ concurrency: 2 });
+    const states: string[] = [];
+    fixture.receiver.onState("task", ({ taskId, status }) => {
+      if (taskId === "poison" && status === "RUNNING") throw new Error("poison");
+      states.push(`${taskId} ${status}`);
+    });
+    await fixture.receiver.start();
+    await fixture.deliver(sampleEvent({ taskId: "poison", occurredAt: instant(1) }), "poison");
+    await fixture.clock.settle();
+    for (let n = 0; n < 20; n++) await fixture.deliver(completedEvent({ taskId: `task-${n}` }));
+    await fixture.deliver(completedEvent({ taskId: "poison", occurredAt: instant(2) }));
+    await fixture.clock.settle();
+    expect(states).toHaveLength(21);
+    expect(states).toContain("poison COMPLETED");
+    await fixture.clock.advance(5_000);
+    expect(await fixture.stateOf("poison")).toBe("stale");
+  });
+
+  it("that fails delays newer events of its task when keyOrder is strict", async () => {
+    await using fixture = createReceiverFixture({ keyOrder: "strict" });
+    const seen: string[] = [];
+    fixture.receiver.on("task.*", ({ status }, { attempt }) => {
+      if (status === "RUNNING" && attempt < 3) throw new Error("not yet");
+      seen.push(status);
+    });
+    await fixture.receiver.start();
+    await fixture.deliver(sampleEvent({ taskId: "task-1", occurredAt: instant(1) }));
+    await fixture.clock.settle();
+    await fixture.deliver(completedEvent({ taskId: "task-1", occurredAt: instant(2) }));
+    await fixture.clock.advance(10_000);
+    expect(seen).toEqual(["RUNNING", "COMPLETED"]);
+  });
+
+  it("that fails discards the changes of its transaction", async () => {
+    await using fixture = createReceiverFixture();
+    const applied: string[] = [];
+    fixture.receiver.on("*", (_, { transaction, attempt }) => {
+      transaction.apply(() => applied.push(`attempt ${attempt}`));
+      if (attempt === 1) throw new Error("after the write");
+    });
+    await fixture.receiver.start();
+    await fixture.deliver(sampleEvent());
+    await fixture.clock.advance(2_000);
+    expect(applied).toEqual(["attempt 2"]);
+  });
+
+  it("that exceeds handlerTimeoutMs is aborted with HANDLER_TIMEOUT and retried", async () => {
+    await using fixture = createReceiverFixture({ handlerTimeoutMs: 5_000, leaseMs: 30_000 });
+    const reasons: string[] = [];
+    fixture.receiver.on("*", async (_, { attempt, signal }) => {
+      if (attempt > 1) return;
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      reasons.push((signal.reason as { code: string }).code);
+    });
+    await fixture.receiver.start();
+    await fixture.deliver(sampleEvent(), "msg_1");
+    await fixture.clock.advance(4_999);
+    expect(await fixture.stateOf("msg_1")).toBe("running");
+    await fixture.clock.advance(2_000);
+    expect(reasons).toEqual(["HANDLER_TIMEOUT"]);
+    expect(await fixture.stateOf("msg_1")).toBe("done");
+  });
+
+  it("that loses its lease is aborted with LEASE_LOST, and its transaction leaves no trace", async () => {
+    const clock = createFixtureClock();
+    const inner = memoryInbox({ clock });
+    const inbox: Inbox<MemoryTransaction> = overrideInbox(inner, { renew: async () => new Set<number>() });
+    await using fixture = createReceiverFixture({ clock, inbox, leaseMs: 3_000 });
+    const applied: number[] = [];
+    const codes: string[] = [];
+    fixture.receiver.on("*", async (_, { attempt, transaction, signal }) => {
+      transaction.apply(() => applied.push(attempt));
+      if (attempt > 1) return;
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      codes.push((signal.reason as { code: string }).code);
+    });
+    await fixture.receiver.start();
+    await fixture.deliver(sampleEvent(), "msg_1");
+    await clock.advance(10_000);
+    expect(codes).toEqual(["LEASE_LOST"]);
+    expect(applied).toEqual([2]);
+    expect((await fixture.receiver.stats()).attempts).toMatchObject({ lost: 1, done: 1 });
+  });
+
+  it("of a stopped process is repeated by another process when the lease ends", async () => {
+    const clock = createFixtureClock();
+    const inbox = memoryInbox({ clock });
+    const process = { stopped: false };
+    const crashed = createReceiverFixture({
+      clock,
+      inbox: interceptInbox(inbox, (_, call) => (process.stopped ? new Promise(() => {}) : call())),
+      leaseMs: 5_000,
+    });
+    crashed.receiver.on("*", () => new Promise(() => {}));
+    await crashed.receiver.start();
+    await crashed.deliver(sampleEvent(), "msg_1");
+    await clock.settle();
+    process.stopped = true;
+    const seen: number[] = [];
+    await using other = createReceiverFixture({ clock, inbox, leaseMs: 5_000 });
+    other.receiver.on("*", (_, { attempt }) => void seen.push(attempt));
+    await other.receiver.start();
+    await clock.advance(4_999);
+    expect(seen).toEqual([]);
+    await clock.advance(1);
+    expect(seen).toEqual([2]);
+  });
+});

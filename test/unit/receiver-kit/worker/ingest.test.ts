@@ -1,0 +1,112 @@
+import { describe, expect, it } from "vitest";
+import { memoryInbox } from "workspace-tasks/receiver-kit";
+import { deferred } from "../../../support/deferred.ts";
+import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
+import { sampleEvent } from "../../../support/sample-event.ts";
+import { overrideInbox } from "../../../support/wrap-inbox.ts";
+
+describe("receiver.accept", () => {
+  it("settles a duplicate together with the first delivery, which is still being stored", async () => {
+    const clock = createFixtureClock();
+    const gate = deferred();
+    let inserts = 0;
+    const inner = memoryInbox({ clock });
+    const inbox = overrideInbox(inner, {
+      async insert(arrival) {
+        inserts++;
+        await gate.promise;
+        return inner.insert(arrival);
+      },
+    });
+    await using fixture = createReceiverFixture({ clock, inbox });
+    const event = sampleEvent();
+    const [first, second] = [fixture.deliver(event), fixture.deliver(event)];
+    const settled: string[] = [];
+    void second.finally(() => settled.push("second")).catch(() => {});
+    await clock.settle();
+    expect(settled).toEqual([]);
+    gate.reject(new Error("disk is full"));
+    await expect(first).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE", retryAfterSeconds: 5 });
+    await expect(second).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
+    expect(inserts).toBe(1);
+  });
+
+  it("rejects with INBOX_UNAVAILABLE after acceptTimeoutMs, and logs the outage once", async () => {
+    const clock = createFixtureClock();
+    let hangs = true;
+    const inner = memoryInbox({ clock });
+    const inbox = overrideInbox(inner, {
+      insert: (arrival) => (hangs ? new Promise(() => {}) : inner.insert(arrival)),
+    });
+    await using fixture = createReceiverFixture({ clock, inbox, acceptTimeoutMs: 2_000 });
+    const refused = [fixture.deliver(sampleEvent()), fixture.deliver(sampleEvent())].map((outcome) =>
+      outcome.catch((error: { code: string }) => error.code),
+    );
+    await clock.advance(2_000);
+    expect(await Promise.all(refused)).toEqual(["INBOX_UNAVAILABLE", "INBOX_UNAVAILABLE"]);
+    hangs = false;
+    expect(await fixture.deliver(sampleEvent())).toBe("accepted");
+    expect(fixture.log.map(({ level, message }) => `${level}: ${message}`)).toEqual([
+      "error: the inbox cannot store deliveries; the response is 503 and they will be sent again",
+      "info: the inbox stores deliveries again",
+    ]);
+  });
+
+  it("opens the inbox again at the next delivery after opening failed", async () => {
+    const clock = createFixtureClock();
+    let opens = 0;
+    const inbox = overrideInbox(memoryInbox({ clock }), {
+      async open() {
+        opens++;
+        if (opens === 1) throw new Error("server is away");
+      },
+    });
+    await using fixture = createReceiverFixture({ clock, inbox });
+    await expect(fixture.deliver(sampleEvent())).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
+    expect(await fixture.deliver(sampleEvent())).toBe("accepted");
+  });
+
+  it("rejects with BACKLOG_FULL while backlogMax deliveries wait", async () => {
+    await using fixture = createReceiverFixture({ backlogMax: 5 });
+    for (let n = 0; n < 5; n++) expect(await fixture.deliver(sampleEvent())).toBe("accepted");
+    await expect(fixture.deliver(sampleEvent())).rejects.toMatchObject({
+      code: "BACKLOG_FULL",
+      retryAfterSeconds: 30,
+    });
+    await fixture.receiver.start();
+    await fixture.clock.advance(2_000);
+    await fixture.deliver(sampleEvent()).catch(() => "the backlog is counted again");
+    await fixture.clock.settle();
+    expect(await fixture.deliver(sampleEvent())).toBe("accepted");
+  });
+
+  it("counts and logs a duplicate with another body", async () => {
+    await using fixture = createReceiverFixture();
+    await fixture.deliver(sampleEvent(), "msg_1");
+    expect(await fixture.deliver(sampleEvent(), "msg_1")).toBe("duplicate");
+    expect((await fixture.receiver.stats()).ingest).toMatchObject({
+      accepted: 1,
+      duplicates: 1,
+      conflicts: 1,
+    });
+    expect(fixture.log.at(-1)?.message).toMatch(/repeats an id with another body/);
+  });
+
+  it("quarantines an unusable delivery, which can be replayed once it is usable", async () => {
+    await using fixture = createReceiverFixture();
+    const seen: string[] = [];
+    fixture.receiver.on("*", ({ event }) => void seen.push(event));
+    await fixture.receiver.start();
+    const early = sampleEvent({ occurredAt: new Date(fixture.clock.now() + 3_600_000).toISOString() });
+    expect(await fixture.deliver(early, "early")).toBe("quarantined");
+    expect(await fixture.deliverBytes("odd", Buffer.from([0xff, 0xfe]))).toBe("quarantined");
+    expect(await fixture.receiver.replay("early")).toBe("not-replayable");
+    await fixture.clock.advance(3_600_000);
+    expect(seen).toEqual([]);
+    expect(await fixture.receiver.replay("early")).toBe("replayed");
+    expect(await fixture.receiver.replay("odd")).toBe("not-replayable");
+    expect(await fixture.receiver.replay("absent")).toBe("not-found");
+    await fixture.clock.settle();
+    expect(seen).toEqual(["task.running"]);
+  });
+});

@@ -1,0 +1,227 @@
+import { describe, expect, it } from "vitest";
+import { createVirtualClock } from "workspace-tasks/mock-server";
+import type { Claim, Inbox, RowReference } from "workspace-tasks/receiver-kit";
+import type { FailedAttempt, SettleOutcome } from "../../../../receiver-kit/inbox/inbox.ts";
+import { resolveReceiverOptions } from "../../../../receiver-kit/receiver-options.ts";
+import { Handlers } from "../../../../receiver-kit/worker/handlers.ts";
+import { Worker } from "../../../../receiver-kit/worker/worker.ts";
+import { deferred } from "../../../support/deferred.ts";
+import { sampleEvent } from "../../../support/sample-event.ts";
+import { secretA } from "../../../support/signed-delivery.ts";
+
+const nowMs = Date.UTC(2026, 5, 1);
+
+function claimOf(seq: number, fields: Partial<Claim> = {}): Claim {
+  return {
+    ...{ seq, source: "default", id: `msg_${seq}`, channel: "webhook", timestamp: nowMs / 1_000 },
+    ...{ event: "task.running", orderKey: `["task-${seq}"]`, position: "1", status: "RUNNING", head: null },
+    ...{ receivedAtMs: nowMs, attempts: 1, replays: 0, worker: "w", generation: 1 },
+    body: Buffer.from(JSON.stringify(sampleEvent({ taskId: `task-${seq}` }))),
+    ...fields,
+  };
+}
+
+/** A worker on a queue that only records its calls and returns what the test has put into it. */
+function workerFixture(options: object = {}) {
+  const clock = createVirtualClock(nowMs);
+  const startMs = clock.monotonic();
+  const calls: string[] = [];
+  const logged: string[] = [];
+  const queue = {
+    due: [] as Claim[],
+    died: [] as RowReference[],
+    nextInMs: null as number | null,
+    outcome: "settled" as SettleOutcome,
+    /** Which claims a renewal confirms. */
+    isHeld: (_claim: Claim) => true,
+    failClaims: false,
+    failRenewals: false,
+    wake: () => {},
+  };
+  const note = (call: string) => calls.push(`${clock.monotonic() - startMs} ${call}`);
+  const inbox: Partial<Inbox<string>> = {
+    insert: () => Promise.reject(new Error("not used")),
+    async claim({ rowsMax }) {
+      note(`claim ${rowsMax}`);
+      if (queue.failClaims) throw new Error("server is away");
+      return { claims: queue.due.splice(0, rowsMax), died: queue.died.splice(0), nextInMs: queue.nextInMs };
+    },
+    async renew(claims) {
+      note(`renew ${claims.map(({ seq }) => seq).join(",")}`);
+      if (queue.failRenewals) throw new Error("server is away");
+      return new Set(claims.filter(queue.isHeld).map(({ seq }) => seq));
+    },
+    begin: ({ seq }) => ({
+      handle: "transaction",
+      async commit() {
+        note(`commit ${seq}`);
+        return queue.outcome;
+      },
+      rollback: async () => void note(`rollback ${seq}`),
+    }),
+    async fail({ seq }, failure: FailedAttempt) {
+      note(`fail ${seq} ${failure.kind}`);
+      return true;
+    },
+    async subscribe(wake) {
+      queue.wake = wake;
+      return async () => void note("unsubscribe");
+    },
+  };
+  const handlers = new Handlers<string>();
+  const log = (_fields: object, message: string) => void logged.push(message);
+  const settings = resolveReceiverOptions<string>({
+    ...{ secrets: [secretA], inbox: inbox as Inbox<string>, clock, random: () => 0.5 },
+    ...{ logger: { info: log, warn: log, error: log }, pollMs: 1_000, leaseMs: 30_000, concurrency: 2 },
+    ...options,
+  });
+  const worker = new Worker({ ...settings, handlers });
+  return { clock, calls, logged, queue, handlers, worker };
+}
+
+describe("a worker", () => {
+  it("claims a due row, runs its handlers and settles it", async () => {
+    const { worker, queue, handlers, calls, clock } = workerFixture();
+    const seen: string[] = [];
+    handlers.on("*", ({ event }, { id, transaction }) => void seen.push(`${event} ${id} ${transaction}`));
+    queue.due.push(claimOf(1));
+    await worker.start();
+    await clock.settle();
+    expect(seen).toEqual(["task.running msg_1 transaction"]);
+    expect(calls).toEqual(["0 claim 2", "0 commit 1", "0 claim 2"]);
+    expect(worker.counts).toMatchObject({ done: 1, retried: 0 });
+    expect(worker.running).toBe(0);
+    await worker.stop(0);
+  });
+
+  it("claims as many rows as it has free slots, and more when an attempt ends", async () => {
+    const { worker, queue, handlers, calls, clock } = workerFixture();
+    const gates = [deferred(), deferred(), deferred()];
+    handlers.on("*", (_, { id }) => gates[Number(id.slice(4)) - 1]?.promise);
+    queue.due.push(claimOf(1), claimOf(2), claimOf(3));
+    await worker.start();
+    await clock.settle();
+    expect([calls, worker.running]).toEqual([["0 claim 2"], 2]);
+    gates[0]?.resolve();
+    await clock.settle();
+    expect(calls.slice(1)).toEqual(["0 commit 1", "0 claim 1"]);
+    expect(worker.running).toBe(2);
+    for (const gate of gates) gate.resolve();
+    await worker.stop(0);
+  });
+
+  it("polls every pollMs, earlier when a row is due, and at once when the inbox wakes it", async () => {
+    const { worker, queue, calls, clock } = workerFixture();
+    await worker.start();
+    await clock.advance(1_000);
+    queue.nextInMs = 300;
+    await clock.advance(1_000);
+    queue.nextInMs = null;
+    await clock.advance(350);
+    queue.wake();
+    await clock.settle();
+    expect(calls).toEqual(["0", "1000", "2000", "2300", "2350"].map((at) => `${at} claim 2`));
+    await worker.stop(0);
+  });
+
+  it("waits longer after each failed poll, at most 30 s, and logs the first failure", async () => {
+    const { worker, queue, calls, logged, clock } = workerFixture();
+    queue.failClaims = true;
+    await worker.start();
+    await clock.advance(100_000);
+    const times = calls.map((call) => Number(call.split(" ")[0]));
+    expect(times).toEqual([0, 2_000, 6_000, 14_000, 30_000, 60_000, 90_000]);
+    expect(logged).toEqual(["the inbox cannot be read"]);
+    await worker.stop(0);
+  });
+
+  it("renews the leases of all running attempts together, at every third of leaseMs", async () => {
+    const { worker, queue, handlers, calls, clock } = workerFixture();
+    const gate = deferred();
+    handlers.on("*", () => gate.promise);
+    queue.due.push(claimOf(1), claimOf(2));
+    await worker.start();
+    await clock.advance(20_000);
+    expect(calls.filter((call) => call.includes("renew"))).toEqual(["10000 renew 1,2", "20000 renew 1,2"]);
+    gate.resolve();
+    await worker.stop(0);
+    expect(clock.pending().timers).toBe(0);
+  });
+
+  it("aborts an attempt with LEASE_LOST when a renewal does not confirm its claim", async () => {
+    const { worker, queue, handlers, calls, clock } = workerFixture();
+    const reasons: unknown[] = [];
+    handlers.on("*", async (_, { signal }) => {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      reasons.push((signal.reason as { code: string }).code);
+    });
+    queue.due.push(claimOf(1));
+    queue.isHeld = () => false;
+    await worker.start();
+    await clock.advance(10_000);
+    expect(reasons).toEqual(["LEASE_LOST"]);
+    expect(calls).toContain("10000 rollback 1");
+    expect(worker.counts).toMatchObject({ lost: 1, done: 0 });
+    await worker.stop(0);
+  });
+
+  it("aborts an attempt once its lease must have ended, while renewals fail", async () => {
+    const { worker, queue, handlers, clock } = workerFixture();
+    let abortedMs = 0;
+    handlers.on("*", async (_, { signal }) => {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      abortedMs = clock.now() - nowMs;
+    });
+    queue.due.push(claimOf(1));
+    queue.failRenewals = true;
+    await worker.start();
+    await clock.advance(60_000);
+    expect(abortedMs).toBe(30_000);
+    await worker.stop(0);
+  });
+
+  it("reports a row whose lease expired at its last attempt, and ignores what onDead throws", async () => {
+    const dead: string[] = [];
+    const { worker, queue, logged, clock } = workerFixture({
+      onDead(row: RowReference, error: Error) {
+        dead.push(`${row.id}: ${error.message}`);
+        throw new Error("listener");
+      },
+    });
+    queue.died.push({ source: "default", id: "msg_7" });
+    await worker.start();
+    await clock.settle();
+    expect(dead).toEqual(["msg_7: the lease expired at the last attempt"]);
+    expect(logged).toEqual(["an event is dead: it failed at its last attempt", "onDead threw"]);
+    expect(worker.counts.dead).toBe(1);
+    await worker.stop(0);
+  });
+
+  it("stops without claiming again, after its running attempts have ended", async () => {
+    const { worker, queue, handlers, calls, clock } = workerFixture();
+    const gate = deferred();
+    handlers.on("*", () => gate.promise);
+    queue.due.push(claimOf(1));
+    await worker.start();
+    await clock.settle();
+    const stopped = worker.stop(10_000);
+    queue.wake();
+    gate.resolve();
+    await stopped;
+    expect(calls).toEqual(["0 claim 2", "0 unsubscribe", "0 commit 1"]);
+    expect(clock.pending().timers).toBe(0);
+  });
+
+  it("releases the rows of handlers that are still running after the grace period", async () => {
+    const { worker, queue, handlers, calls, clock } = workerFixture();
+    handlers.on("*", () => new Promise(() => {}));
+    queue.due.push(claimOf(1));
+    await worker.start();
+    await clock.settle();
+    const stopped = worker.stop(5_000);
+    await clock.advance(5_000);
+    await stopped;
+    expect(calls.slice(1)).toEqual(["0 unsubscribe", "5000 rollback 1", "5000 fail 1 release"]);
+    expect(worker.counts).toMatchObject({ released: 1 });
+  });
+});
