@@ -3,7 +3,7 @@
 import type { Logger } from "./call/diagnostics.ts";
 import { type Clock, type Random, systemClock, systemRandom, timerDelayMsMax } from "./clock.ts";
 import { type ApiKeySource, isSendableKey } from "./credentials/key-exchange.ts";
-import { ConfigurationError } from "./errors.ts";
+import { ConfigurationError, WorkspaceTasksError } from "./errors.ts";
 import type { RateLimitSettings } from "./rate-limit/limiter-registry.ts";
 import type { RateLimitStore } from "./rate-limit/rate-limit-store.ts";
 import type { Fetch } from "./request/transport.ts";
@@ -131,6 +131,13 @@ export const callOptions = {
   timeoutMs: optional(durationMs),
   deadlineMs: optional(durationMs),
 };
+
+const callInput = strictObject(callOptions);
+
+/** Checks the options of a call. Throws `ARGUMENT_INVALID`. */
+export function checkCallOptions(options: CallOptions): void {
+  parse(callInput, options, ({ message }) => new WorkspaceTasksError("ARGUMENT_INVALID", message));
+}
 
 /** Checks the options of `createClient`. Throws `ConfigurationError`; its message never contains a key. */
 export function resolveOptions(options: CreateClientOptions) {

@@ -1,5 +1,5 @@
 import type { Operation } from "../call/operation.ts";
-import type { CallOptions } from "../options.ts";
+import { type CallOptions, checkCallOptions } from "../options.ts";
 
 /** A promise of the plain result that also has the metadata of its call. */
 export interface Call<Result> extends Promise<Result> {
@@ -22,7 +22,7 @@ export interface CallMeta {
   readonly retryAfterSeenMs: number | undefined;
 }
 
-/** Sends an operation; token, rate limit, retries, timeout and deadline applied. */
+/** Sends an operation; token, rate limit, retries, timeout and deadline applied. The options are checked already. */
 export type Execute = <Data, Variables>(
   operation: Operation<Data, Variables>,
   variables: Variables,
@@ -43,6 +43,7 @@ export type Send = <Data, Variables, Result>(
 export function createSend(execute: Execute): Send {
   return (operation, variables, pick, options) => {
     const run = async () => {
+      if (options) checkCallOptions(options);
       const { data, meta } = await execute(operation, variables(), options);
       return { data: pick(data), meta };
     };

@@ -3,11 +3,9 @@ import { createEmit } from "../call/diagnostics.ts";
 import { failure, toError } from "../call/failure.ts";
 import type { Operation, Router } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
-import { WorkspaceTasksError } from "../errors.ts";
-import { type CallOptions, callOptions, type ResolvedOptions } from "../options.ts";
+import type { CallOptions, ResolvedOptions } from "../options.ts";
 import type { RateLimitSnapshot } from "../rate-limit/rate-limiter.ts";
 import { createAttemptSender } from "../request/attempt-sender.ts";
-import { parse, strictObject } from "../validation/schema.ts";
 import { createSend, type Execute, type ResultWithMeta, type Send } from "./call.ts";
 import { createRouters } from "./routers.ts";
 import { runCall } from "./run-call.ts";
@@ -32,8 +30,6 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-const callInput = strictObject(callOptions);
-
 export function createEngine(options: ResolvedOptions, redactor: Redactor): Engine {
   const { clock, timeoutMs, deadlineMs } = options;
   const sendAttempt = createAttemptSender({ ...options, redactor });
@@ -47,9 +43,8 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
   async function execute<Data, Variables>(
     operation: Operation<Data, Variables>,
     variables: Variables,
-    given?: CallOptions,
+    call: CallOptions = {},
   ): Promise<ResultWithMeta<Data>> {
-    const call = given === undefined ? {} : checkCallOptions(given);
     if (clientScope.failure) {
       throw toError(clientScope.failure, { attempts: 0, operationName: operation.name });
     }
@@ -86,8 +81,4 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
       await routers.close();
     },
   };
-}
-
-function checkCallOptions(options: CallOptions): CallOptions {
-  return parse(callInput, options, ({ message }) => new WorkspaceTasksError("ARGUMENT_INVALID", message));
 }

@@ -150,7 +150,7 @@ async function readText(response: Response, trip: RoundTrip, bytesMax: number): 
   let bytes = 0;
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return new TextDecoder().decode(Buffer.concat(chunks, bytes));
+    if (done) return new TextDecoder().decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
     bytes += value.byteLength;
     if (bytes > bytesMax) {
       trip.tooLarge = true;

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createClient } from "../../../sdk/client.ts";
-import { ConfigurationError, isWorkspaceTasksError } from "../../../sdk/errors.ts";
+import { ConfigurationError } from "../../../sdk/errors.ts";
 import type { CallOptions, CreateClientOptions } from "../../../sdk/options.ts";
 import { createTestEngine } from "../../support/engine-fixture.ts";
+import { failureOf } from "../../support/failure-of.ts";
 import { probe } from "../../support/probe-operations.ts";
 
 const good: CreateClientOptions = { apiKey: "key_1234567890", baseUrl: "https://api.example.com" };
@@ -105,10 +106,12 @@ describe("a call", () => {
     [{ signal: {} as AbortSignal }, /signal: expected an AbortSignal, got an object/],
     [{ timeoutms: 5 } as CallOptions, /got timeoutms \(did you mean timeoutMs\?\)/],
   ])("with the options %j is rejected before anything is sent", async (call, message) => {
-    const engine = createTestEngine({ ...good, fetch: never });
-    const error: unknown = await engine.execute(probe.query, {}, call).catch((reason: unknown) => reason);
-    expect(isWorkspaceTasksError(error, "ARGUMENT_INVALID")).toBe(true);
-    expect((error as Error).message).toMatch(message);
+    const client = createClient({ ...good, fetch: never });
+    for (const failing of [client.me(call), client.request("{ me { id } }", {}, call)]) {
+      const { code, message: found } = await failureOf(failing);
+      expect(code).toBe("ARGUMENT_INVALID");
+      expect(found).toMatch(message);
+    }
   });
 
   it("to the gateway without gatewayUrl fails and names the option", async () => {
