@@ -124,7 +124,7 @@ async function run(time: FakeTime, createPeers: CreatePeerClients, burst: Burst)
   await runTimers(time, () => pending === 0);
   const seconds = (settledAt - startedAt) / 1_000;
   const idealSeconds = (Math.ceil(calls / 120) - 1) * 60 + roundTripMs / 1_000;
-  return { ...burst, failed, rejected: service.books.refused429, seconds, share: idealSeconds / seconds };
+  return { ...burst, failed, rejected: service.log.rejected429, seconds, share: idealSeconds / seconds };
 }
 
 async function createCall(

@@ -74,20 +74,20 @@ async function run(
 ): Promise<Outcome> {
   const service = createFakeService({ limit: 1_000_000 });
   const call = createCall(service);
-  const { clock, books } = service;
+  const { clock, log } = service;
   if (revokeAtMs !== undefined) {
     const first = call();
     await clock.advance(1_000);
     await first;
     clock.schedule(revokeAtMs, () => service.revokeTokens());
   }
-  const before = books.exchanges;
+  const before = log.exchanges;
   let failed = 0;
   for (let index = 0; index < calls; index++) {
     clock.schedule(index * everyMs, () => void call().catch(() => failed++));
   }
   await clock.advance(calls * everyMs + 10_000);
-  return { exchanges: books.exchanges - before, failed };
+  return { exchanges: log.exchanges - before, failed };
 }
 
 function sdkCall(service: FakeService): Call {

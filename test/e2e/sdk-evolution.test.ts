@@ -1,10 +1,10 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createSdkFixture, type SdkFixture } from "../support/sdk-fixture.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A client of a service of the future: its answers are changed on their way. */
+/** A client whose responses are changed to those of a later version of the service. */
 function futureClient(fixture: SdkFixture, change: (key: string, value: unknown) => unknown) {
   return fixture.createClient({
     async fetch(input, init) {
@@ -15,8 +15,8 @@ function futureClient(fixture: SdkFixture, change: (key: string, value: unknown)
   });
 }
 
-describe("V1 what the service adds later never makes the SDK fail", () => {
-  test("V1 a status, a role and a stage that do not exist today are passed on", async () => {
+describe("V1 additions of the service", () => {
+  it("V1 unknown statuses, roles and stages are passed on", async () => {
     await using fixture = await createSdkFixture("in-process");
     const { taskId } = fixture.mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" });
     fixture.mock.admin.moveStage(taskId, { subTaskType: "quantum-audit", status: "COMPLETED" });
@@ -31,7 +31,7 @@ describe("V1 what the service adds later never makes the SDK fail", () => {
     });
   });
 
-  test("V1 fields that were not asked for are passed on", async () => {
+  it("V1 fields that were not selected are passed on", async () => {
     await using fixture = await createSdkFixture("in-process");
     const client = futureClient(fixture, (key, value) =>
       key === "user" ? { ...(value as Json), plan: "gold" } : value,
@@ -39,7 +39,7 @@ describe("V1 what the service adds later never makes the SDK fail", () => {
     expect(await client.me()).toMatchObject({ user: { plan: "gold", email: "admin@example.com" } });
   });
 
-  test("V1 a kind of task result that does not exist today becomes the fallback kind", async () => {
+  it("V1 an unknown kind of task result becomes TaskUnknownResult", async () => {
     await using fixture = await createSdkFixture("in-process");
     const { taskId } = fixture.mock.admin.startTask({ taskType: "TAX_PREP", progression: "immediate" });
     const client = futureClient(fixture, (key, value) =>
@@ -49,7 +49,7 @@ describe("V1 what the service adds later never makes the SDK fail", () => {
     expect(result).toEqual({ __typename: "TaskUnknownResult", taskType: "TAX_PREP" });
   });
 
-  test("V1 events that the catalog gains are listed and can be subscribed to", async () => {
+  it("V1 events added to the catalog are listed and can be subscribed to", async () => {
     await using fixture = await createSdkFixture("in-process");
     fixture.mock.admin.addToCatalog({ name: "task.archived", description: "A task was archived." });
     const { webhooks } = fixture.client;
@@ -65,7 +65,7 @@ describe("V1 what the service adds later never makes the SDK fail", () => {
 describe("a list that changes while it is read", () => {
   const step = fc.oneof(fc.constant("create" as const), fc.nat({ max: 30 }));
 
-  test("holds every endpoint that was there throughout, and none twice", async () => {
+  it("a list that changes while it is read yields every unchanged endpoint once", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 0, max: 20 }),

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { isWorkspaceTasksError, type WorkspaceTasksClient } from "workspace-tasks/sdk";
 import { createSdkFixture } from "../support/sdk-fixture.ts";
 
@@ -15,8 +15,8 @@ const url = "https://receiver.example/hook";
 
 type Send = (client: WorkspaceTasksClient, endpointId: string) => unknown;
 
-/** Each mistake twice: through the method that checks it, and past the checks to the service. */
-const mistakes: Record<string, readonly [checked: Send, unchecked: Send]> = {
+/** Each invalid input twice: to the method that checks it, and past the checks to the service. */
+const invalidInputs: Record<string, readonly [checked: Send, unchecked: Send]> = {
   "no event type at creation": [
     ({ webhooks }) => webhooks.endpoints.create({ url, eventTypes: [] }),
     (client) => client.request(create, { input: { url, eventTypes: [] } }),
@@ -52,8 +52,8 @@ const mistakes: Record<string, readonly [checked: Send, unchecked: Send]> = {
   ],
 };
 
-test.each(Object.entries(mistakes))(
-  "%s is told in the service's own words, and costs no request",
+it.each(Object.entries(invalidInputs))(
+  "the error of %s equals the service's own, and costs no request",
   async (_, [checked, unchecked]) => {
     await using fixture = await createSdkFixture("in-process");
     const { endpoint } = await fixture.client.webhooks.endpoints.create({ url });
@@ -69,18 +69,18 @@ test.each(Object.entries(mistakes))(
   },
 );
 
-test.each([
+it.each([
   ["the smallest limit", 1],
   ["the largest limit", 100],
-])("%s is accepted by the check and by the service", async (_, limit) => {
+])("the list limit %s is accepted by the client and by the service", async (_, limit) => {
   await using fixture = await createSdkFixture("in-process");
   expect(await fixture.client.webhooks.endpoints.list({ limit }).toArray()).toEqual([]);
 });
 
-test.each([
+it.each([
   ["no", 0],
   ["the longest", 604_800],
-])("%s grace period is accepted by the check and by the service", async (_, gracePeriodSeconds) => {
+])("%s grace period is accepted by the client and by the service", async (_, gracePeriodSeconds) => {
   await using fixture = await createSdkFixture("in-process");
   const { endpoints } = fixture.client.webhooks;
   const { endpoint, signingSecret } = await endpoints.create({ url });

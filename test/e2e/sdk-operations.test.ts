@@ -1,12 +1,12 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { isWorkspaceTasksError, type TaskFailedError } from "workspace-tasks/sdk";
 import { createSdkFixture, transports } from "../support/sdk-fixture.ts";
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const url = "https://receiver.example/hook";
 
-describe.each(transports)("every operation, %s", (transport) => {
-  test("me says whose key it is", async () => {
+describe.each(transports)("the operations over %s", (transport) => {
+  it("me returns the owner of the key", async () => {
     await using fixture = await createSdkFixture(transport);
     const me = await fixture.client.me();
     expect(me.__typename).toBe("WorkspaceUser");
@@ -17,7 +17,7 @@ describe.each(transports)("every operation, %s", (transport) => {
     ]);
   });
 
-  test("partner.me says whose partner key it is, or else whose workspace key", async () => {
+  it("partner.me returns the owner of the partner key, or of the workspace key without one", async () => {
     await using fixture = await createSdkFixture(transport);
     const partner = await fixture.client.partner.me();
     expect(partner.__typename === "User" && [partner.email, partner.workspaces.map(({ id }) => id)]).toEqual([
@@ -28,7 +28,7 @@ describe.each(transports)("every operation, %s", (transport) => {
     expect((await firm.partner.me()).__typename).toBe("WorkspaceUser");
   });
 
-  test("the result comes plain, and with its meta data on request", async () => {
+  it("a call returns the plain result, and its metadata with withMeta", async () => {
     await using fixture = await createSdkFixture(transport);
     const { data, meta } = await fixture.client.me().withMeta();
     expect(data.__typename).toBe("WorkspaceUser");
@@ -37,7 +37,7 @@ describe.each(transports)("every operation, %s", (transport) => {
     expect(fixture.requests("me")).toBe(1);
   });
 
-  test("the catalog is public: no key is used to read it", async () => {
+  it("the event catalog is fetched without a key", async () => {
     await using fixture = await createSdkFixture(transport);
     const client = fixture.createClient({ apiKey: "not-a-key" });
     const catalog = await client.webhooks.catalog();
@@ -46,7 +46,7 @@ describe.each(transports)("every operation, %s", (transport) => {
     expect(fixture.requests("exchangeSurfaceRefreshTokenForAccessTokens")).toBe(0);
   });
 
-  test("webhook endpoints live from creation to deletion", async () => {
+  it("a webhook endpoint is created, listed, updated, rotated and deleted", async () => {
     await using fixture = await createSdkFixture(transport);
     const { endpoints } = fixture.client.webhooks;
     const { endpoint, signingSecret } = await endpoints.create({ url, eventTypes: ["task.completed"] });
@@ -68,7 +68,7 @@ describe.each(transports)("every operation, %s", (transport) => {
     });
   });
 
-  test("endpoints are listed completely, page by page, and from a checkpoint", async () => {
+  it("endpoints are listed completely, by page, and from a checkpoint", async () => {
     await using fixture = await createSdkFixture(transport);
     const { endpoints } = fixture.client.webhooks;
     const created = await Promise.all(
@@ -91,7 +91,7 @@ describe.each(transports)("every operation, %s", (transport) => {
     });
   });
 
-  test("a partner's customer is set up, from the workspace to the start of the import", async () => {
+  it("a partner sets up a workspace, a connection and a job, and starts its import", async () => {
     await using fixture = await createSdkFixture(transport);
     const { partner } = fixture.client;
     const workspace = await partner.workspaces.create({
@@ -142,7 +142,7 @@ describe.each(transports)("every operation, %s", (transport) => {
     });
   });
 
-  test("clients are created, found, listed, given documents and prepared", async () => {
+  it("a tax client is created, fetched, listed, given documents and prepared", async () => {
     await using fixture = await createSdkFixture(transport);
     const { taxClients, uploads, tasks } = fixture.client;
     const { uploadId } = await uploads.upload(new TextEncoder().encode("wages"), {
@@ -189,7 +189,7 @@ describe.each(transports)("every operation, %s", (transport) => {
     await expect(taxClients.listTasks(fixture.mock.workspaceId)).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
-  test("tasks are listed by every filter, page by page", async () => {
+  it("tasks are listed by every filter, by page", async () => {
     await using fixture = await createSdkFixture(transport);
     const { tasks } = fixture.client;
     const started = Array.from({ length: 5 }, (_, index) =>
@@ -212,19 +212,19 @@ describe.each(transports)("every operation, %s", (transport) => {
     await expect(tasks.get(fixture.mock.workspaceId)).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
-  test("a task that is done already is not waited for", async () => {
+  it("a wait for a completed task takes one request", async () => {
     await using fixture = await createSdkFixture(transport);
     const { taskId } = fixture.mock.admin.startTask({ taskType: "TAX_PREP", progression: "immediate" });
     expect(await fixture.client.tasks.waitFor(taskId)).toMatchObject({ id: taskId, status: "COMPLETED" });
     expect(fixture.requests("me")).toBe(1);
   });
 
-  test("any other document can be sent, typed or as text, to either router", async () => {
+  it("request() sends typed documents and strings to either router", async () => {
     await using fixture = await createSdkFixture(transport);
-    const answer = await fixture.client.request<{ me: { id: string } }>(
+    const result = await fixture.client.request<{ me: { id: string } }>(
       "query Mine { me { ... on WorkspaceUser { id } } }",
     );
-    expect(answer.me.id).toMatch(uuid);
+    expect(result.me.id).toMatch(uuid);
     const { createWorkspace } = await fixture.client.request<{ createWorkspace: { id: string } }>(
       "mutation Make($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { id } }",
       { input: { displayName: "By hand" } },
@@ -241,7 +241,7 @@ describe.each(transports)("every operation, %s", (transport) => {
     expect(data.__typename).toBe("Query");
   });
 
-  test("the service's own refusals carry codes", async () => {
+  it("errors of the service have codes", async () => {
     await using fixture = await createSdkFixture(transport);
     const { endpoints } = fixture.client.webhooks;
     await expect(endpoints.create({ url, eventTypes: ["task.exploded"] })).rejects.toMatchObject({
@@ -267,7 +267,7 @@ describe.each(transports)("every operation, %s", (transport) => {
     ).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
-  test("a read-only key may look and may not touch", async () => {
+  it("a read-only key can read and cannot write", async () => {
     await using fixture = await createSdkFixture(transport);
     const { apiKey } = fixture.mock.admin.createApiKey({ access: "read_only" });
     const reader = fixture.createClient({ apiKey });
@@ -278,7 +278,7 @@ describe.each(transports)("every operation, %s", (transport) => {
     });
   });
 
-  test("a wrong key is refused by the exchange", async () => {
+  it("a wrong key is rejected by the token exchange", async () => {
     await using fixture = await createSdkFixture(transport);
     await expect(fixture.createClient({ apiKey: "not-a-key" }).me()).rejects.toMatchObject({
       code: "API_KEY_REJECTED",
@@ -286,7 +286,7 @@ describe.each(transports)("every operation, %s", (transport) => {
     });
   });
 
-  test("partner calls without a gateway are a matter of configuration", async () => {
+  it("a partner call without gatewayUrl is a configuration error", async () => {
     await using fixture = await createSdkFixture(transport);
     const client = fixture.createClient({ gatewayUrl: undefined });
     await expect(client.partner.jobs.startImport("job")).rejects.toMatchObject({
@@ -295,7 +295,7 @@ describe.each(transports)("every operation, %s", (transport) => {
     });
   });
 
-  test("a closed client sends nothing more", async () => {
+  it("a closed client sends nothing", async () => {
     await using fixture = await createSdkFixture(transport);
     await fixture.client.close();
     await expect(fixture.client.me()).rejects.toMatchObject({ code: "CLIENT_CLOSED" });
@@ -303,8 +303,8 @@ describe.each(transports)("every operation, %s", (transport) => {
   });
 });
 
-describe("waiting for tasks, under the virtual clock", () => {
-  test("the tasks of an import are found by their client and waited for", async () => {
+describe("tasks.waitFor under the virtual clock", () => {
+  it("the tasks of an import are found by their client, and a wait resolves for each", async () => {
     await using fixture = await createSdkFixture("in-process");
     const { partner } = fixture.client;
     const { id: workspaceId } = await partner.workspaces.create({ displayName: "Ledger & Sons" });
@@ -331,7 +331,7 @@ describe("waiting for tasks, under the virtual clock", () => {
     ]);
   });
 
-  test("resolves when the task is completed, having seen its stages finish", async () => {
+  it("a wait resolves when the task is completed, and reports its stages", async () => {
     await using fixture = await createSdkFixture("in-process");
     const { taskId } = fixture.mock.admin.startTask({ taskType: "TAX_PREP" });
     const stagesSeen: number[] = [];
@@ -347,7 +347,7 @@ describe("waiting for tasks, under the virtual clock", () => {
     expect(stagesSeen.length).toBeGreaterThan(1);
   });
 
-  test("rejects with the task when it fails", async () => {
+  it("a wait rejects with the task when it fails", async () => {
     await using fixture = await createSdkFixture("in-process");
     const { taskId } = fixture.mock.admin.startTask({ taskType: "BINDER", progression: "manual" });
     const waiting = fixture.client.tasks.waitFor(taskId).catch((error: unknown) => error);
@@ -362,7 +362,7 @@ describe("waiting for tasks, under the virtual clock", () => {
     });
   });
 
-  test("a hundred waits cost the service as many requests as one", async () => {
+  it("100 waits cost as many requests as one", async () => {
     const cost = async (count: number) => {
       await using fixture = await createSdkFixture("in-process");
       const stages = [{ type: "slow", durationMs: 60_000 }];
@@ -381,7 +381,7 @@ describe("waiting for tasks, under the virtual clock", () => {
     expect(one).toBeLessThan(12);
   });
 
-  test("waits keep to a quarter of the allowance, and other calls are not held up", async () => {
+  it("waits use a quarter of the rate limit, and other calls are not delayed", async () => {
     await using fixture = await createSdkFixture("in-process");
     const ids = Array.from(
       { length: 300 },
@@ -399,7 +399,7 @@ describe("waiting for tasks, under the virtual clock", () => {
     );
   });
 
-  test("a wait outlives an outage of the service", async () => {
+  it("a wait continues after an outage of the service", async () => {
     await using fixture = await createSdkFixture("in-process");
     const { taskId } = fixture.mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" });
     const waiting = fixture.client.tasks.waitFor(taskId);

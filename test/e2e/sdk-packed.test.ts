@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { promisify } from "node:util";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 
 interface Walk {
   readonly entry: string;
@@ -23,13 +23,13 @@ beforeAll(async () => {
   walks = JSON.parse(stdout) as Walk[];
 }, 120_000);
 
-describe("the packed tarball, in a project without the optional peers", () => {
-  test.each(["with-import.mjs", "with-require.cjs"])("carries the SDK %s", (entry) => {
+describe("the packed tarball in a project without the optional peers", () => {
+  it.each(["with-import.mjs", "with-require.cjs"])("the packed SDK works %s", (entry) => {
     const walk = walks.find((each) => each.entry === entry);
     expect(walk).toMatchObject({ ok: true, output: `walked on ${process.version}\n` });
   });
 
-  test("loads for the SDK one file of this package, and for its requests graphql-request alone", () => {
+  it("the packed SDK loads one file of this package, and graphql-request", () => {
     const loaded = walks.find(({ entry }) => entry === "with-import.mjs")?.modules ?? [];
     const loadedFrom = (part: string) => loaded.filter((module) => module.includes(part));
     expect(loadedFrom("/workspace-tasks/dist/").map(pathInPackage)).toEqual(["dist/sdk/index.js"]);

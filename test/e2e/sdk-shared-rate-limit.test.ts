@@ -27,8 +27,8 @@ async function runProcess(input: RateLimitProcessInput): Promise<{ succeeded: nu
   return JSON.parse(stdout) as { succeeded: number; failures: string[] };
 }
 
-describeWithPostgres("an allowance in PostgreSQL", () => {
-  it("is shared by four processes: together they stay within it, and nobody sees a 429", async () => {
+describeWithPostgres("a rate limit in PostgreSQL", () => {
+  it("four processes stay within a shared rate limit without a 429", async () => {
     await using database = await postgres.database();
     const requests = 120;
     const windowMs = 3_000;
@@ -49,12 +49,12 @@ describeWithPostgres("an allowance in PostgreSQL", () => {
     expect(results.every(({ succeeded }) => succeeded > 0)).toBe(true);
   });
 
-  it("control: four processes without it are refused", async () => {
+  it("control: four processes without a store get 429s", async () => {
     const requests = 20;
     const windowMs = 60_000;
     await using mock = await createMockServer({ settings: { rateLimit: { requests, windowMs } } });
     const { apiKey, baseUrl } = mock;
-    // Separate clock objects stand for separate processes: their allowances do not know of each other.
+    // Clients with clocks of their own, as in processes of their own: their limiters are independent.
     const clients = [1, 2, 3, 4].map(() => createClient({ apiKey, baseUrl, clock: ownClock() }));
     const calls = clients.flatMap((client) =>
       Array.from({ length: 10 }, () => client.me({ deadlineMs: 5_000 }).catch(() => undefined)),
@@ -65,20 +65,20 @@ describeWithPostgres("an allowance in PostgreSQL", () => {
     ).toBeGreaterThan(0);
   });
 
-  it("blocks every process when the service refused one", async () => {
+  it("a shared rate limit blocks all processes when one is rejected", async () => {
     await using database = await postgres.database();
     const store = postgresRateLimitStore(database.pool());
     const other = postgresRateLimitStore(database.pool());
     const acquire = { key: "k", limit: 3, count: 2, leaseMs: 60_000 };
     expect((await store.acquire(acquire)).slots).toHaveLength(2);
     await other.block("k", 60_000);
-    const refused = await store.acquire(acquire);
-    expect(refused.slots).toEqual([]);
-    expect(refused.retryInMs).toBe(1_000);
+    const blocked = await store.acquire(acquire);
+    expect(blocked.slots).toEqual([]);
+    expect(blocked.retryInMs).toBe(1_000);
     expect((await store.acquire({ ...acquire, key: "another" })).slots).toHaveLength(2);
   });
 
-  it("gives each slot to one holder, and a late holder cannot free the slot of the next", async () => {
+  it("the store gives each slot to one process, and one whose lease ended cannot release it", async () => {
     await using database = await postgres.database();
     const stores = [1, 2, 3, 4].map(() => postgresRateLimitStore(database.pool()));
     const acquire = { key: "k", limit: 50, count: 20, leaseMs: 1 };
@@ -101,7 +101,7 @@ describeWithPostgres("an allowance in PostgreSQL", () => {
     expect((await store.acquire({ ...acquire, key: "l", limit: 1, count: 1 })).slots).toEqual([]);
   });
 
-  it("sets itself up once, whoever comes first", async () => {
+  it("the store creates its tables once when processes start together", async () => {
     await using database = await postgres.database();
     const stores = Array.from({ length: 8 }, () => postgresRateLimitStore(database.pool({ max: 1 })));
     const taken = await Promise.all(
@@ -110,7 +110,7 @@ describeWithPostgres("an allowance in PostgreSQL", () => {
     expect(taken.flatMap(({ slots }) => slots).length).toBeGreaterThan(0);
   });
 
-  it("that cannot be reached fails calls unsent, with the reason", async () => {
+  it("calls fail unsent, with the cause, when the store cannot be reached", async () => {
     await using mock = await createMockServer();
     const { apiKey, baseUrl } = mock;
     const pool = {
@@ -132,7 +132,7 @@ describeWithPostgres("an allowance in PostgreSQL", () => {
     await client.close();
   });
 
-  it("keeps no key, only a hash of it", async () => {
+  it("the store contains a hash of the key, never the key", async () => {
     await using database = await postgres.database();
     await using mock = await createMockServer();
     const { apiKey, baseUrl } = mock;

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { MockServer } from "workspace-tasks/mock-server";
 import type { UploadBody, WorkspaceTasksClient } from "workspace-tasks/sdk";
 import { createCuttingProxy } from "../support/cutting-proxy.ts";
@@ -20,8 +20,8 @@ function stored(mock: MockServer, uploadId: string) {
   return { record: uploads[index], content: Buffer.from(uploadContents[index] ?? "", "base64") };
 }
 
-describe.each(transports)("uploads, %s", (transport) => {
-  test("arrive byte for byte, named and typed, and are not counted against the allowance", async () => {
+describe.each(transports)("uploads over %s", (transport) => {
+  it("an upload arrives byte for byte, with name and type, and is not counted against the rate limit", async () => {
     await using fixture = await createSdkFixture(transport);
     const bytes = bytesOf(250_000);
     const { uploadId, sizeBytes } = await fixture.client.uploads.upload(bytes, {
@@ -36,7 +36,7 @@ describe.each(transports)("uploads, %s", (transport) => {
     expect(fixture.mock.admin.limits().reduce((used, limit) => used + limit.used, 0)).toBe(0);
   });
 
-  test("of a stream of unknown length arrive whole", async () => {
+  it("an upload of a stream of unknown length arrives complete", async () => {
     await using fixture = await createSdkFixture(transport);
     const bytes = bytesOf(250_000);
     async function* parts() {
@@ -49,13 +49,13 @@ describe.each(transports)("uploads, %s", (transport) => {
     expect(record?.lengthBytes).toBe(250_000);
   });
 
-  test("of nothing make an empty upload", async () => {
+  it("an upload of no bytes is an empty upload", async () => {
     await using fixture = await createSdkFixture(transport);
     const { uploadId } = await fixture.client.uploads.upload(new Uint8Array(0), file);
     expect(stored(fixture.mock, uploadId).record).toMatchObject({ lengthBytes: 0 });
   });
 
-  test("that are too large are refused before a byte is sent", async () => {
+  it("an upload that is too large is rejected before a byte is sent", async () => {
     await using fixture = await createSdkFixture(transport, {
       mock: { settings: { bounds: { uploadBytesMax: 1_000 } } },
     });
@@ -72,7 +72,7 @@ describe.each(transports)("uploads, %s", (transport) => {
     expect(steps).toEqual([]);
   });
 
-  test("with a read-only key are refused", async () => {
+  it("an upload with a read-only key is rejected", async () => {
     await using fixture = await createSdkFixture(transport);
     const { apiKey } = fixture.mock.admin.createApiKey({ access: "read_only" });
     const upload = fixture.createClient({ apiKey }).uploads.upload(bytesOf(5), file);
@@ -80,7 +80,7 @@ describe.each(transports)("uploads, %s", (transport) => {
   });
 });
 
-test("an upload that takes longer than a token lives goes on with fresh ones", async () => {
+it("an upload that takes longer than the lifetime of a token continues with fresh ones", async () => {
   await using fixture = await createSdkFixture("in-process");
   const bytes = bytesOf(50_000);
   async function* slow() {
@@ -96,7 +96,7 @@ test("an upload that takes longer than a token lives goes on with fresh ones", a
   expect(exchanges).toBeLessThanOrEqual(11);
 });
 
-test("an upload whose token the service ends in the middle goes on with a fresh one", async () => {
+it("an upload whose token is revoked continues with a fresh one", async () => {
   await using fixture = await createSdkFixture("http");
   const bytes = bytesOf(30_000);
   const statuses: number[] = [];
@@ -126,7 +126,7 @@ test("an upload whose token the service ends in the middle goes on with a fresh 
   expect(tokens.size).toBe(2);
 });
 
-test("a failed upload prints no token, whatever the network's error says", async () => {
+it("a failed upload prints no token, whatever the network error contains", async () => {
   await using fixture = await createSdkFixture("in-process");
   const tokens: string[] = [];
   const client = fixture.createClient({
@@ -147,7 +147,7 @@ test("a failed upload prints no token, whatever the network's error says", async
   expect(printed).toContain("fetch failed with [redacted]");
 });
 
-describe("an upload over connections that are cut", () => {
+describe("an upload over interrupted connections", () => {
   const sources: Record<string, (path: string, bytes: Uint8Array) => UploadBody> = {
     "of bytes": (_, bytes) => bytes,
     "of a file's stream": (path) => createReadStream(path),
@@ -155,8 +155,8 @@ describe("an upload over connections that are cut", () => {
   const upload = (client: WorkspaceTasksClient, body: UploadBody) =>
     client.uploads.upload(body, { ...file, chunkBytes: 400_000 });
 
-  test.each(Object.entries(sources))(
-    "%s arrives whole, and what was confirmed is not sent again",
+  it.each(Object.entries(sources))(
+    "%s arrives complete, and confirmed bytes are not sent again",
     async (_, make) => {
       await using fixture = await createSdkFixture("http");
       await using proxy = await createCuttingProxy(fixture.mock.baseUrl);
@@ -175,7 +175,7 @@ describe("an upload over connections that are cut", () => {
     },
   );
 
-  test("gives up when nothing gets through any more, and is taken up again later", async () => {
+  it("an upload fails when no request succeeds any more, and can be resumed later", async () => {
     await using fixture = await createSdkFixture("http");
     await using proxy = await createCuttingProxy(fixture.mock.baseUrl);
     const client = fixture.createClient({ baseUrl: proxy.origin });

@@ -70,7 +70,7 @@ export function jitteryLegs(latencyMs: number, jitter: number, random: () => num
   return () => ({ forwardMs: leg(), backwardMs: leg() });
 }
 
-/** The most requests any span of one window saw: slides over the books of the service. */
+/** The most requests in any span of one window. */
 export function busiestWindow(acceptedAtMs: readonly number[], windowMs = 60_000): number {
   const sorted = [...acceptedAtMs].sort((a, b) => a - b);
   let busiest = 0;

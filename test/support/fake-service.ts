@@ -1,26 +1,26 @@
 import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
 
 /**
- * A few dozen lines with the service's semantics for keys, tokens and the rate limit, for simulations that count
- * hundreds of thousands of requests. It keeps its own books: every promise is judged by what arrived here.
+ * The service's semantics for keys, tokens and the rate limit in a few dozen lines, for simulations of hundreds of
+ * thousands of requests. Tests compare the client with the log of what arrived here.
  */
 export interface FakeService {
   readonly clock: VirtualClock;
   readonly apiKey: string;
   readonly baseUrl: string;
   fetch(input: URL | string, init?: RequestInit): Promise<Response>;
-  /** Accepts or refuses one request of somebody else on the same key. */
-  rivalRequest(): boolean;
+  /** Accepts or rejects one request of another client with the same key. */
+  otherClientRequest(): boolean;
   revokeTokens(): void;
-  readonly books: Books;
+  readonly log: ServiceLog;
 }
 
-export interface Books {
+export interface ServiceLog {
   exchanges: number;
   accepted: number;
-  refused429: number;
-  refused401: number;
-  /** Arrival times of accepted requests, rivals included. */
+  rejected429: number;
+  rejected401: number;
+  /** Arrival times of accepted requests, those of other clients included. */
   readonly acceptedAtMs: number[];
   /** Names of operations in the order of arrival. */
   readonly operations: string[];
@@ -37,10 +37,10 @@ export type Fault =
       readonly body?: string;
       readonly headers?: Headings;
     }
-  /** Answers with `body` instead of taking effect. */
-  | { readonly type: "refusal"; readonly body: unknown }
-  /** Takes effect and answers with `body`. */
-  | { readonly type: "answer"; readonly body: unknown }
+  /** Responds with `body` instead of taking effect. */
+  | { readonly type: "rejection"; readonly body: unknown }
+  /** Takes effect and responds with `body`. */
+  | { readonly type: "response"; readonly body: unknown }
   | { readonly type: "cut_before" }
   | { readonly type: "cut_after" };
 
@@ -65,11 +65,11 @@ export function createFakeService(options: FakeServiceOptions = {}): FakeService
   const { clock = createVirtualClock(), tokenTtlSeconds = 180, skewMs = 0, withRetryAfter = true } = options;
   const apiKey = `key_${instance}_8f3a9d2c71`;
   const baseUrl = `http://double-${instance++}.localhost`;
-  const books: Books = {
+  const log: ServiceLog = {
     exchanges: 0,
     accepted: 0,
-    refused429: 0,
-    refused401: 0,
+    rejected429: 0,
+    rejected401: 0,
     acceptedAtMs: [],
     operations: [],
     applied: [],
@@ -80,7 +80,7 @@ export function createFakeService(options: FakeServiceOptions = {}): FakeService
   let issued = 0;
 
   function exchange(refreshToken: unknown): Response {
-    books.exchanges += 1;
+    log.exchanges += 1;
     if (refreshToken !== apiKey) return graphqlError("Invalid refresh token", "UNAUTHENTICATED");
     const iat = serverNowMs() / 1_000;
     const claims = Buffer.from(JSON.stringify({ iat, exp: iat + tokenTtlSeconds, n: issued })).toString(
@@ -88,60 +88,62 @@ export function createFakeService(options: FakeServiceOptions = {}): FakeService
     );
     const token = `eyJhbGciOiJub25lIn0.${claims}.c2ln${issued++}`;
     tokens.set(token, clock.monotonic() + tokenTtlSeconds * 1_000);
-    const answer = { userToken: `${token}u`, workspaceToken: token };
-    return json({ data: { exchangeSurfaceRefreshTokenForAccessTokens: answer } });
+    const issuedTokens = { userToken: `${token}u`, workspaceToken: token };
+    return json({ data: { exchangeSurfaceRefreshTokenForAccessTokens: issuedTokens } });
   }
 
   function accept(): number | undefined {
     const waitMs = limiter();
     if (waitMs !== undefined) return waitMs;
-    books.acceptedAtMs.push(clock.monotonic());
+    log.acceptedAtMs.push(clock.monotonic());
     return undefined;
   }
 
-  function answer(
+  function respond(
     body: { query: string; operationName?: string; variables?: Record<string, unknown> },
     token: string,
   ) {
     const operation = body.operationName ?? "anonymous";
-    books.operations.push(operation);
+    log.operations.push(operation);
     if (operation === "ExchangeApiKey") return exchange(body.variables?.["refreshToken"]);
     if ((tokens.get(token) ?? 0) <= clock.monotonic()) {
-      books.refused401 += 1;
+      log.rejected401 += 1;
       return graphqlError("Unauthorized", "UNAUTHENTICATED");
     }
     const waitMs = accept();
     if (waitMs !== undefined) {
-      books.refused429 += 1;
+      log.rejected429 += 1;
       const headers: Headings = withRetryAfter ? { "retry-after": String(Math.ceil(waitMs / 1_000)) } : {};
       return graphqlError("Rate limited", "RATE_LIMITED", 429, headers);
     }
-    books.accepted += 1;
+    log.accepted += 1;
     const fault = options.fault?.(operation);
     if (fault?.type === "cut_before") throw lost();
     if (fault?.type === "status") {
       return new Response(fault.body ?? "", { status: fault.status, headers: fault.headers ?? {} });
     }
-    if (fault?.type === "refusal") return json(fault.body);
+    if (fault?.type === "rejection") return json(fault.body);
     const ref = body.variables?.["ref"];
-    if (typeof ref === "string") books.applied.push(ref);
+    if (typeof ref === "string") log.applied.push(ref);
     if (fault?.type === "cut_after") throw lost();
-    return json(fault?.type === "answer" ? fault.body : { data: { __typename: "Query", ref: ref ?? null } });
+    return json(
+      fault?.type === "response" ? fault.body : { data: { __typename: "Query", ref: ref ?? null } },
+    );
   }
 
   return {
     clock,
     apiKey,
     baseUrl,
-    books,
+    log,
     async fetch(_input, init) {
       const headers = new Headers(init?.headers);
       const token = headers.get("authorization")?.replace("Bearer ", "") ?? "";
-      const response = answer(JSON.parse(String(init?.body)), token);
+      const response = respond(JSON.parse(String(init?.body)), token);
       response.headers.set("date", new Date(serverNowMs()).toUTCString());
       return response;
     },
-    rivalRequest: () => accept() === undefined,
+    otherClientRequest: () => accept() === undefined,
     revokeTokens: () => tokens.clear(),
   };
 }
@@ -149,20 +151,20 @@ export function createFakeService(options: FakeServiceOptions = {}): FakeService
 /** Returns undefined for an accepted request, else how long until the next would be. */
 function createLimiter(options: FakeServiceOptions, nowMs: () => number): () => number | undefined {
   const { limit = 120, windowMs = 60_000, window = "sliding", windowOffsetMs = 0 } = options;
-  let log: number[] = [];
+  let accepted: number[] = [];
   return () => {
     const now = nowMs();
     const since =
       window === "sliding" ? now - windowMs : Math.floor((now + windowOffsetMs) / windowMs) * windowMs;
-    log =
+    accepted =
       window === "sliding"
-        ? log.filter((at) => at > since)
-        : log.filter((at) => at + windowOffsetMs >= since);
-    if (log.length >= limit) {
-      const end = window === "sliding" ? (log[0] ?? now) + windowMs : since + windowMs - windowOffsetMs;
+        ? accepted.filter((at) => at > since)
+        : accepted.filter((at) => at + windowOffsetMs >= since);
+    if (accepted.length >= limit) {
+      const end = window === "sliding" ? (accepted[0] ?? now) + windowMs : since + windowMs - windowOffsetMs;
       return end - now;
     }
-    log.push(now);
+    accepted.push(now);
     return undefined;
   };
 }

@@ -1,17 +1,17 @@
-/** What happens to one request: how many bytes of its body arrive, and what the sender hears. */
+/** What happens to one request: how many bytes of its body arrive, and what the sender receives. */
 export interface TusFault {
   /** Bytes of the body that arrive. Default: all. */
   readonly arriving?: number;
-  /** `cut` breaks the connection after the bytes arrived; a number is answered in place of the true status. */
-  readonly answer?: "cut" | number;
+  /** `cut` breaks the connection after the bytes arrived; a number replaces the true status. */
+  readonly response?: "cut" | number;
   readonly headers?: Readonly<Record<string, string>>;
   /** The upload disappears first. */
   readonly lose?: boolean;
   /** Bytes that the service forgets first. */
   readonly forget?: number;
-  /** The token in the request is refused. */
-  readonly refuseToken?: boolean;
-  /** Never answers; ends when the request is aborted. */
+  /** The token in the request is rejected. */
+  readonly rejectToken?: boolean;
+  /** Never responds; ends when the request is aborted. */
   readonly stall?: boolean;
 }
 
@@ -53,15 +53,15 @@ export function createFakeTusService({
     log.push({ method, url: url.href, headers, bytes: body.byteLength });
     if (log.length > maxRequestsWithoutEnd) throw new Error("the upload does not end");
     if (applied.stall) return stall(init.signal);
-    if (applied.refuseToken) return new Response(null, { status: 401 });
+    if (applied.rejectToken) return new Response(null, { status: 401 });
     if (applied.lose) uploads.clear();
     for (const upload of uploads.values()) {
       upload.content = upload.content.subarray(0, upload.content.byteLength - (applied.forget ?? 0));
     }
-    const answer = serve(method, url, headers, body.subarray(0, applied.arriving ?? body.byteLength));
-    if (applied.answer === "cut") throw new TypeError("fetch failed", { cause: new Error("ECONNRESET") });
-    if (applied.answer === undefined) return answer;
-    return new Response(null, { status: applied.answer, headers: applied.headers ?? {} });
+    const response = serve(method, url, headers, body.subarray(0, applied.arriving ?? body.byteLength));
+    if (applied.response === "cut") throw new TypeError("fetch failed", { cause: new Error("ECONNRESET") });
+    if (applied.response === undefined) return response;
+    return new Response(null, { status: applied.response, headers: applied.headers ?? {} });
   }
 
   function serve(method: string, url: URL, headers: Headers, body: Buffer): Response {

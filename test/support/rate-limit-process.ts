@@ -2,8 +2,8 @@ import { argv } from "node:process";
 import pg from "pg";
 import { createClient, isWorkspaceTasksError, postgresRateLimitStore } from "workspace-tasks/sdk";
 
-// One of several processes that share an allowance: it asks `me` as fast as it may, until told to stop, and prints
-// how many calls succeeded and the codes of those that did not.
+// One of several processes that share a rate limit: calls `me` as fast as it may for `forMs`, and prints how many calls
+// succeeded and the codes of those that failed.
 
 export interface RateLimitProcessInput {
   readonly apiKey: string;
@@ -27,7 +27,7 @@ const endsAtMs = performance.now() + input.forMs;
 const failures: string[] = [];
 let succeeded = 0;
 
-async function askUntilTheEnd(): Promise<void> {
+async function callUntilTheEnd(): Promise<void> {
   while (performance.now() < endsAtMs) {
     try {
       await client.me();
@@ -39,9 +39,9 @@ async function askUntilTheEnd(): Promise<void> {
   }
 }
 
-const askers = Array.from({ length: input.concurrency }, askUntilTheEnd);
+const loops = Array.from({ length: input.concurrency }, callUntilTheEnd);
 setTimeout(() => void client.close(), input.forMs);
-await Promise.all(askers);
+await Promise.all(loops);
 await client.close();
 await pool.end();
 process.stdout.write(`${JSON.stringify({ succeeded, failures })}\n`);

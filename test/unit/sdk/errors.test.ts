@@ -8,7 +8,7 @@ import {
 } from "../../../sdk/errors.ts";
 
 describe("an error", () => {
-  it("has its class by its code, and its name by its class", () => {
+  it("an error has the class of its code and the name of its class", () => {
     const names = errorCodes.map((code) => {
       const error = toError({ code, message: "x", outcome: "rejected", remedy: "none" }, { attempts: 1 });
       expect(error.code).toBe(code);
@@ -30,7 +30,7 @@ describe("an error", () => {
     );
   });
 
-  it("is recognised across two copies of the package", async () => {
+  it("an error is recognised across two copies of the package", async () => {
     const copyPath = "../../../sdk/errors.ts?copy";
     const copy = (await import(/* @vite-ignore */ copyPath)) as typeof import("../../../sdk/errors.ts");
     const foreign = new copy.ConfigurationError("elsewhere");
@@ -41,13 +41,13 @@ describe("an error", () => {
   });
 
   it.each([[null], [undefined], ["text"], [new Error("x")], [{ code: "NOT_FOUND" }]])(
-    "%j is none",
+    "%j is not an SDK error",
     (value) => {
       expect(isWorkspaceTasksError(value)).toBe(false);
     },
   );
 
-  it("as JSON says what happened and leaves the data out", () => {
+  it("an error as JSON has its fields but no data", () => {
     const error = new WorkspaceTasksError("CONFLICT", "taken", {
       outcome: "rejected",
       attempts: 2,

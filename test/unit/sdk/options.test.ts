@@ -28,7 +28,7 @@ describe("createClient", () => {
     ["http://localhost:4010"],
     ["http://mock.localhost"],
     ["http://[::1]:4010"],
-  ])("accepts the baseUrl %s", (baseUrl) => {
+  ])("createClient accepts the baseUrl %s", (baseUrl) => {
     expect(problemWith({ ...good, baseUrl })).toBe("no problem");
   });
 
@@ -76,17 +76,17 @@ describe("createClient", () => {
     [{ ...good, sourcePlatform: "a\r\nb" }, /sourcePlatform: expected visible ASCII/],
     [undefined, /createClient: expected an object, got nothing/],
     [null, /createClient: expected an object, got null/],
-  ])("rejects %j", (options, message) => {
+  ])("createClient rejects %j", (options, message) => {
     expect(problemWith(options)).toMatch(message);
   });
 
-  it("prints no rejected key, address or password", () => {
+  it("createClient prints no rejected key, address or password", () => {
     expect(problemWith({ ...good, apiKey: "secret key 123" })).not.toContain("secret key");
     expect(problemWith({ ...good, baseUrl: "https://u:hunter22@api.example.com" })).not.toContain("hunter22");
     expect(problemWith({ ...good, baseUrl: "u:hunter22@api" })).not.toContain("hunter22");
   });
 
-  it("takes undefined as the default, so that options can be built from an environment", () => {
+  it("createClient takes undefined as the default, so that options can be built from an environment", () => {
     const none = {
       gatewayUrl: undefined,
       partnerApiKey: undefined,
@@ -105,7 +105,7 @@ describe("a call", () => {
     [{ deadlineMs: Number.POSITIVE_INFINITY }, /deadlineMs: expected an integer/],
     [{ signal: {} as AbortSignal }, /signal: expected an AbortSignal, got an object/],
     [{ timeoutms: 5 } as CallOptions, /got timeoutms \(did you mean timeoutMs\?\)/],
-  ])("with the options %j is rejected before anything is sent", async (call, message) => {
+  ])("a call with the options %j is rejected before anything is sent", async (call, message) => {
     const client = createClient({ ...good, fetch: never });
     for (const failing of [client.me(call), client.request("{ me { id } }", {}, call)]) {
       const { code, message: found } = await failureOf(failing);
@@ -114,7 +114,7 @@ describe("a call", () => {
     }
   });
 
-  it("to the gateway without gatewayUrl fails and names the option", async () => {
+  it("a call to the gateway without gatewayUrl fails and names the option", async () => {
     const engine = createTestEngine({ ...good, fetch: never });
     const call = engine.execute({ ...probe.mutation, router: "gateway" }, {});
     await expect(call).rejects.toMatchObject({
@@ -123,7 +123,7 @@ describe("a call", () => {
     });
   });
 
-  it("to the base router of a partner-only client fails and names the option", async () => {
+  it("a call to the base router of a partner-only client fails and names the option", async () => {
     const engine = createTestEngine({ partnerApiKey: "pk_1234567890", baseUrl: good.baseUrl, fetch: never });
     const call = engine.execute(probe.query, {});
     await expect(call).rejects.toMatchObject({
@@ -139,7 +139,7 @@ describe("createClient in a browser", () => {
   it.each([
     ["page", { window: { document: {} } }],
     ["web worker", { importScripts: () => {} }],
-  ])("rejects use in a %s unless dangerouslyAllowBrowser is set", (_, globals) => {
+  ])("createClient rejects use in a %s unless dangerouslyAllowBrowser is set", (_, globals) => {
     for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value);
     expect(problemWith(good)).toMatch(/every visitor could read the key/);
     expect(problemWith({ ...good, dangerouslyAllowBrowser: true })).toBe("no problem");

@@ -5,18 +5,18 @@ import { createEngineFixture } from "../../../support/engine-fixture.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
 function listen() {
-  const heard: (readonly [name: string, event: unknown])[] = [];
-  const note = (event: unknown, name: string | symbol) => void heard.push([String(name), event]);
+  const recorded: (readonly [name: string, event: unknown])[] = [];
+  const note = (event: unknown, name: string | symbol) => void recorded.push([String(name), event]);
   for (const name of diagnosticsChannels) subscribe(name, note);
   const stop = () => {
     for (const name of diagnosticsChannels) unsubscribe(name, note);
   };
-  return { heard, [Symbol.dispose]: stop };
+  return { recorded, [Symbol.dispose]: stop };
 }
 
 describe("diagnostics", () => {
-  it("tell the whole way of a call, in order", async () => {
-    using ears = listen();
+  it("the events of a call arrive in order", async () => {
+    using recorder = listen();
     let failures = 1;
     const { service, engine } = createEngineFixture({
       fault: () => (failures-- > 0 ? { type: "status", status: 502 } : undefined),
@@ -24,7 +24,7 @@ describe("diagnostics", () => {
     const call = engine.execute(probe.query, {});
     await service.clock.advance(1_000);
     await call;
-    const short = ears.heard.map(([name]) => name.replace("workspace-tasks:", ""));
+    const short = recorder.recorded.map(([name]) => name.replace("workspace-tasks:", ""));
     expect(short).toEqual([
       "call:start",
       "token:refresh",
@@ -33,7 +33,7 @@ describe("diagnostics", () => {
       "call:attempt",
       "call:end",
     ]);
-    expect(ears.heard.at(-1)?.[1]).toMatchObject({
+    expect(recorder.recorded.at(-1)?.[1]).toMatchObject({
       operationName: "ProbeQuery",
       kind: "query",
       router: "base",
@@ -41,31 +41,31 @@ describe("diagnostics", () => {
       attempts: 2,
       durationMs: expect.any(Number),
     });
-    expect(ears.heard[3]?.[1]).toMatchObject({ code: "SERVICE_UNAVAILABLE", reason: "repeat" });
+    expect(recorder.recorded[3]?.[1]).toMatchObject({ code: "SERVICE_UNAVAILABLE", reason: "repeat" });
   });
 
-  it("tell of a refusal and of the wait after it", async () => {
-    using ears = listen();
+  it("a 429 causes an event with the wait after it", async () => {
+    using recorder = listen();
     const { service, engine } = createEngineFixture();
-    for (let count = 0; count < 120; count += 1) service.rivalRequest();
+    for (let count = 0; count < 120; count += 1) service.otherClientRequest();
     const call = engine.execute(probe.query, {});
     await service.clock.advance(70_000);
     await call;
-    const named = new Map(ears.heard);
+    const named = new Map(recorder.recorded);
     expect(named.get("workspace-tasks:rate-limit")).toMatchObject({ retryAfterMs: 60_000 });
     expect(named.get("workspace-tasks:call:queued")).toMatchObject({ queuedMs: expect.any(Number) });
     expect(named.get("workspace-tasks:call:end")).toMatchObject({ ok: true, attempts: 2 });
   });
 
-  it("build nothing when nobody listens", () => {
+  it("an event without subscribers is not built", () => {
     const emit = createEmit(undefined);
     emit("workspace-tasks:call:start", () => {
-      throw new Error("built although nobody listens");
+      throw new Error("built without a subscriber");
     });
     expect(diagnosticsChannels).toContain("workspace-tasks:call:start");
   });
 
-  it("go to the logger as well; warnings are retries and refusals", async () => {
+  it("the logger gets the events, retries and 429s as warnings", async () => {
     const lines: (readonly [level: string, message: string])[] = [];
     const level = (name: string) => (_: object, message: string) => void lines.push([name, message]);
     const logger = { debug: level("debug"), info: level("info"), warn: level("warn"), error: level("error") };
@@ -81,7 +81,7 @@ describe("diagnostics", () => {
     expect(lines.filter(([name]) => name === "debug")).toHaveLength(5);
   });
 
-  it("from a logger that throws do not reach the call", async () => {
+  it("a logger that throws does not fail the call", async () => {
     const broken = () => {
       throw new Error("disk full");
     };

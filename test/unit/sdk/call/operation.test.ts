@@ -9,7 +9,7 @@ const schema = buildSchema(readFileSync(new URL("../../../../schema.graphql", im
 const names = Object.keys(operationTable) as OperationName[];
 
 describe("the table of operations", () => {
-  it("holds every generated document, and each fits the schema", () => {
+  it("the table holds every generated document, and each is valid for the schema", () => {
     const generated = Object.keys(documents).filter((name) => name.endsWith("Document"));
     expect(generated.map((name) => name.replace(/Document$/, "")).sort()).toEqual([...names].sort());
     for (const name of names) {
@@ -18,7 +18,7 @@ describe("the table of operations", () => {
     }
   });
 
-  it("sends partner operations to the gateway and everything else to the base router", () => {
+  it("partner operations use the gateway and all others the base router", () => {
     const gateway = names.filter((name) => operationTable[name].router === "gateway");
     expect(gateway.sort()).toEqual([
       "AddUsersToTheWorkspace",
@@ -33,7 +33,7 @@ describe("the table of operations", () => {
     ]);
   });
 
-  it("lets three operations go without a token", () => {
+  it("three operations need no token", () => {
     const open = names.filter((name) => !defineOperation(name, documents.MeDocument).authenticated);
     expect(open.sort()).toEqual(["ExchangeApiKey", "LoginPartner", "WebhookEventCatalog"]);
   });

@@ -26,7 +26,7 @@ function everyRendering(value: unknown): string {
   return parts.join("\n");
 }
 
-/** A hostile service: it echoes whatever secret it was sent into each kind of answer. */
+/** A hostile service: it echoes the secrets it received in every kind of response. */
 function echo(random: () => number, secrets: readonly string[]): Fetch {
   return async (_, init) => {
     const said = `${init?.body} ${JSON.stringify([...new Headers(init?.headers)])} ${secrets.join(" ")}`;
@@ -76,7 +76,7 @@ function listen() {
 }
 
 describe("secrets", () => {
-  it("appear in no message, stack, inspection, JSON, log or event, whatever the service answers", async () => {
+  it("secrets appear in no message, stack, inspection, JSON, log or event, whatever the service responds", async () => {
     using ears = listen();
     let failures = 0;
     for (let seed = 0; seed < 150; seed += 1) {
@@ -120,7 +120,7 @@ describe("secrets", () => {
     expect(failures).toBe(300);
   });
 
-  it("control: the errors of the carrier underneath print them", async () => {
+  it("control: the errors of graphql-request contain them", async () => {
     const { GraphQLClient } = await import("graphql-request");
     const client = new GraphQLClient("http://127.0.0.1/graphql", {
       fetch: async () => Response.json({ errors: [{ message: "no" }] }),
@@ -135,7 +135,7 @@ describe("secrets", () => {
 });
 
 describe("the redactor", () => {
-  it("takes out what it was told, in every way it is written", () => {
+  it("the redactor removes a remembered value in every written form", () => {
     const redactor = createRedactor();
     redactor.remember('se"cret/1+2');
     const text = redactor.text(
@@ -144,20 +144,20 @@ describe("the redactor", () => {
     expect(text).toBe('a [redacted] b "[redacted]" c [redacted]');
   });
 
-  it("takes out what looks like a secret although nobody told it", () => {
+  it("the redactor removes text with the pattern of a secret", () => {
     const { text } = createRedactor();
     expect(text(`x ${signingSecret} y`)).toBe("x [redacted] y");
     expect(text("authorization: Bearer abc.def-ghi, next")).toBe("authorization: [redacted], next");
     expect(text("token eyJhbGciOi.eyJzdWIi.c2lnbmF0")).toBe("token [redacted]");
   });
 
-  it("leaves words alone that resemble a short secret", () => {
+  it("the redactor keeps words that contain a very short secret", () => {
     const redactor = createRedactor();
     redactor.remember("task");
     expect(redactor.text("the task failed")).toBe("the task failed");
   });
 
-  it("keeps of a cause what helps, through five levels, and nothing else", () => {
+  it("the redactor copies name, message, code and five levels of causes, and nothing else", () => {
     const redactor = createRedactor();
     redactor.remember("key_1234567890");
     const inner = Object.assign(new Error("connect ECONNREFUSED key_1234567890"), {
@@ -172,7 +172,7 @@ describe("the redactor", () => {
     expect(everyRendering(cause)).not.toMatch(/key_1234567890|payload/);
   });
 
-  it("ends with a cause that leads back to itself", () => {
+  it("the redactor ends at a circular cause", () => {
     const loop = new Error("loop");
     loop.cause = loop;
     expect(createRedactor().cause(loop)).toBeInstanceOf(Error);

@@ -7,8 +7,8 @@ import { probe } from "../../../support/probe-operations.ts";
 
 const minuteMs = 60_000;
 
-describe("the token", () => {
-  it("costs at most 25 exchanges an hour at two calls a second", async () => {
+describe("the token of a key", () => {
+  it("the token costs at most 25 exchanges an hour at two calls a second", async () => {
     const { service, engine } = createEngineFixture();
     const calls: Promise<unknown>[] = [];
     for (let tick = 0; tick < 2 * 3_600; tick += 1) {
@@ -17,19 +17,19 @@ describe("the token", () => {
     }
     await service.clock.advance(minuteMs);
     await Promise.all(calls);
-    expect(service.books.exchanges).toBeLessThanOrEqual(25);
-    expect(service.books).toMatchObject({ accepted: 7_200, refused401: 0, refused429: 0 });
+    expect(service.log.exchanges).toBeLessThanOrEqual(25);
+    expect(service.log).toMatchObject({ accepted: 7_200, rejected401: 0, rejected429: 0 });
   });
 
-  it("is exchanged once for a cold burst", async () => {
+  it("the token is exchanged once for a cold burst", async () => {
     const { service, engine } = createEngineFixture();
     const calls = Array.from({ length: 100 }, () => engine.execute(probe.query, {}));
     await service.clock.advance(1_000);
     await Promise.all(calls);
-    expect(service.books.exchanges).toBe(1);
+    expect(service.log.exchanges).toBe(1);
   });
 
-  it("is refreshed in the background: no call waits for an exchange while traffic is steady", async () => {
+  it("the token is refreshed in the background, so that no call of a steady stream waits for an exchange", async () => {
     const { service, engine } = createEngineFixture({ legs: constantLegs(400) });
     const durations: number[] = [];
     for (let tick = 0; tick < 120; tick += 1) {
@@ -39,14 +39,14 @@ describe("the token", () => {
         .then(() => durations.push(service.clock.monotonic() - startedAtMs));
       await service.clock.advance(5_000);
     }
-    expect(service.books.exchanges).toBeGreaterThanOrEqual(4);
+    expect(service.log.exchanges).toBeGreaterThanOrEqual(4);
     expect(durations).toHaveLength(120);
     // The first call pays for the first exchange.
     expect(durations.slice(1).every((durationMs) => durationMs === 400)).toBe(true);
   });
 
   it.each([1, 2, 10, 1_800])(
-    "of %i seconds is neither used too long nor replaced all the time",
+    "the token with a lifetime of %i seconds is replaced before it expires, and not much earlier",
     async (ttl) => {
       const { service, engine } = createEngineFixture({ tokenTtlSeconds: ttl, legs: constantLegs(10) });
       const calls: Promise<unknown>[] = [];
@@ -55,13 +55,13 @@ describe("the token", () => {
         await service.clock.advance(600);
       }
       await Promise.all(calls);
-      expect(service.books.refused401).toBe(0);
-      expect(service.books.exchanges).toBeLessThanOrEqual(Math.ceil(60 / (0.8 * ttl)) + 1);
+      expect(service.log.rejected401).toBe(0);
+      expect(service.log.exchanges).toBeLessThanOrEqual(Math.ceil(60 / (0.8 * ttl)) + 1);
     },
   );
 
   it.each([-6 * 3_600_000, -90_000, 90_000, 6 * 3_600_000])(
-    "is judged right although the service's clock is %i ms off",
+    "the token is replaced in time although the service's clock is %i ms off",
     async (skewMs) => {
       const { service, engine } = createEngineFixture({ skewMs });
       const calls: Promise<unknown>[] = [];
@@ -70,11 +70,11 @@ describe("the token", () => {
         await service.clock.advance(10_000);
       }
       await Promise.all(calls);
-      expect(service.books).toMatchObject({ refused401: 0, exchanges: 4 });
+      expect(service.log).toMatchObject({ rejected401: 0, exchanges: 4 });
     },
   );
 
-  it("survives a local clock that jumps", async () => {
+  it("the token is replaced in time although the local clock jumps", async () => {
     const { service, engine } = createEngineFixture();
     const calls: Promise<unknown>[] = [];
     for (let tick = 0; tick < 60; tick += 1) {
@@ -83,14 +83,14 @@ describe("the token", () => {
       service.clock.setNow(service.clock.now() + (tick % 2 === 0 ? 1 : -1) * tick * 3_600_000);
     }
     await Promise.all(calls);
-    expect(service.books.refused401).toBe(0);
-    expect(service.books.exchanges).toBeLessThanOrEqual(3);
+    expect(service.log.rejected401).toBe(0);
+    expect(service.log.exchanges).toBeLessThanOrEqual(3);
   });
 
-  it("revoked with 100 calls in flight costs one exchange and loses no call", async () => {
+  it("the token costs one exchange and no call when it is revoked with 100 calls in flight", async () => {
     let late = 0;
     const { service, engine } = createEngineFixture({
-      // The answers come back over 700 ms, so that old refusals arrive long after the new token.
+      // The responses arrive over 700 ms, so that old rejections arrive long after the new token.
       legs: () => ({ forwardMs: 50, backwardMs: (late++ % 100) * 7 }),
     });
     const warm = engine.execute(probe.query, {});
@@ -101,20 +101,20 @@ describe("the token", () => {
     service.revokeTokens();
     await service.clock.advance(2 * minuteMs);
     expect(await Promise.all(calls.map(codeOf))).toEqual(Array(100).fill("no error"));
-    expect(service.books.refused401).toBe(100);
-    expect(service.books.exchanges).toBe(2);
-    expect(service.books.applied).toHaveLength(100);
+    expect(service.log.rejected401).toBe(100);
+    expect(service.log.exchanges).toBe(2);
+    expect(service.log.applied).toHaveLength(100);
   });
 
-  it("is looked at again after the queue", async () => {
+  it("the token is checked again after queueing", async () => {
     const { service, engine } = createEngineFixture({ tokenTtlSeconds: 20 });
     const calls = Array.from({ length: 360 }, () => engine.execute(probe.query, {}));
     await service.clock.advance(3 * minuteMs);
     await Promise.all(calls);
-    expect(service.books).toMatchObject({ accepted: 360, refused401: 0, refused429: 0 });
+    expect(service.log).toMatchObject({ accepted: 360, rejected401: 0, rejected429: 0 });
   });
 
-  it("of an exchange whose first caller gave up still serves the others", async () => {
+  it("the token reaches all calls that share its exchange, also when the first of them is aborted", async () => {
     const { service, engine } = createEngineFixture();
     const controller = new AbortController();
     const first = codeOf(engine.execute(probe.query, {}, { signal: controller.signal }));
@@ -124,28 +124,28 @@ describe("the token", () => {
     await service.clock.advance(1_000);
     expect(await first).toBe("ABORTED");
     await second;
-    expect(service.books.exchanges).toBe(1);
+    expect(service.log.exchanges).toBe(1);
   });
 });
 
-describe("the key", () => {
-  it("that was refused fails every call, and a burst of them asks once", async () => {
+describe("the API key", () => {
+  it("the API key fails every call when the service rejects it, with one exchange for a burst", async () => {
     const { service, engine } = createEngineFixture({ client: { apiKey: "wrong_key_123456" } });
     const burst = Promise.all(Array.from({ length: 200 }, () => codeOf(engine.execute(probe.query, {}))));
     await service.clock.advance(1_000);
     expect(new Set(await burst)).toEqual(new Set(["API_KEY_REJECTED"]));
     for (let each = 0; each < 50; each += 1) await codeOf(engine.execute(probe.query, {}));
-    expect(service.books.exchanges).toBe(1);
+    expect(service.log.exchanges).toBe(1);
     const later = codeOf(engine.execute(probe.query, {}).finally(() => {}));
     await service.clock.advance(11_000);
     expect(await later).toBe("API_KEY_REJECTED");
     const again = codeOf(engine.execute(probe.query, {}));
     await service.clock.advance(1_000);
     expect(await again).toBe("API_KEY_REJECTED");
-    expect(service.books.exchanges).toBe(2);
+    expect(service.log.exchanges).toBe(2);
   });
 
-  it("may come from a function, and a rotated key is taken up although the old one was refused", async () => {
+  it("the API key can be a function, whose rotated key is used although the old one was rejected", async () => {
     const service = createFakeService();
     let current = "old_key_123456";
     const { baseUrl, clock } = service;
@@ -162,20 +162,20 @@ describe("the key", () => {
 
   const failingSources: readonly (readonly [string, () => string | Promise<string>])[] = [
     ["throws", () => Promise.reject(new Error("vault is sealed"))],
-    ["gives nothing", () => undefined as unknown as string],
-    ["gives a line end", () => "key_123456\n"],
+    ["returns nothing", () => undefined as unknown as string],
+    ["returns a line end", () => "key_123456\n"],
   ];
-  it.each(failingSources)("whose function %s is a configuration error", async (_, apiKey) => {
+  it.each(failingSources)("the API key is a configuration error when its function %s", async (_, apiKey) => {
     const { service, engine } = createEngineFixture({ client: { apiKey } });
     const failure = codeOf(engine.execute(probe.query, {}));
     await service.clock.advance(1_000);
     expect(await failure).toBe("CONFIGURATION_INVALID");
-    expect(service.books.exchanges).toBe(0);
+    expect(service.log.exchanges).toBe(0);
   });
 });
 
-describe("a failing exchange", () => {
-  it("is repeated; the calls behind it succeed when it recovers", async () => {
+describe("a failed exchange", () => {
+  it("a failed exchange is repeated, and the calls that wait for it succeed", async () => {
     const service = createFakeService();
     const { apiKey, baseUrl, clock } = service;
     let broken = 2;
@@ -190,29 +190,29 @@ describe("a failing exchange", () => {
     const calls = Array.from({ length: 20 }, () => engine.execute(probe.mutation, { ref: "r" }));
     await clock.advance(2_000);
     await Promise.all(calls);
-    expect(service.books).toMatchObject({ exchanges: 1, accepted: 20 });
+    expect(service.log).toMatchObject({ exchanges: 1, accepted: 20 });
   });
 
-  it("for good ends as the exchange's failure: the mutation was not sent", async () => {
+  it("a failed exchange fails the calls that wait for it as not sent when its retries are used up", async () => {
     const service = createFakeService();
     const { apiKey, baseUrl, clock } = service;
-    let asked = 0;
+    let requests = 0;
     const engine = createTestEngine({
       apiKey,
       baseUrl,
       clock,
       fetch: async () => {
-        asked += 1;
+        requests += 1;
         return new Response("<html>maintenance</html>", { status: 503 });
       },
     });
     const failure = engine.execute(probe.mutation, { ref: "r" }).catch((error: unknown) => error);
     await clock.advance(minuteMs);
     expect(await failure).toMatchObject({ code: "SERVICE_UNAVAILABLE", outcome: "not_sent", attempts: 0 });
-    expect(asked).toBe(4);
+    expect(requests).toBe(4);
   });
 
-  it("in the background leaves the token in hand at work until it ends", async () => {
+  it("a failed exchange leaves the current token in use until it expires", async () => {
     const service = createFakeService();
     const { apiKey, baseUrl, clock } = service;
     let exchangesFail = false;
@@ -241,12 +241,12 @@ describe("a failing exchange", () => {
   });
 });
 
-describe("a permission that is missing", () => {
-  it("is told from a token that ended: one fresh token is tried, then no more", async () => {
+describe("a rejection of the token", () => {
+  it("a rejection of the token is a missing permission when one fresh token is rejected too", async () => {
     const unauthorized = { errors: [{ message: "Unauthorized" }], data: null };
     const { service, engine } = createEngineFixture({
       fault: (operation) =>
-        operation === "ProbeMutation" ? { type: "answer", body: unauthorized } : undefined,
+        operation === "ProbeMutation" ? { type: "response", body: unauthorized } : undefined,
     });
     for (let each = 0; each < 10; each += 1) {
       const failure = engine.execute(probe.mutation, {}).catch((error: unknown) => error);
@@ -257,51 +257,51 @@ describe("a permission that is missing", () => {
         outcome: "rejected",
       });
     }
-    expect(service.books.exchanges).toBe(2);
+    expect(service.log.exchanges).toBe(2);
     const other = codeOf(engine.execute(probe.query, {}));
     await service.clock.advance(1_000);
     expect(await other).toBe("no error");
   });
 
-  it("with code FORBIDDEN costs no exchange at all", async () => {
+  it("a rejection of the token with the code FORBIDDEN causes no exchange", async () => {
     const errors = [{ message: "Unauthorized", extensions: { code: "FORBIDDEN" } }];
     const { service, engine } = createEngineFixture({
-      fault: () => ({ type: "answer", body: { errors, data: null } }),
+      fault: () => ({ type: "response", body: { errors, data: null } }),
     });
     const failure = codeOf(engine.execute(probe.mutation, {}));
     await service.clock.advance(1_000);
     expect(await failure).toBe("PERMISSION_DENIED");
-    expect(service.books).toMatchObject({ exchanges: 1, accepted: 1 });
+    expect(service.log).toMatchObject({ exchanges: 1, accepted: 1 });
   });
 
   it.each([
     ["HTTP 401 without a body", { type: "status", status: 401 } as const],
-    ["me: null without an error", { type: "answer", body: { data: { me: null } } } as const],
+    ["me: null without an error", { type: "response", body: { data: { me: null } } } as const],
     [
       "UNAUTHENTICATED in a 200",
       {
-        type: "answer",
+        type: "response",
         body: { errors: [{ message: "x", extensions: { code: "UNAUTHENTICATED" } }] },
       } as const,
     ],
-  ])("%s is answered with one fresh token", async (_, refusal) => {
-    let refused = false;
+  ])("a rejection of the token by %s is repeated with one fresh token", async (_, rejection) => {
+    let wasRejected = false;
     const { service, engine } = createEngineFixture({
       fault() {
-        if (refused) return undefined;
-        refused = true;
-        return refusal;
+        if (wasRejected) return undefined;
+        wasRejected = true;
+        return rejection;
       },
     });
     const call = codeOf(engine.execute(probe.query, {}));
     await service.clock.advance(1_000);
     expect(await call).toBe("no error");
-    expect(service.books).toMatchObject({ exchanges: 2, accepted: 2 });
+    expect(service.log).toMatchObject({ exchanges: 2, accepted: 2 });
   });
 });
 
 describe("a token for uploads", () => {
-  it("comes without touching the allowance, and only the failed one is dropped", async () => {
+  it("a token for uploads is not counted against the rate limit, and only the rejected one is dropped", async () => {
     const { service, engine } = createEngineFixture();
     const first = engine.workspaceToken();
     await service.clock.advance(200);
@@ -313,6 +313,6 @@ describe("a token for uploads", () => {
     expect((await second).token).not.toBe(token);
     invalidate();
     expect((await engine.workspaceToken()).token).toBe((await second).token);
-    expect(service.books).toMatchObject({ exchanges: 2, accepted: 0 });
+    expect(service.log).toMatchObject({ exchanges: 2, accepted: 0 });
   });
 });

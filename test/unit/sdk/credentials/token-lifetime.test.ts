@@ -11,21 +11,21 @@ function jwt(claims: object): string {
 }
 
 describe("the lifetime of a token", () => {
-  it("is exp less iat, both of the service's clock", () => {
+  it("the lifetime is exp minus iat, both of the service's clock", () => {
     expect(tokenLifetimeMs(jwt({ iat: 1_000, exp: 1_090 }), null, localNowMs)).toBe(90_000);
   });
 
-  it("is the shorter one when the answer's Date disagrees with iat", () => {
+  it("the lifetime is the shorter one when the response's Date disagrees with iat", () => {
     const backdated = jwt({ iat: serverSeconds - 60, exp: serverSeconds + 120 });
     expect(tokenLifetimeMs(backdated, serverNow, localNowMs)).toBe(120_000);
   });
 
-  it("is measured by the answer's Date without iat, whatever the local clock says", () => {
+  it("the lifetime is exp minus the response's Date without iat, whatever the local clock shows", () => {
     const token = jwt({ exp: serverSeconds + 180 });
     expect(tokenLifetimeMs(token, serverNow, localNowMs + 86_400_000)).toBe(180_000);
   });
 
-  it("is measured by the local clock when there is nothing else", () => {
+  it("the lifetime is exp minus the local time without iat and Date", () => {
     expect(tokenLifetimeMs(jwt({ exp: serverSeconds + 170 }), null, localNowMs)).toBe(170_000);
   });
 
@@ -37,7 +37,7 @@ describe("the lifetime of a token", () => {
     ["an exp that is text", jwt({ exp: "soon" })],
     ["an exp long past", jwt({ exp: 5 })],
     ["an exp in ten years", jwt({ exp: serverSeconds + 315_360_000 })],
-  ])("is the documented one for %s", (_, token) => {
+  ])("the lifetime of a token with %s is the documented one", (_, token) => {
     expect(tokenLifetimeMs(token, null, localNowMs)).toBe(180_000);
   });
 });

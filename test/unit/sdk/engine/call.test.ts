@@ -14,7 +14,7 @@ const deleteEndpoint = (send: Send) =>
   );
 
 describe("a call", () => {
-  it("resolves to the picked result, and withMeta adds the metadata without a second request", async () => {
+  it("a call resolves to the picked result, and withMeta adds the metadata without a second request", async () => {
     const engine = createFakeEngine({ respond: () => ({ deleteWebhookEndpoint: true }) });
     const call = deleteEndpoint(engine.send);
     expect(await call).toBe(true);
@@ -25,7 +25,7 @@ describe("a call", () => {
     expect(engine.sent).toHaveLength(1);
   });
 
-  it("that fails leaves no unhandled rejection when only withMeta is awaited", async () => {
+  it("a failed call leaves no unhandled rejection when only withMeta is awaited", async () => {
     const unhandled: unknown[] = [];
     const listener = (reason: unknown) => unhandled.push(reason);
     process.on("unhandledRejection", listener);
@@ -39,7 +39,7 @@ describe("a call", () => {
     }
   });
 
-  it("rejects when its input is invalid, and does not throw", async () => {
+  it("a call with invalid input rejects instead of throwing", async () => {
     const engine = createFakeEngine();
     const call = engine.send(
       operation,

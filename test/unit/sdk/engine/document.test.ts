@@ -1,5 +1,5 @@
 import { parse } from "graphql";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createDocumentReader, type GraphQLDocument } from "../../../../sdk/engine/document.ts";
 import { MeDocument } from "../../../../sdk/generated/operations.ts";
 
@@ -7,7 +7,7 @@ const read = <Result, Variables>(document: GraphQLDocument<Result, Variables>) =
   createDocumentReader().read(document, "base", true);
 
 describe("a document of the caller", () => {
-  test("that is a text goes out unchanged, with its kind and name", () => {
+  it("a string is sent unchanged, with its kind and name", () => {
     const text = "# who am I\nquery Who { me { __typename } }";
     expect(read(text)).toEqual({
       document: text,
@@ -18,16 +18,16 @@ describe("a document of the caller", () => {
     });
   });
 
-  test.each([
+  it.each([
     ["{ me { __typename } }", "query", undefined],
     ["mutation { deleteWebhookEndpoint(endpointId: 1) }", "mutation", undefined],
     ["fragment F on User { id }\nmutation M { a { ...F } }", "mutation", "M"],
     ['query Q { a(text: "mutation {") }', "query", "Q"],
-  ])("%s is read by its grammar", (text, kind, name) => {
+  ])("the document %s is parsed, not searched", (text, kind, name) => {
     expect(read(text)).toMatchObject({ kind, name });
   });
 
-  test("may be a generated text or a parsed document", () => {
+  it("a generated document and a parsed one are accepted", () => {
     expect(read(MeDocument)).toMatchObject({ name: "Me", kind: "query" });
     expect(read(parse("query Q { a }"))).toMatchObject({
       name: "Q",
@@ -36,7 +36,7 @@ describe("a document of the caller", () => {
     });
   });
 
-  test.each([
+  it.each([
     ["query Q {", "request: expected a GraphQL document, got a text with a syntax error"],
     ["", "request: expected a GraphQL document, got a text with a syntax error"],
     ["query A { a } query B { b }", "request: expected a document with one operation, got one with 2"],
@@ -44,11 +44,11 @@ describe("a document of the caller", () => {
     ["subscription S { a }", "request: expected a query or a mutation, got a subscription"],
     [{} as string, "request: expected a GraphQL document, got something else"],
     [undefined as never, "request: expected a GraphQL document, got something else"],
-  ])("%o is refused before anything is sent", (text, message) => {
+  ])("the document %o is rejected before anything is sent", (text, message) => {
     expect(() => read(text)).toThrow(expect.objectContaining({ code: "ARGUMENT_INVALID", message }));
   });
 
-  test("is remembered, and a program that never sends the same text twice does not fill the memory", () => {
+  it("a document is cached, and ever new texts do not fill the memory", () => {
     const reader = createDocumentReader();
     const time = (run: () => void) => {
       const startedAt = performance.now();

@@ -24,14 +24,14 @@ const faults: readonly (() => Fault | undefined)[] = [
   () => ({ type: "status", status: 200, body: "{}" }),
   () => ({ type: "status", status: 308, headers: { location: "https://elsewhere.example" } }),
   () => ({
-    type: "refusal",
+    type: "rejection",
     body: { data: null, errors: [{ message: "x", extensions: { code: "CONFLICT" } }] },
   }),
   () => ({ type: "status", status: 429, headers: { "retry-after": "1" } }),
 ];
 
 /** Sends mutations through faults and compares the label of each failure with what the service applied. */
-async function runLedger(seed: number, count: number) {
+async function runMutations(seed: number, count: number) {
   const random = seeded(seed);
   const service = createFakeService({
     limit: 100_000,
@@ -60,29 +60,29 @@ async function runLedger(seed: number, count: number) {
   });
   await clock.advance(10 * minuteMs);
   await Promise.all(calls);
-  return { labels, applied: service.books.applied };
+  return { labels, applied: service.log.applied };
 }
 
 describe("the outcome of a mutation", () => {
-  it("is never mislabelled and no mutation is applied twice, whatever goes wrong", async () => {
+  it("the outcome agrees with what the service applied, and no mutation is applied twice, under any fault", async () => {
     const seen = new Set<string>();
     for (let seed = 0; seed < 10; seed += 1) {
-      const { labels, applied } = await runLedger(seed, 400);
+      const { labels, applied } = await runMutations(seed, 400);
       expect(labels.size).toBe(400);
       expect(new Set(applied).size, `seed ${seed}: applied twice`).toBe(applied.length);
       const effects = new Set(applied);
       for (const [ref, label] of labels) {
         seen.add(label);
-        if (label === "applied") expect(effects.has(ref), `${ref} is called applied`).toBe(true);
+        if (label === "applied") expect(effects.has(ref), `${ref} is labelled applied`).toBe(true);
         if (label === "not_sent" || label === "rejected") {
-          expect(effects.has(ref), `${ref} is called ${label}`).toBe(false);
+          expect(effects.has(ref), `${ref} is labelled ${label}`).toBe(false);
         }
       }
     }
     expect(seen).toEqual(new Set(["applied", "not_sent", "rejected", "unknown"]));
   });
 
-  it("control: repeating mutations after a lost answer applies some of them twice", async () => {
+  it("control: repeating mutations after a lost response applies some of them twice", async () => {
     const service = createFakeService({ limit: 100_000, fault: cutEveryThird() });
     const { apiKey, baseUrl, clock, fetch } = service;
     const engine = createTestEngine({ apiKey, baseUrl, clock, fetch, random: () => 0.5 });
@@ -90,30 +90,30 @@ describe("the outcome of a mutation", () => {
     const calls = Array.from({ length: 30 }, (_, index) => engine.execute(asQuery, { ref: `m${index}` }));
     await clock.advance(minuteMs);
     await Promise.all(calls);
-    expect(service.books.applied.length).toBeGreaterThan(30);
+    expect(service.log.applied.length).toBeGreaterThan(30);
   });
 
-  it("of a lost answer is unknown, and the mutation is not sent again", async () => {
+  it("the outcome is unknown after a lost response, and the mutation is not sent again", async () => {
     const { service, engine } = createEngineFixture({ fault: () => ({ type: "cut_after" }) });
     const failure = engine.execute(probe.mutation, { ref: "m" }).catch((error: unknown) => error);
     await service.clock.advance(minuteMs);
     expect(await failure).toMatchObject({ code: "NETWORK_FAILED", outcome: "unknown", attempts: 1 });
-    expect(service.books.applied).toEqual(["m"]);
+    expect(service.log.applied).toEqual(["m"]);
   });
 
-  it("that never left is not_sent, and it is sent again", async () => {
+  it("the outcome is not_sent when no connection was made, and the mutation is sent again", async () => {
     const service = createFakeService();
     const { apiKey, baseUrl, clock } = service;
-    let refusals = 2;
+    let failures = 2;
     const engine = createTestEngine({
       apiKey,
       baseUrl,
       clock,
       random: () => 0.5,
       fetch: async (input, init) => {
-        if (refusals-- > 0) {
-          const refused = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
-          throw new TypeError("fetch failed", { cause: new AggregateError([refused, refused]) });
+        if (failures-- > 0) {
+          const refusedError = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+          throw new TypeError("fetch failed", { cause: new AggregateError([refusedError, refusedError]) });
         }
         return service.fetch(input, init);
       },
@@ -121,20 +121,20 @@ describe("the outcome of a mutation", () => {
     const call = engine.execute(probe.mutation, { ref: "m" });
     await clock.advance(minuteMs);
     await call;
-    expect(service.books.applied).toEqual(["m"]);
+    expect(service.log.applied).toEqual(["m"]);
   });
 
-  it("with part of its data is unknown, and the data stays at hand", async () => {
+  it("the outcome is unknown for a response with data and errors, and the error has the data", async () => {
     const body = {
       data: { probe: { id: "1", signingSecret: "whsec_c2VjcmV0" } },
       errors: [{ message: "Unauthorized", path: ["probe", "nested"] }],
     };
-    const { service, engine } = createEngineFixture({ fault: () => ({ type: "answer", body }) });
+    const { service, engine } = createEngineFixture({ fault: () => ({ type: "response", body }) });
     const failure = engine.execute(probe.mutation, { ref: "m" }).catch((error: unknown) => error);
     await service.clock.advance(minuteMs);
     const error = await failure;
     expect(error).toMatchObject({ outcome: "unknown", attempts: 1, data: body.data });
-    expect(service.books.applied).toEqual(["m"]);
+    expect(service.log.applied).toEqual(["m"]);
   });
 });
 

@@ -7,21 +7,21 @@ import { createFakeService } from "../../../support/fake-service.ts";
 import { withLatency } from "../../../support/latency.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
-/** A service whose answers to anything but the exchange are made by `answer`. */
-function engineWith(answer: Fetch, maxRetries = 3) {
+/** A service whose responses to all requests but the exchange are those of `respond`. */
+function engineWith(respond: Fetch, maxRetries = 3) {
   const service = createFakeService();
   const { apiKey, baseUrl, clock } = service;
-  let asked = 0;
+  let requests = 0;
   const fetch: Fetch = (input, init) => {
     if (String(init?.body).includes("ExchangeApiKey")) return service.fetch(input, init);
-    asked += 1;
-    return answer(input, init);
+    requests += 1;
+    return respond(input, init);
   };
   const engine = createTestEngine({ apiKey, baseUrl, clock, fetch, maxRetries, random: () => 0.5 });
-  return { engine, clock, asked: () => asked };
+  return { engine, clock, requests: () => requests };
 }
 
-/** An answer whose body sends its first bytes and then nothing, whatever happens to the request. */
+/** A response whose body sends its first bytes and then nothing, whatever happens to the request. */
 function stalled(): Response {
   const body = new ReadableStream({
     start: (stream) => stream.enqueue(new TextEncoder().encode('{"data":')),
@@ -32,7 +32,7 @@ function stalled(): Response {
 const never: Fetch = () => new Promise(() => {});
 
 describe("timeoutMs", () => {
-  it("ends a call whose body stalls after the headers", async () => {
+  it("timeoutMs ends a call whose response body stalls", async () => {
     const { engine, clock } = engineWith(async () => stalled());
     const failure = failureOf(engine.execute(probe.mutation, {}, { timeoutMs: 800 }));
     await clock.advance(799);
@@ -47,7 +47,7 @@ describe("timeoutMs", () => {
     expect(clock.pending().timers).toBe(0);
   });
 
-  it("cancels the stalled body, so that its connection is not kept", async () => {
+  it("timeoutMs cancels the stalled body, so that its connection is closed", async () => {
     let cancelled = false;
     const cancel = () => {
       cancelled = true;
@@ -60,29 +60,29 @@ describe("timeoutMs", () => {
     expect(cancelled).toBe(true);
   });
 
-  it("cancels the body of an answer that comes after the end", async () => {
-    const late: { answer?: (response: Response) => void; cancelled?: boolean } = {};
+  it("timeoutMs cancels the body of a response that arrives later", async () => {
+    const late: { respond?: (response: Response) => void; cancelled?: boolean } = {};
     const { engine, clock } = engineWith(
-      () => new Promise((resolve) => Object.assign(late, { answer: resolve })),
+      () => new Promise((resolve) => Object.assign(late, { respond: resolve })),
     );
     const failure = failureOf(engine.execute(probe.mutation, {}, { timeoutMs: 800 }));
     await clock.advance(800);
     await failure;
     const cancel = () => void Object.assign(late, { cancelled: true });
-    late.answer?.(new Response(new ReadableStream({ cancel })));
+    late.respond?.(new Response(new ReadableStream({ cancel })));
     await clock.settle();
     expect(late.cancelled).toBe(true);
   });
 
-  it("ends each attempt of a query, which is then repeated", async () => {
-    const { engine, clock, asked } = engineWith(never);
+  it("timeoutMs ends each attempt of a query, which is repeated", async () => {
+    const { engine, clock, requests } = engineWith(never);
     const failure = failureOf(engine.execute(probe.query, {}, { timeoutMs: 1_000 }));
     await clock.advance(20_000);
     expect(await failure).toMatchObject({ code: "REQUEST_TIMEOUT", attempts: 4 });
-    expect(asked()).toBe(4);
+    expect(requests()).toBe(4);
   });
 
-  it("ends an exchange as well: the mutation behind it was not sent", async () => {
+  it("timeoutMs ends a token exchange, and the mutation that waits for it was not sent", async () => {
     const { apiKey, baseUrl, clock } = createFakeService();
     const engine = createTestEngine({ apiKey, baseUrl, clock, fetch: never, timeoutMs: 500, maxRetries: 1 });
     const failure = failureOf(engine.execute(probe.mutation, {}));
@@ -90,7 +90,7 @@ describe("timeoutMs", () => {
     expect(await failure).toMatchObject({ code: "REQUEST_TIMEOUT", outcome: "not_sent", attempts: 0 });
   });
 
-  it("that nobody reaches leaves no timer", async () => {
+  it("timeoutMs leaves no timer when the call settles earlier", async () => {
     const { service, engine } = createEngineFixture();
     const call = engine.execute(probe.query, {}, { timeoutMs: 60_000, deadlineMs: 120_000 });
     await service.clock.advance(1_000);
@@ -99,7 +99,7 @@ describe("timeoutMs", () => {
   });
 });
 
-describe("timers", () => {
+describe("the timers of a call", () => {
   /** Timers set by one call after `before` others of the same minute. */
   async function timersOfCallAfter(before: number): Promise<number> {
     const service = createFakeService();
@@ -119,17 +119,17 @@ describe("timers", () => {
     return timers;
   }
 
-  it("are one per call, its timeout, when token and slot are at hand", async () => {
+  it("a call with token and slot available sets one timer, its timeout", async () => {
     expect(await timersOfCallAfter(1)).toBe(1);
   });
 
-  it("control: a call that queues sets those of the queue as well", async () => {
+  it("control: a call that queues sets more timers", async () => {
     expect(await timersOfCallAfter(120)).toBeGreaterThan(2);
   });
 });
 
 describe("deadlineMs", () => {
-  it("bounds retries: it is kept to the millisecond and not slept into", async () => {
+  it("deadlineMs limits retries to the millisecond, and no pause exceeds it", async () => {
     const { engine, clock } = engineWith(never);
     const startedAtMs = clock.monotonic();
     let settledAtMs = 0;
@@ -142,7 +142,7 @@ describe("deadlineMs", () => {
     expect(settledAtMs - startedAtMs).toBe(2_500);
   });
 
-  it("bounds the queue: a call that cannot get its turn in time fails at once", async () => {
+  it("deadlineMs fails a call at once when its permit would come too late", async () => {
     const { service, engine } = createEngineFixture();
     const calls = Array.from({ length: 120 }, () => engine.execute(probe.query, {}));
     await service.clock.advance(1_000);
@@ -153,7 +153,7 @@ describe("deadlineMs", () => {
     expect(service.clock.monotonic()).toBe(startedAtMs);
   });
 
-  it("bounds a wait that nobody could foresee", async () => {
+  it("deadlineMs limits a wait that was not predictable", async () => {
     const { service, engine } = createEngineFixture({
       legs: constantLegs(90_000),
       client: { timeoutMs: 300_000 },
@@ -168,7 +168,7 @@ describe("deadlineMs", () => {
     await service.clock.advance(200_000);
   });
 
-  it("bounds the exchange", async () => {
+  it("deadlineMs limits the token exchange", async () => {
     const { apiKey, baseUrl, clock } = createFakeService();
     const engine = createTestEngine({ apiKey, baseUrl, clock, fetch: never });
     const failure = failureOf(engine.execute(probe.mutation, {}, { deadlineMs: 700 }));
@@ -180,8 +180,8 @@ describe("deadlineMs", () => {
   });
 });
 
-describe("a caller's signal", () => {
-  it("keeps no listener after 10,000 calls", async () => {
+describe("the signal of a call", () => {
+  it("the signal of a call has no listener after 10,000 calls", async () => {
     const { service, engine } = createEngineFixture({
       limit: 20_000,
       client: { rateLimit: { requests: 20_000, maxQueued: 20_000 } },
@@ -192,11 +192,11 @@ describe("a caller's signal", () => {
       await service.clock.advance(1_000);
       await Promise.all(calls);
     }
-    expect(service.books.accepted).toBe(10_000);
+    expect(service.log.accepted).toBe(10_000);
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 
-  it("carries one listener, however many calls hold it at once", async () => {
+  it("the signal of a call has one listener for all concurrent calls that share it", async () => {
     const { service, engine } = createEngineFixture();
     const controller = new AbortController();
     const { signal } = controller;
@@ -208,7 +208,7 @@ describe("a caller's signal", () => {
     await service.clock.advance(1_000);
   });
 
-  it("keeps none after calls that failed either", async () => {
+  it("the signal of a call has no listener after calls that failed", async () => {
     const { engine, clock } = engineWith(async () => new Response("no", { status: 500 }), 1);
     const { signal } = new AbortController();
     const calls = Array.from({ length: 50 }, () => failureOf(engine.execute(probe.query, {}, { signal })));
@@ -217,7 +217,7 @@ describe("a caller's signal", () => {
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 
-  it("that has ended already sends nothing", async () => {
+  it("the signal of a call sends nothing when it was aborted before", async () => {
     const { service, engine } = createEngineFixture();
     const reason = new Error("user left");
     const failure = await failureOf(
@@ -229,10 +229,10 @@ describe("a caller's signal", () => {
       outcome: "not_sent",
       cause: reason,
     });
-    expect(service.books).toMatchObject({ exchanges: 0, accepted: 0 });
+    expect(service.log).toMatchObject({ exchanges: 0, accepted: 0 });
   });
 
-  it("that has ended already takes no slot either, although token and slot are at hand", async () => {
+  it("the signal of a call uses no slot when it was aborted before, although token and slot are available", async () => {
     const { service, engine } = createEngineFixture();
     const warm = engine.execute(probe.query, {});
     await service.clock.advance(1_000);
@@ -242,7 +242,7 @@ describe("a caller's signal", () => {
     expect(engine.rateLimitSnapshot()).toMatchObject({ used: 1, queued: 0 });
   });
 
-  it("ends a request on its way, whose outcome nobody knows then", async () => {
+  it("the signal of a call ends a request in flight, with outcome unknown", async () => {
     const { service, engine } = createEngineFixture();
     const controller = new AbortController();
     const warm = engine.workspaceToken();
@@ -252,12 +252,12 @@ describe("a caller's signal", () => {
     await service.clock.advance(60);
     controller.abort();
     expect(await failure).toMatchObject({ code: "ABORTED", outcome: "unknown", attempts: 1 });
-    expect(service.books.applied).toEqual(["m"]);
+    expect(service.log.applied).toEqual(["m"]);
     await service.clock.advance(1_000);
     expect(service.clock.pending().timers).toBe(0);
   });
 
-  it("ends a pause between two attempts", async () => {
+  it("the signal of a call ends a pause between two attempts", async () => {
     const { engine, clock } = engineWith(async () => new Response("no", { status: 503 }));
     const controller = new AbortController();
     const failure = failureOf(engine.execute(probe.query, {}, { signal: controller.signal }));
@@ -268,8 +268,8 @@ describe("a caller's signal", () => {
   });
 });
 
-describe("close", () => {
-  it("refuses new calls, ends waiting ones, and lets those on their way finish", async () => {
+describe("closing the client", () => {
+  it("close() rejects new calls, ends waiting ones, and lets those in flight finish", async () => {
     const { service, engine } = createEngineFixture();
     const calls = Array.from({ length: 130 }, () => engine.execute(probe.query, {}));
     const settled = Promise.allSettled(calls);
@@ -284,7 +284,7 @@ describe("close", () => {
     expect(service.clock.pending().timers).toBe(0);
   });
 
-  it("ends an exchange that hangs", async () => {
+  it("close() ends a token exchange that hangs", async () => {
     const { apiKey, baseUrl, clock } = createFakeService();
     const engine = createTestEngine({ apiKey, baseUrl, clock, fetch: never });
     const failure = failureOf(engine.execute(probe.query, {}));
@@ -295,7 +295,7 @@ describe("close", () => {
   });
 });
 
-it("a fetch that ignores its signal is left behind all the same", async () => {
+it("a call ends at its deadline although fetch ignores the signal", async () => {
   const service = createFakeService();
   const { apiKey, baseUrl, clock } = service;
   const deaf = withLatency(

@@ -1,6 +1,6 @@
 import { Ajv } from "ajv";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   eventCatalog,
   isKnownEvent,
@@ -39,12 +39,12 @@ const withoutKeys = (value: object, ...keys: string[]) =>
   Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
 
 describe("parseEvent", () => {
-  test("reads an event of the catalog and keeps fields it does not know", () => {
+  it("parseEvent accepts an event of the catalog and keeps unknown fields", () => {
     const parsed = parseEvent({ ...completed, addedLater: { deep: [1] } });
     expect(parsed).toEqual({ ok: true, event: { ...completed, addedLater: { deep: [1] } } });
   });
 
-  test("turns absent nullable fields into null", () => {
+  it("parseEvent turns absent nullable fields into null", () => {
     const parsed = parseEvent(withoutKeys(completed, "errorMessage", "taxPrepResult", "customerError"));
     expect(parsed).toEqual({
       ok: true,
@@ -52,17 +52,17 @@ describe("parseEvent", () => {
     });
   });
 
-  test("gives back an event of an unknown name as it came", () => {
+  it("parseEvent returns an event with an unknown name unchanged", () => {
     const parsed = parseEvent({ event: "task.cancelled", anything: true });
     expect(parsed).toEqual({ ok: true, event: { event: "task.cancelled", anything: true } });
     expect(parsed.ok && isKnownEvent(parsed.event)).toBe(false);
   });
 
-  test("does not take an inherited property name for an event", () => {
+  it("parseEvent does not take an inherited property name for an event name", () => {
     expect(parseEvent({ event: "constructor" })).toEqual({ ok: true, event: { event: "constructor" } });
   });
 
-  test("accepts documents.synced whose list has another name and whose envelope is bare", () => {
+  it("parseEvent accepts documents.synced with another list name and no envelope", () => {
     const event = {
       event: "documents.synced",
       connectionId: "c",
@@ -73,7 +73,7 @@ describe("parseEvent", () => {
     expect(parseEvent(event)).toEqual({ ok: true, event: { ...event, documents: [], duplicateCount: 0 } });
   });
 
-  test.each([
+  it.each([
     ["a name that is not a string", { event: 7 }],
     ["no name", {}],
     ["null", null],
@@ -82,13 +82,13 @@ describe("parseEvent", () => {
     ["no task id", withoutKeys(completed, "taskId")],
     ["a time without a zone", { ...completed, occurredAt: "2026-03-01T09:30:00" }],
     ["a day that does not exist", { ...completed, occurredAt: "2026-02-30T09:30:00Z" }],
-  ])("refuses %s and says which field", (_name, value) => {
+  ])("parseEvent rejects %s and names the field", (_name, value) => {
     const parsed = parseEvent(value);
     expect(parsed.ok).toBe(false);
     expect(!parsed.ok && parsed.issues.length).toBeGreaterThan(0);
   });
 
-  test("never throws and never repeats a value in an issue", () => {
+  it("parseEvent never throws, and its issues contain no value", () => {
     fc.assert(
       fc.property(fc.anything(), (value) => {
         const parsed = parseEvent({
@@ -107,7 +107,7 @@ describe("parseEvent", () => {
 });
 
 describe("event guards", () => {
-  test("tell tasks from stages", () => {
+  it("the guards distinguish tasks from stages", () => {
     const parsed = parseEvent(completed);
     if (!parsed.ok) throw new Error("expected the event to parse");
     expect([isTaskEvent(parsed.event), isSubtaskEvent(parsed.event)]).toEqual([true, false]);
@@ -116,7 +116,7 @@ describe("event guards", () => {
 });
 
 describe("parseOccurredAt", () => {
-  test.each([
+  it.each([
     ["1970-01-01T00:00:00Z", 0n],
     ["1970-01-01T00:00:00.000001Z", 1_000n],
     ["1970-01-01T00:00:00.123456789Z", 123_456_789n],
@@ -124,11 +124,11 @@ describe("parseOccurredAt", () => {
     ["1970-01-01T02:00:00+02:00", 0n],
     ["1969-12-31T23:59:59.999Z", -1_000_000n],
     ["1970-01-01t00:00:00z", 0n],
-  ])("reads %s as %s nanoseconds", (text, nanoseconds) => {
+  ])("parseOccurredAt reads %s as %s nanoseconds", (text, nanoseconds) => {
     expect(parseOccurredAt(text)).toBe(nanoseconds);
   });
 
-  test.each([
+  it.each([
     "2026-03-01",
     "2026-03-01T09:30:00",
     "2026-03-01T09:30:60Z",
@@ -138,11 +138,11 @@ describe("parseOccurredAt", () => {
     "2026-03-01T09:30:00+25:00",
     " 2026-03-01T09:30:00Z",
     "",
-  ])("refuses %j", (text) => {
+  ])("parseOccurredAt rejects %j", (text) => {
     expect(parseOccurredAt(text)).toBeUndefined();
   });
 
-  test("agrees with Date.parse to the millisecond", () => {
+  it("parseOccurredAt agrees with Date.parse to the millisecond", () => {
     fc.assert(
       fc.property(
         fc.date({ min: new Date(0), max: new Date("9999-12-31T00:00:00Z"), noInvalidDate: true }),
@@ -154,7 +154,7 @@ describe("parseOccurredAt", () => {
     );
   });
 
-  test("keeps apart two times that a Date would merge", () => {
+  it("parseOccurredAt distinguishes two times that are equal as Dates", () => {
     const [earlier, later] = ["2026-03-01T09:30:00.000001Z", "2026-03-01T09:30:00.000002Z"];
     expect(Date.parse(earlier ?? "")).toBe(Date.parse(later ?? ""));
     expect(parseOccurredAt(later ?? "")! > parseOccurredAt(earlier ?? "")!).toBe(true);
@@ -162,20 +162,20 @@ describe("parseOccurredAt", () => {
 });
 
 describe("payloadJsonSchema", () => {
-  test.each(knownEventNames)("is valid Draft 7 for %s", (name) => {
+  it.each(knownEventNames)("the JSON schema of %s is valid Draft 7", (name) => {
     const schema = payloadJsonSchema(name);
     expect(schema["$schema"]).toBe("http://json-schema.org/draft-07/schema#");
     expect(new Ajv({ strict: true }).validateSchema(schema)).toBe(true);
   });
 
-  test("accepts what parseEvent accepts, and refuses a wrong status", () => {
+  it("the JSON schemas accept what parseEvent accepts, and reject a wrong status", () => {
     const validate = new Ajv().compile(payloadJsonSchema("task.completed"));
     expect(validate(completed)).toBe(true);
     expect(validate({ ...completed, status: "FAILED" })).toBe(false);
   });
 });
 
-test("the catalog lists the six events of the interface", () => {
+it("the catalog lists the six events of the interface", () => {
   expect(eventCatalog.map(({ name, status, version }) => [name, status, version])).toEqual([
     ["task.running", "RUNNING", "2"],
     ["task.completed", "COMPLETED", "2"],

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { isWorkspaceTasksError } from "../../../../sdk/errors.ts";
 import { createConnections } from "../../../../sdk/operations/connections.ts";
 import { createJobs } from "../../../../sdk/operations/jobs.ts";
@@ -31,8 +31,8 @@ function surface() {
 type Surface = ReturnType<typeof surface>;
 type BadCall = (sdk: Surface) => unknown;
 
-/** What a mistake becomes, thrown or rejected, and that it cost no request. */
-async function mistake(badCall: BadCall): Promise<Error> {
+/** The error of an invalid call, thrown or rejected; checks that it cost no request. */
+async function errorOf(badCall: BadCall): Promise<Error> {
   const sdk = surface();
   let outcome: unknown;
   try {
@@ -51,7 +51,7 @@ async function mistake(badCall: BadCall): Promise<Error> {
 const url = "https://receiver.example/hook";
 const endpointId = "endpoint-1";
 
-describe("what interface §7 has words for fails with the same words and the same code, before it is sent", () => {
+describe("input that the service would reject", () => {
   const cases: readonly [string, string, string, BadCall][] = [
     [
       "creating with no event type",
@@ -106,12 +106,12 @@ describe("what interface §7 has words for fails with the same words and the sam
     ),
   ];
 
-  test.each(cases)("%s", async (_, code, message, badCall) => {
-    expect(await mistake(badCall)).toMatchObject({ code, message });
+  it.each(cases)("%s", async (_, code, message, badCall) => {
+    expect(await errorOf(badCall)).toMatchObject({ code, message });
   });
 });
 
-describe("any other mistake names the method, the field, what was expected and what kind was given", () => {
+describe("invalid input", () => {
   const cases: readonly [string, BadCall][] = [
     [
       "webhooks.endpoints.create: url: expected a string, got a number",
@@ -219,27 +219,27 @@ describe("any other mistake names the method, the field, what was expected and w
     ],
   ];
 
-  test.each(cases)("%s", async (message, badCall) => {
-    expect(await mistake(badCall)).toMatchObject({ code: "ARGUMENT_INVALID", message });
+  it.each(cases)("%s", async (message, badCall) => {
+    expect(await errorOf(badCall)).toMatchObject({ code: "ARGUMENT_INVALID", message });
   });
 
-  test("and never the value itself", async () => {
-    const error = await mistake(({ connections }) =>
+  it("no message contains the invalid value", async () => {
+    const error = await errorOf(({ connections }) =>
       connections.start({ workspaceId: ["secret-value"], providerKey: "p" } as never),
     );
     expect(`${error.message} ${error.stack}`).not.toContain("secret-value");
   });
 });
 
-describe("what is right goes out as it was given", () => {
-  test("an explicit null stays apart from an omitted field", async () => {
+describe("valid input", () => {
+  it("an explicit null is sent, an omitted field is not", async () => {
     const { engine, endpoints } = surface();
     await outcomeOf(endpoints.update({ endpointId, description: null, eventTypes: null }));
     expect(engine.sent[0]?.variables).toEqual({ input: { endpointId, description: null, eventTypes: null } });
   });
 
-  test.each(["http://localhost:8080/hook", "http://127.0.0.1/hook", "http://[::1]:9/hook"])(
-    "a receiver on this machine may be reached without TLS: %s",
+  it.each(["http://localhost:8080/hook", "http://127.0.0.1/hook", "http://[::1]:9/hook"])(
+    "an endpoint on this machine needs no TLS: %s",
     async (loopback) => {
       const { engine, endpoints } = surface();
       await outcomeOf(endpoints.create({ url: loopback }));
@@ -247,14 +247,14 @@ describe("what is right goes out as it was given", () => {
     },
   );
 
-  test("a field that a work may have beyond the interface is passed on", async () => {
+  it("an unknown field of a work is passed on", async () => {
     const { engine, jobs } = surface();
     const work = { name: "n", externalId: "e", taxYear: 2025 };
     await outcomeOf(jobs.addWorks("job", [work]));
     expect(engine.sent[0]?.variables).toEqual({ connectionJobId: "job", inputs: [work] });
   });
 
-  test("a status that does not exist yet can be asked for", async () => {
+  it("a list can be filtered by an unknown status", async () => {
     const { engine, tasks } = surface();
     await outcomeOf(tasks.list({ statuses: ["CANCELLED"] }).toArray());
     expect(engine.sent[0]?.variables).toMatchObject({ filters: { statuses: ["CANCELLED"] } });

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { buildSchema, type GraphQLField, type GraphQLObjectType, Kind } from "graphql";
 import ts from "typescript";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import * as sdk from "workspace-tasks/sdk";
 import { errorCodes } from "../../../../sdk/errors.ts";
 import { operationTable } from "../../../../sdk/generated/operation-table.ts";
@@ -122,7 +122,7 @@ function functionsOf(value: object, path: readonly string[] = []): readonly stri
 }
 
 describe("the entry point", () => {
-  test("exports these values and no others", () => {
+  it("the SDK exports these values and no others", () => {
     expect(Object.keys(sdk).sort()).toEqual([
       "AbortedError",
       "AuthenticationError",
@@ -145,12 +145,12 @@ describe("the entry point", () => {
 });
 
 describe("the client", () => {
-  test("has exactly the methods that are documented here", async () => {
+  it("the client has exactly the methods that are documented", async () => {
     await using client = sdk.createClient({ baseUrl: "https://service.example", apiKey: "key" });
     expect([...functionsOf(client)].sort()).toEqual([...Object.keys({ ...methods, ...others })].sort());
   });
 
-  test("reaches every operation of the schema", () => {
+  it("the client has a method for every operation of the schema", () => {
     const roots = [schema.getQueryType(), schema.getMutationType()].flatMap((type) =>
       Object.keys(type?.getFields() ?? {}),
     );
@@ -158,7 +158,7 @@ describe("the client", () => {
     expect(roots.filter((field) => !internal.includes(field) && !reached.includes(field))).toEqual([]);
   });
 
-  test("sends every document under sdk/operations", () => {
+  it("every document under sdk/operations is used", () => {
     const sources = readdirSync("sdk/operations").map((file) =>
       readFileSync(`sdk/operations/${file}`, "utf8"),
     );
@@ -171,8 +171,8 @@ describe("the client", () => {
 describe("the documentation of each method", () => {
   const all = Object.entries<readonly [string, string, string?]>({ ...methods, ...others });
 
-  test.each(all)(
-    "%s stands there, ends its sentences and cites the interface",
+  it.each(all)(
+    "the documentation of %s exists, ends its sentences and cites the interface",
     (path, [file, declaration]) => {
       const doc = docOf(file, declaration, path.split(".").at(-1) ?? "");
       expect(doc).toMatch(/^\/\*\* [A-Z].*\.( |$)/);
@@ -182,7 +182,7 @@ describe("the documentation of each method", () => {
     },
   );
 
-  test.each(all)("%s names only errors that exist", (path, [file, declaration]) => {
+  it.each(all)("the documentation of %s names only errors that exist", (path, [file, declaration]) => {
     const doc = docOf(file, declaration, path.split(".").at(-1) ?? "");
     const named = [...doc.matchAll(/`([A-Z]+(?:_[A-Z]+)+)`/g)].map(([, code]) => code);
     const notErrors = ["TAX_PREP"];
@@ -191,8 +191,8 @@ describe("the documentation of each method", () => {
     );
   });
 
-  test.each(Object.entries(methods))(
-    "%s says whether it lies beyond the interface, as the schema does",
+  it.each(Object.entries(methods))(
+    "the documentation of %s says whether it is beyond the interface, as the schema does",
     (path, [file, declaration, field]) => {
       const doc = docOf(file, declaration, path.split(".").at(-1) ?? "");
       const source = sourceOf(field);

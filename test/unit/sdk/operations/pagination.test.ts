@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createOffsetList, createPagedList, type Page } from "../../../../sdk/operations/pagination.ts";
 
 const meta = { attempts: 1, queuedMs: 0, retryAfterSeenMs: undefined };
@@ -10,18 +10,18 @@ const pageOf = <Item>(items: readonly Item[], next: string | null): Page<Item, s
 });
 
 function cursorList(all: readonly number[], size: number) {
-  const asked: (string | null)[] = [];
+  const requested: (string | null)[] = [];
   const fetchPage = async (cursor: string | null) => {
-    asked.push(cursor);
+    requested.push(cursor);
     const start = cursor === null ? 0 : Number(cursor);
     const end = start + size;
     return pageOf(all.slice(start, end), end < all.length ? `${end}` : null);
   };
-  return { fetchPage, asked };
+  return { fetchPage, requested };
 }
 
 describe("a list read by cursor", () => {
-  test("yields every item once, whatever the page size", async () => {
+  it("a cursor list yields every item once, for every page size", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer()), fc.integer({ min: 1, max: 7 }), async (all, size) => {
         const { fetchPage } = cursorList(all, size);
@@ -30,7 +30,7 @@ describe("a list read by cursor", () => {
     );
   });
 
-  test("continues from the checkpoint of a page", async () => {
+  it("a cursor list continues from the checkpoint of a page", async () => {
     const { fetchPage } = cursorList([1, 2, 3, 4, 5], 2);
     let checkpoint: string | null = null;
     for await (const page of createPagedList(() => fetchPage).pages()) {
@@ -40,13 +40,13 @@ describe("a list read by cursor", () => {
     expect(await createPagedList(() => fetchPage, checkpoint).toArray()).toEqual([3, 4, 5]);
   });
 
-  test("fetches no page that nobody reads", async () => {
-    const { fetchPage, asked } = cursorList([1, 2, 3, 4, 5], 2);
+  it("a cursor list fetches only pages that are read", async () => {
+    const { fetchPage, requested } = cursorList([1, 2, 3, 4, 5], 2);
     for await (const item of createPagedList(() => fetchPage)) if (item === 2) break;
-    expect(asked).toEqual([null]);
+    expect(requested).toEqual([null]);
   });
 
-  test("starts again with each loop", async () => {
+  it("a cursor list starts again with each loop", async () => {
     const { fetchPage } = cursorList([1, 2, 3], 2);
     const list = createPagedList(() => fetchPage);
     expect([await list.toArray(), await list.toArray()]).toEqual([
@@ -55,7 +55,7 @@ describe("a list read by cursor", () => {
     ]);
   });
 
-  test("takes an empty page in the middle for what it is, not for the end", async () => {
+  it("a cursor list continues after an empty page", async () => {
     const pages: Record<string, Page<number, string>> = {
       first: pageOf([1], "second"),
       second: pageOf([], "third"),
@@ -70,7 +70,7 @@ describe("a list read by cursor", () => {
   const fetchCircle = async (cursor: string | null) =>
     pageOf([cursor ?? "start"], circle[cursor ?? "start"]!);
 
-  test("stops with an error when a cursor comes back, also after a detour", async () => {
+  it("a cursor list fails when a cursor is returned twice, also with others in between", async () => {
     const seen: string[] = [];
     const reading = (async () => {
       for await (const item of createPagedList(() => fetchCircle)) seen.push(item);
@@ -79,7 +79,7 @@ describe("a list read by cursor", () => {
     expect(seen).toEqual(["start", "a", "b"]);
   });
 
-  test("would never end there if it only followed the cursor", async () => {
+  it("control: following that cursor never ends", async () => {
     let requests = 0;
     let cursor: string | null = null;
     do {
@@ -89,14 +89,14 @@ describe("a list read by cursor", () => {
     expect(requests).toBe(1_000);
   });
 
-  test("hands parallel readers different items", async () => {
+  it("a cursor list gives parallel readers different items", async () => {
     const { fetchPage } = cursorList([1, 2, 3, 4], 2);
     const iterator = createPagedList(() => fetchPage)[Symbol.asyncIterator]();
     const steps = await Promise.all([iterator.next(), iterator.next(), iterator.next()]);
     expect(steps.map((step) => step.value)).toEqual([1, 2, 3]);
   });
 
-  test("tries the page again in a new loop after it failed once", async () => {
+  it("a cursor list fetches a failed page again in a new loop", async () => {
     let failing = true;
     const list = createPagedList<number, string>(() => async () => {
       if (failing) throw new Error("cut");
@@ -107,11 +107,11 @@ describe("a list read by cursor", () => {
     expect(await list.toArray()).toEqual([1]);
   });
 
-  test("stops fetching once it has the items it was asked for", async () => {
-    const { fetchPage, asked } = cursorList([1, 2, 3, 4, 5], 2);
+  it("a cursor list stops fetching once it has itemsMax items", async () => {
+    const { fetchPage, requested } = cursorList([1, 2, 3, 4, 5], 2);
     expect(await createPagedList(() => fetchPage).toArray({ itemsMax: 2 })).toEqual([1, 2]);
     expect(await createPagedList(() => fetchPage).toArray({ itemsMax: 0 })).toEqual([]);
-    expect(asked).toEqual([null]);
+    expect(requested).toEqual([null]);
   });
 });
 
@@ -119,7 +119,7 @@ describe("a list read by offset", () => {
   const itemsFrom = (first: number, last: number) =>
     Array.from({ length: first - last + 1 }, (_, index) => ({ id: `${first - index}` }));
 
-  test("ends with the first page that is not full", async () => {
+  it("an offset list ends with the first page that is not full", async () => {
     const all = itemsFrom(5, 1);
     const offsets: number[] = [];
     const list = createOffsetList(
@@ -133,7 +133,7 @@ describe("a list read by offset", () => {
     expect(offsets).toEqual([0, 2, 4]);
   });
 
-  test("asks once more when the last page is exactly full", async () => {
+  it("an offset list fetches one more page when the last one is full", async () => {
     const all = itemsFrom(4, 1);
     const fetched: number[] = [];
     const list = createOffsetList(
@@ -159,13 +159,13 @@ describe("a list read by offset", () => {
     return { fetchPage, fetched };
   };
 
-  test("shows no item twice when others are added in front while it is read", async () => {
+  it("an offset list yields no item twice when others are added while it is read", async () => {
     const { fetchPage } = growing();
     const ids = (await createOffsetList(fetchPage, { offset: 0, limit: 3 }).toArray()).map(({ id }) => id);
     expect(ids).toEqual(["6", "5", "4", "3", "2", "1"]);
   });
 
-  test("would show some twice if the pages were taken as they come", async () => {
+  it("control: the pages of such a list repeat some items", async () => {
     const { fetchPage, fetched } = growing();
     await createOffsetList(fetchPage, { offset: 0, limit: 3 }).toArray();
     expect(fetched.length).toBeGreaterThan(new Set(fetched).size);

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { inspect } from "node:util";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { WorkspaceTasksError } from "../../../../sdk/errors.ts";
 import type { RawTask, Task } from "../../../../sdk/operations/task.ts";
 import { createTaskPoller, TaskFailedError } from "../../../../sdk/operations/task-poller.ts";
@@ -43,8 +43,8 @@ const rateLimit = {
 interface WorldOptions {
   /** The state of a task at a time; undefined when it is not listed. */
   taskAt(id: string, atMs: number): RawTask | undefined;
-  /** Thrown in place of an answer. */
-  failAt?(look: number): Error | undefined;
+  /** Thrown in place of a response. */
+  failAt?(poll: number): Error | undefined;
   readonly pageMax?: number;
 }
 
@@ -66,7 +66,7 @@ function setUp({ taskAt, failAt, pageMax = 1_000 }: WorldOptions) {
     engine,
     start: waitFor,
     wait: (id: string, options?: WaitForOptions) => advanceUntilSettled(engine.clock, waitFor(id, options)),
-    looks: () => engine.sent.map(({ atMs }) => atMs),
+    polls: () => engine.sent.map(({ atMs }) => atMs),
   };
 }
 
@@ -75,34 +75,34 @@ const completesAt = (doneAtMs: number) => (id: string, atMs: number) =>
 const failWith = (code: "NETWORK_FAILED" | "SERVICE_UNAVAILABLE" | "API_KEY_REJECTED") =>
   new WorkspaceTasksError(code, "x", { outcome: "unknown" });
 
-describe("waiting for a task", () => {
-  test("resolves to the task once it is completed", async () => {
+describe("tasks.waitFor", () => {
+  it("a wait resolves to the task when it is completed", async () => {
     const { wait } = setUp({ taskAt: completesAt(30_000) });
     expect(await wait("t")).toMatchObject({ id: "t", status: "COMPLETED" });
   });
 
-  test("resolves at the first look when it was completed before", async () => {
-    const { wait, looks } = setUp({ taskAt: completesAt(0) });
+  it("a wait resolves at the first poll when the task was completed before", async () => {
+    const { wait, polls } = setUp({ taskAt: completesAt(0) });
     await wait("t");
-    expect(looks()).toEqual([0]);
+    expect(polls()).toEqual([0]);
   });
 
-  test("looks often at first and ever more seldom while nothing changes", async () => {
-    const { wait, looks } = setUp({ taskAt: completesAt(60_000) });
+  it("a wait doubles its interval up to the maximum while nothing changes", async () => {
+    const { wait, polls } = setUp({ taskAt: completesAt(60_000) });
     await wait("t");
-    expect(looks()).toEqual([0, 2_000, 6_000, 14_000, 29_000, 44_000, 59_000, 74_000]);
+    expect(polls()).toEqual([0, 2_000, 6_000, 14_000, 29_000, 44_000, 59_000, 74_000]);
   });
 
-  test("looks often again after a stage has finished", async () => {
-    const { wait, looks } = setUp({
+  it("a wait uses the first interval again after a stage has finished", async () => {
+    const { wait, polls } = setUp({
       taskAt: (id, atMs) =>
         taskOf(id, atMs >= 40_000 ? "COMPLETED" : "RUNNING", atMs >= 14_000 ? ["tax-extraction"] : []),
     });
     await wait("t");
-    expect(looks().slice(0, 5)).toEqual([0, 2_000, 6_000, 14_000, 16_000]);
+    expect(polls().slice(0, 5)).toEqual([0, 2_000, 6_000, 14_000, 16_000]);
   });
 
-  test("reports the task when it is first seen and at every change, and not between", async () => {
+  it("a wait reports the task when it is first found and at every change only", async () => {
     const seen: Task[] = [];
     const { wait } = setUp({
       taskAt: (id, atMs) =>
@@ -116,14 +116,14 @@ describe("waiting for a task", () => {
     ]);
   });
 
-  test("waits on through a status that this version does not know", async () => {
+  it("a wait continues at an unknown status", async () => {
     const { wait } = setUp({
       taskAt: (id, atMs) => taskOf(id, atMs < 5_000 ? "QUEUED" : atMs < 9_000 ? "RUNNING" : "COMPLETED"),
     });
     expect((await wait("t")).status).toBe("COMPLETED");
   });
 
-  test("rejects with the task when it fails, and prints nothing of what it is about", async () => {
+  it("a wait for a task that fails rejects with the task, and prints nothing of its content", async () => {
     const { wait } = setUp({ taskAt: (id) => taskOf(id, "FAILED") });
     const error = await outcomeOf(wait("t"));
     expect(error).toBeInstanceOf(TaskFailedError);
@@ -132,37 +132,37 @@ describe("waiting for a task", () => {
     expect(`${inspect(error, { depth: 9 })} ${JSON.stringify(error)}`).not.toContain("Ann");
   });
 
-  test("gives a task that was just started three looks to appear", async () => {
+  it("a wait finds a task that appears in its third poll", async () => {
     const { wait } = setUp({
       taskAt: (id, atMs) => (atMs < 4_000 ? undefined : taskOf(id, "COMPLETED")),
     });
     expect((await wait("t")).status).toBe("COMPLETED");
   });
 
-  test("rejects when the task is not there in three looks", async () => {
-    const { wait, looks } = setUp({ taskAt: () => undefined });
+  it("a wait fails after three polls in a row without the task", async () => {
+    const { wait, polls } = setUp({ taskAt: () => undefined });
     await expect(wait("t")).rejects.toMatchObject({ code: "NOT_FOUND", attempts: 3 });
-    expect(looks()).toHaveLength(3);
+    expect(polls()).toHaveLength(3);
   });
 
-  test("polls over failures that pass", async () => {
+  it("a wait continues after transient failures", async () => {
     const { wait } = setUp({
       taskAt: completesAt(20_000),
-      failAt: (look) => (look === 2 || look === 3 ? failWith("SERVICE_UNAVAILABLE") : undefined),
+      failAt: (poll) => (poll === 2 || poll === 3 ? failWith("SERVICE_UNAVAILABLE") : undefined),
     });
     expect((await wait("t")).status).toBe("COMPLETED");
   });
 
-  test("rejects at once with a failure that polling cannot mend", async () => {
-    const { wait, looks } = setUp({
+  it("a wait fails at once with a failure that is not transient", async () => {
+    const { wait, polls } = setUp({
       taskAt: completesAt(20_000),
       failAt: () => failWith("API_KEY_REJECTED"),
     });
     await expect(wait("t")).rejects.toMatchObject({ code: "API_KEY_REJECTED" });
-    expect(looks()).toHaveLength(1);
+    expect(polls()).toHaveLength(1);
   });
 
-  test("rejects with the error of an onProgress that throws", async () => {
+  it("a wait fails with the error that onProgress throws", async () => {
     const { wait } = setUp({ taskAt: completesAt(0) });
     const onProgress = () => {
       throw new Error("mine");
@@ -171,24 +171,24 @@ describe("waiting for a task", () => {
   });
 });
 
-describe("a wait ends", () => {
-  test("at its deadline, naming the failure that it met last", async () => {
+describe("the end of a wait", () => {
+  it("a wait fails at its deadline with the last error", async () => {
     const { wait } = setUp({ taskAt: completesAt(1e9), failAt: () => failWith("NETWORK_FAILED") });
     const error = await outcomeOf(wait("t", { deadlineMs: 30_000 }));
     expect(error).toMatchObject({ code: "DEADLINE_EXCEEDED", cause: { code: "NETWORK_FAILED" } });
   });
 
-  test("after an hour when no deadline is given", async () => {
+  it("a wait without a deadline fails after an hour", async () => {
     const { wait, engine } = setUp({ taskAt: completesAt(1e9) });
     await expect(wait("t")).rejects.toMatchObject({ code: "DEADLINE_EXCEEDED" });
     expect(engine.clock.monotonic()).toBe(3_600_000);
   });
 
-  test("by its signal at once, leaving no listener and no timer, and its look is called off", async () => {
-    let lookSignal: AbortSignal | undefined;
+  it("an aborted wait fails at once, aborts its poll, and leaves no listener and no timer", async () => {
+    let pollSignal: AbortSignal | undefined;
     const engine = createFakeEngine({
       respond: (_, __, call) => {
-        lookSignal = call.signal;
+        pollSignal = call.signal;
         return new Promise(() => {});
       },
     });
@@ -200,10 +200,10 @@ describe("a wait ends", () => {
     expect(await outcome).toMatchObject({ code: "ABORTED", cause: { message: "enough" } });
     expect(getEventListeners(controller.signal, "abort")).toEqual([]);
     expect(engine.clock.pending().timers).toBe(0);
-    expect(lookSignal?.aborted).toBe(true);
+    expect(pollSignal?.aborted).toBe(true);
   });
 
-  test("by a signal that was aborted before, without a request", async () => {
+  it("a wait with an aborted signal fails without a request", async () => {
     const { start, engine } = setUp({ taskAt: completesAt(0) });
     const outcome = outcomeOf(start("t", { signal: AbortSignal.abort() }));
     await engine.clock.settle();
@@ -211,12 +211,12 @@ describe("a wait ends", () => {
     expect(engine.sent).toEqual([]);
   });
 
-  test("and reports nothing after that, though a look was under way", async () => {
-    let answer = () => {};
+  it("an aborted wait reports nothing, although a poll is in flight", async () => {
+    let respond = () => {};
     const engine = createFakeEngine({
       respond: () =>
         new Promise((resolve) => {
-          answer = () =>
+          respond = () =>
             resolve({
               me: {
                 __typename: "WorkspaceUser",
@@ -234,12 +234,12 @@ describe("a wait ends", () => {
     await engine.clock.settle();
     controller.abort();
     await ended;
-    answer();
+    respond();
     await other;
     expect(reported).toEqual(["b"]);
   });
 
-  test("when the client closes, and no new one begins", async () => {
+  it("waits fail when the client is closed, and new ones at once", async () => {
     const { start, engine } = setUp({ taskAt: completesAt(1e9) });
     const outcome = outcomeOf(start("t"));
     await engine.clock.settle();
@@ -249,7 +249,7 @@ describe("a wait ends", () => {
     expect(engine.clock.pending().timers).toBe(0);
   });
 
-  test("alone: the other waits go on", async () => {
+  it("an aborted wait does not affect the others", async () => {
     const { start, engine } = setUp({ taskAt: completesAt(20_000) });
     const controller = new AbortController();
     const ended = outcomeOf(start("a", { signal: controller.signal }));
@@ -261,56 +261,56 @@ describe("a wait ends", () => {
   });
 });
 
-describe("many waits", () => {
+describe("concurrent waits", () => {
   const ids = Array.from({ length: 100 }, (_, index) => `t-${index}`);
 
-  test("share their looks: 100 cost no more requests than one", async () => {
+  it("100 waits cost no more requests than one", async () => {
     const one = setUp({ taskAt: completesAt(60_000) });
     await one.wait("t-0");
     const many = setUp({ taskAt: completesAt(60_000) });
     await advanceUntilSettled(many.engine.clock, Promise.all(ids.map((id) => many.start(id))));
-    expect(many.looks()).toEqual(one.looks());
+    expect(many.polls()).toEqual(one.polls());
   });
 
-  test("would cost a hundred times as many if each client waited for itself", async () => {
+  it("control: 100 waits of separate clients cost a hundred times as many requests", async () => {
     const alone = ids.map(() => setUp({ taskAt: completesAt(60_000) }));
     await Promise.all(alone.map(({ wait }) => wait("t")));
-    expect(alone.flatMap(({ looks }) => looks())).toHaveLength(800);
+    expect(alone.flatMap(({ polls }) => polls())).toHaveLength(800);
   });
 
-  test("for the same task each get it", async () => {
+  it("waits for the same task share its id in a request, and all resolve", async () => {
     const { start, engine } = setUp({ taskAt: completesAt(10_000) });
     const both = await advanceUntilSettled(engine.clock, Promise.all([start("t"), start("t")]));
     expect(both.map(({ id }) => id)).toEqual(["t", "t"]);
     expect(engine.sent[0]?.variables).toMatchObject({ filters: { ids: ["t"] } });
   });
 
-  test("of more than 100 tasks ask for 100 at a time, in turn, and all come home", async () => {
-    const { start, engine, looks } = setUp({ taskAt: completesAt(10_000) });
+  it("250 waits poll 100 tasks at a time in turn, and all resolve", async () => {
+    const { start, engine, polls } = setUp({ taskAt: completesAt(10_000) });
     const waits = Array.from({ length: 250 }, (_, index) => start(`t-${index}`));
     await advanceUntilSettled(engine.clock, Promise.all(waits));
-    const asked = engine.sent.map(({ variables }) => (variables as Variables).filters.ids);
-    expect(asked.map((taskIds) => taskIds.length).slice(0, 3)).toEqual([100, 100, 100]);
-    expect(new Set(asked.slice(0, 3).flat()).size).toBe(250);
-    expect(looks().slice(0, 3)).toEqual([0, 2_000, 4_000]);
+    const requested = engine.sent.map(({ variables }) => (variables as Variables).filters.ids);
+    expect(requested.map((taskIds) => taskIds.length).slice(0, 3)).toEqual([100, 100, 100]);
+    expect(new Set(requested.slice(0, 3).flat()).size).toBe(250);
+    expect(polls().slice(0, 3)).toEqual([0, 2_000, 4_000]);
   });
 
-  test("never take more than a quarter of the allowance, however often they want to look", async () => {
-    const { start, engine, looks } = setUp({ taskAt: completesAt(1e9) });
+  it("250 waits use at most a quarter of the rate limit, whatever their interval", async () => {
+    const { start, engine, polls } = setUp({ taskAt: completesAt(1e9) });
     const options = { pollIntervalMs: 1, pollIntervalMsMax: 1, deadlineMs: 300_000 };
     const waits = Array.from({ length: 250 }, (_, index) => outcomeOf(start(`t-${index}`, options)));
     await advanceUntilSettled(engine.clock, Promise.all(waits));
-    expect(looks().length).toBeLessThanOrEqual((0.25 * 120 * 300) / 60 + 3);
-    expect(looks().length).toBeGreaterThan(100);
+    expect(polls().length).toBeLessThanOrEqual((0.25 * 120 * 300) / 60 + 3);
+    expect(polls().length).toBeGreaterThan(100);
   });
 
-  test("survive a service that caps its pages below what it was asked for", async () => {
+  it("waits resolve although the service limits its pages below the ids requested", async () => {
     const { start, engine } = setUp({ taskAt: completesAt(10_000), pageMax: 20 });
     const waits = Array.from({ length: 50 }, (_, index) => start(`t-${index}`));
     expect(await advanceUntilSettled(engine.clock, Promise.all(waits))).toHaveLength(50);
   });
 
-  test("in their thousands begin and end without slowing each other down", async () => {
+  it("5,000 waits begin and end within ten seconds", async () => {
     const { start, engine } = setUp({ taskAt: completesAt(0) });
     const waits = Array.from({ length: 5_000 }, (_, index) => start(`t-${index}`));
     const startedAt = performance.now();
@@ -318,14 +318,14 @@ describe("many waits", () => {
     expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 
-  test("that begin one after the other still look together", async () => {
-    const { start, engine, looks } = setUp({ taskAt: completesAt(120_000) });
+  it("waits that begin one after the other share their polls", async () => {
+    const { start, engine, polls } = setUp({ taskAt: completesAt(120_000) });
     const waits: Promise<Task>[] = [];
     for (let index = 0; index < 20; index += 1) {
       waits.push(start(`t-${index}`));
       await engine.clock.advance(100);
     }
     await advanceUntilSettled(engine.clock, Promise.all(waits));
-    expect(looks().length).toBeLessThan(30);
+    expect(polls().length).toBeLessThan(30);
   });
 });

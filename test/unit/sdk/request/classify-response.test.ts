@@ -16,8 +16,8 @@ afterEach(async () => {
   }
 });
 
-/** A real server: the exchange works, everything else is answered by `answer`. */
-async function serve(answer: RequestListener) {
+/** A real server: token exchanges succeed, `respond` handles all other requests. */
+async function serve(respond: RequestListener) {
   const requests: string[] = [];
   const server = createServer((request, response) => {
     let body = "";
@@ -32,7 +32,7 @@ async function serve(answer: RequestListener) {
         return;
       }
       requests.push(body);
-      answer(request, response);
+      respond(request, response);
     });
   });
   servers.push(server);
@@ -45,8 +45,8 @@ function open(baseUrl: string, options: Partial<CreateClientOptions> = {}) {
   return createTestEngine({ apiKey: "key_1234567890", baseUrl, maxRetries: 0, ...options });
 }
 
-async function failureFrom(answer: RequestListener, options: Partial<CreateClientOptions> = {}) {
-  const { baseUrl } = await serve(answer);
+async function failureFrom(respond: RequestListener, options: Partial<CreateClientOptions> = {}) {
+  const { baseUrl } = await serve(respond);
   return failureOf(open(baseUrl, options).execute(probe.mutation, { ref: "r" }));
 }
 
@@ -61,8 +61,8 @@ function errors(...entries: readonly object[]): RequestListener {
   return text(200, JSON.stringify({ data: null, errors: entries }));
 }
 
-describe("what goes over the wire", () => {
-  it("is the document as generated, its name and its variables", async () => {
+describe("a request", () => {
+  it("a request contains the document as generated, its name and its variables", async () => {
     const { baseUrl, requests } = await serve(text(200, '{"data":{"probe":"1"}}'));
     expect(await open(baseUrl).execute(probe.mutation, { ref: "r" })).toEqual({ probe: "1" });
     expect(requests.map((body) => JSON.parse(body))).toEqual([
@@ -70,7 +70,7 @@ describe("what goes over the wire", () => {
     ]);
   });
 
-  it("is a Bearer token and, to the gateway only, the source platform", async () => {
+  it("a request has a Bearer token and, to the gateway only, the source platform", async () => {
     const seen: (readonly [string | undefined, unknown, unknown])[] = [];
     const { baseUrl } = await serve((request, response) => {
       seen.push([request.url, request.headers.authorization, request.headers["source-platform"]]);
@@ -88,7 +88,7 @@ describe("what goes over the wire", () => {
   });
 });
 
-describe("an answer that is none", () => {
+describe("a response that is not GraphQL", () => {
   it.each([
     ["HTML with 200", text(200, "<html>Sign in</html>", { "content-type": "text/html" })],
     ["an empty body", text(200, "")],
@@ -99,8 +99,8 @@ describe("an answer that is none", () => {
     ["data that is no object", text(200, '{"data":"yes"}')],
     ["half of a JSON text", text(200, '{"data":{"probe"')],
     ["JSON with a zero byte", text(200, '{"data":\u0000}')],
-  ])("%s is RESPONSE_INVALID, and what it did is unknown", async (_, answer) => {
-    const failure = await failureFrom(answer);
+  ])("%s is RESPONSE_INVALID with outcome unknown", async (_, respond) => {
+    const failure = await failureFrom(respond);
     expect(failure).toMatchObject({
       code: "RESPONSE_INVALID",
       outcome: "unknown",
@@ -110,7 +110,7 @@ describe("an answer that is none", () => {
     expect(failure.message).not.toContain("Sign in");
   });
 
-  it("a redirect is not followed: the token stays here", async () => {
+  it("a redirect is not followed, so the token is not sent elsewhere", async () => {
     const followed: string[] = [];
     const elsewhere = await serve((request, response) => {
       followed.push(String(request.headers.authorization));
@@ -124,7 +124,7 @@ describe("an answer that is none", () => {
     expect(followed).toEqual([]);
   });
 
-  it("a connection cut inside the body is NETWORK_FAILED, unknown", async () => {
+  it("a connection cut inside the body is NETWORK_FAILED with outcome unknown", async () => {
     const failure = await failureFrom((_, response) => {
       response.writeHead(200, { "content-type": "application/json", "content-length": "100" });
       response.write('{"data":{"probe":"1"');
@@ -133,20 +133,20 @@ describe("an answer that is none", () => {
     expect(failure).toMatchObject({ code: "NETWORK_FAILED", outcome: "unknown", attempts: 1 });
   });
 
-  it("a connection cut before the answer is NETWORK_FAILED, unknown", async () => {
+  it("a connection cut before the response is NETWORK_FAILED with outcome unknown", async () => {
     const failure = await failureFrom((request) => request.socket.destroy());
     expect(failure).toMatchObject({ code: "NETWORK_FAILED", outcome: "unknown", attempts: 1 });
     expect(failure.cause).toBeInstanceOf(Error);
   });
 
-  it("a port where nobody listens is NETWORK_FAILED, not sent", async () => {
+  it("a port that does not listen is NETWORK_FAILED with outcome not_sent", async () => {
     const { baseUrl, server } = await serve(text(200, ""));
     await new Promise((resolve) => server.close(resolve));
     const failure = await failureOf(open(baseUrl).execute(probe.mutation, {}));
     expect(failure).toMatchObject({ code: "NETWORK_FAILED", outcome: "not_sent", attempts: 0 });
   });
 
-  it("a body larger than responseBytesMax is not read to its end", async () => {
+  it("a body larger than responseBytesMax is not read completely", async () => {
     const failure = await failureFrom(text(200, JSON.stringify({ data: "x".repeat(50_000) })), {
       responseBytesMax: 10_000,
     });
@@ -154,7 +154,7 @@ describe("an answer that is none", () => {
     expect(failure.message).toContain("responseBytesMax");
   });
 
-  it("an endless body is cancelled at responseBytesMax, whatever length it claims", async () => {
+  it("an endless body is cancelled at responseBytesMax, whatever its content-length", async () => {
     let sentBytes = 0;
     let cancelled = false;
     const endless = new ReadableStream({
@@ -180,19 +180,19 @@ describe("an answer that is none", () => {
   });
 });
 
-describe("an answer that is good in spite of its wrapping", () => {
+describe("an unusual response", () => {
   it.each([
     ["text/plain", { "content-type": "text/plain" }],
     [
       "application/graphql-response+json",
       { "content-type": "application/graphql-response+json; charset=utf-8" },
     ],
-  ])("data as %s is data", async (_, headers) => {
+  ])("data with the content type %s is accepted", async (_, headers) => {
     const { baseUrl } = await serve(text(200, '{"data":{"probe":"é"}}', headers));
     expect(await open(baseUrl).execute(probe.query, {})).toEqual({ probe: "é" });
   });
 
-  it("a byte order mark, and letters cut in two by chunks, do no harm", async () => {
+  it("a byte order mark and characters split between chunks are decoded", async () => {
     const { baseUrl } = await serve((_, response) => {
       const bytes = Buffer.from('\uFEFF{"data":{"probe":"Zürich 🏔"}}');
       response.writeHead(200, { "content-type": "application/json" });
@@ -202,14 +202,14 @@ describe("an answer that is good in spite of its wrapping", () => {
     expect(await open(baseUrl).execute(probe.query, {})).toEqual({ probe: "Zürich 🏔" });
   });
 
-  it("unknown fields and enum values pass through", async () => {
+  it("unknown fields and enum values are passed on", async () => {
     const data = { me: { __typename: "Robot", role: "l9", extra: [1, null] } };
     const { baseUrl } = await serve(text(200, JSON.stringify({ data, extensions: { cost: 3 } })));
     expect(await open(baseUrl).execute(probe.query, {})).toEqual(data);
   });
 });
 
-describe("HTTP refusals", () => {
+describe("a response with an HTTP error", () => {
   it.each([
     [400, "HTTP_REQUEST_REJECTED", "rejected"],
     [403, "PERMISSION_DENIED", "rejected"],
@@ -219,12 +219,12 @@ describe("HTTP refusals", () => {
     [500, "SERVICE_UNAVAILABLE", "unknown"],
     [502, "SERVICE_UNAVAILABLE", "unknown"],
     [503, "SERVICE_UNAVAILABLE", "unknown"],
-  ])("%i is %s and %s", async (httpStatus, code, outcome) => {
+  ])("HTTP %i is %s with outcome %s", async (httpStatus, code, outcome) => {
     const failure = await failureFrom(text(httpStatus, "<html></html>", { "content-type": "text/html" }));
     expect(failure).toMatchObject({ code, outcome, httpStatus, attempts: 1 });
   });
 
-  it("an error of the service inside a 400 keeps its code", async () => {
+  it("a GraphQL error in a response with status 400 has its own code", async () => {
     const body = {
       errors: [{ message: "Unknown field", extensions: { code: "GRAPHQL_VALIDATION_FAILED" } }],
     };
@@ -235,7 +235,7 @@ describe("HTTP refusals", () => {
   });
 });
 
-describe("errors of the service", () => {
+describe("a response with GraphQL errors", () => {
   it.each([
     ["Unsupported webhook event type", undefined, "WEBHOOK_EVENT_TYPE_UNSUPPORTED"],
     ["Unsupported webhook event type: task.paused", "BAD_USER_INPUT", "WEBHOOK_EVENT_TYPE_UNSUPPORTED"],
@@ -255,7 +255,7 @@ describe("errors of the service", () => {
     ["expected something else", "BAD_USER_INPUT", "INPUT_INVALID"],
     ["Cannot query field", "GRAPHQL_VALIDATION_FAILED", "DOCUMENT_INVALID"],
     ["Unauthorized", "FORBIDDEN", "PERMISSION_DENIED"],
-  ])("%s (%s) is %s, rejected", async (message, extensionCode, code) => {
+  ])("the error %s (%s) is %s with outcome rejected", async (message, extensionCode, code) => {
     const entry = extensionCode ? { message, extensions: { code: extensionCode } } : { message };
     const failure = await failureFrom(errors(entry));
     expect(failure).toMatchObject({ code, outcome: "rejected", attempts: 1 });
@@ -266,28 +266,28 @@ describe("errors of the service", () => {
   it.each([
     ["INTERNAL_SERVER_ERROR", "SERVICE_FAILED"],
     ["SOMETHING_NEW", "GRAPHQL_ERROR"],
-  ])("with code %s is %s, and what it did is unknown", async (extensionCode, code) => {
+  ])("an error with code %s is %s with outcome unknown", async (extensionCode, code) => {
     const failure = await failureFrom(errors({ message: "oops", extensions: { code: extensionCode } }));
     expect(failure).toMatchObject({ name: "GraphQLRequestError", code, outcome: "unknown" });
     expect(failure.errors).toEqual([{ message: "oops", code: extensionCode }]);
   });
 
   it.each([[[{}]], [["text"]], [[null]], [{ message: 12 }], [[{ message: "", path: 3, extensions: "x" }]]])(
-    "of an odd shape (%j) are still errors",
+    "errors of the shape %j are recognised",
     async (odd) => {
       const failure = await failureFrom(text(200, JSON.stringify({ data: null, errors: odd })));
       expect(failure).toMatchObject({ code: "GRAPHQL_ERROR" });
     },
   );
 
-  it("have a message of bounded length", async () => {
+  it("a long error message is cut", async () => {
     const failure = await failureFrom(errors({ message: "a".repeat(100_000) }));
     expect(failure.message.length).toBeLessThan(400);
   });
 });
 
-describe("a query", () => {
-  it("is repeated after a passing failure", async () => {
+describe("a failed query", () => {
+  it("a query is repeated after a transient failure", async () => {
     let count = 0;
     const { baseUrl } = await serve((request, response) =>
       text(count++ < 2 ? 502 : 200, '{"data":{"probe":"1"}}')(request, response),
@@ -298,14 +298,14 @@ describe("a query", () => {
     expect(meta.attempts).toBe(3);
   });
 
-  it("is not repeated after a lasting one", async () => {
+  it("a query is not repeated after a permanent failure", async () => {
     const { baseUrl, requests } = await serve(text(404, ""));
     await failureOf(open(baseUrl, { maxRetries: 3 }).execute(probe.query, {}));
     expect(requests).toHaveLength(1);
   });
 });
 
-it("variables that cannot be written are refused before anything is sent", async () => {
+it("variables that JSON cannot represent are rejected before anything is sent", async () => {
   const { baseUrl, requests } = await serve(text(200, "{}"));
   const circular: Record<string, unknown> = {};
   circular["self"] = circular;

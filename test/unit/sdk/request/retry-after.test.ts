@@ -15,7 +15,7 @@ describe("Retry-After", () => {
     [" 60 ", 60_000],
     ["Thu, 15 Jan 2026 12:00:30 GMT", 30_000],
     ["Thu, 15 Jan 2026 11:59:00 GMT", 0],
-  ])("%s asks for %i ms", (value, expected) => {
+  ])("Retry-After: %s is %i ms", (value, expected) => {
     expect(parse(value)).toBe(expected);
   });
 
@@ -32,20 +32,20 @@ describe("Retry-After", () => {
     ["Thu, 99 Jan 2026 12:00:30 GMT"],
     ["12345678901234567890"],
     ["60, 60"],
-  ])("%j says nothing", (value) => {
+  ])("Retry-After: %j is ignored", (value) => {
     expect(parse(value)).toBeUndefined();
   });
 
-  it("as a date is measured against the answer's own clock", () => {
+  it("a Retry-After date is compared with the Date header", () => {
     const wayOff = "Thu, 15 Jan 2026 18:00:00 GMT";
     expect(parse("Thu, 15 Jan 2026 18:00:20 GMT", wayOff)).toBe(20_000);
   });
 
-  it("that is absent says nothing", () => {
+  it("an absent Retry-After is undefined", () => {
     expect(parseRetryAfterMs(new Headers(), nowMs)).toBeUndefined();
   });
 
-  it("of any text is a whole wait or nothing", () => {
+  it("any Retry-After text is a whole wait or undefined", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme-ascii" }), (value) => {
         const waitMs = parse(value);

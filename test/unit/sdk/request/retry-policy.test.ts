@@ -23,34 +23,37 @@ describe("the retry policy", () => {
     ["mutation", "not_sent", "repeat"],
     ["mutation", "rejected", "repeat"],
     ["mutation", "unknown", "fail"],
-  ] as const)("after a transient failure of a %s with outcome %s decides: %s", (kind, outcome, type) => {
-    expect(decideRetry(failed("repeat", outcome), { ...state, kind }, half).type).toBe(type);
-  });
+  ] as const)(
+    "the retry policy after a transient failure of a %s with outcome %s is: %s",
+    (kind, outcome, type) => {
+      expect(decideRetry(failed("repeat", outcome), { ...state, kind }, half).type).toBe(type);
+    },
+  );
 
-  it("repeats at most maxRetries times", () => {
+  it("the retry policy repeats at most maxRetries times", () => {
     const transient = failed("repeat", "not_sent");
     expect(decideRetry(transient, { ...state, retries: 2 }, half).type).toBe("repeat");
     expect(decideRetry(transient, { ...state, retries: 3 }, half).type).toBe("fail");
     expect(decideRetry(transient, { ...state, maxRetries: 0 }, half).type).toBe("fail");
   });
 
-  it("asks for a fresh token once, without counting it as a retry", () => {
+  it("the retry policy asks for a fresh token once, without counting it as a retry", () => {
     const unauthorized = failed("fresh_token", "rejected");
     expect(decideRetry(unauthorized, { ...state, maxRetries: 0 }, half)).toEqual({ type: "fresh_token" });
     expect(decideRetry(unauthorized, { ...state, hadFreshToken: true }, half)).toEqual({ type: "fail" });
   });
 
-  it("waits for the rate limit without counting it as a retry", () => {
+  it("the retry policy waits for the rate limit without counting it as a retry", () => {
     const limited = failed("wait_for_rate_limit", "rejected");
     const decision = decideRetry(limited, { ...state, maxRetries: 0 }, half);
     expect(decision).toEqual({ type: "wait_for_rate_limit" });
   });
 
-  it("gives up on a failure without a remedy", () => {
+  it("the retry policy gives up on a failure without a remedy", () => {
     expect(decideRetry(failed("none", "not_sent"), { ...state, kind: "query" }, half).type).toBe("fail");
   });
 
-  it("waits as long as Retry-After says, unless the deadline is earlier", () => {
+  it("the retry policy waits as long as Retry-After says, unless the deadline is earlier", () => {
     const busy = failed("repeat", "not_sent", 9_000);
     expect(decideRetry(busy, state, half)).toEqual({ type: "repeat", delayMs: 9_000 });
     expect(decideRetry(busy, { ...state, remainingMs: 9_000 }, half)).toEqual({ type: "fail" });
@@ -58,7 +61,7 @@ describe("the retry policy", () => {
 });
 
 describe("the backoff", () => {
-  it("doubles up to five seconds, with jitter over the upper half", () => {
+  it("the backoff doubles up to five seconds, with jitter over the upper half", () => {
     const ceilings = [0, 1, 2, 3, 4, 5, 6].map((retries) => backoffMs(retries, () => 1));
     expect(ceilings).toEqual([200, 400, 800, 1_600, 3_200, 5_000, 5_000]);
     expect(backoffMs(0, () => 0)).toBe(100);

@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { Readable } from "node:stream";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { UploadBody } from "../../../../sdk/uploads/upload-source.ts";
 import { createUploads, type UploadOptions, type UploadProgress } from "../../../../sdk/uploads/uploads.ts";
 import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
@@ -61,8 +61,8 @@ const bodies: Record<string, (bytes: Uint8Array) => UploadBody> = {
 
 describe("an upload", () => {
   for (const [kind, make] of Object.entries(bodies)) {
-    test.each([0, 1, 9, 10, 11, 20, 35])(
-      `of ${kind} with %i bytes arrives whole, in chunks`,
+    it.each([0, 1, 9, 10, 11, 20, 35])(
+      `an upload of ${kind} with %i bytes arrives complete, in chunks`,
       async (length) => {
         const { upload, stored, tus } = setUp();
         const bytes = bytesOf(length);
@@ -77,7 +77,7 @@ describe("an upload", () => {
     );
   }
 
-  test("names the file, its type and its purpose, in any script", async () => {
+  it("an upload sends file name, type and intent in any script", async () => {
     const { upload, stored } = setUp();
     await upload(bytesOf(1), { fileName: "über, Ω.pdf", intent: "tax prep" });
     const decoded = stored()
@@ -91,7 +91,7 @@ describe("an upload", () => {
     ]);
   });
 
-  test("reports every byte that the service has confirmed", async () => {
+  it("an upload reports every confirmed byte", async () => {
     const seen: UploadProgress[] = [];
     await setUp().upload(bytesOf(25), { onProgress: (progress) => seen.push(progress) });
     expect(seen.map(({ sentBytes, totalBytes }) => [sentBytes, totalBytes])).toEqual([
@@ -102,7 +102,7 @@ describe("an upload", () => {
     ]);
   });
 
-  test("of a stream of unknown length tells the total once it has seen the end", async () => {
+  it("an upload of a stream sends its length with the last chunk", async () => {
     const { upload, tus } = setUp();
     const totals: (number | null)[] = [];
     await upload(partsOf(bytesOf(25), 7), { onProgress: ({ totalBytes }) => totals.push(totalBytes) });
@@ -111,13 +111,13 @@ describe("an upload", () => {
     expect(tus.log.map(({ headers }) => headers.get("upload-length"))).toEqual([null, null, null, "25"]);
   });
 
-  test("of a stream that fits one chunk needs no deferred length", async () => {
+  it("an upload of a stream of one chunk sends its length at once", async () => {
     const { upload, tus } = setUp();
     await upload(partsOf(bytesOf(10), 7));
     expect(tus.log[0]?.headers.get("upload-length")).toBe("10");
   });
 
-  test("of a stream copies what the stream may overwrite", async () => {
+  it("an upload copies the parts of a stream, which may be overwritten", async () => {
     const { upload, stored } = setUp();
     async function* reusing() {
       const memory = new Uint8Array(4);
@@ -130,7 +130,7 @@ describe("an upload", () => {
     expect([...(stored()?.content ?? [])]).toEqual([1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]);
   });
 
-  test("of a stream reads no further ahead than the chunk that it sends", async () => {
+  it("an upload reads a stream no further than one chunk ahead", async () => {
     const { upload } = setUp();
     let confirmed = 0;
     let ahead = 0;
@@ -150,54 +150,54 @@ describe("an upload", () => {
     expect(ahead).toBeLessThanOrEqual(10 + 3);
   });
 
-  test("follows a relative Location", async () => {
+  it("an upload follows a relative Location", async () => {
     const { upload } = setUp({ location: () => "/api/uploads/u-1" });
     expect(await upload(bytesOf(3))).toMatchObject({ uploadUrl: "https://service.test/api/uploads/u-1" });
   });
 
-  test("follows an absolute Location of the same service", async () => {
+  it("an upload follows an absolute Location of the same service", async () => {
     const { upload } = setUp({ location: () => "https://service.test/api/uploads/u-1" });
     expect(await upload(bytesOf(3))).toMatchObject({ uploadId: "u-1" });
   });
 
-  test("never carries the token to another host", async () => {
+  it("an upload never sends the token to another host", async () => {
     const { upload, tus } = setUp({ location: () => "https://elsewhere.test/api/uploads/u-1" });
     await expect(upload(bytesOf(3))).rejects.toMatchObject({ code: "UPLOAD_FAILED" });
     expect(tus.log.map(({ url }) => new URL(url).host)).toEqual(["service.test"]);
   });
 });
 
-describe("after trouble the upload goes on where the service says", () => {
-  const troubles: Record<string, FakeTusServiceOptions> = {
-    "a connection cut before a byte": once("PATCH", { arriving: 0, answer: "cut" }),
-    "a connection cut inside a chunk": once("PATCH", { arriving: 4, answer: "cut" }, 1),
-    "an answer lost after the whole chunk": once("PATCH", { answer: "cut" }),
-    "an answer lost after the last chunk": once("PATCH", { answer: "cut" }, 2),
-    "a 500": once("PATCH", { arriving: 0, answer: 500 }),
-    "a 503 after all": once("PATCH", { answer: 503 }),
-    "a 409": once("PATCH", { arriving: 0, answer: 409 }),
-    "a 423": once("PATCH", { arriving: 0, answer: 423 }),
-    "a 429": once("PATCH", { arriving: 0, answer: 429, headers: { "retry-after": "7" } }),
-    "an answer that names no offset": once("PATCH", { answer: 204 }),
-    "an answer that names an impossible offset": once("PATCH", {
-      answer: 204,
+describe("an upload after a failure", () => {
+  const failures: Record<string, FakeTusServiceOptions> = {
+    "a connection cut before a byte": once("PATCH", { arriving: 0, response: "cut" }),
+    "a connection cut inside a chunk": once("PATCH", { arriving: 4, response: "cut" }, 1),
+    "a response lost after the whole chunk": once("PATCH", { response: "cut" }),
+    "a response lost after the last chunk": once("PATCH", { response: "cut" }, 2),
+    "a 500": once("PATCH", { arriving: 0, response: 500 }),
+    "a 503 after all": once("PATCH", { response: 503 }),
+    "a 409": once("PATCH", { arriving: 0, response: 409 }),
+    "a 423": once("PATCH", { arriving: 0, response: 423 }),
+    "a 429": once("PATCH", { arriving: 0, response: 429, headers: { "retry-after": "7" } }),
+    "a response without an offset": once("PATCH", { response: 204 }),
+    "a response with an impossible offset": once("PATCH", {
+      response: 204,
       headers: { "upload-offset": "999" },
     }),
-    "a creation whose answer is lost": once("POST", { arriving: 0, answer: 502 }),
-    "a refused token": once("PATCH", { refuseToken: true }, 1),
+    "a creation whose response is lost": once("POST", { arriving: 0, response: 502 }),
+    "a rejected token": once("PATCH", { rejectToken: true }, 1),
     "a stalled request": once("PATCH", { stall: true }, 1),
   };
 
-  for (const [trouble, service] of Object.entries(troubles)) {
-    test(`${trouble}`, async () => {
+  for (const [failure, service] of Object.entries(failures)) {
+    it(`an upload continues at the confirmed offset after ${failure}`, async () => {
       const { upload, tus } = setUp(service);
       const { uploadId } = await upload(partsOf(bytesOf(25), 7));
       expect(tus.uploads.get(uploadId)).toMatchObject({ content: Buffer.from(bytesOf(25)), length: 25 });
     });
   }
 
-  test("without asking for the offset, a resent chunk would be refused or doubled", async () => {
-    const { tus, upload } = setUp(once("PATCH", { arriving: 4, answer: "cut" }));
+  it("control: without the offset a chunk sent again is rejected or duplicated", async () => {
+    const { tus, upload } = setUp(once("PATCH", { arriving: 4, response: "cut" }));
     await upload(bytesOf(20));
     const headers = { "upload-offset": "0" };
     const resent = await tus.fetch("https://service.test/api/uploads/u-1", { method: "PATCH", headers });
@@ -205,8 +205,8 @@ describe("after trouble the upload goes on where the service says", () => {
     expect(tus.log.map(({ method }) => method).slice(0, 4)).toEqual(["POST", "PATCH", "HEAD", "PATCH"]);
   });
 
-  test("with a fresh token for the request that was refused, and one token otherwise", async () => {
-    const { upload, engine, tus } = setUp(once("PATCH", { refuseToken: true }, 1));
+  it("an upload gets a fresh token when one is rejected, and uses one token otherwise", async () => {
+    const { upload, engine, tus } = setUp(once("PATCH", { rejectToken: true }, 1));
     await upload(bytesOf(40));
     expect(engine.tokens.invalidated).toEqual(["token-1"]);
     expect(tus.log.map(({ headers }) => headers.get("authorization")).slice(0, 4)).toEqual([
@@ -217,23 +217,23 @@ describe("after trouble the upload goes on where the service says", () => {
     ]);
   });
 
-  test("after the time that the service asked for", async () => {
+  it("an upload waits as long as Retry-After says", async () => {
     const { upload, engine } = setUp(
-      once("PATCH", { arriving: 0, answer: 503, headers: { "retry-after": "7" } }),
+      once("PATCH", { arriving: 0, response: 503, headers: { "retry-after": "7" } }),
     );
     const startedAt = engine.clock.monotonic();
     await upload(bytesOf(5));
     expect(engine.clock.monotonic() - startedAt).toBeGreaterThanOrEqual(7_000);
   });
 
-  test("whatever happens to each request, what arrives is what was sent, or the failure is one of ours", async () => {
+  it("an upload arrives complete or fails with an SDK error, whatever happens to each request", async () => {
     const fault = fc.oneof(
       { weight: 3, arbitrary: fc.constant(undefined) },
       fc.record({
         arriving: fc.integer({ min: 0, max: 10 }),
-        answer: fc.constantFrom("cut" as const, 500, 503, 423, 204),
+        response: fc.constantFrom("cut" as const, 500, 503, 423, 204),
       }),
-      fc.constant({ refuseToken: true }),
+      fc.constant({ rejectToken: true }),
       fc.constant({ stall: true }),
       fc.record({ forget: fc.integer({ min: 1, max: 5 }) }),
     );
@@ -259,9 +259,9 @@ describe("after trouble the upload goes on where the service says", () => {
   });
 });
 
-describe("an upload that cannot go on says so", () => {
-  test("after the failures in a row that it may take, and not for ever", async () => {
-    const { upload, methods } = setUp({ fault: () => ({ arriving: 0, answer: 500 }) });
+describe("an upload that cannot continue", () => {
+  it("an upload fails after maxRetries failures in a row", async () => {
+    const { upload, methods } = setUp({ fault: () => ({ arriving: 0, response: 500 }) });
     await expect(upload(bytesOf(5))).rejects.toMatchObject({
       code: "UPLOAD_FAILED",
       httpStatus: 500,
@@ -270,33 +270,33 @@ describe("an upload that cannot go on says so", () => {
     expect(methods()).toBe("POST POST POST POST");
   });
 
-  test("though failures between which bytes arrive do not add up", async () => {
+  it("an upload counts only failures without confirmed bytes in between", async () => {
     const { upload, tus } = setUp({
-      fault: (_, method) => (method === "PATCH" ? { arriving: 1, answer: "cut" } : undefined),
+      fault: (_, method) => (method === "PATCH" ? { arriving: 1, response: "cut" } : undefined),
     });
     await upload(bytesOf(12));
     expect(tus.log.filter(({ method }) => method === "PATCH")).toHaveLength(12);
   });
 
-  test("when the service keeps losing bytes that it had confirmed", async () => {
+  it("an upload fails when the service keeps losing confirmed bytes", async () => {
     const { upload } = setUp({
-      fault: (_, method) => (method === "PATCH" ? { forget: 10, answer: "cut" } : undefined),
+      fault: (_, method) => (method === "PATCH" ? { forget: 10, response: "cut" } : undefined),
     });
     await expect(upload(bytesOf(40))).rejects.toMatchObject({ code: "UPLOAD_FAILED" });
   });
 
-  test("when a stream would have to be read a second time", async () => {
-    const { upload } = setUp(once("PATCH", { arriving: 0, forget: 3, answer: "cut" }, 1));
+  it("an upload fails when a stream would have to be read again", async () => {
+    const { upload } = setUp(once("PATCH", { arriving: 0, forget: 3, response: "cut" }, 1));
     await expect(upload(partsOf(bytesOf(40), 7))).rejects.toMatchObject({ code: "UPLOAD_LOST" });
   });
 
-  test("while bytes are simply read again", async () => {
-    const { upload, stored } = setUp(once("PATCH", { arriving: 0, forget: 3, answer: "cut" }, 1));
+  it("an upload of bytes reads them again", async () => {
+    const { upload, stored } = setUp(once("PATCH", { arriving: 0, forget: 3, response: "cut" }, 1));
     await upload(bytesOf(40));
     expect(stored()?.content).toEqual(Buffer.from(bytesOf(40)));
   });
 
-  test("when the service no longer holds it", async () => {
+  it("an upload fails when the service has no such upload any more", async () => {
     const { upload } = setUp(once("PATCH", { lose: true }, 1));
     await expect(upload(bytesOf(40))).rejects.toMatchObject({
       code: "UPLOAD_LOST",
@@ -305,29 +305,29 @@ describe("an upload that cannot go on says so", () => {
     });
   });
 
-  test.each([400, 413, 415, 302])("when the service refuses it with %i", async (answer) => {
-    const { upload, methods } = setUp(once("POST", { answer }));
-    await expect(upload(bytesOf(5))).rejects.toMatchObject({ code: "UPLOAD_REJECTED", httpStatus: answer });
+  it.each([400, 413, 415, 302])("an upload fails when the service rejects it with %i", async (status) => {
+    const { upload, methods } = setUp(once("POST", { response: status }));
+    await expect(upload(bytesOf(5))).rejects.toMatchObject({ code: "UPLOAD_REJECTED", httpStatus: status });
     expect(methods()).toBe("POST");
   });
 
-  test("when the token is refused again after it was renewed", async () => {
-    const { upload, methods } = setUp({ fault: () => ({ refuseToken: true }) });
+  it("an upload fails when a fresh token is rejected too", async () => {
+    const { upload, methods } = setUp({ fault: () => ({ rejectToken: true }) });
     await expect(upload(bytesOf(5))).rejects.toMatchObject({ code: "PERMISSION_DENIED", httpStatus: 401 });
     expect(methods()).toBe("POST POST");
   });
 
-  test.each([
+  it.each([
     ["shorter", 20],
     ["longer", 30],
-  ])("when a stream is %s than its declared length", async (_, sizeBytes) => {
+  ])("an upload fails when a stream is %s than its declared length", async (_, sizeBytes) => {
     const { upload } = setUp();
     await expect(upload(partsOf(bytesOf(25), 7), { sizeBytes })).rejects.toMatchObject({
       code: "UPLOAD_BODY_INVALID",
     });
   });
 
-  test("when the stream breaks, with the stream's own error as the cause", async () => {
+  it("an upload fails when its stream fails, with the stream's error as cause", async () => {
     async function* breaking() {
       yield bytesOf(15);
       throw new Error("disk gone");
@@ -336,20 +336,20 @@ describe("an upload that cannot go on says so", () => {
     expect(error).toMatchObject({ code: "UPLOAD_BODY_INVALID", cause: { message: "disk gone" } });
   });
 
-  test("when somebody else reads the stream already", async () => {
+  it("an upload fails when its stream has another reader", async () => {
     const stream = new Blob(["text"]).stream();
     stream.getReader();
     await expect(setUp().upload(stream)).rejects.toMatchObject({ code: "UPLOAD_BODY_INVALID" });
   });
 
-  test("when the stream yields text", async () => {
+  it("an upload fails when its stream yields strings", async () => {
     async function* text() {
       yield "text" as never;
     }
     await expect(setUp().upload(text())).rejects.toMatchObject({ code: "UPLOAD_BODY_INVALID" });
   });
 
-  test("when onProgress throws, with its error", async () => {
+  it("an upload fails with the error that onProgress throws", async () => {
     const onProgress = () => {
       throw new Error("mine");
     };
@@ -357,10 +357,10 @@ describe("an upload that cannot go on says so", () => {
   });
 });
 
-describe("an upload ends at once", () => {
+describe("the end of an upload", () => {
   const stalled = () => setUp({ fault: (_, method) => (method === "PATCH" ? { stall: true } : undefined) });
 
-  test("by its signal, leaving no listener and no timer", async () => {
+  it("an aborted upload fails at once and leaves no listener and no timer", async () => {
     const { start, engine } = stalled();
     const controller = new AbortController();
     const outcome = outcomeOf(start(bytesOf(5), { signal: controller.signal }));
@@ -377,21 +377,21 @@ describe("an upload ends at once", () => {
     expect(engine.clock.pending().timers).toBe(0);
   });
 
-  test("by a signal that was aborted before, without a request", async () => {
+  it("an upload with an aborted signal fails without a request", async () => {
     const { start, tus } = setUp();
     const error = await outcomeOf(start(bytesOf(5), { signal: AbortSignal.abort() }));
     expect(error).toMatchObject({ code: "ABORTED", outcome: "not_sent", attempts: 0 });
     expect(tus.log).toEqual([]);
   });
 
-  test("by its deadline", async () => {
+  it("an upload fails at its deadline", async () => {
     const { upload } = stalled();
     await expect(upload(bytesOf(5), { deadlineMs: 5_000 })).rejects.toMatchObject({
       code: "DEADLINE_EXCEEDED",
     });
   });
 
-  test("when the client closes", async () => {
+  it("an upload fails when the client is closed", async () => {
     const { start, engine, close } = stalled();
     const outcome = outcomeOf(start(bytesOf(5)));
     await engine.clock.settle();
@@ -405,25 +405,28 @@ describe("an upload ends at once", () => {
     "a Node stream": (onRelease) => new Readable({ read() {}, destroy: onRelease }),
   };
 
-  test.each(Object.entries(stalledStreams))("while %s stalls, and lets go of it", async (_, make) => {
-    let released = false;
-    const stream = make(() => {
-      released = true;
-    });
-    const { start, engine } = setUp();
-    const controller = new AbortController();
-    const outcome = outcomeOf(start(stream, { signal: controller.signal }));
-    await engine.clock.settle();
-    controller.abort();
-    expect(await outcome).toMatchObject({ code: "ABORTED" });
-    await engine.clock.settle();
-    expect(released).toBe(true);
-  });
+  it.each(Object.entries(stalledStreams))(
+    "an aborted upload of %s that stalls cancels it",
+    async (_, make) => {
+      let released = false;
+      const stream = make(() => {
+        released = true;
+      });
+      const { start, engine } = setUp();
+      const controller = new AbortController();
+      const outcome = outcomeOf(start(stream, { signal: controller.signal }));
+      await engine.clock.settle();
+      controller.abort();
+      expect(await outcome).toMatchObject({ code: "ABORTED" });
+      await engine.clock.settle();
+      expect(released).toBe(true);
+    },
+  );
 });
 
-describe("an upload that another process began", () => {
-  test.each(Object.entries(bodies))(
-    "is continued from %s, without sending the confirmed part again",
+describe("an upload that another process started", () => {
+  it.each(Object.entries(bodies))(
+    "an upload continues from %s without sending the confirmed part again",
     async (_, make) => {
       const { start, upload, tus, engine, stored } = setUp(once("PATCH", { stall: true }, 1));
       const controller = new AbortController();
@@ -447,7 +450,7 @@ describe("an upload that another process began", () => {
     },
   );
 
-  test("is refused when the body is of another length", async () => {
+  it("an upload is not continued with a body of another length", async () => {
     const { upload } = setUp();
     const { uploadUrl } = await upload(bytesOf(35));
     await expect(upload(bytesOf(34), { resumeUrl: uploadUrl })).rejects.toMatchObject({

@@ -39,19 +39,19 @@ function messageOf(schema: Schema<unknown>, value: unknown): string {
 }
 
 describe("an object schema", () => {
-  it("returns the defaults, and no names for omitted fields", () => {
+  it("an object schema returns the defaults, and no names for omitted fields", () => {
     expect(point({ x: 1 }, "")).toStrictEqual({ x: 1, y: 5 });
     expect(point({ x: 1, y: undefined, note: "n" }, "")).toStrictEqual({ x: 1, y: 5, note: "n" });
   });
 
-  it("returns a copy, so that the caller's later changes have no effect", () => {
+  it("an object schema returns a copy, so that the caller's later changes have no effect", () => {
     const given = { x: 1 };
     const checked = point(given, "");
     given.x = 99;
     expect(checked.x).toBe(1);
   });
 
-  it("accepts an instance of a class and reads inherited fields", () => {
+  it("an object schema accepts an instance of a class and reads inherited fields", () => {
     class Point {
       get x() {
         return 3;
@@ -60,7 +60,7 @@ describe("an object schema", () => {
     expect(point(new Point(), "")).toStrictEqual({ x: 3, y: 5 });
   });
 
-  it("rejects unknown fields when it is strict and keeps them when it is loose", () => {
+  it("an object schema rejects unknown fields when it is strict and keeps them when it is loose", () => {
     const given = { x: 1, colour: "red", ["__proto__"]: "own" };
     expect(messageOf(point, given)).toBe("expected only known fields, got colour, __proto__");
     const kept = looseObject({ x: integerBetween(0, 9) })(given, "");
@@ -72,12 +72,12 @@ describe("an object schema", () => {
     ["timeout", "timeout (did you mean timeoutMs?)"],
     ["maxRetrys", "maxRetrys (did you mean maxRetries?)"],
     ["colour", "colour"],
-  ])("suggests the nearest known name for %s", (name, expected) => {
+  ])("an object schema suggests the nearest known name for %s", (name, expected) => {
     const options = strictObject({ timeoutMs: anything, maxRetries: anything });
     expect(messageOf(options, { [name]: 1 })).toBe(`expected only known fields, got ${expected}`);
   });
 
-  it("reports the first error with its whole path", () => {
+  it("an object schema reports the first error with its whole path", () => {
     const shape = strictObject({ points: array(point), name: string });
     expect(messageOf(shape, { points: [{ x: 1 }, { x: 10 }] })).toBe(
       "points.1.x: expected an integer from 0 to 9, got 10",
@@ -93,7 +93,7 @@ describe("an object schema", () => {
     [[], "an array"],
     ["x", "a string"],
     [() => {}, "a function"],
-  ])("rejects %j", (value, kind) => {
+  ])("an object schema rejects %j", (value, kind) => {
     expect(messageOf(point, value)).toBe(`expected an object, got ${kind}`);
   });
 });

@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+import { busiestWindow, createTestEngine, jitteryLegs } from "../../../support/engine-fixture.ts";
+import { failureOf } from "../../../support/failure-of.ts";
+import { createFakeService } from "../../../support/fake-service.ts";
+import { seeded, withLatency } from "../../../support/latency.ts";
+import { memoryRateLimitStore } from "../../../support/memory-rate-limit-store.ts";
+import { probe } from "../../../support/probe-operations.ts";
+
+const minuteMs = 60_000;
+
+describe("processes that share a rate limit through a store", () => {
+  /** Clients with a clock of their own, as in processes of their own: limiters of different clocks are independent. */
+  function processes(count: number, seed: number, latencyMs: number) {
+    const random = seeded(seed);
+    const service = createFakeService({ window: seed % 2 === 0 ? "sliding" : "fixed" });
+    const { apiKey, baseUrl, clock } = service;
+    const store = memoryRateLimitStore(clock, () => 1 + 10 * random());
+    const engines = Array.from({ length: count }, () => {
+      const own = { ...clock };
+      const fetch = withLatency(service.fetch, own, jitteryLegs(latencyMs, 0.5, random));
+      return createTestEngine({
+        apiKey,
+        baseUrl,
+        clock: own,
+        fetch,
+        random,
+        rateLimit: { store, maxQueued: 5_000 },
+      });
+    });
+    return { service, engines };
+  }
+
+  it.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    "processes use at least 95 %% of it without a 429 and never exceed the window (seed %i)",
+    async (seed) => {
+      const { service, engines } = processes(4, seed, 5 * 3 ** (seed % 5));
+      const calls = engines.flatMap((engine) =>
+        Array.from({ length: 180 }, () => engine.execute(probe.query, {})),
+      );
+      await service.clock.advance(8 * minuteMs);
+      await Promise.all(calls);
+      expect(service.log).toMatchObject({ accepted: 720, rejected429: 0 });
+      expect(busiestWindow(service.log.acceptedAtMs)).toBeLessThanOrEqual(120);
+      // Six windows for six times the limit, the first of them used at once.
+      const lastMs = Math.max(...service.log.acceptedAtMs);
+      expect(lastMs).toBeLessThan((5 * minuteMs) / 0.95);
+      await Promise.all([...engines.map((engine) => engine.close()), service.clock.advance(1_000)]);
+    },
+  );
+
+  it("processes all wait when one of them is rejected", async () => {
+    const { service, engines } = processes(4, 2, 50);
+    for (let count = 0; count < 120; count += 1) service.otherClientRequest();
+    const [first, ...others] = engines;
+    const calls = [first?.execute(probe.query, {})];
+    await service.clock.advance(1_000);
+    expect(service.log.rejected429).toBe(1);
+    calls.push(...others.map((engine) => engine.execute(probe.query, {})));
+    await service.clock.advance(50_000);
+    expect(service.log.rejected429).toBe(1);
+    await service.clock.advance(30_000);
+    await Promise.all(calls);
+  });
+
+  it("processes get a dead process's slots when its lease ends", async () => {
+    const { service, engines } = processes(2, 2, 50);
+    const [dead, alive] = engines;
+    const lost = Array.from({ length: 120 }, () => dead?.execute(probe.query, {}).catch(() => {}));
+    await service.clock.advance(1_000);
+    await Promise.all(lost);
+    const call = alive?.execute(probe.query, {});
+    await service.clock.advance(76_000);
+    await call;
+    expect(service.log).toMatchObject({ accepted: 121, rejected429: 0 });
+  });
+
+  it("processes get the slots of aborted calls back", async () => {
+    const { service, engines } = processes(2, 2, 50);
+    const [first, second] = engines;
+    const controller = new AbortController();
+    const warm = Promise.all([first?.execute(probe.query, {}), second?.execute(probe.query, {})]);
+    await service.clock.advance(1_000);
+    await warm;
+    const { signal } = controller;
+    const aborted = Array.from({ length: 100 }, () =>
+      failureOf(first?.execute(probe.query, {}, { signal }) ?? Promise.reject()),
+    );
+    await service.clock.settle();
+    controller.abort();
+    expect((await Promise.all(aborted)).every(({ outcome }) => outcome === "not_sent")).toBe(true);
+    const calls = Array.from({ length: 118 }, () => second?.execute(probe.query, {}));
+    await service.clock.advance(3_000);
+    await Promise.all(calls);
+    expect(service.log.accepted).toBe(120);
+  });
+});

@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import { SlidingWindow } from "../../../../sdk/rate-limit/sliding-window.ts";
+
+// Three requests per minute. Times are milliseconds; a slot is free a window and a margin of 25 ms after its response.
+const limit = { limit: 3, windowMs: 60_000 };
+const freeAfterMs = 60_025;
+
+/** A window with a request started at each of these times, each with a response 100 ms later. */
+function windowWith(...startedAtMs: readonly number[]): SlidingWindow {
+  const window = new SlidingWindow(limit);
+  for (const startMs of startedAtMs) {
+    window.start();
+    window.responded(startMs, startMs + 100, startMs + 100);
+  }
+  return window;
+}
+
+describe("the sliding window", () => {
+  it("an unused window permits requests up to the limit at once", () => {
+    const window = new SlidingWindow(limit);
+    expect([0, 1, 2].map((ahead) => window.waitMs(ahead, 0))).toEqual([0, 0, 0]);
+    expect(window.waitMs(3, 0)).toBe(freeAfterMs);
+  });
+
+  it("requests in flight count, however long they take", () => {
+    const window = new SlidingWindow(limit);
+    for (let count = 0; count < 3; count += 1) window.start();
+    expect(window.used(0)).toBe(3);
+    expect(window.used(600_000)).toBe(3);
+    expect(window.waitMs(0, 600_000)).toBeGreaterThan(0);
+  });
+
+  it("a slot is free one window after its response, not after its request", () => {
+    const window = windowWith(0, 1_000, 2_000);
+    expect(window.waitMs(0, 2_100)).toBe(100 + freeAfterMs - 2_100);
+    expect(window.used(100 + freeAfterMs - 1)).toBe(3);
+    expect(window.used(100 + freeAfterMs)).toBe(2);
+    expect(window.waitMs(0, 100 + freeAfterMs)).toBe(0);
+  });
+
+  it("calls further back in the queue wait for later slots", () => {
+    const window = windowWith(0, 1_000, 2_000);
+    const waits = [0, 1, 2].map((ahead) => window.waitMs(ahead, 2_100));
+    expect(waits).toEqual([58_025, 59_025, 60_025]);
+  });
+
+  it("a call behind a full window of others waits one window longer", () => {
+    const window = windowWith(0, 1_000, 2_000);
+    expect(window.waitMs(3, 2_100)).toBe(window.waitMs(0, 2_100) + 60_000);
+  });
+
+  it("a released slot is free at once: its request did not count", () => {
+    const window = new SlidingWindow(limit);
+    for (let count = 0; count < 3; count += 1) window.start();
+    window.release();
+    expect(window.used(0)).toBe(2);
+    expect(window.waitMs(0, 0)).toBe(0);
+  });
+
+  it("a request without a response occupies its slot from the moment it was given up", () => {
+    const window = new SlidingWindow(limit);
+    window.start();
+    expect(window.noResponse(15_000)).toBe(freeAfterMs);
+    expect(window.used(15_000 + freeAfterMs - 1)).toBe(1);
+    expect(window.used(15_000 + freeAfterMs)).toBe(0);
+  });
+
+  it("three quarters of the fastest round trip are credited, from the second window on", () => {
+    const window = windowWith(0);
+    window.start();
+    // The first response is less than a window old: no credit yet.
+    expect(window.responded(30_000, 30_100, 30_100)).toBe(freeAfterMs);
+    window.start();
+    expect(window.responded(61_000, 61_100, 61_100)).toBe(freeAfterMs - 75);
+  });
+
+  it("a request without a response gets no credit", () => {
+    const window = windowWith(0, 61_000);
+    window.start();
+    expect(window.noResponse(70_000)).toBe(freeAfterMs);
+  });
+
+  it("a faster round trip reduces the credit, also for slots that seemed free", () => {
+    const window = windowWith(0, 61_000);
+    // The slot of 61,000 is free 75 ms early with a round trip of 100 ms, and 15 ms early with one of 20 ms.
+    const earlyMs = 61_100 + freeAfterMs - 50;
+    expect(window.used(earlyMs)).toBe(0);
+    window.start();
+    window.responded(earlyMs - 20, earlyMs, earlyMs);
+    expect(window.used(earlyMs)).toBe(2);
+  });
+
+  it("recentCount includes slots that have just become free, for a twentieth of a window", () => {
+    const window = windowWith(0);
+    expect([window.used(61_000), window.recentCount(61_000)]).toEqual([0, 1]);
+    expect(window.recentCount(100 + 63_000)).toBe(0);
+  });
+
+  it("a smaller capacity or limit makes calls wait, although slots of the old limit are free", () => {
+    const window = windowWith(0);
+    expect(window.waitMs(0, 100, 1)).toBe(freeAfterMs);
+    window.configure({ limit: 1, windowMs: 60_000 });
+    expect(window.waitMs(0, 100)).toBe(freeAfterMs);
+    expect(window.isIdle(100 + freeAfterMs)).toBe(true);
+  });
+});
