@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 
@@ -70,19 +71,28 @@ describe("workspace-tasks", () => {
     });
   });
 
+  it("workspace-tasks --help lists every command", async () => {
+    const { code, out, err } = await run("--help").ended();
+    const listed = [...out.matchAll(/^ {2}([a-z][a-z-]*) /gm)].map(([, name]) => name);
+    expect([code, err]).toEqual([0, ""]);
+    expect(listed).toEqual(["mock", "trigger", "check-receiver", "inbox"]);
+    expect(out.split("\n").filter((line) => line.length > 80)).toEqual([]);
+  });
+
+  it("workspace-tasks --version prints the version", async () => {
+    const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+    expect(await run("--version").ended()).toMatchObject({ code: 0, out: `${version}\n`, err: "" });
+  });
+
   it.each([
-    [["--help"], 0],
-    [["--version"], 0],
-    [[], 2],
-    [["triger"], 2],
-    [["mock", "--colour"], 2],
-  ])("workspace-tasks %j exits with %d and prints no stack trace", async (argv, code) => {
-    const result = await run(...argv).ended();
-    expect(result.code).toBe(code);
-    if (argv[0] === "triger") expect(result.err).toContain("did you mean trigger?");
-    expect(result.out + result.err).not.toMatch(/\n {4}at /);
-    if (code === 0) expect(result.err).toBe("");
-    else expect(result.out).toBe("");
+    [[], "Usage: workspace-tasks <command> [options]"],
+    [["triger"], "did you mean trigger?"],
+    [["mock", "--colour"], "mock: unknown flag --colour"],
+  ])("workspace-tasks %j exits with 2 and prints %s on stderr", async (argv, message) => {
+    const { code, out, err } = await run(...argv).ended();
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toContain(message);
+    expect(err).not.toMatch(/\n {4}at /);
   });
 
   it("an unexpected error is printed in one sentence, without a stack trace", async () => {
