@@ -45,12 +45,10 @@ export interface Plot {
   readonly title: string;
   readonly x: string;
   readonly y: string;
-  readonly series: readonly Series[];
-}
-
-export interface Series {
-  readonly name: string;
-  readonly points: readonly (readonly [number, number])[];
+  readonly series: readonly {
+    readonly name: string;
+    readonly points: readonly (readonly [number, number])[];
+  }[];
 }
 
 export interface Machine {

@@ -1,4 +1,4 @@
-import type { Plot, Series } from "./benchmark.ts";
+import type { Plot } from "./benchmark.ts";
 
 const width = 720;
 const height = 400;
@@ -40,7 +40,7 @@ ${plot.series.map((series, index) => line(series, index, x, y)).join("\n")}
 `;
 }
 
-function line({ name, points }: Series, index: number, x: Axis, y: Axis): string {
+function line({ name, points }: Plot["series"][number], index: number, x: Axis, y: Axis): string {
   const colour = colours[index % colours.length];
   const dash = dashes[index % dashes.length];
   const style = `stroke="${colour}" stroke-width="2.5" fill="none"${dash ? ` stroke-dasharray="${dash}"` : ""}`;

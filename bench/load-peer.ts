@@ -3,17 +3,12 @@ import { pathToFileURL } from "node:url";
 
 export type Fetch = typeof globalThis.fetch;
 
-export interface PeerClient {
-  readonly name: string;
-  readonly call: (variables: Record<string, unknown>) => Promise<unknown>;
-}
-
 /** `throttled: false` switches off Octokit's own pacing of one call per second. */
 export type CreatePeerClients = (
   text: string,
   fetch: Fetch,
   options?: { readonly throttled?: boolean | undefined },
-) => readonly PeerClient[];
+) => readonly { name: string; call(variables: Record<string, unknown>): Promise<unknown> }[];
 
 /**
  * Loads a file of `peers/`. Not an import statement: the packages that those files import are installed by

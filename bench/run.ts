@@ -53,11 +53,14 @@ function installPeers(): void {
   const wanted = join(peers, "package-lock.json");
   if (existsSync(installed) && statSync(installed).mtimeMs + 1 >= statSync(wanted).mtimeMs) return;
   console.log("installing what the benchmarks compare with …");
-  const npm = process.platform === "win32" ? "npm.cmd" : "npm";
-  const { status } = spawnSync(npm, ["install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts"], {
-    cwd: peers,
-    stdio: ["ignore", "ignore", "inherit"],
-    shell: process.platform === "win32",
-  });
+  const { status } = spawnSync(
+    "npm",
+    ["install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts"],
+    {
+      cwd: peers,
+      stdio: ["ignore", "ignore", "inherit"],
+      shell: process.platform === "win32",
+    },
+  );
   if (status !== 0) process.exit(status ?? 1);
 }

@@ -5,10 +5,7 @@ import { loadPeer } from "../load-peer.ts";
 import { type SignedDelivery, sampleBody, secret, signDelivery } from "../sample-delivery.ts";
 
 type Verify = () => unknown;
-
-interface Peers {
-  createVerify(name: string, delivery: SignedDelivery & { secret: string; forged: boolean }): Verify;
-}
+export type CreatePeerVerify = (name: string, delivery: SignedDelivery, forged: boolean) => Verify;
 
 /**
  * @param argument the body's length in bytes, followed by `forged` for a delivery that must be rejected, or by `alone`
@@ -19,8 +16,9 @@ export const createContender: CreateContender = async (name, argument) => {
   const forged = kind === "forged";
   const delivery = signDelivery("msg_1", sampleBody(Number(bytes)));
   if (forged) delivery.headers["webhook-signature"] = `v1,${Buffer.alloc(32, 9).toString("base64")}`;
-  const peers = kind === "alone" ? undefined : await loadPeer<Peers>("verifiers");
-  const verify = createVerify(name, delivery) ?? peers?.createVerify(name, { ...delivery, secret, forged });
+  const { createPeerVerify } =
+    kind === "alone" ? {} : await loadPeer<{ createPeerVerify?: CreatePeerVerify }>("verifiers");
+  const verify = createVerify(name, delivery) ?? createPeerVerify?.(name, delivery, forged);
   if (!verify) throw new Error(`there is no contender ${name}`);
   return async (count) => {
     for (let done = 0; done < count; done++) {

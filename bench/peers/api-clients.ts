@@ -4,23 +4,12 @@ import { parse } from "graphql";
 import { GraphQLClient } from "graphql-request";
 import { Octokit } from "octokit";
 import OpenAI from "openai";
-
-type Fetch = typeof globalThis.fetch;
-type Variables = Record<string, unknown>;
-
-interface Peer {
-  readonly name: string;
-  readonly call: (variables: Variables) => Promise<unknown>;
-}
+import type { CreatePeerClients } from "../load-peer.ts";
 
 const url = "https://service.localhost/graphql";
 
 /** Clients that one would use instead of the SDK. Each sends the given text through the given `fetch`. */
-export function createApiClients(
-  text: string,
-  fetch: Fetch,
-  { throttled = true }: { readonly throttled?: boolean } = {},
-): readonly Peer[] {
+export const createApiClients: CreatePeerClients = (text, fetch, { throttled = true } = {}) => {
   const headers = { authorization: "Bearer token" };
   const request = new GraphQLClient(url, { fetch, headers });
   const document = parse(text);
@@ -52,4 +41,4 @@ export function createApiClients(
       },
     },
   ];
-}
+};

@@ -1,16 +1,11 @@
 import { createHmac } from "node:crypto";
 import Stripe from "stripe";
 import { Webhook as SvixWebhook } from "svix";
-
-interface Delivery {
-  readonly body: Buffer;
-  readonly headers: Record<string, string>;
-  readonly secret: string;
-  readonly forged: boolean;
-}
+import type { CreatePeerVerify } from "../contenders/verify.ts";
+import { secret } from "../sample-delivery.ts";
 
 /** svix verifies the same delivery; Stripe's library its own header over the same body. */
-export function createVerify(name: string, { body, headers, secret, forged }: Delivery): () => unknown {
+export const createPeerVerify: CreatePeerVerify = (name, { body, headers }, forged) => {
   if (name === "svix") {
     const svix = new SvixWebhook(secret);
     return () => svix.verify(body, headers);
@@ -22,4 +17,4 @@ export function createVerify(name: string, { body, headers, secret, forged }: De
     .digest("hex");
   const header = `t=${timestamp},v1=${signature}`;
   return () => Stripe.webhooks.constructEvent(body, header, secret);
-}
+};
