@@ -12,14 +12,14 @@ const mock = await createMockServer({ listen: false }); // no port
 const server = setupServer(...mockHandlers(mock, { baseUrl, gatewayUrl: `${baseUrl}/gateway` }));
 
 beforeAll(() => server.listen({ onUnhandledRequest: "error" }));
-afterEach(() => mock.admin.reset()); // back to the initial state, with the same keys
+afterEach(() => mock.control.reset()); // back to the initial state, with the same keys
 afterAll(async () => {
   server.close();
   await mock.close();
 });
 
 it("rejects the creation of an endpoint with a read-only key", async () => {
-  const { apiKey } = mock.admin.createApiKey({ access: "read_only" });
+  const { apiKey } = await mock.control.createApiKey({ access: "read_only" });
   await using client = createClient({ baseUrl, apiKey });
   const creation = client.webhooks.endpoints.create({ url: "https://receiver.example/webhooks" });
   await expect(creation).rejects.toMatchObject({ code: "PERMISSION_DENIED" });

@@ -47,7 +47,7 @@ const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProces
 traceWorkspaceTasks(provider.getTracer("workspace-tasks"));
 
 await using mock = await createMockServer();
-mock.admin.setFaults({ api: [{ operation: "me", instructions: [{ kind: "status", status: 503 }] }] });
+await mock.control.setFaults({ api: [{ operation: "me", instructions: [{ kind: "status", status: 503 }] }] });
 await using client = createClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey });
 await client.me(); // the first attempt gets a 503
 await client.webhooks.endpoints.delete("00000000-0000-4000-8000-000000000000").catch(() => {}); // no such endpoint

@@ -28,6 +28,6 @@ const { signingSecret } = await client.webhooks.endpoints.create({ url });
 secrets.push(signingSecret);
 
 const completed = new Promise((resolve) => receiver.on("task.completed", resolve));
-mock.admin.startTask({ taskType: "TAX_PREP", progression: "immediate", stages: [] });
+await mock.control.startTask({ taskType: "TAX_PREP", progression: "immediate", stages: [] });
 await completed;
 await receiver.close();

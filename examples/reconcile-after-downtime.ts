@@ -27,14 +27,14 @@ await using receiver = createReceiver({
 receiver.onState("task", (event) => void states.set(event.taskId, event.status));
 await receiver.start();
 
-const { taskId } = mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" });
+const { taskId } = await mock.control.startTask({ taskType: "TAX_PREP", progression: "manual" });
 await mock.clock.advance("1m");
 console.log(`before the downtime: ${states.get(taskId)}`);
 
 reachable = false;
-mock.admin.moveTask(taskId, { status: "COMPLETED" });
+await mock.control.setTaskStatus(taskId, { status: "COMPLETED" });
 await mock.clock.advance("28h"); // eight attempts
-const [delivery] = mock.admin.deliveries({ event: "task.completed" }).data;
+const [delivery] = (await mock.control.listDeliveries({ event: "task.completed" })).data;
 console.log(`after 28 hours: delivery ${delivery?.status} after ${delivery?.attemptCount} attempts`);
 console.log(`the receiver has: ${states.get(taskId)}`);
 

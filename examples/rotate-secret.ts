@@ -35,11 +35,10 @@ const { endpoint, signingSecret } = await client.webhooks.endpoints.create({
 });
 secrets = [signingSecret];
 
-const runTask = () => mock.admin.startTask({ taskType: "BINDER", progression: "immediate" });
-const delivered = (count: number) =>
-  mock.admin.wait({ deliveries: { status: "succeeded", count }, timeoutMs: 10_000 });
+const runTask = () => mock.control.startTask({ taskType: "BINDER", progression: "immediate" });
+const delivered = (count: number) => mock.control.waitForDeliveries({ status: "succeeded", count });
 
-runTask();
+await runTask();
 await delivered(2);
 
 const rotated = await client.webhooks.endpoints.rotateSecret({
@@ -47,17 +46,17 @@ const rotated = await client.webhooks.endpoints.rotateSecret({
   gracePeriodSeconds: 3_600,
 });
 // The receiver still has only the old secret, and these two deliveries verify with it.
-runTask();
+await runTask();
 await delivered(4);
 
 // Both secrets until the grace period ends.
 secrets = [rotated.signingSecret, signingSecret];
-runTask();
+await runTask();
 await delivered(6);
 await sixHandled;
 
 await client.webhooks.endpoints.delete(endpoint.id);
-const failed = mock.admin.deliveries({ status: "failed" }).data.length;
+const failed = (await mock.control.listDeliveries({ status: "failed" })).data.length;
 console.log(`6 deliveries over a rotation: ${handled} handled, ${failed} failed`);
 
 server.close();

@@ -33,14 +33,16 @@ const first = await startReceiver();
 const second = await startReceiver();
 console.log(`two receivers, processes ${first.pid} and ${second.pid}`);
 
-const tasks = Array.from({ length: taskCount }, () =>
-  mock.admin.startTask({ taskType: "BINDER", progression: "manual" }),
+const tasks = await Promise.all(
+  Array.from({ length: taskCount }, () =>
+    mock.control.startTask({ taskType: "BINDER", progression: "manual" }),
+  ),
 );
-await mock.admin.wait({ deliveries: { event: "task.running", status: "succeeded", count: taskCount } });
+await mock.control.waitForDeliveries({ event: "task.running", status: "succeeded", count: taskCount });
 first.kill("SIGKILL");
 console.log(`process ${first.pid} was killed; ${second.pid} continues alone`);
-for (const { taskId } of tasks) mock.admin.moveTask(taskId, { status: "COMPLETED" });
-await mock.admin.wait({ deliveries: { event: "task.completed", status: "succeeded", count: taskCount } });
+for (const { taskId } of tasks) await mock.control.setTaskStatus(taskId, { status: "COMPLETED" });
+await mock.control.waitForDeliveries({ event: "task.completed", status: "succeeded", count: taskCount });
 
 const { completed, applied, processes } = await settledStates();
 console.log(`${deliveries} requests for ${2 * taskCount} events: ${applied} changes applied, none twice`);

@@ -18,7 +18,7 @@ mockTest("a connection with an invalid key fails", async ({ mock }) => {
 // #region faults
 mockTest("a call succeeds after its token expired", async ({ mock }) => {
   await using client = createClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey });
-  mock.admin.setFaults({ api: [{ operation: "me", instructions: [{ kind: "expire-token" }] }] });
+  await mock.control.setFaults({ api: [{ operation: "me", instructions: [{ kind: "expire-token" }] }] });
   const { data, meta } = await client.me().withMeta();
   expect(data.__typename).toBe("WorkspaceUser");
   expect(meta.attempts).toBe(2);
@@ -35,5 +35,19 @@ onVirtualTime("the 121st request waits until the next minute", async ({ mock }) 
   const waiting = client.me();
   await clock.advance("61s");
   expect((await waiting).__typename).toBe("WorkspaceUser");
+});
+
+// #endregion
+
+// #region control-client
+import { createControlClient } from "workspace-tasks/mock-server";
+
+mockTest("another process controls the mock over HTTP", async ({ mock }) => {
+  const control = createControlClient({ baseUrl: mock.baseUrl });
+  await control.createEndpoint({ url: "http://127.0.0.1:4711/webhooks" });
+  const { taskId } = await control.startTask({ taskType: "BINDER", progression: "manual" });
+  await control.setTaskStatus(taskId, { status: "COMPLETED" });
+  const { data } = await control.listDeliveries({ subject: taskId });
+  expect(data.map(({ event }) => event)).toEqual(["task.running", "task.completed"]);
 });
 // #endregion

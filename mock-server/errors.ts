@@ -42,13 +42,30 @@ export type MockServerErrorCode = (typeof mockServerErrorCodes)[number];
 // Recognised by a brand and not by class, so that two copies of the package in one process understand each other.
 const brand: unique symbol = Symbol.for("workspace-tasks/mock-server-error/v1") as never;
 
+/** One field that is wrong. */
+export interface MockServerIssue {
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface MockServerErrorOptions extends ErrorOptions {
+  readonly issues?: readonly MockServerIssue[] | undefined;
+}
+
 /** The base of all errors of the mock server. */
 export class MockServerError extends Error {
   readonly code: MockServerErrorCode;
+  /** The fields of a body or query that are wrong. */
+  readonly issues: readonly MockServerIssue[];
 
-  constructor(code: MockServerErrorCode, message: string, options?: ErrorOptions) {
+  constructor(
+    code: MockServerErrorCode,
+    message: string,
+    { issues = [], ...options }: MockServerErrorOptions = {},
+  ) {
     super(message, options);
     this.code = code;
+    this.issues = issues;
     Object.defineProperty(this, brand, { value: true });
     Object.defineProperty(this, "name", { value: new.target.name, configurable: true });
   }

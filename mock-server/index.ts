@@ -1,21 +1,22 @@
-export type { Admin } from "./control/admin.ts";
-export { ControlError, type ControlErrorCode, type ControlIssue } from "./control/control-error.ts";
-export type { NewTask, StageMove, TaskMove } from "./control/task-controls.ts";
-export type { AttemptView, DeliverySummary, DeliveryView, RequestView, TaskView } from "./control/views.ts";
+export type { AttemptView, DeliveryDetail, DeliverySummary } from "./control/contract/deliveries.ts";
+export type { EndpointDetail, EndpointSummary } from "./control/contract/endpoints.ts";
+export type { RequestView } from "./control/contract/requests.ts";
+export type { ScenarioInput, ScenarioReport } from "./control/contract/scenarios.ts";
+export type { NewTask, StageChange, TaskChange, TaskDetail, TaskSummary } from "./control/contract/tasks.ts";
+export type { ControlApi } from "./control/control-api.ts";
+export { type ControlClientOptions, createControlClient } from "./control/control-client.ts";
 export {
   isMockServerError,
   MockServerError,
   type MockServerErrorCode,
+  type MockServerIssue,
   mockServerErrorCodes,
-  type ServiceErrorCode,
 } from "./errors.ts";
 export type { ReceiverFunction } from "./outbound/in-process-transport.ts";
 export type { ConnectionCheck } from "./outbound/port.ts";
-export { ServiceError } from "./rules/service-error.ts";
 export { createMockServer, type MockServer } from "./server.ts";
 export type { MockServerOptions } from "./server-options.ts";
 export type { Settings, SettingsChanges } from "./settings.ts";
-export { SnapshotError } from "./snapshot/snapshot-error.ts";
 export type { Snapshot } from "./snapshot/snapshot-schema.ts";
 export type { ApiFault, DeliveryFault, FaultPlan } from "./state/fault.ts";
 export type { JournalEntry } from "./state/journal-entry.ts";

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { type Admin, createAdmin } from "./control/admin.ts";
+import { type ControlApi, createControlApi, createControls } from "./control/control-api.ts";
 import type { EventStream } from "./control/event-stream.ts";
 import { type HttpListener, listenHttp } from "./http/listener.ts";
 import { createHandler, type Service } from "./http/router.ts";
@@ -12,7 +12,8 @@ import { type Settings, withSettings } from "./settings.ts";
 import { type Clock, createRealClock } from "./time/clock.ts";
 import { createMockClock, type MockClock } from "./time/mock-clock.ts";
 import { createVirtualClock, type VirtualClock } from "./time/virtual-clock.ts";
-import { createWorldHolder } from "./world/world-holder.ts";
+import type { NumberedActivity } from "./world/world.ts";
+import { createWorldHolder, type WorldHolder } from "./world/world-holder.ts";
 
 export interface MockServer extends AsyncDisposable {
   /** Operations at `/graphql`, uploads at `/api/uploads`. */
@@ -28,8 +29,10 @@ export interface MockServer extends AsyncDisposable {
   /** Calls the service in this process, without a socket. Accepts paths such as `/graphql` too. */
   fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
   readonly clock: MockClock;
-  /** The control API for callers in this process. */
-  readonly admin: Admin;
+  /** The control API, without HTTP. */
+  readonly control: ControlApi;
+  /** Calls `listener` with all activity from now on, also after a reset. Returns a function that stops it. */
+  subscribe(listener: (activity: NumberedActivity) => void): () => void;
   /** Stops the mock; resolves when all its sockets are closed. Idempotent. */
   close(): Promise<void>;
 }
@@ -67,9 +70,14 @@ export async function createMockServer(options: MockServerOptions = {}): Promise
       return seedWorld(world);
     },
   });
-  const admin = createAdmin({ worlds, clock, version: packageVersion() });
+  const controls = createControls({ worlds, clock, version: packageVersion() });
   const stream = createLazyStream(worlds);
-  const service: Service = { worlds, admin, hostsAllowed: options.hostsAllowed ?? [], stream: stream.open };
+  const service: Service = {
+    worlds,
+    controls,
+    hostsAllowed: options.hostsAllowed ?? [],
+    stream: stream.open,
+  };
   const handler = createHandler(service);
   const listener = await listenIfEnabled(options, service, handler).catch((error: unknown) => {
     worlds.end();
@@ -104,7 +112,8 @@ export async function createMockServer(options: MockServerOptions = {}): Promise
     fetch: (input, init) =>
       handler(new Request(input instanceof Request ? input : new URL(input, origin), init)),
     clock: createMockClock(clock),
-    admin,
+    control: createControlApi(controls),
+    subscribe: (listener) => subscribe(worlds, listener),
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -124,8 +133,19 @@ function transportOf(
   return checkConnection ? { ...transport, checkConnection } : transport;
 }
 
+function subscribe(worlds: WorldHolder, listener: (activity: NumberedActivity) => void): () => void {
+  let stop = worlds.current.subscribe(listener);
+  const stopFollowing = worlds.onReplace((world) => {
+    stop = world.subscribe(listener);
+  });
+  return () => {
+    stop();
+    stopFollowing();
+  };
+}
+
 /** The event stream, created for its first reader; it switches to every new world. */
-function createLazyStream(worlds: Service["worlds"]) {
+function createLazyStream(worlds: WorldHolder) {
   let opening: Promise<EventStream> | undefined;
   const open = async (): Promise<EventStream> => {
     const { createEventStream } = await import("./control/event-stream.ts");

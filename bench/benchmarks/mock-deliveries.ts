@@ -39,7 +39,7 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
   const [port] = await once(receiver, "message");
   const mock = await createMockServer({ listen: false });
   await registerEndpoints(mock, [`http://127.0.0.1:${port}/hook`]);
-  const { clientId } = mock.admin.startTask({ taskType: "BINDER", progression: "manual" });
+  const { clientId } = await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
   const rounds = await inTurns([mock], { rounds: quick ? 2 : 7, warmUpRounds: 1 }, () =>
     deliverAll(mock, clientId, count),
   );
@@ -66,7 +66,7 @@ async function deliverAll(mock: MockServer, clientId: string, count: number): Pr
   const stop = startMeter();
   const allAttempted = attempts(mock, count);
   for (let started = 0; started < count; started++) {
-    mock.admin.startTask({ taskType: "BINDER", progression: "manual", clientId });
+    await mock.control.startTask({ taskType: "BINDER", progression: "manual", clientId });
   }
   await allAttempted;
   return stop(count);
@@ -75,7 +75,7 @@ async function deliverAll(mock: MockServer, clientId: string, count: number): Pr
 function attempts(mock: MockServer, count: number): Promise<void> {
   let left = count;
   return new Promise((resolve) => {
-    const stop = mock.admin.listen(({ type }) => {
+    const stop = mock.subscribe(({ type }) => {
       if (type !== "delivery.attempted" || --left > 0) return;
       stop();
       resolve();

@@ -67,11 +67,11 @@ async function fanOut(endpoints: number, deliveries: number): Promise<Sample> {
     settings: { rateLimit: { requests: 1_000_000 } },
   });
   await registerEndpoints(mock, urls);
-  const { clientId } = mock.admin.startTask({ taskType: "BINDER", progression: "manual" });
+  const { clientId } = await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
   await mock.clock.advance(1);
   const stop = startMeter();
   for (let event = 0; event < deliveries / endpoints; event++) {
-    mock.admin.startTask({ taskType: "BINDER", progression: "manual", clientId });
+    await mock.control.startTask({ taskType: "BINDER", progression: "manual", clientId });
   }
   await mock.clock.advance(1);
   return stop(deliveries);

@@ -75,11 +75,12 @@ async function advanceWeek({ tasks, delivers }: Scenario) {
     },
   });
   if (delivers) await registerEndpoints(mock, [url]);
-  const { clientId } = mock.admin.startTask({ taskType: "BINDER", progression: "manual" });
+  const { clientId } = await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
   const bytesBefore = heapBytes();
   const megabytes = () => (heapBytes() - bytesBefore) / 1e6;
   const stopStart = startMeter();
-  for (let count = 0; count < tasks; count++) mock.admin.startTask({ taskType: "TAX_PREP", clientId });
+  for (let count = 0; count < tasks; count++)
+    await mock.control.startTask({ taskType: "TAX_PREP", clientId });
   const start = stopStart();
   const runningMegabytes = megabytes();
   const stopWeek = startMeter();

@@ -8,12 +8,13 @@ const mock = await createMockServer({
 const stages = ["document-classification", "tax-extraction", "reconciliation", "review"];
 let clientId: string | undefined;
 for (let count = 0; count < 50; count++) {
-  const task = mock.admin.startTask({
+  const task = await mock.control.startTask({
     taskType: "TAX_PREP",
     progression: "manual",
     ...(clientId ? { clientId } : {}),
   });
   clientId = task.clientId;
-  for (const subTaskType of stages) mock.admin.moveStage(task.taskId, { subTaskType, status: "COMPLETED" });
+  for (const subTaskType of stages)
+    await mock.control.setStageStatus(task.taskId, { subTaskType, status: "COMPLETED" });
 }
 report({ port: Number(new URL(mock.baseUrl).port), apiKey: mock.apiKey });

@@ -19,8 +19,8 @@ export async function runPartnerFlow(mock: MockServer, receiver: StartedReceiver
   });
   printStep("workspace", `${workspace.displayName} (${workspace.status}, slug ${workspace.slug})`);
 
-  // The web app issues API keys; the mock's admin stands in for it.
-  const { apiKey } = mock.admin.createApiKey({ workspaceId: workspace.id });
+  // The web app issues API keys; here the mock's control API does.
+  const { apiKey } = await mock.control.createApiKey({ workspaceId: workspace.id });
   await using client = createClient({ ...urls, apiKey });
   const me = await client.me();
   printStep(

@@ -1,14 +1,12 @@
 import { access, constants, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { CommandError } from "../../cli/command-error.ts";
-import { ControlError } from "../control/control-error.ts";
-import type { ScenarioDocument } from "../control/scenario.ts";
+import type { ScenarioInput } from "../control/contract/scenarios.ts";
+import { isMockServerError } from "../errors.ts";
 import type { MockServer } from "../server.ts";
 import { createMockServer } from "../server.ts";
-import { SnapshotError } from "../snapshot/snapshot-error.ts";
 import { autosave } from "./autosave.ts";
 import type { MockOptions } from "./mock-options.ts";
-import { registerReceiver } from "./register-receiver.ts";
 
 export interface RunningMock {
   readonly mock: MockServer;
@@ -27,10 +25,10 @@ export async function startMock(options: MockOptions): Promise<RunningMock> {
     throw explainStart(error, server.port ?? 0, server.host ?? "127.0.0.1");
   });
   try {
-    if (snapshot) await mock.admin.restore(snapshot);
+    if (snapshot) await mock.control.restoreSnapshot(snapshot);
     const signingSecret = deliverTo === undefined ? undefined : await registerReceiver(mock, deliverTo);
-    if (scenario) await play(mock, scenario);
-    const saving = statePath === undefined ? null : autosave(mock.admin, statePath);
+    if (scenario) await mock.control.playScenario(scenario);
+    const saving = statePath === undefined ? null : autosave(mock, statePath);
     const stop = async () => {
       try {
         await saving?.stop();
@@ -41,7 +39,7 @@ export async function startMock(options: MockOptions): Promise<RunningMock> {
     return { mock, signingSecret, stop };
   } catch (error) {
     await mock.close();
-    throw error;
+    throw isMockServerError(error) ? new CommandError(error.message) : error;
   }
 }
 
@@ -53,29 +51,29 @@ async function readState(path: string) {
     await access(dirname(path), constants.W_OK);
     return snapshot;
   } catch (error) {
-    const reason = error instanceof SnapshotError ? error.message : codeOf(error);
+    const reason = isMockServerError(error) ? error.message : codeOf(error);
     throw new CommandError(
       `--state: cannot use ${path}: ${reason}; choose another file, or move this one away`,
     );
   }
 }
 
-async function readScenarioFile(path: string): Promise<ScenarioDocument> {
+async function readScenarioFile(path: string): Promise<ScenarioInput> {
   try {
-    const { parseScenario } = await import("../control/scenario.ts");
+    const { parseScenario } = await import("../control/controls/read-scenario.ts");
     return parseScenario(await readFile(path, "utf8"));
   } catch (error) {
-    const reason = error instanceof ControlError ? error.message : codeOf(error);
+    const reason = isMockServerError(error) ? error.message : codeOf(error);
     throw new CommandError(`--scenario: cannot read ${path}: ${reason}`);
   }
 }
 
-async function play(mock: MockServer, scenario: ScenarioDocument): Promise<void> {
-  try {
-    await mock.admin.playScenario(scenario);
-  } catch (error) {
-    throw error instanceof ControlError ? new CommandError(error.message) : error;
-  }
+/** Registers the endpoint unless the restored state has it. Returns its signing secret. */
+async function registerReceiver({ control }: MockServer, url: string): Promise<string> {
+  const { data } = await control.listEndpoints();
+  const existing = data.find((endpoint) => endpoint.url === url);
+  const endpoint = await (existing ? control.getEndpoint(existing.id) : control.createEndpoint({ url }));
+  return endpoint.signingSecret;
 }
 
 function explainStart(error: unknown, port: number, host: string): unknown {

@@ -1,6 +1,11 @@
 import { CommandError } from "../../cli/command-error.ts";
 import { type Command, type CommandIo, onlyArgument, runCommand, write } from "../../cli/command-line.ts";
 import { type FlagValues, flag, text, toggle, wholeNumber } from "../../cli/flags.ts";
+import type { DeliverySummary } from "../control/contract/deliveries.ts";
+import type { TaskSummary } from "../control/contract/tasks.ts";
+import type { ControlApi } from "../control/control-api.ts";
+import { createControlClient } from "../control/control-client.ts";
+import { isMockServerError } from "../errors.ts";
 
 const flags = {
   mock: flag("<url>", "address of the mock (WORKSPACE_TASKS_BASE_URL, or http://127.0.0.1:4010)", {
@@ -38,9 +43,10 @@ respond, 2 wrong arguments.`,
     const event = onlyArgument(args, "one event name");
     const mockUrl = args.flags.mock ?? io.env["WORKSPACE_TASKS_BASE_URL"] ?? "http://127.0.0.1:4010";
     const options: TriggerOptions = { ...args.flags, event };
-    const control = createControlClient(mockUrl);
-    const subject = await causeEvent(control, options);
-    const deliveries = await attemptedDeliveries(control, options, subject);
+    const control = createControlClient({ baseUrl: mockUrl });
+    const { subject, deliveries } = await trigger(control, options).catch((error: unknown) => {
+      throw explain(error);
+    });
     write(
       io,
       options.json ? `${JSON.stringify({ event, subject, deliveries })}\n` : render(event, deliveries),
@@ -66,60 +72,39 @@ function parseObject(value: string): Record<string, unknown> | undefined {
   }
 }
 
-type ControlClient = <Result>(method: string, path: string, body?: unknown) => Promise<Result>;
-
-function createControlClient(mockUrl: string): ControlClient {
-  return async <Result>(method: string, path: string, body?: unknown) => {
-    let response: Response;
-    try {
-      response = await fetch(new URL(`/_mock/v1/${path}`, mockUrl), {
-        method,
-        ...(body === undefined
-          ? {}
-          : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
-      });
-    } catch {
-      throw new CommandError(
-        `no mock responds at ${mockUrl}; start one with "workspace-tasks mock" or pass --mock <url>`,
-      );
-    }
-    const result = (await response.json().catch(() => null)) as Result | ControlFailure | null;
-    if (response.ok && result !== null) return result as Result;
-    const reason = (result as ControlFailure | null)?.error?.message ?? `HTTP ${response.status}`;
-    throw new CommandError(`the mock at ${mockUrl} rejected the request: ${reason}`);
-  };
+function explain(error: unknown): unknown {
+  if (!isMockServerError(error)) return error;
+  const remedy =
+    error.code === "NETWORK_FAILED" ? '; start one with "workspace-tasks mock" or pass --mock <url>' : "";
+  return new CommandError(`${error.message}${remedy}`);
 }
 
-interface ControlFailure {
-  readonly error?: { readonly message?: string };
+async function trigger(control: ControlApi, options: TriggerOptions) {
+  const subject = await causeEvent(control, options);
+  return { subject, deliveries: await attemptedDeliveries(control, options, subject) };
 }
 
 /** Causes the event; returns the id of its subject, by which its deliveries are found. */
-async function causeEvent(control: ControlClient, options: TriggerOptions): Promise<string> {
+async function causeEvent(control: ControlApi, options: TriggerOptions): Promise<string> {
   const { event, workspace: workspaceId, taskType, errorMessage, stage } = options;
   const [noun, verb = ""] = event.split(".");
   const isAboutTask = (noun === "task" || noun === "subtask") && options.payload === undefined;
   const status = taskStatuses[verb];
   if (!isAboutTask || status === undefined) {
     const payload = options.payload ?? (event === "documents.synced" ? sampleDocumentsSynced : {});
-    const { eventId } = await control<{ eventId: string }>("POST", "events", {
-      name: event,
-      payload,
-      workspaceId,
-    });
+    const { eventId } = await control.sendEvent({ name: event, payload, workspaceId });
     return eventId;
   }
-  const task = { taskType, workspaceId, progression: "manual" };
-  const { taskId } = await control<{ taskId: string }>("POST", "tasks", task);
+  const { taskId } = await control.startTask({ taskType, workspaceId, progression: "manual" });
   if (noun === "subtask") {
-    await control("POST", `tasks/${taskId}/subtasks`, { subTaskType: stage, status, errorMessage });
+    await control.setStageStatus(taskId, { subTaskType: stage, status, errorMessage });
   } else if (status !== "RUNNING") {
-    await control("POST", `tasks/${taskId}/status`, { status, errorMessage });
+    await control.setTaskStatus(taskId, { status, errorMessage });
   }
   return taskId;
 }
 
-const taskStatuses: Readonly<Record<string, string>> = {
+const taskStatuses: Readonly<Record<string, TaskSummary["status"]>> = {
   running: "RUNNING",
   completed: "COMPLETED",
   failed: "FAILED",
@@ -140,35 +125,25 @@ const sampleDocumentsSynced = {
   duplicateCount: 0,
 };
 
-interface Delivery {
-  readonly id: string;
-  readonly endpointId: string;
-  readonly status: string;
-  readonly attemptCount: number;
-  readonly nextAttemptAt: string | null;
-}
-
 /** The deliveries of the event, once each has had its first attempt or the time limit is reached. */
 async function attemptedDeliveries(
-  control: ControlClient,
+  control: ControlApi,
   { event, timeoutMs }: TriggerOptions,
   subject: string,
-): Promise<readonly Delivery[]> {
-  const query = new URLSearchParams({ event, subject, limit: "1000" });
-  const list = async () => (await control<{ data: Delivery[] }>("GET", `deliveries?${query}`)).data;
+): Promise<readonly DeliverySummary[]> {
+  const list = async () => (await control.listDeliveries({ event, subject, limit: 1_000 })).data;
   const created = await list();
   if (created.length === 0) return created;
-  const deliveries = { event, subject, attempted: true, count: created.length };
   try {
-    await control("POST", "wait", { deliveries, timeoutMs });
+    await control.waitForDeliveries({ event, subject, attempted: true, count: created.length, timeoutMs });
   } catch (error) {
     // The time limit is no failure: the deliveries show their state.
-    if (!(error instanceof CommandError)) throw error;
+    if (!isMockServerError(error, "WAIT_TIMED_OUT")) throw error;
   }
   return list();
 }
 
-function render(event: string, deliveries: readonly Delivery[]): string {
+function render(event: string, deliveries: readonly DeliverySummary[]): string {
   if (deliveries.length === 0) return `${event}: no enabled endpoint of the workspace subscribes to it\n`;
   return deliveries
     .map(({ endpointId, status, attemptCount, nextAttemptAt }) => {

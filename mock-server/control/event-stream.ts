@@ -46,7 +46,7 @@ export function createEventStream(first: World, wallClock: Clock): EventStream {
 
   const heartbeat = (): (() => void) =>
     wallClock.schedule(heartbeatMs, () => {
-      for (const reader of [...readers]) reader.send(": still here\n\n");
+      for (const reader of [...readers]) reader.send(": heartbeat\n\n");
       stopHeartbeat = heartbeat();
     });
 

@@ -1,5 +1,5 @@
+import { MockServerError } from "../errors.ts";
 import { isLoopbackHost } from "../rules/loopback.ts";
-import { ControlError } from "./control-error.ts";
 
 // A web page that a developer happens to visit can send requests to loopback addresses, and by DNS
 // rebinding can even read the answers. So the control API answers only to names that mean this computer
@@ -9,18 +9,18 @@ import { ControlError } from "./control-error.ts";
 export function guardControl(request: Request, hostsAllowed: readonly string[]): void {
   const host = request.headers.get("host") ?? new URL(request.url).host;
   if (!isOwnHost(host, hostsAllowed)) {
-    throw new ControlError(
+    throw new MockServerError(
       "FOREIGN_HOST",
       "the control API answers to loopback names only; allow others with hostsAllowed",
     );
   }
   const origin = request.headers.get("origin");
   if (origin !== null && origin !== `http://${host}` && origin !== `https://${host}`) {
-    throw new ControlError("FOREIGN_ORIGIN", "the control API does not answer to pages of another origin");
+    throw new MockServerError("FOREIGN_ORIGIN", "the control API does not answer to pages of another origin");
   }
   const site = request.headers.get("sec-fetch-site");
   if (site === "cross-site" || site === "same-site") {
-    throw new ControlError("FOREIGN_ORIGIN", "the control API does not answer to pages of another origin");
+    throw new MockServerError("FOREIGN_ORIGIN", "the control API does not answer to pages of another origin");
   }
 }
 

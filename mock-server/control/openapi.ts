@@ -1,16 +1,15 @@
 import { z } from "zod";
-import { controlErrorStatuses } from "./control-error.ts";
-import type { Route } from "./route.ts";
+import { errorStatuses } from "./contract/error-statuses.ts";
+import { methodOf, pathOf, type Route } from "./contract/route.ts";
 
 type Json = { readonly [name: string]: unknown };
 
-/** The control API as an OpenAPI 3.1 document, made from the routes themselves. */
-export function createOpenapiDocument(routes: readonly Route[]): Json {
-  const paths: Record<string, Record<string, Json>> = {
-    "/stream": { get: streamOperation },
-  };
-  for (const route of routes) {
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: describe(route) };
+/** The control API as an OpenAPI 3.1 document, derived from its contract. */
+export function createOpenapiDocument(contract: Readonly<Record<string, Route>>): Json {
+  const paths: Record<string, Record<string, Json>> = { "/stream": { get: streamOperation } };
+  for (const [name, route] of Object.entries(contract)) {
+    const operations = { [methodOf(route).toLowerCase()]: { operationId: name, ...operationOf(route) } };
+    paths[pathOf(route)] = { ...paths[pathOf(route)], ...operations };
   }
   return {
     openapi: "3.1.0",
@@ -25,31 +24,24 @@ export function createOpenapiDocument(routes: readonly Route[]): Json {
   };
 }
 
-function describe(route: Route): Json {
-  const parameters = [...pathParameters(route.path), ...queryParameters(route.query)];
+function operationOf(route: Route): Json {
+  const { summary, status, input, response } = route;
+  const hasQuery = methodOf(route) === "GET";
+  const parameters = [...pathParameters(pathOf(route)), ...(input && hasQuery ? queryParameters(input) : [])];
   return {
-    summary: route.summary,
-    operationId: operationId(route),
+    summary,
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(route.body ? { requestBody: { content: jsonContent(schemaOf(route.body, "input")) } } : {}),
+    ...(input && !hasQuery ? { requestBody: { content: jsonContent(bodySchema(route, input)) } } : {}),
     responses: {
-      [route.status]: route.answer
-        ? { description: "Done.", content: jsonContent(schemaOf(route.answer, "output")) }
+      [status]: response
+        ? { description: "Done.", content: jsonContent(schemaOf(response, "output")) }
         : { description: "Done." },
       default: {
-        description: "Refused.",
+        description: "Rejected.",
         content: jsonContent({ $ref: "#/components/schemas/Error" }),
       },
     },
   };
-}
-
-/** `POST /tasks/{id}/status` becomes `postTasksStatus`. */
-function operationId({ method, path }: Route): string {
-  const words = path.split("/").filter((segment) => segment !== "" && !segment.startsWith("{"));
-  const name = words.flatMap((word) => word.split("-")).map((word) => word[0]?.toUpperCase() + word.slice(1));
-  const one = path.endsWith("}") ? "One" : "";
-  return `${method.toLowerCase()}${name.join("")}${one}`;
 }
 
 const pathParameters = (path: string) =>
@@ -60,18 +52,18 @@ const pathParameters = (path: string) =>
     schema: { type: "string" },
   }));
 
-function queryParameters(query: z.ZodType | undefined) {
-  if (!query) return [];
-  const { properties = {}, required = [] } = schemaOf(query, "input") as {
-    properties?: Record<string, unknown>;
-    required?: string[];
-  };
-  return Object.entries(properties).map(([name, schema]) => ({
-    name,
-    in: "query",
-    required: required.includes(name),
-    schema,
-  }));
+function queryParameters(query: z.ZodType) {
+  const { properties = {} } = schemaOf(query, "input") as { properties?: Record<string, unknown> };
+  return Object.entries(properties).map(([name, schema]) => ({ name, in: "query", required: false, schema }));
+}
+
+/** References within a recursive schema start at the root of the document. */
+function bodySchema(route: Route, body: z.ZodType): Json {
+  const path = pathOf(route).replaceAll("/", "~1");
+  const place = `#/paths/${path}/${methodOf(route).toLowerCase()}/requestBody/content/application~1json/schema`;
+  return JSON.parse(
+    JSON.stringify(schemaOf(body, "input")).replaceAll('"#/$defs/', `"${place}/$defs/`),
+  ) as Json;
 }
 
 function schemaOf(schema: z.ZodType, io: "input" | "output"): Json {
@@ -89,7 +81,7 @@ const errorSchema = {
       type: "object",
       required: ["code", "message", "issues"],
       properties: {
-        code: { type: "string", enum: Object.keys(controlErrorStatuses) },
+        code: { type: "string", enum: Object.keys(errorStatuses) },
         message: { type: "string" },
         issues: {
           type: "array",
@@ -105,7 +97,7 @@ const errorSchema = {
 };
 
 const streamOperation = {
-  summary: "Everything that happens, as server-sent events; resumable by `Last-Event-ID`.",
+  summary: "Server-sent events of all activity; resumable with `Last-Event-ID`.",
   operationId: "getStream",
   responses: { 200: { description: "A stream without end.", content: { "text/event-stream": {} } } },
 };

@@ -2,7 +2,7 @@
 // `handleGraphql` itself for the two GraphQL paths. Modules that a first GraphQL request does not need are loaded when
 // first used.
 
-import type { Admin } from "../control/admin.ts";
+import type { Controls } from "../control/control-api.ts";
 import type { EventStream } from "../control/event-stream.ts";
 import { toFetchResponse } from "../faults/write-response.ts";
 import { handleGraphql } from "../graphql/handle-graphql.ts";
@@ -14,7 +14,7 @@ import type { WorldHolder } from "../world/world-holder.ts";
 /** One running mock, as the adapters see it. */
 export interface Service {
   readonly worlds: WorldHolder;
-  readonly admin: Admin;
+  readonly controls: Controls;
   /** Host names besides the loopback ones that the control API accepts. */
   readonly hostsAllowed: readonly string[];
   /** Created for the first reader. */
@@ -70,10 +70,6 @@ async function inspectorResponse(path: string): Promise<Response> {
 
 async function controlResponse(service: Service, request: Request): Promise<Response> {
   const { handleControl } = await import("../control/control-handler.ts");
-  const stream = await service.stream();
-  return handleControl(request, {
-    admin: service.admin,
-    hostsAllowed: service.hostsAllowed,
-    stream: ({ headers, signal }) => stream.open(headers.get("last-event-id"), signal),
-  });
+  const { controls, hostsAllowed } = service;
+  return handleControl(request, { controls, hostsAllowed, stream: await service.stream() });
 }

@@ -2,7 +2,7 @@ import { open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Snapshot } from "./snapshot-schema.ts";
 
-/** Reads a snapshot file; `null` when there is none yet. @throws SnapshotError when it is not one */
+/** Reads a snapshot file; `null` when there is none yet. @throws MockServerError SNAPSHOT_INVALID when it is not one */
 export async function readSnapshotFile(path: string): Promise<Snapshot | null> {
   let text: string;
   try {

@@ -2,12 +2,13 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import type { MockServer } from "workspace-tasks/mock-server";
-import { describeWithChromium as describe, itWithChromium as test } from "../support/machine.ts";
+import { rowPixels } from "../../mock-server/inspector/page/src/parts/row-size.ts";
+import { describeWithChromium as describe, itWithChromium as it } from "../support/machine.ts";
 import { callGraphql } from "../support/mock-client.ts";
 import { buildPage, gzippedPageBytes } from "./support/built-page.ts";
 import { launchChromium } from "./support/chromium.ts";
+import { createInspectorFixture, fillFixture } from "./support/inspector-fixture.ts";
 import { InspectorPage } from "./support/inspector-page.ts";
-import { createInspectorScene, fillScene } from "./support/inspector-scene.ts";
 
 let browser: Browser;
 beforeAll(async () => {
@@ -16,26 +17,26 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-test("the whole page is at most 40 KB on the wire", () => {
+it("the whole page is at most 40 KB on the wire", () => {
   expect(gzippedPageBytes()).toBeLessThan(40 * 1_024);
 });
 
 const firstRenderMsMax = 300;
 
-test("the first render shows what the mock holds within 300 ms", async () => {
-  await using scene = await createInspectorScene();
-  await fillScene(scene);
+it("the first render shows what the mock holds within 300 ms", async () => {
+  await using fixture = await createInspectorFixture();
+  await fillFixture(fixture);
   const times: number[] = [];
-  // The machine may be busy with other tests: the quickest of a few says what the page itself takes.
+  // The machine may be busy with other tests: the fastest of several rounds measures the page.
   for (let round = 0; round < 15 && Math.min(...times) > firstRenderMsMax; round++) {
-    await using inspector = await InspectorPage.open(browser, scene.mock);
+    await using inspector = await InspectorPage.open(browser, fixture.mock);
     const { page } = inspector;
     await page.addInitScript(`
-      const look = () => {
+      const check = () => {
         if (document.querySelector(".legend b")) window.shownAtMs = performance.now();
-        else requestAnimationFrame(look);
+        else requestAnimationFrame(check);
       };
-      requestAnimationFrame(look);
+      requestAnimationFrame(check);
     `);
     await inspector.go("#/overview");
     await page.waitForFunction("window.shownAtMs !== undefined");
@@ -44,7 +45,7 @@ test("the first render shows what the mock holds within 300 ms", async () => {
   expect(Math.min(...times)).toBeLessThan(firstRenderMsMax);
 });
 
-/** Counts how often the view is drawn and how long the page was not to be spoken to. */
+/** Counts how often the view is drawn and measures the longest time without response. */
 const watch = (page: Page) =>
   page.evaluate(`
     window.watched = { draws: 0, gapMs: 0 };
@@ -64,23 +65,23 @@ const watched = (page: Page) => page.evaluate("window.watched") as Promise<{ dra
 async function makeRequests(mock: MockServer, perSecond: number, seconds: number): Promise<number> {
   const startedAtMs = performance.now();
   const total = perSecond * seconds;
-  for (let made = 0; made < total; ) {
+  for (let sent = 0; sent < total; ) {
     const due = Math.min(total, Math.ceil(((performance.now() - startedAtMs) / 1_000) * perSecond));
-    for (; made < due; made++) await callGraphql(mock, "{ webhookEventCatalog { name } }");
-    await pause(5); // The pace itself: nothing is waited for.
+    for (; sent < due; sent++) await callGraphql(mock, "{ webhookEventCatalog { name } }");
+    await pause(5); // The rate itself; no event is awaited.
   }
   return total;
 }
 
 describe("a thousand events per second", () => {
-  test("are all counted, drawn by the frame, and leave the page free to answer", async () => {
-    await using scene = await createInspectorScene();
-    await fillScene(scene);
-    await using inspector = await InspectorPage.open(browser, scene.mock);
+  it("are all counted, are drawn once per frame, and leave the page responsive", async () => {
+    await using fixture = await createInspectorFixture();
+    await fillFixture(fixture);
+    await using inspector = await InspectorPage.open(browser, fixture.mock);
     const { page } = inspector;
     await page.getByRole("link", { name: "0 requests" }).waitFor();
     await watch(page);
-    const load = makeRequests(scene.mock, 1_000, 3);
+    const load = makeRequests(fixture.mock, 1_000, 3);
     await page.getByRole("link", { name: /^[1-9]\d* requests/ }).waitFor();
     await page.keyboard.press("6");
     await inspector.rows.first().waitFor();
@@ -94,29 +95,29 @@ describe("a thousand events per second", () => {
     expect(gapMs).toBeLessThan(1_000);
   });
 
-  test("would be drawn one by one if the page did not wait for its frames", async () => {
-    await using scene = await createInspectorScene();
-    await using inspector = await InspectorPage.open(browser, scene.mock);
+  it("would be drawn one by one without waiting for frames", async () => {
+    await using fixture = await createInspectorFixture();
+    await using inspector = await InspectorPage.open(browser, fixture.mock);
     const { page } = inspector;
     await page.addInitScript("window.requestAnimationFrame = (run) => (queueMicrotask(run), 0);");
     await inspector.go("#/overview");
     await page.getByRole("status").getByText("live").waitFor();
     await watch(page);
-    const total = await makeRequests(scene.mock, 500, 1);
+    const total = await makeRequests(fixture.mock, 500, 1);
     await page.getByRole("link", { name: `${total} requests` }).waitFor();
     expect((await watched(page)).draws).toBeGreaterThan(total / 2);
   });
 });
 
 describe("five thousand rows", () => {
-  const bottomOfChosen = `document.querySelector(".row[aria-selected=true]").getBoundingClientRect().bottom`;
+  const bottomOfSelected = `document.querySelector(".row[aria-selected=true]").getBoundingClientRect().bottom`;
 
-  test("are drawn as far as they are seen, and each is reached", async () => {
-    await using scene = await createInspectorScene();
-    const { mock } = scene;
-    const { clientId } = await mock.admin.startTask({ taskType: "BINDER", progression: "manual" });
-    for (let made = 1; made < 5_000; made++) {
-      mock.admin.startTask({ taskType: "BINDER", progression: "manual", clientId });
+  it("are drawn only where visible, and each is reachable", async () => {
+    await using fixture = await createInspectorFixture();
+    const { mock } = fixture;
+    const { clientId } = await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
+    for (let count = 1; count < 5_000; count++) {
+      await mock.control.startTask({ taskType: "BINDER", progression: "manual", clientId });
     }
     await using inspector = await InspectorPage.open(browser, mock, { hash: "#/tasks" });
     const { page, rows } = inspector;
@@ -133,16 +134,16 @@ describe("five thousand rows", () => {
 
     await page.getByRole("listbox").press("End");
     await last.and(page.locator('[aria-posinset="5000"]')).waitFor();
-    expect(await page.evaluate(bottomOfChosen)).toBeLessThanOrEqual(800);
+    expect(await page.evaluate(bottomOfSelected)).toBeLessThanOrEqual(800);
     expect(await rows.count()).toBeLessThan(80);
-    await page.evaluate(`document.querySelector(".rows").scrollTop = 2_500 * 34`);
+    await page.evaluate(`document.querySelector(".rows").scrollTop = 2_500 * ${rowPixels}`);
     await rows.and(page.locator('[aria-posinset="2501"]')).waitFor();
     expect(await rows.count()).toBeLessThan(80);
 
-    mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual", clientId });
+    await mock.control.startTask({ taskType: "TAX_PREP", progression: "manual", clientId });
     await page.evaluate(`document.querySelector(".rows").scrollTop = 0`);
     await rows.first().getByText("TAX_PREP").waitFor();
-    // What has been loaded keeps its length; the oldest row is one press away again.
+    // The loaded pages keep their number; the oldest row needs one more press.
     await inspector.button("Load older").waitFor();
   });
 });

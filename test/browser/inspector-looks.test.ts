@@ -5,12 +5,12 @@ import { fileURLToPath } from "node:url";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { describeWithChromium as describe, itWithChromium as test } from "../support/machine.ts";
+import { describeWithChromium as describe, itWithChromium as it } from "../support/machine.ts";
 import { callGraphql, workspaceToken } from "../support/mock-client.ts";
 import { buildPage } from "./support/built-page.ts";
 import { launchChromium } from "./support/chromium.ts";
+import { createInspectorFixture, fillFixture, type InspectorFixture } from "./support/inspector-fixture.ts";
 import { InspectorPage, phone, widescreen } from "./support/inspector-page.ts";
-import { createInspectorScene, fillScene, type InspectorScene } from "./support/inspector-scene.ts";
 
 /** `WORKSPACE_TASKS_PICTURES=1` puts the pictures where the documentation shows them. */
 const keepPictures = process.env["WORKSPACE_TASKS_PICTURES"] === "1";
@@ -19,25 +19,29 @@ const pictures = keepPictures
   : mkdtempSync(join(tmpdir(), "inspector-pictures-"));
 
 let browser: Browser;
-let scene: InspectorScene;
+let fixture: InspectorFixture;
 beforeAll(async () => {
   buildPage();
   mkdirSync(pictures, { recursive: true });
-  scene = await createInspectorScene();
-  await fillScene(scene);
+  fixture = await createInspectorFixture();
+  await fillFixture(fixture);
   browser = await launchChromium();
 });
 afterAll(async () => {
   await browser.close();
-  await scene[Symbol.asyncDispose]();
+  await fixture[Symbol.asyncDispose]();
   if (!keepPictures) rmSync(pictures, { recursive: true });
 });
 
-/** Every view, empty-handed and with something chosen: where it is, and what is there once all has come. */
-function viewsOf({ mock }: InspectorScene) {
-  const waiting = mock.admin.deliveryLog({ status: "pending", event: "task.failed" }).data[0]?.id;
-  const refused = mock.admin.requestLog().data.find(({ errors }) => errors.length > 0)?.sequence;
-  const task = mock.admin.tasks({ status: "RUNNING" }).data[0]?.taskId;
+/** Every view, with and without a selected row: its address, and an element that appears last. */
+async function viewsOf({ mock }: InspectorFixture) {
+  const waiting = (
+    await mock.control.listDeliveries({ order: "desc", status: "pending", event: "task.failed" })
+  ).data[0]?.id;
+  const rejected = (await mock.control.listRequests({ order: "desc" })).data.find(
+    ({ errors }) => errors.length > 0,
+  )?.sequence;
+  const task = (await mock.control.listTasks({ order: "desc", status: "RUNNING" })).data[0]?.taskId;
   return {
     overview: { hash: "#/overview", shows: ".lines .reason" },
     tasks: { hash: "#/tasks", shows: "[role=option]" },
@@ -48,15 +52,15 @@ function viewsOf({ mock }: InspectorScene) {
     signature: { hash: `#/signatures/${waiting}%2F1`, shows: ".notice.good" },
     endpoints: { hash: "#/endpoints", shows: ".facts" },
     requests: { hash: "#/requests", shows: "[role=option]" },
-    request: { hash: `#/requests/${refused}`, shows: ".detail pre" },
+    request: { hash: `#/requests/${rejected}`, shows: ".detail pre" },
     faults: { hash: "#/faults", shows: ".lines .mark" },
   } as const;
 }
 
-type View = keyof ReturnType<typeof viewsOf>;
+type View = keyof Awaited<ReturnType<typeof viewsOf>>;
 
 async function show(inspector: InspectorPage, view: View): Promise<void> {
-  const { hash, shows } = viewsOf(scene)[view];
+  const { hash, shows } = (await viewsOf(fixture))[view];
   await inspector.go(hash);
   await inspector.page.locator(shows).first().waitFor({ state: "attached" });
 }
@@ -73,7 +77,7 @@ async function violations(page: Page): Promise<string[]> {
   return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
 }
 
-/** How far the page, its view or a panel sticks out at the side; the strip of places may be scrolled. */
+/** By how much the page, its view or a panel is too wide; the strip of views may scroll. */
 const overflowPixels = (page: Page) =>
   page.evaluate(`Math.max(...[document.scrollingElement, ...document.querySelectorAll(
     ".bar, .view, .detail, .rows, .panel, dialog"
@@ -85,10 +89,10 @@ describe.each([
   ["on a phone and light", phone, "light"],
   ["on a phone and dark", phone, "dark"],
 ] as const)("every view, %s,", (_, size, colorScheme) => {
-  test("passes the accessibility checks and needs no scrolling sideways", async () => {
-    await using inspector = await InspectorPage.open(browser, scene.mock, { ...size, colorScheme });
+  it("passes the accessibility checks and does not scroll sideways", async () => {
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { ...size, colorScheme });
     const { page } = inspector;
-    for (const view of Object.keys(viewsOf(scene)) as View[]) {
+    for (const view of Object.keys(await viewsOf(fixture)) as View[]) {
       await show(inspector, view);
       expect(await violations(page), view).toEqual([]);
       expect(await overflowPixels(page), view).toBe(0);
@@ -96,15 +100,15 @@ describe.each([
   });
 });
 
-test("the dialog of the keys passes the accessibility checks", async () => {
-  await using inspector = await InspectorPage.open(browser, scene.mock);
+it("the help dialog passes the accessibility checks", async () => {
+  await using inspector = await InspectorPage.open(browser, fixture.mock);
   await inspector.button("Keys").click();
   await inspector.page.getByRole("dialog").waitFor();
   expect(await violations(inspector.page)).toEqual([]);
 });
 
-test("the accessibility checks find what is wrong", async () => {
-  await using inspector = await InspectorPage.open(browser, scene.mock);
+it("the accessibility checks report violations", async () => {
+  await using inspector = await InspectorPage.open(browser, fixture.mock);
   await inspector.page.evaluate(`
     document.querySelector("main").insertAdjacentHTML("beforeend", "<button></button><img alt>");
     document.querySelector("h2").style.color = "#ddd";
@@ -114,16 +118,16 @@ test("the accessibility checks find what is wrong", async () => {
   expect(found).toContain("color-contrast");
 });
 
-test("what sticks out at the side is noticed", async () => {
-  await using inspector = await InspectorPage.open(browser, scene.mock, { ...phone, hash: "#/endpoints" });
+it("the overflow check reports an element that is too wide", async () => {
+  await using inspector = await InspectorPage.open(browser, fixture.mock, { ...phone, hash: "#/endpoints" });
   await inspector.page.locator(".facts").first().waitFor();
   expect(await overflowPixels(inspector.page)).toBe(0);
   await inspector.page.evaluate(`document.querySelector(".facts").style.width = "500px"`);
   expect(await overflowPixels(inspector.page)).toBeGreaterThan(100);
 });
 
-test("on a phone a list and what is chosen in it take turns", async () => {
-  await using inspector = await InspectorPage.open(browser, scene.mock, { ...phone, hash: "#/deliveries" });
+it("a phone shows either the list or the selected row", async () => {
+  await using inspector = await InspectorPage.open(browser, fixture.mock, { ...phone, hash: "#/deliveries" });
   const { page, rows, detail } = inspector;
   await rows.first().click();
   await detail.getByText("Attempt 1").waitFor();
@@ -136,12 +140,12 @@ test("on a phone a list and what is chosen in it take turns", async () => {
 describe("pictures", () => {
   const bytesMax = 200_000;
 
-  test.each<[string, typeof widescreen, "light" | "dark", View]>([
+  it.each<[string, typeof widescreen, "light" | "dark", View]>([
     ["overview", widescreen, "light", "overview"],
     ["deliveries", widescreen, "light", "delivery"],
     ["signatures", widescreen, "light", "signature"],
-  ])("%s is small enough to be kept", async (name, size, colorScheme, view) => {
-    await using inspector = await InspectorPage.open(browser, scene.mock, { ...size, colorScheme });
+  ])("%s is at most 200 KB", async (name, size, colorScheme, view) => {
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { ...size, colorScheme });
     if (view === "overview") await inspector.page.clock.install();
     await show(inspector, view);
     if (view === "overview") await makeTraffic(inspector.page);
@@ -151,11 +155,14 @@ describe("pictures", () => {
     expect(statSync(path).size).toBeLessThan(bytesMax);
   });
 
-  /** A minute of the reader's time in which requests come and go. */
+  /** A minute of the browser's time with requests at a changing rate. */
   async function makeTraffic(page: Page): Promise<void> {
-    const { mock } = scene;
-    // A key of its own: the mock's clock stands still, so an allowance comes only once.
-    const token = await workspaceToken(mock, mock.admin.createApiKey({ access: "read_only" }).apiKey);
+    const { mock } = fixture;
+    // A key of its own: the mock's clock does not advance, so the rate limit of a key does not renew.
+    const token = await workspaceToken(
+      mock,
+      (await mock.control.createApiKey({ access: "read_only" })).apiKey,
+    );
     for (let second = 0; second < 56; second++) {
       const requests = Math.round(1.2 + Math.sin(second / 5) + 0.8 * Math.cos(second / 2.3));
       for (let sent = 0; sent < requests; sent++)
@@ -165,7 +172,7 @@ describe("pictures", () => {
   }
 
   async function breakSignature(page: Page): Promise<void> {
-    const body = page.getByLabel("Body, exactly as it arrived");
+    const body = page.getByLabel("Body, exactly as received");
     await body.fill(JSON.stringify(JSON.parse(await body.inputValue()), null, 2));
     await page.locator("[data-code=BODY_REWRITTEN]").waitFor();
   }

@@ -1,12 +1,12 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
-import { describeWithChromium as describe, itWithChromium as test } from "../support/machine.ts";
-import { callGraphql, createEndpoint, workspaceToken } from "../support/mock-client.ts";
+import { describeWithChromium as describe, itWithChromium as it } from "../support/machine.ts";
+import { callGraphql, exchangeApiKey, workspaceToken } from "../support/mock-client.ts";
 import { buildPage } from "./support/built-page.ts";
 import { launchChromium } from "./support/chromium.ts";
+import { createInspectorFixture, type InspectorFixture, receiverUrls } from "./support/inspector-fixture.ts";
 import { InspectorPage } from "./support/inspector-page.ts";
-import { createInspectorScene, type InspectorScene, receiverUrls } from "./support/inspector-scene.ts";
 
 let browser: Browser;
 beforeAll(async () => {
@@ -15,22 +15,22 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-/** A delivery of `task.running` that its receiver has refused once. */
-async function refusedDelivery(scene: InspectorScene) {
-  const { mock } = scene;
-  const endpoint = await createEndpoint(mock, receiverUrls.billing);
-  scene.answer("billing", 503);
-  const { taskId } = await mock.admin.startTask({ taskType: "BINDER", progression: "manual" });
+/** A delivery of `task.running` that its receiver has rejected once. */
+async function rejectedDelivery(fixture: InspectorFixture) {
+  const { mock } = fixture;
+  const endpoint = await mock.control.createEndpoint({ url: receiverUrls.billing });
+  fixture.respond("billing", 503);
+  const { taskId } = await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
   await mock.clock.advance(0);
-  const [summary] = mock.admin.deliveryLog().data;
+  const [summary] = (await mock.control.listDeliveries({ order: "desc" })).data;
   return { ...endpoint, taskId, deliveryId: summary?.id ?? "" };
 }
 
-describe("a task", () => {
-  test("is started, runs through its stages and completes as the clock is advanced", async () => {
-    await using scene = await createInspectorScene();
-    await createEndpoint(scene.mock, receiverUrls.billing);
-    await using inspector = await InspectorPage.open(browser, scene.mock, { hash: "#/tasks" });
+describe("the tasks view", () => {
+  it("shows a task from its start through its stages to its end as the clock advances", async () => {
+    await using fixture = await createInspectorFixture();
+    await fixture.mock.control.createEndpoint({ url: receiverUrls.billing });
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/tasks" });
     const { detail, rows, page } = inspector;
     await page.getByText("No task. Start one above").waitFor();
     await page.getByLabel("type of the new task").selectOption("TAX_REVIEW");
@@ -54,38 +54,38 @@ describe("a task", () => {
     await expect.poll(() => events.count()).toBe(4);
   });
 
-  test("that is moved by hand fails, runs again and completes when told to", async () => {
-    await using scene = await createInspectorScene();
-    await using inspector = await InspectorPage.open(browser, scene.mock, { hash: "#/tasks" });
+  it("fails, restarts and completes a manual task", async () => {
+    await using fixture = await createInspectorFixture();
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/tasks" });
     const { detail } = inspector;
-    await inspector.button("Start, move by hand").click();
+    await inspector.button("Start manual task").click();
     await detail.getByRole("textbox", { name: "stage" }).fill("a stage of my own");
     await inspector.button("start the stage").click();
     await detail.getByText("a stage of my own").waitFor();
     await inspector.button("finish the stage").click();
     await detail.getByText("so far").waitFor({ state: "detached" });
     await inspector.button("Fail").click();
-    await detail.getByText("failed by hand").waitFor();
+    await detail.getByText("failed in the inspector").waitFor();
     await inspector.button("Run again").click();
     await inspector.button("Complete").click();
     await detail.getByText("COMPLETED").waitFor();
-    const [task] = scene.mock.admin.tasks().data;
+    const [task] = (await fixture.mock.control.listTasks()).data;
     expect(task).toMatchObject({ status: "COMPLETED", stages: 1, stagesDone: 1 });
   });
 });
 
-describe("a delivery", () => {
-  test("that failed shows its next retry, succeeds when the clock gets there, and is replayed", async () => {
-    await using scene = await createInspectorScene();
-    const { deliveryId } = await refusedDelivery(scene);
-    await using inspector = await InspectorPage.open(browser, scene.mock, { hash: "#/deliveries" });
+describe("the deliveries view", () => {
+  it("shows the next retry of a failed delivery, its success when the clock advances, and its replay", async () => {
+    await using fixture = await createInspectorFixture();
+    const { deliveryId } = await rejectedDelivery(fixture);
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/deliveries" });
     const { detail, rows } = inspector;
     await rows.filter({ hasText: "pending" }).click();
     const attempts = detail.getByRole("list", { name: "Attempts" }).getByRole("listitem");
     await attempts.filter({ hasText: "Next attempt" }).getByText("in 5 s").waitFor();
     await attempts.getByText("status 503").waitFor();
 
-    scene.answer("billing", 204);
+    fixture.respond("billing", 204);
     await inspector.page.getByRole("button", { name: /^To next/ }).click();
     await rows.filter({ hasText: "succeeded" }).waitFor();
     await attempts.filter({ hasText: "Attempt 2" }).getByText("succeeded").waitFor();
@@ -93,21 +93,21 @@ describe("a delivery", () => {
 
     await inspector.button("Replay").click();
     await attempts.filter({ hasText: "Attempt 3" }).getByText("replay").waitFor();
-    const { attempts: made } = scene.mock.admin.delivery(deliveryId);
-    expect(made.map(({ status }) => status)).toEqual([503, 204, 204]);
-    expect(new Set(made.map(({ requestHeaders }) => requestHeaders["webhook-id"]))).toEqual(
+    const { attempts: sent } = await fixture.mock.control.getDelivery(deliveryId);
+    expect(sent.map(({ status }) => status)).toEqual([503, 204, 204]);
+    expect(new Set(sent.map(({ requestHeaders }) => requestHeaders["webhook-id"]))).toEqual(
       new Set([deliveryId]),
     );
   });
 
-  test("shows its body to the byte, and as a curl command that carries the same", async () => {
-    await using scene = await createInspectorScene();
-    const { deliveryId } = await refusedDelivery(scene);
-    await using inspector = await InspectorPage.open(browser, scene.mock, {
+  it("shows the exact body, as text, as hex and in a curl command", async () => {
+    await using fixture = await createInspectorFixture();
+    const { deliveryId } = await rejectedDelivery(fixture);
+    await using inspector = await InspectorPage.open(browser, fixture.mock, {
       hash: `#/deliveries/${deliveryId}`,
     });
     await inspector.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-    const [attempt] = scene.mock.admin.delivery(deliveryId).attempts;
+    const [attempt] = (await fixture.mock.control.getDelivery(deliveryId)).attempts;
     const body = attempt?.requestBody ?? "";
     await inspector.button("Exact").click();
     expect(await inspector.detail.locator(".body-text pre").textContent()).toBe(body);
@@ -122,18 +122,18 @@ describe("a delivery", () => {
   });
 });
 
-describe("the signature debugger", () => {
-  test("finds an attempt right, and names what a broken paste did wrong", async () => {
-    await using scene = await createInspectorScene();
-    const { deliveryId } = await refusedDelivery(scene);
-    await using inspector = await InspectorPage.open(browser, scene.mock, {
+describe("the signatures view", () => {
+  it("reports a valid attempt, and the mistake in an altered paste", async () => {
+    await using fixture = await createInspectorFixture();
+    const { deliveryId } = await rejectedDelivery(fixture);
+    await using inspector = await InspectorPage.open(browser, fixture.mock, {
       hash: `#/deliveries/${deliveryId}`,
     });
     const { page } = inspector;
     await page.getByRole("link", { name: "Check the signature" }).click();
-    await page.getByText("The signature is right.").waitFor();
+    await page.getByText("The signature is valid.").waitFor();
 
-    const [attempt] = scene.mock.admin.delivery(deliveryId).attempts;
+    const [attempt] = (await fixture.mock.control.getDelivery(deliveryId)).attempts;
     const { requestHeaders = {}, requestBody = "" } = attempt ?? {};
     const head = Object.entries(requestHeaders).map(([name, value]) => `${name}: ${value}`);
     const paste = (body: string) =>
@@ -149,41 +149,41 @@ describe("the signature debugger", () => {
     expect(await found.getAttribute("data-code")).toBe("BODY_ALTERED");
 
     await paste(requestBody);
-    await page.getByText("The signature is right.").waitFor();
+    await page.getByText("The signature is valid.").waitFor();
     await page.getByLabel(/^Secret/).fill("whsec_c29tZSBvdGhlciBzZWNyZXQgb2Ygc29tZW9uZQ==");
     await page.locator("[data-code=SECRET_WRONG]").waitFor();
     await inspector.button("Clear").click();
-    await page.getByText("choose an attempt that the mock has made").waitFor();
+    await page.getByText("select an attempt of the mock").waitFor();
   });
 
-  test("tells an attempt that was made wrong on purpose", async () => {
-    await using scene = await createInspectorScene({
+  it("reports the fault that altered an attempt", async () => {
+    await using fixture = await createInspectorFixture({
       faults: { deliveries: [{ instructions: [{ kind: "wrong-signature" }] }] },
     });
-    const { deliveryId } = await refusedDelivery(scene);
-    await using inspector = await InspectorPage.open(browser, scene.mock, { hash: "#/signatures" });
+    const { deliveryId } = await rejectedDelivery(fixture);
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/signatures" });
     await inspector.page.getByLabel("attempt to check").selectOption(`${deliveryId}/1`);
     await inspector.page.locator("[data-code=FAULT_ON_PURPOSE]").waitFor();
-    await inspector.page.getByText("A receiver that refuses it is right.").waitFor();
+    await inspector.page.getByText("A receiver must reject it.").waitFor();
   });
 });
 
-describe("faults", () => {
-  test("are switched on with a press, show that they fired, and are ended", async () => {
-    await using scene = await createInspectorScene();
-    await using inspector = await InspectorPage.open(browser, scene.mock, { hash: "#/faults" });
+describe("the faults view", () => {
+  it("adds a fault, shows that it fired, and ends all faults", async () => {
+    await using fixture = await createInspectorFixture();
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/faults" });
     const { page } = inspector;
-    await page.getByText("Nothing goes wrong on purpose.").waitFor();
-    await inspector.button("switch on: On calls to the API").click();
+    await page.getByText("No fault is active.").waitFor();
+    await inspector.button("add: On calls to the API").click();
     await page.getByRole("listitem").filter({ hasText: "HTTP 503" }).getByText("the next time").waitFor();
-    const refused = await scene.mock.fetch("/graphql", {
+    const rejected = await fixture.mock.fetch("/graphql", {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: '{"query":"{ webhookEventCatalog { name } }"}',
     });
-    expect(refused.status).toBe(503);
+    expect(rejected.status).toBe(503);
     await page.getByText("Fired (1)").waitFor();
-    await page.getByText("Nothing goes wrong on purpose.").waitFor();
+    await page.getByText("No fault is active.").waitFor();
     await inspector.button("All that the contract permits").click();
     await page.getByText("20 % of the time").first().waitFor();
     await inspector.button("End all faults").click();
@@ -191,12 +191,12 @@ describe("faults", () => {
   });
 });
 
-describe("requests", () => {
-  test("are journalled with the reason of a refusal, and the key is masked", async () => {
-    await using scene = await createInspectorScene();
-    const { mock } = scene;
+describe("the requests view", () => {
+  it("shows the reason of a rejection, and redacts the key", async () => {
+    await using fixture = await createInspectorFixture();
+    const { mock } = fixture;
     await using inspector = await InspectorPage.open(browser, mock, { hash: "#/requests" });
-    await workspaceToken(mock);
+    await exchangeApiKey(mock);
     await callGraphql(mock, "mutation Sweep { deleteWebhookEndpoint(endpointId: 1) }").catch(() => undefined);
     const { page, rows } = inspector;
     await rows.filter({ hasText: "Sweep" }).click();
@@ -210,27 +210,27 @@ describe("requests", () => {
 });
 
 describe("secrets", () => {
-  test("are neither in the page nor asked for until somebody does, and covered even then", async () => {
-    await using scene = await createInspectorScene();
-    const { signingSecret } = await refusedDelivery(scene);
-    await using inspector = await InspectorPage.open(browser, scene.mock);
+  it("are fetched only on request, and hidden even then", async () => {
+    await using fixture = await createInspectorFixture();
+    const { signingSecret } = await rejectedDelivery(fixture);
+    await using inspector = await InspectorPage.open(browser, fixture.mock);
     const { page } = inspector;
-    const asked: string[] = [];
+    const fetched: string[] = [];
     page.on("request", (request) => {
-      if (request.url().endsWith("/secrets")) asked.push(request.url());
+      if (/\/endpoints\/./.test(request.url())) fetched.push(request.url());
     });
-    for (const place of ["overview", "tasks", "deliveries", "requests", "faults", "endpoints"]) {
+    for (const view of ["overview", "tasks", "deliveries", "requests", "faults", "endpoints"]) {
       await page
         .getByRole("navigation")
-        .getByRole("link", { name: new RegExp(place, "i") })
+        .getByRole("link", { name: new RegExp(view, "i") })
         .click();
-      await page.getByRole("heading", { level: 2, name: new RegExp(place, "i") }).waitFor();
+      await page.getByRole("heading", { level: 2, name: new RegExp(view, "i") }).waitFor();
       expect(await page.content()).not.toContain(signingSecret);
     }
-    expect(asked).toEqual([]);
+    expect(fetched).toEqual([]);
     await inspector.button("Fetch the secrets").click();
     await inspector.button("show secret 1").waitFor();
-    expect(asked).toHaveLength(1);
+    expect(fetched).toHaveLength(1);
     expect(await page.content()).not.toContain(signingSecret);
     await inspector.button("show secret 1").click();
     await page.getByText(signingSecret).waitFor();
@@ -238,14 +238,14 @@ describe("secrets", () => {
     expect(await page.content()).not.toContain(signingSecret);
   });
 
-  test("show how their grace period runs down", async () => {
-    await using scene = await createInspectorScene();
-    const { endpointId } = await createEndpoint(scene.mock, receiverUrls.billing);
+  it("show the end of their grace period", async () => {
+    await using fixture = await createInspectorFixture();
+    const { id: endpointId } = await fixture.mock.control.createEndpoint({ url: receiverUrls.billing });
     const variables = { input: { endpointId, gracePeriodSeconds: 7_200 } };
     const rotate =
       "mutation ($input: RotateWebhookEndpointSecretInput!) { rotateWebhookEndpointSecret(input: $input) { signingSecret } }";
-    await callGraphql(scene.mock, rotate, { token: await workspaceToken(scene.mock), variables });
-    await using inspector = await InspectorPage.open(browser, scene.mock, { hash: "#/endpoints" });
+    await callGraphql(fixture.mock, rotate, { token: await workspaceToken(fixture.mock), variables });
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/endpoints" });
     await inspector.page.getByText("ends in 2 h").waitFor();
     await inspector.button("advance 1h").click();
     await inspector.page.getByText("ends in 1 h").waitFor();
@@ -257,19 +257,19 @@ describe("secrets", () => {
 describe("text from outside", () => {
   const markup = `<img src=x onerror="document.title='owned'"><b>bold</b>`;
 
-  test("is shown as text, wherever it comes from", async () => {
-    await using scene = await createInspectorScene();
-    const { mock } = scene;
-    const { taskId } = await refusedDelivery(scene);
-    await mock.admin.moveTask(taskId, { status: "FAILED", errorMessage: markup });
-    mock.admin.addToCatalog({ name: "task.markup" });
-    mock.admin.sendEvent({ name: "task.markup", payload: { text: markup } });
+  it("is shown as text in every view", async () => {
+    await using fixture = await createInspectorFixture();
+    const { mock } = fixture;
+    const { taskId } = await rejectedDelivery(fixture);
+    await mock.control.setTaskStatus(taskId, { status: "FAILED", errorMessage: markup });
+    await mock.control.addCatalogEvent({ name: "task.markup" });
+    await mock.control.sendEvent({ name: "task.markup", payload: { text: markup } });
     await mock.clock.advance(0);
     await callGraphql(mock, "query ($x: String!) { me { __typename } }", { variables: { x: markup } }).catch(
       () => undefined,
     );
-    const [delivery] = mock.admin.deliveryLog().data;
-    const [request] = mock.admin.requestLog().data;
+    const [delivery] = (await mock.control.listDeliveries({ order: "desc" })).data;
+    const [request] = (await mock.control.listRequests({ order: "desc" })).data;
     for (const hash of [
       `#/tasks/${taskId}`,
       `#/deliveries/${delivery?.id}`,
@@ -284,22 +284,22 @@ describe("text from outside", () => {
     }
   });
 
-  test("in the address is shown as little", async () => {
-    await using scene = await createInspectorScene();
-    await using inspector = await InspectorPage.open(browser, scene.mock, {
+  it("in the address is not shown as markup", async () => {
+    await using fixture = await createInspectorFixture();
+    await using inspector = await InspectorPage.open(browser, fixture.mock, {
       hash: `#/tasks/${encodeURIComponent(markup)}`,
     });
-    await inspector.page.getByText("There is no such task.").waitFor();
+    await inspector.page.getByText("There is no task with this id.").waitFor();
     expect(await inspector.page.locator("img").count()).toBe(0);
-    // The browser itself notes the answer of the control API.
+    // The browser itself logs the status of the response.
     expect(inspector.complaints.splice(0)).toEqual([expect.stringContaining("404")]);
   });
 
-  test("could not run even if it became markup: the policy stops inline code", async () => {
-    await using scene = await createInspectorScene();
-    await using inspector = await InspectorPage.open(browser, scene.mock);
+  it("could not run even as markup, because the policy forbids inline code", async () => {
+    await using fixture = await createInspectorFixture();
+    await using inspector = await InspectorPage.open(browser, fixture.mock);
     const { page, complaints } = inspector;
-    const header = await page.request.get(scene.mock.inspectorUrl);
+    const header = await page.request.get(fixture.mock.inspectorUrl);
     expect(header.headers()["content-security-policy"]).toContain("default-src 'none'; script-src 'self'");
     await page.evaluate(`
       document.body.insertAdjacentHTML("beforeend", ${JSON.stringify(markup)});
@@ -316,27 +316,27 @@ describe("text from outside", () => {
 });
 
 describe("the keyboard", () => {
-  test("reaches every view, every row and what can be done with it", async () => {
-    await using scene = await createInspectorScene();
-    const { deliveryId } = await refusedDelivery(scene);
-    await scene.mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" });
-    await scene.mock.clock.advance(0);
-    await using inspector = await InspectorPage.open(browser, scene.mock);
+  it("reaches every view, every row and its actions", async () => {
+    await using fixture = await createInspectorFixture();
+    const { deliveryId } = await rejectedDelivery(fixture);
+    await fixture.mock.control.startTask({ taskType: "TAX_PREP", progression: "manual" });
+    await fixture.mock.clock.advance(0);
+    await using inspector = await InspectorPage.open(browser, fixture.mock);
     const { page } = inspector;
     const { keyboard } = page;
-    const chosen = page.getByRole("option", { selected: true }).and(page.locator(".row"));
+    const selected = page.getByRole("option", { selected: true }).and(page.locator(".row"));
 
     await keyboard.press("3");
     await page.getByRole("heading", { level: 2, name: "Deliveries" }).waitFor();
     await inspector.rows.nth(1).waitFor();
     await keyboard.press("j");
     await keyboard.press("j");
-    await expect.poll(() => chosen.getAttribute("id")).toBe(`row-${deliveryId}`);
+    await expect.poll(() => selected.getAttribute("id")).toBe(`row-${deliveryId}`);
     await keyboard.press("k");
-    await expect.poll(() => chosen.getAttribute("aria-posinset")).toBe("1");
+    await expect.poll(() => selected.getAttribute("aria-posinset")).toBe("1");
     await page.getByRole("listbox").focus();
     await keyboard.press("End");
-    await expect.poll(() => chosen.getAttribute("aria-posinset")).toBe("2");
+    await expect.poll(() => selected.getAttribute("aria-posinset")).toBe("2");
     await expect
       .poll(() => page.getByRole("listbox").getAttribute("aria-activedescendant"))
       .toBe(`row-${deliveryId}`);
@@ -355,50 +355,50 @@ describe("the keyboard", () => {
     await page.getByText("No delivery. Create an endpoint").waitFor();
     await page.getByLabel("event name").blur();
     await keyboard.press("?");
-    await page.getByRole("dialog").getByText("replay the chosen delivery").waitFor();
+    await page.getByRole("dialog").getByText("replay the selected delivery").waitFor();
     await keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "hidden" });
   });
 });
 
 describe("the page", () => {
-  test("starts the mock anew after a second press", async () => {
-    await using scene = await createInspectorScene();
-    await refusedDelivery(scene);
-    await using inspector = await InspectorPage.open(browser, scene.mock);
+  it("resets the mock after a second press", async () => {
+    await using fixture = await createInspectorFixture();
+    await rejectedDelivery(fixture);
+    await using inspector = await InspectorPage.open(browser, fixture.mock);
     await inspector.page.getByRole("link", { name: "1 tasks" }).waitFor();
     await inspector.button("Reset the mock").click();
-    expect(scene.mock.admin.tasks().data).toHaveLength(1);
+    expect((await fixture.mock.control.listTasks()).data).toHaveLength(1);
     await inspector.button("Press again to confirm").click();
     await inspector.page.getByRole("link", { name: "0 tasks" }).waitFor();
-    expect(scene.mock.admin.tasks().data).toEqual([]);
+    expect((await fixture.mock.control.listTasks()).data).toEqual([]);
   });
 
-  test("says when the mock is gone, and shows the one that comes after it", async () => {
+  it("shows a lost connection, and the next mock on the same port", async () => {
     const first = await createMockServer({ clock: "virtual" });
     const inspector = await InspectorPage.open(browser, first, { hash: "#/tasks" });
     const { page, complaints } = inspector;
     const port = Number(new URL(first.baseUrl).port);
     await first.close();
-    await page.getByText("connection lost, trying again").waitFor();
+    await page.getByText("connection lost, reconnecting").waitFor();
     await using second = await createMockServer({ clock: "virtual", port });
-    await second.admin.startTask({ taskType: "TAX_ADVISOR", progression: "manual" });
+    await second.control.startTask({ taskType: "TAX_ADVISOR", progression: "manual" });
     await inspector.rows.filter({ hasText: "TAX_ADVISOR" }).waitFor();
     await page.getByRole("status").getByText("live").waitFor();
     expect(complaints.splice(0).filter((text) => !text.includes("ERR_"))).toEqual([]);
     await inspector[Symbol.asyncDispose]();
   });
 
-  test("has no buttons for a clock that is real", async () => {
+  it("has no buttons for a real clock", async () => {
     await using mock = await createMockServer();
     await using inspector = await InspectorPage.open(browser, mock);
     await inspector.page.getByText("real clock").waitFor();
     expect(await inspector.button("advance 1m").count()).toBe(0);
   });
 
-  test("is caught when it misbehaves", async () => {
-    await using scene = await createInspectorScene();
-    const inspector = await InspectorPage.open(browser, scene.mock);
+  it("fails its test after an error on the console, an exception or a foreign request", async () => {
+    await using fixture = await createInspectorFixture();
+    const inspector = await InspectorPage.open(browser, fixture.mock);
     await inspector.page.evaluate(`
       console.error("a mistake");
       setTimeout(() => { throw new Error("a bug"); });

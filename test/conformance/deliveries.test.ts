@@ -1,5 +1,6 @@
 import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect } from "vitest";
+import type { DeliveryFault } from "workspace-tasks/mock-server";
 import { mockTest, startReceiver, useService } from "./harness.ts";
 import { atTime, secretsThatSigned, signatureHeaders, subscribe } from "./subscriber.ts";
 
@@ -7,11 +8,11 @@ const timeoutMs = 150;
 const service = useService({ settings: { delivery: { timeoutMs } } });
 
 afterEach(async () => {
-  await service.control("DELETE", "faults");
+  await service.control.clearFaults();
 });
 
 const startTask = (workspaceId: string, task: Record<string, unknown> = {}): Promise<{ taskId: string }> =>
-  service.control("POST", "tasks", { workspaceId, taskType: "BINDER", progression: "manual", ...task });
+  service.control.startTask({ workspaceId, taskType: "BINDER", progression: "manual", ...task });
 
 const nowMs = () => service.mock.clock.now();
 
@@ -60,7 +61,7 @@ describe("an attempt", () => {
     await service.advance("5m");
     await service.advance("1m");
     const [record] = await all.deliveries();
-    await service.control("POST", `deliveries/${record?.id}/replay`, {});
+    await service.control.replayDelivery(record?.id ?? "");
 
     const received = (await all.receiver.received(4)).map((delivery) => {
       expect(secretsThatSigned(delivery, [all.secret])).toEqual([all.secret]);
@@ -275,7 +276,7 @@ describe("at least once", () => {
   });
 
   mockTest("D5 under everything the contract permits, nothing is lost", async () => {
-    await service.control("PUT", "faults", { profile: "contract" });
+    await service.control.setFaults({ profile: "contract" });
     await using all = await subscribe(service);
     for (let count = 0; count < 30; count++) {
       await startTask(all.workspaceId, { taskType: "TAX_PREP", progression: "immediate" });
@@ -294,8 +295,8 @@ describe("at least once", () => {
     }
   });
 
-  const instruct = (endpointId: string, ...instructions: object[]) =>
-    service.control("PUT", "faults", { deliveries: [{ endpointId, instructions }] });
+  const instruct = (endpointId: string, ...instructions: DeliveryFault[]) =>
+    service.control.setFaults({ deliveries: [{ endpointId, instructions }] });
 
   mockTest("D5 a duplicate is the same delivery again", async () => {
     await using all = await subscribe(service);
@@ -312,7 +313,7 @@ describe("at least once", () => {
     await using all = await subscribe(service);
     await instruct(all.endpointId, { kind: "reorder" });
     const { taskId } = await startTask(all.workspaceId);
-    await service.control("POST", `tasks/${taskId}/status`, { status: "COMPLETED" });
+    await service.control.setTaskStatus(taskId, { status: "COMPLETED" });
     const received = await all.receiver.received(2);
     expect(received.map(({ event }) => event.event)).toEqual(["task.completed", "task.running"]);
   });
@@ -525,7 +526,7 @@ describe("rotating the secret", () => {
   mockTest("W13 the fault old-secret-only leaves the new secret out during the grace period", async () => {
     await using all = await subscribe(service);
     const fresh = await rotateSecret(all);
-    await service.control("PUT", "faults", {
+    await service.control.setFaults({
       deliveries: [{ endpointId: all.endpointId, instructions: [{ kind: "old-secret-only" }] }],
     });
     expect(secretsThatSigned(await nextDelivery(all), [fresh, all.secret])).toEqual([all.secret]);

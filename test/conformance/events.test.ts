@@ -1,6 +1,7 @@
 import { Ajv } from "ajv";
 import { describe, expect } from "vitest";
 import { isKnownEvent, parseEvent } from "workspace-tasks/events";
+import type { TaskChange } from "workspace-tasks/mock-server";
 import { mockTest, test, useService } from "./harness.ts";
 import { subscribe } from "./subscriber.ts";
 
@@ -24,10 +25,9 @@ async function readCatalog(): Promise<Entry[]> {
 }
 
 const startTask = (workspaceId: string, task: Record<string, unknown> = {}): Promise<{ taskId: string }> =>
-  service.control("POST", "tasks", { workspaceId, taskType: "TAX_PREP", progression: "manual", ...task });
+  service.control.startTask({ workspaceId, taskType: "TAX_PREP", progression: "manual", ...task });
 
-const moveTask = (taskId: string, move: Record<string, unknown>) =>
-  service.control("POST", `tasks/${taskId}/status`, move);
+const moveTask = (taskId: string, move: TaskChange) => service.control.setTaskStatus(taskId, move);
 
 const taskFields = [
   "id",
@@ -83,14 +83,14 @@ describe("the catalog", () => {
   mockTest("C2 every delivered body fits the schema of its event", async () => {
     await using all = await subscribe(service);
     const { taskId } = await startTask(all.workspaceId);
-    for (const status of ["COMPLETED", "FAILED"]) {
-      await service.control("POST", `tasks/${taskId}/subtasks`, { subTaskType: "review", status });
+    for (const status of ["COMPLETED", "FAILED"] as const) {
+      await service.control.setStageStatus(taskId, { subTaskType: "review", status });
     }
     await moveTask(taskId, { status: "FAILED", errorMessage: "no luck" });
     await moveTask(taskId, { status: "RUNNING" });
     await moveTask(taskId, { status: "COMPLETED" });
     const { connectionId } = await startConnection(all);
-    await service.control("POST", "documents-synced", {
+    await service.control.syncDocuments({
       connectionId,
       documents: [{ fileName: "w2.pdf" }],
       duplicateCount: 2,
@@ -146,7 +146,7 @@ describe("task events", () => {
     await using all = await subscribe(service);
     const { taskId } = await startTask(all.workspaceId, { progression: "immediate", stages: [] });
     await all.receiver.received(2);
-    await expect(moveTask(taskId, { status: "RUNNING" })).rejects.toThrow(/409/);
+    await expect(moveTask(taskId, { status: "RUNNING" })).rejects.toMatchObject({ code: "CONFLICT" });
     await service.advance("1d");
     expect(all.receiver.deliveries).toHaveLength(2);
   });
@@ -180,7 +180,7 @@ describe("task events", () => {
     expect(failedId).not.toBe(runningId);
 
     const [delivery] = await first.deliveries();
-    await service.control("POST", `deliveries/${delivery?.id}/replay`, {});
+    await service.control.replayDelivery(delivery?.id ?? "");
     const again = await first.receiver.received(3);
     expect(again[2]?.event.id).toBe(runningId);
   });
@@ -239,8 +239,8 @@ describe("stage events", () => {
   mockTest("E4 a finished stage is told with the envelope and its own fields", async () => {
     await using all = await subscribe(service, { eventTypes: ["subtask.completed", "subtask.failed"] });
     const { taskId } = await startTask(all.workspaceId);
-    const move = (subTaskType: string, status: string, errorMessage?: string) =>
-      service.control("POST", `tasks/${taskId}/subtasks`, { subTaskType, status, errorMessage });
+    const move = (subTaskType: string, status: TaskChange["status"], errorMessage?: string) =>
+      service.control.setStageStatus(taskId, { subTaskType, status, errorMessage });
     await move("tax-extraction", "RUNNING");
     await move("tax-extraction", "COMPLETED");
     await move("reconciliation", "FAILED", "totals differ");
@@ -266,7 +266,7 @@ describe("documents", () => {
     await using all = await subscribe(service, { eventTypes: ["documents.synced"] });
     const { connectionId } = await startConnection(all);
     const pull = (...fileNames: string[]) =>
-      service.control("POST", "documents-synced", {
+      service.control.syncDocuments({
         connectionId,
         sourceExternalId: "folder-7",
         documents: fileNames.map((fileName) => ({ fileName, mimeType: "application/pdf" })),
@@ -332,14 +332,14 @@ describe("subscriptions", () => {
     await using all = await subscribe(service);
     await using some = await subscribe(service, { within: all, eventTypes: ["task.running"] });
     const name = "return.filed";
-    await service.control("POST", "catalog", { name, description: "A return was filed." });
+    await service.control.addCatalogEvent({ name, description: "A return was filed." });
     expect((await readCatalog()).map((entry) => entry.name)).toContain(name);
-    await service.control("POST", "events", { workspaceId: all.workspaceId, name, payload: { filed: true } });
+    await service.control.sendEvent({ workspaceId: all.workspaceId, name, payload: { filed: true } });
     const [delivery] = await all.receiver.received(1);
     expect(delivery?.event).toMatchObject({ event: name, workspaceId: all.workspaceId, filed: true });
 
     await using late = await subscribe(service, { within: all, eventTypes: [name] });
-    await service.control("POST", "events", { workspaceId: all.workspaceId, name, payload: {} });
+    await service.control.sendEvent({ workspaceId: all.workspaceId, name, payload: {} });
     expect(await late.receiver.received(1)).toHaveLength(1);
     expect(some.receiver.deliveries).toHaveLength(0);
   });
@@ -371,7 +371,7 @@ describe("what may be added later", () => {
   mockTest("V1 unknown stages, events, fields and codes are read as what they are", async () => {
     await using all = await subscribe(service);
     const { taskId } = await startTask(all.workspaceId, { taskType: "SALES_TAX" });
-    await service.control("POST", `tasks/${taskId}/subtasks`, {
+    await service.control.setStageStatus(taskId, {
       subTaskType: "quantum-audit",
       status: "COMPLETED",
     });
@@ -382,8 +382,8 @@ describe("what may be added later", () => {
         action: { type: "NEW_ACTION", connectionId: null, deadline: "soon" },
       },
     });
-    await service.control("POST", "catalog", { name: "refund.paid" });
-    await service.control("POST", "events", {
+    await service.control.addCatalogEvent({ name: "refund.paid" });
+    await service.control.sendEvent({
       workspaceId: all.workspaceId,
       name: "refund.paid",
       payload: { amount: 12 },

@@ -1,7 +1,13 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, test, vi } from "vitest";
-import { createMockServer, type MockServer, type MockServerOptions } from "workspace-tasks/mock-server";
+import {
+  type ControlApi,
+  createControlClient,
+  createMockServer,
+  type MockServer,
+  type MockServerOptions,
+} from "workspace-tasks/mock-server";
 import { listen } from "../support/listen.ts";
 
 // What every conformance test stands on. The suite sees the service over HTTP only. By default it starts
@@ -57,20 +63,8 @@ export type CallOptions = {
 
 export type Tokens = { readonly userToken: string; readonly workspaceToken: string };
 
-export type IssuedKey = {
-  readonly id: string;
-  readonly apiKey: string;
-  readonly workspaceId: string;
-  readonly userId: string;
-  readonly membershipId: string;
-};
-
-export type KeyOptions = {
-  readonly workspaceId?: string;
-  readonly role?: "admin" | "l1" | "l2" | "l3";
-  readonly access?: "read_only" | "read_write";
-  readonly expiresInDays?: 30 | 60 | 90 | 365;
-};
+type KeyOptions = NonNullable<Parameters<ControlApi["createApiKey"]>[0]>;
+export type IssuedKey = Awaited<ReturnType<ControlApi["createApiKey"]>> & { readonly membershipId: string };
 
 export interface Harness {
   readonly baseUrl: string;
@@ -90,8 +84,8 @@ export interface Harness {
   tokens(apiKey?: string, expiresInSeconds?: number): Promise<Tokens>;
   /** A gateway token for a partner key (default: the first). */
   partnerToken(partnerApiKey?: string): Promise<string>;
-  /** Calls the control API and gives its JSON back; throws when the status is not 2xx. */
-  control<Result = Loose>(method: string, path: string, body?: unknown): Promise<Result>;
+  /** The control API over HTTP. */
+  readonly control: ControlApi;
   /** Creates an API key through the control API: its own user, its own rate limit. */
   key(options?: KeyOptions): Promise<IssuedKey>;
   /** A new workspace (made by a partner of its own) with an administrator's key. */
@@ -169,20 +163,12 @@ export function useService(options: MockServerOptions = {}): Harness {
       if (answer.errors) throw new Error(`partner login failed: ${answer.text}`);
       return answer.data.loginViaPersonalApiToken.accessToken as string;
     },
-    async control(method, path, body) {
-      const response = await fetch(`${started().baseUrl}/_mock/v1/${path}`, {
-        method,
-        ...(body === undefined
-          ? {}
-          : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
-      });
-      const text = await response.text();
-      if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-      return text === "" ? undefined : JSON.parse(text);
+    get control() {
+      return createControlClient({ baseUrl: started().baseUrl });
     },
-    key: (keyOptions = {}) => harness.control("POST", "api-keys", keyOptions),
+    key: async (keyOptions) => (await harness.control.createApiKey(keyOptions)) as IssuedKey,
     async workspace(displayName = "Another Firm") {
-      const { partnerApiKey } = await harness.control("POST", "partner-keys", {});
+      const { partnerApiKey } = await harness.control.createPartnerKey();
       const token = await harness.partnerToken(partnerApiKey);
       const created = await harness.graphql(
         "mutation ($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { id } }",
@@ -193,7 +179,7 @@ export function useService(options: MockServerOptions = {}): Harness {
       return { ...key, partnerApiKey };
     },
     async advance(by) {
-      await harness.control("POST", "clock/advance", { by });
+      await harness.control.advanceClock({ by });
     },
   };
 

@@ -137,16 +137,16 @@ describe("K6 membership", () => {
     const key = await service.key({ role: "admin" });
     const { workspaceToken: token } = await service.tokens(key.apiKey);
     expect((await service.graphql(createMutation, {}, { token })).errors).toBeUndefined();
-    await service.control("PATCH", `memberships/${key.membershipId}`, { role: "l1" });
+    await service.control.updateMembership(key.membershipId, { role: "l1" });
     expect((await service.graphql(createMutation, {}, { token })).errors?.[0]?.message).toBe("Unauthorized");
-    await service.control("PATCH", `memberships/${key.membershipId}`, { role: "admin" });
+    await service.control.updateMembership(key.membershipId, { role: "admin" });
     expect((await service.graphql(createMutation, {}, { token })).errors).toBeUndefined();
   });
 
   mockTest("K6 a removed member's live token and key are refused", async () => {
     const key = await service.key();
     const { workspaceToken, userToken } = await service.tokens(key.apiKey);
-    await service.control("DELETE", `memberships/${key.membershipId}`);
+    await service.control.removeMembership(key.membershipId);
     expect((await me(workspaceToken)).errors?.[0]?.extensions?.code).toBe("UNAUTHENTICATED");
     expect((await exchange(key.apiKey)).errors?.[0]?.message).toBe("Invalid refresh token");
     // The account itself is still there.
@@ -156,7 +156,7 @@ describe("K6 membership", () => {
   mockTest("K6 a revoked key's live tokens last until their own expiry", async () => {
     const key = await service.key();
     const { workspaceToken } = await service.tokens(key.apiKey);
-    await service.control("DELETE", `api-keys/${key.id}`);
+    await service.control.revokeApiKey(key.id);
     expect((await me(workspaceToken)).errors).toBeUndefined();
     await service.advance("3m");
     expect((await me(workspaceToken)).errors).toHaveLength(1);
@@ -222,9 +222,9 @@ describe("K8 shown once", () => {
     await service.graphql(`mutation { exchangeSurfaceRefreshTokenForAccessTokens(refreshToken: "${apiKey}"`);
     await service.graphql("mutation ($refreshToken: [Int!]) { __typename }", { refreshToken: [apiKey] });
     const [listed, journal, snapshot] = await Promise.all([
-      service.control("GET", "api-keys"),
-      service.control("GET", "requests?limit=1000"),
-      service.control("GET", "snapshot"),
+      service.control.listApiKeys(),
+      service.control.listRequests({ limit: 1_000 }),
+      service.control.getSnapshot(),
     ]);
     expect(JSON.stringify(listed)).toContain(id);
     for (const answer of [listed, journal, snapshot]) expect(JSON.stringify(answer)).not.toContain(apiKey);

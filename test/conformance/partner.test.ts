@@ -120,7 +120,7 @@ async function pendingJob(connectionId?: string): Promise<string> {
 }
 
 async function otherPartner(): Promise<CallOptions> {
-  const { partnerApiKey } = await service.control("POST", "partner-keys", {});
+  const { partnerApiKey } = await service.control.createPartnerKey();
   return { token: await service.partnerToken(partnerApiKey), router: "gateway" };
 }
 
@@ -268,7 +268,7 @@ describe("P3 collectProviderConnection", () => {
     const answer = await collect({ connectionId, inputs: { a: 1 } });
     expect(answer.text).not.toContain("hush");
     if (onMock) {
-      const journal = await service.control("GET", "requests?limit=1000");
+      const journal = await service.control.listRequests({ limit: 1_000 });
       expect(JSON.stringify(journal)).not.toContain("hush");
     }
   });
@@ -686,8 +686,8 @@ describe("P7 tasks and clients", () => {
       const { id } = (await createClient({ ...client, externalId }, options)).data.createClient.client;
       clientIds.push(id);
       for (const taskType of ["TAX_PREP", "TAX_REVIEW", "NEW_KIND"]) {
-        const body = { workspaceId, clientId: id, taskType, progression: "manual" };
-        made.unshift((await service.control("POST", "tasks", body)).taskId);
+        const body = { workspaceId, clientId: id, taskType, progression: "manual" as const };
+        made.unshift((await service.control.startTask(body)).taskId);
       }
     }
     const ids = async (variables: Input) =>

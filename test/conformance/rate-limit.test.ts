@@ -83,7 +83,7 @@ describe("L2 one count per key", () => {
   });
 
   mockTest("L2 a partner's gateway calls count on the partner key", async () => {
-    const { partnerApiKey } = await service.control("POST", "partner-keys", {});
+    const { partnerApiKey } = await service.control.createPartnerKey();
     const token = await service.partnerToken(partnerApiKey);
     for (let made = 0; made < 120; made++) expect((await me(token, "gateway")).status).toBe(200);
     expectLimited(await me(token, "gateway"));
@@ -199,7 +199,7 @@ describe("L5 separate keys", () => {
 
   mockTest("L5 two keys of one user do not share a count", async () => {
     const first = await service.key();
-    const second = await service.control("POST", "api-keys", { userId: first.userId });
+    const second = await service.control.createApiKey({ userId: first.userId });
     const tokens = await Promise.all([service.tokens(first.apiKey), service.tokens(second.apiKey)]);
     await useUp(tokens[0].workspaceToken);
     expect((await me(tokens[1].workspaceToken)).status).toBe(200);

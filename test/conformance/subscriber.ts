@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { vi } from "vitest";
+import type { ControlApi, DeliveryDetail } from "workspace-tasks/mock-server";
 import {
   type Answer,
   type CapturedDelivery,
@@ -8,6 +9,8 @@ import {
   type ReceiverAnswer,
   startReceiver,
 } from "./harness.ts";
+
+type DeliveryQuery = Parameters<ControlApi["listDeliveries"]>[0];
 
 /** A workspace of its own with one endpoint and a real receiver behind it. */
 export interface Subscriber extends AsyncDisposable {
@@ -18,31 +21,8 @@ export interface Subscriber extends AsyncDisposable {
   /** Sends GraphQL as the workspace's administrator, with a fresh token. */
   call(query: string, variables?: Record<string, unknown>): Promise<Answer>;
   /** The deliveries to this endpoint as the control API shows them, attempts included. */
-  deliveries(filter?: Readonly<Record<string, string>>): Promise<DeliveryView[]>;
+  deliveries(filter?: DeliveryQuery): Promise<DeliveryDetail[]>;
 }
-
-export type AttemptView = {
-  readonly number: number;
-  readonly kind: string;
-  readonly startedAt: string;
-  readonly durationMs: number;
-  readonly status: number | null;
-  readonly error: string | null;
-  readonly requestHeaders: Readonly<Record<string, string>>;
-  readonly requestBody: string;
-  readonly responseHeaders: Readonly<Record<string, string>>;
-  readonly responseBody: string;
-  readonly faults: readonly string[];
-};
-
-export type DeliveryView = {
-  readonly id: string;
-  readonly event: string;
-  readonly eventId: string;
-  readonly status: string;
-  readonly nextAttemptAt: string | null;
-  readonly attempts: readonly AttemptView[];
-};
 
 export type SubscribeOptions = {
   readonly eventTypes?: readonly string[];
@@ -78,12 +58,10 @@ export async function subscribe(
     secret: signingSecret,
     receiver,
     call,
-    async deliveries(filter = {}) {
-      const query = new URLSearchParams({ endpointId: endpoint.id, limit: "1000", ...filter });
-      const page = await service.control("GET", `deliveries?${query}`);
-      return Promise.all(
-        page.data.map(({ id }: { id: string }) => service.control("GET", `deliveries/${id}`)),
-      );
+    async deliveries(filter) {
+      const query = { endpointId: endpoint.id, limit: 1_000, ...filter };
+      const { data } = await service.control.listDeliveries(query);
+      return Promise.all(data.map(({ id }) => service.control.getDelivery(id)));
     },
     [Symbol.asyncDispose]: () => receiver.close(),
   };

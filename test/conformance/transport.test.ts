@@ -258,7 +258,7 @@ describe("T6 internal errors", () => {
     });
     expect(failed.text).not.toContain("passwd");
     expect(failed.text).not.toMatch(stackTrace);
-    expect(mock.admin.requests().data.at(-1)?.rejection).toContain("secret detail");
+    expect((await mock.control.listRequests()).data.at(-1)?.rejection).toContain("secret detail");
   });
 });
 
@@ -281,10 +281,8 @@ describe("T7 source-platform", () => {
       {},
       { router: "gateway", headers: { "source-platform": "acme" } },
     );
-    const journal = await service.control("GET", "requests?limit=1000");
-    const entry = journal.data.findLast(
-      (request: { operationName: string }) => request.operationName === "Marked",
-    );
+    const journal = await service.control.listRequests({ limit: 1_000 });
+    const entry = journal.data.findLast(({ operationName }) => operationName === "Marked");
     expect(entry).toMatchObject({ router: "gateway", sourcePlatform: "acme" });
   });
 });

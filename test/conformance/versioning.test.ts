@@ -8,21 +8,21 @@ const service = useService();
 
 /** A task of an unknown type with an unknown stage, failed for an unknown reason, and an unknown event. */
 async function causeTheUnknown(workspaceId: string): Promise<string> {
-  const { taskId } = await service.control("POST", "tasks", {
+  const { taskId } = await service.control.startTask({
     workspaceId,
     taskType: "SALES_TAX",
     progression: "manual",
   });
-  await service.control("POST", `tasks/${taskId}/subtasks`, {
+  await service.control.setStageStatus(taskId, {
     subTaskType: "quantum-audit",
     status: "COMPLETED",
   });
-  await service.control("POST", `tasks/${taskId}/status`, {
+  await service.control.setTaskStatus(taskId, {
     status: "FAILED",
     customerError: { code: "NEW_CODE", action: { type: "NEW_ACTION", connectionId: null, deadline: "soon" } },
   });
-  const catalog = await service.control("POST", "catalog", { name: `new.event-${workspaceId.slice(-8)}` });
-  await service.control("POST", "events", { workspaceId, name: catalog.name, payload: { taskId: null } });
+  const catalog = await service.control.addCatalogEvent({ name: `new.event-${workspaceId.slice(-8)}` });
+  await service.control.sendEvent({ workspaceId, name: catalog.name, payload: { taskId: null } });
   return taskId;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type ApiFault, createMockServer, type MockServer } from "workspace-tasks/mock-server";
-import { createEndpoint, workspaceToken } from "../support/mock-client.ts";
+import { workspaceToken } from "../support/mock-client.ts";
 
 const createDocument = `mutation {
   createWebhookEndpoint(input: { url: "https://example.com/hook" }) { endpoint { id } }
@@ -16,7 +16,7 @@ describe.each(waysIn)("a fault met %s", (_, wayInto) => {
   const setUp = async (...instructions: ApiFault[]) => {
     const mock = await createMockServer({ clock: "virtual" });
     const token = await workspaceToken(mock);
-    mock.admin.setFaults({ api: [{ operation: "createWebhookEndpoint", instructions }] });
+    await mock.control.setFaults({ api: [{ operation: "createWebhookEndpoint", instructions }] });
     const send = (init: RequestInit = {}) =>
       wayInto(mock)("/graphql", {
         method: "POST",
@@ -24,21 +24,21 @@ describe.each(waysIn)("a fault met %s", (_, wayInto) => {
         body: JSON.stringify({ query: createDocument }),
         ...init,
       });
-    const effects = () => mock.admin.snapshot().state.endpoints.length;
+    const effects = async () => (await mock.control.getSnapshot()).state.endpoints.length;
     return { mock, send, effects, [Symbol.asyncDispose]: () => mock.close() };
   };
 
   test("that cuts the connection before the effect leaves none", async () => {
     await using call = await setUp({ kind: "reset-before-effect" });
     await expect(call.send()).rejects.toThrow(TypeError);
-    expect(call.effects()).toBe(0);
+    expect(await call.effects()).toBe(0);
     expect((await call.send()).status).toBe(200);
   });
 
   test("that cuts it after the effect leaves the caller in doubt", async () => {
     await using call = await setUp({ kind: "reset-after-effect" });
     await expect(call.send()).rejects.toThrow(TypeError);
-    expect(call.effects()).toBe(1);
+    expect(await call.effects()).toBe(1);
   });
 
   test("that truncates the answer breaks its body, not its head", async () => {
@@ -49,7 +49,7 @@ describe.each(waysIn)("a fault met %s", (_, wayInto) => {
     const part = await reader?.read();
     expect(new TextDecoder().decode(part?.value)).toHaveLength(10);
     await expect(reader?.read()).rejects.toThrow();
-    expect(call.effects()).toBe(1);
+    expect(await call.effects()).toBe(1);
   });
 
   test("that stalls sends the head and never the body", async () => {
@@ -73,7 +73,9 @@ describe.each(waysIn)("a fault met %s", (_, wayInto) => {
     const sending = call.send().finally(() => {
       answered = true;
     });
-    await expect.poll(() => call.mock.admin.clock().pendingTimers, { interval: 1 }).toBe(1);
+    await expect
+      .poll(async () => (await call.mock.control.getClock()).pendingTimers, { interval: 1 })
+      .toBe(1);
     await call.mock.clock.advance(4_999);
     expect(answered).toBe(false);
     await call.mock.clock.advance(1);
@@ -83,10 +85,12 @@ describe.each(waysIn)("a fault met %s", (_, wayInto) => {
   test("that delays does not outlive a reset", async () => {
     await using call = await setUp({ kind: "delay", delayMs: 5_000 });
     const sending = call.send();
-    await expect.poll(() => call.mock.admin.clock().pendingTimers, { interval: 1 }).toBe(1);
-    call.mock.admin.reset();
+    await expect
+      .poll(async () => (await call.mock.control.getClock()).pendingTimers, { interval: 1 })
+      .toBe(1);
+    await call.mock.control.reset();
     await sending;
-    expect(call.mock.admin.clock().pendingTimers).toBe(0);
+    expect((await call.mock.control.getClock()).pendingTimers).toBe(0);
   });
 
   test("that answers with a proxy's page, a status or an error does so without the effect", async () => {
@@ -104,7 +108,7 @@ describe.each(waysIn)("a fault met %s", (_, wayInto) => {
       data: null,
       errors: [{ message: "Try again", extensions: { code: "INTERNAL_SERVER_ERROR" } }],
     });
-    expect(call.effects()).toBe(0);
+    expect(await call.effects()).toBe(0);
   });
 
   test("that ends the token ends it for all later calls too", async () => {
@@ -114,7 +118,7 @@ describe.each(waysIn)("a fault met %s", (_, wayInto) => {
         errors: [{ message: "Unauthorized", extensions: { code: "UNAUTHENTICATED" } }],
       });
     }
-    expect(call.effects()).toBe(0);
+    expect(await call.effects()).toBe(0);
     const fresh = { authorization: `Bearer ${await workspaceToken(call.mock)}` };
     const headers = { "content-type": "application/json", ...fresh };
     expect(await (await call.send({ headers })).json()).not.toHaveProperty("errors");
@@ -131,12 +135,12 @@ describe.each(waysIn)("a fault met %s", (_, wayInto) => {
   test("stands in the journal and in the log of what fired", async () => {
     await using call = await setUp({ kind: "reset-after-effect" });
     await call.send().catch(() => undefined);
-    expect(call.mock.admin.requests().data.at(-1)).toMatchObject({
+    expect((await call.mock.control.listRequests()).data.at(-1)).toMatchObject({
       operations: ["createWebhookEndpoint"],
       status: null,
       faults: ["reset-after-effect"],
     });
-    expect(call.mock.admin.faults().fired).toMatchObject([
+    expect((await call.mock.control.getFaults()).fired).toMatchObject([
       { side: "api", subject: "createWebhookEndpoint", fault: { kind: "reset-after-effect" } },
     ]);
   });
@@ -152,7 +156,7 @@ test("without faults the same calls all succeed", async () => {
     });
     expect(await response.json()).not.toHaveProperty("errors");
   }
-  await createEndpoint(mock, "https://example.com/hook");
-  expect(mock.admin.snapshot().state.endpoints).toHaveLength(3);
-  expect(mock.admin.faults().fired).toEqual([]);
+  await mock.control.createEndpoint({ url: "https://example.com/hook" });
+  expect((await mock.control.getSnapshot()).state.endpoints).toHaveLength(3);
+  expect((await mock.control.getFaults()).fired).toEqual([]);
 });

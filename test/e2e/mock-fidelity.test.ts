@@ -55,20 +55,21 @@ async function walk(mock: MockServer, send: Send): Promise<string[]> {
   return answers;
 }
 
-const journalOf = (mock: MockServer) => JSON.stringify(mock.admin.requests({ limit: 1_000 }));
+const journalOf = async (mock: MockServer) =>
+  JSON.stringify(await mock.control.listRequests({ limit: 1_000 }));
 
 async function run(way: "http" | "fetch" | "msw", seed = 5): Promise<{ journal: string; answers: string[] }> {
   await using mock = await createMockServer({ clock: "virtual", seed, listen: way === "http" });
   if (way === "http") {
     const answers = await walk(mock, (path, init) => fetch(`${mock.baseUrl}${path}`, init));
-    return { answers, journal: journalOf(mock) };
+    return { answers, journal: await journalOf(mock) };
   }
-  if (way === "fetch") return { answers: await walk(mock, mock.fetch), journal: journalOf(mock) };
+  if (way === "fetch") return { answers: await walk(mock, mock.fetch), journal: await journalOf(mock) };
   const msw = setupServer(...mockHandlers(mock));
   msw.listen({ onUnhandledRequest: "error" });
   try {
     const answers = await walk(mock, (path, init) => fetch(`${mock.baseUrl}${path}`, init));
-    return { answers, journal: journalOf(mock) };
+    return { answers, journal: await journalOf(mock) };
   } finally {
     msw.close();
   }

@@ -99,7 +99,7 @@ describe("closing", () => {
       () => "cut",
     );
     const heard = new Promise<void>((resolve) =>
-      mock.admin.listen(({ type }) => type === "fault.fired" && resolve()),
+      mock.subscribe(({ type }) => type === "fault.fired" && resolve()),
     );
     await heard;
     await mock.close();
@@ -228,7 +228,7 @@ describe("two ways in", () => {
       );
       await mock.clock.advance("5m");
       answers.push(await post("/graphql", JSON.stringify({ query: queries[0] }), { authorization }));
-      return JSON.stringify({ answers, journal: mock.admin.requests({ limit: 1_000 }) });
+      return JSON.stringify({ answers, journal: await mock.control.listRequests({ limit: 1_000 }) });
     };
     const overHttp = await run("http");
     expect(await run("fetch")).toBe(overHttp);

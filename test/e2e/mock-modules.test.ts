@@ -22,7 +22,7 @@ it("a mock responds to its first query without having loaded zod", async () => {
 
 it("a mock loads zod for its first snapshot that is restored", async () => {
   const modules = await loadedModules(
-    `${query} await mock.admin.restore(mock.admin.snapshot()); await mock.close();`,
+    `${query} await mock.control.restoreSnapshot(await mock.control.getSnapshot()); await mock.close();`,
   );
   expect(modules.filter((url) => url.includes("/node_modules/zod/"))).not.toEqual([]);
 });

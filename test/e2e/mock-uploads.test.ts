@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:net";
@@ -39,7 +38,7 @@ test("what arrived before the connection broke is kept, and the client goes on f
   broken.destroy();
   await expect.poll(async () => (await patch(7, "789")).status, { interval: 1 }).toBe(204);
   expect(await arrived()).toBe(10);
-  expect(mock.admin.snapshot().state.uploadContents).toEqual([btoa("0123456789")]);
+  expect((await mock.control.getSnapshot()).state.uploadContents).toEqual([btoa("0123456789")]);
 });
 
 test("the address of an upload follows the host by which the client called", async () => {
@@ -67,9 +66,9 @@ test("five megabytes in one chunk come through unchanged", async () => {
   const { arrived, patch } = await createUpload(mock, body.length);
   expect((await patch(0, body)).status).toBe(204);
   expect(await arrived()).toBe(body.length);
-  const [upload] = mock.admin.uploads();
-  expect(upload?.sha256).toBe(createHash("sha256").update(body).digest("hex"));
-  expect(Buffer.from(mock.admin.uploadContent(upload?.id ?? "")).toString() === body).toBe(true);
+  const [upload] = (await mock.control.listUploads()).data;
+  const { contentBase64 } = await mock.control.getUpload(upload?.id ?? "");
+  expect(Buffer.from(contentBase64, "base64").toString() === body).toBe(true);
 });
 
 test("bytes beyond the announced length are refused, and those within it are kept", async () => {
@@ -88,7 +87,7 @@ test("bytes beyond the announced length are refused, and those within it are kep
 test("faults befall uploads too, and a client that asks where it stands loses nothing", async () => {
   await using mock = await createMockServer();
   const { arrived, patch } = await createUpload(mock, 6);
-  mock.admin.setFaults({
+  await mock.control.setFaults({
     api: [
       {
         operation: "upload.patch",
@@ -104,16 +103,20 @@ test("faults befall uploads too, and a client that asks where it stands loses no
   await expect(patch(0, "abc")).rejects.toThrow(TypeError);
   expect(await arrived()).toBe(0);
   await expect(patch(0, "abc")).rejects.toThrow(TypeError);
-  mock.admin.setFaults({});
+  await mock.control.setFaults({});
   expect(await arrived()).toBe(3);
   expect((await patch(3, "def")).status).toBe(204);
-  expect(mock.admin.faults().fired.map(({ subject }) => subject)).toEqual(Array(3).fill("upload.patch"));
+  expect((await mock.control.getFaults()).fired.map(({ subject }) => subject)).toEqual(
+    Array(3).fill("upload.patch"),
+  );
 });
 
 test("a fault that ends the token of an upload refuses it from then on", async () => {
   await using mock = await createMockServer();
   const { patch } = await createUpload(mock, 3);
-  mock.admin.setFaults({ api: [{ operation: "upload.patch", instructions: [{ kind: "expire-token" }] }] });
+  await mock.control.setFaults({
+    api: [{ operation: "upload.patch", instructions: [{ kind: "expire-token" }] }],
+  });
   expect((await patch(0, "abc")).status).toBe(401);
   expect((await patch(0, "abc")).status).toBe(401);
 });

@@ -27,13 +27,13 @@ it("a receiver that missed deliveries gets the task states by reconciling, and l
   await receiver.start();
 
   answer = (request) => receiver.fetch(request);
-  const { taskId: id } = mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" });
+  const { taskId: id } = await mock.control.startTask({ taskType: "TAX_PREP", progression: "manual" });
   await mock.clock.advance(1_000);
   expect(states).toEqual(["RUNNING webhook true"]);
 
   answer = async () => new Response(null, { status: 500 });
-  mock.admin.moveStage(id, { subTaskType: "tax-extraction", status: "COMPLETED" });
-  mock.admin.moveTask(id, { status: "COMPLETED" });
+  await mock.control.setStageStatus(id, { subTaskType: "tax-extraction", status: "COMPLETED" });
+  await mock.control.setTaskStatus(id, { status: "COMPLETED" });
   await mock.clock.advance(1_200_000);
   expect(states).toHaveLength(1);
 

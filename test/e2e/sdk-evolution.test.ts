@@ -18,8 +18,8 @@ function futureClient(fixture: SdkFixture, change: (key: string, value: unknown)
 describe("V1 additions of the service", () => {
   it("V1 unknown statuses, roles and stages are passed on", async () => {
     await using fixture = await createSdkFixture("in-process");
-    const { taskId } = fixture.mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" });
-    fixture.mock.admin.moveStage(taskId, { subTaskType: "quantum-audit", status: "COMPLETED" });
+    const { taskId } = await fixture.mock.control.startTask({ taskType: "TAX_PREP", progression: "manual" });
+    await fixture.mock.control.setStageStatus(taskId, { subTaskType: "quantum-audit", status: "COMPLETED" });
     const client = futureClient(fixture, (key, value) => {
       if (key === "status" && value === "RUNNING") return "HIBERNATING";
       return key === "role" ? "owner" : value;
@@ -41,7 +41,10 @@ describe("V1 additions of the service", () => {
 
   it("V1 an unknown kind of task result becomes TaskUnknownResult", async () => {
     await using fixture = await createSdkFixture("in-process");
-    const { taskId } = fixture.mock.admin.startTask({ taskType: "TAX_PREP", progression: "immediate" });
+    const { taskId } = await fixture.mock.control.startTask({
+      taskType: "TAX_PREP",
+      progression: "immediate",
+    });
     const client = futureClient(fixture, (key, value) =>
       key === "result" ? { __typename: "TaskHologramResult" } : value,
     );
@@ -51,7 +54,10 @@ describe("V1 additions of the service", () => {
 
   it("V1 events added to the catalog are listed and can be subscribed to", async () => {
     await using fixture = await createSdkFixture("in-process");
-    fixture.mock.admin.addToCatalog({ name: "task.archived", description: "A task was archived." });
+    await fixture.mock.control.addCatalogEvent({
+      name: "task.archived",
+      description: "A task was archived.",
+    });
     const { webhooks } = fixture.client;
     expect((await webhooks.catalog()).map(({ name }) => name)).toContain("task.archived");
     const { endpoint } = await webhooks.endpoints.create({
@@ -73,7 +79,7 @@ describe("a list that changes while it is read", () => {
         fc.array(fc.array(step, { maxLength: 4 }), { maxLength: 10 }),
         async (count, limit, changes) => {
           await using fixture = await createSdkFixture("in-process", { client: { rateLimit: false } });
-          fixture.mock.admin.setFaults({});
+          await fixture.mock.control.setFaults({});
           const { endpoints } = fixture.client.webhooks;
           const create = async () =>
             (await endpoints.create({ url: "https://receiver.example/hook" })).endpoint.id;

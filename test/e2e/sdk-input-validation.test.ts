@@ -57,13 +57,13 @@ it.each(Object.entries(invalidInputs))(
   async (_, [checked, unchecked]) => {
     await using fixture = await createSdkFixture("in-process");
     const { endpoint } = await fixture.client.webhooks.endpoints.create({ url });
-    const before = fixture.mock.admin.requests().data.length;
+    const before = (await fixture.mock.control.listRequests()).data.length;
     const local = await errorOf(() => checked(fixture.client, endpoint.id));
-    expect(fixture.mock.admin.requests().data.length).toBe(before);
+    expect((await fixture.mock.control.listRequests()).data.length).toBe(before);
     expect(local).toMatchObject({ outcome: "not_sent", attempts: 0 });
 
     const remote = await errorOf(() => unchecked(fixture.client, endpoint.id));
-    expect(fixture.mock.admin.requests().data.length).toBe(before + 1);
+    expect((await fixture.mock.control.listRequests()).data.length).toBe(before + 1);
     expect(remote).toMatchObject({ outcome: "rejected", attempts: 1, code: local.code });
     expect(remote.errors[0]?.message).toBe(local.message);
   },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { MockServer, NewTask } from "workspace-tasks/mock-server";
 import { isWorkspaceTasksError, type TaskFailedError } from "workspace-tasks/sdk";
 import { createSdkFixture, transports } from "../support/sdk-fixture.ts";
 
@@ -34,7 +35,7 @@ describe.each(transports)("the operations over %s", (transport) => {
     expect(data.__typename).toBe("WorkspaceUser");
     expect(meta).toMatchObject({ attempts: 1, retryAfterSeenMs: undefined });
     expect(meta.queuedMs).toBeLessThan(1_000);
-    expect(fixture.requests("me")).toBe(1);
+    expect(await fixture.requests("me")).toBe(1);
   });
 
   it("the event catalog is fetched without a key", async () => {
@@ -43,7 +44,7 @@ describe.each(transports)("the operations over %s", (transport) => {
     const catalog = await client.webhooks.catalog();
     expect(catalog.map(({ name }) => name)).toContain("task.completed");
     expect(catalog[0]?.payloadSchema).toMatchObject({ $schema: expect.stringContaining("draft-07") });
-    expect(fixture.requests("exchangeSurfaceRefreshTokenForAccessTokens")).toBe(0);
+    expect(await fixture.requests("exchangeSurfaceRefreshTokenForAccessTokens")).toBe(0);
   });
 
   it("a webhook endpoint is created, listed, updated, rotated and deleted", async () => {
@@ -192,13 +193,18 @@ describe.each(transports)("the operations over %s", (transport) => {
   it("tasks are listed by every filter, by page", async () => {
     await using fixture = await createSdkFixture(transport);
     const { tasks } = fixture.client;
-    const started = Array.from({ length: 5 }, (_, index) =>
-      fixture.mock.admin.startTask({
-        taskType: index % 2 === 0 ? "TAX_PREP" : "BINDER",
-        progression: "manual",
-      }),
+    const started = await Promise.all(
+      Array.from({ length: 5 }, (_, index) =>
+        fixture.mock.control.startTask({
+          taskType: index % 2 === 0 ? "TAX_PREP" : "BINDER",
+          progression: "manual",
+        }),
+      ),
     );
-    fixture.mock.admin.moveTask(started[0]!.taskId, { status: "FAILED", errorMessage: "unreadable" });
+    await fixture.mock.control.setTaskStatus(started[0]!.taskId, {
+      status: "FAILED",
+      errorMessage: "unreadable",
+    });
     const ids = started.map(({ taskId }) => taskId);
     const idsOf = async (options: Parameters<typeof tasks.list>[0]) =>
       (await tasks.list(options).toArray()).map(({ id }) => id).sort();
@@ -214,9 +220,12 @@ describe.each(transports)("the operations over %s", (transport) => {
 
   it("a wait for a completed task takes one request", async () => {
     await using fixture = await createSdkFixture(transport);
-    const { taskId } = fixture.mock.admin.startTask({ taskType: "TAX_PREP", progression: "immediate" });
+    const { taskId } = await fixture.mock.control.startTask({
+      taskType: "TAX_PREP",
+      progression: "immediate",
+    });
     expect(await fixture.client.tasks.waitFor(taskId)).toMatchObject({ id: taskId, status: "COMPLETED" });
-    expect(fixture.requests("me")).toBe(1);
+    expect(await fixture.requests("me")).toBe(1);
   });
 
   it("request() sends typed documents and strings to either router", async () => {
@@ -269,7 +278,7 @@ describe.each(transports)("the operations over %s", (transport) => {
 
   it("a read-only key can read and cannot write", async () => {
     await using fixture = await createSdkFixture(transport);
-    const { apiKey } = fixture.mock.admin.createApiKey({ access: "read_only" });
+    const { apiKey } = await fixture.mock.control.createApiKey({ access: "read_only" });
     const reader = fixture.createClient({ apiKey });
     expect((await reader.me()).__typename).toBe("WorkspaceUser");
     await expect(reader.webhooks.endpoints.create({ url })).rejects.toMatchObject({
@@ -299,7 +308,7 @@ describe.each(transports)("the operations over %s", (transport) => {
     await using fixture = await createSdkFixture(transport);
     await fixture.client.close();
     await expect(fixture.client.me()).rejects.toMatchObject({ code: "CLIENT_CLOSED" });
-    expect(fixture.requests("me")).toBe(0);
+    expect(await fixture.requests("me")).toBe(0);
   });
 });
 
@@ -318,7 +327,9 @@ describe("tasks.waitFor under the virtual clock", () => {
     await partner.jobs.startImport(job.id);
     await fixture.mock.clock.advance(1_000);
 
-    const firm = fixture.createClient({ apiKey: fixture.mock.admin.createApiKey({ workspaceId }).apiKey });
+    const firm = fixture.createClient({
+      apiKey: (await fixture.mock.control.createApiKey({ workspaceId })).apiKey,
+    });
     const clients = await firm.taxClients.list().toArray();
     expect(clients.map(({ externalId }) => externalId).sort()).toEqual(["x-1", "x-2"]);
     const started = await firm.tasks.list({ clientIds: clients.map(({ id }) => id) }).toArray();
@@ -333,7 +344,7 @@ describe("tasks.waitFor under the virtual clock", () => {
 
   it("a wait resolves when the task is completed, and reports its stages", async () => {
     await using fixture = await createSdkFixture("in-process");
-    const { taskId } = fixture.mock.admin.startTask({ taskType: "TAX_PREP" });
+    const { taskId } = await fixture.mock.control.startTask({ taskType: "TAX_PREP" });
     const stagesSeen: number[] = [];
     const task = await fixture.advanceUntilSettled(
       fixture.client.tasks.waitFor(taskId, {
@@ -349,10 +360,13 @@ describe("tasks.waitFor under the virtual clock", () => {
 
   it("a wait rejects with the task when it fails", async () => {
     await using fixture = await createSdkFixture("in-process");
-    const { taskId } = fixture.mock.admin.startTask({ taskType: "BINDER", progression: "manual" });
+    const { taskId } = await fixture.mock.control.startTask({ taskType: "BINDER", progression: "manual" });
     const waiting = fixture.client.tasks.waitFor(taskId).catch((error: unknown) => error);
     await fixture.mock.clock.advance(5_000);
-    fixture.mock.admin.moveTask(taskId, { status: "FAILED", errorMessage: "page 3 is unreadable" });
+    await fixture.mock.control.setTaskStatus(taskId, {
+      status: "FAILED",
+      errorMessage: "page 3 is unreadable",
+    });
     const error = await fixture.advanceUntilSettled(waiting);
     expect(isWorkspaceTasksError(error, "TASK_FAILED")).toBe(true);
     expect((error as TaskFailedError).task).toMatchObject({
@@ -366,10 +380,7 @@ describe("tasks.waitFor under the virtual clock", () => {
     const cost = async (count: number) => {
       await using fixture = await createSdkFixture("in-process");
       const stages = [{ type: "slow", durationMs: 60_000 }];
-      const ids = Array.from(
-        { length: count },
-        () => fixture.mock.admin.startTask({ taskType: "TAX_PREP", progression: "timed", stages }).taskId,
-      );
+      const ids = await startTasks(fixture.mock, count, { progression: "timed", stages });
       const done = await fixture.advanceUntilSettled(
         Promise.all(ids.map((id) => fixture.client.tasks.waitFor(id))),
       );
@@ -383,33 +394,41 @@ describe("tasks.waitFor under the virtual clock", () => {
 
   it("waits use a quarter of the rate limit, and other calls are not delayed", async () => {
     await using fixture = await createSdkFixture("in-process");
-    const ids = Array.from(
-      { length: 300 },
-      () => fixture.mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" }).taskId,
-    );
+    const ids = await startTasks(fixture.mock, 300, { progression: "manual" });
     const options = { pollIntervalMs: 1, pollIntervalMsMax: 1, deadlineMs: 240_000 };
     const waits = ids.map((id) => fixture.client.tasks.waitFor(id, options).catch(() => undefined));
     await fixture.mock.clock.advance(120_000);
     const { meta } = await fixture.client.me().withMeta();
     expect(meta.queuedMs).toBe(0);
     await fixture.advanceUntilSettled(Promise.all(waits));
-    expect(fixture.requests("me")).toBeLessThanOrEqual(30 * 4 + 4);
-    expect(fixture.mock.admin.requests({ limit: 1_000 }).data.every(({ status }) => status === 200)).toBe(
-      true,
-    );
+    expect(await fixture.requests("me")).toBeLessThanOrEqual(30 * 4 + 4);
+    expect(
+      (await fixture.mock.control.listRequests({ limit: 1_000 })).data.every(({ status }) => status === 200),
+    ).toBe(true);
   });
 
   it("a wait continues after an outage of the service", async () => {
     await using fixture = await createSdkFixture("in-process");
-    const { taskId } = fixture.mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" });
+    const { taskId } = await fixture.mock.control.startTask({ taskType: "TAX_PREP", progression: "manual" });
     const waiting = fixture.client.tasks.waitFor(taskId);
     await fixture.mock.clock.advance(5_000);
-    fixture.mock.admin.setFaults({
+    await fixture.mock.control.setFaults({
       api: [{ chances: [{ probability: 1, fault: { kind: "status", status: 503 } }] }],
     });
     await fixture.mock.clock.advance(120_000);
-    fixture.mock.admin.clearFaults();
-    fixture.mock.admin.moveTask(taskId, { status: "COMPLETED" });
+    await fixture.mock.control.clearFaults();
+    await fixture.mock.control.setTaskStatus(taskId, { status: "COMPLETED" });
     expect((await fixture.advanceUntilSettled(waiting)).status).toBe("COMPLETED");
   });
 });
+
+async function startTasks(
+  mock: MockServer,
+  count: number,
+  task: Omit<NewTask, "taskType">,
+): Promise<string[]> {
+  const started = Array.from({ length: count }, () =>
+    mock.control.startTask({ taskType: "TAX_PREP", ...task }),
+  );
+  return (await Promise.all(started)).map(({ taskId }) => taskId);
+}

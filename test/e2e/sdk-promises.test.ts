@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { createMockServer, type MockServer, type MockServerOptions } from "workspace-tasks/mock-server";
+import {
+  createMockServer,
+  type MockServer,
+  type MockServerOptions,
+  type RequestView,
+} from "workspace-tasks/mock-server";
 import {
   type CreateClientOptions,
   createClient,
@@ -29,26 +34,24 @@ function constant(latencyMs: number): () => Legs {
 }
 
 /** Every entry of the journal, a page at a time. */
-function journal(mock: MockServer) {
-  const entries: ReturnType<MockServer["admin"]["requests"]>["data"][number][] = [];
-  let iterator: string | null = null;
-  do {
-    const after = iterator === null ? {} : { iterator };
-    const page: ReturnType<MockServer["admin"]["requests"]> = mock.admin.requests({ limit: 1_000, ...after });
+async function journal(mock: MockServer) {
+  const entries: RequestView[] = [];
+  for (let iterator: string | undefined; ; ) {
+    const page = await mock.control.listRequests({ limit: 1_000, iterator });
     entries.push(...page.data);
+    if (page.iterator === null) return entries;
     iterator = page.iterator;
-  } while (iterator !== null);
-  return entries;
+  }
 }
 
-function exchanges(mock: MockServer): number {
-  return journal(mock).filter(({ operations }) =>
+async function exchanges(mock: MockServer): Promise<number> {
+  return (await journal(mock)).filter(({ operations }) =>
     operations.includes("exchangeSurfaceRefreshTokenForAccessTokens"),
   ).length;
 }
 
-function rejected(mock: MockServer): number {
-  return journal(mock).filter(({ status }) => status === 429).length;
+async function rejected(mock: MockServer): Promise<number> {
+  return (await journal(mock)).filter(({ status }) => status === 429).length;
 }
 
 describe("the rate limit", () => {
@@ -64,8 +67,8 @@ describe("the rate limit", () => {
       const calls = Array.from({ length: count }, () => client.me());
       await mock.clock.advance((count / 120) * minuteMs);
       await Promise.all(calls);
-      expect(rejected(mock)).toBe(0);
-      const times = journal(mock)
+      expect(await rejected(mock)).toBe(0);
+      const times = (await journal(mock))
         .filter(({ operationName }) => operationName === "Me")
         .map(({ at }) => Date.parse(at));
       expect(times).toHaveLength(count);
@@ -101,7 +104,7 @@ describe("the rate limit", () => {
     await mock.clock.advance(10 * minuteMs);
     await Promise.all(calls);
     expect(succeeded).toBe(540);
-    expect(rejected(mock)).toBeLessThanOrEqual(3 * 9);
+    expect(await rejected(mock)).toBeLessThanOrEqual(3 * 9);
     await Promise.all([client.close(), other.close()]);
   });
 
@@ -114,7 +117,7 @@ describe("the rate limit", () => {
     ]).flat();
     await mock.clock.advance(2 * minuteMs);
     await Promise.all(calls);
-    expect(rejected(mock)).toBe(0);
+    expect(await rejected(mock)).toBe(0);
     await client.close();
   });
 });
@@ -130,9 +133,9 @@ describe("tokens", () => {
     }
     await mock.clock.advance(minuteMs);
     await Promise.all(calls);
-    expect(exchanges(mock)).toBeLessThanOrEqual(25);
-    expect(journal(mock)).toHaveLength(7_200 + exchanges(mock));
-    expect(journal(mock).every(({ rejection }) => rejection === null)).toBe(true);
+    expect(await exchanges(mock)).toBeLessThanOrEqual(25);
+    expect(await journal(mock)).toHaveLength(7_200 + (await exchanges(mock)));
+    expect((await journal(mock)).every(({ rejection }) => rejection === null)).toBe(true);
     await client.close();
   });
 
@@ -144,11 +147,11 @@ describe("tokens", () => {
       const warm = client.me();
       await mock.clock.advance(1_000);
       await warm;
-      mock.admin.setFaults({ api: [{ operation: "me", instructions: [{ kind: "expire-token" }] }] });
+      await mock.control.setFaults({ api: [{ operation: "me", instructions: [{ kind: "expire-token" }] }] });
       const calls = Array.from({ length: 100 }, () => client.me());
       await mock.clock.advance(3 * minuteMs);
       await Promise.all(calls);
-      expect(exchanges(mock)).toBe(2);
+      expect(await exchanges(mock)).toBe(2);
       await client.close();
     },
   );
@@ -174,7 +177,7 @@ describe("outcomes", () => {
       const settings = { bounds: { endpointsPerWorkspaceMax: 1_000 } };
       const { mock, client } = await open({ seed, settings }, { timeoutMs: 2_000 });
       await using _ = mock;
-      mock.admin.setFaults({ api: [{ operation: "createWebhookEndpoint", chances }] });
+      await mock.control.setFaults({ api: [{ operation: "createWebhookEndpoint", chances }] });
       const labels = new Map<string, Outcome | "applied">();
       const calls = Array.from({ length: 250 }, async (_, index) => {
         const description = `m${index}`;
@@ -188,7 +191,7 @@ describe("outcomes", () => {
       });
       await mock.clock.advance(30 * minuteMs);
       await Promise.all(calls);
-      mock.admin.clearFaults();
+      await mock.control.clearFaults();
 
       const listing = client.webhooks.endpoints.list({ limit: 100 }).toArray();
       await mock.clock.advance(minuteMs);
@@ -231,7 +234,7 @@ describe("keys and members", () => {
     async (status) => {
       const { mock, client } = await open({ settings: { unauthenticatedStatus: status } });
       await using _ = mock;
-      const { apiKey } = mock.admin.createApiKey({ access: "read_only" });
+      const { apiKey } = await mock.control.createApiKey({ access: "read_only" });
       const { baseUrl, clock } = mock;
       const reader = createClient({ apiKey, baseUrl, clock, fetch: mock.fetch });
       const failure = reader.webhooks.endpoints.delete("0198c0de-0000-7000-8000-000000000000").then(
@@ -244,7 +247,7 @@ describe("keys and members", () => {
         code: "PERMISSION_DENIED",
         outcome: "rejected",
       });
-      expect(exchanges(mock)).toBeLessThanOrEqual(2);
+      expect(await exchanges(mock)).toBeLessThanOrEqual(2);
       await Promise.all([reader.close(), client.close()]);
     },
   );
@@ -253,7 +256,7 @@ describe("keys and members", () => {
 describe("over real sockets", () => {
   it("a response body that stalls ends at timeoutMs", async () => {
     await using mock = await createMockServer();
-    mock.admin.setFaults({ api: [{ operation: "me", instructions: [{ kind: "stall" }] }] });
+    await mock.control.setFaults({ api: [{ operation: "me", instructions: [{ kind: "stall" }] }] });
     const { apiKey, baseUrl } = mock;
     const client = createClient({ apiKey, baseUrl, maxRetries: 0 });
     const failure: unknown = await client.me({ timeoutMs: 300 }).then(
@@ -269,7 +272,7 @@ describe("over real sockets", () => {
     "a query is repeated after %s",
     async (kind) => {
       await using mock = await createMockServer();
-      mock.admin.setFaults({ api: [{ operation: "me", instructions: [{ kind }] }] });
+      await mock.control.setFaults({ api: [{ operation: "me", instructions: [{ kind }] }] });
       const { apiKey, baseUrl } = mock;
       const client = createClient({ apiKey, baseUrl, random: () => 0 });
       const { meta } = await client.me().withMeta();

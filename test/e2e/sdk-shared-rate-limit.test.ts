@@ -38,9 +38,9 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     const results = await Promise.all([1, 2, 3, 4].map(() => runProcess({ ...common, forMs: 10_000 })));
     expect(results.flatMap(({ failures }) => failures)).toEqual([]);
 
-    const counted = mock.admin
-      .requests({ limit: 1_000 })
-      .data.filter(({ operationName }) => operationName === "Me");
+    const counted = (await mock.control.listRequests({ limit: 1_000 })).data.filter(
+      ({ operationName }) => operationName === "Me",
+    );
     expect(counted.filter(({ status }) => status === 429)).toEqual([]);
     const times = counted.map(({ at }) => Date.parse(at));
     expect(busiestWindow(times, windowMs)).toBeLessThanOrEqual(requests);
@@ -61,7 +61,7 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     );
     await Promise.all(calls);
     expect(
-      mock.admin.requests({ limit: 1_000 }).data.filter(({ status }) => status === 429).length,
+      (await mock.control.listRequests({ limit: 1_000 })).data.filter(({ status }) => status === 429).length,
     ).toBeGreaterThan(0);
   });
 

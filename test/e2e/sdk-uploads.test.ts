@@ -14,8 +14,8 @@ const bytesOf = (length: number) =>
   Uint8Array.from({ length }, (_, index) => (index * 31 + (index >> 9)) % 251);
 
 /** What the service holds of an upload. */
-function stored(mock: MockServer, uploadId: string) {
-  const { uploads, uploadContents } = mock.admin.snapshot().state;
+async function stored(mock: MockServer, uploadId: string) {
+  const { uploads, uploadContents } = (await mock.control.getSnapshot()).state;
   const index = uploads.findIndex(({ id }) => id === uploadId);
   return { record: uploads[index], content: Buffer.from(uploadContents[index] ?? "", "base64") };
 }
@@ -28,12 +28,14 @@ describe.each(transports)("uploads over %s", (transport) => {
       ...file,
       chunkBytes: 100_000,
     });
-    const { record, content } = stored(fixture.mock, uploadId);
+    const { record, content } = await stored(fixture.mock, uploadId);
     expect(sizeBytes).toBe(250_000);
     expect(content.equals(bytes)).toBe(true);
     expect(record).toMatchObject({ fileName: "w2.pdf", fileType: "application/pdf", lengthBytes: 250_000 });
     expect(record?.completedAtMs).not.toBeNull();
-    expect(fixture.mock.admin.limits().reduce((used, limit) => used + limit.used, 0)).toBe(0);
+    expect(
+      (await fixture.mock.control.listRateLimits()).data.reduce((used, limit) => used + limit.used, 0),
+    ).toBe(0);
   });
 
   it("an upload of a stream of unknown length arrives complete", async () => {
@@ -44,7 +46,7 @@ describe.each(transports)("uploads over %s", (transport) => {
         yield bytes.subarray(start, start + 30_000);
     }
     const { uploadId } = await fixture.client.uploads.upload(parts(), { ...file, chunkBytes: 100_000 });
-    const { record, content } = stored(fixture.mock, uploadId);
+    const { record, content } = await stored(fixture.mock, uploadId);
     expect(content.equals(bytes)).toBe(true);
     expect(record?.lengthBytes).toBe(250_000);
   });
@@ -52,7 +54,7 @@ describe.each(transports)("uploads over %s", (transport) => {
   it("an upload of no bytes is an empty upload", async () => {
     await using fixture = await createSdkFixture(transport);
     const { uploadId } = await fixture.client.uploads.upload(new Uint8Array(0), file);
-    expect(stored(fixture.mock, uploadId).record).toMatchObject({ lengthBytes: 0 });
+    expect((await stored(fixture.mock, uploadId)).record).toMatchObject({ lengthBytes: 0 });
   });
 
   it("an upload that is too large is rejected before a byte is sent", async () => {
@@ -74,7 +76,7 @@ describe.each(transports)("uploads over %s", (transport) => {
 
   it("an upload with a read-only key is rejected", async () => {
     await using fixture = await createSdkFixture(transport);
-    const { apiKey } = fixture.mock.admin.createApiKey({ access: "read_only" });
+    const { apiKey } = await fixture.mock.control.createApiKey({ access: "read_only" });
     const upload = fixture.createClient({ apiKey }).uploads.upload(bytesOf(5), file);
     await expect(upload).rejects.toMatchObject({ code: "PERMISSION_DENIED" });
   });
@@ -90,8 +92,8 @@ it("an upload that takes longer than the lifetime of a token continues with fres
     }
   }
   const { uploadId } = await fixture.client.uploads.upload(slow(), { ...file, chunkBytes: 5_000 });
-  expect(stored(fixture.mock, uploadId).content.equals(bytes)).toBe(true);
-  const exchanges = fixture.requests("exchangeSurfaceRefreshTokenForAccessTokens");
+  expect((await stored(fixture.mock, uploadId)).content.equals(bytes)).toBe(true);
+  const exchanges = await fixture.requests("exchangeSurfaceRefreshTokenForAccessTokens");
   expect(exchanges).toBeGreaterThan(3);
   expect(exchanges).toBeLessThanOrEqual(11);
 });
@@ -102,7 +104,9 @@ it("an upload whose token is revoked continues with a fresh one", async () => {
   const statuses: number[] = [];
   const tokens = new Set<string>();
   const endToken = async (authorization: string) => {
-    fixture.mock.admin.setFaults({ api: [{ operation: "me", instructions: [{ kind: "expire-token" }] }] });
+    await fixture.mock.control.setFaults({
+      api: [{ operation: "me", instructions: [{ kind: "expire-token" }] }],
+    });
     await fixture.mock.fetch("/graphql", {
       method: "POST",
       headers: { authorization, "content-type": "application/json" },
@@ -121,7 +125,7 @@ it("an upload whose token is revoked continues with a fresh one", async () => {
     },
   });
   const { uploadId } = await client.uploads.upload(bytes, { ...file, chunkBytes: 10_000 });
-  expect(stored(fixture.mock, uploadId).content.equals(bytes)).toBe(true);
+  expect((await stored(fixture.mock, uploadId)).content.equals(bytes)).toBe(true);
   expect(statuses).toEqual([201, 204, 401, 204, 204]);
   expect(tokens.size).toBe(2);
 });
@@ -167,7 +171,7 @@ describe("an upload over interrupted connections", () => {
         const client = fixture.createClient({ baseUrl: proxy.origin });
         proxy.cutAfter(250_000, 700_000, 300_000, 1_000);
         const { uploadId } = await upload(client, make(join(folder, "w2.pdf"), bytes));
-        expect(stored(fixture.mock, uploadId).content.equals(bytes)).toBe(true);
+        expect((await stored(fixture.mock, uploadId)).content.equals(bytes)).toBe(true);
         expect(proxy.cuts).toBe(4);
       } finally {
         await rm(folder, { recursive: true });
@@ -202,7 +206,7 @@ describe("an upload over interrupted connections", () => {
       resumeUrl: uploadUrl,
       onProgress: ({ sentBytes }) => resumed.push(sentBytes),
     });
-    expect(stored(fixture.mock, uploadId).content.equals(bytes)).toBe(true);
+    expect((await stored(fixture.mock, uploadId)).content.equals(bytes)).toBe(true);
     expect(resumed[0]).toBeGreaterThanOrEqual(400_000);
   });
 });

@@ -17,11 +17,11 @@ export interface SimulationRun {
   readonly random: Random;
 }
 
-/** What happens in one step. Starts its work and does not wait for the end. */
+/** What happens in one step. Changes the service at once; other work is started and not awaited. */
 export interface Action {
   readonly name: string;
   readonly weight: number;
-  run(run: SimulationRun): void;
+  run(run: SimulationRun): unknown;
 }
 
 export const actions: readonly Action[] = [
@@ -62,42 +62,44 @@ const stageTypes = ["tax-extraction", "reconciliation", "data-entry"] as const;
 // U+FFFD is what badly decoded bytes turn into; here it is a genuine part of a text.
 const failureTexts = ["unreadable: \uFFFD\uFFFD", "é ü 漢字 🙂 \uFFFD"] as const;
 
-function startTask({ service, random }: SimulationRun): void {
+async function startTask({ service, random }: SimulationRun): Promise<void> {
   const progression = random.pick(["manual", "manual", "timed", "immediate"]);
-  const { taskId } = service.mock.admin.startTask({ taskType: random.pick(taskTypes), progression });
+  const { taskId } = await service.mock.control.startTask({ taskType: random.pick(taskTypes), progression });
   if (progression === "manual") service.manualTaskIds.push(taskId);
 }
 
-function moveTask({ service, random }: SimulationRun): void {
-  const { admin } = service.mock;
+async function moveTask({ service, random }: SimulationRun): Promise<void> {
+  const { control } = service.mock;
   const moves = random.pick([1, 1, 2, 3]);
   const taskId = random.sample(service.manualTaskIds);
   // A task may change more than once within one instant.
   for (let move = 0; taskId !== undefined && move < moves; move++) {
-    const { status } = admin.task(taskId);
+    const { status } = await control.getTask(taskId);
     const completes = random.happens(0.6);
     const errorMessage = random.pick(failureTexts);
     if (status === "COMPLETED") return;
-    if (status === "FAILED") admin.moveTask(taskId, { status: "RUNNING" });
-    else if (completes) admin.moveTask(taskId, { status: "COMPLETED" });
-    else admin.moveTask(taskId, { status: "FAILED", errorMessage });
+    if (status === "FAILED") await control.setTaskStatus(taskId, { status: "RUNNING" });
+    else if (completes) await control.setTaskStatus(taskId, { status: "COMPLETED" });
+    else await control.setTaskStatus(taskId, { status: "FAILED", errorMessage });
   }
 }
 
-function moveStage({ service, random }: SimulationRun): void {
-  const { admin } = service.mock;
-  const taskId = random.sample(service.manualTaskIds.filter((id) => admin.task(id).status === "RUNNING"));
+async function moveStage({ service, random }: SimulationRun): Promise<void> {
+  const { control } = service.mock;
+  const running = (await control.listTasks({ status: "RUNNING", limit: 1_000 })).data;
+  const runningIds = new Set(running.map(({ taskId }) => taskId));
+  const taskId = random.sample(service.manualTaskIds.filter((id) => runningIds.has(id)));
   const status = random.pick(["RUNNING", "COMPLETED", "COMPLETED", "FAILED"]);
   const subTaskType = random.pick(stageTypes);
   if (taskId === undefined) return;
-  const { subTasks } = admin.task(taskId);
+  const { subTasks } = await control.getTask(taskId);
   const isRunning = subTasks.some((stage) => stage.subTaskType === subTaskType && stage.status === "RUNNING");
   if (status === "RUNNING" && isRunning) return;
-  admin.moveStage(taskId, { subTaskType, status });
+  await control.setStageStatus(taskId, { subTaskType, status });
 }
 
 /** Changes of one task that a clock of milliseconds cannot tell apart, sent in any order. */
-function sendEventsOfOneMillisecond({ world, service, random }: SimulationRun): void {
+async function sendEventsOfOneMillisecond({ world, service, random }: SimulationRun): Promise<void> {
   const second = new Date(world.clock.now() - 1_000).toISOString().slice(0, 20);
   const taskId = `task-${world.trace.nameOf("instant", String(world.clock.now()))}`;
   for (let count = random.integer(2, 4); count > 0; count--) {
@@ -106,11 +108,11 @@ function sendEventsOfOneMillisecond({ world, service, random }: SimulationRun): 
       occurredAt: `${second}${random.pick(["123001", "123002", "1230021", "123"])}Z`,
       ...{ clientId: "client", taskId, taskType: "BINDER", status, errorMessage: null },
     };
-    service.mock.admin.sendEvent({ name: `task.${status.toLowerCase()}`, payload });
+    await service.mock.control.sendEvent({ name: `task.${status.toLowerCase()}`, payload });
   }
 }
 
-function sendUnusableEvent({ world, service, random }: SimulationRun): void {
+async function sendUnusableEvent({ world, service, random }: SimulationRun): Promise<void> {
   const future = new Date(world.clock.now() + 86_400_000).toISOString();
   const payload = random.pick<Record<string, unknown>>([
     { unrelated: "field" },
@@ -118,13 +120,13 @@ function sendUnusableEvent({ world, service, random }: SimulationRun): void {
     { clientId: "c", taskId: "odd", taskType: "BINDER", status: "COMPLETED", occurredAt: future },
     { clientId: "c", taskId: "odd", taskType: "BINDER", status: "RUNNING" },
   ]);
-  service.mock.admin.sendEvent({ name: "task.completed", payload });
+  await service.mock.control.sendEvent({ name: "task.completed", payload });
 }
 
 function replayDelivery({ service, random }: SimulationRun): void {
   const id = random.sample([...service.eventIds.keys()]);
   // Rejected while the endpoint is disabled.
-  if (id !== undefined) service.mock.admin.replay(id).catch(() => {});
+  if (id !== undefined) service.mock.control.replayDelivery(id).catch(() => {});
 }
 
 const callNames = ["me", "list endpoints", "list tasks", "catalog", "update an endpoint"] as const;

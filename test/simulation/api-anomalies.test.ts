@@ -64,15 +64,15 @@ async function runClientScenario(calls: Calls, change = (fetch: Fetch): Fetch =>
     random: () => 0.5,
     timeoutMs: 5_000,
   });
-  const { taskId } = mock.admin.startTask({ taskType: "BINDER" });
+  const { taskId } = await mock.control.startTask({ taskType: "BINDER" });
   const { endpoints } = client.webhooks;
 
   const created = await outcomeOf(clock, () => endpoints.create({ url, description: "registration" }));
-  checkEffect(created, count(mock, "registration"), "registration");
+  checkEffect(created, await count(mock, "registration"), "registration");
   await outcomeOf(clock, () => endpoints.list().toArray());
   const waited = await outcomeOf(clock, () => client.tasks.waitFor(taskId, { deadlineMs: 120_000 }));
   expect(waited, "waiting for a task").toBe("done");
-  const endpointId = mock.admin.endpoints()[0]?.id;
+  const endpointId = (await mock.control.listEndpoints()).data[0]?.id;
   if (endpointId !== undefined) await changeEndpoint(clock, mock, client, endpointId);
   await outcomeOf(clock, () =>
     client.uploads.upload(Buffer.from("text"), { fileName: "a.txt", mimeType: "text/plain" }),
@@ -90,13 +90,13 @@ async function changeEndpoint(
   endpointId: string,
 ): Promise<void> {
   const updated = await outcomeOf(clock, () => endpoints.update({ endpointId, description: "changed" }));
-  checkEffect(updated, count(mock, "changed"), "update");
+  checkEffect(updated, await count(mock, "changed"), "update");
   const rotated = await outcomeOf(clock, () => endpoints.rotateSecret({ endpointId }));
-  checkEffect(rotated, mock.admin.endpointSecrets(endpointId).length - 1, "rotation");
+  checkEffect(rotated, (await mock.control.getEndpoint(endpointId)).secrets.length - 1, "rotation");
 }
 
-const count = (mock: MockServer, description: string) =>
-  mock.admin.endpoints().filter((endpoint) => endpoint.description === description).length;
+const count = async (mock: MockServer, description: string) =>
+  (await mock.control.listEndpoints()).data.filter((endpoint) => endpoint.description === description).length;
 
 function checkEffect(outcome: Outcome, times: number, what: string): void {
   const allowed = { done: [1], unknown: [0, 1], rejected: [0], not_sent: [0] }[outcome];
@@ -147,12 +147,13 @@ async function runDeliveryScenario(calls: Calls): Promise<void> {
   receiver.onState("task", ({ taskId, status }) => void states.set(taskId, status));
   await receiver.start();
 
-  const taskIds = ["BINDER", "TAX_ADVISOR"].map((taskType) => mock.admin.startTask({ taskType }).taskId);
+  const tasks = ["BINDER", "TAX_ADVISOR"].map((taskType) => mock.control.startTask({ taskType }));
+  const taskIds = (await Promise.all(tasks)).map(({ taskId }) => taskId);
   await clock.advance(600_000);
   const closed = receiver.close();
   await clock.advance(1_000);
   await closed;
-  const deliveries = mock.admin.deliveries().data;
+  const deliveries = (await mock.control.listDeliveries()).data;
   expect(deliveries.filter(({ status }) => status !== "succeeded")).toEqual([]);
   expect(effects.toSorted()).toEqual(deliveries.map(({ event }) => event).toSorted());
   expect(taskIds.map((id) => states.get(id))).toEqual(["COMPLETED", "COMPLETED"]);

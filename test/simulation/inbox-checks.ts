@@ -39,7 +39,8 @@ export function createInboxChecks(
       return `${name} is row ${rows} of an event with ${deliveries} deliveries`;
     });
     check("I6", sentEventId !== undefined, () => `${name} was stored and never sent by the service`);
-    const signed = sentEventId === undefined ? undefined : service.mock.admin.event(eventId).body;
+    const signed =
+      sentEventId === undefined ? undefined : (await service.mock.control.getEvent(eventId)).body;
     check("I6", text === signed, () => `${name} was stored with other bytes than were signed`);
   }
 

@@ -12,8 +12,8 @@ const hourMs = 3_600_000;
 export const quiesceParts: readonly ((run: SimulationRun) => Promise<unknown>)[] = [
   async ({ world: { clock, ...world }, service, receivers, operator }) => {
     world.disableFaults();
-    service.mock.admin.clearFaults();
-    service.replaceApiKey();
+    await service.mock.control.clearFaults();
+    await service.replaceApiKey();
     for (const { process } of receivers.running()) process.resume();
     receivers.restart();
     // Until the slowest call has ended and the longest grace period has expired.
@@ -24,11 +24,11 @@ export const quiesceParts: readonly ((run: SimulationRun) => Promise<unknown>)[]
   },
   async ({ world, service }) => {
     // The tasks API dates a task by its first start: of a task that failed and ran again, it only shows the end.
-    const { admin } = service.mock;
+    const { control } = service.mock;
     for (const taskId of service.manualTaskIds) {
-      const { status } = admin.task(taskId);
-      if (status === "FAILED") admin.moveTask(taskId, { status: "RUNNING" });
-      if (status !== "COMPLETED") admin.moveTask(taskId, { status: "COMPLETED" });
+      const { status } = await control.getTask(taskId);
+      if (status === "FAILED") await control.setTaskStatus(taskId, { status: "RUNNING" });
+      if (status !== "COMPLETED") await control.setTaskStatus(taskId, { status: "COMPLETED" });
     }
     // Two attempts of a delivery are at most an hour apart, or two where the receiver asked for it.
     await world.clock.advance(2.1 * hourMs);
@@ -65,20 +65,20 @@ export async function checkFinalState(run: SimulationRun, { eventOf }: InboxChec
       return `${trace.nameOf("task", key)} is at ${state?.position}, its newest event at ${position}`;
     });
   }
-  checkTasks(run);
-  checkLabels(run);
+  await checkTasks(run);
+  await checkLabels(run);
 }
 
-function checkTasks({ world: { check, trace }, service, receivers }: SimulationRun): void {
-  const { admin } = service.mock;
+async function checkTasks({ world: { check, trace }, service, receivers }: SimulationRun): Promise<void> {
+  const { control } = service.mock;
   const checkStatus = (key: string, status: string) => {
     const received = receivers.effects.states.get(key)?.status;
     check("E1", received === status, () => {
       return `${trace.nameOf("task", key)} is ${status} at the service and ${received} at the receiver`;
     });
   };
-  for (const { taskId } of admin.tasks({ limit: 1_000 }).data) {
-    const { status, subTasks } = admin.task(taskId);
+  for (const { taskId } of (await control.listTasks({ limit: 1_000 })).data) {
+    const { status, subTasks } = await control.getTask(taskId);
     checkStatus(taskId, status);
     for (const stage of subTasks) {
       if (stage.status !== "RUNNING") checkStatus(`${taskId}/${stage.subTaskId}`, stage.status);
@@ -86,8 +86,8 @@ function checkTasks({ world: { check, trace }, service, receivers }: SimulationR
   }
 }
 
-function checkLabels({ world, operator, service }: SimulationRun): void {
-  const endpoints = service.mock.admin.endpoints();
+async function checkLabels({ world, operator, service }: SimulationRun): Promise<void> {
+  const endpoints = (await service.mock.control.listEndpoints()).data;
   for (const [label, expected] of operator.labels) {
     const count = endpoints.filter(({ description }) => description === label).length;
     const holds = count === 1 ? expected !== "none" : count === 0 && expected !== "one";

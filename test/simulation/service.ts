@@ -11,7 +11,7 @@ export interface Service {
   readonly sdkProcesses: SdkProcess[];
   readonly apiKey: () => string;
   /** Creates a new API key and revokes the old one. */
-  replaceApiKey(): void;
+  replaceApiKey(): Promise<void>;
   restartSdk(index: number): void;
   /** The event of each delivery, by id. */
   readonly eventIds: ReadonlyMap<string, string>;
@@ -19,7 +19,7 @@ export interface Service {
   readonly deliveryCounts: ReadonlyMap<string, number>;
 }
 
-type Key = ReturnType<MockServer["admin"]["createApiKey"]>;
+type Key = Awaited<ReturnType<MockServer["control"]["createApiKey"]>>;
 
 export function createService(world: SimulationWorld, mock: MockServer, firstKey: Key): Service {
   const { settings, trace } = world;
@@ -31,10 +31,11 @@ export function createService(world: SimulationWorld, mock: MockServer, firstKey
   const start = () => startSdk(world, { mock, apiKey }, `sdk-${++started}`);
   const sdkProcesses = Array.from({ length: settings.sdkProcesses }, start);
 
-  mock.admin.listen(({ type, ...activity }) => {
+  mock.subscribe(({ type, ...activity }) => {
     if (type !== "delivery.created") return;
-    const id = String(activity["deliveryId"]);
-    const { eventId, event } = mock.admin.delivery(id);
+    const [id = "", eventId = "", event] = ["deliveryId", "eventId", "event"].map((name) =>
+      String(activity[name]),
+    );
     eventIds.set(id, eventId);
     deliveryCounts.set(eventId, (deliveryCounts.get(eventId) ?? 0) + 1);
     trace.log(`${trace.nameOf("delivery", id)} is created: ${event}, ${trace.nameOf("event", eventId)}`);
@@ -48,10 +49,10 @@ export function createService(world: SimulationWorld, mock: MockServer, firstKey
     manualTaskIds: [],
     sdkProcesses,
     apiKey,
-    replaceApiKey() {
+    async replaceApiKey() {
       const old = key;
-      key = mock.admin.createApiKey({ expiresInDays: 30 });
-      mock.admin.revokeApiKey(old.id);
+      key = await mock.control.createApiKey({ expiresInDays: 30 });
+      await mock.control.revokeApiKey(old.id);
       trace.log("the API key is replaced");
     },
     restartSdk(index) {

@@ -41,9 +41,9 @@ export async function runSimulation({ seed, products }: SimulationOptions): Prom
   const { clock, trace } = world;
   const receivers = createReceivers(world);
   await using mock = await createMock(world, receivers);
-  const apiKey = mock.admin.createApiKey({ expiresInDays: 30 });
+  const apiKey = await mock.control.createApiKey({ expiresInDays: 30 });
   await clock.advance(Math.max(0, keyLifetimeMs - settings.keyLeftMs));
-  mock.admin.setFaults(faultPlanOf(settings.probabilities));
+  await mock.control.setFaults(faultPlanOf(settings.probabilities));
   const service = createService(world, mock, apiKey);
   const operator = createOperator(world, service, receivers);
   const run: SimulationRun = { world, service, receivers, operator, random: world.random.stream("actions") };
@@ -62,9 +62,9 @@ export async function runSimulation({ seed, products }: SimulationOptions): Prom
   const timing = world.random.stream("step timing");
   while (steps < settings.steps && !world.violation) {
     const action = pickAction(timing.number());
-    await step(action.name, () => {
-      action.run(run);
-      return clock.advance(timing.pick(pausesMs));
+    await step(action.name, async () => {
+      await action.run(run);
+      await clock.advance(timing.pick(pausesMs));
     });
   }
   for (const part of quiesceParts) {

@@ -1,50 +1,40 @@
-import type { MockServer } from "workspace-tasks/mock-server";
-import type { Route } from "../../mock-server/control/route.ts";
-import { routes } from "../../mock-server/control/routes.ts";
+import { type ControlApi, createControlClient, type MockServer } from "workspace-tasks/mock-server";
+import { contract } from "../../mock-server/control/contract/contract.ts";
+import { methodOf, pathOf, type Route } from "../../mock-server/control/contract/route.ts";
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+// biome-ignore lint/suspicious/noExplicitAny: tests look into responses of every shape
 type Loose = any;
 
-export type ControlAnswer = { readonly status: number; readonly json: Loose };
-
 /**
- * Calls the control API in this process. A successful answer is checked against the schema that its route
- * publishes, field for field, so the OpenAPI document cannot promise what is not there or hide what is.
+ * The control API of a mock over HTTP, in this process. Every successful response is checked against the schema in
+ * the contract, field for field, so the OpenAPI document can neither promise what is missing nor hide what is there.
  */
-export async function callControl(
-  mock: MockServer,
-  method: string,
-  path: string,
-  body?: unknown,
-): Promise<ControlAnswer> {
-  const response = await mock.fetch(`/_mock/v1/${path}`, {
-    method,
-    ...(body === undefined
-      ? {}
-      : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+export function checkedControlClient(mock: MockServer): ControlApi {
+  return createControlClient({
+    baseUrl: mock.baseUrl,
+    async fetch(url, init) {
+      const response = await mock.fetch(url, init);
+      if (response.ok) await checkResponse(init.method ?? "GET", url.pathname, response.clone());
+      return response;
+    },
   });
-  const text = await response.text();
-  const json = text === "" ? undefined : JSON.parse(text);
-  const route = routes.find((candidate) => candidate.method === method && answersAt(candidate, path));
-  if (response.ok && route) checkAnswer(route, response.status, json);
-  return { status: response.status, json };
 }
 
-function checkAnswer(route: Route, status: number, json: unknown): void {
-  if (status !== route.status)
-    throw new Error(`${route.path} answered ${status}, it promises ${route.status}`);
-  if (!route.answer) return;
-  const parsed = route.answer.parse(json);
-  const extra = JSON.stringify(parsed) !== JSON.stringify(json);
-  if (extra && sortedJson(parsed) !== sortedJson(json)) {
+async function checkResponse(method: string, pathname: string, response: Response): Promise<void> {
+  const route = Object.values<Route>(contract).find(
+    (candidate) =>
+      methodOf(candidate) === method &&
+      new RegExp(`^/_mock/v1${pathOf(candidate).replace(/\{\w+\}/g, "[^/]+")}$`).test(pathname),
+  );
+  if (response.status !== route?.status)
+    throw new Error(`${method} ${pathname} responded with ${response.status}, not with ${route?.status}`);
+  if (!route.response) return;
+  const json: unknown = await response.json();
+  if (sortedJson(route.response.parse(json)) !== sortedJson(json))
     throw new Error(
-      `${route.path} answers with fields that its schema does not have: ${JSON.stringify(json)}`,
+      `${route.call} responds with fields that its schema does not have: ${JSON.stringify(json)}`,
     );
-  }
 }
-
-const answersAt = ({ path }: Route, called: string) =>
-  new RegExp(`^${path.replace(/\{[^}]+\}/g, "[^/]+")}$`).test(`/${called.split("?")[0]}`);
 
 function sortedJson(value: unknown): string {
   return JSON.stringify(value, (_, item: unknown) =>
@@ -54,7 +44,7 @@ function sortedJson(value: unknown): string {
   );
 }
 
-/** Sends one GraphQL request in this process and gives `data`; throws when there are errors. */
+/** Sends one GraphQL request in this process and returns `data`; throws when there are errors. */
 export async function callGraphql(
   mock: MockServer,
   query: string,
@@ -72,38 +62,24 @@ export async function callGraphql(
     },
     body: JSON.stringify({ query, variables }),
   });
-  const answer = (await response.json()) as { readonly data: Loose; readonly errors?: unknown };
-  if (answer.errors) throw new Error(JSON.stringify(answer.errors));
-  return answer.data;
+  const { data, errors } = (await response.json()) as { readonly data: Loose; readonly errors?: unknown };
+  if (errors) throw new Error(JSON.stringify(errors));
+  return data;
 }
 
-export async function workspaceToken(mock: MockServer, apiKey = mock.apiKey): Promise<string> {
-  const data = await callGraphql(
+/** Exchanges the API key as a client does, with an entry in the journal of requests. */
+export const exchangeApiKey = (mock: MockServer): Promise<Loose> =>
+  callGraphql(
     mock,
     "mutation ($key: String!) { exchangeSurfaceRefreshTokenForAccessTokens(refreshToken: $key) { workspaceToken } }",
-    { variables: { key: apiKey } },
+    { variables: { key: mock.apiKey } },
   );
-  return data.exchangeSurfaceRefreshTokenForAccessTokens.workspaceToken;
+
+export async function workspaceToken(mock: MockServer, apiKey?: string): Promise<string> {
+  return (await mock.control.createTokens({ apiKey })).workspaceToken;
 }
 
-/** Registers a webhook endpoint of the first workspace. */
-export async function createEndpoint(
-  mock: MockServer,
-  url: string,
-  eventTypes: readonly string[] | null = null,
-): Promise<{ endpointId: string; signingSecret: string }> {
-  const data = await callGraphql(
-    mock,
-    `mutation ($input: CreateWebhookEndpointInput!) {
-      createWebhookEndpoint(input: $input) { endpoint { id } signingSecret }
-    }`,
-    { token: await workspaceToken(mock), variables: { input: { url, eventTypes } } },
-  );
-  const { endpoint, signingSecret } = data.createWebhookEndpoint;
-  return { endpointId: endpoint.id, signingSecret };
-}
-
-/** Begins a provider connection of the first workspace. */
+/** Starts a provider connection of the first workspace. */
 export async function startConnection(mock: MockServer): Promise<string> {
   const data = await callGraphql(
     mock,

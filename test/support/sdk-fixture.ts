@@ -14,7 +14,7 @@ export interface SdkFixture extends AsyncDisposable {
   /** Advances the virtual clock until the promise settles; with a real clock only waits. */
   advanceUntilSettled<Value>(promise: Promise<Value>): Promise<Value>;
   /** Number of requests with this top-level field that reached the service. */
-  requests(operation: string): number;
+  requests(operation: string): Promise<number>;
 }
 
 export interface SdkFixtureOptions {
@@ -54,9 +54,10 @@ export async function createSdkFixture(
     createClient: newClient,
     advanceUntilSettled: (promise) =>
       mock.clock.mode === "virtual" ? advanceUntilSettled(mock.clock, promise) : promise,
-    requests: (operation) =>
-      mock.admin.requests({ limit: 1_000 }).data.filter(({ operations }) => operations.includes(operation))
-        .length,
+    requests: async (operation) =>
+      (await mock.control.listRequests({ limit: 1_000 })).data.filter(({ operations }) =>
+        operations.includes(operation),
+      ).length,
     async [Symbol.asyncDispose]() {
       await Promise.all(clients.map((client) => client.close()));
       await mock.close();

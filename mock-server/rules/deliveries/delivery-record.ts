@@ -50,6 +50,7 @@ export function emitDelivery(
   world.emit({
     type,
     deliveryId: delivery.id,
+    eventId: delivery.eventId,
     endpointId: delivery.endpointId,
     workspaceId: delivery.workspaceId,
     event: delivery.eventName,

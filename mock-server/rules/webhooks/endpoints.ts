@@ -27,28 +27,37 @@ export interface EndpointWithSecret {
 
 /** @see interface §4 */
 export function createEndpoint(world: World, caller: Caller, input: CreateEndpointInput): EndpointWithSecret {
-  const { workspace } = requireAdministrator(caller);
+  const endpoint = addEndpoint(world, requireAdministrator(caller).workspace.id, input);
+  return { endpoint, signingSecret: endpoint.secrets[0]?.secret ?? "" };
+}
+
+/** Adds an endpoint without asking who calls. */
+export function addEndpoint(
+  world: World,
+  workspaceId: string,
+  input: CreateEndpointInput,
+): WebhookEndpointRecord {
   checkUrl(world, input.url);
   const eventTypes = checkEventTypes(world, input.eventTypes ?? null);
-  if (endpointsOf(world, workspace.id).length >= world.settings.bounds.endpointsPerWorkspaceMax) {
+  if (endpointsOf(world, workspaceId).length >= world.settings.bounds.endpointsPerWorkspaceMax) {
     throw new ServiceError("CONFLICT", "Webhook endpoint limit of the workspace is reached");
   }
   const nowMs = world.clock.now();
-  const signingSecret = newSecret(world);
+  const secret = newSecret(world);
   const endpoint: WebhookEndpointRecord = {
     id: world.newId("endpoint"),
-    workspaceId: workspace.id,
+    workspaceId,
     url: input.url,
     description: input.description ?? "",
     enabled: true,
     eventTypes,
-    secrets: [{ secret: signingSecret, expiresAtMs: null }],
+    secrets: [{ secret, expiresAtMs: null }],
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
   };
   world.state.endpoints.set(endpoint.id, endpoint);
-  world.emit({ type: "endpoint.created", endpointId: endpoint.id, workspaceId: workspace.id });
-  return { endpoint, signingSecret };
+  world.emit({ type: "endpoint.created", endpointId: endpoint.id, workspaceId });
+  return endpoint;
 }
 
 /** A patch: an absent field differs from an explicit `null`. */

@@ -1,7 +1,7 @@
 import type { Browser, Locator, Page } from "playwright-core";
 import type { MockServer } from "workspace-tasks/mock-server";
 
-export type PageLook = {
+export type PageOptions = {
   readonly width?: number;
   readonly height?: number;
   readonly colorScheme?: "light" | "dark";
@@ -13,11 +13,11 @@ export const widescreen = { width: 1280, height: 800 };
 export const phone = { width: 390, height: 844 };
 
 /**
- * The inspector page in a browser context of its own. Closing it throws when something happened that never
- * should: an error on the console, an exception, a request to anywhere but the mock.
+ * The inspector page in a browser context of its own. Closing it throws after an error on the console, an exception,
+ * or a request to another server than the mock.
  */
 export class InspectorPage implements AsyncDisposable {
-  /** What should never happen and did. A test that provokes some of it takes it away again. */
+  /** Errors; a test that provokes some removes them. */
   readonly complaints: string[] = [];
   readonly page: Page;
   readonly #mock: MockServer;
@@ -36,8 +36,13 @@ export class InspectorPage implements AsyncDisposable {
     });
   }
 
-  static async open(browser: Browser, mock: MockServer, look: PageLook = {}): Promise<InspectorPage> {
-    const { width = widescreen.width, height = widescreen.height, colorScheme = "light", hash = "" } = look;
+  static async open(browser: Browser, mock: MockServer, options: PageOptions = {}): Promise<InspectorPage> {
+    const {
+      width = widescreen.width,
+      height = widescreen.height,
+      colorScheme = "light",
+      hash = "",
+    } = options;
     const viewport = { width, height };
     const context = await browser.newContext({ viewport, colorScheme, reducedMotion: "reduce" });
     const opened = new InspectorPage(await context.newPage(), mock);
@@ -47,7 +52,7 @@ export class InspectorPage implements AsyncDisposable {
     return opened;
   }
 
-  /** Loads the page at a place of it. */
+  /** Loads the page at an address such as `#/tasks`. */
   async go(hash: string): Promise<void> {
     await this.page.goto("about:blank");
     await this.page.goto(`${this.#mock.inspectorUrl}${hash}`);
@@ -62,9 +67,9 @@ export class InspectorPage implements AsyncDisposable {
     return this.page.getByRole("option").and(this.page.locator(".row"));
   }
 
-  /** The detail of what is chosen. */
+  /** The detail of the selected row. */
   get detail(): Locator {
-    return this.page.getByRole("region", { name: "What is chosen" });
+    return this.page.getByRole("region", { name: "Selected row" });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -41,12 +41,7 @@ test("requests to the real addresses are answered by the mock, each router at it
   expect(await gateway.json()).toMatchObject({
     errors: [{ extensions: { code: "GRAPHQL_VALIDATION_FAILED" } }],
   });
-  expect(
-    mock.admin
-      .requests()
-      .data.map(({ router }) => router)
-      .slice(1),
-  ).toEqual(["base", "gateway"]);
+  expect((await mock.control.listRequests()).data.map(({ router }) => router)).toEqual(["base", "gateway"]);
 });
 
 test("an upload's address is one that the client can reach", async () => {
@@ -68,7 +63,7 @@ test("an upload's address is one that the client can reach", async () => {
 
 test("a fault that cuts the connection is a network error", async () => {
   const mock = await intercept();
-  mock.admin.setFaults({ api: [{ instructions: [{ kind: "reset-before-effect" }] }] });
+  await mock.control.setFaults({ api: [{ instructions: [{ kind: "reset-before-effect" }] }] });
   const ask = () => fetch(`${addresses.baseUrl}/graphql`, query("{ webhookEventCatalog { name } }"));
   await expect(ask()).rejects.toThrow(TypeError);
   expect((await ask()).status).toBe(200);
@@ -79,5 +74,5 @@ test("requests to other addresses are none of the mock's", async () => {
   for (const url of ["https://api.example.com/v1/graphql", "https://partners.example.com/graphql"]) {
     expect((await fetch(url, query("{ me { __typename } }"))).status).toBe(421);
   }
-  expect(mock.admin.requests().data).toEqual([]);
+  expect((await mock.control.listRequests()).data).toEqual([]);
 });

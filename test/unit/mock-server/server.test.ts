@@ -31,7 +31,7 @@ describe("many answers held back at once", () => {
       return response.status;
     };
     const answers = Array.from({ length: callsHeldBack }, ask);
-    while (mock.admin.clock().pendingTimers !== callsHeldBack) await mock.clock.settle();
+    while ((await mock.control.getClock()).pendingTimers !== callsHeldBack) await mock.clock.settle();
     await mock.clock.advance("1s");
     expect(await Promise.all(answers)).toEqual(Array.from({ length: callsHeldBack }, () => 200));
     // Warnings are emitted on the next tick.

@@ -7,14 +7,14 @@ const seen: MockServer[] = [];
 describe("every test has a mock of its own", () => {
   mockTest("the first fills its mock", async ({ mock }) => {
     seen.push(mock);
-    mock.admin.startTask({ taskType: "TAX_PREP", progression: "manual" });
-    expect(mock.admin.snapshot().state.tasks).toHaveLength(1);
+    await mock.control.startTask({ taskType: "TAX_PREP", progression: "manual" });
+    expect((await mock.control.getSnapshot()).state.tasks).toHaveLength(1);
     expect((await fetch(`${mock.baseUrl}/_mock/v1/health`)).status).toBe(200);
   });
 
   mockTest("the second finds an empty one, and the first mock closed", async ({ mock }) => {
     expect(mock).not.toBe(seen[0]);
-    expect(mock.admin.snapshot().state.tasks).toEqual([]);
+    expect((await mock.control.getSnapshot()).state.tasks).toEqual([]);
     await expect(fetch(`${seen[0]?.baseUrl}/_mock/v1/health`)).rejects.toThrow();
   });
 });

@@ -1,7 +1,10 @@
-/** `2026-01-15 12:00:00` in UTC: the mock's time, read the same everywhere. */
-export function formatTime(atMs: number): string {
-  return new Date(atMs).toISOString().slice(0, 19).replace("T", " ");
+/** `2026-01-15 12:00:00` in UTC: the mock's time, the same in every zone. */
+export function formatTime(at: number | string): string {
+  return new Date(at).toISOString().slice(0, 19).replace("T", " ");
 }
+
+/** `12:00:00` in UTC. */
+export const formatTimeOfDay = (at: number | string): string => formatTime(at).slice(11);
 
 const units = [
   ["d", 86_400_000],
@@ -15,17 +18,17 @@ export function formatDuration(durationMs: number): string {
   if (durationMs < 1_000) return `${Math.round(durationMs)} ms`;
   if (durationMs < 60_000) return `${Number((durationMs / 1_000).toFixed(1))} s`;
   const parts: string[] = [];
-  let restMs = durationMs;
+  let remainingMs = durationMs;
   for (const [unit, unitMs] of units) {
-    const count = Math.floor(restMs / unitMs);
-    restMs -= count * unitMs;
+    const count = Math.floor(remainingMs / unitMs);
+    remainingMs -= count * unitMs;
     if (count > 0) parts.push(`${count} ${unit}`);
     if (parts.length === 2) break;
   }
   return parts.join(" ");
 }
 
-/** `in 5 min`, `2 h ago`, `now`, seen from `nowMs`. */
+/** `in 5 min`, `2 h ago`, `now`, relative to `nowMs`. */
 export function formatRelative(atMs: number, nowMs: number): string {
   const awayMs = atMs - nowMs;
   if (Math.abs(awayMs) < 500) return "now";
@@ -37,19 +40,19 @@ export function shortId(id: string): string {
   return id.length > 12 ? `…${id.slice(-8)}` : id;
 }
 
-/** JSON made readable; anything else as it is. */
+/** JSON with indentation; other text unchanged. */
 export function formatBody(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body), null, 2);
   } catch {
-    return body; // Shown as it came: an altered or truncated body is what one wants to see.
+    return body; // An altered or truncated body is shown as it is.
   }
 }
 
 const bytesPerLine = 16;
 const bytesShownMax = 4_096;
 
-/** The bytes of a text in UTF-8, as other tools dump them: offset, hex, and what can be printed. */
+/** A hex dump of a text in UTF-8: offset, bytes, printable characters. */
 export function formatHex(text: string): string {
   const bytes = new TextEncoder().encode(text);
   const lines: string[] = [];

@@ -1,31 +1,34 @@
-// What the page knows of the mock while it runs. Every happening of the event stream says which noun has
-// changed; what is on the screen is then read anew, never more often than the page and the mock can bear.
+// The page's state of the event stream. Every activity names its topic; what is on the screen is then read again,
+// at a rate that page and mock can bear.
 
-/** One happening of the stream: its type is `noun.verb`. */
-export type Happening = {
+/** One activity of the stream; its type is `topic.verb`. */
+export interface Activity {
   readonly type: string;
   readonly sequence: number;
   readonly at: string;
   readonly [field: string]: unknown;
-};
+}
 
-/** What came in within one second of the reader's time. */
-export type Second = { readonly happenings: number; readonly requests: number };
+/** What was received within one second of the browser's time. */
+export interface Second {
+  readonly activities: number;
+  readonly requests: number;
+}
 
-export type LiveState = {
+export interface LiveState {
   readonly connection: "connecting" | "live" | "lost";
   /** Newest first. */
-  readonly recent: readonly Happening[];
-  /** The last seconds of the reader's time, oldest first; the last one is still going on. */
+  readonly recent: readonly Activity[];
+  /** The last seconds of the browser's time, oldest first; the last one is in progress. */
   readonly seconds: readonly Second[];
-  /** How often each noun has changed. */
+  /** Number of changes per topic. */
   readonly changes: Readonly<Record<string, number>>;
-};
+}
 
 export const recentMax = 200;
 export const secondsMax = 60;
 
-const emptySecond: Second = { happenings: 0, requests: 0 };
+const emptySecond: Second = { activities: 0, requests: 0 };
 
 export const initialLiveState: LiveState = {
   connection: "connecting",
@@ -34,22 +37,22 @@ export const initialLiveState: LiveState = {
   changes: {},
 };
 
-/** Takes in a batch of happenings, oldest first. */
-export function takeHappenings(state: LiveState, batch: readonly Happening[]): LiveState {
+/** Adds a batch of activities, oldest first. */
+export function addActivities(state: LiveState, batch: readonly Activity[]): LiveState {
   if (batch.length === 0) return state;
   const changes: Record<string, number> = { ...state.changes };
   let requests = 0;
   for (const { type } of batch) {
-    const noun = nounOf(type);
-    changes[noun] = (changes[noun] ?? 0) + 1;
-    if (noun === "request") requests++;
+    const topic = topicOf(type);
+    changes[topic] = (changes[topic] ?? 0) + 1;
+    if (topic === "request") requests++;
   }
   const current = state.seconds.at(-1) ?? emptySecond;
   const seconds = [
     ...state.seconds.slice(0, -1),
-    { happenings: current.happenings + batch.length, requests: current.requests + requests },
+    { activities: current.activities + batch.length, requests: current.requests + requests },
   ];
-  const shown = batch.filter(({ type }) => nounOf(type) !== "stream");
+  const shown = batch.filter(({ type }) => topicOf(type) !== "stream");
   const recent = [...shown.slice(-recentMax).reverse(), ...state.recent].slice(0, recentMax);
   return { ...state, changes, seconds, recent };
 }
@@ -59,10 +62,10 @@ export function tickSecond(state: LiveState): LiveState {
 }
 
 /**
- * The stream is open (again). After a cut the mock may be another one, or have forgotten what was missed,
- * without knowing that this reader ever saw more: everything counts as changed.
+ * After a lost connection the mock may be another one, or may have dropped what was missed without knowing
+ * this reader: everything counts as changed.
  */
-export function takeConnection(state: LiveState, connection: LiveState["connection"]): LiveState {
+export function setConnection(state: LiveState, connection: LiveState["connection"]): LiveState {
   if (state.connection === connection) return state;
   const changes =
     state.connection === "lost" && connection === "live"
@@ -71,11 +74,11 @@ export function takeConnection(state: LiveState, connection: LiveState["connecti
   return { ...state, connection, changes };
 }
 
-/** A number that changes whenever one of the nouns does, or when everything has to be read anew. */
-export function versionOf(state: LiveState, nouns: readonly string[]): number {
-  return [...nouns, "stream"].reduce((sum, noun) => sum + (state.changes[noun] ?? 0), 0);
+/** A number that changes with each of the topics, and when everything must be read again. */
+export function versionOf(state: LiveState, topics: readonly string[]): number {
+  return [...topics, "stream"].reduce((sum, topic) => sum + (state.changes[topic] ?? 0), 0);
 }
 
-function nounOf(type: string): string {
+function topicOf(type: string): string {
   return type.slice(0, type.indexOf(".")) || type;
 }

@@ -1,10 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
 import { type Filter, hashOf, parseHash, type Route } from "./address.ts";
 
-/** Moving within a place replaces the history entry: the back button leaves the place, not the row. */
-export function goTo(place: string, id?: string | null, filter: Filter = {}): void {
-  const target = hashOf(place, id, filter);
-  if (parseHash(location.hash).place !== place) location.hash = target;
+/** Within a view the history entry is replaced: the back button leaves the view, not the row. */
+export function goTo(view: string, id?: string | null, filter: Filter = {}): void {
+  const target = hashOf(view, id, filter);
+  if (parseHash(location.hash).view !== view) location.hash = target;
   else {
     history.replaceState(null, "", target);
     dispatchEvent(new HashChangeEvent("hashchange"));

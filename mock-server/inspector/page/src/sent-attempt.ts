@@ -22,7 +22,7 @@ export function compareWithSent(arrived: Arrived, sent: readonly SentAttempt[]):
     return {
       code: "TIMESTAMP_ALTERED",
       title: "no attempt of this delivery was signed at this timestamp",
-      advice: `The mock sent ${sent.map(({ timestamp }) => timestamp).join(", ")}. Pass the header on as it came.`,
+      advice: `The mock sent ${sent.map(({ timestamp }) => timestamp).join(", ")}. Pass the header on unchanged.`,
     };
   }
   if (twin.body !== arrived.body) {
@@ -37,14 +37,14 @@ export function compareWithSent(arrived: Arrived, sent: readonly SentAttempt[]):
     return {
       code: "SIGNATURE_ALTERED",
       title: "webhook-signature is not the one that was sent",
-      advice: `The mock sent ${twin.signature}. Pass the header on as it came.`,
+      advice: `The mock sent ${twin.signature}. Pass the header on unchanged.`,
     };
   }
   if (twin.faults.length > 0) {
     return {
       code: "FAULT_ON_PURPOSE",
-      title: `this attempt was made wrong on purpose, by the fault ${twin.faults.join(", ")}`,
-      advice: "A receiver that refuses it is right.",
+      title: `a fault altered this attempt: ${twin.faults.join(", ")}`,
+      advice: "A receiver must reject it.",
     };
   }
   return {
@@ -63,5 +63,5 @@ function describeDifference(sent: string, arrived: string): string {
   const byte = new TextEncoder().encode(sent.slice(0, index)).length;
   const excerpt = (text: string) =>
     index >= text.length ? "it ends" : JSON.stringify(text.slice(index, index + contextCharacters));
-  return `at byte ${byte} the mock sent ${excerpt(sent)}, here stands ${excerpt(arrived)}`;
+  return `at byte ${byte} the mock sent ${excerpt(sent)}, received ${excerpt(arrived)}`;
 }

@@ -1,6 +1,6 @@
-// Says why a signature does not fit. A wrong signature alone tells nothing, so the usual mistakes are tried
-// one after another (another spelling of the body, the timestamp or the key), and the first that makes the
-// signature fit is named. Nothing leaves the page: the digests are computed by the browser.
+// Explains why a signature does not verify. The usual mistakes are tried one after another (other forms of the body,
+// the timestamp or the key), and the first one that makes the signature fit is named. Nothing leaves the page: the
+// browser computes the digests.
 
 import type { Finding } from "./finding.ts";
 import { compareWithSent, type SentAttempt } from "./sent-attempt.ts";
@@ -13,7 +13,7 @@ export type Secret = {
   readonly state: "current" | "grace" | "expired";
 };
 
-export type Specimen = {
+export type SignatureInput = {
   readonly id: string;
   readonly timestamp: string;
   readonly signature: string;
@@ -25,44 +25,44 @@ export type Specimen = {
   readonly sent?: readonly SentAttempt[];
 };
 
-export type Trial = { readonly label: string; readonly state: Secret["state"]; readonly fits: boolean };
+export type SecretCheck = { readonly label: string; readonly state: Secret["state"]; readonly fits: boolean };
 
 export type Diagnosis = {
   readonly valid: boolean;
   /** The text that was signed, up to the body. */
   readonly signedPrefix: string;
   readonly bodyBytes: number;
-  readonly trials: readonly Trial[];
+  readonly checks: readonly SecretCheck[];
   readonly findings: readonly Finding[];
 };
 
 type Variant<Value> = { readonly value: Value; readonly finding: Finding | null };
 
-export async function diagnose(specimen: Specimen): Promise<Diagnosis> {
-  const offered = readSignatures(specimen.signature);
-  const trials = await Promise.all(
-    specimen.secrets.map(async ({ label, state, secret }) => ({
+export async function diagnose(input: SignatureInput): Promise<Diagnosis> {
+  const offered = readSignatures(input.signature);
+  const checks = await Promise.all(
+    input.secrets.map(async ({ label, state, secret }) => ({
       label,
       state,
-      fits: offered.has(await sign(keyOf(secret), specimen.id, specimen.timestamp, specimen.body)),
+      fits: offered.has(await sign(keyOf(secret), input.id, input.timestamp, input.body)),
     })),
   );
-  const live = trials.some(({ fits, state }) => fits && state !== "expired");
+  const live = checks.some(({ fits, state }) => fits && state !== "expired");
   const findings = [
-    ...shapeFindings(specimen),
-    ...(live ? [] : await mismatchFindings(specimen, trials)),
-    ...ageFindings(specimen),
+    ...shapeFindings(input),
+    ...(live ? [] : await mismatchFindings(input, checks)),
+    ...ageFindings(input),
   ];
   return {
     valid: live && findings.length === 0,
-    signedPrefix: `${specimen.id}.${specimen.timestamp}.`,
-    bodyBytes: utf8(specimen.body).length,
-    trials,
+    signedPrefix: `${input.id}.${input.timestamp}.`,
+    bodyBytes: utf8(input.body).length,
+    checks,
     findings,
   };
 }
 
-function shapeFindings({ id, timestamp, signature }: Specimen): Finding[] {
+function shapeFindings({ id, timestamp, signature }: SignatureInput): Finding[] {
   const findings: Finding[] = [];
   if (id.trim() === "")
     findings.push({
@@ -87,7 +87,7 @@ function shapeFindings({ id, timestamp, signature }: Specimen): Finding[] {
   return findings;
 }
 
-function ageFindings({ timestamp, nowSeconds, toleranceSeconds }: Specimen): Finding[] {
+function ageFindings({ timestamp, nowSeconds, toleranceSeconds }: SignatureInput): Finding[] {
   const seconds = Number(timestamp);
   if (!/^[0-9]{1,12}$/.test(timestamp)) return [];
   const ageSeconds = nowSeconds - seconds;
@@ -97,13 +97,13 @@ function ageFindings({ timestamp, nowSeconds, toleranceSeconds }: Specimen): Fin
     {
       code: ageSeconds > 0 ? "TIMESTAMP_TOO_OLD" : "TIMESTAMP_TOO_NEW",
       title: `the attempt was signed ${where} by the mock's clock`,
-      advice: `A receiver that allows ${toleranceSeconds} s refuses it. Give the receiver the mock's clock, or look whether one of the two clocks stands still.`,
+      advice: `A receiver with a tolerance of ${toleranceSeconds} s rejects it. Give the receiver the mock's clock, or check both clocks.`,
     },
   ];
 }
 
-async function mismatchFindings(specimen: Specimen, trials: readonly Trial[]): Promise<Finding[]> {
-  const old = trials.find(({ fits }) => fits);
+async function mismatchFindings(input: SignatureInput, checks: readonly SecretCheck[]): Promise<Finding[]> {
+  const old = checks.find(({ fits }) => fits);
   if (old) {
     return [
       {
@@ -113,21 +113,21 @@ async function mismatchFindings(specimen: Specimen, trials: readonly Trial[]): P
       },
     ];
   }
-  if (specimen.secrets.length === 0) {
+  if (input.secrets.length === 0) {
     return [{ code: "NO_SECRET", title: "no secret to try", advice: "Paste the endpoint's signing secret." }];
   }
-  const offered = readSignatures(specimen.signature);
-  for (const signature of signatureVariants(specimen.signature)) offered.add(signature.value);
-  for (const { secret } of specimen.secrets) {
-    for (const attempt of attempts(specimen, secret)) {
-      const digest = await sign(attempt.key.value, specimen.id, attempt.timestamp.value, attempt.body.value);
+  const offered = readSignatures(input.signature);
+  for (const signature of signatureVariants(input.signature)) offered.add(signature.value);
+  for (const { secret } of input.secrets) {
+    for (const attempt of attempts(input, secret)) {
+      const digest = await sign(attempt.key.value, input.id, attempt.timestamp.value, attempt.body.value);
       if (!offered.has(digest)) continue;
       const named = [attempt.key, attempt.timestamp, attempt.body].flatMap(({ finding }) => finding ?? []);
-      const spelled = signatureVariants(specimen.signature).find(({ value }) => value === digest)?.finding;
+      const spelled = signatureVariants(input.signature).find(({ value }) => value === digest)?.finding;
       return named.length > 0 ? named : spelled ? [spelled] : [];
     }
   }
-  return [compareWithSent(specimen, specimen.sent ?? []) ?? unexplained];
+  return [compareWithSent(input, input.sent ?? []) ?? unexplained];
 }
 
 const unexplained: Finding = {
@@ -138,10 +138,10 @@ const unexplained: Finding = {
 };
 
 /** Fewest deviations first, so that the simplest explanation is the one that is given. */
-function attempts(specimen: Specimen, secret: string) {
+function attempts(input: SignatureInput, secret: string) {
   const keys = keyVariants(secret);
-  const timestamps = timestampVariants(specimen.timestamp);
-  const bodies = bodyVariants(specimen.body);
+  const timestamps = timestampVariants(input.timestamp);
+  const bodies = bodyVariants(input.body);
   const all = keys.flatMap((key) =>
     timestamps.flatMap((timestamp) => bodies.map((body) => ({ key, timestamp, body }))),
   );
@@ -195,7 +195,7 @@ function timestampVariants(timestamp: string): Variant<string>[] {
       finding: {
         code: "TIMESTAMP_MILLISECONDS",
         title: "webhook-timestamp is in milliseconds",
-        advice: "The header carries Unix seconds; pass it on as it came.",
+        advice: "The header has Unix seconds; pass it on unchanged.",
       },
     });
   }
@@ -206,7 +206,7 @@ function timestampVariants(timestamp: string): Variant<string>[] {
       finding: {
         code: "TIMESTAMP_WHITESPACE",
         title: "webhook-timestamp has white space around it",
-        advice: "Pass the header on as it came.",
+        advice: "Pass the header on unchanged.",
       },
     });
   }

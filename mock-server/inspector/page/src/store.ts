@@ -1,10 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
 import {
-  type Happening,
+  type Activity,
+  addActivities,
   initialLiveState,
   type LiveState,
-  takeConnection,
-  takeHappenings,
+  setConnection,
   tickSecond,
 } from "./live.ts";
 
@@ -17,26 +17,26 @@ function change(next: LiveState): void {
   for (const listener of listeners) listener(state);
 }
 
-/** A page in the background gets no frames; what came in is then taken this often. */
+/** A page in the background gets no frames; activities are then added this often. */
 const backgroundFlushMs = 1_000;
 
-/** Follows the event stream for as long as the page is open; the browser resumes it after a cut by itself. */
+/** Reads the event stream while the page is open; the browser resumes it by itself. */
 export function startLive(url: string): void {
-  let batch: Happening[] = [];
+  let batch: Activity[] = [];
   let cancel: (() => void) | null = null;
-  // However much happens, the page draws once per frame.
+  // The page draws once per frame, however many activities arrive.
   const flush = () => {
     cancel?.();
     cancel = null;
     const taken = batch;
     batch = [];
-    change(takeHappenings(state, taken));
+    change(addActivities(state, taken));
   };
   const source = new EventSource(url);
-  source.onopen = () => change(takeConnection(state, "live"));
-  source.onerror = () => change(takeConnection(state, "lost"));
+  source.onopen = () => change(setConnection(state, "live"));
+  source.onerror = () => change(setConnection(state, "lost"));
   source.onmessage = ({ data }) => {
-    batch.push(JSON.parse(data as string) as Happening);
+    batch.push(JSON.parse(data as string) as Activity);
     cancel ??= nextFrame(flush);
   };
   setInterval(() => change(tickSecond(state)), 1_000);

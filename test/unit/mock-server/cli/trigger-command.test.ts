@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
 import { runTriggerCommand } from "../../../../mock-server/cli/trigger-command.ts";
-import { createEndpoint, workspaceToken } from "../../../support/mock-client.ts";
+import { workspaceToken } from "../../../support/mock-client.ts";
 import { runCommand } from "../../../support/run-command.ts";
 
 const trigger = (...argv: string[]) => runCommand(runTriggerCommand, argv);
@@ -11,7 +11,7 @@ async function withReceiver(status: number, use: (mockUrl: string) => Promise<vo
   const url = "http://127.0.0.1:1/hooks";
   const receivers = new Map([[url, () => new Response(null, { status })]]);
   await using mock = await createMockServer({ receivers });
-  await createEndpoint(mock, url);
+  await mock.control.createEndpoint({ url });
   await use(mock.baseUrl);
 }
 

@@ -2,15 +2,18 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createMockServer, type MockServer, type MockServerOptions } from "workspace-tasks/mock-server";
+import {
+  createMockServer,
+  type MockServer,
+  type MockServerOptions,
+  type Snapshot,
+} from "workspace-tasks/mock-server";
 import { parseSnapshot, readSnapshot } from "../../../../mock-server/snapshot/read-snapshot.ts";
-import { SnapshotError } from "../../../../mock-server/snapshot/snapshot-error.ts";
 import { readSnapshotFile, writeSnapshotFile } from "../../../../mock-server/snapshot/snapshot-file.ts";
 import { createState } from "../../../../mock-server/state/state.ts";
 import {
-  callControl,
   callGraphql,
-  createEndpoint,
+  checkedControlClient,
   startConnection,
   workspaceToken,
 } from "../../../support/mock-client.ts";
@@ -34,7 +37,7 @@ const start = (options: MockServerOptions = {}) =>
 
 /** Something of every noun, with stages and retries under way. */
 async function live(mock: MockServer): Promise<void> {
-  await createEndpoint(mock, receiverUrl);
+  await mock.control.createEndpoint({ url: receiverUrl });
   const connectionId = await startConnection(mock);
   const token = await workspaceToken(mock);
   const partner = { token, router: "gateway" as const };
@@ -55,8 +58,10 @@ async function live(mock: MockServer): Promise<void> {
   await callGraphql(mock, createArtifacts, { ...partner, variables: { id: works.createJobWorks[0].id } });
   const initiate = "mutation ($id: ID!) { initiateTaxPrepsImport(connectionJobId: $id) { status } }";
   await callGraphql(mock, initiate, { ...partner, variables: { id: jobId } });
-  mock.admin.addToCatalog({ name: "client.archived" });
-  mock.admin.setFaults({ deliveries: [{ chances: [{ probability: 0.3, fault: { kind: "duplicate" } }] }] });
+  await mock.control.addCatalogEvent({ name: "client.archived" });
+  await mock.control.setFaults({
+    deliveries: [{ chances: [{ probability: 0.3, fault: { kind: "duplicate" } }] }],
+  });
   await mock.fetch("/api/uploads", {
     method: "POST",
     headers: {
@@ -73,8 +78,8 @@ async function live(mock: MockServer): Promise<void> {
 /** What happens next: stages end, retries come due, new tasks start, a key is exchanged. */
 async function goOn(mock: MockServer): Promise<void> {
   await mock.clock.advance("1h");
-  mock.admin.startTask({ taskType: "BINDER" });
-  mock.admin.createApiKey({ role: "l2" });
+  await mock.control.startTask({ taskType: "BINDER" });
+  await mock.control.createApiKey({ role: "l2" });
   await workspaceToken(mock);
   await mock.clock.advance("3d");
 }
@@ -83,16 +88,16 @@ describe("a snapshot", () => {
   test("goes on exactly as the original did: same ids, deliveries, faults and journal", async () => {
     await using mock = await start();
     await live(mock);
-    const snapshot = mock.admin.snapshot();
+    const snapshot = await mock.control.getSnapshot();
     expect(snapshot.state.progress.length).toBeGreaterThan(0);
     expect(snapshot.state.deliveries.some(({ status }) => status === "pending")).toBe(true);
     await goOn(mock);
 
     await using twin = await start({ seed: 99 });
-    await twin.admin.restore(snapshot);
-    expect(twin.admin.snapshot()).toEqual(snapshot);
+    await twin.control.restoreSnapshot(snapshot);
+    expect(await twin.control.getSnapshot()).toEqual(snapshot);
     await goOn(twin);
-    const [ended, twinEnded] = [mock.admin.snapshot(), twin.admin.snapshot()];
+    const [ended, twinEnded] = [await mock.control.getSnapshot(), await twin.control.getSnapshot()];
     const statuses = new Set(ended.state.tasks.map(({ status }) => status));
     expect([...statuses]).toEqual(["COMPLETED"]);
     expect(attemptIds(twinEnded)).toEqual(attemptIds(ended));
@@ -127,17 +132,17 @@ describe("a snapshot", () => {
         },
       },
     });
-    await createEndpoint(mock, receiverUrl);
-    for (const taskType of ["TAX_PREP", "BINDER"]) mock.admin.startTask({ taskType });
+    await mock.control.createEndpoint({ url: receiverUrl });
+    for (const taskType of ["TAX_PREP", "BINDER"]) await mock.control.startTask({ taskType });
     await mock.clock.advance("1500ms");
-    const snapshot = mock.admin.snapshot();
+    const snapshot = await mock.control.getSnapshot();
     told.length = 0;
     await mock.clock.advance("1s");
     const original = told.splice(0);
     // The task that was started first does not end its stage first, so that the order says something.
     expect(original.map(({ about }) => about).slice(0, 2)).toEqual(["only one", "second of two"]);
 
-    await mock.admin.restore(snapshot);
+    await mock.control.restoreSnapshot(snapshot);
     await mock.clock.advance("1s");
     expect(told).toEqual(original);
   });
@@ -147,7 +152,7 @@ describe("a snapshot", () => {
     await using twin = await start({ seed: 2 });
     expect(twin.apiKey).not.toBe(mock.apiKey);
     const token = await workspaceToken(mock);
-    await twin.admin.restore(mock.admin.snapshot());
+    await twin.control.restoreSnapshot(await mock.control.getSnapshot());
     expect([twin.apiKey, twin.partnerApiKey, twin.workspaceId]).toEqual([
       mock.apiKey,
       mock.partnerApiKey,
@@ -160,7 +165,7 @@ describe("a snapshot", () => {
   test("does not change when the mock goes on", async () => {
     await using mock = await start();
     await live(mock);
-    const snapshot = mock.admin.snapshot();
+    const snapshot = await mock.control.getSnapshot();
     const before = JSON.stringify(snapshot);
     await goOn(mock);
     expect(JSON.stringify(snapshot)).toBe(before);
@@ -169,15 +174,16 @@ describe("a snapshot", () => {
   test("travels over HTTP", async () => {
     await using mock = await start();
     await live(mock);
-    const { json } = await callControl(mock, "GET", "snapshot");
-    mock.admin.reset();
-    expect(mock.admin.snapshot().state.tasks).toEqual([]);
-    expect((await callControl(mock, "PUT", "snapshot", json)).status).toBe(204);
-    expect(mock.admin.snapshot()).toEqual(json);
+    const control = checkedControlClient(mock);
+    const snapshot = await control.getSnapshot();
+    await control.reset();
+    expect((await control.getSnapshot()).state.tasks).toEqual([]);
+    await control.restoreSnapshot(snapshot);
+    expect(await mock.control.getSnapshot()).toEqual(snapshot);
   });
 });
 
-const attemptIds = (snapshot: ReturnType<MockServer["admin"]["snapshot"]>) =>
+const attemptIds = (snapshot: Snapshot) =>
   snapshot.state.deliveries.flatMap(({ id, attempts }) =>
     attempts.map(({ number, kind, startedAtMs, faults }) => [id, number, kind, startedAtMs, faults]),
   );
@@ -186,15 +192,15 @@ describe("a document is refused, and nothing changes, when it", () => {
   const refuse = async (damage: (snapshot: Record<string, unknown>) => unknown): Promise<string> => {
     await using mock = await start();
     await live(mock);
-    const before = mock.admin.snapshot();
+    const before = await mock.control.getSnapshot();
     const damaged = damage(JSON.parse(JSON.stringify(before)));
-    const error = await mock.admin.restore(damaged).then(
+    const error = await mock.control.restoreSnapshot(damaged as Snapshot).then(
       () => undefined,
       (reason: unknown) => reason,
     );
-    expect(mock.admin.snapshot()).toEqual(before);
-    expect(error).toBeInstanceOf(SnapshotError);
-    return (error as SnapshotError).message;
+    expect(await mock.control.getSnapshot()).toEqual(before);
+    expect(error).toMatchObject({ code: "SNAPSHOT_INVALID" });
+    return (error as Error).message;
   };
 
   test("is something else", async () => {
@@ -231,7 +237,7 @@ describe("a document is refused, and nothing changes, when it", () => {
   test("lacks a record that another one names", async () => {
     await using mock = await start();
     await live(mock);
-    const whole = mock.admin.snapshot();
+    const whole = await mock.control.getSnapshot();
     const without = (noun: keyof typeof whole.state) => ({ ...whole, state: { ...whole.state, [noun]: [] } });
     expect(() => readSnapshot(whole)).not.toThrow();
     for (const [noun, named] of [
@@ -252,18 +258,18 @@ describe("a document is refused, and nothing changes, when it", () => {
   test("was cut off anywhere", async () => {
     await using mock = await start();
     await live(mock);
-    const text = JSON.stringify(mock.admin.snapshot());
+    const text = JSON.stringify(await mock.control.getSnapshot());
     expect(parseSnapshot(text)).toBeDefined();
     for (let part = 0; part < 20; part++) {
       const cut = text.slice(0, Math.floor((text.length * part) / 20));
-      expect(() => parseSnapshot(cut)).toThrow(SnapshotError);
+      expect(() => parseSnapshot(cut)).toThrow(expect.objectContaining({ code: "SNAPSHOT_INVALID" }));
     }
   });
 
-  test("comes over HTTP, with status 422", async () => {
+  test("comes over HTTP, with the code SNAPSHOT_INVALID", async () => {
     await using mock = await start();
-    const { status, json } = await callControl(mock, "PUT", "snapshot", { format: "other" });
-    expect([status, json.error.code]).toEqual([422, "SNAPSHOT_REFUSED"]);
+    const restored = checkedControlClient(mock).restoreSnapshot({ format: "other" });
+    await expect(restored).rejects.toMatchObject({ code: "SNAPSHOT_INVALID" });
   });
 });
 
@@ -298,8 +304,8 @@ describe("a snapshot file", () => {
       await using mock = await start();
       await live(mock);
       const path = join(folder, "state.json");
-      await writeSnapshotFile(path, mock.admin.snapshotText());
-      expect(await readSnapshotFile(path)).toEqual(mock.admin.snapshot());
+      await writeSnapshotFile(path, JSON.stringify(await mock.control.getSnapshot()));
+      expect(await readSnapshotFile(path)).toEqual(await mock.control.getSnapshot());
       expect(await readdir(folder)).toEqual(["state.json"]);
     }));
 
@@ -330,18 +336,22 @@ describe("a snapshot file", () => {
 describe("a reset", () => {
   test("leaves nothing behind: the mock is as a new one of the same seed", async () => {
     await using mock = await start();
-    const fresh = mock.admin.snapshot();
+    const fresh = await mock.control.getSnapshot();
     await live(mock);
-    expect(mock.admin.clock().pendingTimers).toBeGreaterThan(0);
-    mock.admin.reset();
-    expect(mock.admin.snapshot()).toEqual(fresh);
-    expect(mock.admin.clock().pendingTimers).toBe(0);
-    expect(mock.admin.health().epoch).toBe(1);
+    expect((await mock.control.getClock()).pendingTimers).toBeGreaterThan(0);
+    await mock.control.reset();
+    expect(await mock.control.getSnapshot()).toEqual(fresh);
+    expect((await mock.control.getClock()).pendingTimers).toBe(0);
+    expect((await mock.control.getHealth()).epoch).toBe(1);
     await using twin = await start();
     await live(mock);
     await live(twin);
-    expect(attemptIds(mock.admin.snapshot()).length).toBe(attemptIds(twin.admin.snapshot()).length);
-    expect(mock.admin.snapshot().state.tasks).toEqual(twin.admin.snapshot().state.tasks);
+    expect(attemptIds(await mock.control.getSnapshot()).length).toBe(
+      attemptIds(await twin.control.getSnapshot()).length,
+    );
+    expect((await mock.control.getSnapshot()).state.tasks).toEqual(
+      (await twin.control.getSnapshot()).state.tasks,
+    );
   });
 
   test("drops the answer to a delivery from before it", async () => {
@@ -357,20 +367,20 @@ describe("a reset", () => {
       });
     };
     await using mock = await start({ receivers: new Map([[receiverUrl, receiver]]) });
-    await createEndpoint(mock, receiverUrl, ["task.running"]);
-    mock.admin.startTask({ taskType: "BINDER", progression: "manual" });
+    await mock.control.createEndpoint({ url: receiverUrl, eventTypes: ["task.running"] });
+    await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
     await arrived;
-    mock.admin.reset();
-    const fresh = mock.admin.snapshot();
+    await mock.control.reset();
+    const fresh = await mock.control.getSnapshot();
     answer(new Response(null, { status: 500 }));
     await mock.clock.advance("3d");
-    expect(mock.admin.snapshot().state).toEqual(fresh.state);
+    expect((await mock.control.getSnapshot()).state).toEqual(fresh.state);
   });
 
   test("ends a wait for something of the old world", async () => {
     await using mock = await start();
-    const waiting = mock.admin.wait({ deliveries: { count: 1 } });
-    mock.admin.reset();
+    const waiting = mock.control.waitForDeliveries({ count: 1 });
+    await mock.control.reset();
     await expect(waiting).rejects.toThrow("0 of 1");
   });
 });

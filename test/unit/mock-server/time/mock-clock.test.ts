@@ -42,7 +42,7 @@ describe("createMockClock", () => {
     await second.clock.advance("1s");
     expect(await me(first, tokens[0])).toBeNull();
     expect(await me(second, tokens[1])).toBeNull();
-    second.admin.reset();
+    await second.control.reset();
     expect(await workspaceToken(second)).toEqual(expect.any(String));
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect } from "vitest";
 import type { MockServer } from "workspace-tasks/mock-server";
 import { mockTest as test } from "workspace-tasks/mock-server/vitest";
 import { parseMetadata } from "../../../../mock-server/tus/tus-headers.ts";
+import { workspaceToken } from "../../../support/mock-client.ts";
 
 type Call = {
   method: string;
@@ -10,23 +11,6 @@ type Call = {
   body?: string;
   token?: string | null;
 };
-
-async function workspaceToken(mock: MockServer, apiKey = mock.apiKey): Promise<string> {
-  const response = await mock.fetch("/graphql", {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({
-      query: `mutation ($key: String!) {
-        exchangeSurfaceRefreshTokenForAccessTokens(refreshToken: $key) { workspaceToken }
-      }`,
-      variables: { key: apiKey },
-    }),
-  });
-  const { data } = (await response.json()) as {
-    data: { exchangeSurfaceRefreshTokenForAccessTokens: { workspaceToken: string } };
-  };
-  return data.exchangeSurfaceRefreshTokenForAccessTokens.workspaceToken;
-}
 
 async function uploader(mock: MockServer) {
   const token = await workspaceToken(mock);
@@ -72,10 +56,10 @@ describe("an upload", () => {
     );
     const second = await send({ method: "PATCH", path: location, headers: offset(5), body: "56789" });
     expect(second.headers.get("upload-offset")).toBe("10");
-    const [upload] = mock.admin.snapshot().state.uploads;
+    const [upload] = (await mock.control.getSnapshot()).state.uploads;
     expect(upload).toMatchObject({ fileName: "w2.pdf", fileType: "application/pdf", offsetBytes: 10 });
     expect(upload?.completedAtMs).not.toBeNull();
-    expect(mock.admin.snapshot().state.uploadContents).toEqual([btoa("0123456789")]);
+    expect((await mock.control.getSnapshot()).state.uploadContents).toEqual([btoa("0123456789")]);
   });
 
   test("can bring its first bytes with its creation", async ({ mock }) => {
@@ -103,7 +87,7 @@ describe("an upload", () => {
   test("of no bytes is complete at once", async ({ mock }) => {
     const send = await uploader(mock);
     await send({ method: "POST", headers: { "upload-length": "0" } });
-    expect(mock.admin.snapshot().state.uploads[0]?.completedAtMs).not.toBeNull();
+    expect((await mock.control.getSnapshot()).state.uploads[0]?.completedAtMs).not.toBeNull();
   });
 
   test("is gone after DELETE", async ({ mock }) => {
@@ -118,13 +102,13 @@ describe("an upload", () => {
     const send = await uploader(mock);
     const created = await send({ method: "POST", headers: { "upload-length": "3" } });
     const path = created.headers.get("location") ?? "";
-    const elsewhere = mock.admin.snapshot();
+    const elsewhere = await mock.control.getSnapshot();
     const other = { ...elsewhere.state.workspaces[0], id: "other-workspace", slug: "other" };
-    await mock.admin.restore({
+    await mock.control.restoreSnapshot({
       ...elsewhere,
       state: { ...elsewhere.state, workspaces: [...elsewhere.state.workspaces, other] },
     });
-    const { apiKey } = mock.admin.createApiKey({ workspaceId: "other-workspace" });
+    const { apiKey } = await mock.control.createApiKey({ workspaceId: "other-workspace" });
     const token = await workspaceToken(mock, apiKey);
     expect((await send({ method: "HEAD", path })).status).toBe(200);
     expect((await send({ method: "HEAD", path, token })).status).toBe(404);
@@ -135,7 +119,7 @@ describe("an upload", () => {
     for (let count = 0; count < 130; count++) {
       expect((await send({ method: "POST", headers: { "upload-length": "1" } })).status).toBe(201);
     }
-    expect(mock.admin.limits()).toEqual([]);
+    expect((await mock.control.listRateLimits()).data).toEqual([]);
   });
 });
 
@@ -186,7 +170,10 @@ describe("an upload request is refused", () => {
     const send = await uploader(mock);
     const created = await send({ method: "POST", headers: { "upload-length": "3" } });
     const path = created.headers.get("location") ?? "";
-    const token = await workspaceToken(mock, mock.admin.createApiKey({ access: "read_only" }).apiKey);
+    const token = await workspaceToken(
+      mock,
+      (await mock.control.createApiKey({ access: "read_only" })).apiKey,
+    );
     expect((await send({ method: "HEAD", path, token })).status).toBe(200);
     expect((await send({ method: "PATCH", path, headers: offset(0), body: "abc", token })).status).toBe(403);
   });
@@ -209,7 +196,8 @@ describe("an upload request is refused", () => {
     } as RequestInit);
     await feed.write(new TextEncoder().encode("ab"));
     const uploadId = path.split("/").at(-1);
-    const arrived = () => mock.admin.snapshot().state.uploads.find(({ id }) => id === uploadId)?.offsetBytes;
+    const arrived = async () =>
+      (await mock.control.getSnapshot()).state.uploads.find(({ id }) => id === uploadId)?.offsetBytes;
     await expect.poll(arrived, { interval: 1 }).toBe(2);
     expect((await send({ method: "PATCH", path, headers: offset(2), body: "cd" })).status).toBe(423);
     await feed.close();

@@ -1,24 +1,24 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-/** Runs actions of the user one at a time and shows the mock's words when one is refused. */
+/** Runs actions of the user one at a time and shows why one was rejected. */
 export function useAction() {
   const [busy, setBusy] = useState(false);
-  const [refusal, setRefusal] = useState<string | null>(null);
+  const [failure, setFailure] = useState<string | null>(null);
   const run = async (work: () => Promise<unknown>) => {
     setBusy(true);
-    setRefusal(null);
+    setFailure(null);
     try {
       await work();
     } catch (error) {
-      setRefusal(error instanceof Error ? error.message : String(error));
+      setFailure(error instanceof Error ? error.message : String(error));
     } finally {
       setBusy(false);
     }
   };
-  const notice = refusal && (
+  const notice = failure && (
     <p class="notice bad" role="alert">
-      {refusal}
+      {failure}
     </p>
   );
   return { busy, run, notice };
@@ -26,13 +26,13 @@ export function useAction() {
 
 export type Action = ReturnType<typeof useAction>;
 
-type ButtonProps = {
+interface ButtonProps {
   readonly action: Action;
   readonly onRun: () => Promise<unknown>;
-  readonly class?: string;
-  readonly label?: string;
+  readonly class?: string | undefined;
+  readonly label?: string | undefined;
   readonly children: ComponentChildren;
-};
+}
 
 export function ActionButton({ action, onRun, class: style, label, children }: ButtonProps) {
   return (
@@ -48,14 +48,14 @@ export function ActionButton({ action, onRun, class: style, label, children }: B
   );
 }
 
-const secondThoughtsMs = 4_000;
+const confirmTimeoutMs = 4_000;
 
-/** For what cannot be taken back: the first press asks, the second one within a moment does it. */
+/** For what cannot be undone: the first press asks, a second one confirms. */
 export function ConfirmButton({ action, onRun, children }: ButtonProps) {
   const [asked, setAsked] = useState(false);
   useEffect(() => {
     if (!asked) return;
-    const timer = setTimeout(() => setAsked(false), secondThoughtsMs);
+    const timer = setTimeout(() => setAsked(false), confirmTimeoutMs);
     return () => clearTimeout(timer);
   }, [asked]);
   const press = () => {

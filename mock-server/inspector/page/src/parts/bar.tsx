@@ -1,14 +1,14 @@
 import { useEffect, useState } from "preact/hooks";
-import { formatRelative, formatTime } from "../format.ts";
-import type { ClockView } from "../nouns.ts";
-import { ask, useResource } from "../resource.ts";
+import type { ClockView } from "../api-types.ts";
+import { formatRelative, formatTime, formatTimeOfDay } from "../format.ts";
+import { control, useResource } from "../resource.ts";
 import { useLive } from "../store.ts";
 import { ActionButton, useAction } from "./action.tsx";
 import { useKey } from "./keys.ts";
 
 const steps = ["1m", "3m", "1h", "1d", "7d"];
 
-const connectionWords = { connecting: "connecting", live: "live", lost: "connection lost, trying again" };
+const connectionWords = { connecting: "connecting", live: "live", lost: "connection lost, reconnecting" };
 
 export function Bar({ onHelp }: { readonly onHelp: () => void }) {
   const connection = useLive((state) => state.connection);
@@ -37,7 +37,7 @@ function ClockBar() {
   const nowMs = useNow(clock);
   const action = useAction();
   const nextMs = clock?.nextTimerAt ? Date.parse(clock.nextTimerAt) : null;
-  const advance = (by: string | number) => () => ask("POST", "/clock/advance", { by });
+  const advance = (by: string | number) => () => control.advanceClock({ by });
   const toNext = nextMs === null ? null : advance(Math.max(0, nextMs - nowMs));
   useKey("n", () => toNext && !action.busy && void action.run(toNext));
   if (!clock) return <div class="clock" />;
@@ -45,7 +45,7 @@ function ClockBar() {
     <div class="clock">
       <time class="mono" dateTime={new Date(nowMs).toISOString()}>
         <span class="date">{formatTime(nowMs).slice(0, 10)} </span>
-        {formatTime(nowMs).slice(11)} <span class="muted">UTC</span>
+        {formatTimeOfDay(nowMs)} <span class="muted">UTC</span>
       </time>
       <span class="mark calm">{clock.mode} clock</span>
       {clock.mode === "virtual" && (
@@ -69,13 +69,13 @@ function ClockBar() {
   );
 }
 
-/** The mock's clock; whatever moves may have set a timer. */
-export function useClock(): ClockView | undefined {
-  const nouns = ["clock", "task", "stage", "delivery", "task-plan", "job", "connection"];
-  return useResource<ClockView>("/clock", nouns) ?? undefined;
-}
+/** These topics can set or cancel timers. */
+const clockTopics = ["clock", "task", "stage", "delivery", "task-plan", "job", "connection"];
 
-/** The mock's time: a virtual clock stands still, a real one goes on between two readings. */
+export const useClock = (): ClockView | undefined =>
+  useResource("clock", clockTopics, () => control.getClock()) ?? undefined;
+
+/** The mock's time; a real clock advances between two reads. */
 export function useNow(clock: ClockView | undefined): number {
   const [drift, setDrift] = useState(0);
   useEffect(() => {

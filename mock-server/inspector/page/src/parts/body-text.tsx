@@ -3,17 +3,17 @@ import { countBytes, formatBody, formatHex, plural } from "../format.ts";
 import { CopyButton } from "./copy-button.tsx";
 import { TextBlock } from "./text-block.tsx";
 
-const ways = {
+const formats = {
   Exact: (text: string) => text,
   Indented: formatBody,
   Hex: formatHex,
 } as const;
 
-type Way = keyof typeof ways;
+type Format = keyof typeof formats;
 
-/** A body as it was sent, to the byte; indented or as bytes when asked for. */
+/** A body as it was sent, indented, or as a hex dump. */
 export function BodyText({ label, text }: { readonly label: string; readonly text: string }) {
-  const [way, setWay] = useState<Way>("Indented");
+  const [format, setFormat] = useState<Format>("Indented");
   return (
     <div class="body-text">
       <div class="head">
@@ -21,15 +21,15 @@ export function BodyText({ label, text }: { readonly label: string; readonly tex
           {label} <span class="muted">{plural(countBytes(text), "byte")}</span>
         </h4>
         <fieldset class="segments" aria-label={`${label} as`}>
-          {(Object.keys(ways) as Way[]).map((name) => (
-            <button key={name} type="button" aria-pressed={way === name} onClick={() => setWay(name)}>
+          {(Object.keys(formats) as Format[]).map((name) => (
+            <button key={name} type="button" aria-pressed={format === name} onClick={() => setFormat(name)}>
               {name}
             </button>
           ))}
         </fieldset>
         <CopyButton label="Copy" text={text} />
       </div>
-      <TextBlock hex={way === "Hex"}>{ways[way](text)}</TextBlock>
+      <TextBlock hex={format === "Hex"}>{formats[format](text)}</TextBlock>
     </div>
   );
 }

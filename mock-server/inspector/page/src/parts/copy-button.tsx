@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** Says so for a moment when the text is on the clipboard, or that the browser would not let it. */
+/** Copies a text, and shows for a moment whether the browser allowed it. */
 export function CopyButton({ label, text }: { readonly label: string; readonly text: string }) {
   const [outcome, setOutcome] = useState<string | null>(null);
   useEffect(() => {

@@ -1,8 +1,8 @@
-import { toneOf } from "./mark.tsx";
+import { toneOf } from "./status-badge.tsx";
 
 type GaugeProps = { readonly label: string; readonly used: number; readonly max: number };
 
-/** How much of an allowance is used. */
+/** Used part of a limit. */
 export function Gauge({ label, used, max }: GaugeProps) {
   const percent = Math.min(100, (used / Math.max(1, max)) * 100);
   const tone = percent >= 100 ? "bad" : percent >= 80 ? "wait" : "run";

@@ -1,8 +1,8 @@
 import { useEffect, useRef } from "preact/hooks";
 
-type Props = { readonly open: boolean; readonly places: readonly string[]; readonly onClose: () => void };
+type Props = { readonly open: boolean; readonly views: readonly string[]; readonly onClose: () => void };
 
-export function HelpDialog({ open, places, onClose }: Props) {
+export function HelpDialog({ open, views, onClose }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     if (open) dialog.current?.showModal();
@@ -16,14 +16,14 @@ export function HelpDialog({ open, places, onClose }: Props) {
         </button>
       </div>
       <dl class="facts">
-        {places.map((title, index) => (
+        {views.map((title, index) => (
           <Key key={title} name={String(index + 1)} does={title} />
         ))}
         <Key name="j k" does="next and previous row (also the arrow keys, Home, End)" />
         <Key name="/" does="to the filter of the view" />
-        <Key name="n" does="advance the clock to what is due next" />
-        <Key name="r" does="replay the chosen delivery" />
-        <Key name="Esc" does="close what is chosen" />
+        <Key name="n" does="advance the clock to the next timer" />
+        <Key name="r" does="replay the selected delivery" />
+        <Key name="Esc" does="close the selected row" />
         <Key name="?" does="this list" />
       </dl>
     </dialog>

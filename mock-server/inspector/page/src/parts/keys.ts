@@ -1,6 +1,6 @@
 import { useEffect } from "preact/hooks";
 
-/** Whether a key press belongs to a field, or to the browser, and not to the page. */
+/** Whether a key press is input of a field or of the browser, not of the page. */
 export function isTyping(event: KeyboardEvent): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey) return true;
   const { target } = event;
@@ -8,7 +8,7 @@ export function isTyping(event: KeyboardEvent): boolean {
   return /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.closest("dialog") !== null;
 }
 
-/** Calls `run` when `key` is pressed anywhere but in a field. */
+/** Calls `run` when `key` is pressed outside of fields. */
 export function useKey(key: string, run: () => void): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { CopyButton } from "./copy-button.tsx";
 
-/** A secret stays covered until somebody asks for it. */
+/** A secret, hidden until it is asked for. */
 export function Secret({ label, value }: { readonly label: string; readonly value: string }) {
   const [shown, setShown] = useState(false);
   return (

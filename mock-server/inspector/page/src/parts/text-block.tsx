@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 
 type Props = { readonly children: ComponentChildren; readonly hex?: boolean };
 
-/** Text as it is, which scrolls when it is long. */
+/** Preformatted text that scrolls when it is long. */
 export function TextBlock({ children, hex = false }: Props) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must do so from the keyboard too.

@@ -1,29 +1,29 @@
 import { formatDuration } from "../format.ts";
-import type { Tone } from "./mark.tsx";
+import type { Tone } from "./status-badge.tsx";
 
 export type Span = {
   readonly key: string;
   readonly label: string;
   readonly tone: Tone | "planned";
   readonly fromMs: number;
-  /** `null`: still going on. */
+  /** `null`: in progress. */
   readonly toMs: number | null;
   readonly note: string;
 };
 
 type Props = { readonly label: string; readonly spans: readonly Span[]; readonly nowMs: number };
 
-/** Spans on one axis of time, each in its own line. */
+/** Spans on one time axis, one per line. */
 export function Timeline({ label, spans, nowMs }: Props) {
   if (spans.length === 0) return null;
   const startMs = Math.min(...spans.map(({ fromMs }) => fromMs));
   const endMs = Math.max(startMs + 1, ...spans.map(({ fromMs, toMs }) => toMs ?? Math.max(nowMs, fromMs)));
-  const place = (atMs: number) => ((atMs - startMs) / (endMs - startMs)) * 100;
+  const percentOf = (atMs: number) => ((atMs - startMs) / (endMs - startMs)) * 100;
   return (
     <ol class="timeline" aria-label={label}>
       {spans.map(({ key, label: name, tone, fromMs, toMs, note }) => {
         const until = toMs ?? Math.max(nowMs, fromMs);
-        const left = Math.min(99, place(fromMs));
+        const left = Math.min(99, percentOf(fromMs));
         return (
           <li key={key}>
             <span class="name" title={name}>
@@ -32,7 +32,7 @@ export function Timeline({ label, spans, nowMs }: Props) {
             <span class="track">
               <span
                 class={`span ${tone}${toMs === null ? " open" : ""}`}
-                style={{ left: `${left}%`, width: `${Math.max(0, place(until) - left)}%` }}
+                style={{ left: `${left}%`, width: `${Math.max(0, percentOf(until) - left)}%` }}
               />
             </span>
             <span class="muted">{note}</span>

@@ -1,45 +1,49 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isTyping } from "./keys.ts";
+import { headerPixels, rowPixels } from "./row-size.ts";
 
-const rowPixels = 34;
-const headerPixels = 30;
-/** Rows drawn above and below what is seen, so that quick scrolling shows no gap. */
+/** Rows drawn above and below the visible ones, so that quick scrolling shows no gap. */
 const overscanRows = 8;
 
-type Props<Row> = {
+export interface Column<Row> {
+  readonly title: string;
+  /** Width of a CSS grid column. */
+  readonly width: string;
+  /** Its width on a narrow screen, which has no column without one. */
+  readonly narrowWidth?: string | undefined;
+  readonly class?: "muted" | "number" | undefined;
+  readonly cell: (row: Row) => ComponentChildren;
+}
+
+export interface WindowedRowsProps<Row> {
   readonly label: string;
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  /** CSS grid columns, shared by the header and the rows. */
-  readonly columns: string;
-  /** The same on a narrow screen, where cells of the class `wide` are left out. */
-  readonly narrowColumns: string;
-  readonly header: ComponentChildren;
-  readonly draw: (row: Row) => ComponentChildren;
+  readonly columns: readonly Column<Row>[];
   readonly selected: string | null;
   readonly onSelect: (key: string) => void;
   readonly nothing: ComponentChildren;
   readonly footer?: ComponentChildren;
-};
+}
 
 /**
- * A list that draws only the rows in view, whatever its length.
+ * A list that draws only the visible rows, whatever its length.
  *
  * One tab stop; the arrow keys, Home, End and the page keys move the selection, j and k from anywhere.
  */
-export function WindowedRows<Row>(props: Props<Row>) {
-  const { rows, keyOf, selected, onSelect } = props;
+export function WindowedRows<Row>(props: WindowedRowsProps<Row>) {
+  const { rows, keyOf, columns, selected, onSelect } = props;
   const box = useRef<HTMLDivElement>(null);
   const view = useView(box);
   const first = Math.max(0, Math.min(rows.length, Math.floor(view.top / rowPixels) - overscanRows));
   const last = Math.min(rows.length, Math.ceil((view.top + view.height) / rowPixels) + overscanRows);
-  const chosen = rows.findIndex((row) => keyOf(row) === selected);
-  // Keys may come faster than the page draws: each one counts from where the last one went.
-  const at = useRef(chosen);
-  at.current = chosen;
+  const selectedIndex = rows.findIndex((row) => keyOf(row) === selected);
+  // Keys can be pressed faster than the page draws: each one starts from the target of the one before.
+  const at = useRef(selectedIndex);
+  at.current = selectedIndex;
 
-  const choose = (index: number) => {
+  const select = (index: number) => {
     const bounded = Math.max(0, Math.min(rows.length - 1, index));
     const row = rows[bounded];
     if (row === undefined) return;
@@ -51,8 +55,8 @@ export function WindowedRows<Row>(props: Props<Row>) {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (isTyping(event)) return;
-      if (event.key === "j") choose(at.current + 1);
-      else if (event.key === "k") choose(at.current - 1);
+      if (event.key === "j") select(at.current + 1);
+      else if (event.key === "k") select(at.current - 1);
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
@@ -71,21 +75,24 @@ export function WindowedRows<Row>(props: Props<Row>) {
     const target = moves[event.key];
     if (target === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    choose(target);
+    select(target);
   };
 
-  const columns = { "--columns": props.columns, "--narrow-columns": props.narrowColumns };
   return (
-    <div class="rows" ref={box} style={columns}>
+    <div class="rows" ref={box} style={gridStyle(columns)}>
       <div class="row header" aria-hidden="true">
-        {props.header}
+        {columns.map(({ title, narrowWidth, class: style }) => (
+          <span key={title} class={cellClass(narrowWidth, style === "number" ? style : undefined)}>
+            {title}
+          </span>
+        ))}
       </div>
       {rows.length === 0 && <div class="nothing">{props.nothing}</div>}
       <div
         role="listbox"
         tabIndex={0}
         aria-label={props.label}
-        aria-activedescendant={chosen >= first && chosen < last ? `row-${selected}` : undefined}
+        aria-activedescendant={selectedIndex >= first && selectedIndex < last ? `row-${selected}` : undefined}
         onKeyDown={onKeyDown}
         style={{
           paddingTop: `${first * rowPixels}px`,
@@ -107,7 +114,11 @@ export function WindowedRows<Row>(props: Props<Row>) {
               aria-posinset={first + index + 1}
               onClick={() => onSelect(key)}
             >
-              {props.draw(row)}
+              {columns.map(({ title, narrowWidth, class: style, cell }) => (
+                <span key={title} class={cellClass(narrowWidth, style)}>
+                  {cell(row)}
+                </span>
+              ))}
             </div>
           );
         })}
@@ -117,7 +128,17 @@ export function WindowedRows<Row>(props: Props<Row>) {
   );
 }
 
-/** Which part of the box is seen. */
+const cellClass = (narrowWidth: string | undefined, style: string | undefined) =>
+  [style, narrowWidth === undefined ? "wide" : undefined].filter(Boolean).join(" ") || undefined;
+
+const gridStyle = <Row,>(columns: readonly Column<Row>[]) => ({
+  "--row-height": `${rowPixels}px`,
+  "--header-height": `${headerPixels}px`,
+  "--columns": columns.map(({ width }) => width).join(" "),
+  "--narrow-columns": columns.flatMap(({ narrowWidth }) => narrowWidth ?? []).join(" "),
+});
+
+/** The visible part of the box. */
 function useView(box: { readonly current: HTMLElement | null }) {
   const [view, setView] = useState({ top: 0, height: 600 });
   useEffect(() => {

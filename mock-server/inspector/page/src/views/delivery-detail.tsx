@@ -1,31 +1,31 @@
 import { useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
-import { formatDuration, formatRelative, formatTime, shortId, toCurl } from "../format.ts";
-import type { AttemptView, DeliveryView } from "../nouns.ts";
+import type { AttemptView } from "../api-types.ts";
+import { formatDuration, formatRelative, formatTime, formatTimeOfDay, shortId, toCurl } from "../format.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
 import { BodyText } from "../parts/body-text.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { useKey } from "../parts/keys.ts";
-import { Mark } from "../parts/mark.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
-import { ask, useResource } from "../resource.ts";
+import { control, useResource } from "../resource.ts";
 
 type Props = { readonly id: string; readonly urls: ReadonlyMap<string, string>; readonly nowMs: number };
 
 export function DeliveryDetail({ id, urls, nowMs }: Props) {
-  const delivery = useResource<DeliveryView>(`/deliveries/${encodeURIComponent(id)}`, ["delivery", "clock"]);
+  const delivery = useResource(`delivery ${id}`, ["delivery", "clock"], () => control.getDelivery(id));
   const action = useAction();
-  const replay = () => ask("POST", `/deliveries/${encodeURIComponent(id)}/replay`, {});
+  const replay = () => control.replayDelivery(id);
   useKey("r", () => !action.busy && void action.run(replay));
   if (delivery === undefined) return null;
-  if (delivery === null) return <div class="panel nothing">There is no such delivery.</div>;
+  if (delivery === null) return <div class="panel nothing">There is no delivery with this id.</div>;
   const url = urls.get(delivery.endpointId);
   return (
     <>
       <section class="panel">
         <div class="head">
           <h3>{delivery.event}</h3>
-          <Mark status={delivery.status} />
+          <StatusBadge status={delivery.status} />
           <ActionButton action={action} onRun={replay} class="primary">
             Replay
           </ActionButton>
@@ -55,7 +55,7 @@ export function DeliveryDetail({ id, urls, nowMs }: Props) {
             <li class="wait">
               <div class="line">
                 <b>Next attempt</b> {formatRelative(Date.parse(delivery.nextAttemptAt), nowMs)}
-                <span class="end muted mono">{formatTime(Date.parse(delivery.nextAttemptAt))}</span>
+                <span class="end muted mono">{formatTime(delivery.nextAttemptAt)}</span>
               </div>
             </li>
           )}
@@ -80,27 +80,27 @@ export function DeliveryDetail({ id, urls, nowMs }: Props) {
 type AttemptProps = {
   readonly attempt: AttemptView;
   readonly before: AttemptView | undefined;
-  /** The last attempt lies open unless it is closed, the others lie closed unless they are opened. */
+  /** Only the last attempt is open at first. */
   readonly last: boolean;
   readonly url: string | undefined;
   readonly deliveryId: string;
 };
 
 function Attempt({ attempt, before, last, url, deliveryId }: AttemptProps) {
-  const [asked, setAsked] = useState<boolean | null>(null);
-  const open = asked ?? last;
+  const [toggled, setToggled] = useState<boolean | null>(null);
+  const open = toggled ?? last;
   const startedAtMs = Date.parse(attempt.startedAt);
   const waitedMs = before ? startedAtMs - Date.parse(before.startedAt) : 0;
   return (
     <li class={attempt.error === null ? "good" : "bad"}>
-      <button type="button" class="line" aria-expanded={open} onClick={() => setAsked(!open)}>
+      <button type="button" class="line" aria-expanded={open} onClick={() => setToggled(!open)}>
         <b>Attempt {attempt.number}</b>
-        {attempt.kind !== "scheduled" && <Mark status={attempt.kind} />}
-        <Mark status={attempt.error === null ? "succeeded" : "failed"} />
-        <span>{attempt.status ?? "no answer"}</span>
+        {attempt.kind !== "scheduled" && <StatusBadge status={attempt.kind} />}
+        <StatusBadge status={attempt.error === null ? "succeeded" : "failed"} />
+        <span>{attempt.status ?? "no response"}</span>
         <span class="end muted mono">
           {before && `+${formatDuration(waitedMs)} · `}
-          {formatTime(startedAtMs).slice(11)}
+          {formatTimeOfDay(startedAtMs)}
         </span>
       </button>
       {open && <AttemptDetail attempt={attempt} url={url} deliveryId={deliveryId} />}
@@ -128,7 +128,7 @@ function AttemptDetail({ attempt, url, deliveryId }: DetailProps) {
       <Headers headers={requestHeaders} />
       <BodyText label="Body" text={requestBody} />
       <h4>
-        Answer{" "}
+        Response{" "}
         <span class="muted">
           {attempt.status === null ? "none" : `${attempt.status} in ${formatDuration(attempt.durationMs)}`}
         </span>

@@ -1,15 +1,16 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
-import type { ViewProps } from "../app.tsx";
+import type { EndpointDetail, EndpointSummary } from "../api-types.ts";
 import { formatRelative, formatTime } from "../format.ts";
-import type { EndpointView, SecretView } from "../nouns.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
-import { Mark } from "../parts/mark.tsx";
 import { Secret } from "../parts/secret.tsx";
-import { ask, useResource } from "../resource.ts";
+import { StatusBadge } from "../parts/status-badge.tsx";
+import { control, useResource } from "../resource.ts";
+import type { ViewProps } from "../view.ts";
 
 export function EndpointsView({ id, nowMs }: ViewProps) {
-  const endpoints = useResource<{ data: EndpointView[] }>("/endpoints", ["endpoint", "workspace", "clock"]);
+  const topics = ["endpoint", "workspace", "clock"];
+  const endpoints = useResource("endpoints", topics, () => control.listEndpoints());
   const shown = endpoints?.data ?? [];
   return (
     <>
@@ -18,30 +19,34 @@ export function EndpointsView({ id, nowMs }: ViewProps) {
       </div>
       {endpoints && shown.length === 0 && (
         <div class="panel nothing">
-          No endpoint. <code>createWebhookEndpoint</code> makes one.
+          No endpoint. Create one with <code>createWebhookEndpoint</code>.
         </div>
       )}
       <div class="grid wider">
         {[...shown].reverse().map((endpoint) => (
-          <Endpoint key={endpoint.id} endpoint={endpoint} nowMs={nowMs} chosen={endpoint.id === id} />
+          <Endpoint key={endpoint.id} endpoint={endpoint} nowMs={nowMs} isSelected={endpoint.id === id} />
         ))}
       </div>
     </>
   );
 }
 
-type Props = { readonly endpoint: EndpointView; readonly nowMs: number; readonly chosen: boolean };
+interface Props {
+  readonly endpoint: EndpointSummary;
+  readonly nowMs: number;
+  readonly isSelected: boolean;
+}
 
-function Endpoint({ endpoint, nowMs, chosen }: Props) {
+function Endpoint({ endpoint, nowMs, isSelected }: Props) {
   const panel = useRef<HTMLElement>(null);
   useEffect(() => {
-    if (chosen) panel.current?.scrollIntoView({ block: "nearest" });
-  }, [chosen]);
+    if (isSelected) panel.current?.scrollIntoView({ block: "nearest" });
+  }, [isSelected]);
   return (
-    <section ref={panel} class="panel" aria-current={chosen ? "true" : undefined}>
+    <section ref={panel} class="panel" aria-current={isSelected ? "true" : undefined}>
       <div class="head">
         <h3>{endpoint.url}</h3>
-        <Mark status={endpoint.enabled ? "enabled" : "paused"} />
+        <StatusBadge status={endpoint.enabled ? "enabled" : "paused"} />
       </div>
       <dl class="facts">
         <dt>id</dt>
@@ -55,9 +60,11 @@ function Endpoint({ endpoint, nowMs, chosen }: Props) {
           </>
         )}
         <dt>events</dt>
-        <dd>{endpoint.eventTypes === null ? "all, also future ones" : endpoint.eventTypes.join(", ")}</dd>
+        <dd>
+          {endpoint.eventTypes === null ? "all, including future ones" : endpoint.eventTypes.join(", ")}
+        </dd>
         <dt>changed</dt>
-        <dd>{formatTime(Date.parse(endpoint.updatedAt))}</dd>
+        <dd>{formatTime(endpoint.updatedAt)}</dd>
       </dl>
       <Secrets endpoint={endpoint} nowMs={nowMs} />
       <div class="tools">
@@ -72,15 +79,13 @@ function Endpoint({ endpoint, nowMs, chosen }: Props) {
   );
 }
 
-/** The secrets are not in the page until somebody asks for them; a rotation takes them away again. */
+/** The secrets are in the page only after a press of the button, and until the next rotation. */
 function Secrets({ endpoint, nowMs }: Pick<Props, "endpoint" | "nowMs">) {
-  const [fetched, setFetched] = useState<{ updatedAt: string; secrets: readonly SecretView[] } | null>(null);
+  const [fetched, setFetched] = useState<EndpointDetail | null>(null);
   const action = useAction();
   const secrets = fetched?.updatedAt === endpoint.updatedAt ? fetched.secrets : null;
   const fetchSecrets = async () => {
-    const path = `/endpoints/${encodeURIComponent(endpoint.id)}/secrets`;
-    const { data } = await ask<{ data: SecretView[] }>("GET", path);
-    setFetched({ updatedAt: endpoint.updatedAt, secrets: data });
+    setFetched(await control.getEndpoint(endpoint.id));
   };
   return (
     <>
@@ -99,10 +104,10 @@ function Secrets({ endpoint, nowMs }: Pick<Props, "endpoint" | "nowMs">) {
       <ul class="lines">
         {endpoint.secrets.map(({ state, expiresAt }, index) => (
           <li key={`${index} ${expiresAt}`}>
-            <Mark status={state} />
+            <StatusBadge status={state} />
             {expiresAt !== null && (
               <span class="muted">
-                {state === "grace" ? "verifies still, ends" : "ended"}{" "}
+                {state === "grace" ? "still valid, ends" : "ended"}{" "}
                 {formatRelative(Date.parse(expiresAt), nowMs)}
               </span>
             )}

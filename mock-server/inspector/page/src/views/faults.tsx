@@ -1,44 +1,40 @@
 import { useState } from "preact/hooks";
-import type { FaultPlan } from "../../../../state/fault.ts";
 import { hashOf } from "../address.ts";
-import type { ViewProps } from "../app.tsx";
-import { apiPresets, deliveryPresets, describeFault, describePlan, type Preset } from "../fault-words.ts";
-import { formatTime, shortId } from "../format.ts";
-import type { FiredFaultView } from "../nouns.ts";
+import type { FaultPlan, FiredFaultView } from "../api-types.ts";
+import { apiPresets, deliveryPresets, describeFault, describePlan, type Preset } from "../fault-labels.ts";
+import { formatTimeOfDay, shortId } from "../format.ts";
 import { type Action, ActionButton, useAction } from "../parts/action.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
-import { ask, useResource } from "../resource.ts";
+import { control, useResource } from "../resource.ts";
 
-type Faults = { readonly plan: FaultPlan; readonly fired: readonly FiredFaultView[] };
-
-export function FaultsView(_: ViewProps) {
-  const faults = useResource<Faults>("/faults", ["fault", "faults"]);
+export function FaultsView() {
+  const faults = useResource("faults", ["fault", "faults"], () => control.getFaults());
   const action = useAction();
   if (!faults) return <div class="nothing">Loading …</div>;
   const { plan } = faults;
-  const put = (changes: FaultPlan) => () => ask("PUT", "/faults", { ...plan, ...changes });
+  const put = (changes: FaultPlan) => () => control.setFaults({ ...plan, ...changes });
   return (
     <>
       <div class="head">
         <h2>Faults</h2>
         <div class="tools">
-          <ActionButton action={action} onRun={() => ask("PUT", "/faults", { profile: "contract" })}>
+          <ActionButton action={action} onRun={() => control.setFaults({ profile: "contract" })}>
             All that the contract permits
           </ActionButton>
-          <ActionButton action={action} onRun={() => ask("DELETE", "/faults")} class="danger">
+          <ActionButton action={action} onRun={() => control.clearFaults()} class="danger">
             End all faults
           </ActionButton>
         </div>
       </div>
       {action.notice}
       <div class="grid wider">
-        <Adder
+        <AddFaultForm
           title="On calls to the API"
           presets={apiPresets}
           action={action}
           onAdd={(rule) => put({ api: [...(plan.api ?? []), rule] })()}
         />
-        <Adder
+        <AddFaultForm
           title="On deliveries"
           presets={deliveryPresets}
           action={action}
@@ -56,11 +52,11 @@ export function FaultsView(_: ViewProps) {
 function Plan({ plan, action }: { readonly plan: FaultPlan; readonly action: Action }) {
   const lines = describePlan(plan);
   const end = (side: "api" | "deliveries", rule: number) => () =>
-    ask("PUT", "/faults", { ...plan, [side]: (plan[side] ?? []).filter((_, index) => index !== rule) });
+    control.setFaults({ ...plan, [side]: (plan[side] ?? []).filter((_, index) => index !== rule) });
   return (
     <section class="panel">
-      <h3>Switched on</h3>
-      {lines.length === 0 && <p class="muted">Nothing goes wrong on purpose.</p>}
+      <h3>Active faults</h3>
+      {lines.length === 0 && <p class="muted">No fault is active.</p>}
       <ul class="lines">
         {lines.map(({ side, rule, what, often, where }, index) => (
           <li key={`${side} ${rule} ${index}`}>
@@ -102,7 +98,7 @@ function Fired({ fired }: { readonly fired: readonly FiredFaultView[] }) {
           .reverse()
           .map(({ sequence, at, side, fault, subject }) => (
             <li key={sequence}>
-              <span class="muted mono">{formatTime(Date.parse(at)).slice(11)}</span>
+              <span class="muted mono">{formatTimeOfDay(at)}</span>
               <span>{describeFault(fault)}</span>
               <span class="end muted short">
                 {side === "delivery" ? (
@@ -118,7 +114,7 @@ function Fired({ fired }: { readonly fired: readonly FiredFaultView[] }) {
   );
 }
 
-type AdderProps<Fault> = {
+interface AddFaultProps<Fault> {
   readonly title: string;
   readonly presets: readonly Preset<Fault>[];
   readonly action: Action;
@@ -126,15 +122,15 @@ type AdderProps<Fault> = {
     readonly instructions?: readonly Fault[];
     readonly chances?: readonly { readonly probability: number; readonly fault: Fault }[];
   }) => Promise<unknown>;
-};
+}
 
-function Adder<Fault>({ title, presets, action, onAdd }: AdderProps<Fault>) {
-  const [chosen, setChosen] = useState(0);
-  const [how, setHow] = useState("1");
+function AddFaultForm<Fault>({ title, presets, action, onAdd }: AddFaultProps<Fault>) {
+  const [selected, setSelected] = useState(0);
+  const [frequency, setFrequency] = useState("1");
   const add = async () => {
-    const fault = presets[chosen]?.fault;
+    const fault = presets[selected]?.fault;
     if (fault === undefined) return;
-    const count = Number(how);
+    const count = Number(frequency);
     await onAdd(
       count >= 1
         ? { instructions: Array.from({ length: count }, () => fault) }
@@ -146,8 +142,8 @@ function Adder<Fault>({ title, presets, action, onAdd }: AdderProps<Fault>) {
       <h3>{title}</h3>
       <div class="tools fill">
         <label>
-          What goes wrong
-          <select value={chosen} onChange={(event) => setChosen(Number(event.currentTarget.value))}>
+          Fault
+          <select value={selected} onChange={(event) => setSelected(Number(event.currentTarget.value))}>
             {presets.map(({ label }, index) => (
               <option key={label} value={index}>
                 {label}
@@ -157,15 +153,15 @@ function Adder<Fault>({ title, presets, action, onAdd }: AdderProps<Fault>) {
         </label>
         <label>
           How often
-          <select value={how} onChange={(event) => setHow(event.currentTarget.value)}>
+          <select value={frequency} onChange={(event) => setFrequency(event.currentTarget.value)}>
             <option value="1">the next time</option>
             <option value="3">the next three times</option>
             <option value="0.1">in one of ten</option>
             <option value="0.5">in one of two</option>
           </select>
         </label>
-        <ActionButton action={action} onRun={add} class="primary" label={`switch on: ${title}`}>
-          Switch on
+        <ActionButton action={action} onRun={add} class="primary" label={`add: ${title}`}>
+          Add
         </ActionButton>
       </div>
     </section>

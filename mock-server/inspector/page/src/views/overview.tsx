@@ -1,14 +1,14 @@
 import { hashOf } from "../address.ts";
-import type { ViewProps } from "../app.tsx";
-import { formatRelative, formatTime, shortId } from "../format.ts";
-import type { Happening } from "../live.ts";
-import type { ApiKeyView, LimitView, Overview, Page, RequestView } from "../nouns.ts";
+import type { Overview, RequestView } from "../api-types.ts";
+import { formatRelative, formatTimeOfDay, shortId } from "../format.ts";
+import type { Activity } from "../live.ts";
 import { ConfirmButton, useAction } from "../parts/action.tsx";
 import { Gauge, Shares, Sparkline } from "../parts/gauge.tsx";
-import { toneOf } from "../parts/mark.tsx";
-import { ask, useResource } from "../resource.ts";
+import { toneOf } from "../parts/status-badge.tsx";
+import { isRejected, nameOf, reasonOf } from "../request-labels.ts";
+import { control, useResource } from "../resource.ts";
 import { useLive } from "../store.ts";
-import { isRefused, nameOf, reasonOf } from "./requests.tsx";
+import type { ViewProps } from "../view.ts";
 
 export function OverviewView({ overview, nowMs }: ViewProps) {
   const action = useAction();
@@ -16,20 +16,20 @@ export function OverviewView({ overview, nowMs }: ViewProps) {
     <>
       <div class="head">
         <h2>Overview</h2>
-        <ConfirmButton action={action} onRun={() => ask("POST", "/reset", {})}>
+        <ConfirmButton action={action} onRun={() => control.reset()}>
           Reset the mock
         </ConfirmButton>
       </div>
       {action.notice}
       <div class="grid">
-        <Counts title="Tasks" place="tasks" counts={overview?.tasks} />
-        <Counts title="Deliveries" place="deliveries" counts={overview?.deliveries} />
+        <Counts title="Tasks" view="tasks" counts={overview?.tasks} />
+        <Counts title="Deliveries" view="deliveries" counts={overview?.deliveries} />
         <Traffic />
-        <Allowances nowMs={nowMs} />
+        <RateLimits nowMs={nowMs} />
       </div>
       <div class="grid wider">
         <DueNext overview={overview} nowMs={nowMs} />
-        <Refusals />
+        <RejectedRequests />
         <Recent />
       </div>
     </>
@@ -38,23 +38,23 @@ export function OverviewView({ overview, nowMs }: ViewProps) {
 
 type CountsProps = {
   readonly title: string;
-  readonly place: string;
+  readonly view: string;
   readonly counts: Readonly<Record<string, number>> | undefined;
 };
 
-function Counts({ title, place, counts = {} }: CountsProps) {
+function Counts({ title, view, counts = {} }: CountsProps) {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   return (
     <section class="panel">
       <h3>{title}</h3>
-      <a class="figure" href={hashOf(place)} aria-label={`${total} ${place}`}>
+      <a class="figure" href={hashOf(view)} aria-label={`${total} ${view}`}>
         {total}
       </a>
       <Shares counts={counts} />
       <ul class="legend">
         {Object.entries(counts).map(([status, count]) => (
           <li key={status}>
-            <a href={hashOf(place, null, { status })} class={count === 0 ? "muted" : ""}>
+            <a href={hashOf(view, null, { status })} class={count === 0 ? "muted" : ""}>
               <i class={`dot ${toneOf(status)}`} aria-hidden="true" />
               {status} <b>{count}</b>
             </a>
@@ -68,7 +68,7 @@ function Counts({ title, place, counts = {} }: CountsProps) {
 function Traffic() {
   const seconds = useLive((state) => state.seconds);
   const last = seconds.at(-2);
-  const total = (of: "requests" | "happenings") => seconds.reduce((sum, second) => sum + second[of], 0);
+  const total = (of: "requests" | "activities") => seconds.reduce((sum, second) => sum + second[of], 0);
   return (
     <section class="panel">
       <h3>Requests in the last minute</h3>
@@ -77,18 +77,18 @@ function Traffic() {
       </a>
       <Sparkline values={seconds.map(({ requests }) => requests)} />
       <span class="muted">
-        {last?.requests ?? 0} requests/s, {last?.happenings ?? 0} events/s
+        {last?.requests ?? 0} requests/s, {last?.activities ?? 0} events/s
       </span>
     </section>
   );
 }
 
-function Allowances({ nowMs }: { readonly nowMs: number }) {
-  const limits = useResource<{ data: LimitView[] }>("/limits", ["request", "clock"]);
-  const keys = useResource<{ data: ApiKeyView[] }>("/api-keys", ["api-key", "membership"]);
+function RateLimits({ nowMs }: { readonly nowMs: number }) {
+  const limits = useResource("rate limits", ["request", "clock"], () => control.listRateLimits());
+  const keys = useResource("keys", ["api-key", "membership"], () => control.listApiKeys());
   return (
     <section class="panel">
-      <h3>Allowance in use</h3>
+      <h3>Rate limit per key</h3>
       {limits?.data.length === 0 && <p class="muted">No key has made a request in this window.</p>}
       {limits?.data.map(({ keyId, used, remaining, resetsAt }) => {
         const key = keys?.data.find(({ id }) => id === keyId);
@@ -114,7 +114,7 @@ function DueNext({ overview, nowMs }: { readonly overview: Overview | undefined;
   return (
     <section class="panel">
       <h3>Due next</h3>
-      {overview?.upcoming.length === 0 && <p class="muted">Nothing is waiting for its time.</p>}
+      {overview?.upcoming.length === 0 && <p class="muted">No timer is set.</p>}
       <ul class="lines">
         {overview?.upcoming.map(({ kind, id, name, attempt, at }) => (
           <li key={`${kind} ${id}`}>
@@ -130,15 +130,17 @@ function DueNext({ overview, nowMs }: { readonly overview: Overview | undefined;
 
 const listed = 10;
 
-function Refusals() {
-  const log = useResource<Page<RequestView>>("/request-log?limit=200", ["request"]);
-  const refused = (log?.data ?? []).filter(isRefused).slice(0, listed);
+function RejectedRequests() {
+  const log = useResource("newest requests", ["request"], () =>
+    control.listRequests({ order: "desc", limit: 200 }),
+  );
+  const rejected = (log?.data ?? []).filter(isRejected).slice(0, listed);
   return (
     <section class="panel">
-      <h3>Last refusals</h3>
-      {refused.length === 0 && <p class="muted">No request has been refused.</p>}
+      <h3>Last rejected requests</h3>
+      {rejected.length === 0 && <p class="muted">No request has been rejected.</p>}
       <ul class="lines stacked">
-        {refused.map((request) => (
+        {rejected.map((request) => (
           <li key={request.sequence}>
             <a href={hashOf("requests", String(request.sequence))}>{nameOf(request)}</a>
             <span class="reason">{reasonOf(request)}</span>
@@ -155,14 +157,14 @@ function Recent() {
     <section class="panel">
       <h3>Just now</h3>
       {recent.length === 0 && (
-        <p class="muted">Nothing since this page was opened. Start a task, or send a request.</p>
+        <p class="muted">No activity since this page was opened. Start a task, or send a request.</p>
       )}
       <ul class="lines">
-        {recent.slice(0, listed).map((happening) => (
-          <li key={`${happening.sequence} ${happening.at}`}>
-            <span class="muted mono">{formatTime(Date.parse(happening.at)).slice(11)}</span>
-            <span>{happening.type}</span>
-            <span class="end muted">{describe(happening)}</span>
+        {recent.slice(0, listed).map((activity) => (
+          <li key={`${activity.sequence} ${activity.at}`}>
+            <span class="muted mono">{formatTimeOfDay(activity.at)}</span>
+            <span>{activity.type}</span>
+            <span class="end muted">{describe(activity)}</span>
           </li>
         ))}
       </ul>
@@ -170,11 +172,11 @@ function Recent() {
   );
 }
 
-function describe(happening: Happening): string {
-  if (isRequest(happening["request"]))
-    return `${nameOf(happening["request"])} ${happening["request"].status}`;
+function describe(activity: Activity): string {
+  const { request } = activity as { request?: unknown };
+  if (isRequest(request)) return `${nameOf(request)} ${request.status}`;
   const words = ["event", "taskType", "subTaskType", "status", "slug", "name"].flatMap((field) => {
-    const value = happening[field];
+    const value = activity[field];
     return typeof value === "string" ? [value] : [];
   });
   return words.join(" ");

@@ -1,105 +1,84 @@
 import type { Filter } from "../address.ts";
-import type { ViewProps } from "../app.tsx";
-import { formatDuration, formatTime } from "../format.ts";
-import type { Page, RequestView } from "../nouns.ts";
+import type { RequestView } from "../api-types.ts";
+import { formatDuration, formatTime, formatTimeOfDay } from "../format.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
-import { Mark } from "../parts/mark.tsx";
-import { OlderButton } from "../parts/older-button.tsx";
+import { ListView } from "../parts/list-view.tsx";
 import { usePages } from "../parts/pages.ts";
-import { Split } from "../parts/split.tsx";
+import { Select } from "../parts/select.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
-import { WindowedRows } from "../parts/windowed-rows.tsx";
-import { useResource } from "../resource.ts";
+import type { Column } from "../parts/windowed-rows.tsx";
+import { nameOf, reasonOf, resultOf, results } from "../request-labels.ts";
+import { control, useResource } from "../resource.ts";
 import { goTo } from "../route.ts";
+import type { ViewProps } from "../view.ts";
 
-export const nameOf = ({ operationName, operations }: RequestView) =>
-  operationName ?? (operations.join(", ") || "(no valid document)");
-
-export const isRefused = ({ rejection, errors, status }: RequestView) =>
-  rejection !== null || errors.length > 0 || (status !== null && status >= 400);
-
-/** What the caller was told, or what happened to the answer. */
-export function reasonOf({ errors, rejection, faults, status }: RequestView): string {
-  return errors[0]?.message ?? rejection ?? (faults.length > 0 ? `fault: ${faults.join(", ")}` : `${status}`);
-}
-
-const resultOf = (request: RequestView) =>
-  request.faults.length > 0 ? "faulty" : isRefused(request) ? "refused" : "answered";
+const columns: readonly Column<RequestView>[] = [
+  {
+    title: "time",
+    width: "62px",
+    narrowWidth: "66px",
+    class: "muted",
+    cell: ({ at }) => formatTimeOfDay(at),
+  },
+  { title: "operation", width: "minmax(130px, 1.8fr)", narrowWidth: "minmax(0, 1fr)", cell: nameOf },
+  { title: "router", width: "60px", class: "muted", cell: ({ router }) => router },
+  { title: "HTTP", width: "38px", cell: ({ status }) => status ?? "cut" },
+  {
+    title: "result",
+    width: "80px",
+    narrowWidth: "84px",
+    cell: (request) => <StatusBadge status={resultOf(request)} />,
+  },
+  {
+    title: "reason",
+    width: "minmax(60px, 1fr)",
+    class: "muted",
+    cell: (request) => (resultOf(request) === "succeeded" ? "" : reasonOf(request)),
+  },
+];
 
 export function RequestsView({ id, filter }: ViewProps) {
-  const list = usePages<RequestView>("/request-log", {}, ["request"]);
-  const rows = list.rows.filter((request) => fits(request, filter));
+  const { operation = "", result = "" } = filter;
+  const list = usePages("requests", ["request"], (query) => control.listRequests(query));
   const change = (changes: Filter) => goTo("requests", id, { ...filter, ...changes });
   return (
-    <>
-      <div class="head">
-        <h2>Requests</h2>
-        <div class="tools">
+    <ListView
+      view="requests"
+      title="Requests"
+      label="GraphQL requests, newest first"
+      id={id}
+      filter={filter}
+      filters={
+        <>
           <input
             data-filter
             type="search"
             aria-label="operation"
             placeholder="operation"
-            value={filter["operation"] ?? ""}
+            value={operation}
             onInput={(event) => change({ operation: event.currentTarget.value })}
           />
-          <select
-            aria-label="result"
-            value={filter["result"] ?? ""}
-            onChange={(event) => change({ result: event.currentTarget.value })}
-          >
-            <option value="">every result</option>
-            <option>answered</option>
-            <option>refused</option>
-            <option>faulty</option>
-          </select>
-        </div>
-      </div>
-      <Split
-        of="requests"
-        onClose={() => goTo("requests", null, filter)}
-        list={
-          <WindowedRows
-            label="GraphQL requests, newest first"
-            rows={rows}
-            keyOf={({ sequence }) => String(sequence)}
-            columns="62px minmax(130px, 1.8fr) 60px 38px 80px minmax(60px, 1fr)"
-            narrowColumns="66px minmax(0, 1fr) 84px"
-            header={
-              <>
-                <span>time</span>
-                <span>operation</span>
-                <span class="wide">router</span>
-                <span class="wide">HTTP</span>
-                <span>result</span>
-                <span class="wide">reason</span>
-              </>
-            }
-            draw={(request) => (
-              <>
-                <span class="muted">{formatTime(Date.parse(request.at)).slice(11)}</span>
-                <span>{nameOf(request)}</span>
-                <span class="muted wide">{request.router}</span>
-                <span class="wide">{request.status ?? "cut"}</span>
-                <span>
-                  <Mark status={resultOf(request)} />
-                </span>
-                <span class="muted wide">{resultOf(request) === "answered" ? "" : reasonOf(request)}</span>
-              </>
-            )}
-            selected={id}
-            onSelect={(key) => goTo("requests", key, filter)}
-            nothing={list.loading ? "Loading …" : "No request that matches."}
-            footer={<OlderButton list={list} />}
+          <Select
+            label="result"
+            value={result}
+            every="every result"
+            options={results}
+            onSelect={(value) => change({ result: value })}
           />
-        }
-        detail={id ? <RequestDetail id={id} /> : null}
-      />
-    </>
+        </>
+      }
+      list={list}
+      rows={list.rows.filter((request) => matches(request, filter))}
+      keyOf={({ sequence }) => String(sequence)}
+      columns={columns}
+      nothing="No request that matches."
+      detail={(sequence) => <RequestDetail id={sequence} />}
+    />
   );
 }
 
-function fits(request: RequestView, { operation = "", result = "" }: Filter): boolean {
+function matches(request: RequestView, { operation = "", result = "" }: Filter): boolean {
   const needle = operation.trim().toLowerCase();
   return (
     (result === "" || resultOf(request) === result) &&
@@ -107,18 +86,16 @@ function fits(request: RequestView, { operation = "", result = "" }: Filter): bo
   );
 }
 
-/** Asks for its request by itself: on a busy mock the list has long gone on. */
 function RequestDetail({ id }: { readonly id: string }) {
-  const page = useResource<Page<RequestView>>(`/request-log?limit=1&before=${Number(id) + 1}`, []);
-  if (page === undefined) return null;
-  const request = page?.data.find(({ sequence }) => String(sequence) === id);
-  if (!request) return <div class="panel nothing">The journal has no such request any more.</div>;
+  const request = useResource(`request ${id}`, [], () => control.getRequest(id));
+  if (request === undefined) return null;
+  if (!request) return <div class="panel nothing">The journal does not have this request any more.</div>;
   const { query, variables, errors, rejection, faults } = request;
   return (
     <section class="panel">
       <div class="head">
         <h3>{nameOf(request)}</h3>
-        <Mark status={resultOf(request)} />
+        <StatusBadge status={resultOf(request)} />
       </div>
       {rejection && <p class="notice bad">{rejection}</p>}
       {errors.map(({ message, code, path }) => (
@@ -130,9 +107,9 @@ function RequestDetail({ id }: { readonly id: string }) {
       <dl class="facts">
         <dt>at</dt>
         <dd>
-          {formatTime(Date.parse(request.at))}, took {formatDuration(request.durationMs)}
+          {formatTime(request.at)}, took {formatDuration(request.durationMs)}
         </dd>
-        <dt>answer</dt>
+        <dt>response</dt>
         <dd>{request.status === null ? "none, the connection was cut" : `HTTP ${request.status}`}</dd>
         <dt>caller</dt>
         <dd>
@@ -147,7 +124,7 @@ function RequestDetail({ id }: { readonly id: string }) {
         )}
       </dl>
       <h4>Document</h4>
-      <TextBlock>{query ?? "none that could be read"}</TextBlock>
+      <TextBlock>{query ?? "none that is valid"}</TextBlock>
       <h4>
         Variables <span class="muted">keys and tokens are redacted</span>
       </h4>

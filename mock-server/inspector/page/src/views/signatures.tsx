@@ -1,20 +1,19 @@
 import { useEffect, useState } from "preact/hooks";
-import type { ViewProps } from "../app.tsx";
-import { formatHex, formatTime } from "../format.ts";
-import type { DeliverySummary, DeliveryView, EndpointView, Page, SecretView } from "../nouns.ts";
-import { Mark } from "../parts/mark.tsx";
+import { formatHex, formatTimeOfDay } from "../format.ts";
+import { StatusBadge } from "../parts/status-badge.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import { readPastedRequest } from "../pasted-request.ts";
-import { ask, useResource } from "../resource.ts";
+import { control, useResource } from "../resource.ts";
 import { goTo } from "../route.ts";
 import { type Diagnosis, diagnose, type Secret } from "../signature.ts";
+import type { ViewProps } from "../view.ts";
 
 const toleranceSeconds = 300;
 /** `whole` is the text that the other fields were read from, if they were. */
 const empty = { whole: "", id: "", timestamp: "", signature: "", body: "", secret: "" };
 type Fields = typeof empty;
 
-/** Paste what arrived, or come from an attempt: why does it verify, or why not? */
+/** Explains why a pasted request, or an attempt of the mock, verifies or does not. */
 export function SignaturesView({ id, nowMs }: ViewProps) {
   const [fields, setFields] = useState(empty);
   useEffect(() => {
@@ -24,26 +23,26 @@ export function SignaturesView({ id, nowMs }: ViewProps) {
     setFields(empty);
     goTo("signatures");
   };
-  const known = useKnownSecrets();
-  const diagnosis = useDiagnosis(fields, known, Math.floor(nowMs / 1000));
+  const secrets = useEndpointSecrets();
+  const diagnosis = useDiagnosis(fields, secrets, Math.floor(nowMs / 1000));
   const nothingToCheck = fields.id === "" && fields.body === "" && fields.signature === "";
   return (
     <>
       <div class="head">
         <h2>Signatures</h2>
         <div class="tools">
-          <AttemptChoice chosen={id} />
+          <AttemptChoice selected={id} />
           <button type="button" onClick={clear}>
             Clear
           </button>
         </div>
       </div>
       <div class="split even">
-        <Form fields={fields} knownSecrets={known.length} onChange={setFields} />
+        <Form fields={fields} endpointSecrets={secrets.length} onChange={setFields} />
         <div class="detail" aria-live="polite">
           {nothingToCheck ? (
             <div class="panel nothing">
-              Paste headers and body of a delivery, or choose an attempt that the mock has made.
+              Paste headers and body of a delivery, or select an attempt of the mock.
             </div>
           ) : (
             diagnosis && <Verdict diagnosis={diagnosis} body={fields.body} />
@@ -54,17 +53,21 @@ export function SignaturesView({ id, nowMs }: ViewProps) {
   );
 }
 
-function useDiagnosis(fields: Fields, known: readonly Secret[], nowSeconds: number): Diagnosis | null {
+function useDiagnosis(
+  fields: Fields,
+  endpointSecrets: readonly Secret[],
+  nowSeconds: number,
+): Diagnosis | null {
   const [diagnosis, setDiagnosis] = useState<Diagnosis | null>(null);
-  const sent = useResource<DeliveryView>(
-    fields.id.trim() === "" ? null : `/deliveries/${encodeURIComponent(fields.id.trim())}`,
-    ["delivery"],
+  const deliveryId = fields.id.trim();
+  const sent = useResource(deliveryId === "" ? null : `delivery ${deliveryId}`, ["delivery"], () =>
+    control.getDelivery(deliveryId),
   );
   useEffect(() => {
     let stale = false;
     const { secret, whole: _, ...parts } = fields;
     const secrets: Secret[] =
-      secret === "" ? [...known] : [{ label: "the pasted secret", secret, state: "current" }];
+      secret === "" ? [...endpointSecrets] : [{ label: "the pasted secret", secret, state: "current" }];
     const attempts = (sent?.attempts ?? []).map(({ requestHeaders, requestBody, faults }) => ({
       timestamp: requestHeaders["webhook-timestamp"] ?? "",
       signature: requestHeaders["webhook-signature"] ?? "",
@@ -77,29 +80,31 @@ function useDiagnosis(fields: Fields, known: readonly Secret[], nowSeconds: numb
     return () => {
       stale = true;
     };
-  }, [fields, known, nowSeconds, sent]);
+  }, [fields, endpointSecrets, nowSeconds, sent]);
   return diagnosis;
 }
 
-const attemptsOffered = "50";
+const attemptsOffered = 50;
 
-function AttemptChoice({ chosen }: { readonly chosen: string | null }) {
-  const log = useResource<Page<DeliverySummary>>(`/delivery-log?limit=${attemptsOffered}`, ["delivery"]);
+function AttemptChoice({ selected }: { readonly selected: string | null }) {
+  const log = useResource("newest deliveries", ["delivery"], () =>
+    control.listDeliveries({ order: "desc", limit: attemptsOffered }),
+  );
   const attempted = (log?.data ?? []).filter(({ attemptCount }) => attemptCount > 0);
   return (
     <select
       data-filter
       aria-label="attempt to check"
-      value={chosen ?? ""}
+      value={selected ?? ""}
       onChange={(event) => goTo("signatures", event.currentTarget.value)}
     >
       <option value="">pick an attempt …</option>
-      {chosen && !attempted.some(({ id, attemptCount }) => chosen === `${id}/${attemptCount}`) && (
-        <option value={chosen}>the attempt {chosen.replace(/^.*(.{8})\//, "…$1, number ")}</option>
+      {selected && !attempted.some(({ id, attemptCount }) => selected === `${id}/${attemptCount}`) && (
+        <option value={selected}>the attempt {selected.replace(/^.*(.{8})\//, "…$1, number ")}</option>
       )}
       {attempted.map(({ id, event, attemptCount, createdAt }) => (
         <option key={id} value={`${id}/${attemptCount}`}>
-          {formatTime(Date.parse(createdAt)).slice(11)} {event}, attempt {attemptCount}
+          {formatTimeOfDay(createdAt)} {event}, attempt {attemptCount}
         </option>
       ))}
     </select>
@@ -108,14 +113,14 @@ function AttemptChoice({ chosen }: { readonly chosen: string | null }) {
 
 type FormProps = {
   readonly fields: Fields;
-  readonly knownSecrets: number;
+  readonly endpointSecrets: number;
   readonly onChange: (fields: Fields) => void;
 };
 
-function Form({ fields, knownSecrets, onChange }: FormProps) {
+function Form({ fields, endpointSecrets, onChange }: FormProps) {
   const set = (name: keyof Fields) => (value: string) => onChange({ ...fields, [name]: value });
   return (
-    <section class="panel form" aria-label="What arrived">
+    <section class="panel form" aria-label="Received request">
       <label>
         Paste a whole request: raw HTTP, a curl command, or headers as an object
         <textarea
@@ -132,7 +137,7 @@ function Form({ fields, knownSecrets, onChange }: FormProps) {
       <Field label="webhook-timestamp" value={fields.timestamp} onInput={set("timestamp")} />
       <Field label="webhook-signature" value={fields.signature} onInput={set("signature")} />
       <label>
-        Body, exactly as it arrived
+        Body, exactly as received
         <textarea
           class="body"
           rows={9}
@@ -142,7 +147,7 @@ function Form({ fields, knownSecrets, onChange }: FormProps) {
         />
       </label>
       <Field
-        label={`Secret (empty: the ${knownSecrets} that this mock knows are tried)`}
+        label={`Secret (empty: the ${endpointSecrets} of this mock are tried)`}
         value={fields.secret}
         onInput={set("secret")}
         covered
@@ -180,7 +185,7 @@ function Verdict({ diagnosis, body }: { readonly diagnosis: Diagnosis; readonly 
     <>
       <section class="panel">
         <h3>Diagnosis</h3>
-        {diagnosis.valid && <p class="notice good">The signature is right.</p>}
+        {diagnosis.valid && <p class="notice good">The signature is valid.</p>}
         {diagnosis.findings.map(({ code, title, advice }) => (
           <div class="notice bad" key={code} data-code={code}>
             <strong>{title}</strong>
@@ -208,9 +213,9 @@ function Verdict({ diagnosis, body }: { readonly diagnosis: Diagnosis; readonly 
       <section class="panel">
         <h3>Secrets tried</h3>
         <ul class="lines">
-          {diagnosis.trials.map(({ label, state, fits }) => (
+          {diagnosis.checks.map(({ label, state, fits }) => (
             <li key={label}>
-              <Mark status={state} /> <span>{label}</span>
+              <StatusBadge status={state} /> <span>{label}</span>
               <span class={`end ${fits ? "fits" : "muted"}`}>{fits ? "fits" : "does not fit"}</span>
             </li>
           ))}
@@ -222,33 +227,23 @@ function Verdict({ diagnosis, body }: { readonly diagnosis: Diagnosis; readonly 
 
 const noSecrets: readonly Secret[] = [];
 
-/** The secrets of all endpoints, for trying; they stay in here. */
-function useKnownSecrets(): readonly Secret[] {
-  const known = useResource<readonly Secret[]>("/endpoints", ["endpoint", "clock"], {
-    read: readKnownSecrets,
-  });
-  return known ?? noSecrets;
+/** The secrets of all endpoints; they are never shown. */
+function useEndpointSecrets(): readonly Secret[] {
+  return useResource("endpoint secrets", ["endpoint", "clock"], readEndpointSecrets) ?? noSecrets;
 }
 
-async function readKnownSecrets(): Promise<readonly Secret[]> {
-  const { data } = await ask<{ data: EndpointView[] }>("GET", "/endpoints");
-  const lists = await Promise.all(
-    data.map(async ({ id, url }) => {
-      const answer = await ask<{ data: SecretView[] }>("GET", `/endpoints/${encodeURIComponent(id)}/secrets`);
-      return answer.data.map(({ secret, state }, index) => ({
-        label: `secret ${index + 1} of ${url}`,
-        secret,
-        state,
-      }));
-    }),
+async function readEndpointSecrets(): Promise<readonly Secret[]> {
+  const { data } = await control.listEndpoints();
+  const endpoints = await Promise.all(data.map(({ id }) => control.getEndpoint(id)));
+  return endpoints.flatMap(({ url, secrets }) =>
+    secrets.map(({ secret, state }, index) => ({ label: `secret ${index + 1} of ${url}`, secret, state })),
   );
-  return lists.flat();
 }
 
-/** `<delivery>/<number of the attempt>`, as the link at an attempt says. */
+/** @param id `<delivery>/<number of the attempt>` */
 async function readAttempt(id: string): Promise<Partial<Fields> | undefined> {
   const [deliveryId = "", number] = id.split("/");
-  const delivery = await ask<DeliveryView>("GET", `/deliveries/${encodeURIComponent(deliveryId)}`);
+  const delivery = await control.getDelivery(deliveryId);
   const attempt = delivery.attempts.find((one) => String(one.number) === number);
   if (!attempt) return undefined;
   const header = (name: string) => attempt.requestHeaders[name] ?? "";

@@ -1,29 +1,24 @@
 import { useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
-import { formatDuration, formatTime, plural } from "../format.ts";
-import type { TaskHistory } from "../nouns.ts";
+import type { TaskDetail as Task } from "../api-types.ts";
+import { formatDuration, formatTime, formatTimeOfDay, plural } from "../format.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
-import { Mark, toneOf } from "../parts/mark.tsx";
+import { StatusBadge, toneOf } from "../parts/status-badge.tsx";
 import { type Span, Timeline } from "../parts/timeline.tsx";
-import { ask, useResource } from "../resource.ts";
+import { control, useResource } from "../resource.ts";
 
 type Props = { readonly id: string; readonly nowMs: number };
 
 export function TaskDetail({ id, nowMs }: Props) {
-  const task = useResource<TaskHistory>(`/tasks/${encodeURIComponent(id)}/history`, [
-    "task",
-    "stage",
-    "clock",
-    "delivery",
-  ]);
+  const task = useResource(`task ${id}`, ["task", "stage", "clock", "delivery"], () => control.getTask(id));
   if (task === undefined) return null;
-  if (task === null) return <div class="panel nothing">There is no such task.</div>;
+  if (task === null) return <div class="panel nothing">There is no task with this id.</div>;
   return (
     <>
       <section class="panel">
         <div class="head">
           <h3>{task.taskType}</h3>
-          <Mark status={task.status} />
+          <StatusBadge status={task.status} />
         </div>
         <Facts task={task} />
         <Moves task={task} />
@@ -35,12 +30,12 @@ export function TaskDetail({ id, nowMs }: Props) {
         {task.status === "RUNNING" && <MoveStage task={task} />}
       </section>
       <section class="panel">
-        <h4>Events it caused</h4>
-        {task.events.length === 0 && <p class="muted">No endpoint wanted to hear of this task.</p>}
+        <h4>Events</h4>
+        {task.events.length === 0 && <p class="muted">No endpoint subscribes to events of this task.</p>}
         <ul class="lines">
           {task.events.map((event) => (
             <li key={event.eventId}>
-              <span class="muted mono">{formatTime(Date.parse(event.occurredAt)).slice(11)}</span>
+              <span class="muted mono">{formatTimeOfDay(event.occurredAt)}</span>
               <span>{event.name}</span>
               <span class="end marks">
                 {event.deliveries.map(({ id: deliveryId, status, attemptCount }) => (
@@ -49,7 +44,7 @@ export function TaskDetail({ id, nowMs }: Props) {
                     href={hashOf("deliveries", deliveryId)}
                     title={`${status} after ${plural(attemptCount, "attempt")}`}
                   >
-                    <Mark status={status} />
+                    <StatusBadge status={status} />
                   </a>
                 ))}
               </span>
@@ -61,7 +56,7 @@ export function TaskDetail({ id, nowMs }: Props) {
   );
 }
 
-function Facts({ task }: { readonly task: TaskHistory }) {
+function Facts({ task }: { readonly task: Task }) {
   return (
     <dl class="facts">
       <dt>id</dt>
@@ -69,12 +64,12 @@ function Facts({ task }: { readonly task: TaskHistory }) {
       <dt>client</dt>
       <dd>{task.client}</dd>
       <dt>started</dt>
-      <dd>{formatTime(Date.parse(task.startedAt))}</dd>
+      <dd>{formatTime(task.startedAt)}</dd>
       {task.completedAt && (
         <>
           <dt>ended</dt>
           <dd>
-            {formatTime(Date.parse(task.completedAt))}{" "}
+            {formatTime(task.completedAt)}{" "}
             <span class="muted">
               after {formatDuration(Date.parse(task.completedAt) - Date.parse(task.startedAt))}
             </span>
@@ -91,13 +86,13 @@ function Facts({ task }: { readonly task: TaskHistory }) {
   );
 }
 
-function Moves({ task }: { readonly task: TaskHistory }) {
+function Moves({ task }: { readonly task: Task }) {
   const action = useAction();
   const move =
-    (status: string, more: object = {}) =>
+    (status: Task["status"], more: object = {}) =>
     () =>
-      ask("POST", `/tasks/${encodeURIComponent(task.taskId)}/status`, { status, ...more });
-  const failure = { errorMessage: "failed by hand", withinRetryGrace: false };
+      control.setTaskStatus(task.taskId, { status, ...more });
+  const failure = { errorMessage: "failed in the inspector", withinRetryGrace: false };
   return (
     <>
       <div class="tools">
@@ -122,15 +117,13 @@ function Moves({ task }: { readonly task: TaskHistory }) {
   );
 }
 
-function MoveStage({ task }: { readonly task: TaskHistory }) {
+function MoveStage({ task }: { readonly task: Task }) {
   const running = task.subTasks.find(({ status }) => status === "RUNNING");
   const [typed, setTyped] = useState<string | null>(null);
   const action = useAction();
   const subTaskType = typed ?? running?.subTaskType ?? "review";
-  const move = (status: string) => () =>
-    ask("POST", `/tasks/${encodeURIComponent(task.taskId)}/subtasks`, { subTaskType, status }).then(() =>
-      setTyped(null),
-    );
+  const move = (status: Task["status"]) => () =>
+    control.setStageStatus(task.taskId, { subTaskType, status }).then(() => setTyped(null));
   return (
     <>
       <div class="tools">
@@ -154,8 +147,8 @@ function MoveStage({ task }: { readonly task: TaskHistory }) {
   );
 }
 
-/** Stages that have begun, and those that are planned in the pale colour of what has not happened yet. */
-function stageSpans(task: TaskHistory, nowMs: number): Span[] {
+/** Stages that have started, and planned ones in a paler colour. */
+function stageSpans(task: Task, nowMs: number): Span[] {
   const spans: Span[] = task.subTasks.map((stage) => {
     const fromMs = Date.parse(stage.startedAt);
     const toMs = stage.completedAt === null ? null : Date.parse(stage.completedAt);

@@ -1,0 +1,26 @@
+import { deliveryRoutes } from "./deliveries.ts";
+import { endpointRoutes } from "./endpoints.ts";
+import { eventRoutes } from "./events.ts";
+import { faultRoutes } from "./faults.ts";
+import { keyRoutes } from "./keys.ts";
+import { mockRoutes } from "./mock.ts";
+import { requestRoutes } from "./requests.ts";
+import { scenarioRoutes } from "./scenarios.ts";
+import { taskRoutes } from "./tasks.ts";
+import { uploadRoutes } from "./uploads.ts";
+import { workspaceRoutes } from "./workspaces.ts";
+
+/** Every call of the control API by the name of its method; only the event stream is not among them. */
+export const contract = {
+  ...mockRoutes,
+  ...workspaceRoutes,
+  ...keyRoutes,
+  ...taskRoutes,
+  ...eventRoutes,
+  ...endpointRoutes,
+  ...deliveryRoutes,
+  ...requestRoutes,
+  ...uploadRoutes,
+  ...faultRoutes,
+  ...scenarioRoutes,
+};

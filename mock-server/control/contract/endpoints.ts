@@ -1,0 +1,60 @@
+import { z } from "zod";
+import { id, listOf, time } from "./fields.ts";
+import { defineRoute } from "./route.ts";
+
+const newEndpoint = z.strictObject({
+  url: z.string(),
+  description: z.string().optional(),
+  eventTypes: z.array(z.string()).nullable().optional().describe("Default: `null`, every event."),
+  workspaceId: id.optional().describe("Default: the first workspace."),
+});
+
+const secretState = z.object({
+  state: z.enum(["current", "grace", "expired"]),
+  expiresAt: time.nullable(),
+});
+
+const endpointFields = {
+  id,
+  workspaceId: id,
+  workspace: z.string().describe("The workspace's name."),
+  url: z.string(),
+  description: z.string(),
+  enabled: z.boolean(),
+  eventTypes: z.array(z.string()).nullable(),
+  createdAt: time,
+  updatedAt: time,
+};
+
+const endpointSummary = z.object({
+  ...endpointFields,
+  secrets: z.array(secretState).describe("Newest first."),
+});
+
+const endpointDetail = z.object({
+  ...endpointFields,
+  signingSecret: z.string().describe("The current secret."),
+  secrets: z
+    .array(secretState.extend({ secret: z.string() }))
+    .describe("Newest first, expired ones included."),
+});
+
+export type EndpointSummary = z.output<typeof endpointSummary>;
+export type EndpointDetail = z.output<typeof endpointDetail>;
+
+export const endpointRoutes = {
+  createEndpoint: defineRoute("POST /endpoints", {
+    summary: "Creates a webhook endpoint.",
+    input: newEndpoint,
+    status: 201,
+    response: endpointDetail,
+  }),
+  listEndpoints: defineRoute("GET /endpoints", {
+    summary: "Webhook endpoints of all workspaces, without their secrets.",
+    response: listOf(endpointSummary),
+  }),
+  getEndpoint: defineRoute("GET /endpoints/{id}", {
+    summary: "One webhook endpoint with its signing secrets.",
+    response: endpointDetail,
+  }),
+};

@@ -1,0 +1,43 @@
+import { z } from "zod";
+import { type ApiFault, type DeliveryFault, type FaultPlan, faultPlanSchema } from "../../state/fault.ts";
+import { time } from "./fields.ts";
+import { defineRoute } from "./route.ts";
+
+const fired = z.object({
+  sequence: z.int(),
+  at: time,
+  side: z.enum(["api", "delivery"]),
+  rule: z.int().describe("Position of the rule in its list."),
+  fault: z.looseObject({ kind: z.string() }) as unknown as z.ZodType<ApiFault | DeliveryFault>,
+  subject: z.string().describe("The operation, or the delivery's id."),
+});
+
+const faults = z.object({
+  plan: (z.looseObject({}) as unknown as z.ZodType<FaultPlan>).describe(
+    "The plan with the instructions that are left.",
+  ),
+  fired: z.array(fired),
+});
+
+export const newFaults = faultPlanSchema.extend({
+  profile: z
+    .literal("contract")
+    .optional()
+    .describe("Adds all that the interface permits a delivery to do, and nothing else."),
+});
+
+export type FaultsView = z.output<typeof faults>;
+export type FiredFaultView = z.output<typeof fired>;
+
+export const faultRoutes = {
+  getFaults: defineRoute("GET /faults", {
+    summary: "The fault plan and the faults that fired.",
+    response: faults,
+  }),
+  setFaults: defineRoute("PUT /faults", {
+    summary: "Replaces the fault plan; the log of fired faults stays.",
+    input: newFaults,
+    response: faults,
+  }),
+  clearFaults: defineRoute("DELETE /faults", { summary: "Ends all faults and empties the log." }),
+};

@@ -1,0 +1,39 @@
+import { z } from "zod";
+import { parseDurationMs } from "../../time/duration.ts";
+
+// Fields that several nouns share.
+
+export const time = z.iso.datetime().describe("RFC 3339, UTC, with milliseconds.");
+export const id = z.string().min(1);
+export const texts = z.record(z.string(), z.string());
+
+export const duration = z
+  .union([z.number(), z.string()])
+  .refine(
+    (value) => parseDurationMs(value) !== undefined,
+    'expected milliseconds or text such as "3m" or "1h30m"',
+  )
+  .describe('Milliseconds, or text such as `"90s"`, `"3m"`, `"1h30m"`, `"7d"`.');
+
+/** Query of every list that has pages. */
+export const listQuery = {
+  order: z.enum(["asc", "desc"]).optional().describe("Default: `asc`, oldest first."),
+  limit: z.coerce.number().int().min(1).max(1_000).optional().describe("Default: 100."),
+  iterator: z.string().optional().describe("The `iterator` of the previous page."),
+};
+
+export const pageOf = <Item extends z.ZodType>(item: Item) =>
+  z.object({
+    data: z.array(item),
+    done: z.boolean().describe("Whether this is the last page."),
+    iterator: z.string().nullable().describe("Cursor of the next page; `null` when `done`."),
+  });
+
+/** A list without pages. */
+export const listOf = <Item extends z.ZodType>(item: Item) => z.object({ data: z.array(item) });
+
+export interface Page<Item> {
+  data: Item[];
+  done: boolean;
+  iterator: string | null;
+}

@@ -1,0 +1,82 @@
+import { MockServerError } from "../errors.ts";
+import type { controlCalls } from "../generated/control-calls.ts";
+import { ServiceError } from "../rules/service-error.ts";
+import { type Clock, createRealClock } from "../time/clock.ts";
+import type { contract } from "./contract/contract.ts";
+import type { ControlsOf, RouteMethod } from "./contract/route.ts";
+import { createDeliveryControls } from "./controls/deliveries.ts";
+import { createEndpointControls } from "./controls/endpoints.ts";
+import { createEventControls } from "./controls/events.ts";
+import { createFaultControls } from "./controls/faults.ts";
+import { createKeyControls } from "./controls/keys.ts";
+import { createMockControls, type MockControlsOptions } from "./controls/mock.ts";
+import { createRequestControls } from "./controls/requests.ts";
+import { createScenarioControls } from "./controls/scenarios.ts";
+import { createTaskControls } from "./controls/tasks.ts";
+import { createUploadControls } from "./controls/uploads.ts";
+import { createWorkspaceControls } from "./controls/workspaces.ts";
+
+type Methods = {
+  readonly [Name in keyof typeof controlCalls]: RouteMethod<(typeof contract)[Name]>;
+};
+
+/**
+ * The control API as methods: in this process as `mock.control`, over HTTP as `createControlClient`. Every
+ * method resolves to what its call responds with over HTTP, and rejects with a `MockServerError`.
+ */
+export interface ControlApi extends Methods {}
+
+/** The implementation of every call; the HTTP handler and `ControlApi` use the same one. */
+export type Controls = ControlsOf<typeof contract>;
+
+export type ControlsOptions = MockControlsOptions & {
+  /** Measures the time limits of waits. Default: the computer's clock. */
+  readonly wallClock?: Clock | undefined;
+};
+
+export function createControls(options: ControlsOptions): Controls {
+  const { worlds, wallClock = createRealClock() } = options;
+  const controls = {
+    ...createMockControls(options),
+    ...createWorkspaceControls(worlds),
+    ...createKeyControls(worlds),
+    ...createTaskControls(worlds),
+    ...createEventControls(worlds),
+    ...createEndpointControls(worlds),
+    ...createDeliveryControls(worlds, wallClock),
+    ...createRequestControls(worlds),
+    ...createUploadControls(worlds),
+    ...createFaultControls(worlds),
+  };
+  return { ...controls, ...createScenarioControls(controls) };
+}
+
+type Method = (...parameters: unknown[]) => unknown;
+
+export function createControlApi(controls: Controls): ControlApi {
+  // Copied before anything else can run: the records are the world's own.
+  const ownSnapshot = { getSnapshot: () => JSON.parse(JSON.stringify(controls.getSnapshot())) };
+  const methods = Object.entries({ ...controls, ...ownSnapshot }).map(([name, control]) => {
+    const method = async (...parameters: unknown[]) => {
+      try {
+        return await (control as Method)(...parameters);
+      } catch (error) {
+        throw toMockServerError(error);
+      }
+    };
+    return [name, method];
+  });
+  return Object.fromEntries(methods) as ControlApi;
+}
+
+/** The error as callers of the control API get it: without the classes and codes of the service's own API. */
+export function toMockServerError(error: unknown): MockServerError {
+  const cause = { cause: error };
+  if (error instanceof ServiceError) {
+    const { code, message } = error;
+    const isOwnCode = code === "NOT_FOUND" || code === "CONFLICT";
+    return new MockServerError(isOwnCode ? code : "BODY_INVALID", message, cause);
+  }
+  if (error instanceof MockServerError) return error;
+  return new MockServerError("INTERNAL", "the mock failed; this is a bug", cause);
+}

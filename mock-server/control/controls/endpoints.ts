@@ -1,0 +1,49 @@
+import { ServiceError } from "../../rules/service-error.ts";
+import { addEndpoint } from "../../rules/webhooks/endpoints.ts";
+import type { SigningSecretRecord, WebhookEndpointRecord } from "../../state/records.ts";
+import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
+import type { World } from "../../world/world.ts";
+import type { WorldHolder } from "../../world/world-holder.ts";
+import type { EndpointDetail, EndpointSummary, endpointRoutes } from "../contract/endpoints.ts";
+import type { ControlsOf } from "../contract/route.ts";
+
+export function createEndpointControls(worlds: WorldHolder): ControlsOf<typeof endpointRoutes> {
+  return {
+    createEndpoint({ workspaceId = worlds.seedData.workspaceId, ...input }) {
+      const world = worlds.current;
+      if (!world.state.workspaces.has(workspaceId))
+        throw new ServiceError("NOT_FOUND", "Workspace not found");
+      return viewEndpoint(world, addEndpoint(world, workspaceId, input));
+    },
+    listEndpoints: () => ({
+      data: [...worlds.current.state.endpoints.values()].map((endpoint): EndpointSummary => {
+        const { signingSecret: _, secrets, ...fields } = viewEndpoint(worlds.current, endpoint);
+        return { ...fields, secrets: secrets.map(({ state, expiresAt }) => ({ state, expiresAt })) };
+      }),
+    }),
+    getEndpoint(endpointId) {
+      const endpoint = worlds.current.state.endpoints.get(endpointId);
+      if (!endpoint) throw new ServiceError("NOT_FOUND", "Webhook endpoint not found");
+      return viewEndpoint(worlds.current, endpoint);
+    },
+  };
+}
+
+function viewEndpoint(
+  { state, clock }: World,
+  { secrets, createdAtMs, updatedAtMs, ...endpoint }: WebhookEndpointRecord,
+): EndpointDetail {
+  return {
+    ...endpoint,
+    workspace: state.workspaces.get(endpoint.workspaceId)?.name ?? "",
+    createdAt: isoTime(createdAtMs),
+    updatedAt: isoTime(updatedAtMs),
+    signingSecret: secrets[0]?.secret ?? "",
+    secrets: secrets.map((secret) => viewSecret(secret, clock.now())),
+  };
+}
+
+function viewSecret({ secret, expiresAtMs }: SigningSecretRecord, nowMs: number) {
+  const state = expiresAtMs === null ? "current" : expiresAtMs > nowMs ? "grace" : "expired";
+  return { secret, state, expiresAt: isoTimeOrNull(expiresAtMs) } as const;
+}

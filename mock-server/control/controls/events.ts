@@ -1,0 +1,58 @@
+import { ServiceError } from "../../rules/service-error.ts";
+import { addToCatalog, isCatalogEvent } from "../../rules/webhooks/catalog.ts";
+import { emitCustomEvent } from "../../rules/webhooks/events.ts";
+import { syncDocuments } from "../../rules/workspaces/client-documents.ts";
+import type { EventRecord } from "../../state/records.ts";
+import { isoTime } from "../../time/iso-time.ts";
+import type { World } from "../../world/world.ts";
+import type { WorldHolder } from "../../world/world-holder.ts";
+import type { DeliverySummary } from "../contract/deliveries.ts";
+import type { eventRoutes } from "../contract/events.ts";
+import type { ControlsOf } from "../contract/route.ts";
+import { viewDeliverySummary } from "./deliveries.ts";
+
+export type EventControls = ControlsOf<typeof eventRoutes>;
+
+export function createEventControls(worlds: WorldHolder): EventControls {
+  return {
+    syncDocuments(input) {
+      const { clientId, documents } = syncDocuments(worlds.current, input);
+      return { clientId, inputDocumentIds: documents.map(({ inputDocumentId }) => inputDocumentId) };
+    },
+    addCatalogEvent: (event) => ({ name: addToCatalog(worlds.current, event).name }),
+    sendEvent({ workspaceId = worlds.seedData.workspaceId, name, payload }) {
+      const world = worlds.current;
+      if (!isCatalogEvent(world, name)) {
+        throw new ServiceError(
+          "NOT_FOUND",
+          `event "${name}" is not in the catalog; add it with POST /catalog`,
+        );
+      }
+      if (!world.state.workspaces.has(workspaceId))
+        throw new ServiceError("NOT_FOUND", "Workspace not found");
+      return { eventId: emitCustomEvent(world, { workspaceId, name, payload }).id };
+    },
+    getEvent(eventId) {
+      const event = worlds.current.state.events.get(eventId);
+      if (!event) throw new ServiceError("NOT_FOUND", `event "${eventId}" not found`);
+      const [view] = viewEvents(worlds.current, [event]);
+      return { ...(view as EventView), workspaceId: event.workspaceId, body: event.body };
+    },
+  };
+}
+
+type EventView = ReturnType<typeof viewEvents>[number];
+
+/** Events with their deliveries. */
+export function viewEvents(world: World, events: readonly EventRecord[]) {
+  const deliveries = new Map<string, DeliverySummary[]>(events.map(({ id }) => [id, []]));
+  for (const delivery of world.state.deliveries.values()) {
+    deliveries.get(delivery.eventId)?.push(viewDeliverySummary(world, delivery));
+  }
+  return events.map(({ id, name, occurredAtMs }) => ({
+    eventId: id,
+    name,
+    occurredAt: isoTime(occurredAtMs),
+    deliveries: deliveries.get(id) ?? [],
+  }));
+}

@@ -1,0 +1,123 @@
+import { MockServerError } from "../../errors.ts";
+import type { Scenario, ScenarioReport, ScenarioStep } from "../contract/scenarios.ts";
+import type { DeliveryControls } from "./deliveries.ts";
+import type { EventControls } from "./events.ts";
+import type { FaultControls } from "./faults.ts";
+import type { MockControls } from "./mock.ts";
+import type { TaskControls } from "./tasks.ts";
+
+/** Steps of one run; those inside `repeat` count each time. */
+const stepsMax = 1_000_000;
+/** After this many steps the run yields to deliveries and other callers. */
+const stepsPerTurn = 100;
+
+/** The calls that a step can make. */
+export type StepControls = TaskControls &
+  Omit<EventControls, "getEvent"> &
+  Pick<FaultControls, "setFaults" | "clearFaults"> &
+  Pick<MockControls, "advanceClock"> &
+  Pick<DeliveryControls, "waitForDeliveries">;
+
+/**
+ * Executes the steps in order.
+ * @throws MockServerError SCENARIO_FAILED for a reference to nothing, or a step that is rejected; names the step
+ */
+export async function playScenario(
+  controls: StepControls,
+  { steps, variables = {} }: Scenario,
+): Promise<ScenarioReport> {
+  const responses: Record<string, unknown> = {};
+  let count = 0;
+
+  const play = async (list: readonly ScenarioStep[], path: string): Promise<void> => {
+    for (const [index, step] of list.entries()) {
+      const position = `${path}${index + 1}`;
+      if (step.do === "repeat") {
+        for (let time = 0; time < step.times; time++) await play(step.steps, `${position}.`);
+        continue;
+      }
+      const values = { ...variables, ...responses };
+      const response = await executeStep(controls, resolveReferences(step, values, position), position);
+      count++;
+      if (count > stepsMax) throw failure(`scenario has more than ${stepsMax} steps`);
+      if (count % stepsPerTurn === 0) await new Promise((resolve) => setImmediate(resolve));
+      if ("as" in step && step.as !== undefined) responses[step.as] = response;
+    }
+  };
+
+  await play(steps, "");
+  return { steps: count, responses };
+}
+
+const failure = (message: string, cause?: unknown) =>
+  new MockServerError("SCENARIO_FAILED", message, { cause });
+
+type CallStep = Exclude<ScenarioStep, { do: "repeat" }>;
+
+async function executeStep(controls: StepControls, step: CallStep, position: string): Promise<unknown> {
+  try {
+    return await callControl(controls, step);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : "failed";
+    throw failure(`scenario step ${position} (${step.do}): ${reason}`, cause);
+  }
+}
+
+function callControl(controls: StepControls, step: CallStep): unknown {
+  switch (step.do) {
+    case "start-task":
+      return controls.startTask(without(step, "do", "as"));
+    case "set-task-status":
+      return controls.setTaskStatus(step.taskId, without(step, "do", "as", "taskId"));
+    case "set-stage-status":
+      return controls.setStageStatus(step.taskId, without(step, "do", "as", "taskId"));
+    case "set-task-plan":
+      return controls.setTaskPlan(step.taskType, without(step, "do", "taskType"));
+    case "sync-documents":
+      return controls.syncDocuments(without(step, "do", "as"));
+    case "add-catalog-event":
+      return controls.addCatalogEvent(without(step, "do"));
+    case "send-event":
+      return controls.sendEvent(without(step, "do", "as"));
+    case "set-faults":
+      return controls.setFaults(step.faults);
+    case "clear-faults":
+      return controls.clearFaults();
+    case "advance-clock":
+      return controls.advanceClock({ by: step.by });
+    case "expect-deliveries":
+      return controls.waitForDeliveries(without(step, "do"));
+  }
+}
+
+function without<Step extends object, Name extends keyof Step>(
+  step: Step,
+  ...names: Name[]
+): Omit<Step, Name> {
+  const rest = { ...step };
+  for (const name of names) delete rest[name];
+  return rest;
+}
+
+const referencePattern = /\{\{([A-Za-z][\w-]*(?:\.[\w-]+)*)\}\}/g;
+
+/** The step with every `{{name.field}}` in its texts replaced, at any depth. */
+function resolveReferences<Value>(value: Value, values: Record<string, unknown>, position: string): Value {
+  const resolve = (part: unknown): unknown => {
+    if (typeof part === "string") return part.replace(referencePattern, (_, path: string) => lookUp(path));
+    if (Array.isArray(part)) return part.map(resolve);
+    if (typeof part !== "object" || part === null) return part;
+    return Object.fromEntries(Object.entries(part).map(([name, field]) => [name, resolve(field)]));
+  };
+  const lookUp = (path: string): string => {
+    const found = path
+      .split(".")
+      .reduce<unknown>((holder, name) => (isRecord(holder) ? holder[name] : undefined), values);
+    if (typeof found === "string" || typeof found === "number") return String(found);
+    throw failure(`scenario step ${position}: {{${path}}} refers to nothing`);
+  };
+  return resolve(value) as Value;
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

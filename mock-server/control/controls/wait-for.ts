@@ -1,0 +1,46 @@
+import type { Clock } from "../../time/clock.ts";
+import type { World } from "../../world/world.ts";
+
+export interface WaitLimits {
+  readonly timeoutMs: number;
+  /** Measures the time limit: the computer's clock, because a virtual one may not advance. */
+  readonly wallClock: Clock;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Calls `poll` now and after activity of the world, at most once per turn of the event loop. Resolves with
+ * its first result that is not `undefined`, or with `undefined` at the time limit, on abort, or when the world ends.
+ */
+export function waitFor<Result>(
+  world: World,
+  poll: () => Result | undefined,
+  { timeoutMs, wallClock, signal }: WaitLimits,
+): Promise<Result | undefined> {
+  const first = poll();
+  if (first !== undefined || signal?.aborted) return Promise.resolve(first);
+  return new Promise((resolve) => {
+    let isScheduled = false;
+    const finish = (result: Result | undefined) => {
+      unsubscribe();
+      cancelTimeout();
+      signal?.removeEventListener("abort", giveUp);
+      world.signal.removeEventListener("abort", giveUp);
+      resolve(result);
+    };
+    const giveUp = () => finish(undefined);
+    const pollAgain = () => {
+      isScheduled = false;
+      const result = poll();
+      if (result !== undefined) finish(result);
+    };
+    const unsubscribe = world.subscribe(() => {
+      if (isScheduled) return;
+      isScheduled = true;
+      setImmediate(pollAgain);
+    });
+    const cancelTimeout = wallClock.schedule(timeoutMs, giveUp);
+    signal?.addEventListener("abort", giveUp, { once: true });
+    world.signal.addEventListener("abort", giveUp, { once: true });
+  });
+}

@@ -1,0 +1,71 @@
+import type { ComponentChildren } from "preact";
+import type { Filter } from "../address.ts";
+import { goTo } from "../route.ts";
+import { useKey } from "./keys.ts";
+import type { PagedList } from "./pages.ts";
+import { type Column, WindowedRows } from "./windowed-rows.tsx";
+
+interface Props<Row> {
+  /** Name of the view, which is also what it lists: `tasks`. */
+  readonly view: string;
+  readonly title: string;
+  readonly label: string;
+  readonly id: string | null;
+  readonly filter: Filter;
+  readonly filters: ComponentChildren;
+  readonly actions?: ComponentChildren;
+  readonly list: PagedList<Row>;
+  /** The rows to show, unless all. */
+  readonly rows?: readonly Row[] | undefined;
+  readonly keyOf: (row: Row) => string;
+  readonly columns: readonly Column<Row>[];
+  /** Text of the empty list. */
+  readonly nothing: string;
+  readonly detail: (id: string) => ComponentChildren;
+}
+
+/** A list and the detail of the selected row: side by side, or one in place of the other on a narrow screen. */
+export function ListView<Row>(props: Props<Row>) {
+  const { view, id, filter, list } = props;
+  const close = () => goTo(view, null, filter);
+  useKey("Escape", close);
+  return (
+    <>
+      <div class="head">
+        <h2>{props.title}</h2>
+        <div class="tools">{props.filters}</div>
+        {props.actions}
+      </div>
+      <div class={`split ${id ? "chosen" : ""}`}>
+        <WindowedRows
+          label={props.label}
+          rows={props.rows ?? list.rows}
+          keyOf={props.keyOf}
+          columns={props.columns}
+          selected={id}
+          onSelect={(key) => goTo(view, key, filter)}
+          nothing={list.loading ? "Loading …" : props.nothing}
+          footer={
+            !list.done && (
+              <button type="button" class="older" onClick={list.loadOlder}>
+                Load older
+              </button>
+            )
+          }
+        />
+        {id ? (
+          <section class="detail" aria-label="Selected row">
+            <button type="button" class="quiet back" onClick={close}>
+              ‹ All {view}
+            </button>
+            {props.detail(id)}
+          </section>
+        ) : (
+          <div class="nothing unchosen">
+            Select a row, or press <kbd>j</kbd>.
+          </div>
+        )}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,26 @@
+export type Tone = "run" | "good" | "bad" | "wait" | "calm";
+
+const tones: Readonly<Record<string, Tone>> = {
+  RUNNING: "run",
+  COMPLETED: "good",
+  FAILED: "bad",
+  pending: "wait",
+  paused: "wait",
+  succeeded: "good",
+  failed: "bad",
+  enabled: "good",
+  rejected: "bad",
+  faulty: "wait",
+  current: "good",
+  grace: "wait",
+  expired: "bad",
+  duplicate: "wait",
+  replay: "run",
+};
+
+export const toneOf = (status: string): Tone => tones[status] ?? "calm";
+
+/** A status in its colour. The word is always visible; the colour only repeats it. */
+export function StatusBadge({ status }: { readonly status: string }) {
+  return <span class={`mark ${toneOf(status)}`}>{status}</span>;
+}

@@ -1,0 +1,416 @@
+import { describe, expect } from "vitest";
+import { type ControlApi, createMockServer, type MockServer } from "workspace-tasks/mock-server";
+import { mockTest } from "workspace-tasks/mock-server/vitest";
+import {
+  callGraphql,
+  checkedControlClient,
+  startConnection,
+  workspaceToken,
+} from "../../../support/mock-client.ts";
+
+const receiverUrl = "http://127.0.0.1:1/webhooks";
+const failingUrl = "http://127.0.0.1:1/failing";
+const responseOf = (status: number) => () => new Response(null, { status });
+
+const it = mockTest
+  .extend({
+    mockOptions: {
+      listen: false,
+      clock: "virtual",
+      receivers: new Map([
+        [receiverUrl, responseOf(204)],
+        [failingUrl, responseOf(503)],
+      ]),
+    },
+  })
+  .extend<{ api: ControlApi }>({ api: async ({ mock }, use) => use(checkedControlClient(mock)) });
+
+async function startTasks(api: ControlApi, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let index = 0; index < count; index++)
+    ids.push((await api.startTask({ taskType: "BINDER", progression: "manual" })).taskId);
+  return ids;
+}
+
+const timeAfter = (mock: MockServer, offsetMs: number) => new Date(mock.clock.now() + offsetMs).toISOString();
+
+describe("API keys", () => {
+  it("are created as requested, and listed without the key itself", async ({ mock, api }) => {
+    const key = await api.createApiKey({ role: "l2", access: "read_only", expiresInDays: 30 });
+    expect(key).toMatchObject({ workspaceId: mock.workspaceId, role: "l2", access: "read_only" });
+    expect(key.expiresAt).toBe(timeAfter(mock, 30 * 86_400_000));
+    const listed = await api.listApiKeys();
+    expect(listed.data.map(({ id }) => id)).toContain(key.id);
+    expect(JSON.stringify(listed)).not.toContain(key.apiKey);
+  });
+
+  it("cannot be exchanged for tokens once they are revoked", async ({ api }) => {
+    const { id, apiKey } = await api.createApiKey();
+    await api.createTokens({ apiKey });
+    await api.revokeApiKey(id);
+    await expect(api.createTokens({ apiKey })).rejects.toThrow("Invalid refresh token");
+    await expect(api.revokeApiKey("unknown")).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+
+  it("of partners log in at the gateway", async ({ mock, api }) => {
+    const { partnerApiKey: token } = await api.createPartnerKey();
+    const login = "mutation ($token: String!) { loginViaPersonalApiToken(token: $token) { accessToken } }";
+    const data = await callGraphql(mock, login, { router: "gateway", variables: { token } });
+    expect(data.loginViaPersonalApiToken.accessToken).toMatch(/^ey/);
+  });
+
+  it("lose their rights with the membership, also for issued tokens", async ({ mock, api }) => {
+    const { apiKey, membershipId } = await api.createApiKey();
+    const token = await workspaceToken(mock, apiKey);
+    const role = async () =>
+      (await callGraphql(mock, "{ me { ... on WorkspaceUser { role } } }", { token })).me.role;
+    expect(await role()).toBe("admin");
+    await api.updateMembership(membershipId ?? "", { role: "l3" });
+    expect(await role()).toBe("l3");
+    await api.removeMembership(membershipId ?? "");
+    await expect(role()).rejects.toThrow("Unauthorized");
+  });
+
+  it("have their requests counted against the rate limit", async ({ mock, api }) => {
+    await callGraphql(mock, "{ me { __typename } }", { token: await workspaceToken(mock) });
+    expect((await api.listRateLimits()).data).toMatchObject([{ used: 1, remaining: 119 }]);
+  });
+});
+
+describe("POST /clock/advance", () => {
+  it("advances a virtual clock by text or milliseconds and fires what is due", async ({ mock, api }) => {
+    const expected = [timeAfter(mock, 180_000), timeAfter(mock, 180_500)];
+    await api.startTask({ taskType: "TAX_PREP", progression: "timed" });
+    const first = await api.advanceClock({ by: "3m" });
+    const second = await api.advanceClock({ by: 500 });
+    expect([first.now, second.now]).toEqual(expected);
+    expect(first.fired).toBeGreaterThan(0);
+    expect(await api.getClock()).toMatchObject({ mode: "virtual", now: second.now });
+  });
+
+  it("rejects with CLOCK_IS_REAL on a real clock", async () => {
+    await using mock = await createMockServer({ listen: false });
+    await expect(checkedControlClient(mock).advanceClock({ by: "1s" })).rejects.toMatchObject({
+      code: "CLOCK_IS_REAL",
+    });
+  });
+});
+
+describe("tasks", () => {
+  it("start in the workspace of their client", async ({ mock, api }) => {
+    const { clientId } = await api.startTask({ taskType: "BINDER" });
+    const second = await api.startTask({ taskType: "TAX_PREP", clientId });
+    expect(second).toMatchObject({ clientId, workspaceId: mock.workspaceId });
+    const unknown = api.startTask({ taskType: "BINDER", clientId: "unknown" });
+    await expect(unknown).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+
+  it("change status and stages on request, and reject impossible changes with CONFLICT", async ({ api }) => {
+    const [taskId = ""] = await startTasks(api, 1);
+    const stage = await api.setStageStatus(taskId, { subTaskType: "assembly", status: "COMPLETED" });
+    expect(stage).toMatchObject({ subTaskType: "assembly", status: "COMPLETED" });
+    expect(await api.setTaskStatus(taskId, { status: "COMPLETED" })).toMatchObject({ status: "COMPLETED" });
+    const again = api.setTaskStatus(taskId, { status: "RUNNING" });
+    await expect(again).rejects.toMatchObject({ code: "CONFLICT" });
+  });
+
+  it("follow the plan of their type until it is reset", async ({ api }) => {
+    await api.setTaskPlan("BINDER", { progression: "immediate", outcome: { status: "FAILED" } });
+    expect(await api.startTask({ taskType: "BINDER" })).toMatchObject({ status: "FAILED" });
+    await api.resetTaskPlan("BINDER");
+    expect(await api.startTask({ taskType: "BINDER" })).toMatchObject({ status: "RUNNING" });
+  });
+
+  it("are filtered by status and type", async ({ api }) => {
+    const [first = ""] = await startTasks(api, 2);
+    await api.setTaskStatus(first, { status: "FAILED", errorMessage: "no" });
+    expect((await api.listTasks({ status: "FAILED" })).data).toMatchObject([{ taskId: first, stages: 0 }]);
+    expect((await api.listTasks({ type: "TAX_PREP" })).data).toEqual([]);
+  });
+});
+
+describe("GET /tasks/{id}", () => {
+  const stages = [
+    { type: "reading", durationMs: 2_000 },
+    { type: "thinking", durationMs: 3_000 },
+  ];
+
+  it("returns the stages with their times, and the events and deliveries about the task", async ({
+    mock,
+    api,
+  }) => {
+    await api.createEndpoint({ url: failingUrl, eventTypes: ["subtask.completed", "task.completed"] });
+    const [start, middle, end] = [0, 2_000, 5_000].map((offsetMs) => timeAfter(mock, offsetMs));
+    const { taskId } = await api.startTask({ taskType: "TAX_PREP", progression: "timed", stages });
+    await mock.clock.advance("4s");
+    const task = await api.getTask(taskId);
+    expect(task).toMatchObject({ taskId, status: "RUNNING", stages: 2, stagesDone: 1, completedAt: null });
+    expect(task.subTasks).toMatchObject([
+      { subTaskType: "reading", status: "COMPLETED", startedAt: start, completedAt: middle },
+      { subTaskType: "thinking", status: "RUNNING", startedAt: middle, completedAt: null },
+    ]);
+    expect(task).toMatchObject({ stageEndsAt: end, stagesAhead: [] });
+    expect(task.events).toMatchObject([
+      { name: "subtask.completed", occurredAt: middle, deliveries: [{ status: "pending" }] },
+    ]);
+    const event = await api.getEvent(task.events[0]?.eventId ?? "");
+    const { attempts } = await api.getDelivery(event.deliveries[0]?.id ?? "");
+    expect(event.body).toBe(attempts[0]?.requestBody);
+  });
+
+  it("returns the planned stages of a task that progresses by itself", async ({ mock, api }) => {
+    const timed = await api.startTask({ taskType: "BINDER", progression: "timed", stages });
+    expect(await api.getTask(timed.taskId)).toMatchObject({
+      stages: 2,
+      stagesDone: 0,
+      stageEndsAt: timeAfter(mock, 2_000),
+      stagesAhead: [{ subTaskType: "thinking", durationMs: 3_000 }],
+    });
+    const [manual = ""] = await startTasks(api, 1);
+    expect(await api.getTask(manual)).toMatchObject({ stages: 0, stageEndsAt: null, stagesAhead: [] });
+  });
+});
+
+describe("events", () => {
+  it("POST /documents-synced returns only documents that were not held yet", async ({ mock, api }) => {
+    await api.createEndpoint({ url: receiverUrl, eventTypes: ["documents.synced"] });
+    const pull = {
+      connectionId: await startConnection(mock),
+      documents: [{ fileName: "w2.pdf" }, { fileName: "1099.pdf" }],
+    };
+    expect((await api.syncDocuments(pull)).inputDocumentIds).toHaveLength(2);
+    expect((await api.syncDocuments(pull)).inputDocumentIds).toEqual([]);
+    const query = { event: "documents.synced", status: "succeeded", count: 2 } as const;
+    expect((await api.waitForDeliveries(query)).data).toHaveLength(2);
+  });
+
+  it("POST /events sends an event once it is in the catalog", async ({ mock, api }) => {
+    await api.createEndpoint({ url: receiverUrl });
+    const event = { name: "client.archived", payload: { clientId: "c" } };
+    await expect(api.sendEvent(event)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await api.addCatalogEvent({ name: "client.archived", description: "A client was archived." });
+    await expect(api.addCatalogEvent({ name: "client.archived" })).rejects.toMatchObject({
+      code: "CONFLICT",
+    });
+    await api.sendEvent(event);
+    await mock.clock.settle();
+    const [summary] = (await api.listDeliveries({ event: "client.archived" })).data;
+    const { attempts } = await api.getDelivery(summary?.id ?? "");
+    expect(JSON.parse(attempts[0]?.requestBody ?? "")).toMatchObject({
+      event: "client.archived",
+      clientId: "c",
+      workspaceId: mock.workspaceId,
+    });
+  });
+});
+
+describe("endpoints", () => {
+  it("are created with a secret that signs, by the rules of the service", async ({ mock, api }) => {
+    const { id, signingSecret } = await api.createEndpoint({
+      url: receiverUrl,
+      eventTypes: ["task.running"],
+    });
+    expect(await api.getEndpoint(id)).toMatchObject({
+      workspaceId: mock.workspaceId,
+      enabled: true,
+      signingSecret,
+      secrets: [{ secret: signingSecret, state: "current" }],
+    });
+    const insecure = api.createEndpoint({ url: "http://example.com" });
+    await expect(insecure).rejects.toMatchObject({
+      code: "BODY_INVALID",
+      message: "Webhook endpoint url must be an HTTPS URL",
+    });
+  });
+
+  it("are listed without their secrets, but with the grace periods", async ({ mock, api }) => {
+    const { id, signingSecret: old } = await api.createEndpoint({ url: receiverUrl });
+    const { rotateWebhookEndpointSecret: rotated } = await callGraphql(
+      mock,
+      "mutation ($input: RotateWebhookEndpointSecretInput!) { rotateWebhookEndpointSecret(input: $input) { signingSecret } }",
+      {
+        token: await workspaceToken(mock),
+        variables: { input: { endpointId: id, gracePeriodSeconds: 60 } },
+      },
+    );
+    const states = async () => (await api.listEndpoints()).data[0]?.secrets.map(({ state }) => state);
+    const listed = await api.listEndpoints();
+    expect(listed.data).toMatchObject([{ id, workspace: "Example Tax Firm", enabled: true }]);
+    expect(JSON.stringify(listed)).not.toContain("whsec_");
+    expect(await states()).toEqual(["current", "grace"]);
+    const { secrets } = await api.getEndpoint(id);
+    expect(secrets.map(({ secret }) => secret)).toEqual([rotated.signingSecret, old]);
+    await mock.clock.advance("61s");
+    expect(await states()).toEqual(["current", "expired"]);
+  });
+});
+
+describe("lists", () => {
+  it.for(["asc", "desc"] as const)(
+    "have pages that are complete and without repeats, order %s, while items are added",
+    async (order, { api }) => {
+      await api.createEndpoint({ url: receiverUrl });
+      const taskIds = await startTasks(api, 7);
+      const seen: string[] = [];
+      for (let iterator: string | undefined; ; ) {
+        const page = await api.listDeliveries({ order, limit: 3, iterator });
+        seen.push(...page.data.map(({ subject }) => subject));
+        if (seen.length === 3) taskIds.push(...(await startTasks(api, 1)));
+        if (page.iterator === null) break;
+        iterator = page.iterator;
+      }
+      expect(seen).toEqual(order === "asc" ? taskIds : taskIds.slice(0, 7).reverse());
+    },
+  );
+
+  it("of requests continue by sequence number, also when requests are added", async ({ mock, api }) => {
+    const request = () => callGraphql(mock, "{ webhookEventCatalog { name } }");
+    for (let index = 0; index < 5; index++) await request();
+    const first = await api.listRequests({ order: "desc", limit: 2 });
+    await request();
+    const second = await api.listRequests({ order: "desc", limit: 2, iterator: first.iterator ?? "" });
+    expect([...first.data, ...second.data].map(({ sequence }) => sequence)).toEqual([5, 4, 3, 2]);
+    const oldest = await api.listRequests({ limit: 2 });
+    expect(oldest.data.map(({ sequence }) => sequence)).toEqual([1, 2]);
+    expect(await api.listRequests({ limit: 9, iterator: "4" })).toMatchObject({
+      data: [{ sequence: 5 }, { sequence: 6 }],
+      done: true,
+      iterator: null,
+    });
+  });
+});
+
+describe("deliveries", () => {
+  it("are filtered by endpoint, event, status and subject", async ({ mock, api }) => {
+    const { id: endpointId } = await api.createEndpoint({ url: receiverUrl });
+    const task = { taskType: "BINDER", progression: "immediate" } as const;
+    const { taskId } = await api.startTask(task);
+    await api.startTask(task);
+    await mock.clock.settle();
+    type Query = Parameters<ControlApi["listDeliveries"]>[0];
+    const count = async (query?: Query) => (await api.listDeliveries(query)).data.length;
+    const all = await count();
+    expect(await count({ endpointId, status: "succeeded" })).toBe(all);
+    expect(await count({ endpointId: "other" })).toBe(0);
+    expect(await count({ event: "task.completed" })).toBe(2);
+    expect(await count({ subject: taskId })).toBe(all / 2);
+    for (const query of [{ status: "lost" }, { limit: 0 }, { colour: "red" }])
+      await expect(count(query as Query)).rejects.toMatchObject({ code: "QUERY_INVALID" });
+  });
+
+  it("are sent again by a replay, with the same id and a new signature", async ({ mock, api }) => {
+    await api.createEndpoint({ url: receiverUrl, eventTypes: ["task.running"] });
+    await startTasks(api, 1);
+    await mock.clock.advance("1h");
+    const [delivery] = (await api.listDeliveries()).data;
+    const { attempts } = await api.replayDelivery(delivery?.id ?? "");
+    expect(attempts.map(({ kind }) => kind)).toEqual(["scheduled", "replay"]);
+    const header = (name: string) => new Set(attempts.map(({ requestHeaders }) => requestHeaders[name]));
+    expect([header("webhook-id").size, header("webhook-signature").size]).toEqual([1, 2]);
+    await expect(api.replayDelivery("unknown")).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+
+  it("can be waited for, until the time limit", async ({ api }) => {
+    await api.createEndpoint({ url: receiverUrl, eventTypes: ["task.completed"] });
+    const waiting = api.waitForDeliveries({ event: "task.completed", status: "succeeded", count: 1 });
+    await api.startTask({ taskType: "BINDER", progression: "immediate" });
+    expect((await waiting).data).toHaveLength(1);
+    await expect(api.waitForDeliveries({ count: 9, timeoutMs: 5 })).rejects.toMatchObject({
+      code: "WAIT_TIMED_OUT",
+      message: expect.stringContaining("1 of 9"),
+    });
+  });
+});
+
+describe("faults", () => {
+  it("are returned with the instructions that are left, and ended", async ({ mock, api }) => {
+    await api.setFaults({
+      api: [{ operation: "me", instructions: [{ kind: "html" }, { kind: "status", status: 503 }] }],
+    });
+    const token = await workspaceToken(mock);
+    await expect(callGraphql(mock, "{ me { __typename } }", { token })).rejects.toThrow();
+    const { plan, fired } = await api.getFaults();
+    expect(plan.api?.[0]?.instructions).toEqual([{ kind: "status", status: 503 }]);
+    expect(fired).toMatchObject([{ side: "api", fault: { kind: "html" }, subject: "me" }]);
+    await api.clearFaults();
+    await callGraphql(mock, "{ me { __typename } }", { token });
+  });
+
+  it("of an unknown kind are rejected with the position of the mistake", async ({ api }) => {
+    const faults = { api: [{ instructions: [{ kind: "gremlin" }] }] } as never;
+    await expect(api.setFaults(faults)).rejects.toMatchObject({
+      code: "BODY_INVALID",
+      issues: [{ path: "api.0.instructions.0.kind", message: expect.any(String) }],
+    });
+  });
+});
+
+describe("the mock", () => {
+  it("GET /overview counts everything and returns the next ten timers, soonest first", async ({
+    mock,
+    api,
+  }) => {
+    await api.createEndpoint({ url: failingUrl });
+    const [, second = ""] = await startTasks(api, 2);
+    const { taskId } = await api.startTask({
+      taskType: "TAX_PREP",
+      progression: "timed",
+      stages: [{ type: "reading", durationMs: 4_000 }],
+    });
+    await mock.clock.advance("1s");
+    await api.setTaskStatus(second, { status: "COMPLETED" });
+    const overview = await api.getOverview();
+    expect(overview).toMatchObject({
+      clients: 3,
+      endpoints: 1,
+      events: 4,
+      tasks: { RUNNING: 2, COMPLETED: 1, FAILED: 0 },
+      deliveries: { pending: 4, paused: 0, succeeded: 0, failed: 0, cancelled: 0 },
+    });
+    expect(overview.upcoming[0]).toMatchObject({ kind: "stage", id: taskId, name: "reading", attempt: null });
+    const times = overview.upcoming.map(({ at }) => at);
+    expect(times).toEqual([...times].sort());
+    await startTasks(api, 12);
+    await mock.clock.settle();
+    expect((await api.getOverview()).upcoming).toHaveLength(10);
+  });
+
+  it("GET /health returns its version and time, GET /workspaces its workspaces", async ({ mock, api }) => {
+    expect(await api.getHealth()).toMatchObject({ status: "ok", now: timeAfter(mock, 0), epoch: 0 });
+    expect((await api.listWorkspaces()).data).toMatchObject([{ id: mock.workspaceId, status: "active" }]);
+  });
+
+  it("GET /requests returns callers, rejections and no secrets", async ({ mock, api }) => {
+    const token = await workspaceToken(mock);
+    await callGraphql(mock, "query Who { me { __typename } }", { token });
+    await expect(callGraphql(mock, "{ me { __typename } }", { token: "nonsense" })).rejects.toThrow();
+    const { data } = await api.listRequests();
+    expect(data).toMatchObject([
+      { operations: ["me"], operationName: "Who", caller: "member", rejection: null },
+      { operations: ["me"], rejection: expect.stringContaining("not issued") },
+    ]);
+    expect(JSON.stringify(data)).not.toContain(token);
+    expect(await api.getRequest("2")).toEqual(data[1]);
+  });
+
+  it("GET /uploads/{id} returns the bytes received", async ({ mock, api }) => {
+    const headers = {
+      "tus-resumable": "1.0.0",
+      authorization: `Bearer ${await workspaceToken(mock)}`,
+      "upload-length": "9",
+      "upload-metadata": `filename ${btoa("w2.pdf")}`,
+      "content-type": "application/offset+octet-stream",
+    };
+    await mock.fetch("/api/uploads", { method: "POST", headers, body: "abc" });
+    const [upload] = (await api.listUploads()).data;
+    expect(upload).toMatchObject({ fileName: "w2.pdf", lengthBytes: 9, offsetBytes: 3, completedAt: null });
+    expect(await api.getUpload(upload?.id ?? "")).toEqual({ ...upload, contentBase64: btoa("abc") });
+  });
+
+  it.for(["getTask", "getEvent", "getEndpoint", "getDelivery", "getRequest", "getUpload"] as const)(
+    "%s rejects an unknown id with NOT_FOUND",
+    async (method, { api }) => {
+      await expect(api[method]("unknown")).rejects.toMatchObject({ code: "NOT_FOUND" });
+    },
+  );
+});

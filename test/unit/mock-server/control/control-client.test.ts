@@ -1,0 +1,197 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  type ControlApi,
+  createControlClient,
+  createMockServer,
+  isMockServerError,
+  type MockServer,
+} from "workspace-tasks/mock-server";
+import { contract } from "../../../../mock-server/control/contract/contract.ts";
+import { checkedControlClient, startConnection } from "../../../support/mock-client.ts";
+
+const url = "http://127.0.0.1:1/webhooks";
+
+type Name = keyof ControlApi;
+type Ids = Readonly<
+  Record<"task" | "delivery" | "endpoint" | "event" | "key" | "member" | "connection", string>
+>;
+
+/** Parameters for every call of the contract. */
+const examples: { readonly [Method in Name]: (ids: Ids) => readonly unknown[] } = {
+  getHealth: () => [],
+  getOverview: () => [],
+  getClock: () => [],
+  advanceClock: () => [{ by: "90s" }],
+  reset: () => [],
+  getSnapshot: () => [],
+  restoreSnapshot: () => [{ format: "other" }],
+  listWorkspaces: () => [],
+  updateMembership: ({ member }) => [member, { role: "l2" }],
+  removeMembership: ({ member }) => [member],
+  createApiKey: () => [{ access: "read_only" }],
+  listApiKeys: () => [],
+  revokeApiKey: ({ key }) => [key],
+  createPartnerKey: () => [],
+  createTokens: () => [],
+  listRateLimits: () => [],
+  startTask: () => [{ taskType: "TAX_PREP", progression: "timed" }],
+  listTasks: () => [{ order: "desc", limit: 2 }],
+  getTask: ({ task }) => [task],
+  setTaskStatus: ({ task }) => [task, { status: "FAILED", errorMessage: "no" }],
+  setStageStatus: ({ task }) => [task, { subTaskType: "review", status: "COMPLETED" }],
+  setTaskPlan: () => ["BINDER", { progression: "immediate" }],
+  resetTaskPlan: () => ["BINDER"],
+  syncDocuments: ({ connection }) => [{ connectionId: connection, documents: [{ fileName: "w2.pdf" }] }],
+  addCatalogEvent: () => [{ name: "client.archived" }],
+  sendEvent: () => [{ name: "client.archived", payload: { clientId: "c" } }],
+  getEvent: ({ event }) => [event],
+  createEndpoint: () => [{ url, eventTypes: ["task.failed"] }],
+  listEndpoints: () => [],
+  getEndpoint: ({ endpoint }) => [endpoint],
+  listDeliveries: () => [{ status: "succeeded", limit: 3 }],
+  getDelivery: ({ delivery }) => [delivery],
+  replayDelivery: ({ delivery }) => [delivery],
+  waitForDeliveries: () => [{ count: 1, timeoutMs: 0 }],
+  listRequests: () => [{ order: "desc" }],
+  getRequest: () => ["1"],
+  listUploads: () => [],
+  getUpload: () => ["none"],
+  getFaults: () => [],
+  setFaults: () => [{ deliveries: [{ chances: [{ probability: 0.5, fault: { kind: "duplicate" } }] }] }],
+  clearFaults: () => [],
+  playScenario: () => [{ steps: [{ do: "start-task", as: "task", taskType: "BINDER" }] }],
+};
+
+/** Equal seeds give equal ids, so two mocks that were set up alike differ only in how they are called. */
+async function setUp(): Promise<{ mock: MockServer; ids: Ids }> {
+  const receivers = new Map([[url, () => new Response(null, { status: 204 })]]);
+  const mock = await createMockServer({ listen: false, clock: "virtual", receivers });
+  const { control } = mock;
+  const endpoint = await control.createEndpoint({ url });
+  const task = await control.startTask({ taskType: "TAX_PREP", progression: "manual" });
+  const key = await control.createApiKey();
+  const connection = await startConnection(mock);
+  await mock.clock.settle();
+  const [delivery] = (await control.listDeliveries()).data;
+  const ids = {
+    task: task.taskId,
+    delivery: delivery?.id ?? "",
+    event: delivery?.eventId ?? "",
+    endpoint: endpoint.id,
+    key: key.id,
+    member: key.membershipId ?? "",
+    connection,
+  };
+  return { mock, ids };
+}
+
+async function outcomeOf(api: ControlApi, name: Name, parameters: readonly unknown[]): Promise<unknown> {
+  const method = api[name] as (...parameters: readonly unknown[]) => Promise<unknown>;
+  try {
+    return { value: JSON.parse(JSON.stringify((await method(...parameters)) ?? null)) };
+  } catch (error) {
+    if (!isMockServerError(error)) throw error;
+    return { code: error.code, message: error.message };
+  }
+}
+
+describe("ControlApi", () => {
+  it("returns the same in process and over HTTP, for every call of the contract, in any order", async () => {
+    const names = Object.keys(contract) as Name[];
+    expect(Object.keys(examples).sort()).toEqual([...names].sort());
+    const someCalls = fc.array(fc.constantFrom(...names), { maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(fc.shuffledSubarray(names, { minLength: names.length }), someCalls),
+        async (calls) => {
+          const [inProcess, overHttp] = [await setUp(), await setUp()];
+          const client = checkedControlClient(overHttp.mock);
+          expect(overHttp.ids).toEqual(inProcess.ids);
+          for (const name of calls) {
+            const parameters = examples[name](inProcess.ids);
+            const expected = await outcomeOf(inProcess.mock.control, name, parameters);
+            expect(await outcomeOf(client, name, parameters), name).toEqual(expected);
+          }
+          await Promise.all([inProcess.mock.close(), overHttp.mock.close()]);
+        },
+      ),
+      { numRuns: 25, seed: 20_260_115 },
+    );
+  });
+});
+
+describe("createControlClient", () => {
+  it("calls a mock on a port", async () => {
+    await using mock = await createMockServer();
+    const control = createControlClient({ baseUrl: `${mock.baseUrl}/` });
+    const { taskId } = await control.startTask({ taskType: "BINDER", progression: "manual" });
+    expect(await mock.control.getTask(taskId)).toMatchObject({ status: "RUNNING" });
+  });
+
+  it("escapes ids and leaves undefined query fields out", async () => {
+    const calls: string[] = [];
+    const control = createControlClient({
+      baseUrl: "http://mock.localhost",
+      fetch: async (target) => {
+        calls.push(`${target.pathname}${target.search}`);
+        return Response.json({});
+      },
+    });
+    await control.getTask("a/b?c");
+    await control.listTasks({ order: "desc", status: undefined, limit: 5 });
+    expect(calls).toEqual(["/_mock/v1/tasks/a%2Fb%3Fc", "/_mock/v1/tasks?order=desc&limit=5"]);
+  });
+
+  const clientOf = (respond: (init: RequestInit) => Promise<Response>, timeoutMs?: number) =>
+    createControlClient({
+      baseUrl: "http://mock.localhost",
+      timeoutMs,
+      fetch: (_, init) => respond(init),
+    });
+  const never = ({ signal }: RequestInit) =>
+    new Promise<Response>((_, reject) => {
+      if (signal?.aborted) reject(signal.reason);
+      signal?.addEventListener("abort", () => reject(signal.reason));
+    });
+
+  it("rejects with NETWORK_FAILED when no server listens", async () => {
+    const control = createControlClient({ baseUrl: "http://127.0.0.1:1" });
+    await expect(control.getHealth()).rejects.toMatchObject({
+      code: "NETWORK_FAILED",
+      message: "no mock responds at http://127.0.0.1:1",
+      cause: expect.any(Error),
+    });
+  });
+
+  it("rejects with REQUEST_TIMEOUT after its time limit", async () => {
+    await expect(clientOf(never, 5).getHealth()).rejects.toMatchObject({ code: "REQUEST_TIMEOUT" });
+  });
+
+  it("adds the time limit of a wait to its own", async () => {
+    const slow = clientOf(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      return Response.json({ data: [] });
+    }, 10);
+    expect(await slow.waitForDeliveries({ count: 1, timeoutMs: 1_000 })).toEqual({ data: [] });
+  });
+
+  it("rejects with the caller's reason when its signal aborts", async () => {
+    const reason = new Error("not needed any more");
+    const aborted = AbortSignal.abort(reason);
+    await expect(clientOf(never).getHealth({ signal: aborted })).rejects.toBe(reason);
+  });
+
+  it.each([
+    ["an HTML page", () => new Response("<html>", { status: 200 })],
+    [
+      "another API's error",
+      () => Response.json({ error: { code: "TEAPOT", message: "no" } }, { status: 418 }),
+    ],
+    ["an empty error", () => new Response(null, { status: 502 })],
+  ])("rejects %s with RESPONSE_INVALID", async (_, respond) => {
+    await expect(clientOf(async () => respond()).getHealth()).rejects.toMatchObject({
+      code: "RESPONSE_INVALID",
+    });
+  });
+});

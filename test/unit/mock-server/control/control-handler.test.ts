@@ -1,0 +1,205 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
+import { mockTest } from "workspace-tasks/mock-server/vitest";
+import { contract } from "../../../../mock-server/control/contract/contract.ts";
+import { methodOf, pathOf, type Route } from "../../../../mock-server/control/contract/route.ts";
+import { handleControl } from "../../../../mock-server/control/control-handler.ts";
+
+const receiverUrl = "http://127.0.0.1:1/webhooks";
+const mockIt = mockTest.extend({ mockOptions: { listen: false, clock: "virtual" } });
+
+const rejection = {
+  error: { code: expect.any(String), message: expect.any(String), issues: expect.any(Array) },
+};
+
+const post = (
+  body: string | Uint8Array,
+  headers: Record<string, string> = { "content-type": "application/json" },
+) => ({ method: "POST", headers, body });
+
+describe("the control API rejects a request", () => {
+  mockIt.for([
+    ["from a foreign Host", 403, { headers: { host: "evil.example" } }],
+    [
+      "from a Host that only starts like a loopback name",
+      403,
+      { headers: { host: "localhost.evil.example" } },
+    ],
+    ["from a page of another origin", 403, { headers: { origin: "https://evil.example" } }],
+    ["from a page with an opaque origin", 403, { headers: { origin: "null" } }],
+    ["that the browser marks as cross-site", 403, { headers: { "sec-fetch-site": "cross-site" } }],
+    ["with a body that is not JSON", 400, post("{")],
+    ["with a body that is not UTF-8", 400, post(new Uint8Array([0x7b, 0xff, 0x7d]))],
+    ["with a form's content type", 400, post("{}", { "content-type": "text/plain" })],
+    ["with the wrong type of a field", 400, post('{"role":"boss"}')],
+    ["with an unknown field", 400, post('{"colour":"red"}')],
+    ["with an unknown method", 405, { method: "PATCH" }],
+  ] as const)("%s", async ([, status, init], { mock }) => {
+    const response = await mock.fetch("/_mock/v1/api-keys", init as RequestInit);
+    expect(response.status).toBe(status);
+    const json = (await response.json()) as { error: { message: string } };
+    expect(json).toEqual(rejection);
+    expect(json.error.message).not.toMatch(/\.ts|at /);
+    expect((await mock.control.listApiKeys()).data).toHaveLength(1);
+  });
+
+  mockIt.for(["nothing", "api-keys/1/2", "deliveries/%E0%A4%A"])(
+    "at the unknown path %s",
+    async (path, { mock }) => {
+      expect((await mock.fetch(`/_mock/v1/${path}`)).status).toBeGreaterThanOrEqual(404);
+    },
+  );
+
+  it("with a body larger than the limit", async () => {
+    const request = new Request("http://localhost/_mock/v1/api-keys", post(" ".repeat(100)));
+    const unused = { controls: {} as never, stream: {} as never };
+    expect((await handleControl(request, { ...unused, bodyBytesMax: 99 })).status).toBe(413);
+  });
+});
+
+describe("the control API responds", () => {
+  mockIt("to the mock's own page, under any loopback name", async ({ mock }) => {
+    for (const host of ["localhost:4010", "127.0.0.1:4010", "[::1]:4010", "mock.localhost"]) {
+      const headers = { host, origin: `http://${host}`, "sec-fetch-site": "same-origin" };
+      expect((await mock.fetch("/_mock/v1/health", { headers })).status).toBe(200);
+    }
+  });
+
+  it("to an allowed host name, and to no other", async () => {
+    await using mock = await createMockServer({ listen: false, hostsAllowed: ["mock.internal"] });
+    const status = async (host: string) =>
+      (await mock.fetch("/_mock/v1/health", { headers: { host } })).status;
+    expect(await status("mock.internal:4010")).toBe(200);
+    expect(await status("other.internal:4010")).toBe(403);
+  });
+});
+
+describe("GET /openapi.json", () => {
+  mockIt("describes every call with its parameters, body and response", async ({ mock }) => {
+    const { openapi, paths } = JSON.parse(await (await mock.fetch("/_mock/v1/openapi.json")).text());
+    expect(openapi).toBe("3.1.0");
+    const operations = Object.entries<Record<string, { operationId: string }>>(paths).flatMap(
+      ([path, methods]) =>
+        Object.entries(methods).map(([method, { operationId }]) => [
+          operationId,
+          `${method.toUpperCase()} ${path}`,
+        ]),
+    );
+    const expected = Object.entries<Route>(contract).map(([name, { call }]) => [name, call]);
+    expect(Object.fromEntries(operations)).toEqual({
+      getStream: "GET /stream",
+      ...Object.fromEntries(expected),
+    });
+    expect(paths["/clock/advance"].post.requestBody.content["application/json"].schema.required).toEqual([
+      "by",
+    ]);
+    const parameters = paths["/deliveries"].get.parameters.map(({ name }: { name: string }) => name);
+    expect(parameters).toEqual(expect.arrayContaining(["order", "limit", "iterator", "status"]));
+  });
+
+  mockIt("has references that lead to something, also in recursive schemas", async ({ mock }) => {
+    const text = await (await mock.fetch("/_mock/v1/openapi.json")).text();
+    const references = [...text.matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, pointer = ""]) => pointer);
+    expect(references.some((pointer) => pointer.includes("$defs"))).toBe(true);
+    for (const pointer of new Set(references)) {
+      const target = pointer
+        .split("/")
+        .map((part) => part.replaceAll("~1", "/"))
+        .reduce((value, part) => value?.[part], JSON.parse(text));
+      expect(target, pointer).toBeDefined();
+    }
+  });
+});
+
+// Whatever is sent, the response is one of the API's own: no 500, no stack, and the mock continues.
+describe("the control API responds in its own format", () => {
+  const json = fc.jsonValue({ maxDepth: 4 });
+  const fields = [
+    ...[
+      "workspaceId",
+      "taskType",
+      "status",
+      "stages",
+      "outcome",
+      "by",
+      "name",
+      "payload",
+      "documents",
+      "connectionId",
+    ],
+    ...[
+      "url",
+      "apiKey",
+      "count",
+      "timeoutMs",
+      "api",
+      "instructions",
+      "chances",
+      "kind",
+      "steps",
+      "do",
+      "role",
+    ],
+    ...["order", "limit", "iterator", "variables"],
+  ];
+  const body = fc.oneof(json, fc.dictionary(fc.constantFrom(...fields), json));
+  const routes = Object.values<Route>(contract);
+  // A wait would take its time limit, and a reset would make the ids unknown.
+  const fuzzed = routes.filter(({ call }) => call !== "POST /deliveries/wait" && call !== "POST /reset");
+
+  async function setUp(): Promise<{ mock: MockServer; ids: string[] }> {
+    const receivers = new Map([[receiverUrl, () => new Response(null, { status: 204 })]]);
+    const mock = await createMockServer({ listen: false, clock: "virtual", receivers });
+    const { id: endpointId } = await mock.control.createEndpoint({ url: receiverUrl });
+    const { taskId, clientId } = await mock.control.startTask({
+      taskType: "TAX_PREP",
+      progression: "manual",
+    });
+    const [delivery] = (await mock.control.listDeliveries()).data;
+    return { mock, ids: [endpointId, taskId, clientId, delivery?.id ?? "", mock.workspaceId] };
+  }
+
+  async function send(mock: MockServer, method: string, path: string, sent?: unknown): Promise<Response> {
+    const hasBody = method !== "GET" && method !== "DELETE";
+    const init = hasBody ? post(JSON.stringify(sent)) : {};
+    const response = await mock.fetch(`/_mock/v1${path}`, { ...init, method });
+    const text = await response.clone().text();
+    expect(text).not.toMatch(/\n\s+at |\.ts:/);
+    expect(response.status, `${method} ${path} ${JSON.stringify(sent)} → ${text}`).toBeLessThan(500);
+    if (!response.ok) expect(JSON.parse(text)).toEqual(rejection);
+    return response;
+  }
+
+  it("to any body sent to any route", async () => {
+    const { mock, ids } = await setUp();
+    const call = fc.tuple(fc.constantFrom(...fuzzed), fc.constantFrom(...ids, "none"), body);
+    await fc.assert(
+      fc.asyncProperty(call, async ([route, id, sent]) => {
+        await send(mock, methodOf(route), pathOf(route).replace(/\{\w+\}/g, id), sent);
+      }),
+      { numRuns: 600, seed: 20_260_115 },
+    );
+    expect((await mock.control.getHealth()).status).toBe("ok");
+    await mock.close();
+  });
+
+  it("to any query sent to any list", async () => {
+    const { mock } = await setUp();
+    const query = fc.dictionary(fc.constantFrom(...fields, "event", "endpointId", "subject"), fc.string());
+    const lists = routes.filter((route) => methodOf(route) === "GET" && route.input);
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...lists), query, async (route, sent) => {
+        await send(mock, "GET", `${pathOf(route)}?${new URLSearchParams(sent)}`);
+      }),
+      { numRuns: 200, seed: 20_260_115 },
+    );
+    await mock.close();
+  });
+
+  it("and does what a valid body asks for, so the responses above are not all rejections", async () => {
+    const { mock, ids } = await setUp();
+    expect((await send(mock, "POST", `/tasks/${ids[1]}/status`, { status: "COMPLETED" })).status).toBe(200);
+    await mock.close();
+  });
+});

@@ -1,0 +1,162 @@
+import { describe, expect, it } from "vitest";
+import { createMockServer, createVirtualClock } from "workspace-tasks/mock-server";
+import { createEventStream } from "../../../../mock-server/control/event-stream.ts";
+import type { Transport } from "../../../../mock-server/outbound/port.ts";
+import { defaultSettings } from "../../../../mock-server/settings.ts";
+import { createWorld } from "../../../../mock-server/world/world.ts";
+
+const transport: Transport = {
+  deliver: async () => ({ status: null, error: "nowhere" }),
+  read: async () => ({ status: null, error: "nowhere" }),
+  abort: () => {},
+};
+const newWorld = (epoch = 0) =>
+  createWorld({ epoch, seed: 1, clock: createVirtualClock(), settings: defaultSettings, transport });
+
+/** Reads the stream as a browser would: blocks of fields, ended by an empty line. */
+function createReader(response: Response) {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  return {
+    /** The next block, with the type in its data as `type`. */
+    async next(): Promise<Record<string, string> | null> {
+      while (!text.includes("\n\n")) {
+        const chunk = await reader?.read();
+        if (!chunk || chunk.done) return null;
+        text += chunk.value;
+      }
+      const end = text.indexOf("\n\n");
+      const block = text.slice(0, end);
+      text = text.slice(end + 2);
+      const fields = Object.fromEntries(block.split("\n").map((line) => line.split(/: ?(.*)/s).slice(0, 2)));
+      return fields.data === undefined ? fields : { ...fields, type: JSON.parse(fields.data).type };
+    },
+    leave: () => reader?.cancel(),
+  };
+}
+
+const open = (stream: ReturnType<typeof createEventStream>, lastEventId: string | null = null) =>
+  createReader(stream.open(lastEventId, new AbortController().signal));
+
+describe("the event stream", () => {
+  it("sends every activity with a number, its type and time", async () => {
+    const world = newWorld();
+    const reader = open(createEventStream(world, createVirtualClock()));
+    expect(await reader.next()).toEqual({ retry: "1000" });
+    world.emit({ type: "task.changed", taskId: "t-1" });
+    const event = await reader.next();
+    expect(event).toMatchObject({ id: "0-1", type: "task.changed" });
+    expect(JSON.parse(event?.["data"] ?? "")).toEqual({
+      type: "task.changed",
+      taskId: "t-1",
+      sequence: 1,
+      at: "2026-01-15T12:00:00.000Z",
+    });
+  });
+
+  it("sends a reader that reconnects what it missed, once and in order", async () => {
+    const world = newWorld();
+    const stream = createEventStream(world, createVirtualClock());
+    const first = open(stream);
+    await first.next();
+    for (const number of [1, 2, 3, 4]) world.emit({ type: `event.${number}` });
+    await first.next();
+    await first.next();
+    await first.leave();
+    world.emit({ type: "event.5" });
+    const back = open(stream, "0-2");
+    await back.next();
+    const missed = [await back.next(), await back.next(), await back.next()];
+    expect(missed.map((event) => event?.["type"])).toEqual(["event.3", "event.4", "event.5"]);
+    world.emit({ type: "event.6" });
+    expect((await back.next())?.["type"]).toBe("event.6");
+  });
+
+  it.each(["0-99", "7-1", "nonsense", ""])(
+    "sends stream.restarted to a reader whose last id is %j",
+    async (lastEventId) => {
+      const world = newWorld();
+      const stream = createEventStream(world, createVirtualClock());
+      open(stream);
+      world.emit({ type: "event.1" });
+      const reader = open(stream, lastEventId);
+      await reader.next();
+      expect((await reader.next())?.["type"]).toBe("stream.restarted");
+    },
+  );
+
+  it("sends stream.restarted after a reset and continues with the new world", async () => {
+    const old = newWorld();
+    const stream = createEventStream(old, createVirtualClock());
+    const reader = open(stream);
+    await reader.next();
+    old.end();
+    const next = newWorld(1);
+    stream.follow(next);
+    expect((await reader.next())?.["type"]).toBe("stream.restarted");
+    next.emit({ type: "event.1" });
+    expect((await reader.next())?.["id"]).toBe("1-1");
+  });
+
+  it("sends a heartbeat without activity", async () => {
+    const wallClock = createVirtualClock();
+    const reader = open(createEventStream(newWorld(), wallClock));
+    await reader.next();
+    await wallClock.advance(15_000);
+    expect(await reader.next()).toEqual({ "": "heartbeat" });
+  });
+
+  it("disconnects a reader that does not read, which can then reconnect", async () => {
+    const world = newWorld();
+    const stream = createEventStream(world, createVirtualClock());
+    const slow = open(stream);
+    await slow.next();
+    const text = "x".repeat(100_000);
+    for (let count = 0; count < 100; count++) world.emit({ type: "event.big", text });
+    let read = 0;
+    let last: Record<string, string> | null = null;
+    for (let event = await slow.next(); event; event = await slow.next()) {
+      last = event;
+      read++;
+    }
+    expect(read).toBeGreaterThan(10);
+    expect(read).toBeLessThan(100);
+    const back = open(stream, last?.["id"] ?? "");
+    await back.next();
+    expect((await back.next())?.["id"]).toBe(`0-${read + 1}`);
+  });
+
+  it("ends when the reader disconnects and when the mock closes", async () => {
+    const world = newWorld();
+    const stream = createEventStream(world, createVirtualClock());
+    const disconnected = new AbortController();
+    const left = createReader(stream.open(null, disconnected.signal));
+    const stayed = open(stream);
+    await left.next();
+    await stayed.next();
+    disconnected.abort();
+    expect(await left.next()).toBeNull();
+    world.emit({ type: "event.1" });
+    expect((await stayed.next())?.["type"]).toBe("event.1");
+    stream.close();
+    expect(await stayed.next()).toBeNull();
+  });
+
+  it("is served over HTTP until the mock closes", async () => {
+    const mock = await createMockServer({ clock: "virtual" });
+    const response = await fetch(`${mock.baseUrl}/_mock/v1/stream`);
+    expect(response.headers.get("content-type")).toContain("text/event-stream");
+    const reader = createReader(response);
+    await reader.next();
+    await mock.control.startTask({ taskType: "BINDER" });
+    const event = await reader.next();
+    expect(event?.["type"]).toBe("client.created");
+    const resumed = createReader(
+      await fetch(`${mock.baseUrl}/_mock/v1/stream`, { headers: { "last-event-id": event?.["id"] ?? "" } }),
+    );
+    await resumed.next();
+    expect((await resumed.next())?.["type"]).toBe("task.changed");
+    await mock.close();
+    while (await reader.next().catch(() => null));
+  });
+});

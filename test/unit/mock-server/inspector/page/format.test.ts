@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import {
+  formatBody,
+  formatDuration,
+  formatHex,
+  formatRelative,
+  formatTime,
+  shortId,
+  toCurl,
+} from "../../../../../mock-server/inspector/page/src/format.ts";
+import { readPastedRequest } from "../../../../../mock-server/inspector/page/src/pasted-request.ts";
+
+describe("formatTime", () => {
+  it("shows UTC, whatever the zone of the browser", () => {
+    expect(formatTime(Date.UTC(2026, 0, 15, 12, 0, 7, 999))).toBe("2026-01-15 12:00:07");
+  });
+});
+
+describe("formatDuration", () => {
+  it.each([
+    [12.4, "12 ms"],
+    [1_440, "1.4 s"],
+    [60_000, "1 min"],
+    [295_000, "4 min 55 s"],
+    [3 * 86_400_000 + 3_600_000 + 60_000, "3 d 1 h"],
+  ])("shows %d ms as %s", (durationMs, text) => {
+    expect(formatDuration(durationMs)).toBe(text);
+  });
+});
+
+describe("formatRelative", () => {
+  it("shows how long ago, or in how long", () => {
+    expect(formatRelative(1_000, 61_000)).toBe("1 min ago");
+    expect(formatRelative(61_000, 1_000)).toBe("in 1 min");
+    expect(formatRelative(1_000, 1_300)).toBe("now");
+  });
+});
+
+describe("formatBody", () => {
+  it("indents JSON and leaves other text unchanged", () => {
+    expect(formatBody('{"a":1}')).toBe('{\n  "a": 1\n}');
+    expect(formatBody('{"a":')).toBe('{"a":');
+  });
+});
+
+describe("formatHex", () => {
+  it("dumps bytes, not characters", () => {
+    expect(formatHex("aü\n")).toBe(`0000  61 c3 bc 0a ${" ".repeat(36)} a···`);
+    expect(formatHex("x".repeat(5_000)).split("\n").at(-1)).toBe("… 904 bytes more");
+  });
+});
+
+describe("shortId", () => {
+  it("keeps the end of an id, where ids differ", () => {
+    expect(shortId("019bc186-de00-7000-8001-0e0d7cdeef41")).toBe("…7cdeef41");
+    expect(shortId("short")).toBe("short");
+  });
+});
+
+describe("toCurl", () => {
+  const headers = {
+    host: "x",
+    "content-length": "9",
+    "webhook-id": "msg_1",
+    "webhook-signature": "v1,a= v1,b=",
+  };
+  const body = `{"it":"it's"}`;
+
+  it("leaves out headers that curl sets, and quotes for the shell", () => {
+    expect(toCurl("https://a.example/b?c='d'", headers, body)).toBe(
+      [
+        `curl -X POST`,
+        `'https://a.example/b?c='\\''d'\\'''`,
+        `-H 'webhook-id: msg_1'`,
+        `-H 'webhook-signature: v1,a= v1,b='`,
+        `--data-binary '{"it":"it'\\''s"}'`,
+      ].join(" \\\n  "),
+    );
+  });
+
+  it("writes what readPastedRequest reads", () => {
+    expect(readPastedRequest(toCurl("https://a.example", headers, body))).toEqual({
+      id: "msg_1",
+      timestamp: "",
+      signature: "v1,a= v1,b=",
+      body,
+    });
+  });
+});
