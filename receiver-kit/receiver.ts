@@ -82,6 +82,16 @@ export interface Receiver<Transaction> extends DeliverySink, AsyncDisposable {
  * A webhook receiver: verified deliveries become durable rows before they are acknowledged, and handlers run from there,
  * in the order of each task, with retries and dead letters.
  *
+ * @example examples/receiver-kit.test.ts#receiver
+ * ```ts
+ * const receiver = createReceiver({ secrets: [signingSecret], inbox: sqliteInbox(file) });
+ * receiver.onState("task", async ({ taskId, status }, { transaction }) => {
+ *   // Committed together with the event, or not at all.
+ *   await transaction.query("INSERT OR REPLACE INTO task_states VALUES (?, ?)", [taskId, status]);
+ * });
+ * await receiver.start();
+ * ```
+ *
  * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_…` for options that can never work
  * @see interface §6
  */

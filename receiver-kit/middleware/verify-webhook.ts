@@ -29,6 +29,21 @@ const verifyOptions = strictOptions<VerifyWebhookOptions>()({
  * Reads the body itself, whatever its content type; mount it before `express.json()`. A genuine delivery that cannot be
  * parsed as an event is passed on with `event: undefined` and the `problem`.
  *
+ * @example examples/receiver-kit.test.ts#middlewares
+ * ```ts
+ * const inbox = memoryInbox(); // in production sqliteInbox or postgresInbox
+ * app.post(
+ *   "/webhooks",
+ *   verifyWebhook({ secrets: [signingSecret] }),
+ *   dedupeWebhook({ inbox }),
+ *   orderWebhook({ inbox }),
+ *   (request, response) => {
+ *     handled.push(request.webhook?.event?.event);
+ *     response.sendStatus(204);
+ *   },
+ * );
+ * ```
+ *
  * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_…` for options that can never work
  * @see interface §6, "Delivery headers and verification"
  */

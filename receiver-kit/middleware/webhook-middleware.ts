@@ -17,6 +17,12 @@ export type WebhookRequestHandler = (request: IncomingMessage, response: ServerR
  * 408; 413; 415; 429 backlog full and 503 inbox unavailable, both with `Retry-After`; 500 when the body was parsed
  * before.
  *
+ * @example examples/receiver-kit.test.ts#express
+ * ```ts
+ * app.post("/webhooks", webhookMiddleware(receiver)); // before any body parser
+ * app.use(express.json());
+ * ```
+ *
  * @see interface §6, "Delivery headers and verification"
  */
 export function webhookMiddleware(receiver: DeliverySink): WebhookRequestHandler {

@@ -56,6 +56,12 @@ const verifierOptions = strictOptions<VerifierOptions>()({
  *
  * The raw body must be the bytes as received: a body that was parsed and serialized again does not verify.
  *
+ * @example examples/receiver-kit.test.ts#verifier
+ * ```ts
+ * const verifier = createVerifier({ secrets: [signingSecret] });
+ * const { id, body } = await verifier.verify(rawBody, headers, { receivedAt });
+ * ```
+ *
  * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_…` for options that can never work
  * @see interface §6, "Delivery headers and verification"
  */

@@ -29,6 +29,15 @@ const memoryOptions = strictOptions<MemoryInboxOptions>()({
  * An inbox for tests, demonstrations and simulations: the same promises as the others, except that nothing outlives
  * the process. Closing it keeps its rows, so that a test can "restart" a receiver on the same inbox.
  *
+ * @example examples/receiver-kit.test.ts#memory
+ * ```ts
+ * const receiver = createReceiver({ secrets: [signingSecret], inbox: memoryInbox() });
+ * receiver.onState("task", ({ taskId, status }, { transaction }) => {
+ *   transaction.apply(() => states.set(taskId, status));
+ * });
+ * await receiver.start();
+ * ```
+ *
  * @throws {ReceiverError} `CONFIGURATION_INVALID`
  */
 export function memoryInbox(options: MemoryInboxOptions = {}): Inbox<MemoryTransaction> {

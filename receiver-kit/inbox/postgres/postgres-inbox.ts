@@ -59,6 +59,17 @@ const postgresPool = objectWith<PostgresPool>("a Pool of the package pg", "query
  * use `context.transaction` take one client each, listening takes one, storing, settling and notifying up to five: set
  * the pool's `max` to at least the receiver's `concurrency` plus six, and a `connectionTimeoutMillis`.
  *
+ * @example examples/receiver-kit.test.ts#postgres
+ * ```ts
+ * const concurrency = 8;
+ * const pool = new pg.Pool({
+ *   connectionString: process.env["DATABASE_URL"],
+ *   max: concurrency + 6,
+ *   connectionTimeoutMillis: 5_000,
+ * });
+ * const receiver = createReceiver({ secrets: [signingSecret], inbox: postgresInbox(pool), concurrency });
+ * ```
+ *
  * @throws {ReceiverError} `CONFIGURATION_INVALID`
  */
 export function postgresInbox(

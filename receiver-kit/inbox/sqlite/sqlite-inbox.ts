@@ -56,6 +56,11 @@ const sqliteOptions = strictOptions<SqliteInboxOptions>()({
  * A durable inbox in one SQLite file: `journal_mode=WAL`, `synchronous=FULL`, deliveries that arrive together share one
  * commit. For one machine; several processes may share the file, but only one writes at a time.
  *
+ * @example examples/receiver-kit.test.ts#sqlite
+ * ```ts
+ * const inbox = sqliteInbox({ path: "webhooks.db", driver: "libsql", transactionTimeoutMs: 500 });
+ * ```
+ *
  * @throws {ReceiverError} `CONFIGURATION_INVALID`
  */
 export function sqliteInbox(options: string | SqliteInboxOptions): Inbox<SqliteTransaction> {
