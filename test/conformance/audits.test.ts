@@ -1,7 +1,7 @@
 import { type Audit, serverAudits } from "graphql-http";
 import { describe, expect } from "vitest";
 import { auditDeviations } from "./audit-deviations.ts";
-import { mockTest, onMock, test, useService } from "./harness.ts";
+import { it, mockTest, onMock, useService } from "./harness.ts";
 
 // The audits of the GraphQL-over-HTTP specification that graphql-http publishes, 61 in number, on both
 // routers, over HTTP and in process. Five cannot pass, because a rule of the service forbids what they ask.
@@ -43,26 +43,26 @@ for (const router of ["base", "gateway"] as const) {
         ["in-process", inProcess],
       ]
     : [["over HTTP", overHttp]];
-  describe.each(ways)(`T1 audits of the ${router} router %s`, (_way, fetchFn) => {
+  describe.each(ways)(`T1 graphql-http audits of the ${router} router %s`, (_way, fetchFn) => {
     const audits = auditsOf(router, fetchFn);
 
-    test("T1 there are 61 audits", () => {
+    it("T1 graphql-http publishes 61 audits", () => {
       expect(audits).toHaveLength(61);
     });
 
-    test.each(audits.filter(({ id }) => !(id in auditDeviations)))(
-      "T1 the audit $id holds: $name",
+    it.each(audits.filter(({ id }) => !(id in auditDeviations)))(
+      "T1 the audit $id passes: $name",
       async (audit) => {
         expect(await outcome(audit)).toBe("ok");
       },
     );
 
-    test.each(Object.entries(auditDeviations))("T1 the audit %s cannot pass: %s", async (id) => {
+    it.each(Object.entries(auditDeviations))("T1 the audit %s fails because %s", async (id) => {
       expect(await outcome(audits.find((audit) => audit.id === id))).not.toBe("ok");
     });
 
     mockTest.each(["2EA1", "28B9"])(
-      "T1 the audit %s passes when it asks without introspection",
+      "T1 the audit %s passes with a query without introspection",
       async (id) => {
         const asked = auditsOf(router, () => withoutIntrospection(fetchFn()));
         expect(await outcome(asked.find((audit) => audit.id === id))).toBe("ok");

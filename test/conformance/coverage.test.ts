@@ -1,15 +1,15 @@
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { conformanceTestsIn, findGaps, readConformanceTests, renderConformanceTable } from "./coverage.ts";
 import { rules } from "./rules.ts";
 
 const tests = readConformanceTests(import.meta.dirname);
 
-test("every rule of the interface has a test, and every test names a rule", () => {
+it("every rule of the interface has a test, and every test names a rule", () => {
   expect(findGaps(tests)).toEqual({ untested: [], unknown: [] });
 });
 
-test("a rule without a test and a test without a rule are found", () => {
-  const some = conformanceTestsIn("some.test.ts", 'test("K1 exchanges", run); mockTest("Q9 dreams", run);');
+it("the check finds a rule without a test and a test without a rule", () => {
+  const some = conformanceTestsIn("some.test.ts", 'it("K1 exchanges", run); mockTest("Q9 dreams", run);');
   expect(some.map(({ rule, mockOnly }) => [rule, mockOnly])).toEqual([
     ["K1", false],
     ["Q9", true],
@@ -20,6 +20,6 @@ test("a rule without a test and a test without a rule are found", () => {
   expect(gaps.untested).not.toContain("K1");
 });
 
-test("docs/conformance.md lists the rules and their tests as they are", async () => {
+it("docs/conformance.md equals the list of rules and tests", async () => {
   await expect(renderConformanceTable(tests)).toMatchFileSnapshot("../../docs/conformance.md");
 });

@@ -7,13 +7,13 @@ export type ConformanceTest = {
   readonly rule: string;
   readonly name: string;
   readonly file: string;
-  /** Whether it needs the mock's control API and is skipped against another service. */
+  /** Whether it needs the mock's control API. */
   readonly mockOnly: boolean;
 };
 
-const testCall = /\b(test|mockTest)(?:\.each\([\s\S]*?\))?\(\s*(["'`])([A-Z]\d+) ((?:(?!\2).)+)\2/g;
+const testCall = /\b(it|mockTest)(?:\.each\([\s\S]*?\))?\(\s*(["'`])([A-Z]\d+) ((?:(?!\2).)+)\2/g;
 
-/** The tests of one file whose names begin with the id of a rule. */
+/** The tests of a file whose titles start with the id of a rule. */
 export function conformanceTestsIn(file: string, text: string): readonly ConformanceTest[] {
   return [...text.matchAll(testCall)].map(([, call, , rule = "", name = ""]) => ({
     rule,
@@ -26,14 +26,14 @@ export function conformanceTestsIn(file: string, text: string): readonly Conform
 export function readConformanceTests(folder: string): readonly ConformanceTest[] {
   return (
     readdirSync(folder)
-      // This check's own test has rules without tests, and tests without rules, as examples.
+      // The test of this check contains invalid examples.
       .filter((file) => file.endsWith(".test.ts") && file !== "coverage.test.ts")
       .sort()
       .flatMap((file) => conformanceTestsIn(file, readFileSync(join(folder, file), "utf8")))
   );
 }
 
-/** Rules without a test, and tests that name a rule there is not. */
+/** Rules without a test, and rules that tests name and that do not exist. */
 export function findGaps(tests: readonly ConformanceTest[]): { untested: string[]; unknown: string[] } {
   const named = new Set(tests.map(({ rule }) => rule));
   return {
@@ -54,7 +54,7 @@ const subjects: Readonly<Record<string, string>> = {
   V: "Versioning",
 };
 
-/** docs/conformance.md: each rule in one sentence and the tests that prove it. */
+/** docs/conformance.md: each rule with its tests. */
 export function renderConformanceTable(tests: readonly ConformanceTest[]): string {
   const sections = Object.entries(subjects).map(([letter, subject]) => {
     const ids = (Object.keys(rules) as RuleId[]).filter((id) => id.startsWith(letter));
@@ -77,14 +77,14 @@ function audits(): string {
   const deviations = Object.entries(auditDeviations).map(([id, reason]) => `- **${id}**: ${reason}.`);
   return `## GraphQL over HTTP
 
-Both routers pass the 61 audits that graphql-http publishes for the GraphQL-over-HTTP specification, over HTTP
-and in process, but for these:
+Both routers pass the 61 audits that graphql-http publishes for the GraphQL-over-HTTP specification, over HTTP and in
+process, except for these:
 
 ${deviations.join("\n")}
 `;
 }
 
-/** Names of tests that run once per case have gaps for the case. */
+/** Titles of parameterized tests, with … for the parameters. */
 const withoutPlaceholders = (name: string) => name.replace(/\$\{?\w+\}?|%[#a-z]/g, "…");
 
 function introduction(tests: readonly ConformanceTest[]): string {
@@ -92,17 +92,16 @@ function introduction(tests: readonly ConformanceTest[]): string {
   const anywhere = tests.filter(({ mockOnly }) => !mockOnly).length;
   return `# Conformance
 
-The interface of the service, cut into ${ids} rules, and the ${tests.length} tests that prove that the mock
-holds them. Where the interface is silent, a rule names the assumption (such as A-5) that
-[assumptions.md](assumptions.md) explains. A rule without a test fails the suite.
+The interface of the service as ${ids} rules, and the ${tests.length} tests that show that the mock follows them.
+Where the interface is silent, a rule names the assumption (such as A-5) that [assumptions.md](assumptions.md) explains.
+A rule without a test fails the suite.
 
-The tests see the service over HTTP only. The same suite can be pointed at a real service: set
-\`WORKSPACE_TASKS_TARGET\` to its base address, \`WORKSPACE_TASKS_API_KEY\`, \`WORKSPACE_TASKS_READ_ONLY_API_KEY\`
-and \`WORKSPACE_TASKS_PARTNER_API_KEY\` to keys of it (and \`WORKSPACE_TASKS_GATEWAY\` where the gateway is not
-below it at \`/gateway\`), and run \`npx vitest run test/conformance\`. ${anywhere} of the tests run there; the others,
-marked "mock", move time, make tasks or issue keys through the mock's control API, and are reported as
-skipped.
+The tests see the service over HTTP only. To run them against a real service, set \`WORKSPACE_TASKS_TARGET\` to its base
+URL, \`WORKSPACE_TASKS_API_KEY\`, \`WORKSPACE_TASKS_READ_ONLY_API_KEY\` and \`WORKSPACE_TASKS_PARTNER_API_KEY\` to its
+keys, and \`WORKSPACE_TASKS_GATEWAY\` if the gateway is not at \`/gateway\`; then run
+\`npx vitest run test/conformance\`. ${anywhere} of the tests run there. The others, marked "mock", need the mock's control
+API to advance time, create tasks or issue keys, and are reported as skipped.
 
-This page is written by a test: \`npx vitest run test/conformance/coverage.test.ts --update\`.
+A test writes this page: \`npx vitest run test/conformance/coverage.test.ts --update\`.
 `;
 }

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect } from "vitest";
-import { type CallOptions, mockTest, onMock, test, useService } from "./harness.ts";
+import { type CallOptions, it, mockTest, onMock, useService } from "./harness.ts";
 
 const service = useService({ settings: { rateLimit: { requests: 100_000 } } });
 
@@ -48,9 +48,9 @@ const list = (variables: { limit?: number | null; iterator?: string | null } = {
   );
 
 async function created(input?: Input, options?: CallOptions) {
-  const answer = await create(input, options);
-  expect(answer.errors).toBeUndefined();
-  return answer.data.createWebhookEndpoint as {
+  const response = await create(input, options);
+  expect(response.errors).toBeUndefined();
+  return response.data.createWebhookEndpoint as {
     endpoint: {
       id: string;
       url: string;
@@ -69,8 +69,8 @@ async function listAll(limit: number, options?: CallOptions): Promise<string[]> 
   const ids: string[] = [];
   let iterator: string | null = null;
   do {
-    const answer = await list({ limit, iterator }, options);
-    const page = answer.data.me.workspace.webhookEndpoints;
+    const response = await list({ limit, iterator }, options);
+    const page = response.data.me.workspace.webhookEndpoints;
     ids.push(...page.data.map(({ id }: { id: string }) => id));
     expect(page.done).toBe(page.iterator === null);
     iterator = page.iterator;
@@ -94,7 +94,7 @@ beforeAll(async () => {
 });
 
 describe("W1 creation", () => {
-  test("W1 a new endpoint is enabled and comes with a whsec_ secret of at least 24 bytes", async () => {
+  it("W1 a new endpoint is enabled and has a whsec_ secret of at least 24 bytes", async () => {
     const { endpoint, signingSecret } = await created();
     expect(endpoint).toMatchObject({ url, enabled: true, id: expect.any(String) });
     expect(signingSecret).toMatch(/^whsec_[A-Za-z0-9+/]+=*$/);
@@ -102,7 +102,7 @@ describe("W1 creation", () => {
     expect(endpoint.createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  test("W1 two endpoints never share a secret, and rotation gives another one", async () => {
+  it("W1 two endpoints never have the same secret, and a rotation returns another one", async () => {
     const [first, second] = [await created(), await created()];
     const rotated = await rotate({ endpointId: first.endpoint.id });
     const secret = rotated.data.rotateWebhookEndpointSecret.signingSecret;
@@ -110,7 +110,7 @@ describe("W1 creation", () => {
     expect(secret).toMatch(/^whsec_/);
   });
 
-  test("W1 nothing else gives a secret back", async () => {
+  it("W1 no other operation returns a secret", async () => {
     const { endpoint, signingSecret } = await created();
     const updated = await update({ endpointId: endpoint.id, description: "x" });
     const listed = await list({ limit: 100 });
@@ -119,69 +119,66 @@ describe("W1 creation", () => {
       expect(text).not.toContain("whsec_");
     }
     for (const field of ["signingSecret", "secret", "secrets"]) {
-      const answer = await service.graphql(
+      const response = await service.graphql(
         `{ me { ... on WorkspaceUser { workspace { webhookEndpoints { data { ${field} } } } } } }`,
       );
-      expect(answer.errors?.[0]?.message).toMatch(/^Cannot query field/);
+      expect(response.errors?.[0]?.message).toMatch(/^Cannot query field/);
     }
   });
 });
 
 describe("W2 description", () => {
-  test.each([
+  it.each([
     ["omitted", {}],
     ["null", { description: null }],
     ["empty", { description: "" }],
-  ])("W2 %s becomes an empty string", async (_name, input) => {
+  ])("W2 a description that is %s becomes an empty string", async (_name, input) => {
     expect((await created({ url, ...input })).endpoint.description).toBe("");
   });
 
-  test("W2 a description is kept", async () => {
+  it("W2 a description is stored unchanged", async () => {
     expect((await created({ url, description: "Büro № 1" })).endpoint.description).toBe("Büro № 1");
   });
 });
 
 describe("W3 all events", () => {
-  test.each([
+  it.each([
     ["omitted", {}],
     ["null", { eventTypes: null }],
-  ])("W3 eventTypes %s reads back as null", async (_name, input) => {
+  ])("W3 eventTypes that are %s read back as null", async (_name, input) => {
     expect((await created({ url, ...input })).endpoint.eventTypes).toBeNull();
   });
 });
 
 describe("W4 no events", () => {
-  test("W4 an empty list is refused on creation", async () => {
-    const answer = await create({ url, eventTypes: [] });
-    expect(answer.data ?? null).toBeNull();
-    expect(answer.errors?.[0]?.message).toBe("At least one webhook event type is required");
+  it("W4 an empty list of event types is rejected on creation", async () => {
+    const response = await create({ url, eventTypes: [] });
+    expect(response.data ?? null).toBeNull();
+    expect(response.errors?.[0]?.message).toBe("At least one webhook event type is required");
   });
 
-  test("W4 an empty list is refused on update and changes nothing", async () => {
+  it("W4 an empty list of event types is rejected on update and changes nothing", async () => {
     const { endpoint } = await created({ url, eventTypes: ["task.failed"] });
-    const answer = await update({ endpointId: endpoint.id, eventTypes: [], url: "https://other.example" });
-    expect(answer.errors?.[0]?.message).toBe("At least one webhook event type is required");
+    const response = await update({ endpointId: endpoint.id, eventTypes: [], url: "https://other.example" });
+    expect(response.errors?.[0]?.message).toBe("At least one webhook event type is required");
     const after = await update({ endpointId: endpoint.id, description: "still" });
     expect(after.data.updateWebhookEndpoint).toMatchObject({ url, eventTypes: ["task.failed"] });
   });
 });
 
 describe("W5 event names", () => {
-  test.each([
-    [["task.exploded"]],
-    [["task.completed", "nope"]],
-    [[""]],
-    [["TASK.COMPLETED"]],
-    [["__proto__"]],
-  ])("W5 %j is refused, on creation and on update", async (eventTypes) => {
-    const answer = await create({ url, eventTypes });
-    expect(answer.errors?.[0]?.message).toBe("Unsupported webhook event type");
-    const { endpoint } = await created();
-    const updated = await update({ endpointId: endpoint.id, eventTypes });
-    expect(updated.errors?.[0]?.message).toBe("Unsupported webhook event type");
-  });
+  it.each([[["task.exploded"]], [["task.completed", "nope"]], [[""]], [["TASK.COMPLETED"]], [["__proto__"]]])(
+    "W5 the event names %j are rejected on creation and on update",
+    async (eventTypes) => {
+      const response = await create({ url, eventTypes });
+      expect(response.errors?.[0]?.message).toBe("Unsupported webhook event type");
+      const { endpoint } = await created();
+      const updated = await update({ endpointId: endpoint.id, eventTypes });
+      expect(updated.errors?.[0]?.message).toBe("Unsupported webhook event type");
+    },
+  );
 
-  test("W5 duplicates go and the order of first appearance stays", async () => {
+  it("W5 duplicate event names are removed, in the order of first appearance", async () => {
     const eventTypes = ["task.failed", "subtask.completed", "task.failed", "documents.synced", "task.failed"];
     const expected = ["task.failed", "subtask.completed", "documents.synced"];
     const { endpoint } = await created({ url, eventTypes });
@@ -194,7 +191,7 @@ describe("W5 event names", () => {
     ]);
   });
 
-  test("W5 every name of the catalog may be subscribed to", async () => {
+  it("W5 every event of the catalog can be subscribed to", async () => {
     const catalog = await service.graphql("{ webhookEventCatalog { name } }");
     const names = catalog.data.webhookEventCatalog.map(({ name }: { name: string }) => name);
     expect((await created({ url, eventTypes: names })).endpoint.eventTypes).toEqual(names);
@@ -212,15 +209,19 @@ describe("W6 url", () => {
     "http://127.0.0.1.example.com/",
     "http://[::2]/",
   ];
-  test.each(wrong)("W6 %j is refused on creation", async (wrongUrl) => {
-    const answer = await create({ url: wrongUrl });
-    expect(answer.errors?.[0]?.message).toBe("Webhook endpoint url must be an HTTPS URL");
+  it.each(wrong)("W6 the url %j is rejected on creation", async (wrongUrl) => {
+    const response = await create({ url: wrongUrl });
+    expect(response.errors?.[0]?.message).toBe("Webhook endpoint url must be an HTTPS URL");
   });
 
-  test("W6 an update to a url that is not HTTPS is refused and changes nothing", async () => {
+  it("W6 an update to a url that is not HTTPS is rejected and changes nothing", async () => {
     const { endpoint } = await created();
-    const answer = await update({ endpointId: endpoint.id, url: "http://hooks.example.com", enabled: false });
-    expect(answer.errors?.[0]?.message).toBe("Webhook endpoint url must be an HTTPS URL");
+    const response = await update({
+      endpointId: endpoint.id,
+      url: "http://hooks.example.com",
+      enabled: false,
+    });
+    expect(response.errors?.[0]?.message).toBe("Webhook endpoint url must be an HTTPS URL");
     const after = await update({ endpointId: endpoint.id, description: "x" });
     expect(after.data.updateWebhookEndpoint).toMatchObject({ url, enabled: true });
   });
@@ -235,18 +236,18 @@ describe("W6 url", () => {
 
 describe("W6 without loopback", () => {
   const strict = useService({ settings: { allowLoopbackHttp: false } });
-  mockTest("W6 plain HTTP to loopback can be switched off", async () => {
-    const answer = await strict.graphql(
+  mockTest("W6 the setting that disables loopback rejects plain HTTP to loopback", async () => {
+    const response = await strict.graphql(
       'mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/x" }) { endpoint { id } } }',
     );
-    expect(answer.errors?.[0]?.message).toBe("Webhook endpoint url must be an HTTPS URL");
+    expect(response.errors?.[0]?.message).toBe("Webhook endpoint url must be an HTTPS URL");
   });
 });
 
 describe("W7 patch", () => {
   const full = { url, description: "before", eventTypes: ["task.failed"] };
 
-  test.each([
+  it.each([
     ["url", { url: "https://after.example/" }, { url: "https://after.example/" }],
     ["url null", { url: null, description: "x" }, { url, description: "x" }],
     ["description", { description: "after" }, { description: "after" }],
@@ -256,38 +257,38 @@ describe("W7 patch", () => {
     ["enabled null", { enabled: null, description: "x" }, { enabled: true, description: "x" }],
     ["eventTypes", { eventTypes: ["task.running"] }, { eventTypes: ["task.running"] }],
     ["eventTypes null", { eventTypes: null }, { eventTypes: null }],
-  ])("W7 %s changes that and nothing else", async (_name, patch, expected) => {
+  ])("W7 an update of %s changes only that field", async (_name, patch, expected) => {
     const { endpoint } = await created(full);
-    const answer = await update({ endpointId: endpoint.id, ...patch });
-    expect(answer.errors).toBeUndefined();
+    const response = await update({ endpointId: endpoint.id, ...patch });
+    expect(response.errors).toBeUndefined();
     const { updatedAt: _before, ...rest } = endpoint;
-    const { updatedAt: _after, ...updated } = answer.data.updateWebhookEndpoint;
+    const { updatedAt: _after, ...updated } = response.data.updateWebhookEndpoint;
     expect(updated).toEqual({ ...rest, ...expected });
   });
 
-  test("W7 a paused endpoint is enabled again", async () => {
+  it("W7 an update enables a paused endpoint", async () => {
     const { endpoint } = await created();
     await update({ endpointId: endpoint.id, enabled: false });
-    const answer = await update({ endpointId: endpoint.id, enabled: true });
-    expect(answer.data.updateWebhookEndpoint.enabled).toBe(true);
+    const response = await update({ endpointId: endpoint.id, enabled: true });
+    expect(response.data.updateWebhookEndpoint.enabled).toBe(true);
   });
 });
 
 describe("W8 empty patch", () => {
-  test("W8 an update with only endpointId is refused", async () => {
+  it("W8 an update with only endpointId is rejected", async () => {
     const { endpoint } = await created();
-    const answer = await update({ endpointId: endpoint.id });
-    expect(answer.errors?.[0]?.message).toBe("At least one endpoint field must be updated");
+    const response = await update({ endpointId: endpoint.id });
+    expect(response.errors?.[0]?.message).toBe("At least one endpoint field must be updated");
   });
 });
 
 describe("W9 times", () => {
-  test("W9 updatedAt moves with every update, createdAt never", async () => {
+  it("W9 every update changes updatedAt and none changes createdAt", async () => {
     const { endpoint } = await created();
     let before = endpoint.updatedAt;
     for (const enabled of [false, true, true]) {
-      const answer = await update({ endpointId: endpoint.id, enabled });
-      const { createdAt, updatedAt } = answer.data.updateWebhookEndpoint;
+      const response = await update({ endpointId: endpoint.id, enabled });
+      const { createdAt, updatedAt } = response.data.updateWebhookEndpoint;
       expect(createdAt).toBe(endpoint.createdAt);
       expect(Date.parse(updatedAt)).toBeGreaterThan(Date.parse(before));
       before = updatedAt;
@@ -296,12 +297,12 @@ describe("W9 times", () => {
 });
 
 describe("W11 listing", () => {
-  test.each([0, -1, 101, 1_000])("W11 a limit of %i is refused", async (limit) => {
-    const answer = await list({ limit });
-    expect(answer.errors?.[0]?.message).toBe("Webhook endpoint limit must be between 1 and 100");
+  it.each([0, -1, 101, 1_000])("W11 a limit of %i is rejected", async (limit) => {
+    const response = await list({ limit });
+    expect(response.errors?.[0]?.message).toBe("Webhook endpoint limit must be between 1 and 100");
   });
 
-  mockTest("W11 twenty come when no limit is given, omitted or null", async () => {
+  mockTest("W11 the limit is 20 when it is omitted or null", async () => {
     const options = await ownWorkspace();
     for (let made = 0; made < 23; made++) await created({ url }, options);
     for (const variables of [{}, { limit: null, iterator: null }]) {
@@ -312,27 +313,30 @@ describe("W11 listing", () => {
     }
   });
 
-  mockTest("W11 an empty workspace has one page that is done", async () => {
+  mockTest("W11 an empty workspace has one page and no next cursor", async () => {
     const page = (await list({}, await ownWorkspace())).data.me.workspace.webhookEndpoints;
     expect(page).toEqual({ data: [], done: true, iterator: null });
   });
 
-  mockTest.each([1, 2, 7, 21, 22, 100])("W11 pages of %i are complete and free of repeats", async (limit) => {
-    const options = await ownWorkspace();
-    const made: string[] = [];
-    for (let count = 0; count < 21; count++) made.push((await created({ url }, options)).endpoint.id);
-    expect(await listAll(limit, options)).toEqual(made);
-  });
+  mockTest.each([1, 2, 7, 21, 22, 100])(
+    "W11 pages of %i together contain every endpoint once",
+    async (limit) => {
+      const options = await ownWorkspace();
+      const made: string[] = [];
+      for (let count = 0; count < 21; count++) made.push((await created({ url }, options)).endpoint.id);
+      expect(await listAll(limit, options)).toEqual(made);
+    },
+  );
 
-  mockTest("W11 endpoints that come and go between pages disturb nothing", async () => {
+  mockTest("W11 endpoints created and deleted between two pages leave the others listed once", async () => {
     const options = await ownWorkspace();
     const made: string[] = [];
     for (let count = 0; count < 12; count++) made.push((await created({ url }, options)).endpoint.id);
     const seen: string[] = [];
     let iterator: string | null = null;
     do {
-      const answer = await list({ limit: 3, iterator }, options);
-      const page = answer.data.me.workspace.webhookEndpoints;
+      const response = await list({ limit: 3, iterator }, options);
+      const page = response.data.me.workspace.webhookEndpoints;
       const ids = page.data.map(({ id }: { id: string }) => id);
       seen.push(...ids);
       iterator = page.iterator;
@@ -349,18 +353,18 @@ describe("W11 listing", () => {
 });
 
 describe("W12 cursor", () => {
-  test.each(["", "x", "not a cursor", "AAAA", "💥", "x".repeat(5_000)])(
-    "W12 %j is refused",
+  it.each(["", "x", "not a cursor", "AAAA", "💥", "x".repeat(5_000)])(
+    "W12 the cursor %j is rejected",
     async (iterator) => {
-      const answer = await list({ iterator });
-      expect(answer.errors?.[0]).toMatchObject({
+      const response = await list({ iterator });
+      expect(response.errors?.[0]).toMatchObject({
         message: "Invalid iterator",
         extensions: { code: "BAD_USER_INPUT" },
       });
     },
   );
 
-  mockTest("W12 a cursor of another workspace, and a cursor with a letter changed, are refused", async () => {
+  mockTest("W12 a cursor of another workspace and a changed cursor are rejected", async () => {
     const options = await ownWorkspace();
     for (let made = 0; made < 2; made++) await created({ url }, options);
     const { iterator } = (await list({ limit: 1 }, options)).data.me.workspace.webhookEndpoints;
@@ -383,57 +387,66 @@ describe("W14 permission", () => {
   const names = Object.keys(operations);
   const call = (name: string, token: string | null) => operations[name]?.({ token });
 
-  test.each(names)("W14 %s without a token is Unauthorized", async (name) => {
-    const answer = await call(name, null);
-    expect(answer?.errors?.[0]).toMatchObject({
+  it.each(names)("W14 %s without a token fails with Unauthorized", async (name) => {
+    const response = await call(name, null);
+    expect(response?.errors?.[0]).toMatchObject({
       message: "Unauthorized",
       extensions: { code: "UNAUTHENTICATED" },
     });
   });
 
-  mockTest.each(names)("W14 %s with a read_only token is Unauthorized and FORBIDDEN", async (name) => {
-    const { apiKey } = await service.key({ access: "read_only", role: "admin" });
-    const answer = await call(name, (await service.tokens(apiKey)).workspaceToken);
-    expect(answer?.errors?.[0]).toMatchObject({ message: "Unauthorized", extensions: { code: "FORBIDDEN" } });
-  });
-
-  for (const role of ["l1", "l2", "l3"] as const) {
-    mockTest.each(names)(`W14 %s with an ${role} token is Unauthorized and FORBIDDEN`, async (name) => {
-      const { apiKey } = await service.key({ role });
-      const answer = await call(name, (await service.tokens(apiKey)).workspaceToken);
-      expect(answer?.errors?.[0]).toMatchObject({
+  mockTest.each(names)(
+    "W14 %s with a read_only token fails with Unauthorized and FORBIDDEN",
+    async (name) => {
+      const { apiKey } = await service.key({ access: "read_only", role: "admin" });
+      const response = await call(name, (await service.tokens(apiKey)).workspaceToken);
+      expect(response?.errors?.[0]).toMatchObject({
         message: "Unauthorized",
         extensions: { code: "FORBIDDEN" },
       });
-    });
-  }
-
-  test.each(names.filter((name) => name !== "list"))(
-    "W14 %s with a userToken is Unauthorized",
-    async (name) => {
-      const answer = await call(name, (await service.tokens()).userToken);
-      expect(answer?.errors?.[0]?.message).toBe("Unauthorized");
     },
   );
 
-  test("W14 the catalog needs no token", async () => {
-    const answer = await service.graphql("{ webhookEventCatalog { name } }", {}, { token: null });
-    expect(answer.errors).toBeUndefined();
+  for (const role of ["l1", "l2", "l3"] as const) {
+    mockTest.each(names)(
+      `W14 %s with an ${role} token fails with Unauthorized and FORBIDDEN`,
+      async (name) => {
+        const { apiKey } = await service.key({ role });
+        const response = await call(name, (await service.tokens(apiKey)).workspaceToken);
+        expect(response?.errors?.[0]).toMatchObject({
+          message: "Unauthorized",
+          extensions: { code: "FORBIDDEN" },
+        });
+      },
+    );
+  }
+
+  it.each(names.filter((name) => name !== "list"))(
+    "W14 %s with a userToken fails with Unauthorized",
+    async (name) => {
+      const response = await call(name, (await service.tokens()).userToken);
+      expect(response?.errors?.[0]?.message).toBe("Unauthorized");
+    },
+  );
+
+  it("W14 the catalog needs no token", async () => {
+    const response = await service.graphql("{ webhookEventCatalog { name } }", {}, { token: null });
+    expect(response.errors).toBeUndefined();
   });
 });
 
 describe("W14 with HTTP 401", () => {
   const strict = useService({ settings: { unauthenticatedStatus: 401 } });
-  mockTest("W14 a missing token can be told by the HTTP status as well", async () => {
-    const answer = await strict.graphql("{ me { __typename } }", {}, { token: null });
-    expect(answer.status).toBe(401);
-    expect(answer.errors?.[0]?.message).toBe("Unauthorized");
+  mockTest("W14 a missing token is a 401 with the setting unauthenticatedStatus", async () => {
+    const response = await strict.graphql("{ me { __typename } }", {}, { token: null });
+    expect(response.status).toBe(401);
+    expect(response.errors?.[0]?.message).toBe("Unauthorized");
     expect((await strict.graphql("{ me { __typename } }")).status).toBe(200);
   });
 });
 
 describe("W15 other workspaces", () => {
-  mockTest("W15 an endpoint of another workspace is as if it did not exist", async () => {
+  mockTest("W15 every operation on an endpoint of another workspace fails as for an unknown id", async () => {
     const { endpoint } = await created();
     const options = await ownWorkspace();
     const stranger = "00000000-0000-7000-8000-000000000000";

@@ -2,7 +2,7 @@ import { Ajv } from "ajv";
 import { describe, expect } from "vitest";
 import { isKnownEvent, parseEvent } from "workspace-tasks/events";
 import type { TaskChange } from "workspace-tasks/mock-server";
-import { mockTest, test, useService } from "./harness.ts";
+import { it, mockTest, useService } from "./harness.ts";
 import { subscribe } from "./subscriber.ts";
 
 const service = useService();
@@ -20,8 +20,8 @@ type Entry = {
 };
 
 async function readCatalog(): Promise<Entry[]> {
-  const answer = await service.graphql(catalogQuery, {}, { token: null });
-  return answer.data.webhookEventCatalog;
+  const response = await service.graphql(catalogQuery, {}, { token: null });
+  return response.data.webhookEventCatalog;
 }
 
 const startTask = (workspaceId: string, task: Record<string, unknown> = {}): Promise<{ taskId: string }> =>
@@ -52,8 +52,8 @@ const stageFields = [
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-describe("the catalog", () => {
-  test("C1 the catalog is public and lists the six events", async () => {
+describe("C1 C2 C3 the event catalog", () => {
+  it("C1 the catalog is public and lists the six events", async () => {
     const catalog = await readCatalog();
     expect(catalog.map(({ name }) => name)).toEqual(
       expect.arrayContaining([
@@ -73,14 +73,14 @@ describe("the catalog", () => {
     }
   });
 
-  test("C2 each payload schema is valid JSON Schema Draft 7", async () => {
+  it("C2 each payload schema is valid JSON Schema Draft 7", async () => {
     for (const { name, payloadSchema } of await readCatalog()) {
       expect(payloadSchema["$schema"], name).toMatch(/draft-07/);
       expect(new Ajv({ strict: false }).validateSchema(payloadSchema), name).toBe(true);
     }
   });
 
-  mockTest("C2 every delivered body fits the schema of its event", async () => {
+  mockTest("C2 every delivered body validates against the schema of its event", async () => {
     await using all = await subscribe(service);
     const { taskId } = await startTask(all.workspaceId);
     for (const status of ["COMPLETED", "FAILED"] as const) {
@@ -117,14 +117,14 @@ describe("the catalog", () => {
     expect(ajv.validate(schema, { ...seen[0], taskId: 7 }), "the check can fail").toBe(false);
   });
 
-  test("C3 documents.synced has no status and no task types", async () => {
+  it("C3 documents.synced has no status and no task types", async () => {
     const entry = (await readCatalog()).find(({ name }) => name === "documents.synced");
     expect(entry).toMatchObject({ status: "", taskTypes: [], version: "2" });
   });
 });
 
-describe("task events", () => {
-  mockTest("E1 each change of a task emits the event whose suffix is its status", async () => {
+describe("E1 E2 E3 task events", () => {
+  mockTest("E1 each change of a task's status emits the event with that suffix", async () => {
     await using all = await subscribe(service);
     const { taskId } = await startTask(all.workspaceId);
     await moveTask(taskId, { status: "FAILED" });
@@ -142,7 +142,7 @@ describe("task events", () => {
     expect(times).toEqual([...times].sort());
   });
 
-  mockTest("E1 a task that is COMPLETED does not change any more and emits nothing", async () => {
+  mockTest("E1 a COMPLETED task cannot change and emits nothing", async () => {
     await using all = await subscribe(service);
     const { taskId } = await startTask(all.workspaceId, { progression: "immediate", stages: [] });
     await all.receiver.received(2);
@@ -167,7 +167,7 @@ describe("task events", () => {
     expect(event.occurredAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  mockTest("E2 one change has one id, a UUID, for every endpoint and every repetition", async () => {
+  mockTest("E2 a change has the same UUID for every endpoint and every retry", async () => {
     await using first = await subscribe(service);
     await using second = await subscribe(service, { within: first });
     const { taskId } = await startTask(first.workspaceId);
@@ -185,7 +185,7 @@ describe("task events", () => {
     expect(again[2]?.event.id).toBe(runningId);
   });
 
-  mockTest("E3 errorMessage and customerError are there on task.failed only", async () => {
+  mockTest("E3 only task.failed has errorMessage and customerError", async () => {
     await using all = await subscribe(service);
     const { taskId } = await startTask(all.workspaceId);
     const customerError = {
@@ -200,7 +200,7 @@ describe("task events", () => {
     expect(events.map((event) => event.customerError)).toEqual([null, customerError, null, null]);
   });
 
-  mockTest("E3 within the retry grace period customerError is null and the event is still sent", async () => {
+  mockTest("E3 task.failed within the retry grace period is sent with a customerError of null", async () => {
     await using all = await subscribe(service, { eventTypes: ["task.failed"] });
     const { taskId } = await startTask(all.workspaceId);
     await moveTask(taskId, { status: "FAILED", errorMessage: "first try", withinRetryGrace: true });
@@ -214,7 +214,7 @@ describe("task events", () => {
     });
   });
 
-  mockTest("E3 taxPrepResult is there on task.completed of TAX_PREP only", async () => {
+  mockTest("E3 only task.completed of TAX_PREP has taxPrepResult", async () => {
     await using all = await subscribe(service);
     for (const taskType of ["TAX_PREP", "TAX_REVIEW"]) {
       const { taskId } = await startTask(all.workspaceId, { taskType });
@@ -235,34 +235,42 @@ describe("task events", () => {
   });
 });
 
-describe("stage events", () => {
-  mockTest("E4 a finished stage is told with the envelope and its own fields", async () => {
-    await using all = await subscribe(service, { eventTypes: ["subtask.completed", "subtask.failed"] });
-    const { taskId } = await startTask(all.workspaceId);
-    const move = (subTaskType: string, status: TaskChange["status"], errorMessage?: string) =>
-      service.control.setStageStatus(taskId, { subTaskType, status, errorMessage });
-    await move("tax-extraction", "RUNNING");
-    await move("tax-extraction", "COMPLETED");
-    await move("reconciliation", "FAILED", "totals differ");
-    const events = (await all.receiver.received(2)).map(({ event }) => event);
-    for (const event of events) expect(Object.keys(event).sort()).toEqual(stageFields);
-    expect(events).toMatchObject([
-      { event: "subtask.completed", status: "COMPLETED", subTaskType: "tax-extraction", errorMessage: null },
-      {
-        event: "subtask.failed",
-        status: "FAILED",
-        subTaskType: "reconciliation",
-        errorMessage: "totals differ",
-      },
-    ]);
-    expect(events[0].subTaskId).not.toBe(events[1].subTaskId);
-    await service.advance("1h");
-    expect(all.receiver.deliveries, "a stage that starts is not told").toHaveLength(2);
-  });
+describe("E4 stage events", () => {
+  mockTest(
+    "E4 the event of a finished stage has the task's envelope and the fields of the stage",
+    async () => {
+      await using all = await subscribe(service, { eventTypes: ["subtask.completed", "subtask.failed"] });
+      const { taskId } = await startTask(all.workspaceId);
+      const move = (subTaskType: string, status: TaskChange["status"], errorMessage?: string) =>
+        service.control.setStageStatus(taskId, { subTaskType, status, errorMessage });
+      await move("tax-extraction", "RUNNING");
+      await move("tax-extraction", "COMPLETED");
+      await move("reconciliation", "FAILED", "totals differ");
+      const events = (await all.receiver.received(2)).map(({ event }) => event);
+      for (const event of events) expect(Object.keys(event).sort()).toEqual(stageFields);
+      expect(events).toMatchObject([
+        {
+          event: "subtask.completed",
+          status: "COMPLETED",
+          subTaskType: "tax-extraction",
+          errorMessage: null,
+        },
+        {
+          event: "subtask.failed",
+          status: "FAILED",
+          subTaskType: "reconciliation",
+          errorMessage: "totals differ",
+        },
+      ]);
+      expect(events[0].subTaskId).not.toBe(events[1].subTaskId);
+      await service.advance("1h");
+      expect(all.receiver.deliveries, "the start of a stage emits no event").toHaveLength(2);
+    },
+  );
 });
 
-describe("documents", () => {
-  mockTest("E5 documents pulled from a connected system are told, held ones are counted", async () => {
+describe("E5 documents.synced", () => {
+  mockTest("E5 documents.synced lists the documents of a pull and counts the existing ones", async () => {
     await using all = await subscribe(service, { eventTypes: ["documents.synced"] });
     const { connectionId } = await startConnection(all);
     const pull = (...fileNames: string[]) =>
@@ -294,7 +302,7 @@ describe("documents", () => {
     expect(second.id).not.toBe(first.id);
   });
 
-  mockTest("E5 documents added by hand are not told", async () => {
+  mockTest("E5 documents that a user adds emit no event", async () => {
     await using all = await subscribe(service);
     const { workspaceToken } = await service.tokens((await administratorOf(all.workspaceId)).apiKey);
     const upload = await fetch(`${service.baseUrl}/api/uploads`, {
@@ -327,8 +335,8 @@ describe("documents", () => {
   });
 });
 
-describe("subscriptions", () => {
-  mockTest("E6 an endpoint without eventTypes receives events of the future, others do not", async () => {
+describe("E6 E7 subscriptions", () => {
+  mockTest("E6 only an endpoint without eventTypes receives an event that is added later", async () => {
     await using all = await subscribe(service);
     await using some = await subscribe(service, { within: all, eventTypes: ["task.running"] });
     const name = "return.filed";
@@ -344,7 +352,7 @@ describe("subscriptions", () => {
     expect(some.receiver.deliveries).toHaveLength(0);
   });
 
-  mockTest("E6 an endpoint with eventTypes receives those and no others", async () => {
+  mockTest("E6 an endpoint with eventTypes receives only those", async () => {
     await using failures = await subscribe(service, { eventTypes: ["task.failed"] });
     const { taskId } = await startTask(failures.workspaceId);
     await moveTask(taskId, { status: "FAILED" });
@@ -367,8 +375,8 @@ describe("subscriptions", () => {
   });
 });
 
-describe("what may be added later", () => {
-  mockTest("V1 unknown stages, events, fields and codes are read as what they are", async () => {
+describe("V1 later additions", () => {
+  mockTest("V1 parseEvent accepts unknown stages, events, fields and codes", async () => {
     await using all = await subscribe(service);
     const { taskId } = await startTask(all.workspaceId, { taskType: "SALES_TAX" });
     await service.control.setStageStatus(taskId, {

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { exchangeDocument, mockTest, test, useService } from "./harness.ts";
+import { exchangeDocument, it, mockTest, useService } from "./harness.ts";
 
 const service = useService();
 
@@ -17,16 +17,16 @@ function payloadOf(token: string) {
 }
 
 describe("K1 exchange", () => {
-  test("K1 an API key is exchanged for both tokens without a Bearer header", async () => {
-    const answer = await exchange(service.apiKey);
-    expect(answer.errors).toBeUndefined();
-    expect(answer.data.exchangeSurfaceRefreshTokenForAccessTokens).toEqual({
+  it("K1 an API key is exchanged for both tokens without a Bearer header", async () => {
+    const response = await exchange(service.apiKey);
+    expect(response.errors).toBeUndefined();
+    expect(response.data.exchangeSurfaceRefreshTokenForAccessTokens).toEqual({
       userToken: expect.any(String),
       workspaceToken: expect.any(String),
     });
   });
 
-  mockTest("K1 the workspaceToken is a JWT that names its workspace and its end", async () => {
+  mockTest("K1 the workspaceToken is a JWT with its workspace and its expiry", async () => {
     const { workspaceToken, userToken } = await service.tokens();
     expect(payloadOf(workspaceToken)).toMatchObject({
       workspaceId: service.workspaceId,
@@ -37,7 +37,7 @@ describe("K1 exchange", () => {
 });
 
 describe("K2 lifetime", () => {
-  mockTest("K2 tokens last 180 seconds and not one more", async () => {
+  mockTest("K2 tokens expire after exactly 180 seconds", async () => {
     const { workspaceToken, userToken } = await service.tokens();
     await service.advance("179s");
     expect((await me(workspaceToken)).errors).toBeUndefined();
@@ -47,7 +47,7 @@ describe("K2 lifetime", () => {
     expect((await me(userToken)).errors?.[0]?.extensions?.code).toBe("UNAUTHENTICATED");
   });
 
-  mockTest("K2 a shorter lifetime is kept", async () => {
+  mockTest("K2 a shorter lifetime is respected", async () => {
     const { workspaceToken } = await service.tokens(service.apiKey, 5);
     await service.advance("4s");
     expect((await me(workspaceToken)).errors).toBeUndefined();
@@ -63,15 +63,15 @@ describe("K2 lifetime", () => {
     expect((await me(workspaceToken)).errors).toHaveLength(1);
   });
 
-  test.each([0, -1])("K2 a lifetime of %i seconds is refused", async (expiresInSeconds) => {
-    const answer = await exchange(service.apiKey, expiresInSeconds);
-    expect(answer.data ?? null).toBeNull();
-    expect(answer.errors?.[0]?.extensions?.code).toBe("BAD_USER_INPUT");
+  it.each([0, -1])("K2 a lifetime of %i seconds is rejected", async (expiresInSeconds) => {
+    const response = await exchange(service.apiKey, expiresInSeconds);
+    expect(response.data ?? null).toBeNull();
+    expect(response.errors?.[0]?.extensions?.code).toBe("BAD_USER_INPUT");
   });
 });
 
 describe("K3 refresh", () => {
-  mockTest("K3 after expiry the same key gives tokens again", async () => {
+  mockTest("K3 a key is exchanged for new tokens after the old ones expired", async () => {
     const { workspaceToken } = await service.tokens();
     await service.advance("3m");
     expect((await me(workspaceToken)).errors).toHaveLength(1);
@@ -91,25 +91,25 @@ describe("K3 refresh", () => {
 });
 
 describe("K4 failed exchange", () => {
-  test("K4 a wrong key gets an error and no tokens", async () => {
-    const answer = await exchange("not-a-key");
-    expect(answer.data ?? null).toBeNull();
-    expect(answer.errors?.[0]).toMatchObject({
+  it("K4 a wrong key returns an error and no tokens", async () => {
+    const response = await exchange("not-a-key");
+    expect(response.data ?? null).toBeNull();
+    expect(response.errors?.[0]).toMatchObject({
       message: "Invalid refresh token",
       extensions: { code: "UNAUTHENTICATED" },
     });
-    expect(answer.text).not.toContain('workspaceToken":"');
+    expect(response.text).not.toContain('workspaceToken":"');
   });
 
-  test.each(["", "Bearer", "a.b.c", "x".repeat(8_000)])(
-    "K4 a token made up by the caller is refused (%#)",
+  it.each(["", "Bearer", "a.b.c", "x".repeat(8_000)])(
+    "K4 a token that the service never issued is rejected (%#)",
     async (token) => {
-      const answer = await me(token);
-      expect(answer.errors?.[0]?.extensions?.code).toBe("UNAUTHENTICATED");
+      const response = await me(token);
+      expect(response.errors?.[0]?.extensions?.code).toBe("UNAUTHENTICATED");
     },
   );
 
-  mockTest("K4 a token whose payload was changed is refused", async () => {
+  mockTest("K4 a token with a changed payload is rejected", async () => {
     const { workspaceToken } = await service.tokens();
     const [header, , signature] = workspaceToken.split(".");
     const claims = { ...payloadOf(workspaceToken), exp: 9_999_999_999 };
@@ -133,7 +133,7 @@ describe("K6 membership", () => {
     });
   });
 
-  mockTest("K6 a changed role changes what a live token may do", async () => {
+  mockTest("K6 a changed role applies to valid tokens at once", async () => {
     const key = await service.key({ role: "admin" });
     const { workspaceToken: token } = await service.tokens(key.apiKey);
     expect((await service.graphql(createMutation, {}, { token })).errors).toBeUndefined();
@@ -143,7 +143,7 @@ describe("K6 membership", () => {
     expect((await service.graphql(createMutation, {}, { token })).errors).toBeUndefined();
   });
 
-  mockTest("K6 a removed member's live token and key are refused", async () => {
+  mockTest("K6 a removed member's valid token and key are rejected", async () => {
     const key = await service.key();
     const { workspaceToken, userToken } = await service.tokens(key.apiKey);
     await service.control.removeMembership(key.membershipId);
@@ -153,7 +153,7 @@ describe("K6 membership", () => {
     expect((await me(userToken)).data.me).toEqual({ __typename: "User", id: key.userId });
   });
 
-  mockTest("K6 a revoked key's live tokens last until their own expiry", async () => {
+  mockTest("K6 the tokens of a revoked key stay valid until they expire", async () => {
     const key = await service.key();
     const { workspaceToken } = await service.tokens(key.apiKey);
     await service.control.revokeApiKey(key.id);
@@ -188,11 +188,11 @@ describe("K7 read_only", () => {
     ...gatewayMutations.map((query) => ({ router: "gateway" as const, query })),
   ];
 
-  mockTest.each(cases)("K7 a read_only key is refused with FORBIDDEN: $query", async ({ router, query }) => {
+  mockTest.each(cases)("K7 a read_only key is rejected with FORBIDDEN: $query", async ({ router, query }) => {
     const { apiKey } = await service.key({ access: "read_only", role: "admin" });
     const { workspaceToken: token } = await service.tokens(apiKey);
-    const answer = await service.graphql(query, {}, { token, router });
-    expect(answer.errors?.[0]).toMatchObject({
+    const response = await service.graphql(query, {}, { token, router });
+    expect(response.errors?.[0]).toMatchObject({
       message: "Unauthorized",
       extensions: { code: "FORBIDDEN" },
     });
@@ -201,18 +201,18 @@ describe("K7 read_only", () => {
   mockTest("K7 a read_only key may query", async () => {
     const { apiKey } = await service.key({ access: "read_only" });
     const { workspaceToken: token } = await service.tokens(apiKey);
-    const answer = await service.graphql(
+    const response = await service.graphql(
       "{ me { ... on WorkspaceUser { role workspace { name clients { id } tasks { id } } } } webhookEventCatalog { name } }",
       {},
       { token },
     );
-    expect(answer.errors).toBeUndefined();
-    expect(answer.data.me.role).toBe("admin");
+    expect(response.errors).toBeUndefined();
+    expect(response.data.me.role).toBe("admin");
   });
 });
 
 describe("K8 shown once", () => {
-  mockTest("K8 a key is in the answer to its creation and nowhere else", async () => {
+  mockTest("K8 only the response to its creation contains a key", async () => {
     const { apiKey, id } = await service.key();
     await service.tokens(apiKey);
     // Also not when it stands in the document itself, or in a document that cannot be parsed.
@@ -227,47 +227,48 @@ describe("K8 shown once", () => {
       service.control.getSnapshot(),
     ]);
     expect(JSON.stringify(listed)).toContain(id);
-    for (const answer of [listed, journal, snapshot]) expect(JSON.stringify(answer)).not.toContain(apiKey);
+    for (const response of [listed, journal, snapshot])
+      expect(JSON.stringify(response)).not.toContain(apiKey);
   });
 });
 
 describe("K9 me", () => {
-  test("K9 a workspaceToken is a WorkspaceUser, a userToken a User", async () => {
+  it("K9 me is a WorkspaceUser for a workspaceToken and a User for a userToken", async () => {
     const { workspaceToken, userToken } = await service.tokens();
     expect((await me(workspaceToken)).data.me.__typename).toBe("WorkspaceUser");
     expect((await me(userToken)).data.me.__typename).toBe("User");
   });
 
-  test("K9 without a token me is refused", async () => {
-    const answer = await me(null);
-    expect(answer.data.me).toBeNull();
-    expect(answer.errors?.[0]).toMatchObject({
+  it("K9 me without a token is rejected", async () => {
+    const response = await me(null);
+    expect(response.data.me).toBeNull();
+    expect(response.errors?.[0]).toMatchObject({
       message: "Unauthorized",
       extensions: { code: "UNAUTHENTICATED" },
     });
   });
 
-  test("K9 an Authorization header of another scheme is refused", async () => {
-    const answer = await service.graphql(
+  it("K9 me with an Authorization header of another scheme is rejected", async () => {
+    const response = await service.graphql(
       meQuery,
       {},
       { token: null, headers: { authorization: "Basic YTpi" } },
     );
-    expect(answer.errors?.[0]?.extensions?.code).toBe("UNAUTHENTICATED");
+    expect(response.errors?.[0]?.extensions?.code).toBe("UNAUTHENTICATED");
   });
 });
 
 describe("K10 shape of me", () => {
-  test("K10 WorkspaceUser has the interface's fields", async () => {
-    const answer = await service.graphql(`{
+  it("K10 WorkspaceUser has the fields of the interface", async () => {
+    const response = await service.graphql(`{
       me { ... on WorkspaceUser {
         id role createdAt
         user { id name email emailHash novuHash }
         workspace { id name slug displayName status workspaceType }
       } }
     }`);
-    expect(answer.errors).toBeUndefined();
-    const { me: found } = answer.data;
+    expect(response.errors).toBeUndefined();
+    const { me: found } = response.data;
     expect(["admin", "l1", "l2", "l3"]).toContain(found.role);
     expect(found.createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     expect(found.user).toMatchObject({
@@ -278,16 +279,19 @@ describe("K10 shape of me", () => {
     expect(found.workspace).toMatchObject({ id: expect.any(String), status: "active" });
   });
 
-  mockTest.each(["admin", "l1", "l2", "l3"] as const)("K10 the role %s comes back as it is", async (role) => {
-    const { apiKey } = await service.key({ role });
-    const { workspaceToken } = await service.tokens(apiKey);
-    expect((await me(workspaceToken)).data.me.role).toBe(role);
-  });
+  mockTest.each(["admin", "l1", "l2", "l3"] as const)(
+    "K10 me returns the role %s unchanged",
+    async (role) => {
+      const { apiKey } = await service.key({ role });
+      const { workspaceToken } = await service.tokens(apiKey);
+      expect((await me(workspaceToken)).data.me.role).toBe(role);
+    },
+  );
 
-  test("K10 WorkspaceUser has no other fields than these", async () => {
+  it("K10 WorkspaceUser has no other fields", async () => {
     for (const field of ["name", "email", "userId", "workspaceId", "access"]) {
-      const answer = await service.graphql(`{ me { ... on WorkspaceUser { ${field} } } }`);
-      expect(answer.errors?.[0]?.message, field).toMatch(/^Cannot query field/);
+      const response = await service.graphql(`{ me { ... on WorkspaceUser { ${field} } } }`);
+      expect(response.errors?.[0]?.message, field).toMatch(/^Cannot query field/);
     }
   });
 });

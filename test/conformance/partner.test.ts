@@ -1,7 +1,8 @@
 import { createServer } from "node:http";
 import { beforeAll, describe, expect } from "vitest";
+import { startCapturingReceiver } from "../support/capturing-receiver.ts";
 import { freePort, listen } from "../support/listen.ts";
-import { type CallOptions, mockTest, onMock, startReceiver, test, useService } from "./harness.ts";
+import { type CallOptions, it, mockTest, onMock, useService } from "./harness.ts";
 
 const service = useService({ settings: { rateLimit: { requests: 100_000 } } });
 
@@ -88,35 +89,35 @@ const addUsers = (variables: Input, options: Options = partner) =>
   );
 
 async function newWorkspace(displayName = "Firm", options: Options = partner): Promise<string> {
-  const answer = await createWorkspace({ displayName }, options);
-  expect(answer.errors).toBeUndefined();
-  return answer.data.createWorkspace.id;
+  const response = await createWorkspace({ displayName }, options);
+  expect(response.errors).toBeUndefined();
+  return response.data.createWorkspace.id;
 }
 
 async function pendingConnection(inputs: Input | null = null, workspaceId?: string): Promise<string> {
-  const answer = await start({
+  const response = await start({
     workspaceId: workspaceId ?? (await newWorkspace()),
     providerKey: "acme-books",
     inputs,
   });
-  expect(answer.errors).toBeUndefined();
-  return answer.data.startProviderConnection.id;
+  expect(response.errors).toBeUndefined();
+  return response.data.startProviderConnection.id;
 }
 
 async function activeConnection(workspaceId?: string): Promise<string> {
   const connectionId = await pendingConnection(null, workspaceId);
-  const answer = await collect({ connectionId });
-  expect(answer.data.collectProviderConnection.status).toBe("active");
+  const response = await collect({ connectionId });
+  expect(response.data.collectProviderConnection.status).toBe("active");
   return connectionId;
 }
 
 async function pendingJob(connectionId?: string): Promise<string> {
-  const answer = await createJob({
+  const response = await createJob({
     connectionId: connectionId ?? (await activeConnection()),
     jobName: "2025",
   });
-  expect(answer.errors).toBeUndefined();
-  return answer.data.createConnectionJob.id;
+  expect(response.errors).toBeUndefined();
+  return response.data.createConnectionJob.id;
 }
 
 async function otherPartner(): Promise<CallOptions> {
@@ -127,13 +128,13 @@ async function otherPartner(): Promise<CallOptions> {
 const unknownId = "00000000-0000-7000-8000-000000000000";
 
 describe("P1 createWorkspace", () => {
-  test("P1 it returns an active partner workspace", async () => {
-    const answer = await createWorkspace({
+  it("P1 createWorkspace returns an active partner workspace", async () => {
+    const response = await createWorkspace({
       displayName: "Müller & Söhne Tax",
       firmSize: "md",
       metadata: { customer: "c-1", partner: { reference: 7 } },
     });
-    expect(answer.data.createWorkspace).toEqual({
+    expect(response.data.createWorkspace).toEqual({
       id: expect.any(String),
       slug: expect.stringMatching(/^[a-z0-9]+(-[a-z0-9]+)*$/),
       displayName: "Müller & Söhne Tax",
@@ -142,11 +143,11 @@ describe("P1 createWorkspace", () => {
     });
   });
 
-  test.each(["xs", "sm", "md", "lg", "xl"])("P1 the firm size %s is accepted", async (firmSize) => {
+  it.each(["xs", "sm", "md", "lg", "xl"])("P1 the firm size %s is accepted", async (firmSize) => {
     expect((await createWorkspace({ displayName: "Firm", firmSize })).errors).toBeUndefined();
   });
 
-  test.each([
+  it.each([
     ["an empty displayName", { displayName: "" }],
     ["a blank displayName", { displayName: " \t\n" }],
     ["a missing displayName", {}],
@@ -156,14 +157,14 @@ describe("P1 createWorkspace", () => {
     ["metadata that is a list", { displayName: "Firm", metadata: [1] }],
     ["metadata that is text", { displayName: "Firm", metadata: "x" }],
     ["metadata that is a number", { displayName: "Firm", metadata: 1 }],
-  ])("P1 %s is refused", async (_name, input) => {
-    const answer = await createWorkspace(input);
-    expect(answer.data ?? null).toBeNull();
-    expect(answer.errors).toHaveLength(1);
-    expect(answer.errors?.[0]?.message).not.toBe("Internal server error");
+  ])("P1 createWorkspace with %s is rejected", async (_name, input) => {
+    const response = await createWorkspace(input);
+    expect(response.data ?? null).toBeNull();
+    expect(response.errors).toHaveLength(1);
+    expect(response.errors?.[0]?.message).not.toBe("Internal server error");
   });
 
-  test("P1 slugs are unique, also for equal and for unwritable names", async () => {
+  it("P1 slugs are unique, also for equal names and names without letters", async () => {
     const names = ["Same Name", "Same Name", "same-name", "名前", "名前"];
     const slugs: string[] = [];
     for (const displayName of names) {
@@ -175,67 +176,67 @@ describe("P1 createWorkspace", () => {
 });
 
 describe("P2 permission", () => {
-  test("P2 without a token it fails", async () => {
-    const answer = await createWorkspace({ displayName: "Firm" }, { router: "gateway", token: null });
-    expect(answer.errors?.[0]?.extensions?.code).toBe("UNAUTHENTICATED");
+  it("P2 createWorkspace without a token fails", async () => {
+    const response = await createWorkspace({ displayName: "Firm" }, { router: "gateway", token: null });
+    expect(response.errors?.[0]?.extensions?.code).toBe("UNAUTHENTICATED");
   });
 
-  test("P2 with a made-up token it fails", async () => {
-    const answer = await createWorkspace({ displayName: "Firm" }, { router: "gateway", token: "a.b.c" });
-    expect(answer.errors?.[0]?.extensions?.code).toBe("UNAUTHENTICATED");
+  it("P2 createWorkspace with an invalid token fails", async () => {
+    const response = await createWorkspace({ displayName: "Firm" }, { router: "gateway", token: "a.b.c" });
+    expect(response.errors?.[0]?.extensions?.code).toBe("UNAUTHENTICATED");
   });
 
-  test("P2 a workspaceToken and a userToken have no permission", async () => {
+  it("P2 createWorkspace with a workspaceToken or a userToken fails", async () => {
     const { workspaceToken, userToken } = await service.tokens();
     for (const token of [workspaceToken, userToken]) {
-      const answer = await createWorkspace({ displayName: "Firm" }, { router: "gateway", token });
-      expect(answer.errors?.[0]?.extensions?.code).toBe("FORBIDDEN");
+      const response = await createWorkspace({ displayName: "Firm" }, { router: "gateway", token });
+      expect(response.errors?.[0]?.extensions?.code).toBe("FORBIDDEN");
     }
   });
 
-  mockTest("P2 an expired partner token fails", async () => {
+  mockTest("P2 createWorkspace with an expired partner token fails", async () => {
     const token = await service.partnerToken();
     await service.advance("180s");
-    const answer = await createWorkspace({ displayName: "Firm" }, { router: "gateway", token });
-    expect(answer.errors?.[0]?.extensions?.code).toBe("UNAUTHENTICATED");
+    const response = await createWorkspace({ displayName: "Firm" }, { router: "gateway", token });
+    expect(response.errors?.[0]?.extensions?.code).toBe("UNAUTHENTICATED");
     partner = { token: await service.partnerToken(), router: "gateway" };
   });
 
-  test("P2 a wrong partner key gets no token", async () => {
-    const answer = await service.graphql(
+  it("P2 a wrong partner key returns no token", async () => {
+    const response = await service.graphql(
       'mutation { loginViaPersonalApiToken(token: "wrong") { accessToken } }',
       {},
       { router: "gateway", token: null },
     );
-    expect(answer.data ?? null).toBeNull();
-    expect(answer.errors?.[0]?.extensions?.code).toBe("UNAUTHENTICATED");
+    expect(response.data ?? null).toBeNull();
+    expect(response.errors?.[0]?.extensions?.code).toBe("UNAUTHENTICATED");
   });
 
-  mockTest("P2 an API key of a workspace is no partner key", async () => {
-    const answer = await service.graphql(
+  mockTest("P2 an API key of a workspace is rejected as a partner key", async () => {
+    const response = await service.graphql(
       "mutation ($token: String!) { loginViaPersonalApiToken(token: $token) { accessToken } }",
       { token: service.apiKey },
       { router: "gateway", token: null },
     );
-    expect(answer.errors?.[0]?.extensions?.code).toBe("UNAUTHENTICATED");
+    expect(response.errors?.[0]?.extensions?.code).toBe("UNAUTHENTICATED");
   });
 });
 
 describe("P3 collectProviderConnection", () => {
-  test("P3 an unknown id is not found", async () => {
-    const answer = await collect({ connectionId: unknownId });
-    expect(answer.errors?.[0]).toMatchObject({
+  it("P3 collecting an unknown connection fails with NOT_FOUND", async () => {
+    const response = await collect({ connectionId: unknownId });
+    expect(response.errors?.[0]).toMatchObject({
       message: "Provider connection not found",
       extensions: { code: "NOT_FOUND" },
     });
   });
 
-  test("P3 success makes it active and echoes the inputs as settings", async () => {
+  it("P3 a collected connection is active and returns its inputs as settings", async () => {
     const workspaceId = await newWorkspace();
     const connectionId = await pendingConnection({ apiKey: "good" }, workspaceId);
     const inputs = { firmReference: "f-1", nested: { list: [1, "two", null, true] } };
-    const answer = await collect({ connectionId, inputs });
-    expect(answer.data.collectProviderConnection).toMatchObject({
+    const response = await collect({ connectionId, inputs });
+    expect(response.data.collectProviderConnection).toMatchObject({
       id: connectionId,
       workspaceId,
       providerKey: "acme-books",
@@ -244,29 +245,29 @@ describe("P3 collectProviderConnection", () => {
     });
   });
 
-  test("P3 without inputs the settings stay empty, and a later collect keeps what is there", async () => {
+  it("P3 collecting without inputs keeps the existing settings", async () => {
     const connectionId = await pendingConnection();
     expect((await collect({ connectionId })).data.collectProviderConnection.settings).toBeNull();
     await collect({ connectionId, inputs: { a: 1 } });
     expect((await collect({ connectionId })).data.collectProviderConnection.settings).toEqual({ a: 1 });
   });
 
-  test("P3 a failing platform call leads to an error state without a GraphQL error", async () => {
+  it("P3 a failed call of the platform returns an error state and no GraphQL error", async () => {
     const connectionId = await pendingConnection({ apiKey: "invalid-key" });
-    const answer = await collect({ connectionId });
-    expect(answer.errors).toBeUndefined();
-    expect(answer.data.collectProviderConnection.status).toBe("failed");
+    const response = await collect({ connectionId });
+    expect(response.errors).toBeUndefined();
+    expect(response.data.collectProviderConnection.status).toBe("failed");
   });
 
-  test.each([[[1]], ["text"], [7]])("P3 inputs of %j are refused", async (inputs) => {
-    const answer = await collect({ connectionId: await pendingConnection(), inputs });
-    expect(answer.errors?.[0]?.extensions?.code).toBe("BAD_USER_INPUT");
+  it.each([[[1]], ["text"], [7]])("P3 the inputs %j are rejected", async (inputs) => {
+    const response = await collect({ connectionId: await pendingConnection(), inputs });
+    expect(response.errors?.[0]?.extensions?.code).toBe("BAD_USER_INPUT");
   });
 
-  test("P3 credentials of the start step are never given back", async () => {
+  it("P3 credentials of the start step are never returned", async () => {
     const connectionId = await pendingConnection({ apiKey: "hush-1", securityToken: "hush-2" });
-    const answer = await collect({ connectionId, inputs: { a: 1 } });
-    expect(answer.text).not.toContain("hush");
+    const response = await collect({ connectionId, inputs: { a: 1 } });
+    expect(response.text).not.toContain("hush");
     if (onMock) {
       const journal = await service.control.listRequests({ limit: 1_000 });
       expect(JSON.stringify(journal)).not.toContain("hush");
@@ -279,7 +280,7 @@ describe("P3 collectProviderConnection", () => {
     [401, "failed"],
     [500, "failed"],
     [302, "failed"],
-  ])("P3 a loopback platform that answers %i makes the connection %s", async (status, expected) => {
+  ])("P3 a platform on loopback that returns %i makes the connection %s", async (status, expected) => {
     const asked: (string | undefined)[] = [];
     const platform = createServer((request, response) => {
       asked.push(`${request.method} ${request.headers.authorization}`);
@@ -288,29 +289,26 @@ describe("P3 collectProviderConnection", () => {
     await using listening = await listen(platform);
     const baseUrl = `${listening.origin}/`;
     const connectionId = await pendingConnection({ baseUrl, apiKey: "k-1" });
-    const answer = await collect({ connectionId });
-    expect(answer.data.collectProviderConnection.status).toBe(expected);
+    const response = await collect({ connectionId });
+    expect(response.data.collectProviderConnection.status).toBe(expected);
     expect(asked).toEqual(["GET Bearer k-1"]);
   });
 
-  mockTest(
-    "P3 a platform that cannot be reached makes the connection failed, and it may be tried again",
-    async () => {
-      const platform = createServer((_request, response) => response.end());
-      const port = await freePort();
-      const connectionId = await pendingConnection({ baseUrl: `http://127.0.0.1:${port}/` });
-      expect((await collect({ connectionId })).data.collectProviderConnection.status).toBe("failed");
-      await using _listening = await listen(platform, port);
-      expect((await collect({ connectionId })).data.collectProviderConnection.status).toBe("active");
-    },
-  );
+  mockTest("P3 a connection to an unreachable platform fails and can be collected again", async () => {
+    const platform = createServer((_request, response) => response.end());
+    const port = await freePort();
+    const connectionId = await pendingConnection({ baseUrl: `http://127.0.0.1:${port}/` });
+    expect((await collect({ connectionId })).data.collectProviderConnection.status).toBe("failed");
+    await using _listening = await listen(platform, port);
+    expect((await collect({ connectionId })).data.collectProviderConnection.status).toBe("active");
+  });
 });
 
 describe("P4 createConnectionJob", () => {
-  test("P4 a job on an active connection is pending", async () => {
+  it("P4 a job on an active connection is pending", async () => {
     const connectionId = await activeConnection();
-    const answer = await createJob({ connectionId, jobName: "Season 2025" });
-    expect(answer.data.createConnectionJob).toMatchObject({
+    const response = await createJob({ connectionId, jobName: "Season 2025" });
+    expect(response.data.createConnectionJob).toMatchObject({
       connectionId,
       name: "Season 2025",
       status: "pending",
@@ -318,45 +316,45 @@ describe("P4 createConnectionJob", () => {
     });
   });
 
-  test("P4 an unknown connection is not found", async () => {
-    const answer = await createJob({ connectionId: unknownId, jobName: "x" });
-    expect(answer.errors?.[0]?.extensions?.code).toBe("NOT_FOUND");
+  it("P4 a job on an unknown connection fails with NOT_FOUND", async () => {
+    const response = await createJob({ connectionId: unknownId, jobName: "x" });
+    expect(response.errors?.[0]?.extensions?.code).toBe("NOT_FOUND");
   });
 
-  test.each([
+  it.each([
     ["pending", null],
     ["failed", { apiKey: "invalid" }],
-  ])("P4 a %s connection takes no job", async (status, inputs) => {
+  ])("P4 a job on a %s connection is rejected", async (status, inputs) => {
     const connectionId = await pendingConnection(inputs);
     if (status === "failed") await collect({ connectionId });
-    const answer = await createJob({ connectionId, jobName: "x" });
-    expect(answer.errors?.[0]).toMatchObject({
+    const response = await createJob({ connectionId, jobName: "x" });
+    expect(response.errors?.[0]).toMatchObject({
       message: "Provider connection is not active",
       extensions: { code: "CONFLICT" },
     });
   });
 
-  test("P4 a blank name is refused", async () => {
-    const answer = await createJob({ connectionId: await activeConnection(), jobName: "  " });
-    expect(answer.errors?.[0]?.extensions?.code).toBe("BAD_USER_INPUT");
+  it("P4 a job with a blank name is rejected", async () => {
+    const response = await createJob({ connectionId: await activeConnection(), jobName: "  " });
+    expect(response.errors?.[0]?.extensions?.code).toBe("BAD_USER_INPUT");
   });
 });
 
 describe("P5 createJobWorks", () => {
-  test("P5 several works come back in the order of the inputs", async () => {
+  it("P5 createJobWorks returns the works in the order of the inputs", async () => {
     const connectionJobId = await pendingJob();
     const inputs = ["a", "b", "c"].map((externalId) => ({ name: `Client ${externalId}`, externalId }));
-    const answer = await createWorks({ connectionJobId, inputs });
-    expect(answer.data.createJobWorks).toHaveLength(3);
-    for (const work of answer.data.createJobWorks) expect(work.connectionJobId).toBe(connectionJobId);
+    const response = await createWorks({ connectionJobId, inputs });
+    expect(response.data.createJobWorks).toHaveLength(3);
+    for (const work of response.data.createJobWorks) expect(work.connectionJobId).toBe(connectionJobId);
   });
 
-  test("P5 an unknown job is not found", async () => {
-    const answer = await createWorks({
+  it("P5 works for an unknown job fail with NOT_FOUND", async () => {
+    const response = await createWorks({
       connectionJobId: unknownId,
       inputs: [{ name: "a", externalId: "a" }],
     });
-    expect(answer.errors?.[0]?.extensions?.code).toBe("NOT_FOUND");
+    expect(response.errors?.[0]?.extensions?.code).toBe("NOT_FOUND");
   });
 
   const duplicate = {
@@ -364,15 +362,15 @@ describe("P5 createJobWorks", () => {
     extensions: { code: "CONFLICT" },
   };
 
-  test("P5 an externalId used twice in one call creates nothing", async () => {
+  it("P5 createJobWorks with an externalId twice creates nothing", async () => {
     const connectionJobId = await pendingJob();
     const [a, b] = ["a", "b"].map((externalId) => ({ name: "x", externalId }));
-    const answer = await createWorks({ connectionJobId, inputs: [b, a, a] });
-    expect(answer.errors?.[0]).toMatchObject(duplicate);
+    const response = await createWorks({ connectionJobId, inputs: [b, a, a] });
+    expect(response.errors?.[0]).toMatchObject(duplicate);
     expect((await createWorks({ connectionJobId, inputs: [a, b] })).errors).toBeUndefined();
   });
 
-  test("P5 an externalId is taken for the whole connection, and for no other", async () => {
+  it("P5 an externalId is unique within its connection only", async () => {
     const connectionId = await activeConnection();
     const inputs = [{ name: "x", externalId: "a" }];
     await createWorks({ connectionJobId: await pendingJob(connectionId), inputs });
@@ -385,35 +383,35 @@ describe("P5 createJobWorks", () => {
     expect(elsewhere.errors).toBeUndefined();
   });
 
-  test.each([
+  it.each([
     ["no inputs", []],
     ["a blank name", [{ name: " ", externalId: "a" }]],
     ["a blank externalId", [{ name: "a", externalId: "" }]],
-  ])("P5 %s are refused", async (_name, inputs) => {
-    const answer = await createWorks({ connectionJobId: await pendingJob(), inputs });
-    expect(answer.errors?.[0]?.extensions?.code).toBe("BAD_USER_INPUT");
+  ])("P5 createJobWorks with %s is rejected", async (_name, inputs) => {
+    const response = await createWorks({ connectionJobId: await pendingJob(), inputs });
+    expect(response.errors?.[0]?.extensions?.code).toBe("BAD_USER_INPUT");
   });
 
-  test("P5 a job whose import has been started accepts no works", async () => {
+  it("P5 works for a job with a started import are rejected", async () => {
     const connectionJobId = await pendingJob();
     await createWorks({ connectionJobId, inputs: [{ name: "a", externalId: "a" }] });
     expect((await initiate(connectionJobId)).errors).toBeUndefined();
-    const answer = await createWorks({ connectionJobId, inputs: [{ name: "b", externalId: "b" }] });
-    expect(answer.errors?.[0]).toMatchObject({
+    const response = await createWorks({ connectionJobId, inputs: [{ name: "b", externalId: "b" }] });
+    expect(response.errors?.[0]).toMatchObject({
       message: "Connection job does not accept works",
       extensions: { code: "CONFLICT" },
     });
   });
 
-  mockTest("P5 more works than the bound are refused", async () => {
+  mockTest("P5 more works than the maximum are rejected", async () => {
     const inputs = Array.from({ length: 1_001 }, (_, index) => ({ name: "x", externalId: `x-${index}` }));
-    const answer = await createWorks({ connectionJobId: await pendingJob(), inputs });
-    expect(answer.errors?.[0]?.extensions?.code).toBe("BAD_USER_INPUT");
+    const response = await createWorks({ connectionJobId: await pendingJob(), inputs });
+    expect(response.errors?.[0]?.extensions?.code).toBe("BAD_USER_INPUT");
   });
 });
 
 describe("P6 ids of works", () => {
-  test("P6 every id and work id is distinct", async () => {
+  it("P6 all ids and work ids are distinct", async () => {
     const connectionJobId = await pendingJob();
     const inputs = Array.from({ length: 20 }, (_, index) => ({ name: "x", externalId: `x-${index}` }));
     const works = (await createWorks({ connectionJobId, inputs })).data.createJobWorks;
@@ -423,10 +421,10 @@ describe("P6 ids of works", () => {
 });
 
 describe("P7 the rest of the flow", () => {
-  test("P7 a started connection is pending and says what to do next", async () => {
+  it("P7 a started connection is pending and returns the next step", async () => {
     const workspaceId = await newWorkspace();
-    const answer = await start({ workspaceId, providerKey: "acme-books" });
-    expect(answer.data.startProviderConnection).toMatchObject({
+    const response = await start({ workspaceId, providerKey: "acme-books" });
+    expect(response.data.startProviderConnection).toMatchObject({
       workspaceId,
       providerKey: "acme-books",
       status: "pending",
@@ -435,7 +433,7 @@ describe("P7 the rest of the flow", () => {
     });
   });
 
-  test("P7 users are added at once, and an existing account is attached", async () => {
+  it("P7 users are added at once, with an existing account where there is one", async () => {
     const first = await newWorkspace();
     const second = await newWorkspace();
     const userEmails = ["Ann@Firm.example", "bob@firm.example", "ann@firm.example"];
@@ -452,15 +450,15 @@ describe("P7 the rest of the flow", () => {
     expect(repeated).toEqual(added);
   });
 
-  test.each([[[]], [["nobody"]], [["a@b.example", ""]]])(
-    "P7 the addresses %j are refused",
+  it.each([[[]], [["no-at-sign"]], [["a@b.example", ""]]])(
+    "P7 the user emails %j are rejected",
     async (userEmails) => {
-      const answer = await addUsers({ workspaceId: await newWorkspace(), userEmails });
-      expect(answer.errors?.[0]?.extensions?.code).toBe("BAD_USER_INPUT");
+      const response = await addUsers({ workspaceId: await newWorkspace(), userEmails });
+      expect(response.errors?.[0]?.extensions?.code).toBe("BAD_USER_INPUT");
     },
   );
 
-  test("P7 artifacts are attached to a work", async () => {
+  it("P7 artifacts are attached to a work", async () => {
     const connectionJobId = await pendingJob();
     const works = await createWorks({ connectionJobId, inputs: [{ name: "a", externalId: "a" }] });
     const jobWorkId = works.data.createJobWorks[0].id;
@@ -490,21 +488,21 @@ describe("P7 the rest of the flow", () => {
     expect(artifacts[1].workArtifact).toMatchObject({ uploadedUrl: null, metadata: null });
   });
 
-  test.each([
+  it.each([
     ["a broken url", { name: "a", type: "w2", externalId: "a", url: "nowhere" }],
     ["a url of another scheme", { name: "a", type: "w2", externalId: "a", url: "file:///etc/passwd" }],
     ["a blank name", { name: "", type: "w2", externalId: "a" }],
     ["a blank externalId", { name: "a", type: "w2", externalId: " " }],
-  ])("P7 an artifact with %s is refused", async (_name, input) => {
+  ])("P7 an artifact with %s is rejected", async (_name, input) => {
     const works = await createWorks({
       connectionJobId: await pendingJob(),
       inputs: [{ name: "a", externalId: "a" }],
     });
-    const answer = await createArtifacts({ jobWorkId: works.data.createJobWorks[0].id, inputs: [input] });
-    expect(answer.errors?.[0]?.extensions?.code).toBe("BAD_USER_INPUT");
+    const response = await createArtifacts({ jobWorkId: works.data.createJobWorks[0].id, inputs: [input] });
+    expect(response.errors?.[0]?.extensions?.code).toBe("BAD_USER_INPUT");
   });
 
-  test("P7 an import without works is refused, and a second import too", async () => {
+  it("P7 an import without works and a second import are rejected", async () => {
     const connectionJobId = await pendingJob();
     expect((await initiate(connectionJobId)).errors?.[0]?.extensions?.code).toBe("CONFLICT");
     await createWorks({ connectionJobId, inputs: [{ name: "a", externalId: "a" }] });
@@ -512,8 +510,8 @@ describe("P7 the rest of the flow", () => {
     expect((await initiate(connectionJobId)).errors?.[0]?.extensions?.code).toBe("CONFLICT");
   });
 
-  mockTest("P7 the whole flow runs from a new workspace to finished tasks that can be read", async () => {
-    await using receiver = await startReceiver();
+  mockTest("P7 the whole partner flow runs from a new workspace to completed tasks", async () => {
+    await using receiver = await startCapturingReceiver();
     const workspaceId = await newWorkspace("Whole Flow LLP");
     const key = await service.key({ workspaceId, role: "admin" });
     const { workspaceToken: token } = await service.tokens(key.apiKey);
@@ -609,7 +607,7 @@ describe("P7 tasks and clients", () => {
     expect((await createClient(client, other)).errors).toBeUndefined();
   });
 
-  mockTest("P7 tax prep starts for the client's own return type only", async () => {
+  mockTest("P7 triggerTaxPrep starts a task for the client's own return type only", async () => {
     const options = await ownWorkspace();
     const { id } = (await createClient(client, options)).data.createClient.client;
     const trigger = (clientId: string, returnType: string) =>
@@ -639,7 +637,7 @@ describe("P7 tasks and clients", () => {
     ]);
   });
 
-  mockTest("P7 uploaded documents start a BINDER task, unknown and unfinished uploads do not", async () => {
+  mockTest("P7 completed uploads start a BINDER task, unknown and incomplete uploads do not", async () => {
     const options = await ownWorkspace();
     const upload = async (bytes: string, complete: boolean) => {
       const headers = { authorization: `Bearer ${options.token}`, "tus-resumable": "1.0.0" };
@@ -663,8 +661,8 @@ describe("P7 tasks and clients", () => {
       [half, "CONFLICT"],
     ] as const;
     for (const [uploadId, code] of wrong) {
-      const answer = await createClient({ ...client, uploadIds: [whole, uploadId] }, options);
-      expect(answer.errors?.[0]?.extensions?.code).toBe(code);
+      const response = await createClient({ ...client, uploadIds: [whole, uploadId] }, options);
+      expect(response.errors?.[0]?.extensions?.code).toBe(code);
     }
     const made = (await createClient({ ...client, uploadIds: [whole] }, options)).data.createClient;
     const tasks = (await listTasks({}, options)).data.me.workspace.tasks;
@@ -677,7 +675,7 @@ describe("P7 tasks and clients", () => {
     expect(added.data.addClientDocuments.taskId).not.toBe(made.taskId);
   });
 
-  mockTest("P7 lists step by offset and limit, newest first, and filters narrow them", async () => {
+  mockTest("P7 lists are paged by offset and limit, newest first, and can be filtered", async () => {
     const { workspaceId, apiKey } = await service.workspace();
     const options = { token: (await service.tokens(apiKey)).workspaceToken };
     const made: string[] = [];
@@ -712,7 +710,7 @@ describe("P7 tasks and clients", () => {
 });
 
 describe("P8 other partners", () => {
-  mockTest("P8 another partner's ids are as if they did not exist", async () => {
+  mockTest("P8 ids of another partner fail as unknown ids", async () => {
     const workspaceId = await newWorkspace();
     const connectionId = await activeConnection(workspaceId);
     const jobId = await pendingJob(connectionId);
@@ -743,10 +741,10 @@ describe("P8 other partners", () => {
       jobWorkId: unknownId,
     });
     expect(foreign.map(({ text }) => text)).toEqual(unknown.map(({ text }) => text));
-    for (const answer of foreign) expect(answer.errors?.[0]?.extensions?.code).toBe("NOT_FOUND");
+    for (const response of foreign) expect(response.errors?.[0]?.extensions?.code).toBe("NOT_FOUND");
   });
 
-  mockTest("P8 a workspaceToken reaches its own workspace on the gateway and no other", async () => {
+  mockTest("P8 a workspaceToken can access only its own workspace on the gateway", async () => {
     const own = await service.key({ role: "admin" });
     const options = { token: (await service.tokens(own.apiKey)).workspaceToken, router: "gateway" } as const;
     expect((await start({ workspaceId: own.workspaceId, providerKey: "p" }, options)).errors).toBeUndefined();

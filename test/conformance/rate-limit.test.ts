@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { type Answer, exchangeDocument, mockTest, test, useService } from "./harness.ts";
+import { exchangeDocument, type GraphqlResponse, it, mockTest, useService } from "./harness.ts";
 
 const service = useService();
 const fixed = useService({ settings: { rateLimit: { window: "fixed" } } });
@@ -10,8 +10,8 @@ const me = (token: string, router: "base" | "gateway" = "base", on = service) =>
 /** Calls until the allowance of 120 is used up; every one of them must succeed. */
 async function useUp(token: string, requests = 120, on = service): Promise<void> {
   for (let made = 0; made < requests; made++) {
-    const answer = await me(token, "base", on);
-    if (answer.status !== 200) throw new Error(`request ${made + 1} of ${requests} got ${answer.status}`);
+    const response = await me(token, "base", on);
+    if (response.status !== 200) throw new Error(`request ${made + 1} of ${requests} got ${response.status}`);
   }
 }
 
@@ -20,23 +20,23 @@ async function freshToken(on = service): Promise<string> {
   return (await on.tokens(apiKey)).workspaceToken;
 }
 
-function expectLimited(answer: Answer): number {
-  expect(answer.status).toBe(429);
-  expect(answer.errors?.[0]?.extensions?.code).toBe("RATE_LIMITED");
-  expect(answer.data ?? null).toBeNull();
-  const retryAfter = answer.headers.get("retry-after") ?? "";
+function expectLimited(response: GraphqlResponse): number {
+  expect(response.status).toBe(429);
+  expect(response.errors?.[0]?.extensions?.code).toBe("RATE_LIMITED");
+  expect(response.data ?? null).toBeNull();
+  const retryAfter = response.headers.get("retry-after") ?? "";
   expect(retryAfter).toMatch(/^[1-9]\d*$/);
   return Number(retryAfter);
 }
 
 describe("L1 the limit", () => {
-  mockTest("L1 120 requests pass, the 121st gets 429, Retry-After and RATE_LIMITED", async () => {
+  mockTest("L1 the 121st request gets a 429 with Retry-After and RATE_LIMITED", async () => {
     const token = await freshToken();
     await useUp(token);
     expect(expectLimited(await me(token))).toBe(60);
   });
 
-  mockTest("L1 mutations and invalid documents count as well", async () => {
+  mockTest("L1 mutations and invalid documents are counted", async () => {
     const token = await freshToken();
     await service.graphql("{ nothing }", {}, { token });
     await service.graphql('mutation { deleteWebhookEndpoint(endpointId: "x") }', {}, { token });
@@ -44,7 +44,7 @@ describe("L1 the limit", () => {
     expectLimited(await me(token));
   });
 
-  mockTest("L1 a refused mutation has no effect", async () => {
+  mockTest("L1 a rejected mutation has no effect", async () => {
     const token = await freshToken();
     await useUp(token);
     const create = await service.graphql(
@@ -82,7 +82,7 @@ describe("L2 one count per key", () => {
     expectLimited(await me(token, "base"));
   });
 
-  mockTest("L2 a partner's gateway calls count on the partner key", async () => {
+  mockTest("L2 gateway calls of a partner are counted for the partner key", async () => {
     const { partnerApiKey } = await service.control.createPartnerKey();
     const token = await service.partnerToken(partnerApiKey);
     for (let made = 0; made < 120; made++) expect((await me(token, "gateway")).status).toBe(200);
@@ -91,14 +91,14 @@ describe("L2 one count per key", () => {
 });
 
 describe("L3 what is not counted", () => {
-  mockTest("L3 the exchange is not counted, not even with a token", async () => {
+  mockTest("L3 the exchange is not counted, even with a token", async () => {
     const { apiKey } = await service.key();
     const { workspaceToken: token } = await service.tokens(apiKey);
     await useUp(token);
     for (const bearer of [null, token]) {
-      const answer = await service.graphql(exchangeDocument, { apiKey }, { token: bearer });
-      expect(answer.status).toBe(200);
-      expect(answer.errors).toBeUndefined();
+      const response = await service.graphql(exchangeDocument, { apiKey }, { token: bearer });
+      expect(response.status).toBe(200);
+      expect(response.errors).toBeUndefined();
     }
     // A partner's login neither.
     const login = await service.graphql(
@@ -109,7 +109,7 @@ describe("L3 what is not counted", () => {
     expect(login.status).toBe(200);
   });
 
-  mockTest("L3 an exchange beside another operation is counted", async () => {
+  mockTest("L3 an exchange together with another operation is counted", async () => {
     const { apiKey } = await service.key();
     const { workspaceToken: token } = await service.tokens(apiKey);
     await useUp(token);
@@ -120,10 +120,10 @@ describe("L3 what is not counted", () => {
     expectLimited(await service.graphql(query, { apiKey }, { token }));
   });
 
-  test("L3 the catalog without a token is not counted", async () => {
+  it("L3 the catalog without a token is not counted", async () => {
     for (let made = 0; made < 130; made++) {
-      const answer = await service.graphql("{ webhookEventCatalog { name } }", {}, { token: null });
-      expect(answer.status).toBe(200);
+      const response = await service.graphql("{ webhookEventCatalog { name } }", {}, { token: null });
+      expect(response.status).toBe(200);
     }
   });
 
@@ -144,7 +144,7 @@ describe("L3 what is not counted", () => {
 });
 
 describe("L4 waiting", () => {
-  mockTest("L4 after the stated interval the next call succeeds", async () => {
+  mockTest("L4 a request succeeds after the interval in Retry-After", async () => {
     const token = await freshToken();
     await useUp(token);
     const retryAfter = expectLimited(await me(token));
@@ -154,7 +154,7 @@ describe("L4 waiting", () => {
     expect((await me(token)).status).toBe(200);
   });
 
-  mockTest("L4 refused calls do not lengthen the wait", async () => {
+  mockTest("L4 rejected requests do not lengthen the wait", async () => {
     const token = await freshToken();
     await useUp(token);
     for (let second = 0; second < 59; second++) {
@@ -165,7 +165,7 @@ describe("L4 waiting", () => {
     expect((await me(token)).status).toBe(200);
   });
 
-  mockTest("L4 the window slides: what was asked first is free first", async () => {
+  mockTest("L4 the window slides: the oldest request leaves it first", async () => {
     const token = await freshToken();
     await useUp(token, 60);
     await service.advance("30s");
@@ -176,7 +176,7 @@ describe("L4 waiting", () => {
     expectLimited(await me(token));
   });
 
-  mockTest("L4 holds under a fixed window as well", async () => {
+  mockTest("L4 a request succeeds after the interval in Retry-After with a fixed window", async () => {
     const token = await freshToken(fixed);
     await fixed.advance("45s");
     await useUp(token, 120, fixed);
@@ -189,7 +189,7 @@ describe("L4 waiting", () => {
 });
 
 describe("L5 separate keys", () => {
-  mockTest("L5 a used-up key leaves another key of the same workspace alone", async () => {
+  mockTest("L5 a key at its limit does not affect another key of the workspace", async () => {
     const [first, second] = [await freshToken(), await freshToken()];
     await useUp(first);
     expectLimited(await me(first));

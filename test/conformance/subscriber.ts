@@ -2,32 +2,31 @@ import { createHmac } from "node:crypto";
 import { vi } from "vitest";
 import type { ControlApi, DeliveryDetail } from "workspace-tasks/mock-server";
 import {
-  type Answer,
   type CapturedDelivery,
   type CapturingReceiver,
-  type Harness,
-  type ReceiverAnswer,
-  startReceiver,
-} from "./harness.ts";
+  type ReceiverResponse,
+  startCapturingReceiver,
+} from "../support/capturing-receiver.ts";
+import type { GraphqlResponse, Harness } from "./harness.ts";
 
 type DeliveryQuery = Parameters<ControlApi["listDeliveries"]>[0];
 
-/** A workspace of its own with one endpoint and a real receiver behind it. */
+/** A new workspace with one endpoint and a receiver. */
 export interface Subscriber extends AsyncDisposable {
   readonly workspaceId: string;
   readonly endpointId: string;
   readonly secret: string;
   readonly receiver: CapturingReceiver;
-  /** Sends GraphQL as the workspace's administrator, with a fresh token. */
-  call(query: string, variables?: Record<string, unknown>): Promise<Answer>;
+  /** Sends GraphQL as the workspace's administrator, with a new token. */
+  call(query: string, variables?: Record<string, unknown>): Promise<GraphqlResponse>;
   /** The deliveries to this endpoint as the control API shows them, attempts included. */
   deliveries(filter?: DeliveryQuery): Promise<DeliveryDetail[]>;
 }
 
 export type SubscribeOptions = {
   readonly eventTypes?: readonly string[];
-  readonly answer?: ReceiverAnswer;
-  /** Another endpoint of a workspace that exists already. */
+  readonly response?: ReceiverResponse;
+  /** Creates the endpoint in the workspace of another subscriber. */
   readonly within?: Subscriber;
 };
 
@@ -37,10 +36,10 @@ const createEndpoint = `mutation ($input: CreateWebhookEndpointInput!) {
 
 export async function subscribe(
   service: Harness,
-  { eventTypes, answer = 204, within }: SubscribeOptions = {},
+  { eventTypes, response = 204, within }: SubscribeOptions = {},
 ): Promise<Subscriber> {
-  const receiver = await startReceiver();
-  receiver.answer(answer);
+  const receiver = await startCapturingReceiver();
+  receiver.respondWith(response);
   const workspace = within ? null : await service.workspace();
   const call: Subscriber["call"] =
     within?.call ??
@@ -67,7 +66,7 @@ export async function subscribe(
   };
 }
 
-/** Which of the secrets a delivery's signature list fits, computed here and not by any library. */
+/** The secrets that signed a delivery, computed without a library. */
 export function secretsThatSigned(delivery: CapturedDelivery, secrets: readonly string[]): string[] {
   const { id, timestamp, signatures } = signatureHeaders(delivery);
   return secrets.filter((secret) => {
@@ -85,7 +84,7 @@ export function signatureHeaders({ headers }: Pick<CapturedDelivery, "headers">)
   };
 }
 
-/** Runs `check` while `Date` shows this time: a verifier's tolerance then fits the mock's virtual clock. */
+/** Runs `check` with `Date` at this time, so that a verifier's tolerance fits the mock's virtual clock. */
 export function atTime<Result>(atMs: number, check: () => Result): Result {
   vi.useFakeTimers({ toFake: ["Date"], now: atMs });
   try {

@@ -1,10 +1,10 @@
 import { describe, expect } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
-import { mockTest, test, useService } from "./harness.ts";
+import { it, mockTest, useService } from "./harness.ts";
 
 const service = useService();
 
-/** Sends bytes as they are; the answer as text, so that no JSON is needed to look at it. */
+/** Sends bytes as they are; the response as text, so that no JSON is needed to look at it. */
 async function raw(
   init: RequestInit,
   path: "/graphql" | "/gateway/graphql" = "/graphql",
@@ -28,7 +28,7 @@ const routers = ["base", "gateway"] as const;
 const stackTrace = /\n\s+at |node_modules|\.ts:\d+|\.js:\d+/;
 
 describe("T1 one POST endpoint per router", () => {
-  test.each(routers)("T1 the %s router answers query, variables and operationName", async (router) => {
+  it.each(routers)("T1 the %s router executes query, variables and operationName", async (router) => {
     const url = `${router === "base" ? service.baseUrl : service.gatewayUrl}/graphql`;
     const response = await fetch(url, {
       method: "POST",
@@ -43,10 +43,10 @@ describe("T1 one POST endpoint per router", () => {
     expect(await response.json()).toEqual({ data: { __typename: "Query" } });
   });
 
-  test("T1 several operations without an operationName are refused", async () => {
-    const answer = await service.graphql("query A { __typename } query B { __typename }");
-    expect(answer.data).toBeUndefined();
-    expect(answer.errors).toHaveLength(1);
+  it("T1 several operations without an operationName are rejected", async () => {
+    const response = await service.graphql("query A { __typename } query B { __typename }");
+    expect(response.data).toBeUndefined();
+    expect(response.errors).toHaveLength(1);
   });
 });
 
@@ -67,20 +67,20 @@ describe("T2 each operation on its own router", () => {
     "{ me { ... on WorkspaceUser { workspace { webhookEndpoints { done } } } } }",
   ];
 
-  test.each(partnerOperations)("T2 the base router does not know %s", async (query) => {
-    const answer = await service.graphql(query);
-    expect(answer.data).toBeUndefined();
-    expect(answer.errors?.[0]?.message).toMatch(/^Cannot query field/);
-    expect(answer.errors?.[0]?.extensions?.code).toBe("GRAPHQL_VALIDATION_FAILED");
+  it.each(partnerOperations)("T2 the base router does not know %s", async (query) => {
+    const response = await service.graphql(query);
+    expect(response.data).toBeUndefined();
+    expect(response.errors?.[0]?.message).toMatch(/^Cannot query field/);
+    expect(response.errors?.[0]?.extensions?.code).toBe("GRAPHQL_VALIDATION_FAILED");
   });
 
-  test.each(baseOperations)("T2 the gateway does not know %s", async (query) => {
-    const answer = await service.graphql(query, undefined, { router: "gateway" });
-    expect(answer.data).toBeUndefined();
-    expect(answer.errors?.[0]?.message).toMatch(/^Cannot query field/);
+  it.each(baseOperations)("T2 the gateway does not know %s", async (query) => {
+    const response = await service.graphql(query, undefined, { router: "gateway" });
+    expect(response.data).toBeUndefined();
+    expect(response.errors?.[0]?.message).toMatch(/^Cannot query field/);
   });
 
-  test("T2 me is on both routers", async () => {
+  it("T2 both routers have me", async () => {
     const query = "{ me { ... on WorkspaceUser { id } } }";
     const onBase = await service.graphql(query);
     const onGateway = await service.graphql(query, undefined, { router: "gateway" });
@@ -90,24 +90,24 @@ describe("T2 each operation on its own router", () => {
 
 describe("T3 no introspection", () => {
   for (const router of routers) {
-    test.each(["{ __schema { queryType { name } } }", '{ __type(name: "Me") { name } }'])(
-      `T3 the ${router} router refuses %s`,
+    it.each(["{ __schema { queryType { name } } }", '{ __type(name: "Me") { name } }'])(
+      `T3 the ${router} router rejects %s`,
       async (query) => {
-        const answer = await service.graphql(query, undefined, { router });
-        expect(answer.data).toBeUndefined();
-        expect(answer.errors?.length).toBeGreaterThan(0);
-        expect(answer.text).not.toContain('"queryType"');
+        const response = await service.graphql(query, undefined, { router });
+        expect(response.data).toBeUndefined();
+        expect(response.errors?.length).toBeGreaterThan(0);
+        expect(response.text).not.toContain('"queryType"');
       },
     );
   }
 
-  test("T3 __typename works", async () => {
-    const answer = await service.graphql("{ __typename me { __typename } }");
-    expect(answer.data).toEqual({ __typename: "Query", me: { __typename: "WorkspaceUser" } });
+  it("T3 both routers return __typename", async () => {
+    const response = await service.graphql("{ __typename me { __typename } }");
+    expect(response.data).toEqual({ __typename: "Query", me: { __typename: "WorkspaceUser" } });
   });
 
   // Each of these makes a plain GraphQL server name what exists.
-  test.each([
+  it.each([
     "{ mee { id } }",
     "{ me { id } }",
     "{ me { ... on WorkspaceUsr { id } } }",
@@ -116,19 +116,19 @@ describe("T3 no introspection", () => {
     "query ($a: WorkspaceRol) { me { __typename } }",
     'mutation { createWebhookEndpoint(input: { ur: "https://a.example" }) { signingSecret } }',
     "{ me { ... on WorkspaceUser { workspace { tasks(filters: { statuses: [RUNING] }) { id } } } } }",
-  ])("T3 the refusal of %s suggests nothing", async (query) => {
-    const answer = await service.graphql(query);
-    expect(answer.errors?.length).toBeGreaterThan(0);
-    expect(answer.text).not.toMatch(/did you mean/i);
+  ])("T3 the error for %s suggests no name", async (query) => {
+    const response = await service.graphql(query);
+    expect(response.errors?.length).toBeGreaterThan(0);
+    expect(response.text).not.toMatch(/did you mean/i);
   });
 
-  test("T3 the refusal of variables suggests nothing", async () => {
-    const answer = await service.graphql(
+  it("T3 the error for wrong variables suggests no name", async () => {
+    const response = await service.graphql(
       "mutation ($input: CreateWebhookEndpointInput!) { createWebhookEndpoint(input: $input) { signingSecret } }",
       { input: { ur: "https://a.example" } },
     );
-    expect(answer.errors?.length).toBeGreaterThan(0);
-    expect(answer.text).not.toMatch(/did you mean/i);
+    expect(response.errors?.length).toBeGreaterThan(0);
+    expect(response.text).not.toMatch(/did you mean/i);
   });
 });
 
@@ -150,30 +150,30 @@ describe("T4 malformed requests", () => {
     "a PUT": { ...post("{}"), method: "PUT" },
   };
   for (const path of ["/graphql", "/gateway/graphql"] as const) {
-    test.each(Object.keys(malformed))(`T4 ${path} refuses %s`, async (name) => {
-      const answer = await raw(malformed[name] ?? {}, path);
-      expect(answer.status).toBeGreaterThanOrEqual(400);
-      expect(answer.status).toBeLessThan(500);
-      expect(answer.type).toContain("json");
-      expect(JSON.parse(answer.text).errors[0].message).toEqual(expect.any(String));
-      expect(answer.text).not.toMatch(stackTrace);
+    it.each(Object.keys(malformed))(`T4 ${path} rejects %s`, async (name) => {
+      const response = await raw(malformed[name] ?? {}, path);
+      expect(response.status).toBeGreaterThanOrEqual(400);
+      expect(response.status).toBeLessThan(500);
+      expect(response.type).toContain("json");
+      expect(JSON.parse(response.text).errors[0].message).toEqual(expect.any(String));
+      expect(response.text).not.toMatch(stackTrace);
     });
   }
 
-  test("T4 a GET with a query in its address runs nothing", async () => {
+  it("T4 a GET with a query in its URL executes nothing", async () => {
     const response = await fetch(`${service.baseUrl}/graphql?query=${encodeURIComponent("{ __typename }")}`);
     expect(response.status).toBe(405);
     expect(response.headers.get("allow")).toBe("POST");
     expect(await response.text()).not.toContain('"data"');
   });
 
-  mockTest("T4 a body past the bound is refused, and the service goes on", async () => {
+  mockTest("T4 a body above the limit is rejected, and the service continues to work", async () => {
     const big = await raw(post(JSON.stringify({ query: `{ __typename } # ${"x".repeat(2_000_000)}` })));
     expect(big.status).toBe(413);
     expect((await raw(post('{"query":"{ __typename }"}'))).status).toBe(200);
   });
 
-  mockTest("T4 documents that are too deep or too long are refused before they cost anything", async () => {
+  mockTest("T4 documents that are too deep or too long are rejected before they are validated", async () => {
     const deep = `{ ${"me { ... on WorkspaceUser { workspace ".repeat(200)}`;
     const wide = `{ ${Array.from({ length: 5_000 }, (_, index) => `a${index}: __typename`).join(" ")} }`;
     // Each fragment spreads the next one twice: 2^60 fields when followed naively.
@@ -183,42 +183,42 @@ describe("T4 malformed requests", () => {
     );
     const bomb = `{ ...F0 } ${fanned.join(" ")} fragment F60 on Query { __typename }`;
     for (const query of [deep, wide]) {
-      const answer = await service.graphql(query);
-      expect(answer.data).toBeUndefined();
-      expect(answer.errors?.length).toBeGreaterThan(0);
+      const response = await service.graphql(query);
+      expect(response.data).toBeUndefined();
+      expect(response.errors?.length).toBeGreaterThan(0);
     }
     expect((await service.graphql(bomb)).data).toEqual({ __typename: "Query" });
   });
 });
 
 describe("T5 failing fields", () => {
-  test("T5 a field that fails is null beside fields that succeed, with message, path and code", async () => {
-    const answer = await service.graphql(
+  it("T5 a failed field is null beside the others and has an error with message, path and code", async () => {
+    const response = await service.graphql(
       "{ me { __typename } webhookEventCatalog { name } }",
       {},
       { token: null },
     );
-    expect(answer.status).toBe(200);
-    expect(answer.data.me).toBeNull();
-    expect(answer.data.webhookEventCatalog).not.toHaveLength(0);
-    expect(answer.errors).toHaveLength(1);
-    expect(answer.errors?.[0]).toMatchObject({
+    expect(response.status).toBe(200);
+    expect(response.data.me).toBeNull();
+    expect(response.data.webhookEventCatalog).not.toHaveLength(0);
+    expect(response.errors).toHaveLength(1);
+    expect(response.errors?.[0]).toMatchObject({
       message: "Unauthorized",
       path: ["me"],
       extensions: { code: "UNAUTHENTICATED" },
     });
   });
 
-  test("T5 the path of a nested failure names every step", async () => {
-    const answer = await service.graphql(
+  it("T5 the path of a nested error contains every step", async () => {
+    const response = await service.graphql(
       "{ me { ... on WorkspaceUser { workspace { list: webhookEndpoints(limit: 0) { done } } } } }",
     );
-    expect(answer.errors?.[0]?.path).toEqual(["me", "workspace", "list"]);
+    expect(response.errors?.[0]?.path).toEqual(["me", "workspace", "list"]);
   });
 });
 
 describe("T6 internal errors", () => {
-  mockTest("T6 an internal failure says nothing of the inside, and the journal keeps the cause", async () => {
+  mockTest("T6 an internal error is masked in the response and recorded in the journal", async () => {
     await using mock = await createMockServer({
       checkConnection() {
         throw new Error("secret detail at /etc/passwd");
@@ -263,7 +263,7 @@ describe("T6 internal errors", () => {
 });
 
 describe("T7 source-platform", () => {
-  test("T7 the gateway answers with and without the header", async () => {
+  it("T7 the gateway accepts requests with and without source-platform", async () => {
     const query = "{ me { __typename } }";
     const without = await service.graphql(query, {}, { router: "gateway" });
     const withIt = await service.graphql(
@@ -275,7 +275,7 @@ describe("T7 source-platform", () => {
     expect(withIt.data).toEqual(without.data);
   });
 
-  mockTest("T7 the request journal keeps the header", async () => {
+  mockTest("T7 the request journal contains source-platform", async () => {
     await service.graphql(
       "query Marked { me { __typename } }",
       {},

@@ -26,7 +26,7 @@ async function causeTheUnknown(workspaceId: string): Promise<string> {
   return taskId;
 }
 
-mockTest("V1 the receiver takes unknown stages, events, fields and codes and handles them", async () => {
+mockTest("V1 the receiver handles unknown stages, events, fields and codes", async () => {
   await using all = await subscribe(service);
   await causeTheUnknown(all.workspaceId);
   const received = await all.receiver.received(4);
