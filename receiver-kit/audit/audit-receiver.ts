@@ -6,9 +6,10 @@ import { type AuditOptions, type ResolvedAuditOptions, resolveAuditOptions } fro
 import type { AuditProblem, AuditReport } from "./result.ts";
 import { runChecks } from "./run-checks.ts";
 import { addressOf } from "./target/connection.ts";
-import { createObserver, ObserverError } from "./target/observer.ts";
+import { ObserverError, UnreachableError } from "./target/errors.ts";
+import { createObserver } from "./target/observer.ts";
 import { type Signing, standardWebhooks } from "./target/signing.ts";
-import { createTarget, type Target, UnreachableError } from "./target/target.ts";
+import { createTarget, type Target } from "./target/target.ts";
 
 /**
  * Attacks a webhook receiver over HTTP and reports how it responds.
@@ -86,9 +87,8 @@ type Prepared = { readonly target: Target } | { readonly problem: AuditProblem }
 
 /** Checks that the receiver acknowledges a valid delivery and, if asked for, that its effects can be observed. */
 async function prepare(options: ResolvedAuditOptions, signing: Signing): Promise<Prepared> {
-  const { url, secret, oldSecret, clock, randomBytes } = options;
-  const address = addressOf(new URL(url));
-  const targetOptions = { address, signing, secret, oldSecret, clock, randomBytes, limits: options };
+  const address = addressOf(new URL(options.url));
+  const targetOptions = { ...options, address, signing, limits: options };
   const target = createTarget(targetOptions);
   const delivery = target.compose();
   try {
@@ -102,7 +102,7 @@ async function prepare(options: ResolvedAuditOptions, signing: Signing): Promise
   try {
     const observer = await createObserver({
       url: options.observeUrl,
-      clock,
+      clock: options.clock,
       fetch: options.fetch,
       requestTimeoutMs: options.timeoutMs,
       timeoutMs: options.observeTimeoutMs,

@@ -4,8 +4,9 @@
 import { describeResult, isAcknowledged, type Probe } from "./checks/probe-check.ts";
 import type { AuditProblem } from "./result.ts";
 import type { ProbeResult } from "./target/connection.ts";
+import type { UnreachableError } from "./target/errors.ts";
 import type { HeaderLine } from "./target/signing.ts";
-import type { Target, UnreachableError } from "./target/target.ts";
+import type { Target } from "./target/target.ts";
 
 interface NearMiss extends Probe {
   readonly cause: string;

@@ -1,4 +1,4 @@
-import { UnreachableError } from "../target/target.ts";
+import { UnreachableError } from "../target/errors.ts";
 import { type CheckTable, failed } from "./check.ts";
 import { mustAcknowledge } from "./probe-check.ts";
 

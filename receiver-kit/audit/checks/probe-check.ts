@@ -1,6 +1,7 @@
 import type { ConnectionResult, ProbeResult } from "../target/connection.ts";
+import { UnreachableError } from "../target/errors.ts";
 import type { Delivery } from "../target/signing.ts";
-import { type SendOptions, type Target, UnreachableError } from "../target/target.ts";
+import type { SendOptions, Target } from "../target/target.ts";
 import { type CheckDefinition, type Finding, failed, passed, type Requirement } from "./check.ts";
 
 /** One delivery as it is sent. `label` distinguishes the probes of one check. */
@@ -8,6 +9,11 @@ export interface Probe {
   readonly label?: string;
   readonly delivery: Delivery;
   readonly options?: SendOptions;
+}
+
+export interface LabelledResult {
+  readonly label: string;
+  readonly result: ProbeResult;
 }
 
 /** What a check sends: one delivery, one probe, or several probes in order. */
@@ -83,6 +89,15 @@ function listOf(probes: Probes): readonly Probe[] {
   return "signature" in probes ? [{ delivery: probes }] : probes;
 }
 
+/** Sends probes in order, up to the first timeout: every further probe could take the whole time limit as well. */
+export async function* sendProbes(target: Target, probes: readonly Probe[]): AsyncGenerator<LabelledResult> {
+  for (const { label = "", delivery, options } of probes) {
+    const result = await target.send(delivery, options);
+    yield { label, result };
+    if (result.kind === "timeout") return;
+  }
+}
+
 async function evaluate(
   target: Target,
   probes: readonly Probe[],
@@ -91,12 +106,9 @@ async function evaluate(
   const results: ProbeResult[] = [];
   const wrong: string[] = [];
   try {
-    for (const { label, delivery, options } of probes) {
-      const result = await target.send(delivery, options);
+    for await (const { label, result } of sendProbes(target, probes)) {
       results.push(result);
       if (!isCorrect(result)) wrong.push((label ? `${label}: ` : "") + describeResult(result));
-      // Every further probe could take the whole time limit as well.
-      if (result.kind === "timeout") break;
     }
   } catch (error) {
     // What the receiver did before it became unreachable still counts.

@@ -4,17 +4,19 @@
 import type { ProbeResult } from "../target/connection.ts";
 import type { RoundTrip, Target } from "../target/target.ts";
 import { type CheckDefinition, type CheckTable, type Finding, failed, passed, passedIf } from "./check.ts";
-import { describeResult, isAcknowledged, isHandled, type Probe } from "./probe-check.ts";
+import {
+  describeResult,
+  isAcknowledged,
+  isHandled,
+  type LabelledResult,
+  type Probe,
+  sendProbes,
+} from "./probe-check.ts";
 
 const timedDeliveries = 10;
 const constantText =
   "Respond to a rejected request with a short, constant text; write the reason to your own log, not to the caller.";
 const everything = "everything sent in this run";
-
-interface LabelledResult {
-  readonly label: string;
-  readonly result: ProbeResult;
-}
 
 const invalidRequests = new WeakMap<Target, Promise<readonly LabelledResult[]>>();
 
@@ -26,11 +28,7 @@ function sendInvalidRequests(target: Target): Promise<readonly LabelledResult[]>
 
 async function sendEach(target: Target, probes: readonly Probe[]): Promise<readonly LabelledResult[]> {
   const results: LabelledResult[] = [];
-  for (const { label = "", delivery, options } of probes) {
-    const result = await target.send(delivery, options);
-    results.push({ label, result });
-    if (result.kind === "timeout") break;
-  }
+  for await (const result of sendProbes(target, probes)) results.push(result);
   return results;
 }
 

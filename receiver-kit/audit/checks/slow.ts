@@ -7,6 +7,24 @@ const idleConnections = 20;
 const pieces = 8;
 const pauseMs = 75;
 
+/** Sends the first `start` bytes at once and the rest in pieces; the delivery must be acknowledged. */
+export function sendInPieces(
+  target: Target,
+  delivery: Delivery,
+  { start, pieceBytes, pauseMs }: Readonly<Record<"start" | "pieceBytes" | "pauseMs", number>>,
+): Promise<Finding> {
+  const bytes = target.request(delivery);
+  return target.withConnection(async (connection) => {
+    await connection.write(bytes.subarray(0, start));
+    for (let at = start; at < bytes.length && !connection.ended; at += pieceBytes) {
+      await target.wait(pauseMs);
+      await connection.write(bytes.subarray(at, at + pieceBytes));
+    }
+    const result = await target.receive(delivery, connection);
+    return passedIf(isAcknowledged(result), describeResult(result));
+  });
+}
+
 /** Holds connections open, each with `opening` sent, and expects a valid delivery to be acknowledged meanwhile. */
 async function acknowledgedMeanwhile(target: Target, opening: () => Buffer): Promise<Finding> {
   const idle = Array.from({ length: idleConnections }, () => target.connect());
@@ -28,18 +46,9 @@ export const slowChecks: CheckTable = {
     fix: "Wait for the whole body: a deadline of several seconds is early enough.",
     run(target) {
       const delivery = target.compose();
-      const bytes = target.request(delivery);
-      const start = bytes.length - delivery.body.length;
-      const size = Math.ceil(delivery.body.length / pieces);
-      return target.withConnection(async (connection) => {
-        await connection.write(bytes.subarray(0, start));
-        for (let at = start; at < bytes.length && !connection.ended; at += size) {
-          await target.wait(pauseMs);
-          await connection.write(bytes.subarray(at, at + size));
-        }
-        const result = await target.receive(delivery, connection);
-        return passedIf(isAcknowledged(result), describeResult(result));
-      });
+      const { length } = delivery.body;
+      const start = target.request(delivery).length - length;
+      return sendInPieces(target, delivery, { start, pieceBytes: Math.ceil(length / pieces), pauseMs });
     },
   },
   "slow.headers-do-not-block": {

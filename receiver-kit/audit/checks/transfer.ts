@@ -14,9 +14,9 @@ import {
   probeCheck,
   shouldReject,
 } from "./probe-check.ts";
+import { sendInPieces } from "./slow.ts";
 
 const compress = promisify(gzip);
-const pieceBytes = 41;
 const inflatedBombBytes = 32 * 1024 * 1024;
 
 let bomb: Promise<Buffer> | undefined;
@@ -101,15 +101,7 @@ export const transferChecks: CheckTable = {
     fix: "Collect the pieces as bytes and decode once at the end; a decoded piece may end inside a character.",
     run(target) {
       const delivery = target.compose({ payload: target.samples.task({ errorMessage: "税🧾".repeat(40) }) });
-      const bytes = target.request(delivery);
-      return target.withConnection(async (connection) => {
-        for (let at = 0; at < bytes.length && !connection.ended; at += pieceBytes) {
-          await connection.write(bytes.subarray(at, at + pieceBytes));
-          await target.wait(1);
-        }
-        const result = await target.receive(delivery, connection);
-        return passedIf(isAcknowledged(result), describeResult(result));
-      });
+      return sendInPieces(target, delivery, { start: 0, pieceBytes: 41, pauseMs: 1 });
     },
   },
   "transfer.pipelined": {

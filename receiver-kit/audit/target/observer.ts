@@ -1,4 +1,5 @@
 import type { Clock } from "../../clock.ts";
+import { ObserverError } from "./errors.ts";
 
 /**
  * Reads what the receiver did with a delivery from a URL of the receiver: `GET <observe-url>?id=<webhook-id>`
@@ -14,10 +15,6 @@ export interface Observer {
   settledCount(id: string, wanted: number): Promise<number>;
   /** The state held for a task; `undefined` when the URL does not return it. */
   taskStatus(taskId: string): Promise<string | undefined>;
-}
-
-export class ObserverError extends Error {
-  override readonly name = "ObserverError";
 }
 
 const pollEveryMs = 25;

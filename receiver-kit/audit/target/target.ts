@@ -1,5 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import { type Address, type Connection, openConnection, type ProbeResult } from "./connection.ts";
+import { UnreachableError } from "./errors.ts";
 import type { Observer } from "./observer.ts";
 import { createSampleEvents, type JsonObject, type SampleEvents } from "./sample-events.ts";
 import type { Delivery, HeaderLine, SignedContent, Signing } from "./signing.ts";
@@ -26,17 +27,6 @@ export interface SendOptions {
   readonly keepAlive?: boolean;
 }
 
-/** The connection could not be opened, so the current check has no result. */
-export class UnreachableError extends Error {
-  override readonly name = "UnreachableError";
-  readonly code: string;
-
-  constructor(code: string) {
-    super(`could not connect (${code})`);
-    this.code = code;
-  }
-}
-
 export interface RoundTrip {
   readonly delivery: Delivery;
   readonly result: ProbeResult;
@@ -52,14 +42,19 @@ export interface TargetLimits {
   readonly responseTimeMsMax: number;
 }
 
-/** The receiver under attack, as the checks see it. */
-export interface Target {
+export interface TargetOptions {
+  readonly address: Address;
   readonly signing: Signing;
-  readonly clock: Clock;
-  readonly limits: TargetLimits;
-  readonly observer: Observer | undefined;
   readonly secret: string;
-  readonly oldSecret: string | undefined;
+  readonly oldSecret?: string | undefined;
+  readonly clock: Clock;
+  readonly randomBytes: (count: number) => Buffer;
+  readonly limits: TargetLimits;
+  readonly observer?: Observer | undefined;
+}
+
+/** The receiver under attack, as the checks see it. */
+export interface Target extends Omit<TargetOptions, "address" | "randomBytes"> {
   readonly canary: string;
   readonly samples: SampleEvents;
   /** Every round trip so far, for the checks that review responses. */
@@ -85,17 +80,6 @@ export interface Target {
   wait(ms: number): Promise<void>;
 }
 
-export interface TargetOptions {
-  readonly address: Address;
-  readonly signing: Signing;
-  readonly secret: string;
-  readonly oldSecret?: string | undefined;
-  readonly clock: Clock;
-  readonly randomBytes: (count: number) => Buffer;
-  readonly limits: TargetLimits;
-  readonly observer?: Observer | undefined;
-}
-
 export function createTarget(options: TargetOptions): Target {
   const { address, signing, secret, clock, limits, randomBytes } = options;
   const canary = `canary-${randomBytes(9).toString("hex")}`;
@@ -106,12 +90,7 @@ export function createTarget(options: TargetOptions): Target {
   const samples = createSampleEvents({ canary, nextId, now: clock.now });
 
   const target: Target = {
-    signing,
-    clock,
-    limits,
-    observer: options.observer,
-    secret,
-    oldSecret: options.oldSecret,
+    ...options,
     canary,
     samples,
     transcript,
