@@ -4,7 +4,7 @@ import { constants } from "node:os";
 import { delimiter, join } from "node:path";
 import { UsageError } from "../../cli/command-error.ts";
 import { type Command, type CommandIo, noArgument, runCommand } from "../../cli/command-line.ts";
-import { mockFlags, parseMockOptions, portFlag } from "./mock-options.ts";
+import { mockFlags, portFlag } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";
 
 const flags = { port: portFlag(0), ...mockFlags };
@@ -25,7 +25,7 @@ start; 2 wrong arguments.`,
     noArgument({ positionals, rest: [] });
     const [file, ...args] = rest;
     if (file === undefined) throw new UsageError("expected a command after --, such as -- npm test");
-    const running = await startMock(parseMockOptions(flags));
+    const running = await startMock(flags);
     try {
       return await spawnChild(running, { file, args }, io);
     } finally {

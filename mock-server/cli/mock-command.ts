@@ -2,7 +2,7 @@ import { CommandError } from "../../cli/command-error.ts";
 import { type Command, type CommandIo, noArgument, runCommand, write } from "../../cli/command-line.ts";
 import { toggle } from "../../cli/flags.ts";
 import { isLoopbackHost } from "../rules/loopback.ts";
-import { mockFlags, parseMockOptions, portFlag } from "./mock-options.ts";
+import { mockFlags, portFlag } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";
 
 const flags = {
@@ -22,14 +22,13 @@ see workspace-tasks mock exec --help.`,
   notes: "Exit code: 0 stopped, 1 could not start, 2 wrong arguments.",
   async run(args, io) {
     noArgument(args);
-    const options = parseMockOptions(args.flags);
-    const running = await startMock(options);
-    write(io, args.flags.json ? `${JSON.stringify(readyLine(running))}\n` : greeting(running));
-    const { host } = args.flags;
+    const { host, state, json } = args.flags;
+    const running = await startMock(args.flags);
+    write(io, json ? `${JSON.stringify(readyLine(running))}\n` : greeting(running));
     if (!isLoopbackHost(host)) io.stderr.write(networkWarning(host));
     await stopped(io.stop);
     await running.stop().catch((error: unknown) => {
-      throw new CommandError(`--state: cannot write ${options.statePath}: ${messageOf(error)}`);
+      throw new CommandError(`--state: cannot write ${state}: ${messageOf(error)}`);
     });
     return 0;
   },

@@ -27,35 +27,21 @@ export const mockFlags = {
 export const portFlag = (fallback: number) =>
   wholeNumber("port; 0 takes any that is free", { min: 0, max: 65_535, fallback });
 
-export interface MockOptions {
-  readonly server: MockServerOptions;
-  /** Snapshot file to resume from and to write after changes. */
-  readonly statePath: string | undefined;
-  readonly scenarioPath: string | undefined;
-  /** URL of a receiver to register for every event. */
-  readonly deliverTo: string | undefined;
-}
+export type MockOptions = FlagValues<typeof mockFlags> & { readonly port: number };
 
-export function parseMockOptions(
-  flags: FlagValues<typeof mockFlags> & { readonly port: number },
-): MockOptions {
-  const { port, host, clock, seed, state, scenario, deliverTo, chaos, rateWindow, allowHost } = flags;
+export function serverOptionsOf(options: MockOptions): MockServerOptions {
+  const { port, host, clock, seed, chaos, rateWindow, unauthenticatedStatus, allowHost } = options;
   return {
-    server: {
-      port,
-      host,
-      clock,
-      seed,
-      faults: chaos && contractProfile,
-      settings: {
-        rateLimit: { window: rateWindow },
-        unauthenticatedStatus: flags.unauthenticatedStatus === "401" ? 401 : 200,
-      },
-      hostsAllowed: allowHost.map((name) => name.toLowerCase()),
+    port,
+    host,
+    clock,
+    seed,
+    faults: chaos && contractProfile,
+    settings: {
+      rateLimit: { window: rateWindow },
+      unauthenticatedStatus: unauthenticatedStatus === "401" ? 401 : 200,
     },
-    statePath: state,
-    scenarioPath: scenario,
-    deliverTo,
+    hostsAllowed: allowHost.map((name) => name.toLowerCase()),
   };
 }
 

@@ -3,10 +3,9 @@ import { dirname } from "node:path";
 import { CommandError } from "../../cli/command-error.ts";
 import type { ScenarioInput } from "../control/contract/scenarios.ts";
 import { isMockServerError } from "../errors.ts";
-import type { MockServer } from "../server.ts";
-import { createMockServer } from "../server.ts";
+import { createMockServer, type MockServer } from "../server.ts";
 import { autosave } from "./autosave.ts";
-import type { MockOptions } from "./mock-options.ts";
+import { type MockOptions, serverOptionsOf } from "./mock-options.ts";
 
 export interface RunningMock {
   readonly mock: MockServer;
@@ -16,19 +15,19 @@ export interface RunningMock {
   stop(): Promise<void>;
 }
 
-/** Starts the mock that the flags describe, from its snapshot if there is one. */
+/** Starts the mock with the flags of the command, from its snapshot if there is one. */
 export async function startMock(options: MockOptions): Promise<RunningMock> {
-  const { server, statePath, scenarioPath, deliverTo } = options;
-  const snapshot = statePath === undefined ? null : await readState(statePath);
-  const scenario = scenarioPath === undefined ? null : await readScenarioFile(scenarioPath);
-  const mock = await createMockServer(server).catch((error: unknown) => {
-    throw explainStart(error, server.port ?? 0, server.host ?? "127.0.0.1");
+  const { state, deliverTo } = options;
+  const snapshot = state === undefined ? null : await readState(state);
+  const scenario = options.scenario === undefined ? null : await readScenarioFile(options.scenario);
+  const mock = await createMockServer(serverOptionsOf(options)).catch((error: unknown) => {
+    throw explainStart(error, options);
   });
   try {
     if (snapshot) await mock.control.restoreSnapshot(snapshot);
     const signingSecret = deliverTo === undefined ? undefined : await registerReceiver(mock, deliverTo);
     if (scenario) await mock.control.playScenario(scenario);
-    const saving = statePath === undefined ? null : autosave(mock, statePath);
+    const saving = state === undefined ? null : autosave(mock, state);
     const stop = async () => {
       try {
         await saving?.stop();
@@ -76,7 +75,7 @@ async function registerReceiver({ control }: MockServer, url: string): Promise<s
   return endpoint.signingSecret;
 }
 
-function explainStart(error: unknown, port: number, host: string): unknown {
+function explainStart(error: unknown, { port, host }: MockOptions): unknown {
   switch (codeOf(error)) {
     case "EADDRINUSE":
       return new CommandError(

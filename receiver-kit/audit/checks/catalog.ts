@@ -17,7 +17,8 @@ import { slowChecks } from "./slow.ts";
 import { timestampChecks } from "./timestamp.ts";
 import { transferChecks } from "./transfer.ts";
 
-const catalog = {
+/** Every check, in the order of reports. */
+export const auditChecks: readonly AuditCheck[] = Object.entries({
   ...firstChecks,
   ...signatureChecks,
   ...timestampChecks,
@@ -34,13 +35,7 @@ const catalog = {
   ...methodChecks,
   ...responseChecks,
   ...lastChecks,
-};
-
-/** Every check, in the order of reports. */
-export const auditChecks: readonly AuditCheck[] = Object.entries(catalog).map(([id, check]) => ({
-  id,
-  ...check,
-}));
+}).map(([id, check]) => ({ id, ...check }));
 
 /**
  * The checks that `only` names: whole ids, or subjects such as `signature`. All of them when it is empty.

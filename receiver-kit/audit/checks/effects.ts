@@ -13,9 +13,7 @@ export async function sendInOrder(
   return results;
 }
 
-/**
- * Sends, expects only 2xx, and, with an observer, that each id of `deliveries` took effect once.
- */
+/** Sends, expects only 2xx, and, with an observer, that each id of `deliveries` took effect once. */
 export async function acknowledgedWithEffects(
   target: Target,
   deliveries: readonly Delivery[],
