@@ -1,8 +1,8 @@
+// Checked without zod, which a mock does not load at its start.
+
 import { closest, distance } from "fastest-levenshtein";
 import { MockServerError } from "./errors.ts";
 import { isPlainObject } from "./plain-object.ts";
-
-// Checked without zod, which a mock does not load at its start.
 
 /** A kind of value; `expected` completes the message "expected …, got …". */
 export interface Kind {

@@ -1,7 +1,7 @@
-import type { ApiFault } from "../state/fault.ts";
-
 // Faults apply in the order of a request: first those of the token and the rate limit, then those that replace the
 // operation's response, last those that break the response. So several faults on one call have one meaning.
+
+import type { ApiFault } from "../state/fault.ts";
 
 export interface PlainResponse {
   readonly status: number;

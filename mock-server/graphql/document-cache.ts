@@ -1,3 +1,7 @@
+// Partners send the same few documents again and again, so a document is parsed and validated once; its errors are
+// cached too. Bounds are checked before the work they bound: the token count before parsing, the syntactic depth
+// before validation, whose rules recurse.
+
 import {
   type DocumentNode,
   type FragmentDefinitionNode,
@@ -16,10 +20,6 @@ import type { Router } from "../state/router.ts";
 import { depthRule } from "./depth-rule.ts";
 import { type RedactedDocument, redactDocument } from "./redaction.ts";
 import { routerSchema } from "./router-schema.ts";
-
-// Partners send the same few documents again and again, so a document is parsed and validated once; its errors are
-// cached too. Bounds are checked before the work they bound: the token count before parsing, the syntactic depth
-// before validation, whose rules recurse.
 
 /** Everything about a document that does not depend on variables or the caller. */
 export interface PreparedDocument {

@@ -1,10 +1,10 @@
-import { GraphQLError, type GraphQLFormattedError } from "graphql";
-import type { ServiceErrorCode } from "../errors.ts";
-import { ServiceError } from "../rules/service-error.ts";
-
 // What clients see of an error. A `ServiceError` keeps its message; a mistake in the document or its variables keeps
 // that of graphql-js, without its suggestions, which would name fields although introspection is off (T3); anything
 // else is a bug and becomes "Internal server error" (T6).
+
+import { GraphQLError, type GraphQLFormattedError } from "graphql";
+import type { ServiceErrorCode } from "../errors.ts";
+import { ServiceError } from "../rules/service-error.ts";
 
 export type FormattedError = GraphQLFormattedError & { readonly extensions: { readonly code: string } };
 

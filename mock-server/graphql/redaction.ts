@@ -1,7 +1,7 @@
-import { type ArgumentNode, type DocumentNode, Kind, type ValueNode, visit } from "graphql";
-
 // People copy journal entries into bug reports, so secrets are removed before they get there: API keys, partner keys,
 // and the credentials of a provider connection, in the document and in variables of any name.
+
+import { type ArgumentNode, type DocumentNode, Kind, type ValueNode, visit } from "graphql";
 
 const secretNames: ReadonlySet<string> = new Set([
   "refreshToken",

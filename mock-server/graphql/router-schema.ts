@@ -1,3 +1,6 @@
+// Two schemas over one store (A-21): `@router` in `schema.graphql` says which router has a field; the other one does
+// not. Each schema is built once per process, for all mocks.
+
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import {
@@ -21,9 +24,6 @@ import { isPlainObject } from "../plain-object.ts";
 import type { ResolverContext } from "../rules/identity/resolver-context.ts";
 import type { Router } from "../state/router.ts";
 import { resolvers } from "./resolvers.ts";
-
-// Two schemas over one store (A-21): `@router` in `schema.graphql` says which router has a field; the other one does
-// not. Each schema is built once per process, for all mocks.
 
 const schemas = new Map<Router, GraphQLSchema>();
 

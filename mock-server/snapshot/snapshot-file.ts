@@ -2,7 +2,7 @@ import { open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Snapshot } from "./snapshot-schema.ts";
 
-/** Reads a snapshot file; `null` when there is none yet. @throws MockServerError SNAPSHOT_INVALID when it is not one */
+/** Reads a snapshot file; `null` without one. @throws MockServerError SNAPSHOT_INVALID for another file */
 export async function readSnapshotFile(path: string): Promise<Snapshot | null> {
   let text: string;
   try {
@@ -15,10 +15,7 @@ export async function readSnapshotFile(path: string): Promise<Snapshot | null> {
   return parseSnapshot(text);
 }
 
-/**
- * Writes a snapshot so that a reader finds the old file or the new one and never a half: into a file
- * beside it, onto the disk, then renamed.
- */
+/** Writes a snapshot to a temporary file, syncs and renames it: a reader finds the old file or the complete new one. */
 export async function writeSnapshotFile(path: string, snapshotText: string): Promise<void> {
   const draft = join(dirname(path), `.${basename(path)}.${process.pid}.draft`);
   try {

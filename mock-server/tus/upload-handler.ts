@@ -1,3 +1,7 @@
+// Resumable uploads by the tus protocol, version 1.0.0, with the extensions creation, creation-with-upload,
+// creation-defer-length and termination. Bytes are kept as they arrive: a client that lost its connection gets the
+// offset with HEAD and resumes there.
+
 import { UploadError } from "../rules/uploads/upload-error.ts";
 import {
   appendToUpload,
@@ -16,10 +20,6 @@ import {
   tusExtensions,
   tusVersion,
 } from "./tus-headers.ts";
-
-// Resumable uploads by the tus protocol, version 1.0.0, with the extensions creation, creation-with-upload,
-// creation-defer-length and termination. Bytes are kept as they arrive: a client that lost its connection gets the
-// offset with HEAD and resumes there.
 
 /** The workspace that the `Authorization` header gives access to. @throws UploadError without one */
 export type AuthoriseUpload = (

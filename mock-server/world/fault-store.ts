@@ -1,3 +1,6 @@
+// Each matching call consumes the rule's next instruction; chances are drawn from a stream per rule, so that one
+// rule's draws never shift another's. All rules that match contribute, in the order of the plan.
+
 import type {
   ApiFault,
   ApiFaultRule,
@@ -10,9 +13,6 @@ import type {
 import type { Router } from "../state/router.ts";
 import type { Clock } from "../time/clock.ts";
 import type { RandomStreams } from "./random.ts";
-
-// Each matching call consumes the rule's next instruction; chances are drawn from a stream per rule, so that one
-// rule's draws never shift another's. All rules that match contribute, in the order of the plan.
 
 /** Log entries kept; the oldest are dropped first. */
 const firedMax = 10_000;

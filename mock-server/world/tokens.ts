@@ -1,9 +1,9 @@
+// Access tokens are JWTs, as those of the real service: a client can read `exp` and `workspaceId` from them. They are
+// signed with HS256 and a key derived from the seed, so equal runs issue equal tokens.
+
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { createBoundedCache } from "../cache.ts";
 import type { KeyAccess } from "../state/records.ts";
-
-// Access tokens are JWTs, as those of the real service: a client can read `exp` and `workspaceId` from them. They are
-// signed with HS256 and a key derived from the seed, so equal runs issue equal tokens.
 
 export interface TokenClaims {
   /** Id of this token. */

@@ -1,9 +1,9 @@
+// The caller is derived for every request from the token's claims and the current membership: a changed role or
+// a removed membership takes effect on tokens that are already issued (K6).
+
 import type { KeyAccess, MembershipRecord, UserRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { ServiceError } from "../service-error.ts";
-
-// The caller is derived for every request from the token's claims and the current membership: a changed role or
-// a removed membership takes effect on tokens that are already issued (K6).
 
 /** Who a request acts as. */
 export type Caller = Anonymous | AccountCaller | MemberCaller | PartnerCaller;

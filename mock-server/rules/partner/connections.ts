@@ -1,3 +1,6 @@
+// A connection is `pending` from its start. Collecting it checks the stored credentials with the partner platform
+// and makes it `active` or `failed`; it can be collected again. A `disconnected` one must be replaced.
+
 import { isPlainObject } from "../../plain-object.ts";
 import type { ConnectionRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
@@ -6,9 +9,6 @@ import { isLoopbackHost } from "../loopback.ts";
 import { ServiceError } from "../service-error.ts";
 import { touch } from "../touch.ts";
 import { reachWorkspace } from "../workspaces/workspaces.ts";
-
-// A connection is `pending` from its start. Collecting it checks the stored credentials with the partner platform
-// and makes it `active` or `failed`; it can be collected again. A `disconnected` one must be replaced.
 
 export interface StartConnectionInput {
   readonly workspaceId: string;

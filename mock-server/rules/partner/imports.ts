@@ -1,3 +1,12 @@
+/*
+ * The import of a job (A-15). The job is `active` from the call on. Its works are imported one after the other: the
+ * client is found by `externalId` or added, the artifacts are fetched, `documents.synced` reports what was pulled,
+ * and a `TAX_PREP` task starts. An artifact that cannot be fetched is marked `failed` and left out. Without any
+ * document the task fails in its first stage with an action for the customer (A-17). After the last work the job is
+ * `completed`, while its tasks continue. A work with a task is never imported again, so an import that a snapshot
+ * has interrupted resumes where it was.
+ */
+
 import type {
   ArtifactRecord,
   ClientRecord,
@@ -14,15 +23,6 @@ import { touch } from "../touch.ts";
 import { type PulledDocument, pullDocuments } from "../workspaces/client-documents.ts";
 import { addClient, findClientByExternalId } from "../workspaces/clients.ts";
 import { guessMimeType } from "../workspaces/mime-type.ts";
-
-/*
- * The import of a job (A-15). The job is `active` from the call on. Its works are imported one after the other: the
- * client is found by `externalId` or added, the artifacts are fetched, `documents.synced` reports what was pulled,
- * and a `TAX_PREP` task starts. An artifact that cannot be fetched is marked `failed` and left out. Without any
- * document the task fails in its first stage with an action for the customer (A-17). After the last work the job is
- * `completed`, while its tasks continue. A work with a task is never imported again, so an import that a snapshot
- * has interrupted resumes where it was.
- */
 
 export function startImport(world: World, job: JobRecord): void {
   setJobStatus(world, job, "active");

@@ -1,12 +1,12 @@
+// A job is `pending` while works are added, `active` from the start of its import and `completed` when the import
+// of every work has ended (A-14, A-15). No other transition exists.
+
 import type { JobRecord, JobWorkRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { type Caller, reachable, requireWriter } from "../identity/caller.ts";
 import { ServiceError } from "../service-error.ts";
 import { findConnection } from "./connections.ts";
 import { startImport } from "./imports.ts";
-
-// A job is `pending` while works are added, `active` from the start of its import and `completed` when the import
-// of every work has ended (A-14, A-15). No other transition exists.
 
 export type CreateJobInput = { readonly connectionId: string; readonly jobName: string };
 

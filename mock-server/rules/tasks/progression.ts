@@ -1,12 +1,12 @@
+// A task that progresses by itself has one entry, replaced at each stage. Changing the task's status through the
+// control API deletes it from the state, which cancels the timer.
+
 import type { Progress, ProgressRecord, StageRecord, TaskRecord } from "../../state/records.ts";
 import type { TaskPlan } from "../../state/task-plan.ts";
 import { createTimerQueue } from "../../time/timer-queue.ts";
 import type { World } from "../../world/world.ts";
 import { worldCache } from "../../world/world-cache.ts";
 import { finishStage, moveTask, startStage } from "./task-moves.ts";
-
-// A task that progresses by itself has one entry, replaced at each stage. Changing the task's status through the
-// control API deletes it from the state, which cancels the timer.
 
 const progressTimers = worldCache((world) => ({
   queue: createTimerQueue<Progress>({

@@ -1,3 +1,7 @@
+// An endpoint is enabled from its creation. `enabled: false` pauses it: pending deliveries wait. Deleting it also
+// cancels pending retries. Its secrets are a list, newest first: the first is current, each other one verifies
+// until its own grace period ends.
+
 import type { WebhookEndpointRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { pauseDeliveries, resumeDeliveries } from "../deliveries/deliveries.ts";
@@ -9,10 +13,6 @@ import { ServiceError } from "../service-error.ts";
 import { touch } from "../touch.ts";
 import { checkEventTypes } from "./event-types.ts";
 import { decodeIterator, encodeIterator } from "./page-iterator.ts";
-
-// An endpoint is enabled from its creation. `enabled: false` pauses it: pending deliveries wait. Deleting it also
-// cancels pending retries. Its secrets are a list, newest first: the first is current, each other one verifies
-// until its own grace period ends.
 
 export interface CreateEndpointInput {
   readonly url: string;

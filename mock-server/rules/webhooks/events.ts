@@ -1,12 +1,12 @@
+// The body is serialised once: what is stored is what is signed and sent, byte for byte. Ids are derived from
+// the change, so that the same change always has the same id (E2). An event without an endpoint is not stored.
+
 import type { EventPayloads, SyncedDocument } from "../../../sdk/events/index.ts";
 import type { EventRecord, StageRecord, TaskRecord } from "../../state/records.ts";
 import { isoTime } from "../../time/iso-time.ts";
 import { uuidFromName } from "../../world/random.ts";
 import type { World } from "../../world/world.ts";
 import { deliverEvent } from "../deliveries/deliveries.ts";
-
-// The body is serialised once: what is stored is what is signed and sent, byte for byte. Ids are derived from
-// the change, so that the same change always has the same id (E2). An event without an endpoint is not stored.
 
 /** Reports that the task has entered its present status. @see interface §6 */
 export function emitTaskEvent(world: World, task: TaskRecord, withinRetryGrace: boolean): void {

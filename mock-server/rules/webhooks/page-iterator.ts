@@ -1,7 +1,7 @@
-import { ServiceError } from "../service-error.ts";
-
 // A cursor contains the id of the last item returned, not a position, and the items are in order of their ids. So
 // a page neither repeats nor omits an item that exists throughout, whatever is created or deleted in between.
+
+import { ServiceError } from "../service-error.ts";
 
 const pattern = /^([a-z-]+)\n([0-9a-f-]{36})\n([0-9a-f-]{36})$/;
 

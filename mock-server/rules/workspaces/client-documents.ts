@@ -1,12 +1,12 @@
+// A client holds each document of a connected system once: one that the system offers again is not pulled, only
+// counted.
+
 import type { ClientRecord, ConnectionRecord, DocumentRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { ServiceError } from "../service-error.ts";
 import { type DocumentsPull, emitDocumentsSynced } from "../webhooks/events.ts";
 import { addClient } from "./clients.ts";
 import { guessMimeType } from "./mime-type.ts";
-
-// A client holds each document of a connected system once: one that the system offers again is not pulled, only
-// counted.
 
 export interface PulledDocument {
   readonly fileName: string;

@@ -1,11 +1,11 @@
+// Clients are not part of the interface. Any member whose key is `read_write` may change them.
+
 import type { ClientRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { type Caller, requireWritingMember } from "../identity/caller.ts";
 import { checkListLength, checkSlice, type Slice } from "../list-bounds.ts";
 import { ServiceError } from "../service-error.ts";
 import { startTask } from "../tasks/tasks.ts";
-
-// Clients are not part of the interface. Any member whose key is `read_write` may change them.
 
 export interface CreateClientInput {
   readonly name: string;

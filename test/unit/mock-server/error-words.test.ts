@@ -1,8 +1,8 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
-
 // docs/mock-errors.md lists every error of an operation. The sources of all rules are read for them, so that neither
 // can change alone.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
 
 const folder = "mock-server/rules";
 const rules = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) =>

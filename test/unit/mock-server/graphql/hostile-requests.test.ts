@@ -1,10 +1,10 @@
+// The service responds to any input with its own errors: never a 5xx, a stack trace or a crash.
+
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
 import * as operations from "../../../../sdk/generated/operations.ts";
 import { callGraphql, workspaceToken } from "../../../support/mock-client.ts";
-
-// The service responds to any input with its own errors: never a 5xx, a stack trace or a crash.
 
 const stackTrace = /\n\s+at |node_modules|mock-server\//;
 const roomy = { listen: false, settings: { rateLimit: { requests: 1_000_000 } } } as const;

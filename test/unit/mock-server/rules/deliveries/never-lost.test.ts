@@ -1,3 +1,6 @@
+// Whatever happens to an endpoint, in any order, under everything the contract permits: at the end a delivery is
+// acknowledged, or its schedule is used up, or its endpoint was deleted.
+
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { contractProfile } from "../../../../../mock-server/faults/contract-profile.ts";
@@ -11,9 +14,6 @@ import { emitCustomEvent } from "../../../../../mock-server/rules/webhooks/event
 import { defaultSettings } from "../../../../../mock-server/settings.ts";
 import type { DeliveryRecord, WebhookEndpointRecord } from "../../../../../mock-server/state/records.ts";
 import { createTestWorld, responded } from "../../../../support/mock-world.ts";
-
-// Whatever happens to an endpoint, in any order, under everything the contract permits: at the end a delivery is
-// acknowledged, or its schedule is used up, or its endpoint was deleted.
 
 type Step =
   | { readonly do: "emit"; readonly subject: number }
