@@ -1,3 +1,4 @@
+import { MockServerError } from "../errors.ts";
 import type { Clock } from "./clock.ts";
 import { parseDurationMs } from "./duration.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
@@ -21,9 +22,16 @@ export function createMockClock(clock: Clock | VirtualClock): MockClock {
     ...clock,
     mode: virtual ? "virtual" : "real",
     async advance(by) {
-      if (!virtual) throw new Error('a real clock cannot be advanced; create the mock with clock: "virtual"');
+      if (!virtual) {
+        throw new MockServerError("CLOCK_IS_REAL", "a real clock cannot be advanced; use a virtual one");
+      }
       const byMs = parseDurationMs(by);
-      if (byMs === undefined) throw new TypeError(`expected milliseconds or text such as "3m", got ${by}`);
+      if (byMs === undefined) {
+        throw new MockServerError(
+          "BODY_INVALID",
+          `by: expected milliseconds or text such as "3m", got ${JSON.stringify(by)}`,
+        );
+      }
       return virtual.advance(byMs);
     },
     async settle() {

@@ -1,9 +1,9 @@
-import { MockServerError } from "../../errors.ts";
 import { dueAtMsOf } from "../../rules/tasks/progression.ts";
 import { takeSnapshot } from "../../snapshot/snapshot.ts";
 import type { Clock } from "../../time/clock.ts";
 import { parseDurationMs } from "../../time/duration.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
+import { createMockClock } from "../../time/mock-clock.ts";
 import type { VirtualClock } from "../../time/virtual-clock.ts";
 import type { World } from "../../world/world.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
@@ -21,6 +21,7 @@ export type MockControls = ControlsOf<typeof mockRoutes>;
 /** `getSnapshot` shares its records with the world: write them out at once. */
 export function createMockControls({ worlds, clock, version }: MockControlsOptions): MockControls {
   const virtual = "advance" in clock ? clock : null;
+  const mockClock = createMockClock(clock);
   const now = () => isoTime(clock.now());
   return {
     getHealth: () => ({ status: "ok", version, now: now(), epoch: worlds.current.epoch }),
@@ -49,16 +50,8 @@ export function createMockControls({ worlds, clock, version }: MockControlsOptio
       };
     },
     async advanceClock({ by }) {
-      if (!virtual)
-        throw new MockServerError("CLOCK_IS_REAL", "a real clock cannot be advanced; use a virtual one");
-      const byMs = parseDurationMs(by);
-      if (byMs === undefined)
-        throw new MockServerError(
-          "BODY_INVALID",
-          `by: expected milliseconds or text such as "3m", got ${by}`,
-        );
-      const fired = await virtual.advance(byMs);
-      worlds.current.emit({ type: "clock.advanced", byMs, fired });
+      const fired = await mockClock.advance(by);
+      worlds.current.emit({ type: "clock.advanced", byMs: parseDurationMs(by), fired });
       return { now: now(), fired };
     },
     reset() {

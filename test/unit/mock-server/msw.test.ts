@@ -1,6 +1,6 @@
 import { HttpResponse, http } from "msw";
 import { setupServer } from "msw/node";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
 import { mockHandlers } from "workspace-tasks/mock-server/msw";
 import { workspaceToken } from "../../support/mock-client.ts";
@@ -29,7 +29,7 @@ const query = (text: string, token?: string) => ({
   body: JSON.stringify({ query: text }),
 });
 
-test("requests to the real addresses are answered by the mock, each router at its own", async () => {
+it("mockHandlers responds to requests to the client's URLs, each router at its own", async () => {
   const mock = await intercept();
   const token = await workspaceToken(mock);
   const base = await fetch(`${addresses.baseUrl}/graphql`, query("{ webhookEventCatalog { name } }", token));
@@ -44,7 +44,7 @@ test("requests to the real addresses are answered by the mock, each router at it
   expect((await mock.control.listRequests()).data.map(({ router }) => router)).toEqual(["base", "gateway"]);
 });
 
-test("an upload's address is one that the client can reach", async () => {
+it("mockHandlers returns an upload URL that the client can use", async () => {
   const mock = await intercept();
   const headers = { "tus-resumable": "1.0.0", authorization: `Bearer ${await workspaceToken(mock)}` };
   const created = await fetch(`${addresses.baseUrl}/api/uploads`, {
@@ -61,15 +61,15 @@ test("an upload's address is one that the client can reach", async () => {
   expect([patched.status, patched.headers.get("upload-offset")]).toEqual([204, "3"]);
 });
 
-test("a fault that cuts the connection is a network error", async () => {
+it("mockHandlers turns a fault that cuts the connection into a network error", async () => {
   const mock = await intercept();
   await mock.control.setFaults({ api: [{ instructions: [{ kind: "reset-before-effect" }] }] });
-  const ask = () => fetch(`${addresses.baseUrl}/graphql`, query("{ webhookEventCatalog { name } }"));
-  await expect(ask()).rejects.toThrow(TypeError);
-  expect((await ask()).status).toBe(200);
+  const send = () => fetch(`${addresses.baseUrl}/graphql`, query("{ webhookEventCatalog { name } }"));
+  await expect(send()).rejects.toThrow(TypeError);
+  expect((await send()).status).toBe(200);
 });
 
-test("requests to other addresses are none of the mock's", async () => {
+it("mockHandlers does not handle requests to other URLs", async () => {
   const mock = await intercept();
   for (const url of ["https://api.example.com/v1/graphql", "https://partners.example.com/graphql"]) {
     expect((await fetch(url, query("{ me { __typename } }"))).status).toBe(421);

@@ -1,10 +1,10 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
 
-const callsHeldBack = 20;
+const callsDelayed = 20;
 
-describe("two mocks without a port", () => {
-  test("have addresses of their own, so that clients do not take them for one service", async () => {
+describe("createMockServer", () => {
+  it("gives mocks without a port different URLs", async () => {
     await using one = await createMockServer({ listen: false });
     await using two = await createMockServer({ listen: false });
     expect(one.apiKey).toBe(two.apiKey);
@@ -12,8 +12,8 @@ describe("two mocks without a port", () => {
   });
 });
 
-describe("many answers held back at once", () => {
-  test("raise no warning about listeners, and all come when their time has", async () => {
+describe("delay faults", () => {
+  it("delay many responses at once without a warning about listeners", async () => {
     const warnings: Error[] = [];
     const listen = (warning: Error) => warnings.push(warning);
     process.on("warning", listen);
@@ -22,7 +22,7 @@ describe("many answers held back at once", () => {
       clock: "virtual",
       faults: { api: [{ chances: [{ probability: 1, fault: { kind: "delay", delayMs: 1_000 } }] }] },
     });
-    const ask = async () => {
+    const call = async () => {
       const response = await mock.fetch("/graphql", {
         method: "POST",
         headers: { "content-type": "application/json" },
@@ -30,10 +30,10 @@ describe("many answers held back at once", () => {
       });
       return response.status;
     };
-    const answers = Array.from({ length: callsHeldBack }, ask);
-    while ((await mock.control.getClock()).pendingTimers !== callsHeldBack) await mock.clock.settle();
+    const responses = Array.from({ length: callsDelayed }, call);
+    while ((await mock.control.getClock()).pendingTimers !== callsDelayed) await mock.clock.settle();
     await mock.clock.advance("1s");
-    expect(await Promise.all(answers)).toEqual(Array.from({ length: callsHeldBack }, () => 200));
+    expect(await Promise.all(responses)).toEqual(Array.from({ length: callsDelayed }, () => 200));
     // Warnings are emitted on the next tick.
     await new Promise((resolve) => setImmediate(resolve));
     process.off("warning", listen);

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   createMockServer,
   type MockServer,
@@ -36,7 +36,7 @@ const start = (options: MockServerOptions = {}) =>
   });
 
 /** Something of every noun, with stages and retries under way. */
-async function live(mock: MockServer): Promise<void> {
+async function useMock(mock: MockServer): Promise<void> {
   await mock.control.createEndpoint({ url: receiverUrl });
   const connectionId = await startConnection(mock);
   const token = await workspaceToken(mock);
@@ -76,7 +76,7 @@ async function live(mock: MockServer): Promise<void> {
 }
 
 /** What happens next: stages end, retries come due, new tasks start, a key is exchanged. */
-async function goOn(mock: MockServer): Promise<void> {
+async function continueWith(mock: MockServer): Promise<void> {
   await mock.clock.advance("1h");
   await mock.control.startTask({ taskType: "BINDER" });
   await mock.control.createApiKey({ role: "l2" });
@@ -84,20 +84,20 @@ async function goOn(mock: MockServer): Promise<void> {
   await mock.clock.advance("3d");
 }
 
-describe("a snapshot", () => {
-  test("goes on exactly as the original did: same ids, deliveries, faults and journal", async () => {
+describe("snapshot", () => {
+  it("continues as the original did: same ids, deliveries, faults and journal", async () => {
     await using mock = await start();
-    await live(mock);
+    await useMock(mock);
     const snapshot = await mock.control.getSnapshot();
     expect(snapshot.state.progress.length).toBeGreaterThan(0);
     expect(snapshot.state.deliveries.some(({ status }) => status === "pending")).toBe(true);
-    await goOn(mock);
+    await continueWith(mock);
 
-    await using twin = await start({ seed: 99 });
-    await twin.control.restoreSnapshot(snapshot);
-    expect(await twin.control.getSnapshot()).toEqual(snapshot);
-    await goOn(twin);
-    const [ended, twinEnded] = [await mock.control.getSnapshot(), await twin.control.getSnapshot()];
+    await using other = await start({ seed: 99 });
+    await other.control.restoreSnapshot(snapshot);
+    expect(await other.control.getSnapshot()).toEqual(snapshot);
+    await continueWith(other);
+    const [ended, twinEnded] = [await mock.control.getSnapshot(), await other.control.getSnapshot()];
     const statuses = new Set(ended.state.tasks.map(({ status }) => status));
     expect([...statuses]).toEqual(["COMPLETED"]);
     expect(attemptIds(twinEnded)).toEqual(attemptIds(ended));
@@ -106,7 +106,7 @@ describe("a snapshot", () => {
     expect(twinEnded.random).toEqual(ended.random);
   });
 
-  test("keeps the order in which stages that are due together end", async () => {
+  it("keeps the order of stages that are due together", async () => {
     const stage = (type: string, durationMs: number) => ({ type, durationMs });
     const told: { readonly id: string | null; readonly about: string }[] = [];
     await using mock = await start({
@@ -147,33 +147,35 @@ describe("a snapshot", () => {
     expect(told).toEqual(original);
   });
 
-  test("brings the keys back with it, also into a mock of another seed", async () => {
+  it("restores the keys, also in a mock with another seed", async () => {
     await using mock = await start({ seed: 1 });
-    await using twin = await start({ seed: 2 });
-    expect(twin.apiKey).not.toBe(mock.apiKey);
+    await using other = await start({ seed: 2 });
+    expect(other.apiKey).not.toBe(mock.apiKey);
     const token = await workspaceToken(mock);
-    await twin.control.restoreSnapshot(await mock.control.getSnapshot());
-    expect([twin.apiKey, twin.partnerApiKey, twin.workspaceId]).toEqual([
+    await other.control.restoreSnapshot(await mock.control.getSnapshot());
+    expect([other.apiKey, other.partnerApiKey, other.workspaceId]).toEqual([
       mock.apiKey,
       mock.partnerApiKey,
       mock.workspaceId,
     ]);
-    expect((await callGraphql(twin, "{ me { __typename } }", { token })).me.__typename).toBe("WorkspaceUser");
-    await workspaceToken(twin);
+    expect((await callGraphql(other, "{ me { __typename } }", { token })).me.__typename).toBe(
+      "WorkspaceUser",
+    );
+    await workspaceToken(other);
   });
 
-  test("does not change when the mock goes on", async () => {
+  it("does not change when the mock continues", async () => {
     await using mock = await start();
-    await live(mock);
+    await useMock(mock);
     const snapshot = await mock.control.getSnapshot();
     const before = JSON.stringify(snapshot);
-    await goOn(mock);
+    await continueWith(mock);
     expect(JSON.stringify(snapshot)).toBe(before);
   });
 
-  test("travels over HTTP", async () => {
+  it("can be read and restored over HTTP", async () => {
     await using mock = await start();
-    await live(mock);
+    await useMock(mock);
     const control = checkedControlClient(mock);
     const snapshot = await control.getSnapshot();
     await control.reset();
@@ -188,10 +190,10 @@ const attemptIds = (snapshot: Snapshot) =>
     attempts.map(({ number, kind, startedAtMs, faults }) => [id, number, kind, startedAtMs, faults]),
   );
 
-describe("a document is refused, and nothing changes, when it", () => {
-  const refuse = async (damage: (snapshot: Record<string, unknown>) => unknown): Promise<string> => {
+describe("readSnapshot rejects a document, and nothing changes, when it", () => {
+  const rejectionOf = async (damage: (snapshot: Record<string, unknown>) => unknown): Promise<string> => {
     await using mock = await start();
-    await live(mock);
+    await useMock(mock);
     const before = await mock.control.getSnapshot();
     const damaged = damage(JSON.parse(JSON.stringify(before)));
     const error = await mock.control.restoreSnapshot(damaged as Snapshot).then(
@@ -203,19 +205,19 @@ describe("a document is refused, and nothing changes, when it", () => {
     return (error as Error).message;
   };
 
-  test("is something else", async () => {
+  it("is not a snapshot", async () => {
     for (const other of [null, 7, "text", [], {}, { format: "other", version: 1 }]) {
-      expect(await refuse(() => other)).toBe("this is not a snapshot of the mock");
+      expect(await rejectionOf(() => other)).toBe("this is not a snapshot of the mock");
     }
   });
 
-  test("comes from a later version", async () => {
-    expect(await refuse((snapshot) => ({ ...snapshot, version: 2 }))).toBe(
+  it("has a later version", async () => {
+    expect(await rejectionOf((snapshot) => ({ ...snapshot, version: 2 }))).toBe(
       "the snapshot has version 2, this mock reads version 1",
     );
   });
 
-  test("lacks any of its parts, and the refusal says which", () => {
+  it("lacks any of its parts, named in the message", () => {
     const whole = createSample();
     for (const part of Object.keys(whole).filter((name) => name !== "format" && name !== "version")) {
       const { [part]: _, ...rest } = whole;
@@ -234,9 +236,9 @@ describe("a document is refused, and nothing changes, when it", () => {
     expect(() => readSnapshot({ ...whole, more: 1 })).toThrow("damaged");
   });
 
-  test("lacks a record that another one names", async () => {
+  it("lacks a record that another one refers to", async () => {
     await using mock = await start();
-    await live(mock);
+    await useMock(mock);
     const whole = await mock.control.getSnapshot();
     const without = (noun: keyof typeof whole.state) => ({ ...whole, state: { ...whole.state, [noun]: [] } });
     expect(() => readSnapshot(whole)).not.toThrow();
@@ -255,9 +257,9 @@ describe("a document is refused, and nothing changes, when it", () => {
     expect(() => readSnapshot(without("endpoints"))).not.toThrow();
   });
 
-  test("was cut off anywhere", async () => {
+  it("is truncated at any position", async () => {
     await using mock = await start();
-    await live(mock);
+    await useMock(mock);
     const text = JSON.stringify(await mock.control.getSnapshot());
     expect(parseSnapshot(text)).toBeDefined();
     for (let part = 0; part < 20; part++) {
@@ -266,7 +268,7 @@ describe("a document is refused, and nothing changes, when it", () => {
     }
   });
 
-  test("comes over HTTP, with the code SNAPSHOT_INVALID", async () => {
+  it("is sent over HTTP, with the code SNAPSHOT_INVALID", async () => {
     await using mock = await start();
     const restored = checkedControlClient(mock).restoreSnapshot({ format: "other" });
     await expect(restored).rejects.toMatchObject({ code: "SNAPSHOT_INVALID" });
@@ -289,7 +291,7 @@ function createSample(): any {
   };
 }
 
-describe("a snapshot file", () => {
+describe("snapshot file", () => {
   const inFolder = async (use: (folder: string) => Promise<void>) => {
     const folder = await mkdtemp(join(tmpdir(), "snapshot-"));
     try {
@@ -299,22 +301,22 @@ describe("a snapshot file", () => {
     }
   };
 
-  test("is read back as it was written, and only its owner may read it", () =>
+  it("is read as it was written, and readable by its owner only", () =>
     inFolder(async (folder) => {
       await using mock = await start();
-      await live(mock);
+      await useMock(mock);
       const path = join(folder, "state.json");
       await writeSnapshotFile(path, JSON.stringify(await mock.control.getSnapshot()));
       expect(await readSnapshotFile(path)).toEqual(await mock.control.getSnapshot());
       expect(await readdir(folder)).toEqual(["state.json"]);
     }));
 
-  test("that does not exist yet is nothing, not a mistake", () =>
+  it("is null when it does not exist", () =>
     inFolder(async (folder) => {
       expect(await readSnapshotFile(join(folder, "none.json"))).toBeNull();
     }));
 
-  test("stays as it was when a new one cannot be written in full", () =>
+  it("does not change when a new one cannot be written completely", () =>
     inFolder(async (folder) => {
       const path = join(folder, "state.json");
       await writeFile(path, "the old one");
@@ -323,7 +325,7 @@ describe("a snapshot file", () => {
       expect(await readdir(folder)).toEqual(["state.json"]);
     }));
 
-  test("that is a folder is said to be one, and nothing is left beside it", () =>
+  it("rejects with EISDIR for a folder and leaves no other file", () =>
     inFolder(async (folder) => {
       const path = join(folder, "state.json");
       await mkdir(path);
@@ -333,35 +335,35 @@ describe("a snapshot file", () => {
     }));
 });
 
-describe("a reset", () => {
-  test("leaves nothing behind: the mock is as a new one of the same seed", async () => {
+describe("reset", () => {
+  it("makes the mock equal to a new one with the same seed", async () => {
     await using mock = await start();
     const fresh = await mock.control.getSnapshot();
-    await live(mock);
+    await useMock(mock);
     expect((await mock.control.getClock()).pendingTimers).toBeGreaterThan(0);
     await mock.control.reset();
     expect(await mock.control.getSnapshot()).toEqual(fresh);
     expect((await mock.control.getClock()).pendingTimers).toBe(0);
     expect((await mock.control.getHealth()).epoch).toBe(1);
-    await using twin = await start();
-    await live(mock);
-    await live(twin);
+    await using other = await start();
+    await useMock(mock);
+    await useMock(other);
     expect(attemptIds(await mock.control.getSnapshot()).length).toBe(
-      attemptIds(await twin.control.getSnapshot()).length,
+      attemptIds(await other.control.getSnapshot()).length,
     );
     expect((await mock.control.getSnapshot()).state.tasks).toEqual(
-      (await twin.control.getSnapshot()).state.tasks,
+      (await other.control.getSnapshot()).state.tasks,
     );
   });
 
-  test("drops the answer to a delivery from before it", async () => {
+  it("drops the response to an earlier delivery", async () => {
     let answer: (response: Response) => void = () => {};
-    let asked: () => void = () => {};
+    let requested: () => void = () => {};
     const arrived = new Promise<void>((resolve) => {
-      asked = resolve;
+      requested = resolve;
     });
     const receiver = () => {
-      asked();
+      requested();
       return new Promise<Response>((resolve) => {
         answer = resolve;
       });
@@ -377,7 +379,7 @@ describe("a reset", () => {
     expect((await mock.control.getSnapshot()).state).toEqual(fresh.state);
   });
 
-  test("ends a wait for something of the old world", async () => {
+  it("ends a wait for deliveries of the old world", async () => {
     await using mock = await start();
     const waiting = mock.control.waitForDeliveries({ count: 1 });
     await mock.control.reset();

@@ -1,10 +1,10 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createMockServer, createVirtualClock } from "workspace-tasks/mock-server";
 import { createMockClock } from "../../../../mock-server/time/mock-clock.ts";
 import { workspaceToken } from "../../../support/mock-client.ts";
 
 describe("createMockClock", () => {
-  test("moves virtual time by milliseconds and by text", async () => {
+  it("moves virtual time by milliseconds and by text", async () => {
     const clock = createMockClock(createVirtualClock(0));
     const fired: number[] = [];
     clock.schedule(90_000, () => fired.push(clock.now()));
@@ -14,18 +14,20 @@ describe("createMockClock", () => {
     expect(clock.mode).toBe("virtual");
   });
 
-  test.each(["soon", "-1s", "", Number.NaN, -1])("refuses to move by %s", async (by) => {
-    await expect(createMockClock(createVirtualClock(0)).advance(by)).rejects.toThrow(TypeError);
+  it.each(["soon", "-1s", "", Number.NaN, -1])("rejects to advance by %s", async (by) => {
+    await expect(createMockClock(createVirtualClock(0)).advance(by)).rejects.toMatchObject({
+      code: "BODY_INVALID",
+    });
   });
 
-  test("a real clock cannot be advanced, and settles at once", async () => {
+  it("rejects to advance a real clock, and settles it at once", async () => {
     await using mock = await createMockServer({ listen: false });
     expect(mock.clock.mode).toBe("real");
     await expect(mock.clock.advance("1s")).rejects.toThrow("a real clock cannot be advanced");
     await mock.clock.settle();
   });
 
-  test("two mocks on one clock expire tokens together, and a reset of one works", async () => {
+  it("lets two mocks share one virtual clock, also after a reset of one of them", async () => {
     await using first = await createMockServer({ listen: false, clock: "virtual" });
     await using second = await createMockServer({ listen: false, clock: first.clock, seed: 2 });
     const me = async (mock: typeof first, token: string) => {

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import type { MockServer } from "workspace-tasks/mock-server";
-import { mockTest as test } from "workspace-tasks/mock-server/vitest";
+import { mockTest as it } from "workspace-tasks/mock-server/vitest";
 import { parseMetadata } from "../../../../mock-server/tus/tus-headers.ts";
 import { workspaceToken } from "../../../support/mock-client.ts";
 
@@ -31,8 +31,8 @@ const offset = (bytes: number) => ({
   "content-type": "application/offset+octet-stream",
 });
 
-describe("an upload", () => {
-  test("is created, filled in chunks and complete", async ({ mock }) => {
+describe("upload", () => {
+  it("is created, filled in chunks and complete", async ({ mock }) => {
     const send = await uploader(mock);
     const created = await send({
       method: "POST",
@@ -62,7 +62,7 @@ describe("an upload", () => {
     expect((await mock.control.getSnapshot()).state.uploadContents).toEqual([btoa("0123456789")]);
   });
 
-  test("can bring its first bytes with its creation", async ({ mock }) => {
+  it("takes its first bytes with its creation", async ({ mock }) => {
     const send = await uploader(mock);
     const created = await send({
       method: "POST",
@@ -72,25 +72,25 @@ describe("an upload", () => {
     expect([created.status, created.headers.get("upload-offset")]).toEqual([201, "3"]);
   });
 
-  test("can tell its length later, once", async ({ mock }) => {
+  it("takes a deferred length once", async ({ mock }) => {
     const send = await uploader(mock);
     const created = await send({ method: "POST", headers: { "upload-defer-length": "1" } });
     const path = created.headers.get("location") ?? "";
     expect((await send({ method: "HEAD", path })).headers.get("upload-defer-length")).toBe("1");
-    const told = { ...offset(0), "upload-length": "4" };
-    expect((await send({ method: "PATCH", path, headers: told, body: "ab" })).status).toBe(204);
+    const withLength = { ...offset(0), "upload-length": "4" };
+    expect((await send({ method: "PATCH", path, headers: withLength, body: "ab" })).status).toBe(204);
     expect((await send({ method: "HEAD", path })).headers.get("upload-length")).toBe("4");
     const changed = { ...offset(2), "upload-length": "5" };
     expect((await send({ method: "PATCH", path, headers: changed, body: "cd" })).status).toBe(400);
   });
 
-  test("of no bytes is complete at once", async ({ mock }) => {
+  it("without bytes is complete at once", async ({ mock }) => {
     const send = await uploader(mock);
     await send({ method: "POST", headers: { "upload-length": "0" } });
     expect((await mock.control.getSnapshot()).state.uploads[0]?.completedAtMs).not.toBeNull();
   });
 
-  test("is gone after DELETE", async ({ mock }) => {
+  it("does not exist after DELETE", async ({ mock }) => {
     const send = await uploader(mock);
     const created = await send({ method: "POST", headers: { "upload-length": "3" } });
     const path = created.headers.get("location") ?? "";
@@ -98,15 +98,15 @@ describe("an upload", () => {
     expect((await send({ method: "HEAD", path })).status).toBe(404);
   });
 
-  test("of another workspace is as if it did not exist", async ({ mock }) => {
+  it("of another workspace is as if it did not exist", async ({ mock }) => {
     const send = await uploader(mock);
     const created = await send({ method: "POST", headers: { "upload-length": "3" } });
     const path = created.headers.get("location") ?? "";
-    const elsewhere = await mock.control.getSnapshot();
-    const other = { ...elsewhere.state.workspaces[0], id: "other-workspace", slug: "other" };
+    const snapshot = await mock.control.getSnapshot();
+    const other = { ...snapshot.state.workspaces[0], id: "other-workspace", slug: "other" };
     await mock.control.restoreSnapshot({
-      ...elsewhere,
-      state: { ...elsewhere.state, workspaces: [...elsewhere.state.workspaces, other] },
+      ...snapshot,
+      state: { ...snapshot.state, workspaces: [...snapshot.state.workspaces, other] },
     });
     const { apiKey } = await mock.control.createApiKey({ workspaceId: "other-workspace" });
     const token = await workspaceToken(mock, apiKey);
@@ -114,7 +114,7 @@ describe("an upload", () => {
     expect((await send({ method: "HEAD", path, token })).status).toBe(404);
   });
 
-  test("does not count against the rate limit", async ({ mock }) => {
+  it("does not count towards the rate limit", async ({ mock }) => {
     const send = await uploader(mock);
     for (let count = 0; count < 130; count++) {
       expect((await send({ method: "POST", headers: { "upload-length": "1" } })).status).toBe(201);
@@ -123,17 +123,17 @@ describe("an upload", () => {
   });
 });
 
-describe("an upload request is refused", () => {
-  const refusals: [string, number, Omit<Call, "path">][] = [
+describe("an upload request is rejected", () => {
+  const rejections: [string, number, Omit<Call, "path">][] = [
     ["without a token", 401, { method: "POST", headers: { "upload-length": "1" }, token: null }],
-    ["with a token that is none", 401, { method: "POST", headers: { "upload-length": "1" }, token: "x.y.z" }],
+    ["with an invalid token", 401, { method: "POST", headers: { "upload-length": "1" }, token: "x.y.z" }],
     ["without a length", 400, { method: "POST" }],
     [
       "with a length and without one",
       400,
       { method: "POST", headers: { "upload-length": "1", "upload-defer-length": "1" } },
     ],
-    ["with a length that is no number", 400, { method: "POST", headers: { "upload-length": "-1" } }],
+    ["with a length that is not a number", 400, { method: "POST", headers: { "upload-length": "-1" } }],
     ["with more bytes than the bound", 413, { method: "POST", headers: { "upload-length": "999999999999" } }],
     [
       "with metadata that is not base64",
@@ -147,14 +147,14 @@ describe("an upload request is refused", () => {
     ],
     ["that addresses no upload", 405, { method: "PATCH", headers: offset(0), body: "a" }],
   ];
-  test.for(refusals)("%s", async ([, status, call], { mock }) => {
+  it.for(rejections)("%s", async ([, status, call], { mock }) => {
     const send = await uploader(mock);
     const response = await send(call);
     expect(response.status).toBe(status);
     expect(await response.json()).toEqual({ error: { message: expect.any(String) } });
   });
 
-  test.for([
+  it.for([
     ["at another offset", 409, offset(1), "a"],
     ["of another media type", 415, { ...offset(0), "content-type": "text/plain" }, "a"],
     ["with more bytes than were announced", 413, offset(0), "abcdef"],
@@ -166,7 +166,7 @@ describe("an upload request is refused", () => {
     expect((await send({ method: "PATCH", path, headers, body })).status).toBe(status);
   });
 
-  test("from a read_only key, which may still ask how far it is", async ({ mock }) => {
+  it("for a change with a read_only key, which can still read the offset", async ({ mock }) => {
     const send = await uploader(mock);
     const created = await send({ method: "POST", headers: { "upload-length": "3" } });
     const path = created.headers.get("location") ?? "";
@@ -178,7 +178,7 @@ describe("an upload request is refused", () => {
     expect((await send({ method: "PATCH", path, headers: offset(0), body: "abc", token })).status).toBe(403);
   });
 
-  test("while another one writes to the same upload", async ({ mock }) => {
+  it("while another one writes to the same upload", async ({ mock }) => {
     const send = await uploader(mock);
     const created = await send({ method: "POST", headers: { "upload-length": "4" } });
     const path = created.headers.get("location") ?? "";
@@ -205,7 +205,7 @@ describe("an upload request is refused", () => {
     expect((await send({ method: "PATCH", path, headers: offset(2), body: "cd" })).status).toBe(204);
   });
 
-  test("when all uploads together would hold more than the bound", async () => {
+  it("when all uploads together would exceed the limit", async () => {
     const { createMockServer } = await import("workspace-tasks/mock-server");
     await using mock = await createMockServer({ settings: { bounds: { uploadStorageBytesMax: 5 } } });
     const send = await uploader(mock);
@@ -215,7 +215,7 @@ describe("an upload request is refused", () => {
   });
 });
 
-test("OPTIONS tells the version, the extensions and the largest size without a token", async ({ mock }) => {
+it("OPTIONS returns the version, the extensions and the largest size without a token", async ({ mock }) => {
   const response = await mock.fetch("/api/uploads", { method: "OPTIONS" });
   expect(response.status).toBe(204);
   expect(response.headers.get("tus-version")).toBe("1.0.0");
@@ -225,7 +225,7 @@ test("OPTIONS tells the version, the extensions and the largest size without a t
   expect(Number(response.headers.get("tus-max-size"))).toBeGreaterThan(5_000_000);
 });
 
-test("a client that can only POST names the method in X-HTTP-Method-Override", async ({ mock }) => {
+it("POST with X-HTTP-Method-Override is handled as that method", async ({ mock }) => {
   const send = await uploader(mock);
   const created = await send({ method: "POST", headers: { "upload-length": "1" } });
   const path = created.headers.get("location") ?? "";
@@ -233,7 +233,7 @@ test("a client that can only POST names the method in X-HTTP-Method-Override", a
   expect((await send({ method: "POST", path, headers, body: "a" })).headers.get("upload-offset")).toBe("1");
 });
 
-test("metadata keeps UTF-8 values and keys without one", () => {
+it("parseMetadata keeps UTF-8 values and keys without a value", () => {
   const value = Buffer.from("Steuererklärung 2025.pdf").toString("base64");
   expect(parseMetadata(`filename ${value}, draft`)).toEqual({
     filename: "Steuererklärung 2025.pdf",

@@ -3,6 +3,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { mockServerErrorCodes } from "workspace-tasks/mock-server";
 
 const folder = "mock-server/rules";
 const rules = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) =>
@@ -62,6 +63,11 @@ describe("docs/mock-errors.md", () => {
     // The rate limit is checked before the rules.
     expected.add("RATE_LIMITED Too many requests");
     expect(listed.toSorted()).toEqual([...expected].toSorted());
+  });
+
+  it("has a heading for every code of a MockServerError", () => {
+    const headings = [...page.matchAll(/^##+ (.+)$/gm)].flatMap(([, heading = ""]) => heading.split(", "));
+    expect(mockServerErrorCodes.filter((code) => !headings.includes(code))).toEqual([]);
   });
 
   it("is compared with the messages in the sources", () => {
