@@ -1,5 +1,5 @@
-/** A source file as the rules see it: its path from the root, with forward slashes, and its text. */
-export type SourceFile = { readonly path: string; readonly text: string };
+import { importsOf, type SourceFile } from "./import-graph.ts";
+
 export type Violation = { readonly path: string; readonly message: string };
 export type HouseRule = {
   readonly name: string;
@@ -7,26 +7,6 @@ export type HouseRule = {
   readonly reason: string;
   check(file: SourceFile): readonly string[];
 };
-
-const importPattern = /(?:\bfrom\s*|\bimport\s*\(\s*|^\s*import\s+)["']([^"']+)["']/gm;
-
-/** Modules that a file imports, `import type` included. Examples in comments do not count. */
-export function importsOf(file: SourceFile): readonly string[] {
-  return [...withoutComments(file.text).matchAll(importPattern)].map(([, specifier]) =>
-    resolveImport(file.path, specifier ?? ""),
-  );
-}
-
-/** The path from the root that a relative specifier means; a package's name as it is. */
-export function resolveImport(importer: string, specifier: string): string {
-  if (!specifier.startsWith(".")) return specifier;
-  const parts = importer.split("/").slice(0, -1);
-  for (const step of specifier.split("/")) {
-    if (step === "..") parts.pop();
-    else if (step !== ".") parts.push(step);
-  }
-  return parts.join("/");
-}
 
 const products = ["sdk", "mock-server", "receiver-kit"] as const;
 const productOf = (path: string) => products.find((product) => path.startsWith(`${product}/`));

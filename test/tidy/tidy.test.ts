@@ -1,14 +1,15 @@
 import { readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { projectFiles } from "../../scripts/project-files.mjs";
-import { houseRules, type SourceFile, violations } from "./house-rules.ts";
-import { importCycles } from "./import-cycles.ts";
+import { houseRules, violations } from "./house-rules.ts";
+import type { SourceFile } from "./import-graph.ts";
+import { layerViolations, readLayers } from "./layers.ts";
 
 const files = projectFiles(".", ".ts", ".tsx", ".mjs", ".js");
 const sources: SourceFile[] = files.map((path) => ({ path, text: readFileSync(path, "utf8") }));
 
 describe("house rules", () => {
-  test("hold in every source file", () => {
+  it("hold in every source file", () => {
     expect(sources.length).toBeGreaterThan(30);
     expect(violations(sources)).toEqual([]);
   });
@@ -45,35 +46,93 @@ describe("house rules", () => {
     "nothing is left for later": { path: "sdk/client.ts", text: `// ${"TO"}DO: retry` },
   };
 
-  test.each(houseRules)("$name", (rule) => {
+  it.each(houseRules)("$name", (rule) => {
     const example = broken[rule.name];
     expect(example && rule.check(example)).not.toEqual([]);
     expect(rule.check({ path: "sdk/clock.ts", text: 'import { z } from "zod";\n' })).toEqual([]);
   });
 });
 
-describe("import cycles", () => {
-  test("do not exist at run time", () => {
-    expect(importCycles(sources)).toEqual([]);
+describe("the layers of ARCHITECTURE.md", () => {
+  const layers = readLayers(readFileSync("ARCHITECTURE.md", "utf8"));
+
+  it("cover the three products", () => {
+    expect([...layers.keys()]).toEqual(["sdk", "mock-server", "receiver-kit"]);
   });
 
-  test("are found, and type imports are not taken for one", () => {
-    const file = (path: string, text: string): SourceFile => ({ path, text });
-    const circle = [
-      file("sdk/a.ts", 'import { b } from "./b.ts";'),
-      file("sdk/b.ts", 'export { c } from "./c.ts";'),
-      file("sdk/c.ts", 'import {\n  type A,\n  a,\n} from "./a.ts";'),
-    ];
-    expect(importCycles(circle)).toEqual([["sdk/a.ts", "sdk/b.ts", "sdk/c.ts"]]);
-    const typesOnly = [...circle.slice(0, 2), file("sdk/c.ts", 'import type { A } from "./a.ts";')];
-    expect(importCycles(typesOnly)).toEqual([]);
+  it("hold for every import of the sources, type imports included", () => {
+    expect(layerViolations(sources, layers)).toEqual([]);
+  });
+});
+
+describe("the check of layers", () => {
+  const layers = readLayers("```layers sdk\nclient.ts\nlow/ side/   two neighbours\nground.ts\n```\n");
+  const file = (path: string, ...imports: string[]): SourceFile => ({
+    path: `sdk/${path}`,
+    text: imports.map((specifier) => `import type { A } from "${specifier}";`).join("\n"),
+  });
+  const sound = [
+    file("client.ts", "./low/a.ts"),
+    file("low/a.ts", "./b.ts", "../ground.ts", "zod"),
+    file("low/b.ts"),
+    file("side/c.ts", "../ground.ts"),
+    file("ground.ts"),
+  ];
+  const changed = (path: string, ...imports: string[]) => [
+    ...sound.filter((other) => other.path !== `sdk/${path}`),
+    file(path, ...imports),
+  ];
+
+  it("accepts imports of lower layers", () => {
+    expect(layerViolations(sound, layers)).toEqual([]);
+  });
+
+  it.each([
+    [
+      "an upward import of a type",
+      changed("ground.ts", "./client.ts"),
+      "sdk/ground.ts imports sdk/client.ts, a higher layer",
+    ],
+    [
+      "an import of a neighbour",
+      changed("side/c.ts", "../low/b.ts"),
+      "sdk/side/c.ts imports sdk/low/b.ts, its neighbour in one layer",
+    ],
+    ["a cycle of files", changed("low/b.ts", "./a.ts"), "a cycle of files: sdk/low/a.ts, sdk/low/b.ts"],
+    [
+      "a cycle of folders inside a layer",
+      [...changed("low/a.ts", "./deep/d.ts"), file("low/deep/d.ts", "../b.ts")],
+      "a cycle of folders: sdk/low, sdk/low/deep",
+    ],
+    ["a file in no layer", [...sound, file("new.ts")], "sdk/new.ts is in no layer of ARCHITECTURE.md"],
+    [
+      "a layer without files",
+      sound.filter(({ path }) => path !== "sdk/side/c.ts"),
+      "sdk/side/ is in ARCHITECTURE.md and has no file",
+    ],
+  ])("finds %s", (_, files, message) => {
+    expect(layerViolations(files, layers)).toContain(message);
+  });
+
+  it.each([
+    ['import { a } from "./client.ts";'],
+    ['import type { A } from "./client.ts";'],
+    ['import {\n  type A,\n  a,\n} from "./client.ts";'],
+    ['export { a } from "./client.ts";'],
+    ['export type { A } from "./client.ts";'],
+    ['import "./client.ts";'],
+    ['const a = await import("./client.ts");'],
+    ['type A = import("./client.ts").A;'],
+  ])("sees %j", (text) => {
+    const files = [...sound.filter(({ path }) => path !== "sdk/ground.ts"), { path: "sdk/ground.ts", text }];
+    expect(layerViolations(files, layers)).toContain("sdk/ground.ts imports sdk/client.ts, a higher layer");
   });
 });
 
 describe("public surface", () => {
   const manifest = JSON.parse(readFileSync("package.json", "utf8")) as { exports: Record<string, unknown> };
 
-  test("every entry point stands in the README", () => {
+  it("every entry point stands in the README", () => {
     const readme = readFileSync("README.md", "utf8");
     const missing = Object.keys(manifest.exports)
       .map((key) => key.replace("./", "workspace-tasks/"))
