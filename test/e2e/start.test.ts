@@ -1,29 +1,23 @@
 import { once } from "node:events";
-import { readdirSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { RunningProgram } from "../support/running-program.ts";
 
 /** What `npm start` runs after the build. */
-const start = (...args: string[]) =>
-  new RunningProgram([
-    "--conditions=workspace-tasks-source",
-    "--import",
-    "tsx",
-    "examples/start.ts",
-    ...args,
-  ]);
-
-const temporaryFolders = () =>
-  readdirSync(tmpdir()).filter((name) => name.startsWith("workspace-tasks-start-"));
+const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  new RunningProgram(
+    ["--conditions=workspace-tasks-source", "--import", "tsx", "examples/start.ts", ...args],
+    { env },
+  );
 
 it("npm start -- --once runs the whole flow while the documented port is in use, and exits with 0", async () => {
-  // Another process may use the port already; then this server fails to listen, and the port is in use all the same.
-  const holder = createServer().on("error", () => {});
-  holder.listen(4010, "127.0.0.1");
-  await Promise.race([once(holder, "listening"), once(holder, "error")]);
-  using program = start("--once");
+  const holder = createServer().listen(4010, "127.0.0.1");
+  // It does not matter which process has the port: when it is in use already, that is what this test needs.
+  await once(holder, "listening").catch(() => {});
+  using program = start(["--once"]);
   const { code, output } = await program.ended();
   holder.close();
   expect(output).toContain("receiver and service agree");
@@ -37,19 +31,20 @@ it("npm start -- --once runs the whole flow while the documented port is in use,
 });
 
 it("npm start keeps the inspector open until Ctrl-C, and then leaves no process and no files", async () => {
-  const before = temporaryFolders();
-  using program = start();
+  const folder = mkdtempSync(join(tmpdir(), "workspace-tasks-start-test-"));
+  using program = start([], { TMPDIR: folder });
   const [, inspectorUrl = ""] = await program.said(/Inspector: (\S+)[\s\S]*Press Ctrl-C to stop\./);
   const health = await fetch(new URL("v1/health", inspectorUrl));
   expect(health.status).toBe(200);
   program.signal("SIGINT");
   expect((await program.ended()).code).toBe(0);
   await expect(fetch(inspectorUrl)).rejects.toThrow();
-  expect(temporaryFolders().filter((name) => !before.includes(name))).toEqual([]);
+  expect(readdirSync(folder).filter((name) => !name.startsWith("tsx-"))).toEqual([]);
+  rmSync(folder, { recursive: true });
 });
 
 it("npm start -- --once exits with 1 and without a stack trace when it is interrupted during the flow", async () => {
-  using program = start("--once");
+  using program = start(["--once"]);
   await program.said(/\nimport /);
   program.signal("SIGINT");
   const { code, output } = await program.ended();
