@@ -16,7 +16,7 @@ import { projectFiles } from "./project-files.mjs";
 
 const root = join(import.meta.dirname, "..");
 const isRoot = process.getuid?.() === 0;
-const nobody = 65_534;
+const unprivilegedUid = 65_534;
 const commandTimeoutMs = 20 * 60_000;
 
 /** What starts a program, uses a path, asks the system for something, or reads the list of files. */
@@ -51,7 +51,7 @@ const cells = {
     quick: isRoot,
   },
   "no-git": { about: "a downloaded archive: no .git", git: false, quick: !isRoot },
-  "normal-user": { needs: asRoot, about: "another user than root", user: nobody },
+  "normal-user": { needs: asRoot, about: "another user than root", user: unprivilegedUid },
   path: { about: "a path with spaces and umlauts", folder: "Büro für Steuern (Kopie)" },
   umask: { about: "umask 077", umask: "077" },
   locale: {
@@ -65,7 +65,7 @@ const cells = {
   "unreadable-path": {
     needs: asRoot,
     about: "a folder on the PATH that the user may not read",
-    user: nobody,
+    user: unprivilegedUid,
     unreadablePath: true,
   },
   "node-20.20": { about: "Node 20.20", node: "20.20" },
