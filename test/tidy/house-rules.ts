@@ -1,4 +1,4 @@
-import { importsOf, type SourceFile } from "./import-graph.ts";
+import { importsOf, type SourceFile, withoutComments } from "./import-graph.ts";
 
 export type Violation = { readonly path: string; readonly message: string };
 export type HouseRule = {
@@ -141,10 +141,6 @@ export const houseRules: readonly HouseRule[] = [
     },
   },
 ];
-
-function withoutComments(text: string): string {
-  return text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "");
-}
 
 export function violations(files: readonly SourceFile[]): readonly Violation[] {
   return houseRules.flatMap((rule) =>

@@ -13,11 +13,15 @@ export type ImportGraph = ReadonlyMap<string, readonly string[]>;
 
 const importPattern = /(?:\bfrom\s*|\bimport\s*\(\s*|^\s*import\s+)["']([^"']+)["']/gm;
 
-/** Paths and package names that a file imports. */
+/** Paths and package names that a file imports. Examples in comments do not count. */
 export function importsOf(file: SourceFile): readonly string[] {
-  return [...file.text.matchAll(importPattern)].map(([, specifier = ""]) =>
+  return [...withoutComments(file.text).matchAll(importPattern)].map(([, specifier = ""]) =>
     resolveImport(file.path, specifier),
   );
+}
+
+export function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "");
 }
 
 /** The path from the root that a relative specifier means; a package's name as it is. */

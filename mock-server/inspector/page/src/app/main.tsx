@@ -1,6 +1,6 @@
 import { render } from "preact";
+import { startLive } from "../store.ts";
 import { App } from "./app.tsx";
-import { startLive } from "./store.ts";
 
 const root = document.getElementById("page");
 if (root) {

@@ -1,20 +1,20 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { hashOf } from "./address.ts";
-import type { Overview } from "./api-types.ts";
-import { Bar, useClock, useNow } from "./parts/bar.tsx";
-import { HelpDialog } from "./parts/help-dialog.tsx";
-import { isTyping } from "./parts/keys.ts";
-import { control, useResource } from "./resource.ts";
-import { goTo, useRoute } from "./route.ts";
-import type { ViewProps } from "./view.ts";
-import { DeliveriesView } from "./views/deliveries.tsx";
-import { EndpointsView } from "./views/endpoints.tsx";
-import { FaultsView } from "./views/faults.tsx";
-import { OverviewView } from "./views/overview.tsx";
-import { RequestsView } from "./views/requests.tsx";
-import { SignaturesView } from "./views/signatures.tsx";
-import { TasksView } from "./views/tasks.tsx";
+import { hashOf } from "../address.ts";
+import type { Overview } from "../api-types.ts";
+import { Bar, useClock, useNow } from "../parts/bar.tsx";
+import { HelpDialog } from "../parts/help-dialog.tsx";
+import { isTyping } from "../parts/keys.ts";
+import { control, useResource } from "../resource.ts";
+import { goTo, useRoute } from "../route.ts";
+import type { ViewProps } from "../view.ts";
+import { DeliveriesView } from "../views/deliveries.tsx";
+import { EndpointsView } from "../views/endpoints.tsx";
+import { FaultsView } from "../views/faults.tsx";
+import { OverviewView } from "../views/overview.tsx";
+import { RequestsView } from "../views/requests.tsx";
+import { SignaturesView } from "../views/signatures.tsx";
+import { TasksView } from "../views/tasks.tsx";
 
 interface View {
   readonly name: string;
