@@ -136,12 +136,12 @@ describe("five thousand rows", () => {
     await last.and(page.locator('[aria-posinset="5000"]')).waitFor();
     expect(await page.evaluate(bottomOfSelected)).toBeLessThanOrEqual(800);
     expect(await rows.count()).toBeLessThan(80);
-    await page.evaluate(`document.querySelector(".rows").scrollTop = 2_500 * ${rowPixels}`);
+    await page.evaluate(`document.querySelector(".windowed-rows").scrollTop = 2_500 * ${rowPixels}`);
     await rows.and(page.locator('[aria-posinset="2501"]')).waitFor();
     expect(await rows.count()).toBeLessThan(80);
 
     await mock.control.startTask({ taskType: "TAX_PREP", progression: "manual", clientId });
-    await page.evaluate(`document.querySelector(".rows").scrollTop = 0`);
+    await page.evaluate(`document.querySelector(".windowed-rows").scrollTop = 0`);
     await rows.first().getByText("TAX_PREP").waitFor();
     // The loaded pages keep their number; the oldest row needs one more press.
     await inspector.button("Load older").waitFor();

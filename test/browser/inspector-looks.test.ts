@@ -43,17 +43,17 @@ async function viewsOf({ mock }: InspectorFixture) {
   )?.sequence;
   const task = (await mock.control.listTasks({ order: "desc", status: "RUNNING" })).data[0]?.taskId;
   return {
-    overview: { hash: "#/overview", shows: ".lines .reason" },
+    overview: { hash: "#/overview", shows: ".rejections .toned" },
     tasks: { hash: "#/tasks", shows: "[role=option]" },
     task: { hash: `#/tasks/${task}`, shows: ".timeline .open" },
     deliveries: { hash: "#/deliveries", shows: "[role=option]" },
     delivery: { hash: `#/deliveries/${waiting}`, shows: ".rail .attempt" },
     signatures: { hash: "#/signatures", shows: "option:nth-child(2)" },
-    signature: { hash: `#/signatures/${waiting}%2F1`, shows: ".notice.good" },
+    signature: { hash: `#/signatures/${waiting}%2F1`, shows: ".notice.tone-good" },
     endpoints: { hash: "#/endpoints", shows: ".facts" },
     requests: { hash: "#/requests", shows: "[role=option]" },
     request: { hash: `#/requests/${rejected}`, shows: ".detail pre" },
-    faults: { hash: "#/faults", shows: ".lines .mark" },
+    faults: { hash: "#/faults", shows: ".items .badge" },
   } as const;
 }
 
@@ -80,7 +80,7 @@ async function violations(page: Page): Promise<string[]> {
 /** By how much the page, its view or a panel is too wide; the strip of views may scroll. */
 const overflowPixels = (page: Page) =>
   page.evaluate(`Math.max(...[document.scrollingElement, ...document.querySelectorAll(
-    ".bar, .view, .detail, .rows, .panel, dialog"
+    ".bar, .view, .detail, .windowed-rows, .panel, dialog"
   )].map((element) => element.scrollWidth - element.clientWidth))`) as Promise<number>;
 
 describe.each([

@@ -46,7 +46,7 @@ describe("the tasks view", () => {
 
     await inspector.button("advance 1m").click();
     await rows.filter({ hasText: "COMPLETED" }).getByText("2 of 2").waitFor();
-    const events = detail.locator(".lines").getByRole("listitem");
+    const events = detail.locator(".items").getByRole("listitem");
     await events
       .filter({ hasText: /\dtask\.completed/ })
       .getByText("succeeded")

@@ -13,6 +13,8 @@ export default defineConfig({
     outDir: join(here, "../../../dist/mock-server/inspector/page"),
     emptyOutDir: true,
     target: "es2022",
+    // The first versions with `light-dark()`; everything else in the style sheets is older.
+    cssTarget: ["chrome123", "firefox120", "safari17.5"],
     // The Content-Security-Policy allows no inline code and no data URLs for scripts.
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,

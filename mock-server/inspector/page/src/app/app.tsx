@@ -15,6 +15,7 @@ import { OverviewView } from "../views/overview.tsx";
 import { RequestsView } from "../views/requests.tsx";
 import { SignaturesView } from "../views/signatures.tsx";
 import { TasksView } from "../views/tasks.tsx";
+import "./app.css";
 
 interface View {
   readonly name: string;
@@ -54,12 +55,12 @@ export function App() {
   useEffect(() => {
     document.title = `${view.title} · workspace-tasks mock`;
     // On a narrow screen the views are a strip that scrolls.
-    document.querySelector(".places [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    document.querySelector(".views [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [view]);
   return (
     <div class="shell">
       <Bar onHelp={() => setHelp(true)} />
-      <nav class="places" aria-label="Views">
+      <nav class="views" aria-label="Views">
         {views.map(({ name, title, count }) => (
           <a key={name} href={hashOf(name)} aria-current={view.name === name ? "page" : undefined}>
             {title}

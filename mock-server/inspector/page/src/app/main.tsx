@@ -1,3 +1,4 @@
+import "../style.css";
 import { render } from "preact";
 import { startLive } from "../store.ts";
 import { App } from "./app.tsx";

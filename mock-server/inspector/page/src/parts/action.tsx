@@ -17,7 +17,7 @@ export function useAction() {
     }
   };
   const notice = failure && (
-    <p class="notice bad" role="alert">
+    <p class="notice tone-bad" role="alert">
       {failure}
     </p>
   );
@@ -63,7 +63,7 @@ export function ConfirmButton({ action, onRun, children }: ButtonProps) {
     if (asked) void action.run(onRun);
   };
   return (
-    <button type="button" class="danger" disabled={action.busy} onClick={press}>
+    <button type="button" class="toned tone-bad" disabled={action.busy} onClick={press}>
       {asked ? "Press again to confirm" : children}
     </button>
   );

@@ -5,13 +5,18 @@ import { control, useResource } from "../resource.ts";
 import { useLive } from "../store.ts";
 import { ActionButton, useAction } from "./action.tsx";
 import { useKey } from "./keys.ts";
+import "./bar.css";
 
 const steps = ["1m", "3m", "1h", "1d", "7d"];
 
-const connectionWords = { connecting: "connecting", live: "live", lost: "connection lost, reconnecting" };
+const connections = {
+  connecting: { label: "connecting", tone: "calm" },
+  live: { label: "live", tone: "good" },
+  lost: { label: "connection lost, reconnecting", tone: "bad" },
+} as const;
 
 export function Bar({ onHelp }: { readonly onHelp: () => void }) {
-  const connection = useLive((state) => state.connection);
+  const { label, tone } = connections[useLive((state) => state.connection)];
   return (
     <header class="bar">
       <h1>
@@ -21,8 +26,8 @@ export function Bar({ onHelp }: { readonly onHelp: () => void }) {
         </svg>
         workspace-tasks <span class="muted">mock</span>
       </h1>
-      <span class={`connection ${connection}`} role="status">
-        {connectionWords[connection]}
+      <span class={`connection tone-${tone}`} role="status">
+        {label}
       </span>
       <ClockBar />
       <button type="button" class="help" onClick={onHelp} aria-label="Keys">
@@ -47,7 +52,7 @@ function ClockBar() {
         <span class="date">{formatTime(nowMs).slice(0, 10)} </span>
         {formatTimeOfDay(nowMs)} <span class="muted">UTC</span>
       </time>
-      <span class="mark calm">{clock.mode} clock</span>
+      <span class="badge tone-calm">{clock.mode} clock</span>
       {clock.mode === "virtual" && (
         <>
           <fieldset class="segments" aria-label="advance the clock">

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { countBytes, formatBody, formatHex, plural } from "../format.ts";
 import { CopyButton } from "./copy-button.tsx";
 import { TextBlock } from "./text-block.tsx";
+import "./body-text.css";
 
 const formats = {
   Exact: (text: string) => text,
@@ -16,7 +17,7 @@ export function BodyText({ label, text }: { readonly label: string; readonly tex
   const [format, setFormat] = useState<Format>("Indented");
   return (
     <div class="body-text">
-      <div class="head">
+      <div class="title-bar">
         <h4>
           {label} <span class="muted">{plural(countBytes(text), "byte")}</span>
         </h4>

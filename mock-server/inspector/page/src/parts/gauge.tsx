@@ -1,4 +1,5 @@
 import { toneOf } from "./status-badge.tsx";
+import "./gauge.css";
 
 type GaugeProps = { readonly label: string; readonly used: number; readonly max: number };
 
@@ -9,7 +10,7 @@ export function Gauge({ label, used, max }: GaugeProps) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a <meter> cannot take the page's colours in every browser.
     <div
-      class={`gauge ${tone}`}
+      class={`gauge tone-${tone}`}
       role="meter"
       aria-label={label}
       aria-valuemin={0}
@@ -28,7 +29,7 @@ export function Shares({ counts }: { readonly counts: Readonly<Record<string, nu
       {Object.entries(counts)
         .filter(([, count]) => count > 0)
         .map(([status, count]) => (
-          <i key={status} class={toneOf(status)} style={{ flexGrow: count }} />
+          <i key={status} class={`tone-${toneOf(status)}`} style={{ flexGrow: count }} />
         ))}
     </div>
   );

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
+import "./help-dialog.css";
 
 type Props = { readonly open: boolean; readonly views: readonly string[]; readonly onClose: () => void };
 
@@ -9,7 +10,7 @@ export function HelpDialog({ open, views, onClose }: Props) {
   }, [open]);
   return (
     <dialog ref={dialog} onClose={onClose} aria-labelledby="help-title">
-      <div class="head">
+      <div class="title-bar">
         <h2 id="help-title">Keys</h2>
         <button type="button" onClick={() => dialog.current?.close()}>
           Close

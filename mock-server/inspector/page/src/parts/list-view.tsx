@@ -4,6 +4,7 @@ import { goTo } from "../route.ts";
 import { useKey } from "./keys.ts";
 import type { PagedList } from "./pages.ts";
 import { type Column, WindowedRows } from "./windowed-rows.tsx";
+import "./list-view.css";
 
 interface Props<Row> {
   /** Name of the view, which is also what it lists: `tasks`. */
@@ -31,12 +32,12 @@ export function ListView<Row>(props: Props<Row>) {
   useKey("Escape", close);
   return (
     <>
-      <div class="head">
+      <div class="title-bar">
         <h2>{props.title}</h2>
         <div class="tools">{props.filters}</div>
         {props.actions}
       </div>
-      <div class={`split ${id ? "chosen" : ""}`}>
+      <div class="list-view">
         <WindowedRows
           label={props.label}
           rows={props.rows ?? list.rows}
@@ -47,7 +48,7 @@ export function ListView<Row>(props: Props<Row>) {
           nothing={list.loading ? "Loading …" : props.nothing}
           footer={
             !list.done && (
-              <button type="button" class="older" onClick={list.loadOlder}>
+              <button type="button" class="load-older" onClick={list.loadOlder}>
                 Load older
               </button>
             )
@@ -61,7 +62,7 @@ export function ListView<Row>(props: Props<Row>) {
             {props.detail(id)}
           </section>
         ) : (
-          <div class="nothing unchosen">
+          <div class="nothing">
             Select a row, or press <kbd>j</kbd>.
           </div>
         )}

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { CopyButton } from "./copy-button.tsx";
+import "./secret.css";
 
 /** A secret, hidden until it is asked for. */
 export function Secret({ label, value }: { readonly label: string; readonly value: string }) {

@@ -1,3 +1,5 @@
+import "./status-badge.css";
+
 export type Tone = "run" | "good" | "bad" | "wait" | "calm";
 
 const tones: Readonly<Record<string, Tone>> = {
@@ -22,5 +24,5 @@ export const toneOf = (status: string): Tone => tones[status] ?? "calm";
 
 /** A status in its colour. The word is always visible; the colour only repeats it. */
 export function StatusBadge({ status }: { readonly status: string }) {
-  return <span class={`mark ${toneOf(status)}`}>{status}</span>;
+  return <span class={`badge tone-${toneOf(status)}`}>{status}</span>;
 }

@@ -1,5 +1,6 @@
 import { formatDuration } from "../format.ts";
 import type { Tone } from "./status-badge.tsx";
+import "./timeline.css";
 
 export type Span = {
   readonly key: string;
@@ -31,7 +32,7 @@ export function Timeline({ label, spans, nowMs }: Props) {
             </span>
             <span class="track">
               <span
-                class={`span ${tone}${toMs === null ? " open" : ""}`}
+                class={`span ${tone === "planned" ? tone : `tone-${tone}`}${toMs === null ? " open" : ""}`}
                 style={{ left: `${left}%`, width: `${Math.max(0, percentOf(until) - left)}%` }}
               />
             </span>

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isTyping } from "./keys.ts";
 import { headerPixels, rowPixels } from "./row-size.ts";
+import "./windowed-rows.css";
 
 /** Rows drawn above and below the visible ones, so that quick scrolling shows no gap. */
 const overscanRows = 8;
@@ -79,8 +80,8 @@ export function WindowedRows<Row>(props: WindowedRowsProps<Row>) {
   };
 
   return (
-    <div class="rows" ref={box} style={gridStyle(columns)}>
-      <div class="row header" aria-hidden="true">
+    <div class="windowed-rows" ref={box} style={gridStyle(columns)}>
+      <div class="row column-titles" aria-hidden="true">
         {columns.map(({ title, narrowWidth, class: style }) => (
           <span key={title} class={cellClass(narrowWidth, style === "number" ? style : undefined)}>
             {title}

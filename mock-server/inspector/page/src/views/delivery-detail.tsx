@@ -9,6 +9,7 @@ import { useKey } from "../parts/keys.ts";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import { control, useResource } from "../resource.ts";
+import "./delivery-detail.css";
 
 type Props = { readonly id: string; readonly urls: ReadonlyMap<string, string>; readonly nowMs: number };
 
@@ -23,7 +24,7 @@ export function DeliveryDetail({ id, urls, nowMs }: Props) {
   return (
     <>
       <section class="panel">
-        <div class="head">
+        <div class="title-bar">
           <h3>{delivery.event}</h3>
           <StatusBadge status={delivery.status} />
           <ActionButton action={action} onRun={replay} class="primary">
@@ -52,10 +53,10 @@ export function DeliveryDetail({ id, urls, nowMs }: Props) {
         <h4>Attempts</h4>
         <ol class="rail" aria-label="Attempts, newest first">
           {delivery.nextAttemptAt && (
-            <li class="wait">
-              <div class="line">
+            <li class="tone-wait">
+              <div class="attempt-title">
                 <b>Next attempt</b> {formatRelative(Date.parse(delivery.nextAttemptAt), nowMs)}
-                <span class="end muted mono">{formatTime(delivery.nextAttemptAt)}</span>
+                <span class="at-end muted mono">{formatTime(delivery.nextAttemptAt)}</span>
               </div>
             </li>
           )}
@@ -92,13 +93,13 @@ function Attempt({ attempt, before, last, url, deliveryId }: AttemptProps) {
   const startedAtMs = Date.parse(attempt.startedAt);
   const waitedMs = before ? startedAtMs - Date.parse(before.startedAt) : 0;
   return (
-    <li class={attempt.error === null ? "good" : "bad"}>
-      <button type="button" class="line" aria-expanded={open} onClick={() => setToggled(!open)}>
+    <li class={attempt.error === null ? "tone-good" : "tone-bad"}>
+      <button type="button" class="attempt-title" aria-expanded={open} onClick={() => setToggled(!open)}>
         <b>Attempt {attempt.number}</b>
         {attempt.kind !== "scheduled" && <StatusBadge status={attempt.kind} />}
         <StatusBadge status={attempt.error === null ? "succeeded" : "failed"} />
         <span>{attempt.status ?? "no response"}</span>
-        <span class="end muted mono">
+        <span class="at-end muted mono">
           {before && `+${formatDuration(waitedMs)} · `}
           {formatTimeOfDay(startedAtMs)}
         </span>
@@ -114,9 +115,9 @@ function AttemptDetail({ attempt, url, deliveryId }: DetailProps) {
   const { requestHeaders, requestBody, responseHeaders, responseBody } = attempt;
   return (
     <div class="attempt">
-      {attempt.error && <p class="notice bad">{attempt.error}</p>}
+      {attempt.error && <p class="notice tone-bad">{attempt.error}</p>}
       {attempt.faults.length > 0 && (
-        <p class="notice wait">Altered by a fault: {attempt.faults.join(", ")}</p>
+        <p class="notice tone-wait">Altered by a fault: {attempt.faults.join(", ")}</p>
       )}
       <div class="tools">
         <a class="button" href={hashOf("signatures", `${deliveryId}/${attempt.number}`)}>

@@ -14,7 +14,7 @@ export function EndpointsView({ id, nowMs }: ViewProps) {
   const shown = endpoints?.data ?? [];
   return (
     <>
-      <div class="head">
+      <div class="title-bar">
         <h2>Endpoints and secrets</h2>
       </div>
       {endpoints && shown.length === 0 && (
@@ -22,7 +22,7 @@ export function EndpointsView({ id, nowMs }: ViewProps) {
           No endpoint. Create one with <code>createWebhookEndpoint</code>.
         </div>
       )}
-      <div class="grid wider">
+      <div class="panels wide-panels">
         {[...shown].reverse().map((endpoint) => (
           <Endpoint key={endpoint.id} endpoint={endpoint} nowMs={nowMs} isSelected={endpoint.id === id} />
         ))}
@@ -44,7 +44,7 @@ function Endpoint({ endpoint, nowMs, isSelected }: Props) {
   }, [isSelected]);
   return (
     <section ref={panel} class="panel" aria-current={isSelected ? "true" : undefined}>
-      <div class="head">
+      <div class="title-bar">
         <h3>{endpoint.url}</h3>
         <StatusBadge status={endpoint.enabled ? "enabled" : "paused"} />
       </div>
@@ -89,7 +89,7 @@ function Secrets({ endpoint, nowMs }: Pick<Props, "endpoint" | "nowMs">) {
   };
   return (
     <>
-      <div class="head">
+      <div class="title-bar">
         <h4>Secrets</h4>
         {secrets === null ? (
           <ActionButton action={action} onRun={fetchSecrets}>
@@ -101,7 +101,7 @@ function Secrets({ endpoint, nowMs }: Pick<Props, "endpoint" | "nowMs">) {
           </button>
         )}
       </div>
-      <ul class="lines">
+      <ul class="items">
         {endpoint.secrets.map(({ state, expiresAt }, index) => (
           <li key={`${index} ${expiresAt}`}>
             <StatusBadge status={state} />

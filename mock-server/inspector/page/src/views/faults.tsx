@@ -15,19 +15,19 @@ export function FaultsView() {
   const put = (changes: FaultPlan) => () => control.setFaults({ ...plan, ...changes });
   return (
     <>
-      <div class="head">
+      <div class="title-bar">
         <h2>Faults</h2>
         <div class="tools">
           <ActionButton action={action} onRun={() => control.setFaults({ profile: "contract" })}>
             All that the contract permits
           </ActionButton>
-          <ActionButton action={action} onRun={() => control.clearFaults()} class="danger">
+          <ActionButton action={action} onRun={() => control.clearFaults()} class="toned tone-bad">
             End all faults
           </ActionButton>
         </div>
       </div>
       {action.notice}
-      <div class="grid wider">
+      <div class="panels wide-panels">
         <AddFaultForm
           title="On calls to the API"
           presets={apiPresets}
@@ -41,7 +41,7 @@ export function FaultsView() {
           onAdd={(rule) => put({ deliveries: [...(plan.deliveries ?? []), rule] })()}
         />
       </div>
-      <div class="grid wider">
+      <div class="panels wide-panels">
         <Plan plan={plan} action={action} />
         <Fired fired={faults.fired} />
       </div>
@@ -57,14 +57,14 @@ function Plan({ plan, action }: { readonly plan: FaultPlan; readonly action: Act
     <section class="panel">
       <h3>Active faults</h3>
       {lines.length === 0 && <p class="muted">No fault is active.</p>}
-      <ul class="lines">
+      <ul class="items">
         {lines.map(({ side, rule, what, often, where }, index) => (
           <li key={`${side} ${rule} ${index}`}>
-            <span class="mark calm">{side === "api" ? "API" : "delivery"}</span>
+            <span class="badge tone-calm">{side === "api" ? "API" : "delivery"}</span>
             <span>
               {what} <span class="muted">{often}</span> {where && <span class="muted mono">{where}</span>}
             </span>
-            <span class="end">
+            <span class="at-end">
               <ActionButton
                 action={action}
                 onRun={end(side, rule)}
@@ -92,7 +92,7 @@ function Fired({ fired }: { readonly fired: readonly FiredFaultView[] }) {
     <section class="panel">
       <h3>Fired ({fired.length})</h3>
       {fired.length === 0 && <p class="muted">None yet.</p>}
-      <ul class="lines">
+      <ul class="items">
         {fired
           .slice(-firedShown)
           .reverse()
@@ -100,7 +100,7 @@ function Fired({ fired }: { readonly fired: readonly FiredFaultView[] }) {
             <li key={sequence}>
               <span class="muted mono">{formatTimeOfDay(at)}</span>
               <span>{describeFault(fault)}</span>
-              <span class="end muted short">
+              <span class="at-end muted one-line">
                 {side === "delivery" ? (
                   <a href={hashOf("deliveries", subject)}>{shortId(subject)}</a>
                 ) : (

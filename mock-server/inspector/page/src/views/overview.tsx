@@ -9,25 +9,26 @@ import { isRejected, nameOf, reasonOf } from "../request-labels.ts";
 import { control, useResource } from "../resource.ts";
 import { useLive } from "../store.ts";
 import type { ViewProps } from "../view.ts";
+import "./overview.css";
 
 export function OverviewView({ overview, nowMs }: ViewProps) {
   const action = useAction();
   return (
     <>
-      <div class="head">
+      <div class="title-bar">
         <h2>Overview</h2>
         <ConfirmButton action={action} onRun={() => control.reset()}>
           Reset the mock
         </ConfirmButton>
       </div>
       {action.notice}
-      <div class="grid">
+      <div class="panels">
         <Counts title="Tasks" view="tasks" counts={overview?.tasks} />
         <Counts title="Deliveries" view="deliveries" counts={overview?.deliveries} />
         <Traffic />
         <RateLimits nowMs={nowMs} />
       </div>
-      <div class="grid wider">
+      <div class="panels wide-panels">
         <DueNext overview={overview} nowMs={nowMs} />
         <RejectedRequests />
         <Recent />
@@ -47,7 +48,7 @@ function Counts({ title, view, counts = {} }: CountsProps) {
   return (
     <section class="panel">
       <h3>{title}</h3>
-      <a class="figure" href={hashOf(view)} aria-label={`${total} ${view}`}>
+      <a class="total" href={hashOf(view)} aria-label={`${total} ${view}`}>
         {total}
       </a>
       <Shares counts={counts} />
@@ -55,7 +56,7 @@ function Counts({ title, view, counts = {} }: CountsProps) {
         {Object.entries(counts).map(([status, count]) => (
           <li key={status}>
             <a href={hashOf(view, null, { status })} class={count === 0 ? "muted" : ""}>
-              <i class={`dot ${toneOf(status)}`} aria-hidden="true" />
+              <i class={`tone-${toneOf(status)}`} aria-hidden="true" />
               {status} <b>{count}</b>
             </a>
           </li>
@@ -72,7 +73,7 @@ function Traffic() {
   return (
     <section class="panel">
       <h3>Requests in the last minute</h3>
-      <a class="figure" href={hashOf("requests")} aria-label={`${total("requests")} requests`}>
+      <a class="total" href={hashOf("requests")} aria-label={`${total("requests")} requests`}>
         {total("requests")}
       </a>
       <Sparkline values={seconds.map(({ requests }) => requests)} />
@@ -94,7 +95,7 @@ function RateLimits({ nowMs }: { readonly nowMs: number }) {
         const key = keys?.data.find(({ id }) => id === keyId);
         const name = key ? `${key.role ?? "former member"}, ${key.access}` : "partner";
         return (
-          <div key={keyId} class="allowance">
+          <div key={keyId} class="rate-limit">
             <span>
               {name} <span class="muted mono">{shortId(keyId)}</span>
             </span>
@@ -115,12 +116,12 @@ function DueNext({ overview, nowMs }: { readonly overview: Overview | undefined;
     <section class="panel">
       <h3>Due next</h3>
       {overview?.upcoming.length === 0 && <p class="muted">No timer is set.</p>}
-      <ul class="lines">
+      <ul class="items">
         {overview?.upcoming.map(({ kind, id, name, attempt, at }) => (
           <li key={`${kind} ${id}`}>
             <a href={hashOf(kind === "stage" ? "tasks" : "deliveries", id)}>{name}</a>
             <span class="muted">{kind === "stage" ? "stage ends" : `attempt ${attempt}`}</span>
-            <span class="end">{formatRelative(Date.parse(at), nowMs)}</span>
+            <span class="at-end">{formatRelative(Date.parse(at), nowMs)}</span>
           </li>
         ))}
       </ul>
@@ -139,11 +140,11 @@ function RejectedRequests() {
     <section class="panel">
       <h3>Last rejected requests</h3>
       {rejected.length === 0 && <p class="muted">No request has been rejected.</p>}
-      <ul class="lines stacked">
+      <ul class="items rejections">
         {rejected.map((request) => (
           <li key={request.sequence}>
             <a href={hashOf("requests", String(request.sequence))}>{nameOf(request)}</a>
-            <span class="reason">{reasonOf(request)}</span>
+            <span class="toned tone-bad">{reasonOf(request)}</span>
           </li>
         ))}
       </ul>
@@ -159,12 +160,12 @@ function Recent() {
       {recent.length === 0 && (
         <p class="muted">No activity since this page was opened. Start a task, or send a request.</p>
       )}
-      <ul class="lines">
+      <ul class="items">
         {recent.slice(0, listed).map((activity) => (
           <li key={`${activity.sequence} ${activity.at}`}>
             <span class="muted mono">{formatTimeOfDay(activity.at)}</span>
             <span>{activity.type}</span>
-            <span class="end muted">{describe(activity)}</span>
+            <span class="at-end muted">{describe(activity)}</span>
           </li>
         ))}
       </ul>

@@ -93,17 +93,17 @@ function RequestDetail({ id }: { readonly id: string }) {
   const { query, variables, errors, rejection, faults } = request;
   return (
     <section class="panel">
-      <div class="head">
+      <div class="title-bar">
         <h3>{nameOf(request)}</h3>
         <StatusBadge status={resultOf(request)} />
       </div>
-      {rejection && <p class="notice bad">{rejection}</p>}
+      {rejection && <p class="notice tone-bad">{rejection}</p>}
       {errors.map(({ message, code, path }) => (
-        <p class="notice bad" key={`${path} ${message}`}>
+        <p class="notice tone-bad" key={`${path} ${message}`}>
           {message} {code && <code>{code}</code>} {path && <span>at {path}</span>}
         </p>
       ))}
-      {faults.length > 0 && <p class="notice wait">Altered by a fault: {faults.join(", ")}</p>}
+      {faults.length > 0 && <p class="notice tone-wait">Altered by a fault: {faults.join(", ")}</p>}
       <dl class="facts">
         <dt>at</dt>
         <dd>

@@ -7,6 +7,7 @@ import { control, useResource } from "../resource.ts";
 import { goTo } from "../route.ts";
 import { type Diagnosis, diagnose, type Secret } from "../signature.ts";
 import type { ViewProps } from "../view.ts";
+import "./signatures.css";
 
 const toleranceSeconds = 300;
 /** `whole` is the text that the other fields were read from, if they were. */
@@ -28,7 +29,7 @@ export function SignaturesView({ id, nowMs }: ViewProps) {
   const nothingToCheck = fields.id === "" && fields.body === "" && fields.signature === "";
   return (
     <>
-      <div class="head">
+      <div class="title-bar">
         <h2>Signatures</h2>
         <div class="tools">
           <AttemptChoice selected={id} />
@@ -37,7 +38,7 @@ export function SignaturesView({ id, nowMs }: ViewProps) {
           </button>
         </div>
       </div>
-      <div class="split even">
+      <div class="signature-check">
         <Form fields={fields} endpointSecrets={secrets.length} onChange={setFields} />
         <div class="detail" aria-live="polite">
           {nothingToCheck ? (
@@ -120,7 +121,7 @@ type FormProps = {
 function Form({ fields, endpointSecrets, onChange }: FormProps) {
   const set = (name: keyof Fields) => (value: string) => onChange({ ...fields, [name]: value });
   return (
-    <section class="panel form" aria-label="Received request">
+    <section class="panel" aria-label="Received request">
       <label>
         Paste a whole request: raw HTTP, a curl command, or headers as an object
         <textarea
@@ -139,7 +140,6 @@ function Form({ fields, endpointSecrets, onChange }: FormProps) {
       <label>
         Body, exactly as received
         <textarea
-          class="body"
           rows={9}
           spellcheck={false}
           value={fields.body}
@@ -185,9 +185,9 @@ function Verdict({ diagnosis, body }: { readonly diagnosis: Diagnosis; readonly 
     <>
       <section class="panel">
         <h3>Diagnosis</h3>
-        {diagnosis.valid && <p class="notice good">The signature is valid.</p>}
+        {diagnosis.valid && <p class="notice tone-good">The signature is valid.</p>}
         {diagnosis.findings.map(({ code, title, advice }) => (
-          <div class="notice bad" key={code} data-code={code}>
+          <div class="notice tone-bad" key={code} data-code={code}>
             <strong>{title}</strong>
             <div>{advice}</div>
           </div>
@@ -202,7 +202,7 @@ function Verdict({ diagnosis, body }: { readonly diagnosis: Diagnosis; readonly 
           </span>
         </h3>
         <TextBlock>
-          <mark>{diagnosis.signedPrefix}</mark>
+          <mark class="tone-wait">{diagnosis.signedPrefix}</mark>
           {body}
         </TextBlock>
         <details>
@@ -212,11 +212,13 @@ function Verdict({ diagnosis, body }: { readonly diagnosis: Diagnosis; readonly 
       </section>
       <section class="panel">
         <h3>Secrets tried</h3>
-        <ul class="lines">
+        <ul class="items">
           {diagnosis.checks.map(({ label, state, fits }) => (
             <li key={label}>
               <StatusBadge status={state} /> <span>{label}</span>
-              <span class={`end ${fits ? "fits" : "muted"}`}>{fits ? "fits" : "does not fit"}</span>
+              <span class={`at-end ${fits ? "fits toned tone-good" : "muted"}`}>
+                {fits ? "fits" : "does not fit"}
+              </span>
             </li>
           ))}
         </ul>

@@ -16,7 +16,7 @@ export function TaskDetail({ id, nowMs }: Props) {
   return (
     <>
       <section class="panel">
-        <div class="head">
+        <div class="title-bar">
           <h3>{task.taskType}</h3>
           <StatusBadge status={task.status} />
         </div>
@@ -32,12 +32,12 @@ export function TaskDetail({ id, nowMs }: Props) {
       <section class="panel">
         <h4>Events</h4>
         {task.events.length === 0 && <p class="muted">No endpoint subscribes to events of this task.</p>}
-        <ul class="lines">
+        <ul class="items">
           {task.events.map((event) => (
             <li key={event.eventId}>
               <span class="muted mono">{formatTimeOfDay(event.occurredAt)}</span>
               <span>{event.name}</span>
-              <span class="end marks">
+              <span class="at-end badges">
                 {event.deliveries.map(({ id: deliveryId, status, attemptCount }) => (
                   <a
                     key={deliveryId}
@@ -101,7 +101,7 @@ function Moves({ task }: { readonly task: Task }) {
             <ActionButton action={action} onRun={move("COMPLETED")} class="primary">
               Complete
             </ActionButton>
-            <ActionButton action={action} onRun={move("FAILED", failure)} class="danger">
+            <ActionButton action={action} onRun={move("FAILED", failure)} class="toned tone-bad">
               Fail
             </ActionButton>
           </>
@@ -138,7 +138,7 @@ function MoveStage({ task }: { readonly task: Task }) {
         <ActionButton action={action} onRun={move("COMPLETED")} label="finish the stage">
           Finish
         </ActionButton>
-        <ActionButton action={action} onRun={move("FAILED")} class="danger" label="fail the stage">
+        <ActionButton action={action} onRun={move("FAILED")} class="toned tone-bad" label="fail the stage">
           Fail
         </ActionButton>
       </div>
