@@ -1,5 +1,5 @@
-// What a sender and an operator see while the inbox cannot store: 503 with Retry-After, one clear line in the log, and
-// everything working again by itself afterwards.
+// While the inbox cannot store, a sender gets a 503 with Retry-After and an operator one line in the log. Afterwards the
+// receiver works again without a restart.
 
 import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** A receiver behind real Express, and everything it logged. */
+/** A receiver in an Express server, and its log. */
 async function serve(inbox: Inbox) {
   const log: LogLine[] = [];
   const note = (level: LogLine["level"]) => (fields: object, message: string) => {
@@ -80,7 +80,7 @@ async function expectRecovery(served: Served, id: string): Promise<void> {
   expect(served.log.filter(({ message }) => message === "the inbox stores deliveries again")).toHaveLength(1);
 }
 
-/** An inbox whose connection the test can reach, to spoil it. */
+/** An inbox with access to its connection, so that a test can break it. */
 async function sqliteWithAccess(name: string) {
   const open = await loadSqliteDriver();
   const connections: SqliteConnection[] = [];
@@ -119,7 +119,7 @@ describe("a receiver with a SQLite inbox", () => {
     expect((await served.send("first")).status).toBe(200);
     current().query("PRAGMA query_only = ON");
     await expectOutage(served, "second", /readonly|read-only/);
-    // The broken connection was let go; a new one is not read-only.
+    // The broken connection was closed; a new one is not read-only.
     await served.receiver.start();
     await expectRecovery(served, "second");
     expect(opened()).toBe(2);
@@ -187,7 +187,7 @@ describe("a handler's transaction in a SQLite inbox", () => {
     const [claim] = (await inbox.claim(claimOptions())).claims;
     const transaction = inbox.begin(claim!, doneWith(claim!), { timeoutMs: 60_000 });
     await transaction.handle.query("CREATE TABLE written (name TEXT)");
-    // Stored only once the transaction's limit has passed: until then the file is the handler's.
+    // Stored once the transaction's limit has passed: until then the handler holds the file's lock.
     expect(await inbox.insert(runningAt("task-2", 1))).toEqual({ outcome: "new" });
     await expect(transaction.handle.query("SELECT 1")).rejects.toThrow(
       "open for 100 ms and was rolled back: call other services before the first query",
@@ -335,7 +335,7 @@ describe("the migrations of an inbox", () => {
   });
 });
 
-/** The stop may pass between two deliveries, so nothing was refused and nothing is said to be over. */
+/** The outage may fall between two deliveries: then nothing was rejected, and the log has no line about its end. */
 async function expectRecoveryWithoutOutage(served: Served, id: string): Promise<void> {
   for (let status = 0; status !== 200; ) status = (await served.send(id)).status;
   while (!served.handled.includes(id)) await pause(5);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type ApiFault, createMockServer, type MockServer } from "workspace-tasks/mock-server";
 import { workspaceToken } from "../support/mock-client.ts";
 
@@ -6,19 +6,19 @@ const createDocument = `mutation {
   createWebhookEndpoint(input: { url: "https://example.com/hook" }) { endpoint { id } }
 }`;
 
-/** The two ways in: a real socket, and a call in this process. Faults must look alike on both. */
-const waysIn: [string, (mock: MockServer) => typeof fetch][] = [
+/** Faults must have the same effect over a socket and in process. */
+const transports: [string, (mock: MockServer) => typeof fetch][] = [
   ["over a socket", (mock) => (path, init) => fetch(`${mock.baseUrl}${path}`, init)],
-  ["in this process", (mock) => (path, init) => mock.fetch(path as string, init)],
+  ["in process", (mock) => (path, init) => mock.fetch(path as string, init)],
 ];
 
-describe.each(waysIn)("a fault met %s", (_, wayInto) => {
+describe.each(transports)("a fault that is injected %s", (_, transport) => {
   const setUp = async (...instructions: ApiFault[]) => {
     const mock = await createMockServer({ clock: "virtual" });
     const token = await workspaceToken(mock);
     await mock.control.setFaults({ api: [{ operation: "createWebhookEndpoint", instructions }] });
     const send = (init: RequestInit = {}) =>
-      wayInto(mock)("/graphql", {
+      transport(mock)("/graphql", {
         method: "POST",
         headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
         body: JSON.stringify({ query: createDocument }),
@@ -28,20 +28,20 @@ describe.each(waysIn)("a fault met %s", (_, wayInto) => {
     return { mock, send, effects, [Symbol.asyncDispose]: () => mock.close() };
   };
 
-  test("that cuts the connection before the effect leaves none", async () => {
+  it("reset-before-effect closes the connection without an effect", async () => {
     await using call = await setUp({ kind: "reset-before-effect" });
     await expect(call.send()).rejects.toThrow(TypeError);
     expect(await call.effects()).toBe(0);
     expect((await call.send()).status).toBe(200);
   });
 
-  test("that cuts it after the effect leaves the caller in doubt", async () => {
+  it("reset-after-effect closes the connection after the effect", async () => {
     await using call = await setUp({ kind: "reset-after-effect" });
     await expect(call.send()).rejects.toThrow(TypeError);
     expect(await call.effects()).toBe(1);
   });
 
-  test("that truncates the answer breaks its body, not its head", async () => {
+  it("truncate shortens the body of the response and keeps its headers", async () => {
     await using call = await setUp({ kind: "truncate", bytes: 10 });
     const response = await call.send();
     expect(response.status).toBe(200);
@@ -52,7 +52,7 @@ describe.each(waysIn)("a fault met %s", (_, wayInto) => {
     expect(await call.effects()).toBe(1);
   });
 
-  test("that stalls sends the head and never the body", async () => {
+  it("stall sends the headers and never the body", async () => {
     await using call = await setUp({ kind: "stall" });
     const response = await call.send();
     expect(response.status).toBe(200);
@@ -67,7 +67,7 @@ describe.each(waysIn)("a fault met %s", (_, wayInto) => {
     await Promise.all([body?.cancel(), reading]);
   });
 
-  test("that delays answers when the mock's clock says so", async () => {
+  it("delay sends the response when the mock's clock reaches the delay", async () => {
     await using call = await setUp({ kind: "delay", delayMs: 5_000 });
     let answered = false;
     const sending = call.send().finally(() => {
@@ -82,7 +82,7 @@ describe.each(waysIn)("a fault met %s", (_, wayInto) => {
     expect((await sending).status).toBe(200);
   });
 
-  test("that delays does not outlive a reset", async () => {
+  it("delay ends when the mock is reset", async () => {
     await using call = await setUp({ kind: "delay", delayMs: 5_000 });
     const sending = call.send();
     await expect
@@ -93,7 +93,7 @@ describe.each(waysIn)("a fault met %s", (_, wayInto) => {
     expect((await call.mock.control.getClock()).pendingTimers).toBe(0);
   });
 
-  test("that answers with a proxy's page, a status or an error does so without the effect", async () => {
+  it("html, status and graphql-error respond without an effect", async () => {
     await using call = await setUp(
       { kind: "html" },
       { kind: "status", status: 503, retryAfterSeconds: 7 },
@@ -111,7 +111,7 @@ describe.each(waysIn)("a fault met %s", (_, wayInto) => {
     expect(await call.effects()).toBe(0);
   });
 
-  test("that ends the token ends it for all later calls too", async () => {
+  it("expire-token rejects this and all later requests with the token", async () => {
     await using call = await setUp({ kind: "expire-token" });
     for (let times = 0; times < 2; times++) {
       expect(await (await call.send()).json()).toMatchObject({
@@ -124,7 +124,7 @@ describe.each(waysIn)("a fault met %s", (_, wayInto) => {
     expect(await (await call.send({ headers })).json()).not.toHaveProperty("errors");
   });
 
-  test("that burns the quota makes the very call the one too many", async () => {
+  it("burn-quota makes the same request exceed the rate limit", async () => {
     await using call = await setUp({ kind: "burn-quota" });
     const refused = await call.send();
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "60"]);
@@ -132,7 +132,7 @@ describe.each(waysIn)("a fault met %s", (_, wayInto) => {
     expect((await call.send()).status).toBe(200);
   });
 
-  test("stands in the journal and in the log of what fired", async () => {
+  it("is recorded in the request journal and in the fault log", async () => {
     await using call = await setUp({ kind: "reset-after-effect" });
     await call.send().catch(() => undefined);
     expect((await call.mock.control.listRequests()).data.at(-1)).toMatchObject({
@@ -146,10 +146,10 @@ describe.each(waysIn)("a fault met %s", (_, wayInto) => {
   });
 });
 
-test("without faults the same calls all succeed", async () => {
+it("control: without faults the same requests succeed", async () => {
   await using mock = await createMockServer();
-  for (const [, wayInto] of waysIn) {
-    const response = await wayInto(mock)("/graphql", {
+  for (const [, transport] of transports) {
+    const response = await transport(mock)("/graphql", {
       method: "POST",
       headers: { "content-type": "application/json", authorization: `Bearer ${await workspaceToken(mock)}` },
       body: JSON.stringify({ query: createDocument }),

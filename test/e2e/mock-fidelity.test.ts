@@ -1,5 +1,5 @@
 import { setupServer } from "msw/node";
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
 import { mockHandlers } from "workspace-tasks/mock-server/msw";
 
@@ -9,7 +9,7 @@ const exchange = `mutation ($key: String!) {
   exchangeSurfaceRefreshTokenForAccessTokens(refreshToken: $key) { workspaceToken userToken }
 }`;
 
-/** A little of everything, right and wrong, that depends on nothing but the answers. */
+/** Valid and invalid requests that depend only on the responses. */
 async function walk(mock: MockServer, send: Send): Promise<string[]> {
   const answers: string[] = [];
   const post = async (path: string, body: unknown, headers: Record<string, string> = {}) => {
@@ -75,7 +75,7 @@ async function run(way: "http" | "fetch" | "msw", seed = 5): Promise<{ journal: 
   }
 }
 
-test("equal seeds and calls give byte-identical answers and journals over HTTP, fetch and MSW", async () => {
+it("a mock returns byte-identical responses and journals for equal seeds and requests over HTTP, fetch and MSW", async () => {
   const overHttp = await run("http");
   expect(JSON.parse(overHttp.journal).data).toHaveLength(11);
   expect(await run("fetch")).toEqual(overHttp);
@@ -83,7 +83,7 @@ test("equal seeds and calls give byte-identical answers and journals over HTTP, 
   expect(await run("http")).toEqual(overHttp);
 });
 
-test("another seed gives other ids, keys and secrets", async () => {
+it("a mock with another seed has other ids, keys and secrets", async () => {
   const [one, other] = [await run("fetch", 5), await run("fetch", 6)];
   expect(one.answers).not.toEqual(other.answers);
   expect(one.journal).not.toBe(other.journal);

@@ -1,22 +1,22 @@
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
 import { listen } from "../support/listen.ts";
 import { callGraphql, workspaceToken } from "../support/mock-client.ts";
 
-// The HTTP adapter over real sockets: what a well-behaved `fetch` cannot send.
+// The HTTP adapter over real sockets, with requests that `fetch` cannot send.
 
 async function openSocket(mock: MockServer): Promise<Socket> {
   const socket = connect(Number(new URL(mock.baseUrl).port), "127.0.0.1");
-  // A server that cuts us off is part of what is tested.
+  // The server closes some of these connections on purpose.
   socket.on("error", () => {});
   await once(socket, "connect");
   return socket;
 }
 
-/** Sends the text and gives what came back until the other side closed. */
+/** Sends the text and returns what the server sent until it closed the connection. */
 async function exchange(mock: MockServer, text: string): Promise<string> {
   const socket = await openSocket(mock);
   const chunks: Buffer[] = [];
@@ -35,8 +35,8 @@ async function expectAlive(mock: MockServer): Promise<void> {
   expect(await response.json()).toEqual({ data: { __typename: "Query" } });
 }
 
-describe("listening", () => {
-  test("is on the loopback address and a free port unless said otherwise", async () => {
+describe("the listener of a mock", () => {
+  it("listens on 127.0.0.1 and a free port by default", async () => {
     await using one = await createMockServer();
     await using two = await createMockServer();
     expect(one.baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
@@ -46,13 +46,13 @@ describe("listening", () => {
     await expectAlive(two);
   });
 
-  test("works on the IPv6 loopback address", async () => {
+  it("listens on ::1 when it is the host", async () => {
     await using mock = await createMockServer({ host: "::1" });
     expect(mock.baseUrl).toMatch(/^http:\/\/\[::1\]:\d+$/);
     await expectAlive(mock);
   });
 
-  test("a port that is taken is told by code and leaves nothing open", async () => {
+  it("rejects with EADDRINUSE for a port in use, and leaves nothing open", async () => {
     const taken = await listen(createServer());
     const { port } = taken;
     await expect(createMockServer({ port })).rejects.toMatchObject({ code: "EADDRINUSE" });
@@ -61,7 +61,7 @@ describe("listening", () => {
     await expectAlive(mock);
   });
 
-  test("without a port everything still works through fetch", async () => {
+  it("is not needed: mock.fetch works without a port", async () => {
     await using mock = await createMockServer({ listen: false });
     const token = await workspaceToken(mock);
     expect(await callGraphql(mock, "{ me { __typename } }", { token })).toEqual({
@@ -70,8 +70,8 @@ describe("listening", () => {
   });
 });
 
-describe("closing", () => {
-  test("cuts idle, half-sent and streaming connections, and can be asked for twice", async () => {
+describe("closing a mock", () => {
+  it("closes idle, half-sent and streaming connections, and can be repeated", async () => {
     const mock = await createMockServer({ clock: "virtual" });
     const idle = await openSocket(mock);
     const half = await openSocket(mock);
@@ -85,7 +85,7 @@ describe("closing", () => {
     await expect(fetch(mock.baseUrl)).rejects.toThrow();
   });
 
-  test("ends a request that waits for a clock which will never move again", async () => {
+  it("ends a request that waits for the virtual clock", async () => {
     const mock = await createMockServer({
       clock: "virtual",
       faults: { api: [{ instructions: [{ kind: "delay", delayMs: 60_000 }] }] },
@@ -107,22 +107,22 @@ describe("closing", () => {
   });
 });
 
-describe("trouble on the wire", () => {
-  test("what is no HTTP gets 400", async () => {
+describe("malformed HTTP requests to a mock", () => {
+  it("bytes that are not HTTP get a 400", async () => {
     await using mock = await createMockServer();
     expect(await exchange(mock, "garbage\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 /);
     await expectAlive(mock);
   });
 
-  test("headers past the bound of Node get 431", async () => {
+  it("headers above the limit of Node get a 431", async () => {
     await using mock = await createMockServer();
     const text = `GET /graphql HTTP/1.1\r\nhost: localhost\r\nx: ${"x".repeat(40_000)}\r\n\r\n`;
     expect(await exchange(mock, text)).toMatch(/^HTTP\/1\.1 431 /);
     await expectAlive(mock);
   });
 
-  test.each(["TRACE / HTTP/1.1", "GET //[ HTTP/1.1", "GET http://[/ HTTP/1.1", "OPTIONS * HTTP/1.1"])(
-    "%s gets an answer and no stack",
+  it.each(["TRACE / HTTP/1.1", "GET //[ HTTP/1.1", "GET http://[/ HTTP/1.1", "OPTIONS * HTTP/1.1"])(
+    "%s gets a response without a stack trace",
     async (line) => {
       await using mock = await createMockServer();
       const answer = await exchange(mock, `${line}\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
@@ -132,8 +132,8 @@ describe("trouble on the wire", () => {
     },
   );
 
-  test.each(["/", "/graphq", "/graphql/", "/gateway", "/api/upload", "/_moc"])(
-    "%s is not found",
+  it.each(["/", "/graphq", "/graphql/", "/gateway", "/api/upload", "/_moc"])(
+    "%s gets a 404",
     async (path) => {
       await using mock = await createMockServer();
       const response = await fetch(`${mock.baseUrl}${path}`);
@@ -142,7 +142,7 @@ describe("trouble on the wire", () => {
     },
   );
 
-  test("a client that leaves in the middle of its body disturbs nobody", async () => {
+  it("a client that disconnects within its body does not affect other requests", async () => {
     await using mock = await createMockServer();
     for (const path of ["/graphql", "/api/uploads", "/_mock/v1/api-keys"]) {
       const socket = await openSocket(mock);
@@ -153,7 +153,7 @@ describe("trouble on the wire", () => {
     await expectAlive(mock);
   });
 
-  test("a body far past the bound is answered with 413 on a connection that lives on", async () => {
+  it("a body above the limit gets a 413, and the connection stays open", async () => {
     await using mock = await createMockServer();
     const url = new URL(`${mock.baseUrl}/graphql`);
     const request = httpRequest(url, { method: "POST", headers: { "content-type": "application/json" } });
@@ -169,7 +169,7 @@ describe("trouble on the wire", () => {
     await expectAlive(mock);
   });
 
-  test("a body without end is cut off", async () => {
+  it("an endless body ends the connection", async () => {
     await using mock = await createMockServer();
     const socket = await openSocket(mock);
     // `once` would reject on the reset that is expected here.
@@ -186,8 +186,8 @@ describe("trouble on the wire", () => {
   });
 });
 
-describe("two ways in", () => {
-  test("equal seeds and calls leave equal journals, byte for byte, over HTTP and in process", async () => {
+describe("a mock over HTTP and in process", () => {
+  it("records byte-identical journals for equal seeds and requests", async () => {
     const run = async (through: "http" | "fetch"): Promise<string> => {
       await using mock = await createMockServer({ clock: "virtual", seed: 7 });
       const send = through === "http" ? fetch : mock.fetch;

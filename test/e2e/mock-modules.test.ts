@@ -14,13 +14,13 @@ const query = `
   });
   if (!(await response.text()).includes('"userToken"')) throw new Error("the query failed");`;
 
-it("a mock responds to its first query without having loaded zod", async () => {
+it("a mock responds to its first query without loading zod", async () => {
   const modules = await loadedModules(`${query} await mock.close();`);
   expect(modules.some((url) => url.includes("/mock-server/graphql/"))).toBe(true);
   expect(modules.filter((url) => url.includes("/node_modules/zod/"))).toEqual([]);
 });
 
-it("a mock loads zod for its first snapshot that is restored", async () => {
+it("control: a mock loads zod to restore a snapshot", async () => {
   const modules = await loadedModules(
     `${query} await mock.control.restoreSnapshot(await mock.control.getSnapshot()); await mock.close();`,
   );

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:net";
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
 import { workspaceToken } from "../support/mock-client.ts";
 
@@ -25,7 +25,7 @@ const offsetHeaders = (bytes: number) => ({
   "content-type": "application/offset+octet-stream",
 });
 
-test("what arrived before the connection broke is kept, and the client goes on from there", async () => {
+it("an upload keeps the bytes received before a lost connection, and the client resumes there", async () => {
   await using mock = await createMockServer();
   const { location, headers, arrived, patch } = await createUpload(mock, 10);
   const broken = request(location, {
@@ -41,7 +41,7 @@ test("what arrived before the connection broke is kept, and the client goes on f
   expect((await mock.control.getSnapshot()).state.uploadContents).toEqual([btoa("0123456789")]);
 });
 
-test("the address of an upload follows the host by which the client called", async () => {
+it("the Location of an upload has the host of the client's request", async () => {
   await using mock = await createMockServer();
   const authorization = `Bearer ${await workspaceToken(mock)}`;
   const { port, hostname } = new URL(mock.baseUrl);
@@ -58,7 +58,7 @@ test("the address of an upload follows the host by which the client called", asy
   );
 });
 
-test("five megabytes in one chunk come through unchanged", async () => {
+it("an upload of five megabytes in one chunk arrives unchanged", async () => {
   await using mock = await createMockServer();
   const body = Array.from({ length: 5 * 1_048_576 }, (_, index) =>
     String.fromCharCode(97 + (index % 26)),
@@ -71,7 +71,7 @@ test("five megabytes in one chunk come through unchanged", async () => {
   expect(Buffer.from(contentBase64, "base64").toString() === body).toBe(true);
 });
 
-test("bytes beyond the announced length are refused, and those within it are kept", async () => {
+it("an upload rejects bytes beyond Upload-Length and keeps those within it", async () => {
   await using mock = await createMockServer();
   const { location, headers, arrived } = await createUpload(mock, 4);
   const chunked = request(location, { method: "PATCH", headers: { ...headers, ...offsetHeaders(0) } });
@@ -84,7 +84,7 @@ test("bytes beyond the announced length are refused, and those within it are kep
   expect(await arrived()).toBe(3);
 });
 
-test("faults befall uploads too, and a client that asks where it stands loses nothing", async () => {
+it("an upload with faults loses no byte when the client asks for the offset", async () => {
   await using mock = await createMockServer();
   const { arrived, patch } = await createUpload(mock, 6);
   await mock.control.setFaults({
@@ -111,7 +111,7 @@ test("faults befall uploads too, and a client that asks where it stands loses no
   );
 });
 
-test("a fault that ends the token of an upload refuses it from then on", async () => {
+it("an upload is rejected after the fault expire-token", async () => {
   await using mock = await createMockServer();
   const { patch } = await createUpload(mock, 3);
   await mock.control.setFaults({

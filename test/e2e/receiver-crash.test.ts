@@ -1,5 +1,5 @@
-// Receivers that really die: kill -9 in mid-traffic, and PostgreSQL stopped without a goodbye. The sender keeps the
-// ledger of what was acknowledged. WORKSPACE_TASKS_CRASH_ROUNDS=300 makes a long run of it.
+// Receiver processes killed with SIGKILL during traffic, and PostgreSQL stopped immediately. The sender records what was
+// acknowledged. WORKSPACE_TASKS_CRASH_ROUNDS=300 runs it for longer.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -24,9 +24,9 @@ const timeoutMs = 120_000 + rounds * 10_000;
 type Effect = { readonly webhook_id: string };
 type TaskState = { readonly task: string; readonly status: string };
 
-/** What a test needs to see of a store beside the receiver. */
-interface Ledger {
-  readonly store: string;
+/** A receiver's store, and access to it for the checks of the test. */
+interface TestStore {
+  readonly location: string;
   readonly inbox: Inbox;
   effects(): Promise<readonly Effect[]>;
   states(): Promise<readonly TaskState[]>;
@@ -70,7 +70,7 @@ describe("a receiver that is killed with SIGKILL during traffic", () => {
     "loses no acknowledged delivery and repeats no transactional effect on PostgreSQL",
     async () => {
       await using database = await server.database();
-      await crashRounds(await postgresLedger(database));
+      await crashRounds(await postgresStore(database));
     },
     timeoutMs,
   );
@@ -81,8 +81,8 @@ describeWithPostgres("a receiver whose PostgreSQL server stops immediately", () 
     "loses no acknowledged delivery, and continues without a restart",
     async () => {
       await using database = await server.database();
-      const ledger = await postgresLedger(database);
-      await using receiver = await KillableReceiver.load({ store: ledger.store });
+      const store = await postgresStore(database);
+      await using receiver = await KillableReceiver.load({ store: store.location });
       using sender = new DeliverySender();
       sender.aimAt(await receiver.begin());
       const deliveries = eventsOf("stop", tasksPerRound * 2);
@@ -93,8 +93,8 @@ describeWithPostgres("a receiver whose PostgreSQL server stops immediately", () 
       await server.resume();
       await sweep;
       await sendUntilAcknowledged(sender, deliveries);
-      await settled(ledger.inbox);
-      await expectLedger(ledger, sender.acknowledged);
+      await settled(store.inbox);
+      await expectConsistent(store, sender.acknowledged);
       expect(sender.rejections.get(503)).toBeGreaterThan(0);
     },
     timeoutMs,
@@ -130,12 +130,12 @@ describeWithPostgres("a receiver whose PostgreSQL server stops immediately", () 
   );
 });
 
-/** Sends to a receiver that is killed again and again, then lets the last one finish and compares. */
-async function crashRounds(ledger: Ledger): Promise<void> {
+/** Sends to a receiver that is killed repeatedly, then lets the last one finish and compares. */
+async function crashRounds(store: TestStore): Promise<void> {
   using sender = new DeliverySender();
   const all: DeliveryToSend[] = [];
   let killedInTraffic = 0;
-  let next = await KillableReceiver.load({ store: ledger.store });
+  let next = await KillableReceiver.load({ store: store.location });
   for (let round = 0; round < rounds; round++) {
     await using receiver = next;
     const deliveries = eventsOf(`round-${round}`, tasksPerRound);
@@ -145,8 +145,8 @@ async function crashRounds(ledger: Ledger): Promise<void> {
     sender.aimAt(await receiver.begin());
     let killed = false;
     const sweep = sender.sweep(deliveries, 16, () => killed);
-    // The next one loads its modules while this one works, so that a round takes little longer than its traffic.
-    const loading = KillableReceiver.load({ store: ledger.store });
+    // The next receiver loads its modules meanwhile, which shortens the round.
+    const loading = KillableReceiver.load({ store: store.location });
     await reached(() => sender.acknowledged.size >= killAfter);
     await receiver.kill();
     killed = true;
@@ -157,29 +157,32 @@ async function crashRounds(ledger: Ledger): Promise<void> {
   }
   await using last = next;
   sender.aimAt(await last.begin());
-  await ledger.inbox.open();
-  await expectAcknowledgedAreStored(ledger, sender.acknowledged);
+  await store.inbox.open();
+  await expectAcknowledgedAreStored(store, sender.acknowledged);
   await sendUntilAcknowledged(sender, all);
-  await settled(ledger.inbox);
-  await expectLedger(ledger, sender.acknowledged);
-  const ended = new Map((await ledger.states()).map(({ task, status }) => [task, status]));
+  await settled(store.inbox);
+  await expectConsistent(store, sender.acknowledged);
+  const ended = new Map((await store.states()).map(({ task, status }) => [task, status]));
   expect(new Set(ended.values())).toEqual(new Set(["COMPLETED"]));
   expect(ended.size).toBe(rounds * tasksPerRound);
   expect(killedInTraffic).toBeGreaterThan(0);
   await last.stop();
 }
 
-/** Acknowledged ids are rows; every row was handled; every handled row has exactly one effect. */
-async function expectLedger(ledger: Ledger, acknowledged: ReadonlySet<string>): Promise<void> {
-  await expectAcknowledgedAreStored(ledger, acknowledged);
-  const rows = await allRows(ledger.inbox);
+/** Every acknowledged id has a row, and every row was handled and has exactly one effect. */
+async function expectConsistent(store: TestStore, acknowledged: ReadonlySet<string>): Promise<void> {
+  await expectAcknowledgedAreStored(store, acknowledged);
+  const rows = await allRows(store.inbox);
   expect(rows.filter(({ state }) => state !== "done" && state !== "stale")).toEqual([]);
-  const effects = (await ledger.effects()).map(({ webhook_id }) => webhook_id);
+  const effects = (await store.effects()).map(({ webhook_id }) => webhook_id);
   expect(effects.toSorted()).toEqual(rows.map(({ id }) => id).toSorted());
 }
 
-async function expectAcknowledgedAreStored(ledger: Ledger, acknowledged: ReadonlySet<string>): Promise<void> {
-  const stored = new Set((await allRows(ledger.inbox)).map(({ id }) => id));
+async function expectAcknowledgedAreStored(
+  store: TestStore,
+  acknowledged: ReadonlySet<string>,
+): Promise<void> {
+  const stored = new Set((await allRows(store.inbox)).map(({ id }) => id));
   expect([...acknowledged].filter((id) => !stored.has(id))).toEqual([]);
 }
 
@@ -213,18 +216,18 @@ function eventsOf(name: string, tasks: number): readonly DeliveryToSend[] {
   return [...deliveries, ...repeated].toSorted(() => Math.random() - 0.5);
 }
 
-async function postgresLedger(database: PostgresDatabase): Promise<Ledger> {
+async function postgresStore(database: PostgresDatabase): Promise<TestStore> {
   const pool = database.pool();
   for (const statement of receiverTables) await pool.query(statement);
   return {
-    store: database.url,
+    location: database.url,
     inbox: postgresInbox(pool),
     effects: async () => (await pool.query("SELECT webhook_id FROM effects")).rows,
     states: async () => (await pool.query("SELECT task, status FROM task_states")).rows,
   };
 }
 
-/** Waits for a condition in another process, which no event of this one announces. */
+/** Polls for a condition in another process. */
 async function reached(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await pause(5);
 }

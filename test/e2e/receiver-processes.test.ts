@@ -1,4 +1,4 @@
-// Several receiver processes on one PostgreSQL inbox. Every handled event leaves the time it began and ended.
+// Several receiver processes on one PostgreSQL inbox. Every handled event records its start and its end.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -33,7 +33,7 @@ describeWithPostgres.each([2, 4])("%i receiver processes on one inbox", { timeou
     await createTables(database.pool());
     const inbox = postgresInbox(database.pool());
     await inbox.open();
-    // Five events of each of forty tasks, stored in no order at all.
+    // Five events of each of forty tasks, stored in random order.
     const arrivals = Array.from({ length: 200 }, (_, n) =>
       newRowOf(sampleEvent({ taskId: `task-${n % 40}`, occurredAt: instant(Math.floor(n / 40)) })),
     ).toSorted(() => Math.random() - 0.5);
@@ -105,7 +105,7 @@ async function createTables(pool: { query(text: string): Promise<unknown> }): Pr
 async function startProcesses(store: string, count: number) {
   const options = { store, leaseMs: 30_000, concurrency: 4, handlerMs: 5 };
   const loaded = await Promise.all(Array.from({ length: count }, () => KillableReceiver.load(options)));
-  // All at once: their migrations meet.
+  // At the same time, so that their migrations compete.
   const ports = await Promise.all(loaded.map((each) => each.begin()));
   return {
     ports,

@@ -1,4 +1,4 @@
-// The three parts together: the mock sends, the receiver receives, the SDK's client tells what was missed.
+// The three products together: the mock sends, the receiver receives, and the SDK's client reads what was missed.
 
 import { expect, it } from "vitest";
 import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
