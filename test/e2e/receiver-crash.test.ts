@@ -43,19 +43,19 @@ describe("a receiver that is killed with SIGKILL during traffic", () => {
     "loses no acknowledged delivery and repeats no transactional effect on SQLite",
     async () => {
       const directory = await mkdtemp(path.join(tmpdir(), "workspace-tasks-crash-"));
-      const store = path.join(directory, "inbox.db");
-      const inbox = sqliteInbox(store);
-      const connection = (await loadSqliteDriver())(store);
+      const location = path.join(directory, "inbox.db");
+      const inbox = sqliteInbox(location);
+      const connection = (await loadSqliteDriver())(location);
       for (const statement of receiverTables) connection.exec(statement);
       connection.close();
       const read = async <Row>(statement: string) => {
-        const connection = (await loadSqliteDriver())(store);
+        const connection = (await loadSqliteDriver())(location);
         const rows = connection.query(statement) as readonly Row[];
         connection.close();
         return rows;
       };
       await crashRounds({
-        store,
+        location,
         inbox,
         effects: () => read("SELECT webhook_id FROM effects"),
         states: () => read("SELECT task, status FROM task_states"),
