@@ -27,7 +27,7 @@ try {
   const parsed = JSON.parse(packed.stdout);
   const tarball = Array.isArray(parsed) ? parsed[0] : Object.values(parsed)[0];
   const strangers = tarball.files.map(({ path }) => path).filter((path) => !allowed.test(path));
-  if (strangers.length > 0) fail(`the tarball holds files that nobody asked for: ${strangers.join(", ")}`);
+  if (strangers.length > 0) fail(`the tarball contains unexpected files: ${strangers.join(", ")}`);
   if (tarball.size > packedBytesMax)
     fail(`the tarball has ${tarball.size} bytes, expected at most ${packedBytesMax}`);
   if (tarball.unpackedSize > unpackedBytesMax)

@@ -1,12 +1,11 @@
 import type { Clock } from "../time/clock.ts";
 import type { NumberedActivity, World } from "../world/world.ts";
 
-// Everything that happens, to as many readers as like to listen. An id is `<epoch>-<sequence>`, so it keeps
-// its meaning over a reset. A reader that lost its connection sends the last id it saw and gets what it
-// missed, or, when that is too long ago or of another epoch, one `stream.restarted` that tells it to read
-// the state anew.
+// Sends all activities to every subscriber. An id is `<epoch>-<sequence>`, so it stays unique over a reset. A subscriber
+// that lost its connection sends the last id that it received and gets the activities since then. If they are no longer
+// kept, or belong to another epoch, it gets one `stream.restarted` and must read the state again.
 
-/** Happenings kept for readers that come back. */
+/** Activities kept for subscribers that reconnect. */
 const keptMax = 10_000;
 /** A reader that has this many characters unread is cut off; it comes back with its last id. */
 const unreadCharsMax = 4 * 1_048_576;
@@ -38,7 +37,7 @@ export function createEventStream(first: World, wallClock: Clock): EventStream {
     for (const reader of [...readers]) reader.send(entry.text);
   };
 
-  // Nothing is kept before the first reader comes, so a mock that nobody watches pays nothing.
+  // Nothing is recorded before the first subscriber, so a mock without one has no cost.
   const start = () => {
     stopListening ??= world.subscribe(take);
     stopHeartbeat ??= heartbeat();

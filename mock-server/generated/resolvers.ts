@@ -41,7 +41,7 @@ export type AddedUser = {
 };
 
 export type BeyondInterfaceSource =
-  /** Shown by nobody: the plainest shape that fits the rest. */
+  /** Not documented: the simplest type that fits the rest. */
   | 'ASSUMED'
   /** Shown by the service's public documentation, in a version older than webhooks. */
   | 'DOCUMENTED';
@@ -188,7 +188,7 @@ export type Mutation = {
   createWebhookEndpoint: WebhookEndpointSecret;
   /** Creates one workspace per tax firm. */
   createWorkspace: Workspace;
-  /** Stops delivery to an endpoint for good. Returns `true`. */
+  /** Ends delivery to an endpoint. Returns `true`. */
   deleteWebhookEndpoint: Scalars['Boolean']['output'];
   /**
    * Exchanges a long-lived API key for short-lived access tokens. Public, and not counted against the

@@ -1,12 +1,20 @@
 import { importsOf, type SourceFile, withoutComments } from "./import-graph.ts";
 
-export type Violation = { readonly path: string; readonly message: string };
-export type HouseRule = {
+export interface Violation {
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface HouseRule {
   readonly name: string;
   /** What goes wrong when the rule is broken. */
   readonly reason: string;
+  /** The files that the rule applies to. Default: code. */
+  readonly files?: RegExp | undefined;
   check(file: SourceFile): readonly string[];
-};
+}
+
+const code = /\.(ts|tsx|mjs|js)$/;
 
 const products = ["sdk", "mock-server", "receiver-kit"] as const;
 const productOf = (path: string) => products.find((product) => path.startsWith(`${product}/`));
@@ -14,7 +22,7 @@ const isEvents = (path: string) => path.startsWith("sdk/events/");
 const isCommandLine = (path: string) => path.startsWith("cli/");
 const isGenerated = (path: string) => path.includes("/generated/");
 
-/** Optional peers: whoever imports the SDK must not need them, so only these files may. */
+/** Optional peers: an import of the SDK must not need them, so only these files may import them. */
 const peers: Record<string, RegExp> = {
   express: /^receiver-kit\/express\.ts$/,
   msw: /^mock-server\/msw\.ts$/,
@@ -24,7 +32,7 @@ const peers: Record<string, RegExp> = {
   "better-sqlite3": /^receiver-kit\/(sqlite|inbox\/sqlite\/[a-z-]+)\.ts$/,
 };
 
-/** Files at the edge, where the process, its clock and its chance may be touched. */
+/** The files that may use the clock, randomness and environment of the process. */
 const edges: Record<string, RegExp> = {
   "Date.now": /(^|\/)clock\.ts$|\/cli\//,
   "new Date()": /(^|\/)clock\.ts$|\/cli\//,
@@ -35,10 +43,20 @@ const edges: Record<string, RegExp> = {
   "process.env": /\/cli\//,
 };
 
+// The brackets keep the words from matching themselves. A phrase may continue on the next line of a comment.
+const words =
+  "nobod[y]|somebod[y]|anybod[y]|who[e]ver|an[e]w|right[l]y|men[d]\\w*|befal[l]\\w*|befel[l]|furnis[h]\\w*";
+const phrases = "for eve[r]|for goo[d]|goes o[n]|going o[n]|under wa[y]|told o[f]".replaceAll(
+  " ",
+  "[\\s/*#]+",
+);
+// The word before a quote is the name of a Unix user.
+const archaic = new RegExp(`\\b(?!nobod[y]")(${words}|${phrases})\\b`, "gi");
+
 export const houseRules: readonly HouseRule[] = [
   {
-    name: "the three products do not know each other",
-    reason: "one mistake could pass on both sides, and a user of one would install all",
+    name: "the three products do not import each other",
+    reason: "one mistake could pass on both sides, and a user of one product would install all",
     check(file) {
       const product = productOf(file.path);
       if (!product) return [];
@@ -48,8 +66,8 @@ export const houseRules: readonly HouseRule[] = [
     },
   },
   {
-    name: "the shared command line is for commands",
-    reason: "it belongs to no product: only the commands of the two products and bin/ may import it",
+    name: "only commands import the shared command line",
+    reason: "it belongs to no product",
     check(file) {
       if (isCommandLine(file.path)) {
         return importsOf(file)
@@ -63,8 +81,8 @@ export const houseRules: readonly HouseRule[] = [
     },
   },
   {
-    name: "the event contract stands alone",
-    reason: "both other products build on sdk/events; it may need zod and nothing else",
+    name: "the event contract imports only zod",
+    reason: "both other products build on sdk/events",
     check(file) {
       if (!isEvents(file.path)) return [];
       return importsOf(file)
@@ -73,8 +91,8 @@ export const houseRules: readonly HouseRule[] = [
     },
   },
   {
-    name: "optional peers stay behind their own entry point",
-    reason: "importing the SDK must not fail for want of a package that only the mock or the receiver uses",
+    name: "optional peers are imported only behind their entry point",
+    reason: "importing the SDK must not fail without a package that only the mock or the receiver uses",
     check(file) {
       if (!productOf(file.path)) return [];
       return importsOf(file)
@@ -83,8 +101,8 @@ export const houseRules: readonly HouseRule[] = [
     },
   },
   {
-    name: "the signer and the verifier are two hands",
-    reason: "the mock signs with standardwebhooks, the receiver verifies by itself: they judge each other",
+    name: "signer and verifier share no code",
+    reason: "the mock signs with standardwebhooks, the receiver verifies without it, so each tests the other",
     check(file) {
       const allowed = /^(mock-server\/|receiver-kit\/audit\/)/;
       if (!productOf(file.path) || allowed.test(file.path)) return [];
@@ -94,8 +112,8 @@ export const houseRules: readonly HouseRule[] = [
     },
   },
   {
-    name: "time, chance and the environment come in through the door",
-    reason: "a run must repeat under a virtual clock and a seed",
+    name: "time, randomness and the environment are injected",
+    reason: "a run must be repeatable with a virtual clock and a seed",
     check(file) {
       if (!productOf(file.path) || isGenerated(file.path) || file.path.includes("/inspector/page/"))
         return [];
@@ -107,7 +125,7 @@ export const houseRules: readonly HouseRule[] = [
   },
   {
     name: "no index.ts below the first level",
-    reason: "the folder tree is the table of contents; barrels hide it",
+    reason: "the folder tree is the table of contents, and barrels hide it",
     check: ({ path }) =>
       /^(sdk|mock-server|receiver-kit)\/.+\/index\.ts$/.test(path) && path !== "sdk/events/index.ts"
         ? ["is a nested index.ts"]
@@ -115,7 +133,7 @@ export const houseRules: readonly HouseRule[] = [
   },
   {
     name: "file names are kebab-case",
-    reason: "one way to guess a name",
+    reason: "file names can be guessed",
     check: ({ path }) => {
       const name = path.split("/").at(-1) ?? "";
       return /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|test-d|config|build|bench|d))*\.[a-z]+$/.test(name)
@@ -124,8 +142,8 @@ export const houseRules: readonly HouseRule[] = [
     },
   },
   {
-    name: "a file holds one noun",
-    reason: "past 350 lines a second noun is hiding in it",
+    name: "a file has at most 350 lines",
+    reason: "a longer file contains more than one concept",
     check(file) {
       if (!productOf(file.path) || isGenerated(file.path)) return [];
       const lines = file.text.split("\n").length;
@@ -133,21 +151,39 @@ export const houseRules: readonly HouseRule[] = [
     },
   },
   {
-    name: "nothing is left for later",
-    reason: "a note to oneself is not visible to users; a skipped test proves nothing",
+    name: "no notes for later, no skipped tests",
+    reason: "users do not see a note in the code, and a skipped test proves nothing",
     check(file) {
       const marks = [/\bTO[D]O\b/, /\bFIX[M]E\b/, /\b(test|it|describe)\.(skip|only|todo)\(/, /@ts-ig[n]ore/];
       return marks.filter((mark) => mark.test(file.text)).map((mark) => `contains ${mark.source}`);
     },
   },
+  {
+    name: "tests are declared with it",
+    reason: "one way to declare a test",
+    files: /^(test|examples|bench)\/.*\.ts$/,
+    check: ({ text }) =>
+      /import \{[^}]*\btest\b[^}]*\} from "(vitest|\.[^"]*)"/.test(text) ? ["imports test"] : [],
+  },
+  {
+    name: "plain technical English",
+    reason: "archaic words are hard to read and to search for",
+    files: /\.(ts|tsx|mjs|md|graphql)$/,
+    check: ({ text }) =>
+      [...text.matchAll(archaic)].map(
+        ({ 0: word, index }) => `contains "${word}" in line ${text.slice(0, index).split("\n").length}`,
+      ),
+  },
 ];
 
 export function violations(files: readonly SourceFile[]): readonly Violation[] {
   return houseRules.flatMap((rule) =>
-    files.flatMap((file) =>
-      rule
-        .check(file)
-        .map((what) => ({ path: file.path, message: `${what} — ${rule.name}: ${rule.reason}` })),
-    ),
+    files
+      .filter(({ path }) => (rule.files ?? code).test(path))
+      .flatMap((file) =>
+        rule
+          .check(file)
+          .map((what) => ({ path: file.path, message: `${what} — ${rule.name}: ${rule.reason}` })),
+      ),
   );
 }

@@ -183,7 +183,7 @@ function rewritten(body: string): string[] {
     const value: unknown = JSON.parse(body);
     return [JSON.stringify(value), JSON.stringify(value, null, 2), JSON.stringify(value, null, 4)];
   } catch {
-    return []; // Not JSON: nobody can have written it again as JSON.
+    return []; // Not JSON: it cannot be the result of JSON.stringify.
   }
 }
 

@@ -35,7 +35,7 @@ const start = (options: MockServerOptions = {}) =>
     ...options,
   });
 
-/** Something of every noun, with stages and retries under way. */
+/** Records of every kind, with stages and retries in progress. */
 async function useMock(mock: MockServer): Promise<void> {
   await mock.control.createEndpoint({ url: receiverUrl });
   const connectionId = await startConnection(mock);

@@ -111,7 +111,7 @@ describe("receiver.reconcile", () => {
     const slow: ReconcileClient = {
       tasks: {
         async *list() {
-          // While the answer is under way, the task is run again and completes.
+          // While the response is in flight, the task runs again and completes.
           await deliverAndSettle(fixture, completedEvent({ taskId: "task-1", occurredAt: instant(9) }));
           yield old;
         },

@@ -14,9 +14,9 @@ import { type SettingsChanges, withSettings } from "../../../../../mock-server/s
 import { createVirtualClock, type VirtualClock } from "../../../../../mock-server/time/virtual-clock.ts";
 import { createWorld, type World } from "../../../../../mock-server/world/world.ts";
 
-type Furnished = { readonly world: World; readonly clock: VirtualClock; readonly admin: Caller };
+type Seeded = { readonly world: World; readonly clock: VirtualClock; readonly admin: Caller };
 
-function createFurnishedWorld(changes: SettingsChanges = {}): Furnished {
+function createSeededWorld(changes: SettingsChanges = {}): Seeded {
   const clock = createVirtualClock();
   const nothing = Promise.resolve({ status: null, error: "no transport" });
   const world = createWorld({
@@ -47,7 +47,7 @@ describe("listEndpoints", () => {
   it("returns every endpoint that exists throughout exactly once, while others are created and deleted", async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(20), steps, async (initially, walk) => {
-        const { world, clock, admin } = createFurnishedWorld();
+        const { world, clock, admin } = createSeededWorld();
         const alive: string[] = [];
         const create = () => alive.push(createEndpoint(world, admin, { url }).endpoint.id);
         for (let made = 0; made < initially; made++) create();
@@ -83,7 +83,7 @@ describe("listEndpoints", () => {
 
   // The control: with positions as cursors, as offset and limit are, an endpoint that stays is missed.
   it("would miss an endpoint with positions as cursors, so the property can fail", () => {
-    const { world, admin } = createFurnishedWorld();
+    const { world, admin } = createSeededWorld();
     const ids = [1, 2, 3].map(() => createEndpoint(world, admin, { url }).endpoint.id);
     const { iterator } = listEndpoints(world, admin, { limit: 1 });
     deleteEndpoint(world, admin, ids[0] ?? "");
@@ -96,7 +96,7 @@ describe("listEndpoints", () => {
 
 describe("rotateSecret", () => {
   it("keeps every secret until the end of its own grace period, newest first", async () => {
-    const { world, clock, admin } = createFurnishedWorld();
+    const { world, clock, admin } = createSeededWorld();
     const { endpoint, signingSecret: first } = createEndpoint(world, admin, { url });
     const rotate = (gracePeriodSeconds: number) =>
       rotateSecret(world, admin, { endpointId: endpoint.id, gracePeriodSeconds }).signingSecret;
@@ -116,7 +116,7 @@ describe("rotateSecret", () => {
   });
 
   it("rejects a rotation past the limit of secrets in their grace period, until one has expired", async () => {
-    const { world, clock, admin } = createFurnishedWorld({ bounds: { secretsPerEndpointMax: 3 } });
+    const { world, clock, admin } = createSeededWorld({ bounds: { secretsPerEndpointMax: 3 } });
     const { endpoint } = createEndpoint(world, admin, { url });
     const rotate = () => rotateSecret(world, admin, { endpointId: endpoint.id, gracePeriodSeconds: 60 });
     rotate();
@@ -130,7 +130,7 @@ describe("rotateSecret", () => {
 
 describe("createEndpoint", () => {
   it("rejects more endpoints than a workspace may have", () => {
-    const { world, admin } = createFurnishedWorld({ bounds: { endpointsPerWorkspaceMax: 2 } });
+    const { world, admin } = createSeededWorld({ bounds: { endpointsPerWorkspaceMax: 2 } });
     const { endpoint } = createEndpoint(world, admin, { url });
     createEndpoint(world, admin, { url });
     expect(() => createEndpoint(world, admin, { url })).toThrow("limit of the workspace");
