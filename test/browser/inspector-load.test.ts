@@ -17,13 +17,13 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-it("the whole page is at most 40 KB on the wire", () => {
+it("the inspector transfers at most 40 KB", () => {
   expect(gzippedPageBytes()).toBeLessThan(40 * 1_024);
 });
 
 const firstRenderMsMax = 300;
 
-it("the first render shows what the mock holds within 300 ms", async () => {
+it("the inspector shows the state of the mock within 300 ms", async () => {
   await using fixture = await createInspectorFixture();
   await fillFixture(fixture);
   const times: number[] = [];
@@ -73,8 +73,8 @@ async function makeRequests(mock: MockServer, perSecond: number, seconds: number
   return total;
 }
 
-describe("a thousand events per second", () => {
-  it("are all counted, are drawn once per frame, and leave the page responsive", async () => {
+describe("the inspector with a thousand events per second", () => {
+  it("counts every event, renders once per frame and stays responsive", async () => {
     await using fixture = await createInspectorFixture();
     await fillFixture(fixture);
     await using inspector = await InspectorPage.open(browser, fixture.mock);
@@ -95,7 +95,7 @@ describe("a thousand events per second", () => {
     expect(gapMs).toBeLessThan(1_000);
   });
 
-  it("would be drawn one by one without waiting for frames", async () => {
+  it("control: renders every event when it does not wait for frames", async () => {
     await using fixture = await createInspectorFixture();
     await using inspector = await InspectorPage.open(browser, fixture.mock);
     const { page } = inspector;
@@ -109,10 +109,10 @@ describe("a thousand events per second", () => {
   });
 });
 
-describe("five thousand rows", () => {
+describe("the inspector with five thousand rows", () => {
   const bottomOfSelected = `document.querySelector(".row[aria-selected=true]").getBoundingClientRect().bottom`;
 
-  it("are drawn only where visible, and each is reachable", async () => {
+  it("renders only the visible rows, and every row can be reached", async () => {
     await using fixture = await createInspectorFixture();
     const { mock } = fixture;
     const { clientId } = await mock.control.startTask({ taskType: "BINDER", progression: "manual" });

@@ -88,7 +88,7 @@ describe.each([
   ["wide and dark", widescreen, "dark"],
   ["on a phone and light", phone, "light"],
   ["on a phone and dark", phone, "dark"],
-] as const)("every view, %s,", (_, size, colorScheme) => {
+] as const)("every view of the inspector, %s,", (_, size, colorScheme) => {
   it("passes the accessibility checks and does not scroll sideways", async () => {
     await using inspector = await InspectorPage.open(browser, fixture.mock, { ...size, colorScheme });
     const { page } = inspector;
@@ -137,7 +137,7 @@ it("a phone shows either the list or the selected row", async () => {
   expect(await detail.count()).toBe(0);
 });
 
-describe("pictures", () => {
+describe("pictures of the inspector", () => {
   const bytesMax = 200_000;
 
   it.each<[string, typeof widescreen, "light" | "dark", View]>([

@@ -26,7 +26,7 @@ async function rejectedDelivery(fixture: InspectorFixture) {
   return { ...endpoint, taskId, deliveryId: summary?.id ?? "" };
 }
 
-describe("the tasks view", () => {
+describe("the tasks view of the inspector", () => {
   it("shows a task from its start through its stages to its end as the clock advances", async () => {
     await using fixture = await createInspectorFixture();
     await fixture.mock.control.createEndpoint({ url: receiverUrls.billing });
@@ -74,7 +74,7 @@ describe("the tasks view", () => {
   });
 });
 
-describe("the deliveries view", () => {
+describe("the deliveries view of the inspector", () => {
   it("shows the next retry of a failed delivery, its success when the clock advances, and its replay", async () => {
     await using fixture = await createInspectorFixture();
     const { deliveryId } = await rejectedDelivery(fixture);
@@ -122,7 +122,7 @@ describe("the deliveries view", () => {
   });
 });
 
-describe("the signatures view", () => {
+describe("the signatures view of the inspector", () => {
   it("reports a valid attempt, and the mistake in an altered paste", async () => {
     await using fixture = await createInspectorFixture();
     const { deliveryId } = await rejectedDelivery(fixture);
@@ -168,7 +168,7 @@ describe("the signatures view", () => {
   });
 });
 
-describe("the faults view", () => {
+describe("the faults view of the inspector", () => {
   it("adds a fault, shows that it fired, and ends all faults", async () => {
     await using fixture = await createInspectorFixture();
     await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/faults" });
@@ -191,7 +191,7 @@ describe("the faults view", () => {
   });
 });
 
-describe("the requests view", () => {
+describe("the requests view of the inspector", () => {
   it("shows the reason of a rejection, and redacts the key", async () => {
     await using fixture = await createInspectorFixture();
     const { mock } = fixture;
@@ -209,8 +209,8 @@ describe("the requests view", () => {
   });
 });
 
-describe("secrets", () => {
-  it("are fetched only on request, and hidden even then", async () => {
+describe("signing secrets in the inspector", () => {
+  it("are fetched only on request, and then still hidden", async () => {
     await using fixture = await createInspectorFixture();
     const { signingSecret } = await rejectedDelivery(fixture);
     await using inspector = await InspectorPage.open(browser, fixture.mock);
@@ -238,7 +238,7 @@ describe("secrets", () => {
     expect(await page.content()).not.toContain(signingSecret);
   });
 
-  it("show the end of their grace period", async () => {
+  it("have the end of their grace period beside them", async () => {
     await using fixture = await createInspectorFixture();
     const { id: endpointId } = await fixture.mock.control.createEndpoint({ url: receiverUrls.billing });
     const variables = { input: { endpointId, gracePeriodSeconds: 7_200 } };
@@ -254,7 +254,7 @@ describe("secrets", () => {
   });
 });
 
-describe("text from outside", () => {
+describe("markup in data of the inspector", () => {
   const markup = `<img src=x onerror="document.title='owned'"><b>bold</b>`;
 
   it("is shown as text in every view", async () => {
@@ -284,7 +284,7 @@ describe("text from outside", () => {
     }
   });
 
-  it("in the address is not shown as markup", async () => {
+  it("is not rendered from the URL", async () => {
     await using fixture = await createInspectorFixture();
     await using inspector = await InspectorPage.open(browser, fixture.mock, {
       hash: `#/tasks/${encodeURIComponent(markup)}`,
@@ -295,7 +295,7 @@ describe("text from outside", () => {
     expect(inspector.complaints.splice(0)).toEqual([expect.stringContaining("404")]);
   });
 
-  it("could not run even as markup, because the policy forbids inline code", async () => {
+  it("cannot run, because the content security policy forbids inline code", async () => {
     await using fixture = await createInspectorFixture();
     await using inspector = await InspectorPage.open(browser, fixture.mock);
     const { page, complaints } = inspector;
@@ -315,7 +315,7 @@ describe("text from outside", () => {
   });
 });
 
-describe("the keyboard", () => {
+describe("the keyboard in the inspector", () => {
   it("reaches every view, every row and its actions", async () => {
     await using fixture = await createInspectorFixture();
     const { deliveryId } = await rejectedDelivery(fixture);
@@ -361,7 +361,7 @@ describe("the keyboard", () => {
   });
 });
 
-describe("the page", () => {
+describe("the page of the inspector", () => {
   it("resets the mock after a second press", async () => {
     await using fixture = await createInspectorFixture();
     await rejectedDelivery(fixture);
