@@ -17,7 +17,7 @@ import { type CallOptions, type CreateClientOptions, callOptions, resolveOptions
 import type { RateLimitSnapshot } from "./rate-limit/rate-limiter.ts";
 import { createUploads, type Uploads } from "./uploads/uploads.ts";
 import { checkInput } from "./validation/check-input.ts";
-import { boolean, oneOf, strictObject, withDefault } from "./validation/schema.ts";
+import { boolean, oneOf, optional, strictObject } from "./validation/schema.ts";
 
 /** The operations of partners, at `{gateway_url}`. Without a `gatewayUrl` they fail with `CONFIGURATION_INVALID`. @see interface §4 */
 export interface Partner {
@@ -115,15 +115,16 @@ export function createClient(options: CreateClientOptions): WorkspaceTasksClient
 
 const requestInput = strictObject({
   ...callOptions,
-  router: withDefault(oneOf("base", "gateway"), "base"),
-  authenticated: withDefault(boolean, true),
+  router: optional(oneOf("base", "gateway")),
+  authenticated: optional(boolean),
 });
 
 function createRequest(engine: Engine): WorkspaceTasksClient["request"] {
   const documents = createDocumentReader();
-  return (document, variables, options = {}) => {
+  return (document, variables, options) => {
     const run = async () => {
-      const { router, authenticated, ...call } = checkInput("request", requestInput, options);
+      const checked = options === undefined ? undefined : checkInput("request", requestInput, options);
+      const { router = "base", authenticated = true, ...call } = checked ?? {};
       const operation = documents.read(document, router, authenticated);
       return engine.execute(operation, variables ?? ({} as NonNullable<typeof variables>), call);
     };

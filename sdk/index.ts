@@ -62,8 +62,8 @@ export type {
   TaskTaxPrepResult,
   TaskUnknownResult,
 } from "./operations/task.ts";
-export { TaskFailedError } from "./operations/task-poller.ts";
-export type { ListTasksOptions, Tasks, WaitForOptions } from "./operations/tasks.ts";
+export { TaskFailedError, type WaitForOptions } from "./operations/task-poller.ts";
+export type { ListTasksOptions, Tasks } from "./operations/tasks.ts";
 export type {
   AddClientDocumentsInput,
   CreateTaxClientInput,

@@ -63,19 +63,10 @@ export class CallScope {
   }
 
   /** Settles with `work`, or fails as soon as the scope ends. */
-  race<Value>(work: PromiseLike<Value>): Promise<Value> {
+  race<Value>(work: Promise<Value>): Promise<Value> {
     return new Promise((resolve, reject) => {
       const off = this.onEnd((failure) => reject(new FailureError(failure)));
-      work.then(
-        (value) => {
-          off();
-          resolve(value);
-        },
-        (error: unknown) => {
-          off();
-          reject(error);
-        },
-      );
+      work.then(resolve, reject).finally(off);
     });
   }
 

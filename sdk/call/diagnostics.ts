@@ -62,21 +62,21 @@ export type Emit = <Name extends DiagnosticsChannel>(
   event: () => DiagnosticsEvents[Name],
 ) => void;
 
+const levels: { readonly [Name in DiagnosticsChannel]: "debug" | "warn" } = {
+  "workspace-tasks:call:start": "debug",
+  "workspace-tasks:call:queued": "debug",
+  "workspace-tasks:call:attempt": "debug",
+  "workspace-tasks:call:retry": "warn",
+  "workspace-tasks:call:end": "debug",
+  "workspace-tasks:token:refresh": "debug",
+  "workspace-tasks:rate-limit": "warn",
+};
+
 /** Names of the channels, for `diagnostics_channel.subscribe`. */
-export const diagnosticsChannels: readonly DiagnosticsChannel[] = [
-  "workspace-tasks:call:start",
-  "workspace-tasks:call:queued",
-  "workspace-tasks:call:attempt",
-  "workspace-tasks:call:retry",
-  "workspace-tasks:call:end",
-  "workspace-tasks:token:refresh",
-  "workspace-tasks:rate-limit",
-];
+export const diagnosticsChannels = Object.keys(levels) as readonly DiagnosticsChannel[];
 
 // Kept for the life of the process: a channel without a reference can be collected, and its subscribers with it.
 const channels = new Map(diagnosticsChannels.map((name) => [name, channel(name)]));
-
-const warnings = new Set<DiagnosticsChannel>(["workspace-tasks:call:retry", "workspace-tasks:rate-limit"]);
 
 export function createEmit(logger: Logger | undefined): Emit {
   return (name, build) => {
@@ -85,7 +85,7 @@ export function createEmit(logger: Logger | undefined): Emit {
     const event = build();
     if (hasSubscribers) channels.get(name)?.publish(event);
     try {
-      logger?.[warnings.has(name) ? "warn" : "debug"](event, name);
+      logger?.[levels[name]](event, name);
     } catch {
       // A broken logger must not lose a call whose request may have been applied already.
     }

@@ -4,7 +4,7 @@ import {
   ConfigurationError,
   DeadlineExceededError,
   type ErrorCode,
-  type GraphQLErrorEntry,
+  type ErrorDetails,
   GraphQLRequestError,
   type Outcome,
   PermissionError,
@@ -18,16 +18,11 @@ import {
 export type Remedy = "none" | "repeat" | "fresh_token" | "wait_for_rate_limit";
 
 /** A failed step of a call, as data: the retry policy decides on it before it becomes an error. */
-export interface Failure {
+export interface Failure extends Omit<ErrorDetails, "attempts" | "operationName"> {
   readonly code: ErrorCode;
   readonly message: string;
   readonly outcome: Outcome;
   readonly remedy: Remedy;
-  readonly retryAfterMs?: number | undefined;
-  readonly httpStatus?: number | undefined;
-  readonly cause?: unknown;
-  readonly data?: unknown;
-  readonly errors?: readonly GraphQLErrorEntry[] | undefined;
 }
 
 /** A failure; unless the details say otherwise, nothing was sent and nothing would help. */

@@ -30,22 +30,36 @@ export type Execute = <Data, Variables>(
 ) => Promise<ResultWithMeta<Data>>;
 
 /**
- * Starts a call: `variables` checks the input and returns the variables, `pick` takes the result from the response's
- * data. Every failure, also of these two, rejects the promise.
+ * Starts a call. The variables may come from a function that checks the input; the result is a field of the response's
+ * data, or what `pick` takes from it. Every failure, also of these functions, rejects the promise.
  */
-export type Send = <Data, Variables, Result>(
-  operation: Operation<Data, Variables>,
-  variables: () => Variables,
-  pick: (data: Data) => Result,
-  options: CallOptions | undefined,
-) => Call<Result>;
+export interface Send {
+  <Data, Variables, Field extends keyof Data>(
+    operation: Operation<Data, Variables>,
+    variables: Variables | (() => Variables),
+    field: Field,
+    options: CallOptions | undefined,
+  ): Call<Data[Field]>;
+  <Data, Variables, Result>(
+    operation: Operation<Data, Variables>,
+    variables: Variables | (() => Variables),
+    pick: (data: Data) => Result,
+    options: CallOptions | undefined,
+  ): Call<Result>;
+}
 
 export function createSend(execute: Execute): Send {
-  return (operation, variables, pick, options) => {
+  return <Data, Variables, Result>(
+    operation: Operation<Data, Variables>,
+    variables: Variables | (() => Variables),
+    pick: keyof Data | ((data: Data) => Result),
+    options: CallOptions | undefined,
+  ): Call<unknown> => {
     const run = async () => {
-      if (options) checkCallOptions(options);
-      const { data, meta } = await execute(operation, variables(), options);
-      return { data: pick(data), meta };
+      if (options !== undefined) checkCallOptions(options);
+      const checked = typeof variables === "function" ? (variables as () => Variables)() : variables;
+      const { data, meta } = await execute(operation, checked, options);
+      return { data: typeof pick === "function" ? pick(data) : data[pick], meta };
     };
     return toCall(run());
   };

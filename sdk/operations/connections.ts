@@ -10,7 +10,7 @@ import {
 import type * as schema from "../generated/schema-types.ts";
 import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions } from "../options.ts";
-import { checkInput } from "../validation/check-input.ts";
+import { inputOf } from "../validation/check-input.ts";
 import { anything, nonEmptyString, strictObject } from "../validation/schema.ts";
 import type { PickSelected } from "./picked-types.ts";
 
@@ -51,29 +51,20 @@ export interface Connections {
 const startConnection = defineOperation("StartProviderConnection", StartProviderConnectionDocument);
 const collectConnection = defineOperation("CollectProviderConnection", CollectProviderConnectionDocument);
 
-const startInput = strictObject({
-  workspaceId: nonEmptyString,
-  providerKey: nonEmptyString,
-  inputs: anything,
-});
-const collectInput = strictObject({ connectionId: nonEmptyString, inputs: anything });
+const checkStart = inputOf(
+  "partner.connections.start",
+  strictObject({ workspaceId: nonEmptyString, providerKey: nonEmptyString, inputs: anything }),
+);
+const checkCollect = inputOf(
+  "partner.connections.collect",
+  strictObject({ connectionId: nonEmptyString, inputs: anything }),
+);
 
 export function createConnections(send: Send): Connections {
   return {
-    start: (input, call) =>
-      send(
-        startConnection,
-        () => checkInput("partner.connections.start", startInput, input),
-        (data) => data.startProviderConnection,
-        call,
-      ),
+    start: (input, call) => send(startConnection, () => checkStart(input), "startProviderConnection", call),
 
     collect: (input, call) =>
-      send(
-        collectConnection,
-        () => checkInput("partner.connections.collect", collectInput, input),
-        (data) => data.collectProviderConnection,
-        call,
-      ),
+      send(collectConnection, () => checkCollect(input), "collectProviderConnection", call),
   };
 }

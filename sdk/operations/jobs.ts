@@ -12,7 +12,7 @@ import {
 import type * as schema from "../generated/schema-types.ts";
 import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions } from "../options.ts";
-import { checkInput } from "../validation/check-input.ts";
+import { checkInput, inputOf } from "../validation/check-input.ts";
 import {
   looseObject,
   nonBlankString,
@@ -75,19 +75,17 @@ const createJob = defineOperation("CreateConnectionJob", CreateConnectionJobDocu
 const addWorks = defineOperation("CreateJobWorks", CreateJobWorksDocument);
 const startImport = defineOperation("InitiateTaxPrepsImport", InitiateTaxPrepsImportDocument);
 
-const createInput = strictObject({ connectionId: nonEmptyString, jobName: nonBlankString });
+const checkCreate = inputOf(
+  "partner.jobs.create",
+  strictObject({ connectionId: nonEmptyString, jobName: nonBlankString }),
+);
 // Fields that the interface does not show are passed on.
+const checkJobId = inputOf("partner.jobs.startImport", nonEmptyString);
 const worksInput = nonEmptyArray(looseObject({ name: string, externalId: nonEmptyString }));
 
 export function createJobs(send: Send): Jobs {
   return {
-    create: (input, call) =>
-      send(
-        createJob,
-        () => checkInput("partner.jobs.create", createInput, input),
-        (data) => data.createConnectionJob,
-        call,
-      ),
+    create: (input, call) => send(createJob, () => checkCreate(input), "createConnectionJob", call),
 
     addWorks: (jobId, works, call) =>
       send(
@@ -96,16 +94,11 @@ export function createJobs(send: Send): Jobs {
           connectionJobId: checkInput("partner.jobs.addWorks", nonEmptyString, jobId),
           inputs: checkInput("partner.jobs.addWorks", worksInput, works),
         }),
-        (data) => data.createJobWorks,
+        "createJobWorks",
         call,
       ),
 
     startImport: (jobId, call) =>
-      send(
-        startImport,
-        () => ({ connectionJobId: checkInput("partner.jobs.startImport", nonEmptyString, jobId) }),
-        (data) => data.initiateTaxPrepsImport,
-        call,
-      ),
+      send(startImport, () => ({ connectionJobId: checkJobId(jobId) }), "initiateTaxPrepsImport", call),
   };
 }

@@ -9,7 +9,7 @@ import {
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { checkInput } from "../validation/check-input.ts";
+import { inputOf } from "../validation/check-input.ts";
 import {
   looseObject,
   nonBlankString,
@@ -69,31 +69,26 @@ const createWorkspace = defineOperation("CreateWorkspace", CreateWorkspaceDocume
 const addUsers = defineOperation("AddUsersToTheWorkspace", AddUsersToTheWorkspaceDocument);
 
 // Fields that the interface does not show are passed on.
-const createInput = looseObject({
-  displayName: nonBlankString,
-  firmSize: nullish(oneOf("xs", "sm", "md", "lg", "xl")),
-  metadata: nullish(plainObject),
-});
+const checkCreate = inputOf(
+  "partner.workspaces.create",
+  looseObject({
+    displayName: nonBlankString,
+    firmSize: nullish(oneOf("xs", "sm", "md", "lg", "xl")),
+    metadata: nullish(plainObject),
+  }),
+);
 
 const emailAddress = refineString("an e-mail address", (value) => value.includes("@"), "a string without @");
-const addUsersInput = strictObject({ workspaceId: nonEmptyString, userEmails: nonEmptyArray(emailAddress) });
+const checkAddUsers = inputOf(
+  "partner.workspaces.addUsers",
+  strictObject({ workspaceId: nonEmptyString, userEmails: nonEmptyArray(emailAddress) }),
+);
 
 export function createPartnerWorkspaces(send: Send): PartnerWorkspaces {
   return {
     create: (input, call) =>
-      send(
-        createWorkspace,
-        () => ({ input: checkInput("partner.workspaces.create", createInput, input) }),
-        (data) => data.createWorkspace,
-        call,
-      ),
+      send(createWorkspace, () => ({ input: checkCreate(input) }), "createWorkspace", call),
 
-    addUsers: (input, call) =>
-      send(
-        addUsers,
-        () => checkInput("partner.workspaces.addUsers", addUsersInput, input),
-        (data) => data.addUsersToTheWorkspace,
-        call,
-      ),
+    addUsers: (input, call) => send(addUsers, () => checkAddUsers(input), "addUsersToTheWorkspace", call),
   };
 }

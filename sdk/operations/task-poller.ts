@@ -10,6 +10,16 @@ import { failure, toError } from "../call/failure.ts";
 import type { Clock } from "../clock.ts";
 import type { Engine } from "../engine/engine.ts";
 import { type ErrorCode, isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
+import { checkInput } from "../validation/check-input.ts";
+import {
+  abortSignal,
+  durationMs,
+  functionOf,
+  nonEmptyString,
+  optional,
+  strictObject,
+  withDefault,
+} from "../validation/schema.ts";
 import { workspaceIn } from "./me.ts";
 import { listTasks, readTask, type Task } from "./task.ts";
 
@@ -28,17 +38,31 @@ export class TaskFailedError extends WorkspaceTasksError {
   }
 }
 
-export interface WaitOptions {
+export interface WaitForOptions {
+  /** Ends the wait, not the task. */
   readonly signal?: AbortSignal | undefined;
-  readonly deadlineMs: number;
-  readonly pollIntervalMs: number;
-  readonly pollIntervalMsMax: number;
+  /** Longest wait. Default 3,600,000 ms, at most 2,147,483,647 ms. */
+  readonly deadlineMs?: number | undefined;
+  /** Pause after the first poll, doubled while nothing changes. Default 2,000 ms. */
+  readonly pollIntervalMs?: number | undefined;
+  /** Longest pause between two polls. Default 15,000 ms. */
+  readonly pollIntervalMsMax?: number | undefined;
+  /** Called with the task when it is first found and whenever it or one of its stages has changed. */
   readonly onProgress?: ((task: Task) => void) | undefined;
 }
 
 export interface TaskPoller {
-  waitFor(taskId: string, options: WaitOptions): Promise<Task>;
+  waitFor(taskId: string, options?: WaitForOptions): Promise<Task>;
 }
+
+const waitForInput = strictObject({
+  signal: optional(abortSignal),
+  deadlineMs: withDefault(durationMs, 3_600_000),
+  pollIntervalMs: withDefault(durationMs, 2_000),
+  pollIntervalMsMax: withDefault(durationMs, 15_000),
+  onProgress: optional(functionOf<(task: Task) => void>()),
+});
+type WaitInput = ReturnType<typeof waitForInput>;
 
 const idsPerPollMax = 100;
 const rateLimitShareMax = 0.25;
@@ -105,7 +129,9 @@ export function createTaskPoller(engine: Engine, clock: Clock): TaskPoller {
   }
 
   return {
-    async waitFor(taskId, options) {
+    async waitFor(id, given = {}) {
+      const taskId = checkInput("tasks.waitFor", nonEmptyString, id);
+      const options = checkInput("tasks.waitFor", waitForInput, given);
       const scope = engine.openScope({
         signal: options.signal,
         limitMs: options.deadlineMs,
@@ -139,7 +165,7 @@ interface Wait {
   failed(error: unknown): void;
 }
 
-function createWait(clock: Clock, scope: CallScope, taskId: string, options: WaitOptions): Wait {
+function createWait(clock: Clock, scope: CallScope, taskId: string, options: WaitInput): Wait {
   const { pollIntervalMs, pollIntervalMsMax, onProgress } = options;
   let polls = 0;
   let missing = 0;
@@ -229,12 +255,7 @@ async function fetchTasks(
     requested = missing.length;
     onRequest();
     const variables = { filters: { ids: missing }, offset: 0, limit: requested };
-    const tasks = await send(
-      listTasks,
-      () => variables,
-      (data) => workspaceIn(data).tasks,
-      { signal },
-    );
+    const tasks = await send(listTasks, variables, (data) => workspaceIn(data).tasks, { signal });
     for (const task of tasks) found.set(task.id, readTask(task));
     missing = missing.filter((id) => !found.has(id));
   } while (missing.length > 0 && missing.length < requested);

@@ -1,21 +1,12 @@
 import type { Call, Send } from "../engine/call.ts";
 import { WorkspaceTasksError } from "../errors.ts";
 import type { CallOptions } from "../options.ts";
-import { checkInput } from "../validation/check-input.ts";
-import {
-  abortSignal,
-  array,
-  durationMs,
-  functionOf,
-  nonEmptyString,
-  optional,
-  strictObject,
-  withDefault,
-} from "../validation/schema.ts";
+import { inputOf } from "../validation/check-input.ts";
+import { array, nonEmptyString, optional, strictObject } from "../validation/schema.ts";
 import { workspaceIn } from "./me.ts";
 import { createOffsetList, offsetInput, type PagedList } from "./pagination.ts";
 import { listTasks, readTask, type Task, type TaskStatus, taskStatus } from "./task.ts";
-import type { TaskPoller } from "./task-poller.ts";
+import type { TaskPoller, WaitForOptions } from "./task-poller.ts";
 
 export interface ListTasksOptions {
   readonly ids?: readonly string[] | undefined;
@@ -26,19 +17,6 @@ export interface ListTasksOptions {
   readonly offset?: number | undefined;
   /** Tasks per page, 1 to 100. Default 20. */
   readonly limit?: number | undefined;
-}
-
-export interface WaitForOptions {
-  /** Ends the wait, not the task. */
-  readonly signal?: AbortSignal | undefined;
-  /** Longest wait. Default 3,600,000 ms, at most 2,147,483,647 ms. */
-  readonly deadlineMs?: number | undefined;
-  /** Pause after the first poll, doubled while nothing changes. Default 2,000 ms. */
-  readonly pollIntervalMs?: number | undefined;
-  /** Longest pause between two polls. Default 15,000 ms. */
-  readonly pollIntervalMsMax?: number | undefined;
-  /** Called with the task when it is first found and whenever it or one of its stages has changed. */
-  readonly onProgress?: ((task: Task) => void) | undefined;
 }
 
 /**
@@ -69,39 +47,35 @@ export interface Tasks {
   waitFor(taskId: string, options?: WaitForOptions): Promise<Task>;
 }
 
-const listInput = strictObject({
-  ...offsetInput,
-  ids: optional(array(nonEmptyString)),
-  types: optional(array(nonEmptyString)),
-  statuses: optional(array(taskStatus)),
-  clientIds: optional(array(nonEmptyString)),
-});
+const checkList = inputOf(
+  "tasks.list",
+  strictObject({
+    ...offsetInput,
+    ids: optional(array(nonEmptyString)),
+    types: optional(array(nonEmptyString)),
+    statuses: optional(array(taskStatus)),
+    clientIds: optional(array(nonEmptyString)),
+  }),
+);
 
-const waitForInput = strictObject({
-  signal: optional(abortSignal),
-  deadlineMs: withDefault(durationMs, 3_600_000),
-  pollIntervalMs: withDefault(durationMs, 2_000),
-  pollIntervalMsMax: withDefault(durationMs, 15_000),
-  onProgress: optional(functionOf<(task: Task) => void>()),
-});
-
+const checkGet = inputOf("tasks.get", nonEmptyString);
 export function createTasks(send: Send, poller: TaskPoller): Tasks {
   return {
     get: (taskId, call) =>
       send(
         listTasks,
-        () => ({ filters: { ids: [checkInput("tasks.get", nonEmptyString, taskId)] }, offset: 0, limit: 1 }),
+        () => ({ filters: { ids: [checkGet(taskId)] }, offset: 0, limit: 1 }),
         (data) => readTask(workspaceIn(data).tasks[0] ?? notFound()),
         call,
       ),
 
     list(options = {}, call) {
-      const { offset: start, limit: pageSize, ...filters } = checkInput("tasks.list", listInput, options);
+      const { offset: start, limit: pageSize, ...filters } = checkList(options);
       return createOffsetList(
         (offset, limit) =>
           send(
             listTasks,
-            () => ({ filters, offset, limit }),
+            { filters, offset, limit },
             (data) => workspaceIn(data).tasks.map(readTask),
             call,
           ).withMeta(),
@@ -109,10 +83,7 @@ export function createTasks(send: Send, poller: TaskPoller): Tasks {
       );
     },
 
-    async waitFor(taskId, options = {}) {
-      const id = checkInput("tasks.waitFor", nonEmptyString, taskId);
-      return poller.waitFor(id, checkInput("tasks.waitFor", waitForInput, options));
-    },
+    waitFor: poller.waitFor,
   };
 }
 

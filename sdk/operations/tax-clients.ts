@@ -15,7 +15,7 @@ import {
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { checkInput } from "../validation/check-input.ts";
+import { checkInput, inputOf } from "../validation/check-input.ts";
 import {
   array,
   integer,
@@ -101,20 +101,27 @@ const getClient = defineOperation("GetClient", GetClientDocument);
 const listClientTasks = defineOperation("ListClientTasks", ListClientTasksDocument);
 
 // Fields that the interface does not show are passed on.
-const createInput = looseObject({
-  name: nonBlankString,
-  externalId: nonEmptyString,
-  returnType: nonEmptyString,
-  taxYear: integer,
-  uploadIds: nullish(array(nonEmptyString)),
-});
-const addDocumentsInput = looseObject({
-  clientId: nonEmptyString,
-  uploadIds: nonEmptyArray(nonEmptyString),
-});
-const triggerTaxPrepInput = looseObject({ clientId: nonEmptyString, returnType: nonEmptyString });
+const checkCreate = inputOf(
+  "taxClients.create",
+  looseObject({
+    name: nonBlankString,
+    externalId: nonEmptyString,
+    returnType: nonEmptyString,
+    taxYear: integer,
+    uploadIds: nullish(array(nonEmptyString)),
+  }),
+);
+const checkAddDocuments = inputOf(
+  "taxClients.addDocuments",
+  looseObject({ clientId: nonEmptyString, uploadIds: nonEmptyArray(nonEmptyString) }),
+);
+const checkTriggerTaxPrep = inputOf(
+  "taxClients.triggerTaxPrep",
+  looseObject({ clientId: nonEmptyString, returnType: nonEmptyString }),
+);
 
-const listInput = strictObject(offsetInput);
+const checkList = inputOf("taxClients.list", strictObject(offsetInput));
+const checkGet = inputOf("taxClients.get", nonEmptyString);
 const listTasksInput = strictObject({
   type: optional(nonEmptyString),
   status: optional(taskStatus),
@@ -124,46 +131,25 @@ const listTasksInput = strictObject({
 
 export function createTaxClients(send: Send): TaxClients {
   return {
-    create: (input, call) =>
-      send(
-        createClient,
-        () => ({ input: checkInput("taxClients.create", createInput, input) }),
-        (data) => data.createClient,
-        call,
-      ),
+    create: (input, call) => send(createClient, () => ({ input: checkCreate(input) }), "createClient", call),
 
     addDocuments: (input, call) =>
-      send(
-        addDocuments,
-        () => ({ input: checkInput("taxClients.addDocuments", addDocumentsInput, input) }),
-        (data) => data.addClientDocuments,
-        call,
-      ),
+      send(addDocuments, () => ({ input: checkAddDocuments(input) }), "addClientDocuments", call),
 
     triggerTaxPrep: (input, call) =>
-      send(
-        triggerTaxPrep,
-        () => ({ input: checkInput("taxClients.triggerTaxPrep", triggerTaxPrepInput, input) }),
-        (data) => data.triggerTaxPrep,
-        call,
-      ),
+      send(triggerTaxPrep, () => ({ input: checkTriggerTaxPrep(input) }), "triggerTaxPrep", call),
 
     list: (options = {}, call) =>
       createOffsetList(
         (offset, limit) =>
-          send(
-            listClients,
-            () => ({ offset, limit }),
-            (data) => workspaceIn(data).clients,
-            call,
-          ).withMeta(),
-        checkInput("taxClients.list", listInput, options),
+          send(listClients, { offset, limit }, (data) => workspaceIn(data).clients, call).withMeta(),
+        checkList(options),
       ),
 
     get: (clientId, call) =>
       send(
         getClient,
-        () => ({ id: checkInput("taxClients.get", nonEmptyString, clientId) }),
+        () => ({ id: checkGet(clientId) }),
         (data) => workspaceIn(data).client ?? notFound(),
         call,
       ),

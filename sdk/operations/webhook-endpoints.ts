@@ -14,7 +14,7 @@ import {
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { checkInput } from "../validation/check-input.ts";
+import { inputOf } from "../validation/check-input.ts";
 import {
   array,
   boolean,
@@ -126,54 +126,67 @@ const eventTypes = refineWith(
   "At least one webhook event type is required",
 );
 
-const listInput = strictObject({
-  limit: optional(
-    refineWith(
-      integer,
-      (limit) => limit >= 1 && limit <= 100,
-      "WEBHOOK_ENDPOINT_LIMIT_OUT_OF_RANGE",
-      "Webhook endpoint limit must be between 1 and 100",
-    ),
-  ),
-  iterator: nullish(nonEmptyString),
-});
-const createInput = strictObject({
-  url: deliveryUrl,
-  description: nullish(string),
-  eventTypes: nullish(eventTypes),
-});
-const updateInput = refineWith(
+const checkList = inputOf(
+  "webhooks.endpoints.list",
   strictObject({
-    endpointId: nonEmptyString,
-    url: nullish(deliveryUrl),
+    limit: optional(
+      refineWith(
+        integer,
+        (limit) => limit >= 1 && limit <= 100,
+        "WEBHOOK_ENDPOINT_LIMIT_OUT_OF_RANGE",
+        "Webhook endpoint limit must be between 1 and 100",
+      ),
+    ),
+    iterator: nullish(nonEmptyString),
+  }),
+);
+const checkCreate = inputOf(
+  "webhooks.endpoints.create",
+  strictObject({
+    url: deliveryUrl,
     description: nullish(string),
-    enabled: nullish(boolean),
     eventTypes: nullish(eventTypes),
   }),
-  ({ endpointId: _, ...fields }) => Object.values(fields).some((value) => value !== undefined),
-  "WEBHOOK_ENDPOINT_FIELD_REQUIRED",
-  "At least one endpoint field must be updated",
 );
-const rotateSecretInput = strictObject({
-  endpointId: nonEmptyString,
-  gracePeriodSeconds: nullish(
-    refineWith(
-      integer,
-      (seconds) => seconds >= 0 && seconds <= 604_800,
-      "SECRET_GRACE_PERIOD_OUT_OF_RANGE",
-      "Secret grace period must be between 0 and 604800 seconds",
-    ),
+const checkUpdate = inputOf(
+  "webhooks.endpoints.update",
+  refineWith(
+    strictObject({
+      endpointId: nonEmptyString,
+      url: nullish(deliveryUrl),
+      description: nullish(string),
+      enabled: nullish(boolean),
+      eventTypes: nullish(eventTypes),
+    }),
+    ({ endpointId: _, ...fields }) => Object.values(fields).some((value) => value !== undefined),
+    "WEBHOOK_ENDPOINT_FIELD_REQUIRED",
+    "At least one endpoint field must be updated",
   ),
-});
+);
+const checkDelete = inputOf("webhooks.endpoints.delete", nonEmptyString);
+const checkRotateSecret = inputOf(
+  "webhooks.endpoints.rotateSecret",
+  strictObject({
+    endpointId: nonEmptyString,
+    gracePeriodSeconds: nullish(
+      refineWith(
+        integer,
+        (seconds) => seconds >= 0 && seconds <= 604_800,
+        "SECRET_GRACE_PERIOD_OUT_OF_RANGE",
+        "Secret grace period must be between 0 and 604800 seconds",
+      ),
+    ),
+  }),
+);
 
 export function createWebhookEndpoints(send: Send): WebhookEndpoints {
   return {
     list(options = {}, call) {
-      const { limit, iterator } = checkInput("webhooks.endpoints.list", listInput, options);
+      const { limit, iterator } = checkList(options);
       const fetchPage = async (cursor: string | null) => {
         const { data: page, meta } = await send(
           listEndpoints,
-          () => ({ limit, iterator: cursor }),
+          { limit, iterator: cursor },
           (data) => workspaceIn(data).webhookEndpoints,
           call,
         ).withMeta();
@@ -184,36 +197,16 @@ export function createWebhookEndpoints(send: Send): WebhookEndpoints {
     },
 
     create: (input, call) =>
-      send(
-        createEndpoint,
-        () => ({ input: checkInput("webhooks.endpoints.create", createInput, input) }),
-        (data) => data.createWebhookEndpoint,
-        call,
-      ),
+      send(createEndpoint, () => ({ input: checkCreate(input) }), "createWebhookEndpoint", call),
 
     update: (input, call) =>
-      send(
-        updateEndpoint,
-        () => ({ input: checkInput("webhooks.endpoints.update", updateInput, input) }),
-        (data) => data.updateWebhookEndpoint,
-        call,
-      ),
+      send(updateEndpoint, () => ({ input: checkUpdate(input) }), "updateWebhookEndpoint", call),
 
     delete: (endpointId, call) =>
-      send(
-        deleteEndpoint,
-        () => ({ endpointId: checkInput("webhooks.endpoints.delete", nonEmptyString, endpointId) }),
-        (data) => data.deleteWebhookEndpoint,
-        call,
-      ),
+      send(deleteEndpoint, () => ({ endpointId: checkDelete(endpointId) }), "deleteWebhookEndpoint", call),
 
     rotateSecret: (input, call) =>
-      send(
-        rotateSecret,
-        () => ({ input: checkInput("webhooks.endpoints.rotateSecret", rotateSecretInput, input) }),
-        (data) => data.rotateWebhookEndpointSecret,
-        call,
-      ),
+      send(rotateSecret, () => ({ input: checkRotateSecret(input) }), "rotateWebhookEndpointSecret", call),
   };
 }
 

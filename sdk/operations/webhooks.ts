@@ -28,12 +28,6 @@ const catalog = defineOperation("WebhookEventCatalog", WebhookEventCatalogDocume
 export function createWebhooks(send: Send): Webhooks {
   return {
     endpoints: createWebhookEndpoints(send),
-    catalog: (call) =>
-      send(
-        catalog,
-        () => ({}),
-        (data) => data.webhookEventCatalog,
-        call,
-      ),
+    catalog: (call) => send(catalog, {}, "webhookEventCatalog", call),
   };
 }

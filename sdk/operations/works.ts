@@ -57,7 +57,7 @@ export function createWorks(send: Send): Works {
           jobWorkId: checkInput("partner.works.attachArtifacts", nonEmptyString, jobWorkId),
           inputs: checkInput("partner.works.attachArtifacts", artifactsInput, artifacts),
         }),
-        (data) => data.createJobWorkArtifacts,
+        "createJobWorkArtifacts",
         call,
       ),
   };

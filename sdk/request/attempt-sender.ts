@@ -4,7 +4,7 @@ import type { OperationKind, UntypedOperation } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { Clock } from "../clock.ts";
 import { type Classification, classifyResponse } from "./classify-response.ts";
-import { type Fetch, type ResponseHead, send } from "./transport.ts";
+import { type Fetch, type ResponseHead, RoundTrip } from "./transport.ts";
 
 /** Sends one request and classifies the response; ended by `timeoutMs` or by the call's scope. */
 export type SendAttempt = (request: AttemptRequest) => Promise<AttemptResult>;
@@ -46,9 +46,10 @@ export function createAttemptSender(options: AttemptSenderOptions): SendAttempt 
       respondedAtMs = clock.monotonic();
     };
     try {
-      const sent = send({ operation, variables, url, headers, fetch, responseBytesMax, onHeaders });
-      attemptScope.onEnd(sent.abort);
-      const result = await attemptScope.race(sent.result);
+      const request = { operation, variables, url, headers, fetch, responseBytesMax, onHeaders };
+      const trip = new RoundTrip(request);
+      attemptScope.onEnd(() => trip.abort());
+      const result = await attemptScope.race(trip.result);
       const classification = classifyResponse(result, { kind, redactor, nowMs: clock.now() });
       const response = "response" in result ? result.response : undefined;
       return { classification, sent: result.type !== "unsendable", response, respondedAtMs };

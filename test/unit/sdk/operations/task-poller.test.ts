@@ -3,8 +3,12 @@ import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { WorkspaceTasksError } from "../../../../sdk/errors.ts";
 import type { RawTask, Task } from "../../../../sdk/operations/task.ts";
-import { createTaskPoller, TaskFailedError } from "../../../../sdk/operations/task-poller.ts";
-import { createTasks, type WaitForOptions } from "../../../../sdk/operations/tasks.ts";
+import {
+  createTaskPoller,
+  TaskFailedError,
+  type WaitForOptions,
+} from "../../../../sdk/operations/task-poller.ts";
+import { createTasks } from "../../../../sdk/operations/tasks.ts";
 import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
 import { createFakeEngine } from "../../../support/fake-engine.ts";
 import { outcomeOf } from "../../../support/outcome-of.ts";
