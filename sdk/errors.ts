@@ -20,7 +20,7 @@ export const errorCodes = [
   "SERVICE_UNAVAILABLE",
   "RESPONSE_INVALID",
   "HTTP_REQUEST_REJECTED",
-  // RouterAccess, permission, allowance.
+  // Identity, permission, rate limit.
   "API_KEY_REJECTED",
   "PERMISSION_DENIED",
   "RATE_LIMITED",

@@ -9,7 +9,7 @@ import type { LimiterReference } from "../rate-limit/limiter-registry.ts";
 import type { Permit, QueueEntry } from "../rate-limit/rate-limiter.ts";
 import type { AttemptResult, SendAttempt } from "../request/attempt-sender.ts";
 import { backoffMs, decideRetry, type RetryDecision } from "../request/retry-policy.ts";
-import type { ResultWithMeta } from "./call.ts";
+import type { CallMeta, ResultWithMeta } from "./call.ts";
 import type { Route, Routers } from "./routers.ts";
 
 // The course of one call:
@@ -53,6 +53,8 @@ interface Authorization {
   readonly permit?: Permit;
 }
 
+type Mutable<Type> = { -readonly [Field in keyof Type]: Type[Field] };
+
 class CallRecord {
   readonly #request: CallRequest;
   readonly #dependencies: CallDependencies;
@@ -61,11 +63,9 @@ class CallRecord {
   /** The call's position in the queue of a limiter, kept when the service rejects the request. */
   #queued: { readonly reference: LimiterReference; readonly entry: QueueEntry } | undefined;
   #isSending = false;
-  #attempts = 0;
+  readonly #meta: Mutable<CallMeta> = { attempts: 0, queuedMs: 0, retryAfterSeenMs: undefined };
   #retries = 0;
   #hadFreshToken = false;
-  #queuedMs = 0;
-  #retryAfterSeenMs: number | undefined;
   /** The least certain outcome of the attempts so far. */
   #outcome: Outcome = "not_sent";
 
@@ -87,18 +87,16 @@ class CallRecord {
     try {
       const data = await this.#sendUntilSettled();
       this.#emitEnd(undefined);
-      const meta = {
-        attempts: this.#attempts,
-        queuedMs: this.#queuedMs,
-        retryAfterSeenMs: this.#retryAfterSeenMs,
-      };
-      return { data, meta };
+      return { data, meta: this.#meta };
     } catch (error) {
       if (!(error instanceof FailureError)) throw error;
       const { failure } = error;
       this.#emitEnd(failure);
       const outcome = lessCertain(this.#outcome, failure.outcome);
-      throw toError({ ...failure, outcome }, { attempts: this.#attempts, operationName: operation.name });
+      throw toError(
+        { ...failure, outcome },
+        { attempts: this.#meta.attempts, operationName: operation.name },
+      );
     } finally {
       off();
       scope.dispose();
@@ -156,14 +154,14 @@ class CallRecord {
     const stopRefreshing = credentials.autoRefresh();
     const permit = await limiter.acquire(entry, limits, this.#request.scope).finally(stopRefreshing);
     const { queuedMs } = permit;
-    this.#queuedMs += queuedMs;
+    this.#meta.queuedMs += queuedMs;
     if (queuedMs > 0) this.#emit("workspace-tasks:call:queued", () => ({ ...this.#event, queuedMs }));
     return permit;
   }
 
   async #send({ url, headers }: Route, { credential, permit }: Authorization): Promise<AttemptResult> {
     const { operation, variables, scope, timeoutMs } = this.#request;
-    const attempt = this.#attempts + 1;
+    const attempt = this.#meta.attempts + 1;
     this.#emit("workspace-tasks:call:attempt", () => ({ ...this.#event, attempt }));
     this.#isSending = true;
     const result = await this.#dependencies.sendAttempt({
@@ -176,7 +174,7 @@ class CallRecord {
       kind: operation.kind,
     });
     this.#isSending = false;
-    if (result.sent) this.#attempts = attempt;
+    if (result.sent) this.#meta.attempts = attempt;
     if (permit) this.#settle(permit, result);
     return result;
   }
@@ -203,7 +201,7 @@ class CallRecord {
     const delayMs = decision.type === "repeat" ? decision.delayMs : 0;
     this.#emit("workspace-tasks:call:retry", () => {
       const { code } = failure;
-      return { ...this.#event, attempt: this.#attempts, code, reason: decision.type, delayMs };
+      return { ...this.#event, attempt: this.#meta.attempts, code, reason: decision.type, delayMs };
     });
     if (decision.type === "fresh_token" && credential) {
       access?.credentials.invalidate(credential.token);
@@ -246,7 +244,7 @@ class CallRecord {
   #noteFailure({ outcome, retryAfterMs, httpStatus }: Failure): void {
     this.#outcome = lessCertain(this.#outcome, outcome);
     if (retryAfterMs === undefined || httpStatus === undefined) return;
-    this.#retryAfterSeenMs = Math.max(this.#retryAfterSeenMs ?? 0, retryAfterMs);
+    this.#meta.retryAfterSeenMs = Math.max(this.#meta.retryAfterSeenMs ?? 0, retryAfterMs);
   }
 
   #emitEnd(failure: Failure | undefined): void {
@@ -254,8 +252,8 @@ class CallRecord {
       ...this.#event,
       ok: failure === undefined,
       code: failure?.code,
-      attempts: this.#attempts,
-      queuedMs: this.#queuedMs,
+      attempts: this.#meta.attempts,
+      queuedMs: this.#meta.queuedMs,
       durationMs: this.#dependencies.options.clock.monotonic() - this.#startedAtMs,
     }));
   }

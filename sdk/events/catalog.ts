@@ -2,20 +2,20 @@
 
 import type { KnownEventName } from "./webhook-event.ts";
 
-/** Task types for which the catalog says that events are emitted. The set is open. @see interface §6 */
+/** Task types with events, according to the catalog. An open set. @see interface §6 */
 export const catalogTaskTypes = ["BINDER", "TAX_PREP", "TAX_REVIEW", "TAX_ADVISOR", "TAX_PREP_LITE"] as const;
 
-/** A task type: one of the catalog's, or any other text. */
+/** A task type of the catalog, or any other string. */
 export type TaskType = (typeof catalogTaskTypes)[number] | (string & {});
 
-export type CatalogEntry = {
+export interface CatalogEntry {
   readonly name: string;
   readonly description: string;
   readonly version: string;
-  /** Task status the event reports; an empty string for an event that is not about a task. */
+  /** Task status that the event reports; an empty string for an event that is not about a task. */
   readonly status: string;
   readonly taskTypes: readonly string[];
-};
+}
 
 const about: Record<KnownEventName, { status: string; description: string }> = {
   "task.running": { status: "RUNNING", description: "A task started to run." },
@@ -26,7 +26,7 @@ const about: Record<KnownEventName, { status: string; description: string }> = {
   "documents.synced": { status: "", description: "Documents were pulled from a connected system." },
 };
 
-/** The six events the interface lists, without their payload schemas. @see interface §6 */
+/** The six events of the interface, without their payload schemas. @see interface §6 */
 export const eventCatalog: readonly CatalogEntry[] = Object.entries(about).map(([name, entry]) => ({
   name,
   version: "2",

@@ -7,10 +7,8 @@ export const syncedDocumentSchema = z.looseObject({
   mimeType: z.string(),
 });
 
-/**
- * The interface names the fields about the pull; the envelope and the name of the document list lie
- * beyond it. Those may be absent here, so that an event of the real service is never refused for them.
- */
+// The interface names the fields about the pull; the envelope and the name of the document list are beyond it. Those may
+// be absent here, so that an event of the real service is never rejected for them.
 export const documentsSyncedSchema = z.looseObject({
   event: z.literal("documents.synced"),
   id: z.string().optional(),

@@ -4,11 +4,10 @@ const rfc3339 =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d{2}:\d{2})$/;
 
 /**
- * Reads an RFC 3339 time as nanoseconds since the Unix epoch, or `undefined` when the text is not one.
+ * Parses an RFC 3339 time to nanoseconds since the Unix epoch; `undefined` for any other text.
  *
- * `Date.parse` keeps milliseconds only, so two changes a few microseconds apart would tie; here every
- * digit up to the ninth counts. A time without a zone, a leap second and a date that does not exist
- * (30 February) are refused.
+ * `Date.parse` keeps milliseconds only, so two changes a few microseconds apart would be equal; here every digit up to
+ * the ninth counts. A time without a zone, a leap second and a date that does not exist (30 February) are rejected.
  *
  * @see interface §6, `occurredAt`
  */
@@ -34,7 +33,7 @@ function zoneOffsetMinutes(zone: string): number | undefined {
   return (zone.startsWith("-") ? -1 : 1) * (hours * 60 + minutes);
 }
 
-/** Text of an RFC 3339 time with a zone, of any precision. */
+/** An RFC 3339 time with a zone, of any precision. */
 export const occurredAtSchema = z
   .string()
   .regex(rfc3339, "expected an RFC 3339 time with a zone, such as 2026-03-01T09:30:00.000Z")

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { occurredAtSchema } from "./occurred-at.ts";
 
-// Every object is loose and every nullable field may be absent: the service may add fields, and a
-// receiver must not refuse an event because of one.
+// Every object is loose and every nullable field may be absent: the service may add fields, and a receiver must not
+// reject an event because of one.
 
 const identifier = z.string().min(1);
 
-/** Fields that every event about a task or one of its stages carries. */
+/** Fields of every event about a task or one of its stages. */
 const taskEnvelope = {
   id: identifier.describe("Deterministic UUID of this status event."),
   version: z.string().describe("Version of the payload's schema."),

@@ -24,12 +24,15 @@ export type KnownEvent = EventPayloads[KnownEventName];
 export type TaskEvent = EventPayloads["task.running" | "task.completed" | "task.failed"];
 export type SubtaskEvent = EventPayloads["subtask.completed" | "subtask.failed"];
 
-/** An event this version has no schema for; its fields are as they came. */
-export type UnknownEvent = { readonly event: string; readonly [field: string]: unknown };
+/** An event that this version has no schema for; its fields are unchecked. */
+export interface UnknownEvent {
+  readonly event: string;
+  readonly [field: string]: unknown;
+}
 
 /**
- * Any event the service may deliver. Ask `isKnownEvent` first, then compare `event`: an unknown name
- * could be any text, so comparing alone cannot narrow.
+ * Any event that the service may deliver. Call `isKnownEvent` first, then compare `event`: an unknown name can be any
+ * string, so a comparison alone does not narrow.
  */
 export type WebhookEvent = KnownEvent | UnknownEvent;
 
@@ -52,21 +55,25 @@ export function isSubtaskEvent(event: WebhookEvent): event is SubtaskEvent {
   return isKnownEventName(event.event) && event.event.startsWith("subtask.");
 }
 
-/** True for an event of the catalog; its `event` field then tells which. */
+/** True for an event of the catalog; compare its `event` field then. */
 export function isKnownEvent(event: WebhookEvent): event is KnownEvent {
   return isKnownEventName(event.event);
 }
 
-export type EventIssue = { readonly path: string; readonly message: string };
+export interface EventIssue {
+  readonly path: string;
+  readonly message: string;
+}
+
 export type ParsedEvent =
   | { readonly ok: true; readonly event: WebhookEvent }
   | { readonly ok: false; readonly issues: readonly EventIssue[] };
 
 /**
- * Reads a decoded JSON value as an event. Never throws.
+ * Parses a decoded JSON value as an event. Never throws.
  *
- * Unknown fields are kept, unknown event names come back as `UnknownEvent`, absent nullable fields
- * become `null`. The issues name fields and expectations, never the values found.
+ * Unknown fields are kept, an event with an unknown name is an `UnknownEvent`, absent nullable fields become `null`. The
+ * issues contain fields and expectations, never received values.
  *
  * @see interface §6, §9
  */

@@ -140,7 +140,7 @@ export function createTaskPoller(engine: Engine, clock: Clock): TaskPoller {
           return failure("DEADLINE_EXCEEDED", message, { cause: wait.lastFailure });
         },
       });
-      const wait = createWait(clock, scope, taskId, options);
+      const wait = new Wait(taskId, options, clock, scope);
       if (!wait.isOver) waits.add(wait);
       scheduleSoon();
       try {
@@ -155,90 +155,79 @@ export function createTaskPoller(engine: Engine, clock: Clock): TaskPoller {
 }
 
 /** One call of `waitFor`. */
-interface Wait {
+class Wait {
   readonly taskId: string;
   readonly settled: Promise<Task>;
-  readonly isOver: boolean;
-  readonly nextPollAtMs: number;
-  readonly lastFailure: unknown;
-  polled(task: Task | undefined): void;
-  failed(error: unknown): void;
-}
+  isOver = false;
+  nextPollAtMs: number;
+  lastFailure: unknown;
+  readonly #clock: Clock;
+  readonly #options: WaitInput;
+  #intervalMs: number;
+  #polls = 0;
+  #missing = 0;
+  #lastSeen = "";
+  #resolve: (task: Task) => void = () => {};
+  #reject: (error: unknown) => void = () => {};
 
-function createWait(clock: Clock, scope: CallScope, taskId: string, options: WaitInput): Wait {
-  const { pollIntervalMs, pollIntervalMsMax, onProgress } = options;
-  let polls = 0;
-  let missing = 0;
-  let intervalMs = pollIntervalMs;
-  let nextPollAtMs = clock.monotonic();
-  let isOver = false;
-  let lastSeen = "";
-  let lastFailure: unknown;
-  let resolve: (task: Task) => void = () => {};
-  let reject: (error: unknown) => void = () => {};
-  const settled = new Promise<Task>((onTask, onError) => {
-    resolve = onTask;
-    reject = onError;
-  });
-
-  function fail(error: unknown): void {
-    isOver = true;
-    reject(error);
+  constructor(taskId: string, options: WaitInput, clock: Clock, scope: CallScope) {
+    this.taskId = taskId;
+    this.nextPollAtMs = clock.monotonic();
+    this.#clock = clock;
+    this.#options = options;
+    this.#intervalMs = options.pollIntervalMs;
+    this.settled = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    scope.onEnd((failure) => {
+      const outcome = this.#polls === 0 ? "not_sent" : "unknown";
+      this.#fail(toError({ ...failure, outcome }, { attempts: this.#polls }));
+    });
   }
 
-  scope.onEnd((failure) => {
-    const outcome = polls === 0 ? "not_sent" : "unknown";
-    fail(toError({ ...failure, outcome }, { attempts: polls }));
-  });
+  polled(task: Task | undefined): void {
+    if (this.isOver) return;
+    this.#polls += 1;
+    this.#missing = task ? 0 : this.#missing + 1;
+    try {
+      this.#pollAgain(task ? this.#report(task) : true);
+    } catch (error) {
+      this.#fail(error);
+    }
+    if (this.#missing >= pollsUntilMissing) this.#fail(taskNotFound(this.taskId, this.#polls));
+    if (task?.status === "FAILED") this.#fail(new TaskFailedError(task, this.#polls));
+    if (task?.status !== "COMPLETED") return;
+    this.isOver = true;
+    this.#resolve(task);
+  }
 
-  function pollAgain(hasChanged: boolean): void {
-    intervalMs = hasChanged ? pollIntervalMs : Math.min(intervalMs * 2, pollIntervalMsMax);
-    nextPollAtMs = clock.monotonic() + intervalMs;
+  failed(error: unknown): void {
+    this.#polls += 1;
+    this.lastFailure = error;
+    if (isWorkspaceTasksError(error) && transientCodes.has(error.code)) this.#pollAgain(false);
+    else this.#fail(error);
+  }
+
+  #fail(error: unknown): void {
+    this.isOver = true;
+    this.#reject(error);
+  }
+
+  #pollAgain(hasChanged: boolean): void {
+    const { pollIntervalMs, pollIntervalMsMax } = this.#options;
+    this.#intervalMs = hasChanged ? pollIntervalMs : Math.min(this.#intervalMs * 2, pollIntervalMsMax);
+    this.nextPollAtMs = this.#clock.monotonic() + this.#intervalMs;
   }
 
   /** Returns whether the task differs from the one of the last poll. */
-  function report(task: Task): boolean {
+  #report(task: Task): boolean {
     const seen = JSON.stringify(task);
-    if (seen === lastSeen) return false;
-    lastSeen = seen;
-    onProgress?.(task);
+    if (seen === this.#lastSeen) return false;
+    this.#lastSeen = seen;
+    this.#options.onProgress?.(task);
     return true;
   }
-
-  return {
-    taskId,
-    settled,
-    get isOver() {
-      return isOver;
-    },
-    get nextPollAtMs() {
-      return nextPollAtMs;
-    },
-    get lastFailure() {
-      return lastFailure;
-    },
-    polled(task) {
-      if (isOver) return;
-      polls += 1;
-      missing = task ? 0 : missing + 1;
-      if (missing >= pollsUntilMissing) return fail(taskNotFound(taskId, polls));
-      try {
-        pollAgain(task ? report(task) : true);
-      } catch (error) {
-        return fail(error);
-      }
-      if (task?.status === "FAILED") fail(new TaskFailedError(task, polls));
-      if (task?.status !== "COMPLETED") return;
-      isOver = true;
-      resolve(task);
-    },
-    failed(error) {
-      polls += 1;
-      lastFailure = error;
-      if (isWorkspaceTasksError(error) && transientCodes.has(error.code)) pollAgain(false);
-      else fail(error);
-    },
-  };
 }
 
 /** Fetches tasks by id. A service that limits its pages below the ids requested gets another request for the rest. */

@@ -46,177 +46,150 @@ export interface TusUpload {
 }
 
 /** Sends a whole source. Returns the last state that the service confirmed. */
-export async function runTusUpload(upload: TusUpload, link: TusLink): Promise<TusState> {
-  const retry = createRetry(upload.maxRetries, link);
-  let state =
-    upload.resumeUrl === null
-      ? await create(upload, link, retry)
-      : await ask(upload, link, retry, { url: upload.resumeUrl, offset: 0, length: null });
-  link.onProgress(state);
-  let furthest = state.offset;
-  while (state.offset !== state.length) {
-    const chunk = await readChunk(upload, state.offset);
-    state = await sendChunk(upload, link, retry, state, chunk);
-    // A service that keeps losing bytes makes no progress, and must not keep the upload going without end.
-    if (state.offset > furthest) {
-      furthest = state.offset;
-      retry.reset();
-      link.onProgress(state);
+export function runTusUpload(upload: TusUpload, link: TusLink): Promise<TusState> {
+  return new Transfer(upload, link).run();
+}
+
+class Transfer {
+  readonly #upload: TusUpload;
+  readonly #link: TusLink;
+  #failuresInARow = 0;
+
+  constructor(upload: TusUpload, link: TusLink) {
+    this.#upload = upload;
+    this.#link = link;
+  }
+
+  async run(): Promise<TusState> {
+    const { resumeUrl } = this.#upload;
+    let state =
+      resumeUrl === null
+        ? await this.#create()
+        : await this.#fetchOffset({ url: resumeUrl, offset: 0, length: null });
+    this.#link.onProgress(state);
+    let furthest = state.offset;
+    while (state.offset !== state.length) {
+      state = await this.#sendChunk(state);
+      // A service that keeps losing bytes makes no progress, and must not keep the upload going without end.
+      if (state.offset > furthest) {
+        furthest = state.offset;
+        this.#failuresInARow = 0;
+        this.#link.onProgress(state);
+      }
+    }
+    return state;
+  }
+
+  async #create(): Promise<TusState> {
+    const { endpointUrl, source, metadata } = this.#upload;
+    const first = await this.#readChunk(0);
+    const length = source.sizeBytes ?? (first.last ? first.bytes.byteLength : null);
+    const headers = {
+      ...(length === null ? { "upload-defer-length": "1" } : { "upload-length": `${length}` }),
+      "upload-metadata": encodeMetadata(metadata),
+    };
+    const what = "create the upload";
+    const response = await this.#sendUntilCertain(what, { method: "POST", url: endpointUrl, headers });
+    if (response.status !== 201) throw rejected(what, response);
+    return { url: locationOf(response, endpointUrl), offset: 0, length };
+  }
+
+  /** Requests the confirmed offset. */
+  async #fetchOffset({ url, length: knownLength }: TusState): Promise<TusState> {
+    const what = "request the upload's offset";
+    const response = await this.#sendUntilCertain(what, { method: "HEAD", url, headers: {} });
+    if (response.status !== 200 && response.status !== 204) throw rejected(what, response);
+    const offset = countIn(response, "upload-offset");
+    if (offset === null) throw failed("the service sent no upload offset", { httpStatus: response.status });
+    const length = countIn(response, "upload-length") ?? knownLength;
+    const { sizeBytes } = this.#upload.source;
+    if (length !== null && sizeBytes !== null && length !== sizeBytes) {
+      throw sourceFailed(
+        `expected a body of ${length} bytes, as when the upload was created, got ${sizeBytes}`,
+      );
+    }
+    return { url, offset, length };
+  }
+
+  async #sendChunk(state: TusState): Promise<TusState> {
+    const { url, offset: start } = state;
+    const chunk = await this.#readChunk(start);
+    const end = start + chunk.bytes.byteLength;
+    const length = state.length ?? (chunk.last ? end : null);
+    const headers = {
+      "content-type": "application/offset+octet-stream",
+      "upload-offset": `${start}`,
+      ...(length === state.length ? {} : { "upload-length": `${length}` }),
+    };
+    const what = "send a chunk";
+    const response = await this.#sendOnce(what, { method: "PATCH", url, headers, body: chunk.bytes });
+    if (response !== null) {
+      if (response.status !== 204 && response.status !== 200) throw rejected(what, response);
+      const offset = countIn(response, "upload-offset");
+      const isPossible = offset !== null && offset <= end && (offset > start || end === start);
+      if (isPossible) return { url, offset, length };
+      await this.#countFailure(what, failed("the service sent an impossible upload offset"), response);
+    }
+    const confirmed = await this.#fetchOffset(state);
+    if (confirmed.offset > end) throw failed("the service confirms bytes that were never sent");
+    return confirmed;
+  }
+
+  async #readChunk(offset: number): Promise<UploadChunk> {
+    const { source, chunkBytes } = this.#upload;
+    const chunk = await source.chunkAt(offset, chunkBytes).catch((cause: unknown) => {
+      throw sourceFailed("the body could not be read", cause);
+    });
+    if (chunk === null) {
+      throw lost("the service confirms an offset from which the body cannot be read any more");
+    }
+    const end = offset + chunk.bytes.byteLength;
+    const { sizeBytes } = source;
+    if (sizeBytes !== null && (chunk.last ? end !== sizeBytes : end >= sizeBytes)) {
+      throw sourceFailed(`expected a body of ${sizeBytes} bytes, got ${chunk.last ? end : "more"}`);
+    }
+    return chunk;
+  }
+
+  async #sendUntilCertain(what: string, request: TusRequest): Promise<TusResponse> {
+    for (;;) {
+      const response = await this.#sendOnce(what, request);
+      if (response !== null) return response;
     }
   }
-  return state;
-}
 
-/** The value of `Upload-Metadata`: keys in clear, values in base64 of UTF-8. */
-export function encodeMetadata(metadata: Readonly<Record<string, string>>): string {
-  return Object.entries(metadata)
-    .map(([key, value]) => `${key} ${Buffer.from(value, "utf8").toString("base64")}`)
-    .join(",");
-}
-
-async function create(upload: TusUpload, link: TusLink, retry: Retry): Promise<TusState> {
-  const first = await readChunk(upload, 0);
-  const length = upload.source.sizeBytes ?? (first.last ? first.bytes.byteLength : null);
-  const response = await retry.run("create the upload", () =>
-    link.send({
-      method: "POST",
-      url: upload.endpointUrl,
-      headers: {
-        ...(length === null ? { "upload-defer-length": "1" } : { "upload-length": `${length}` }),
-        "upload-metadata": encodeMetadata(upload.metadata),
-      },
-    }),
-  );
-  if (response.status !== 201) throw rejected("create the upload", response);
-  return { url: locationOf(response, upload.endpointUrl), offset: 0, length };
-}
-
-/** Requests the confirmed offset. */
-async function ask(upload: TusUpload, link: TusLink, retry: Retry, before: TusState): Promise<TusState> {
-  const response = await retry.run("ask for the upload's offset", () =>
-    link.send({ method: "HEAD", url: before.url, headers: {} }),
-  );
-  if (response.status !== 200 && response.status !== 204)
-    throw rejected("ask for the upload's offset", response);
-  const offset = countIn(response, "upload-offset");
-  if (offset === null) throw failed("the service sent no upload offset", { httpStatus: response.status });
-  const length = countIn(response, "upload-length") ?? before.length;
-  const { sizeBytes } = upload.source;
-  if (length !== null && sizeBytes !== null && length !== sizeBytes) {
-    throw sourceFailed(
-      `expected a body of ${length} bytes, as when the upload was created, got ${sizeBytes}`,
-    );
-  }
-  return { url: before.url, offset, length };
-}
-
-async function sendChunk(
-  upload: TusUpload,
-  link: TusLink,
-  retry: Retry,
-  state: TusState,
-  chunk: UploadChunk,
-): Promise<TusState> {
-  const end = state.offset + chunk.bytes.byteLength;
-  const length = state.length ?? (chunk.last ? end : null);
-  const response = await retry.once("send a chunk", () =>
-    link.send({
-      method: "PATCH",
-      url: state.url,
-      headers: {
-        "content-type": "application/offset+octet-stream",
-        "upload-offset": `${state.offset}`,
-        ...(length === state.length ? {} : { "upload-length": `${length}` }),
-      },
-      body: chunk.bytes,
-    }),
-  );
-  if (response === null) return askUpTo(end);
-  if (response.status !== 204 && response.status !== 200) throw rejected("send a chunk", response);
-  const offset = countIn(response, "upload-offset");
-  const confirmed = offset !== null && offset <= end && (offset > state.offset || end === state.offset);
-  if (confirmed) return { url: state.url, offset, length };
-  await retry.spend("send a chunk", failed("the service sent an impossible upload offset"), response);
-  return askUpTo(end);
-
-  async function askUpTo(offsetMax: number): Promise<TusState> {
-    const asked = await ask(upload, link, retry, state);
-    if (asked.offset > offsetMax) throw failed("the service confirms bytes that were never sent");
-    return asked;
-  }
-}
-
-async function readChunk({ source, chunkBytes }: TusUpload, offset: number): Promise<UploadChunk> {
-  const chunk = await readSource(source, offset, chunkBytes);
-  if (chunk === null) {
-    throw lost("the service confirms an offset from which the body cannot be read any more");
-  }
-  const end = offset + chunk.bytes.byteLength;
-  const { sizeBytes } = source;
-  if (sizeBytes !== null && (chunk.last ? end !== sizeBytes : end >= sizeBytes)) {
-    throw sourceFailed(`expected a body of ${sizeBytes} bytes, got ${chunk.last ? end : "more"}`);
-  }
-  return chunk;
-}
-
-async function readSource(source: UploadSource, offset: number, lengthMax: number) {
-  try {
-    return await source.chunkAt(offset, lengthMax);
-  } catch (cause) {
-    throw sourceFailed("the body could not be read", cause);
-  }
-}
-
-interface Retry {
-  /** Sends until the outcome is certain. */
-  run(what: string, send: () => Promise<TusResponse>): Promise<TusResponse>;
-  /** Sends once; `null` when the offset is in doubt. */
-  once(what: string, send: () => Promise<TusResponse>): Promise<TusResponse | null>;
-  /** Counts a failure and waits, or throws when there were too many. */
-  spend(what: string, cause: unknown, response?: TusResponse): Promise<void>;
-  reset(): void;
-}
-
-function createRetry(maxRetries: number, link: TusLink): Retry {
-  let failures = 0;
-
-  async function spend(what: string, cause: unknown, response?: TusResponse): Promise<void> {
-    failures += 1;
-    if (failures > maxRetries) {
-      const status = response === undefined ? "" : `, the last response was HTTP ${response.status}`;
-      throw failed(`could not ${what}: ${failures} failures in a row${status}`, {
-        cause: cause instanceof FailureError ? toError(cause.failure, { attempts: 1 }) : cause,
-        httpStatus: response?.status,
-      });
-    }
-    await link.pause(failures, response);
-  }
-
-  async function once(what: string, send: () => Promise<TusResponse>): Promise<TusResponse | null> {
+  /** Sends once; `null` when the outcome is in doubt. */
+  async #sendOnce(what: string, request: TusRequest): Promise<TusResponse | null> {
     try {
-      const response = await send();
+      const response = await this.#link.send(request);
       if (!isTransient(response.status)) return response;
-      await spend(what, undefined, response);
+      await this.#countFailure(what, undefined, response);
     } catch (error) {
       if (!isTransientFailure(error)) throw error;
-      await spend(what, error);
+      await this.#countFailure(what, error);
     }
     return null;
   }
 
-  return {
-    once,
-    spend,
-    async run(what, send) {
-      for (;;) {
-        const response = await once(what, send);
-        if (response !== null) return response;
-      }
-    },
-    reset() {
-      failures = 0;
-    },
-  };
+  /** Waits after a failure, or throws when there were too many in a row. */
+  async #countFailure(what: string, cause: unknown, response?: TusResponse): Promise<void> {
+    this.#failuresInARow += 1;
+    if (this.#failuresInARow > this.#upload.maxRetries) {
+      const status = response === undefined ? "" : `, the last response was HTTP ${response.status}`;
+      throw failed(`could not ${what}: ${this.#failuresInARow} failures in a row${status}`, {
+        cause: cause instanceof FailureError ? toError(cause.failure, { attempts: 1 }) : cause,
+        httpStatus: response?.status,
+      });
+    }
+    await this.#link.pause(this.#failuresInARow, response);
+  }
+}
+
+/** The value of `Upload-Metadata`: keys in clear, values in base64 of UTF-8. */
+function encodeMetadata(metadata: Readonly<Record<string, string>>): string {
+  return Object.entries(metadata)
+    .map(([key, value]) => `${key} ${Buffer.from(value, "utf8").toString("base64")}`)
+    .join(",");
 }
 
 // 409 means that the offset is another one, 423 that an earlier, cut request still locks the upload.
