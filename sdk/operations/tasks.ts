@@ -43,6 +43,17 @@ export interface Tasks {
    * Polls with at most a quarter of the rate limit. All waits of one client share their requests: 100 waits cost one
    * request per round. Transient failures (network, 5xx, timeouts) are polled again. Errors: `TASK_FAILED`,
    * `NOT_FOUND`, `DEADLINE_EXCEEDED`, `ABORTED`, `CLIENT_CLOSED`. Beyond the interface (assumed).
+   *
+   * @example examples/sdk.test.ts#wait-for
+   * ```ts
+   * try {
+   *   const { type, result } = await client.tasks.waitFor(taskId, { deadlineMs: 600_000 });
+   *   console.log(type, result);
+   * } catch (error) {
+   *   if (!(error instanceof TaskFailedError)) throw error;
+   *   console.log(error.task.errorMessage);
+   * }
+   * ```
    */
   waitFor(taskId: string, options?: WaitForOptions): Promise<Task>;
 }

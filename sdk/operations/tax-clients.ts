@@ -83,7 +83,15 @@ export interface TaxClients {
    */
   triggerTaxPrep(input: TriggerTaxPrepInput, call?: CallOptions): Call<StartedTask>;
 
-  /** Lists the clients, newest first, fetched while the list is read. Beyond the interface (assumed). */
+  /**
+   * Lists the clients, newest first, fetched while the list is read. Beyond the interface (assumed).
+   *
+   * @example examples/sdk.test.ts#list
+   * ```ts
+   * for await (const { name, returnType } of client.taxClients.list()) console.log(name, returnType);
+   * const newest = await client.taxClients.list().toArray({ itemsMax: 10 });
+   * ```
+   */
   list(options?: ListTaxClientsOptions, call?: CallOptions): PagedList<TaxClient, number>;
 
   /** Fetches one client. Errors: `NOT_FOUND`. Beyond the interface (assumed). */

@@ -70,6 +70,14 @@ export interface Uploads {
    * upload has no effect until its id is used; sending it again creates a second upload. Beyond the interface, which
    * names the upload endpoint without its shape (documented).
    *
+   * @example examples/sdk.test.ts#upload
+   * ```ts
+   * const { uploadId } = await client.uploads.upload(createReadStream(path), {
+   *   fileName: "w2.pdf",
+   *   mimeType: "application/pdf",
+   * });
+   * ```
+   *
    * @see interface §4, §8
    */
   upload(body: UploadBody, options: UploadOptions): Promise<Upload>;
