@@ -22,47 +22,40 @@ export const defaults = {
   postgres: { schema: "workspace_tasks", commitTimeoutMs: 8_000 },
 } as const;
 
-/** A value of one kind; `expected` completes the message "expected …, got …". */
-export const value = <Type>(expected: string, accepts: (given: unknown) => boolean) =>
-  z.custom<Type>(accepts, expected);
-
-export const positiveInteger = value<number>("a positive whole number", (given) => isIntegerFrom(1, given));
-
 // setTimeout fires at once for a delay that does not fit in 31 bits.
 const durationMsMax = 2 ** 31 - 1;
-export const durationMs = value<number>(
-  `a whole number of milliseconds from 1 to ${durationMsMax}`,
-  (given) => isIntegerFrom(1, given) && given <= durationMsMax,
-);
 
-export const numberFrom = (min: number) =>
-  value<number>(`a number of at least ${min}`, (given) => Number.isFinite(given) && Number(given) >= min);
-
-export const boolean = value<boolean>("true or false", (given) => typeof given === "boolean");
-
-export const string = (pattern: RegExp, expected: string) =>
-  value<string>(expected, (given) => typeof given === "string" && pattern.test(given));
-
-export const oneOf = <Name extends string>(...names: readonly Name[]) =>
-  value<Name>(`one of ${names.join(", ")}`, (given) => names.includes(given as Name));
-
-export const functionOf = <Type>() => value<Type>("a function", (given) => typeof given === "function");
+/** A value of one kind; `expected` completes the message "expected …, got …". */
+const value = <Type>(expected: string, accepts: (given: unknown) => boolean) =>
+  z.custom<Type>(accepts, expected);
 
 /** An object with these methods, whatever else it has. */
-export const objectWith = <Type>(expected: string, ...methods: readonly (keyof Type & string)[]) =>
+const objectWith = <Type>(expected: string, ...methods: readonly (keyof Type & string)[]) =>
   value<Type>(expected, (given) =>
     methods.every((method) => typeof (given as Record<string, unknown> | null)?.[method] === "function"),
   );
 
-/** Completes "expected …" where an inbox is missing. */
-export const anInbox = "an inbox such as sqliteInbox(path), postgresInbox(pool) or memoryInbox()";
-
-export const clock = objectWith<Clock>(
-  "a clock with now, monotonic and schedule",
-  "now",
-  "monotonic",
-  "schedule",
-);
+/** The kinds of options. */
+export const option = {
+  value,
+  objectWith,
+  positiveInteger: value<number>("a positive whole number", (given) => isIntegerFrom(1, given)),
+  durationMs: value<number>(
+    `a whole number of milliseconds from 1 to ${durationMsMax}`,
+    (given) => isIntegerFrom(1, given) && given <= durationMsMax,
+  ),
+  numberFrom: (min: number) =>
+    value<number>(`a number of at least ${min}`, (given) => Number.isFinite(given) && Number(given) >= min),
+  boolean: value<boolean>("true or false", (given) => typeof given === "boolean"),
+  string: (pattern: RegExp, expected: string) =>
+    value<string>(expected, (given) => typeof given === "string" && pattern.test(given)),
+  oneOf: <Name extends string>(...names: readonly Name[]) =>
+    value<Name>(`one of ${names.join(", ")}`, (given) => names.includes(given as Name)),
+  functionOf: <Type>() => value<Type>("a function", (given) => typeof given === "function"),
+  clock: objectWith<Clock>("a clock with now, monotonic and schedule", "now", "monotonic", "schedule"),
+  inboxWith: <Type>(...methods: readonly (keyof Type & string)[]) =>
+    objectWith<Type>("an inbox such as sqliteInbox(path), postgresInbox(pool) or memoryInbox()", ...methods),
+};
 
 /** Options that several factories have. */
 export const sharedOptions = {
@@ -70,15 +63,15 @@ export const sharedOptions = {
   secrets: z.unknown(),
   toleranceSeconds: value<number>(
     "a positive number",
-    (given) => Number.isFinite(given) && (given as number) > 0,
+    (given) => Number.isFinite(given) && Number(given) > 0,
   ).default(defaults.toleranceSeconds),
-  source: string(/^[A-Za-z0-9._:-]{1,64}$/, "1 to 64 of A-Z a-z 0-9 . _ : -").default(defaults.source),
-  clock: clock.default(systemClock),
+  source: option.string(/^[A-Za-z0-9._:-]{1,64}$/, "1 to 64 of A-Z a-z 0-9 . _ : -").default(defaults.source),
+  clock: option.clock.default(systemClock),
   limits: strictOptions<{ bodyBytesMax: number; bodyTimeoutMs: number }>()({
-    bodyBytesMax: positiveInteger.default(defaults.limits.bodyBytesMax),
-    bodyTimeoutMs: durationMs.default(defaults.limits.bodyTimeoutMs),
+    bodyBytesMax: option.positiveInteger.default(defaults.limits.bodyBytesMax),
+    bodyTimeoutMs: option.durationMs.default(defaults.limits.bodyTimeoutMs),
   }).prefault({}),
-  onRejected: functionOf<(rejection: WebhookRejectedError) => void>().optional(),
+  onRejected: option.functionOf<(rejection: WebhookRejectedError) => void>().optional(),
 };
 
 /** An object with these options and no others. Each option of the interface `Options` must have a schema. */

@@ -2,19 +2,7 @@ import type { WebhookRejectedError } from "./errors.ts";
 import type { RequestLimits } from "./http/request-body.ts";
 import type { Inbox, KeyOrder, Retention, RowReference } from "./inbox/inbox.ts";
 import { consoleLogger, type ReceiverLogger } from "./logger.ts";
-import {
-  anInbox,
-  defaults,
-  durationMs,
-  functionOf,
-  numberFrom,
-  objectWith,
-  oneOf,
-  parseOptions,
-  positiveInteger,
-  sharedOptions,
-  strictOptions,
-} from "./options.ts";
+import { defaults, option, parseOptions, sharedOptions, strictOptions } from "./options.ts";
 import { type Random, systemRandom } from "./random.ts";
 import type { VerifierOptions } from "./signature/verifier.ts";
 
@@ -75,41 +63,41 @@ export interface ReceiverOptions<Transaction> extends VerifierOptions {
 const idsDaysMin = 14;
 
 const retention = strictOptions<RetentionOptions>()({
-  bodiesDays: numberFrom(0).default(defaults.retention.bodiesDays),
-  idsDays: numberFrom(idsDaysMin).default(defaults.retention.idsDays),
-  headsDays: numberFrom(idsDaysMin).default(defaults.retention.headsDays),
+  bodiesDays: option.numberFrom(0).default(defaults.retention.bodiesDays),
+  idsDays: option.numberFrom(idsDaysMin).default(defaults.retention.idsDays),
+  headsDays: option.numberFrom(idsDaysMin).default(defaults.retention.headsDays),
 }).refine(({ headsDays, idsDays }) => headsDays >= idsDays, {
   path: ["headsDays"],
   message: "at least idsDays",
 });
 
 const retry = strictOptions<RetryPolicy>()({
-  firstDelayMs: durationMs.default(defaults.retry.firstDelayMs),
-  delayMsMax: durationMs.default(defaults.retry.delayMsMax),
-  attemptsMax: positiveInteger.default(defaults.retry.attemptsMax),
+  firstDelayMs: option.durationMs.default(defaults.retry.firstDelayMs),
+  delayMsMax: option.durationMs.default(defaults.retry.delayMsMax),
+  attemptsMax: option.positiveInteger.default(defaults.retry.attemptsMax),
 });
 
 const receiverOptions = strictOptions<ReceiverOptions<unknown>>()({
   ...sharedOptions,
-  inbox: objectWith<Inbox>(anInbox, "insert", "claim"),
-  acceptTimeoutMs: durationMs.default(defaults.ingest.acceptTimeoutMs),
-  backlogMax: positiveInteger.default(defaults.ingest.backlogMax),
-  concurrency: positiveInteger.default(defaults.worker.concurrency),
-  handlerTimeoutMs: durationMs.default(defaults.worker.handlerTimeoutMs),
-  leaseMs: durationMs.default(defaults.worker.leaseMs),
-  pollMs: durationMs.default(defaults.worker.pollMs),
+  inbox: option.inboxWith<Inbox>("insert", "claim"),
+  acceptTimeoutMs: option.durationMs.default(defaults.ingest.acceptTimeoutMs),
+  backlogMax: option.positiveInteger.default(defaults.ingest.backlogMax),
+  concurrency: option.positiveInteger.default(defaults.worker.concurrency),
+  handlerTimeoutMs: option.durationMs.default(defaults.worker.handlerTimeoutMs),
+  leaseMs: option.durationMs.default(defaults.worker.leaseMs),
+  pollMs: option.durationMs.default(defaults.worker.pollMs),
   retry: retry.prefault({}),
-  keyOrder: oneOf<KeyOrder>("latest", "strict").default(defaults.worker.keyOrder),
+  keyOrder: option.oneOf<KeyOrder>("latest", "strict").default(defaults.worker.keyOrder),
   retention: retention.prefault({}),
-  logger: objectWith<ReceiverLogger>("a logger with info, warn and error", "info", "warn", "error").default(
-    consoleLogger,
-  ),
-  onDead: functionOf<(row: RowReference, error: unknown) => void>().optional(),
-  random: functionOf<Random>().default(() => systemRandom),
+  logger: option
+    .objectWith<ReceiverLogger>("a logger with info, warn and error", "info", "warn", "error")
+    .default(consoleLogger),
+  onDead: option.functionOf<(row: RowReference, error: unknown) => void>().optional(),
+  random: option.functionOf<Random>().default(() => systemRandom),
 });
 
 export const closeSchema = strictOptions<{ graceMs: number }>()({
-  graceMs: numberFrom(0).default(defaults.closeGraceMs),
+  graceMs: option.numberFrom(0).default(defaults.closeGraceMs),
 });
 
 const dayMs = 86_400_000;

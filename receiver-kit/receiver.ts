@@ -5,7 +5,12 @@ import type { DeliverySink } from "./http/webhook-handler.ts";
 import type { InboxStats } from "./inbox/inbox.ts";
 import { openOnce } from "./inbox/open-once.ts";
 import { parseOptions } from "./options.ts";
-import { closeSchema, type ReceiverOptions, resolveReceiverOptions } from "./receiver-options.ts";
+import {
+  closeSchema,
+  type ReceiverOptions,
+  type ReceiverSettings,
+  resolveReceiverOptions,
+} from "./receiver-options.ts";
 import { createVerifier } from "./signature/verifier.ts";
 import {
   type EventHandler,
@@ -147,27 +152,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
       await worker.start();
     },
     fetch: (request) => handleFetch(receiver, request),
-    async reconcile(client, reconcileOptions) {
-      await open();
-      const { downMs } = maintenance;
-      const report = await reconcileTasks({ inbox, source, clock, downMs }, client, reconcileOptions);
-      maintenance.caughtUp();
-      logger.info({ source, ...report }, "reconciled with the tasks API");
-      return report;
-    },
-    async replay(id) {
-      await open();
-      return replayRow(inbox, { source, id }, clock.now());
-    },
-    async stats() {
-      await open();
-      return {
-        ingest: { ...ingest.counts },
-        attempts: { ...worker.counts },
-        running: worker.running,
-        inbox: await inbox.stats(),
-      };
-    },
+    ...operatorMethods({ settings, open, ingest, worker, maintenance }),
     close(closeOptions = {}) {
       const { graceMs } = parseOptions("close", closeSchema, closeOptions, "ARGUMENT_INVALID");
       closing ??= close(graceMs);
@@ -176,4 +161,41 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
     [Symbol.asyncDispose]: () => receiver.close(),
   };
   return receiver;
+}
+
+interface Dependencies<Transaction> {
+  readonly settings: ReceiverSettings<Transaction>;
+  readonly open: () => Promise<void>;
+  readonly ingest: Ingest;
+  readonly worker: Worker<Transaction>;
+  readonly maintenance: Maintenance;
+}
+
+function operatorMethods<Transaction>({
+  settings,
+  open,
+  ingest,
+  worker,
+  maintenance,
+}: Dependencies<Transaction>) {
+  const { inbox, source, clock, logger } = settings;
+  return {
+    async reconcile(client: ReconcileClient, options?: ReconcileOptions) {
+      await open();
+      const { downMs } = maintenance;
+      const report = await reconcileTasks({ inbox, source, clock, downMs }, client, options);
+      maintenance.caughtUp();
+      logger.info({ source, ...report }, "reconciled with the tasks API");
+      return report;
+    },
+    async replay(id: string) {
+      await open();
+      return replayRow(inbox, { source, id }, clock.now());
+    },
+    async stats() {
+      await open();
+      const { counts: attempts, running } = worker;
+      return { ingest: { ...ingest.counts }, attempts: { ...attempts }, running, inbox: await inbox.stats() };
+    },
+  };
 }

@@ -1,17 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../clock.ts";
-import {
-  clock,
-  defaults,
-  durationMs,
-  functionOf,
-  objectWith,
-  parseOptions,
-  positiveInteger,
-  strictOptions,
-  string,
-  value,
-} from "../options.ts";
+import { defaults, option, parseOptions, strictOptions } from "../options.ts";
 import { keepAliveClock } from "./clock.ts";
 
 export interface AuditOptions {
@@ -70,7 +59,7 @@ export const auditDefaults = {
   concurrency: 4,
 } as const;
 
-const text = string(/^/, "a string");
+const text = option.string(/^/, "a string");
 const isTextList = (given: unknown) =>
   Array.isArray(given) && given.every((each) => typeof each === "string");
 
@@ -79,21 +68,21 @@ const schema = strictOptions<AuditOptions>()({
   url: text,
   secret: text,
   oldSecret: text.optional(),
-  only: value<readonly string[]>("an array of strings", isTextList).default([]),
-  toleranceSeconds: positiveInteger.default(auditDefaults.toleranceSeconds),
+  only: option.value<readonly string[]>("an array of strings", isTextList).default([]),
+  toleranceSeconds: option.positiveInteger.default(auditDefaults.toleranceSeconds),
   observeUrl: text.optional(),
-  observeTimeoutMs: durationMs.default(auditDefaults.observeTimeoutMs),
-  observeSettleMs: durationMs.default(auditDefaults.observeSettleMs),
-  timeoutMs: durationMs.default(auditDefaults.timeoutMs),
-  stallTimeoutMs: durationMs.default(auditDefaults.stallTimeoutMs),
-  responseTimeMsMax: durationMs.default(auditDefaults.responseTimeMsMax),
-  runTimeoutMs: durationMs.default(auditDefaults.runTimeoutMs),
-  concurrency: positiveInteger.default(auditDefaults.concurrency),
-  signal: objectWith<AbortSignal>("an AbortSignal", "addEventListener").optional(),
-  onProgress: functionOf<(progress: AuditProgress) => void>().optional(),
-  clock: clock.default(keepAliveClock),
-  randomBytes: functionOf<(count: number) => Buffer>().default(() => randomBytes),
-  fetch: functionOf<typeof fetch>().default(() => fetch),
+  observeTimeoutMs: option.durationMs.default(auditDefaults.observeTimeoutMs),
+  observeSettleMs: option.durationMs.default(auditDefaults.observeSettleMs),
+  timeoutMs: option.durationMs.default(auditDefaults.timeoutMs),
+  stallTimeoutMs: option.durationMs.default(auditDefaults.stallTimeoutMs),
+  responseTimeMsMax: option.durationMs.default(auditDefaults.responseTimeMsMax),
+  runTimeoutMs: option.durationMs.default(auditDefaults.runTimeoutMs),
+  concurrency: option.positiveInteger.default(auditDefaults.concurrency),
+  signal: option.objectWith<AbortSignal>("an AbortSignal", "addEventListener").optional(),
+  onProgress: option.functionOf<(progress: AuditProgress) => void>().optional(),
+  clock: option.clock.default(keepAliveClock),
+  randomBytes: option.functionOf<(count: number) => Buffer>().default(() => randomBytes),
+  fetch: option.functionOf<typeof fetch>().default(() => fetch),
 });
 
 export type ResolvedAuditOptions = ReturnType<typeof resolveAuditOptions>;

@@ -3,16 +3,7 @@ import { parseDelivery } from "../event/parse-delivery.ts";
 import { notifyListener } from "../http/webhook-handler.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";
-import {
-  anInbox,
-  defaults,
-  durationMs,
-  functionOf,
-  objectWith,
-  parseOptions,
-  sharedOptions,
-  strictOptions,
-} from "../options.ts";
+import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import {
   afterVerify,
   endResponse,
@@ -33,10 +24,10 @@ export interface DedupeWebhookOptions {
 }
 
 const dedupeOptions = strictOptions<DedupeWebhookOptions>()({
-  inbox: objectWith<Inbox>(anInbox, "open", "insert", "beginInline", "finishInline"),
+  inbox: option.inboxWith<Inbox>("open", "insert", "beginInline", "finishInline"),
   source: sharedOptions.source,
-  leaseMs: durationMs.default(defaults.worker.leaseMs),
-  onError: functionOf<MiddlewareErrorListener>().optional(),
+  leaseMs: option.durationMs.default(defaults.worker.leaseMs),
+  onError: option.functionOf<MiddlewareErrorListener>().optional(),
 });
 
 /**

@@ -3,16 +3,7 @@ import { ReceiverError } from "../errors.ts";
 import { eventOrder } from "../event/event-order.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";
-import {
-  anInbox,
-  defaults,
-  durationMs,
-  functionOf,
-  objectWith,
-  parseOptions,
-  sharedOptions,
-  strictOptions,
-} from "../options.ts";
+import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import { withTimeout } from "../with-timeout.ts";
 import { KeyQueue } from "./key-queue.ts";
 import {
@@ -36,11 +27,11 @@ export interface OrderWebhookOptions {
 }
 
 const orderOptions = strictOptions<OrderWebhookOptions>()({
-  inbox: objectWith<Inbox>(anInbox, "open", "advanceHead"),
+  inbox: option.inboxWith<Inbox>("open", "advanceHead"),
   source: sharedOptions.source,
-  waitMs: durationMs.default(defaults.orderWaitMs),
+  waitMs: option.durationMs.default(defaults.orderWaitMs),
   clock: sharedOptions.clock,
-  onError: functionOf<MiddlewareErrorListener>().optional(),
+  onError: option.functionOf<MiddlewareErrorListener>().optional(),
 });
 
 /**

@@ -74,7 +74,7 @@ export function endResponse(response: ServerResponse, { status, headers, body } 
 }
 
 /**
- * Runs `settle` when the handler ends its response, before the end is sent: what the sender is told is then already
+ * Runs `settle` when the handler ends its response, before the end is sent: the outcome that the sender receives is then already
  * recorded, also when the sender has disconnected.
  */
 export function interceptEnd(response: ServerResponse, settle: () => Promise<void>): void {

@@ -73,22 +73,23 @@ export class Handlers<Transaction> {
     pattern: Pattern,
     handler: EventHandler<EventPatterns[Pattern], Transaction>,
   ): void {
-    const matchesEvent = testFor("on", eventTests, pattern);
-    this.#registrations.push({
-      matches: (event, { channel }) => channel === "webhook" && matchesEvent(event),
-      handler: handler as EventHandler<WebhookEvent, Transaction>,
-    });
+    const test = testFor("on", eventTests, pattern);
+    this.#add(handler, (event, { channel }) => channel === "webhook" && test(event));
   }
 
   onState<Pattern extends StatePattern>(
     pattern: Pattern,
     handler: EventHandler<StatePatterns[Pattern], Transaction>,
   ): void {
-    const matchesEvent = testFor("onState", stateTests, pattern);
-    this.#registrations.push({
-      matches: (event, { stale }) => !stale && matchesEvent(event),
-      handler: handler as EventHandler<WebhookEvent, Transaction>,
-    });
+    const test = testFor("onState", stateTests, pattern);
+    this.#add(handler, (event, { stale }) => !stale && test(event));
+  }
+
+  #add<Event>(
+    handler: EventHandler<Event, Transaction>,
+    matches: Registration<Transaction>["matches"],
+  ): void {
+    this.#registrations.push({ matches, handler: handler as EventHandler<WebhookEvent, Transaction> });
   }
 
   matching(

@@ -22,13 +22,13 @@ export class Ingest {
   readonly counts: IngestCounts = { accepted: 0, duplicates: 0, quarantined: 0, conflicts: 0 };
   readonly #settings: Settings;
   readonly #inProgress = new Map<string, Promise<AcceptResult>>();
-  readonly #backlog: BacklogEstimate;
-  readonly #outage: OutageLog;
+  readonly #backlog: ReturnType<typeof createBacklogEstimate>;
+  readonly #outage: ReturnType<typeof createOutageLog>;
 
   constructor(settings: Settings) {
     this.#settings = settings;
-    this.#backlog = new BacklogEstimate(settings);
-    this.#outage = new OutageLog(settings);
+    this.#backlog = createBacklogEstimate(settings);
+    this.#outage = createOutageLog(settings);
   }
 
   /** A duplicate that arrives while the first is being stored resolves or rejects with it. */
@@ -94,75 +94,60 @@ export class Ingest {
 }
 
 /** How many rows wait: counted once a second, plus those stored since. An exact count would cost a query per delivery. */
-class BacklogEstimate {
-  readonly #settings: Settings;
-  #counted = 0;
-  #addedSince = 0;
-  #countedAtMs = Number.NEGATIVE_INFINITY;
-  #counting = false;
+function createBacklogEstimate({ inbox, open, source, backlogMax, clock }: Settings) {
+  let counted = 0;
+  let addedSince = 0;
+  let countedAtMs = Number.NEGATIVE_INFINITY;
+  let counting = false;
 
-  constructor(settings: Settings) {
-    this.#settings = settings;
-  }
-
-  add(): void {
-    this.#addedSince += 1;
-  }
-
-  throwIfFull(): void {
-    const { backlogMax, clock } = this.#settings;
-    if (clock.monotonic() - this.#countedAtMs >= countEveryMs) void this.#count();
-    if (this.#counted + this.#addedSince < backlogMax) return;
-    throw new ReceiverError("BACKLOG_FULL", `more than ${backlogMax} deliveries wait to be handled`);
-  }
-
-  async #count(): Promise<void> {
-    if (this.#counting) return;
-    this.#counting = true;
-    const { inbox, open, source, backlogMax, clock } = this.#settings;
-    this.#countedAtMs = clock.monotonic();
+  const count = async () => {
+    if (counting) return;
+    counting = true;
+    countedAtMs = clock.monotonic();
     try {
       await open();
-      const before = this.#addedSince;
-      this.#counted = await inbox.backlog(source, backlogMax);
-      this.#addedSince -= before;
+      const before = addedSince;
+      counted = await inbox.backlog(source, backlogMax);
+      addedSince -= before;
     } catch {
       // The delivery itself fails in the same way and reports it.
     } finally {
-      this.#counting = false;
+      counting = false;
     }
-  }
+  };
+
+  return {
+    add() {
+      addedSince += 1;
+    },
+    throwIfFull() {
+      if (clock.monotonic() - countedAtMs >= countEveryMs) void count();
+      if (counted + addedSince < backlogMax) return;
+      throw new ReceiverError("BACKLOG_FULL", `more than ${backlogMax} deliveries wait to be handled`);
+    },
+  };
 }
 
 const countEveryMs = 1_000;
 
 /** Logs once that the inbox fails, every ten seconds that it still does, and once that it works again. */
-class OutageLog {
-  readonly #settings: Settings;
-  #rejected = 0;
-  #loggedAtMs = 0;
-
-  constructor(settings: Settings) {
-    this.#settings = settings;
-  }
-
-  add(error: unknown): void {
-    const { clock, logger } = this.#settings;
-    const now = clock.monotonic();
-    this.#rejected += 1;
-    if (this.#rejected > 1 && now - this.#loggedAtMs < logEveryMs) return;
-    this.#loggedAtMs = now;
-    logger.error(
-      { err: error, rejected: this.#rejected },
-      "the inbox cannot store deliveries; the response is 503 and they will be sent again",
-    );
-  }
-
-  end(): void {
-    if (this.#rejected === 0) return;
-    this.#settings.logger.info({ rejected: this.#rejected }, "the inbox stores deliveries again");
-    this.#rejected = 0;
-  }
+function createOutageLog({ clock, logger }: Settings) {
+  let rejected = 0;
+  let loggedAtMs = 0;
+  return {
+    add(err: unknown) {
+      const now = clock.monotonic();
+      rejected += 1;
+      if (rejected > 1 && now - loggedAtMs < logEveryMs) return;
+      loggedAtMs = now;
+      const message = "the inbox cannot store deliveries; the response is 503 and they will be sent again";
+      logger.error({ err, rejected }, message);
+    },
+    end() {
+      if (rejected > 0) logger.info({ rejected }, "the inbox stores deliveries again");
+      rejected = 0;
+    },
+  };
 }
 
 const logEveryMs = 10_000;

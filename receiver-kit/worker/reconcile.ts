@@ -11,7 +11,7 @@ import {
 import type { Clock } from "../clock.ts";
 import { encodePosition, orderKey, statusRank } from "../event/event-order.ts";
 import type { Inbox } from "../inbox/inbox.ts";
-import { defaults, numberFrom, parseOptions, positiveInteger, strictOptions, value } from "../options.ts";
+import { defaults, option, parseOptions, strictOptions } from "../options.ts";
 
 export interface ReconcilableStage {
   readonly id: string;
@@ -53,13 +53,13 @@ export interface ReconcileOptions {
 }
 
 const reconcileOptions = strictOptions<ReconcileOptions>()({
-  runningForMs: numberFrom(0).default(defaults.reconcile.runningForMs),
-  sinceMs: numberFrom(0).optional(),
-  tasksMax: positiveInteger.default(defaults.reconcile.tasksMax),
-  workspaceId: value<string>("a string", (given) => typeof given === "string").optional(),
+  runningForMs: option.numberFrom(0).default(defaults.reconcile.runningForMs),
+  sinceMs: option.numberFrom(0).optional(),
+  tasksMax: option.positiveInteger.default(defaults.reconcile.tasksMax),
+  workspaceId: option.value<string>("a string", (given) => typeof given === "string").optional(),
 });
 
-const reconcileClient = value<ReconcileClient>(
+const reconcileClient = option.value<ReconcileClient>(
   "a client with tasks.list, such as createClient(…)",
   (given) => typeof (given as ReconcileClient | null | undefined)?.tasks?.list === "function",
 );

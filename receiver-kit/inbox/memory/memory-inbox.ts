@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import { emptyColumns } from "../../event/event-columns.ts";
-import { defaults, parseOptions, positiveInteger, sharedOptions, strictOptions } from "../../options.ts";
+import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../../options.ts";
 import { type Claim, type Inbox, leaseExpired, type ReconcileCandidate, type RowState } from "../inbox.ts";
 import { transactionEnded } from "../lazy-transaction.ts";
 import { MemoryHeads } from "./memory-heads.ts";
@@ -22,7 +22,7 @@ type Methods = Inbox<MemoryTransaction>;
 
 const memoryOptions = strictOptions<MemoryInboxOptions>()({
   clock: sharedOptions.clock,
-  rowsMax: positiveInteger.default(defaults.memory.rowsMax),
+  rowsMax: option.positiveInteger.default(defaults.memory.rowsMax),
 });
 
 /**

@@ -1,9 +1,8 @@
-// The SQL of the PostgreSQL inbox. Each statement has a twin in sqlite-statements.ts, of the same name or its singular
-// (insertRows and insertRow); a change belongs in both. `$1` is the time in milliseconds, or null for the server's own
-// clock, in every statement that needs the time.
+// The SQL of the PostgreSQL inbox, besides the statements that it shares with SQLite. `$1` is the time in milliseconds, or
+// null for the server's own clock, in every statement that needs the time.
 
 import { leaseExpired } from "../inbox.ts";
-import { summaryColumns } from "../inbox-row.ts";
+import { sqlStatements } from "../sql-statements.ts";
 
 // `clock_timestamp()` is volatile, which would keep the planner from the indexes on times.
 const now = "coalesce($1::bigint, (extract(epoch FROM statement_timestamp()) * 1000)::bigint)";
@@ -53,6 +52,15 @@ export function postgresStatements(schema: string) {
     ORDER BY claimed.seq`;
 
   return {
+    ...sqlStatements({
+      inbox,
+      heads,
+      now,
+      isListed: "(CAST($3 AS text[]) IS NULL OR state = ANY($3))",
+      skipLocked: "FOR UPDATE SKIP LOCKED",
+      returning: "RETURNING 1",
+    }),
+
     /** `$14` is all bodies in one buffer: an array of them would be sent as hexadecimal text. */
     insertRows: `
     WITH ${durable},
@@ -151,34 +159,6 @@ export function postgresStatements(schema: string) {
 
     settleOpened: `UPDATE ${inbox} SET state = $2, worker = NULL, lease_until = NULL WHERE seq = $1`,
 
-    failRow: `
-    UPDATE ${inbox}
-    SET state = $5, due_at = ${now} + $6::bigint, last_error = coalesce($7, last_error), attempts = attempts - $8::integer,
-        worker = NULL, lease_until = NULL
-    WHERE seq = $2 AND ${held}
-    RETURNING seq`,
-
-    listRows: `
-    SELECT ${summaryColumns} FROM ${inbox}
-    WHERE ($1::bigint IS NULL OR seq < $1) AND ($2::text IS NULL OR source = $2)
-      AND ($3::text[] IS NULL OR state = ANY($3))
-    ORDER BY seq DESC LIMIT $4`,
-
-    getRow: `SELECT ${summaryColumns}, body FROM ${inbox} WHERE source = $1 AND webhook_id = $2`,
-
-    replayRow: `
-    UPDATE ${inbox}
-    SET state = 'pending', due_at = ${now}, attempts = 0, replays = replays + 1,
-        event = $4, order_key = $5, position = $6, status = $7
-    WHERE source = $2 AND webhook_id = $3 AND body IS NOT NULL
-      AND state IN ('dead', 'quarantined', 'done', 'stale', 'discarded')
-    RETURNING seq`,
-
-    discardRow: `
-    UPDATE ${inbox} SET state = 'discarded'
-    WHERE source = $1 AND webhook_id = $2 AND state IN ('dead', 'quarantined')
-    RETURNING seq`,
-
     beginInline: `
     WITH ${durable}
     INSERT INTO ${inbox} AS row
@@ -189,9 +169,6 @@ export function postgresStatements(schema: string) {
     SET lease_until = excluded.lease_until, generation = row.generation + 1
     WHERE row.state = 'inline' AND row.lease_until <= ${now}
     RETURNING generation`,
-
-    inlineLease: `
-    SELECT state, lease_until - ${now} AS ends_in FROM ${inbox} WHERE source = $2 AND webhook_id = $3`,
 
     finishInline: `
     WITH ${durable}
@@ -209,58 +186,10 @@ export function postgresStatements(schema: string) {
     WHERE excluded.position > head.position
     RETURNING 1`,
 
-    headPosition: `SELECT position, status FROM ${heads} WHERE source = $1 AND order_key = $2`,
-
-    reconcileCandidates: `
-    SELECT order_key, 'dead' AS reason FROM ${inbox} AS row
-    WHERE source = $2 AND state = 'dead' AND order_key IS NOT NULL AND NOT EXISTS (
-      SELECT 1 FROM ${heads} AS head
-      WHERE head.source = row.source AND head.order_key = row.order_key AND head.position >= row.position)
-    UNION ALL
-    SELECT order_key, 'quarantined' FROM ${inbox} AS row
-    WHERE source = $2 AND state = 'quarantined' AND order_key IS NOT NULL AND NOT EXISTS (
-      SELECT 1 FROM ${heads} AS head
-      WHERE head.source = row.source AND head.order_key = row.order_key AND head.moved_at >= row.received_at)
-    UNION ALL
-    SELECT order_key, 'running-too-long' FROM ${heads}
-    WHERE source = $2 AND status = 'RUNNING' AND moved_at <= ${now} - $3::bigint
-    LIMIT $4`,
-
     /** The subquery sees the table as it was before the insert. */
     heartbeat: `
     INSERT INTO ${beats} (source, beat_at) VALUES ($2, ${now})
     ON CONFLICT (source) DO UPDATE SET beat_at = excluded.beat_at
     RETURNING beat_at - (SELECT last.beat_at FROM ${beats} AS last WHERE last.source = $2) AS ago`,
-
-    purgeRows: `
-    DELETE FROM ${inbox} WHERE seq IN (
-      SELECT seq FROM ${inbox}
-      WHERE state IN ('done', 'stale', 'discarded', 'inline') AND received_at <= ${now} - $2::bigint
-      LIMIT $3 FOR UPDATE SKIP LOCKED)
-    RETURNING seq`,
-
-    purgeBodies: `
-    UPDATE ${inbox} SET body = NULL WHERE seq IN (
-      SELECT seq FROM ${inbox}
-      WHERE body IS NOT NULL AND state IN ('done', 'stale', 'discarded') AND received_at <= ${now} - $2::bigint
-      ORDER BY received_at LIMIT $3 FOR UPDATE SKIP LOCKED)
-    RETURNING seq`,
-
-    purgeHeads: `
-    DELETE FROM ${heads} WHERE (source, order_key) IN (
-      SELECT source, order_key FROM ${heads} WHERE moved_at <= ${now} - $2::bigint LIMIT $3 FOR UPDATE SKIP LOCKED)
-    RETURNING order_key`,
-
-    countBacklog: `
-    SELECT (SELECT count(*) FROM (
-        SELECT 1 FROM ${inbox} WHERE source = $1 AND state = 'pending' LIMIT $2) AS pending)
-      + (SELECT count(*) FROM (
-        SELECT 1 FROM ${inbox} WHERE source = $1 AND state = 'running' LIMIT $2) AS running) AS count`,
-
-    countStates: `
-    SELECT state, count(*) AS count,
-      CASE WHEN state = 'pending' THEN ${now} - (
-        SELECT min(received_at) FROM ${inbox} WHERE state = 'pending' AND due_at <= ${now}) END AS oldest
-    FROM ${inbox} GROUP BY state`,
   };
 }

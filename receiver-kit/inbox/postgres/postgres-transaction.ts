@@ -1,13 +1,7 @@
 import type { Claim, HandlerTransaction, Settlement, SettleOutcome } from "../inbox.ts";
 import { createLazyTransaction, leaseLost, superseded } from "../lazy-transaction.ts";
-import {
-  checkOutClient,
-  type PooledClient,
-  type PostgresClient,
-  type PostgresPool,
-  type PostgresRow,
-} from "./postgres-pool.ts";
-import type { PostgresStatements } from "./postgres-statements.ts";
+import type { PostgresDatabase } from "./postgres-operations.ts";
+import { checkOutClient, type PooledClient, type PostgresClient, type PostgresRow } from "./postgres-pool.ts";
 
 /** What handlers see as `context.transaction` with the PostgreSQL inbox. */
 export interface PostgresTransaction {
@@ -20,14 +14,10 @@ export interface PostgresTransaction {
   client(): Promise<PostgresClient>;
 }
 
-interface Dependencies {
-  readonly pool: PostgresPool;
-  readonly sql: PostgresStatements;
+interface Dependencies extends PostgresDatabase {
   readonly claim: Claim;
   readonly settlement: Settlement;
   readonly timeoutMs: number;
-  /** Milliseconds for the statements' `$1`; `null` for the server's clock. */
-  readonly now: () => number | null;
   readonly settleInGroup: () => Promise<SettleOutcome>;
 }
 

@@ -1,9 +1,8 @@
-// The SQL of the SQLite inbox. Each statement has a twin in postgres-statements.ts, of the same name or its plural
-// (insertRow and insertRows); a change belongs in both. Differences: SQLite has one writer, so it needs no row locks, and
-// its caller computes the times.
+// The SQL of the SQLite inbox, besides the statements that it shares with PostgreSQL. SQLite has one writer and needs no
+// row locks.
 
 import { type KeyOrder, leaseExpired } from "../inbox.ts";
-import { summaryColumns } from "../inbox-row.ts";
+import { sqlStatements } from "../sql-statements.ts";
 
 export const insertRow = `
   INSERT INTO workspace_tasks_inbox
@@ -46,9 +45,6 @@ export function claimRows(keyOrder: KeyOrder): string {
   RETURNING *`;
 }
 
-export const headPosition = `
-  SELECT position, status FROM workspace_tasks_order_heads WHERE source = ?1 AND order_key = ?2`;
-
 export const nextDue = `
   SELECT min(at) AS at FROM (
     SELECT min(due_at) AS at FROM workspace_tasks_inbox WHERE source = ?2 AND state = 'pending' AND due_at > ?1
@@ -72,92 +68,39 @@ export const advanceHead = `
 export const settleRow = `
   UPDATE workspace_tasks_inbox SET state = ?2, worker = NULL, lease_until = NULL WHERE seq = ?1`;
 
-export const failRow = `
-  UPDATE workspace_tasks_inbox
-  SET state = ?4, due_at = ?5, last_error = coalesce(?6, last_error), attempts = attempts - ?7,
-      worker = NULL, lease_until = NULL
-  WHERE ${held}`;
-
-export const listRows = `
-  SELECT ${summaryColumns} FROM workspace_tasks_inbox
-  WHERE seq < ?1 AND (?2 IS NULL OR source = ?2)
-    AND (?3 IS NULL OR state IN (SELECT value FROM json_each(?3)))
-  ORDER BY seq DESC LIMIT ?4`;
-
-export const getRow = `
-  SELECT ${summaryColumns}, body FROM workspace_tasks_inbox WHERE source = ?1 AND webhook_id = ?2`;
-
-export const replayRow = `
-  UPDATE workspace_tasks_inbox
-  SET state = 'pending', due_at = ?3, attempts = 0, replays = replays + 1,
-      event = ?4, order_key = ?5, position = ?6, status = ?7
-  WHERE source = ?1 AND webhook_id = ?2 AND body IS NOT NULL
-    AND state IN ('dead', 'quarantined', 'done', 'stale', 'discarded')`;
-
-export const discardRow = `
-  UPDATE workspace_tasks_inbox SET state = 'discarded'
-  WHERE source = ?1 AND webhook_id = ?2 AND state IN ('dead', 'quarantined')`;
-
-/** Stores a row begun inline, or takes over one whose lease ended; otherwise changes nothing and returns no row. */
-export const beginInline = `
-  INSERT INTO workspace_tasks_inbox AS row
-    (source, webhook_id, channel, state, signed_at, received_at, due_at, lease_until, generation, body)
-  VALUES (?1, ?2, 'webhook', 'inline', ?3, ?4, ?4, ?5, 1, ?6)
-  ON CONFLICT (source, webhook_id) DO UPDATE
-  SET lease_until = excluded.lease_until, generation = row.generation + 1
-  WHERE row.state = 'inline' AND row.lease_until <= ?4
-  RETURNING generation`;
-
-export const inlineLease = `
-  SELECT state, lease_until FROM workspace_tasks_inbox WHERE source = ?1 AND webhook_id = ?2`;
-
-export const finishInline = `
-  UPDATE workspace_tasks_inbox SET state = ?4, lease_until = 0
-  WHERE source = ?1 AND webhook_id = ?2 AND generation = ?3 AND state = 'inline'`;
-
-export const reconcileCandidates = `
-  SELECT order_key, 'dead' AS reason FROM workspace_tasks_inbox AS row
-  WHERE source = ?1 AND state = 'dead' AND order_key IS NOT NULL AND NOT EXISTS (
-    SELECT 1 FROM workspace_tasks_order_heads AS head
-    WHERE head.source = row.source AND head.order_key = row.order_key AND head.position >= row.position)
-  UNION ALL
-  SELECT order_key, 'quarantined' FROM workspace_tasks_inbox AS row
-  WHERE source = ?1 AND state = 'quarantined' AND order_key IS NOT NULL AND NOT EXISTS (
-    SELECT 1 FROM workspace_tasks_order_heads AS head
-    WHERE head.source = row.source AND head.order_key = row.order_key AND head.moved_at >= row.received_at)
-  UNION ALL
-  SELECT order_key, 'running-too-long' FROM workspace_tasks_order_heads
-  WHERE source = ?1 AND status = 'RUNNING' AND moved_at <= ?2
-  LIMIT ?3`;
-
 export const readHeartbeat = "SELECT beat_at FROM workspace_tasks_beats WHERE source = ?1";
 export const writeHeartbeat = `
   INSERT INTO workspace_tasks_beats (source, beat_at) VALUES (?1, ?2)
   ON CONFLICT (source) DO UPDATE SET beat_at = excluded.beat_at`;
 
-export const purgeRows = `
-  DELETE FROM workspace_tasks_inbox WHERE seq IN (
-    SELECT seq FROM workspace_tasks_inbox
-    WHERE state IN ('done', 'stale', 'discarded', 'inline') AND received_at <= ?1 LIMIT ?2)`;
+/** Stores a row begun inline, or takes over one whose lease ended; otherwise changes nothing and returns no row. */
+const beginInline = `
+  INSERT INTO workspace_tasks_inbox AS row
+    (source, webhook_id, channel, state, signed_at, received_at, due_at, lease_until, generation, body)
+  VALUES ($2, $3, 'webhook', 'inline', $4, $1, $1, $1 + $5, 1, $6)
+  ON CONFLICT (source, webhook_id) DO UPDATE
+  SET lease_until = excluded.lease_until, generation = row.generation + 1
+  WHERE row.state = 'inline' AND row.lease_until <= $1
+  RETURNING generation`;
 
-export const purgeBodies = `
-  UPDATE workspace_tasks_inbox SET body = NULL WHERE seq IN (
-    SELECT seq FROM workspace_tasks_inbox
-    WHERE body IS NOT NULL AND state IN ('done', 'stale', 'discarded') AND received_at <= ?1
-    ORDER BY received_at LIMIT ?2)`;
+const finishInline = `
+  UPDATE workspace_tasks_inbox SET state = $4, lease_until = 0
+  WHERE source = $1 AND webhook_id = $2 AND generation = $3 AND state = 'inline'`;
 
-export const purgeHeads = `
-  DELETE FROM workspace_tasks_order_heads WHERE (source, order_key) IN (
-    SELECT source, order_key FROM workspace_tasks_order_heads WHERE moved_at <= ?1 LIMIT ?2)`;
+const shared = {
+  ...sqlStatements({
+    inbox: "workspace_tasks_inbox",
+    heads: "workspace_tasks_order_heads",
+    now: "$1",
+    isListed: "($3 IS NULL OR state IN (SELECT value FROM json_each($3)))",
+    skipLocked: "",
+    returning: "",
+  }),
+  beginInline,
+  finishInline,
+};
 
-export const countBacklog = `
-  SELECT (SELECT count(*) FROM (
-      SELECT 1 FROM workspace_tasks_inbox WHERE source = ?1 AND state = 'pending' LIMIT ?2))
-    + (SELECT count(*) FROM (
-      SELECT 1 FROM workspace_tasks_inbox WHERE source = ?1 AND state = 'running' LIMIT ?2)) AS count`;
-
-export const countStates = `
-  SELECT state, count(*) AS count,
-    CASE WHEN state = 'pending' THEN ?1 - (
-      SELECT min(received_at) FROM workspace_tasks_inbox WHERE state = 'pending' AND due_at <= ?1) END AS oldest
-  FROM workspace_tasks_inbox GROUP BY state`;
+/** SQLite numbers its parameters with `?`. */
+export const sharedStatements = Object.fromEntries(
+  Object.entries(shared).map(([name, statement]) => [name, statement.replaceAll("$", "?")]),
+) as typeof shared;

@@ -1,7 +1,8 @@
-import type { Claim, HandlerTransaction, HeadAdvance, Settlement, SettleOutcome } from "../inbox.ts";
+import type { Claim, HandlerTransaction, Settlement, SettleOutcome } from "../inbox.ts";
 import { createLazyTransaction, leaseLost, superseded } from "../lazy-transaction.ts";
-import type { SqliteConnection, SqliteRow, SqliteValue } from "./sqlite-driver.ts";
-import * as sql from "./sqlite-statements.ts";
+import type { SqliteRow, SqliteValue } from "./sqlite-driver.ts";
+import { advanceHead, isHeld } from "./sqlite-operations.ts";
+import { settleRow } from "./sqlite-statements.ts";
 import type { ExclusiveTransaction } from "./sqlite-writer.ts";
 
 /** What handlers see as `context.transaction` with the SQLite inbox. */
@@ -29,7 +30,7 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
   const { opened, commit, rollback } = createLazyTransaction<ExclusiveTransaction>({
     open: () => open(dependencies),
     async commit(transaction) {
-      transaction.connection().changePrepared(sql.settleRow, [claim.seq, settlement.state]);
+      transaction.connection().changePrepared(settleRow, [claim.seq, settlement.state]);
       transaction.end("COMMIT");
     },
     rollBack: async (transaction) => transaction.end("ROLLBACK"),
@@ -58,31 +59,4 @@ async function open({ beginExclusive, claim, settlement, now }: Dependencies): P
     transaction.end("ROLLBACK");
     throw error;
   }
-}
-
-/** Ends a row and advances its head, inside a transaction of the writer. */
-export function settle(
-  connection: SqliteConnection,
-  claim: Claim,
-  { state, advance }: Settlement,
-  nowMs: number,
-): SettleOutcome {
-  if (!isHeld(connection, claim)) return "lost";
-  const isNewest = !advance || advanceHead(connection, claim.source, advance, nowMs);
-  connection.changePrepared(sql.settleRow, [claim.seq, isNewest ? state : "stale"]);
-  return isNewest ? "settled" : "settled-stale";
-}
-
-function isHeld(connection: SqliteConnection, { seq, worker, generation }: Claim): boolean {
-  return connection.queryPrepared(sql.checkHeld, [seq, worker, generation]).length > 0;
-}
-
-function advanceHead(
-  connection: SqliteConnection,
-  source: string,
-  { key, position, status, allowSame }: HeadAdvance,
-  nowMs: number,
-): boolean {
-  const values = [source, key, position, status, nowMs, allowSame ? 1 : 0];
-  return connection.changePrepared(sql.advanceHead, values) > 0;
 }

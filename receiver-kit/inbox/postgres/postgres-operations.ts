@@ -1,6 +1,22 @@
-import type { Claim, InsertResult, NewRow, Settlement, SettleOutcome } from "../inbox.ts";
-import type { PostgresPool } from "./postgres-pool.ts";
+import type {
+  Claim,
+  ClaimOptions,
+  ClaimResult,
+  InsertResult,
+  NewRow,
+  Settlement,
+  SettleOutcome,
+} from "../inbox.ts";
+import { toClaim, toNumber, toReference } from "../inbox-row.ts";
+import { inTransaction, type PostgresPool } from "./postgres-pool.ts";
 import type { PostgresStatements } from "./postgres-statements.ts";
+
+export interface PostgresDatabase {
+  readonly pool: PostgresPool;
+  readonly sql: PostgresStatements;
+  /** `$1` of the statements that need the time; `null` for the server's clock. */
+  now(): number | null;
+}
 
 export interface SettleRequest {
   readonly claim: Claim;
@@ -11,18 +27,16 @@ export interface SettleRequest {
  * Stores many deliveries in one statement, which is one commit. A row that another process is storing at the same time
  * makes the statement wait for that commit, so a duplicate is never acknowledged before the first is durable.
  */
-export async function insertMany(
-  pool: PostgresPool,
-  sql: PostgresStatements,
+export async function insertRows(
+  { pool, sql, now }: PostgresDatabase,
   newRows: readonly NewRow[],
-  nowMs: number | null,
 ): Promise<readonly InsertResult[]> {
   const inputs = newRows.map((row) => ({
     ...row,
     state: row.quarantine === null ? "pending" : "quarantined",
   }));
   const { rows } = await pool.query(sql.insertRows, [
-    nowMs,
+    now(),
     ...columns(inputs, "source", "id", "channel", "state", "event", "orderKey", "position", "status"),
     ...columns(inputs, "timestamp", "quarantine"),
     ...joinBodies(newRows),
@@ -70,18 +84,16 @@ function columns<Row>(rows: readonly Row[], ...names: readonly (keyof Row)[]): u
 const rowName = (source: unknown, id: unknown) => JSON.stringify([source, id]);
 
 /** Settles many rows in one statement; a row that is not returned had lost its lease. */
-export async function settleMany(
-  pool: PostgresPool,
-  sql: PostgresStatements,
+export async function settleRows(
+  { pool, sql, now }: PostgresDatabase,
   requests: readonly SettleRequest[],
-  nowMs: number | null,
 ): Promise<readonly SettleOutcome[]> {
   const inputs = requests.map(({ claim, settlement: { state, advance } }) => {
     const { key = null, position = null, status = null, allowSame = false } = advance ?? {};
     return { ...claim, state, key, position, status, allowSame };
   });
   const { rows } = await pool.query(sql.settleRows, [
-    nowMs,
+    now(),
     ...columns(inputs, "seq", "worker", "generation", "state", "key", "position", "status", "allowSame"),
   ]);
   const states = new Map(rows.map((row) => [Number(row["seq"]), row["state"]]));
@@ -90,4 +102,39 @@ export async function settleMany(
     if (state === undefined) return "lost";
     return state === settlement.state ? "settled" : "settled-stale";
   });
+}
+
+/**
+ * Claims run one at a time, under an advisory lock: only so can "no other row of the key runs" be read and made true in
+ * one step. The next statement takes its snapshot after the lock is held.
+ */
+export function claimRows(
+  { pool, sql, now }: PostgresDatabase,
+  { source, worker, leaseMs, rowsMax, attemptsMax, keyOrder }: ClaimOptions,
+  lockName: string,
+): Promise<ClaimResult> {
+  const lock = `BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('${lockName}', 0))`;
+  return inTransaction(pool, lock, async (client) => {
+    const at = now();
+    const expired = await client.query(sql.reclaimExpired, [at, attemptsMax, source]);
+    const statement = keyOrder === "strict" ? sql.claimStrict : sql.claimLatest;
+    const { rows } = await client.query(statement, [at, worker, leaseMs, rowsMax, source]);
+    const next = rows.length < rowsMax ? await client.query(sql.nextDue, [at, source]) : undefined;
+    return {
+      claims: rows.map(toClaim),
+      died: expired.rows.filter((row) => row["state"] === "dead").map(toReference),
+      nextInMs: toNumber(next?.rows[0]?.["next_in"]),
+    };
+  });
+}
+
+/** Returns the `seq` of the claims that are still held. */
+export async function renewLeases(
+  { pool, sql, now }: PostgresDatabase,
+  claims: readonly Claim[],
+  leaseMs: number,
+): Promise<ReadonlySet<number>> {
+  const values = [now(), leaseMs, ...columns(claims, "seq", "worker", "generation")];
+  const { rows } = await pool.query(sql.renewLeases, values);
+  return new Set(rows.map((row) => Number(row["seq"])));
 }

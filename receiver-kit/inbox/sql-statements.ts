@@ -1,0 +1,100 @@
+// The statements that both databases share. Those with row locks, several rows at once or durability of their own are in
+// sqlite-statements.ts and postgres-statements.ts: `insertRow(s)`, `reclaimExpired`, `claimRows`, `nextDue`,
+// `renewLease(s)`, `advanceHead`, `beginInline`, `finishInline` and `heartbeat` are twins; a change belongs in both.
+
+import { summaryColumns } from "./inbox-row.ts";
+
+export interface SqlDialect {
+  readonly inbox: string;
+  readonly heads: string;
+  /** The time in milliseconds, from `$1`. */
+  readonly now: string;
+  /** Condition on `state` with the list of states in `$3`. */
+  readonly isListed: string;
+  /** Locks the selected rows, without those of open transactions. */
+  readonly skipLocked: string;
+  /** Returns the changed rows where changes are not counted otherwise. */
+  readonly returning: string;
+}
+
+export type SqlStatements = ReturnType<typeof sqlStatements>;
+
+/** `$1` is the time in every statement that needs it. */
+export function sqlStatements({ inbox, heads, now, isListed, skipLocked, returning }: SqlDialect) {
+  return {
+    headPosition: `SELECT position, status FROM ${heads} WHERE source = $1 AND order_key = $2`,
+
+    failRow: `
+    UPDATE ${inbox}
+    SET state = $5, due_at = ${now} + CAST($6 AS bigint), last_error = coalesce($7, last_error),
+        attempts = attempts - CAST($8 AS integer), worker = NULL, lease_until = NULL
+    WHERE seq = $2 AND state = 'running' AND worker = $3 AND generation = $4 ${returning}`,
+
+    listRows: `
+    SELECT ${summaryColumns} FROM ${inbox}
+    WHERE seq < coalesce(CAST($1 AS bigint), ${Number.MAX_SAFE_INTEGER}) AND (CAST($2 AS text) IS NULL OR source = $2)
+      AND ${isListed}
+    ORDER BY seq DESC LIMIT $4`,
+
+    getRow: `SELECT ${summaryColumns}, body FROM ${inbox} WHERE source = $1 AND webhook_id = $2`,
+
+    replayRow: `
+    UPDATE ${inbox}
+    SET state = 'pending', due_at = ${now}, attempts = 0, replays = replays + 1,
+        event = $4, order_key = $5, position = $6, status = $7
+    WHERE source = $2 AND webhook_id = $3 AND body IS NOT NULL
+      AND state IN ('dead', 'quarantined', 'done', 'stale', 'discarded') ${returning}`,
+
+    discardRow: `
+    UPDATE ${inbox} SET state = 'discarded'
+    WHERE source = $1 AND webhook_id = $2 AND state IN ('dead', 'quarantined') ${returning}`,
+
+    inlineLease: `
+    SELECT state, lease_until - ${now} AS ends_in FROM ${inbox} WHERE source = $2 AND webhook_id = $3`,
+
+    reconcileCandidates: `
+    SELECT order_key, 'dead' AS reason FROM ${inbox} AS row
+    WHERE source = $2 AND state = 'dead' AND order_key IS NOT NULL AND NOT EXISTS (
+      SELECT 1 FROM ${heads} AS head
+      WHERE head.source = row.source AND head.order_key = row.order_key AND head.position >= row.position)
+    UNION ALL
+    SELECT order_key, 'quarantined' FROM ${inbox} AS row
+    WHERE source = $2 AND state = 'quarantined' AND order_key IS NOT NULL AND NOT EXISTS (
+      SELECT 1 FROM ${heads} AS head
+      WHERE head.source = row.source AND head.order_key = row.order_key AND head.moved_at >= row.received_at)
+    UNION ALL
+    SELECT order_key, 'running-too-long' FROM ${heads}
+    WHERE source = $2 AND status = 'RUNNING' AND moved_at <= ${now} - CAST($3 AS bigint)
+    LIMIT $4`,
+
+    purgeRows: `
+    DELETE FROM ${inbox} WHERE seq IN (
+      SELECT seq FROM ${inbox}
+      WHERE state IN ('done', 'stale', 'discarded', 'inline') AND received_at <= ${now} - CAST($2 AS bigint)
+      LIMIT $3 ${skipLocked}) ${returning}`,
+
+    purgeBodies: `
+    UPDATE ${inbox} SET body = NULL WHERE seq IN (
+      SELECT seq FROM ${inbox}
+      WHERE body IS NOT NULL AND state IN ('done', 'stale', 'discarded')
+        AND received_at <= ${now} - CAST($2 AS bigint)
+      ORDER BY received_at LIMIT $3 ${skipLocked}) ${returning}`,
+
+    purgeHeads: `
+    DELETE FROM ${heads} WHERE (source, order_key) IN (
+      SELECT source, order_key FROM ${heads} WHERE moved_at <= ${now} - CAST($2 AS bigint)
+      LIMIT $3 ${skipLocked}) ${returning}`,
+
+    countBacklog: `
+    SELECT (SELECT count(*) FROM (
+        SELECT 1 FROM ${inbox} WHERE source = $1 AND state = 'pending' LIMIT $2) AS pending)
+      + (SELECT count(*) FROM (
+        SELECT 1 FROM ${inbox} WHERE source = $1 AND state = 'running' LIMIT $2) AS running) AS count`,
+
+    countStates: `
+    SELECT state, count(*) AS count,
+      CASE WHEN state = 'pending' THEN ${now} - (
+        SELECT min(received_at) FROM ${inbox} WHERE state = 'pending' AND due_at <= ${now}) END AS oldest
+    FROM ${inbox} GROUP BY state`,
+  };
+}

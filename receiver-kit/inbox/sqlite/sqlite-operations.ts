@@ -1,0 +1,95 @@
+// What the inbox does with an open connection, in one synchronous step inside a transaction of the writer.
+
+import type {
+  Claim,
+  ClaimOptions,
+  ClaimResult,
+  HeadAdvance,
+  InsertResult,
+  NewRow,
+  Settlement,
+  SettleOutcome,
+} from "../inbox.ts";
+import { toClaim, toHead, toNumber, toReference } from "../inbox-row.ts";
+import type { SqliteConnection } from "./sqlite-driver.ts";
+import * as sql from "./sqlite-statements.ts";
+
+export function insertRow(connection: SqliteConnection, row: NewRow, nowMs: number): InsertResult {
+  const { source, id, channel, event, orderKey, position, status, timestamp, quarantine, body } = row;
+  const state = quarantine === null ? "pending" : "quarantined";
+  const columns = [event, orderKey, position, status, timestamp, nowMs, quarantine, body];
+  if (connection.changePrepared(sql.insertRow, [source, id, channel, state, ...columns]) > 0) {
+    return { outcome: "new" };
+  }
+  const [first] = connection.queryPrepared(sql.compareBody, [source, id, body]);
+  const same = toNumber(first?.["same"]);
+  return { outcome: "duplicate", sameBody: same === null ? null : same === 1 };
+}
+
+export function claimRows(connection: SqliteConnection, options: ClaimOptions, nowMs: number): ClaimResult {
+  const { source, worker, leaseMs, rowsMax, attemptsMax, keyOrder } = options;
+  const expired = connection.queryPrepared(sql.reclaimExpired, [nowMs, attemptsMax, source]);
+  const values = [nowMs, worker, nowMs + leaseMs, rowsMax, source];
+  const rows = connection.queryPrepared(sql.claimRows(keyOrder), values);
+  const nextAtMs = toNumber(connection.queryPrepared(sql.nextDue, [nowMs, source])[0]?.["at"]);
+  const headOf = (key: unknown) =>
+    key === null ? null : readHead(connection, source, String(key))?.position;
+  return {
+    claims: rows
+      .map((row) => toClaim({ ...row, head: headOf(row["order_key"]) }))
+      .sort((a, b) => a.seq - b.seq),
+    died: expired.filter((row) => row["state"] === "dead").map(toReference),
+    nextInMs: nextAtMs === null ? null : nextAtMs - nowMs,
+  };
+}
+
+/** Returns the `seq` of the claims that are still held. */
+export function renewLeases(
+  connection: SqliteConnection,
+  claims: readonly Claim[],
+  leaseUntilMs: number,
+): ReadonlySet<number> {
+  const renewed = claims.filter(
+    ({ seq, worker, generation }) =>
+      connection.changePrepared(sql.renewLease, [seq, worker, generation, leaseUntilMs]) > 0,
+  );
+  return new Set(renewed.map(({ seq }) => seq));
+}
+
+/** Ends a row and advances its head. */
+export function settleRow(
+  connection: SqliteConnection,
+  claim: Claim,
+  { state, advance }: Settlement,
+  nowMs: number,
+): SettleOutcome {
+  if (!isHeld(connection, claim)) return "lost";
+  const isNewest = !advance || advanceHead(connection, claim.source, advance, nowMs);
+  connection.changePrepared(sql.settleRow, [claim.seq, isNewest ? state : "stale"]);
+  return isNewest ? "settled" : "settled-stale";
+}
+
+export function isHeld(connection: SqliteConnection, { seq, worker, generation }: Claim): boolean {
+  return connection.queryPrepared(sql.checkHeld, [seq, worker, generation]).length > 0;
+}
+
+/** True when the head advanced. */
+export function advanceHead(
+  connection: SqliteConnection,
+  source: string,
+  { key, position, status, allowSame }: HeadAdvance,
+  nowMs: number,
+): boolean {
+  const values = [source, key, position, status, nowMs, allowSame ? 1 : 0];
+  return connection.changePrepared(sql.advanceHead, values) > 0;
+}
+
+export function readHead(connection: SqliteConnection, source: string, key: string) {
+  return toHead(connection.queryPrepared(sql.sharedStatements.headPosition, [source, key])[0]);
+}
+
+export function heartbeat(connection: SqliteConnection, source: string, nowMs: number): number | null {
+  const [last] = connection.queryPrepared(sql.readHeartbeat, [source]);
+  connection.queryPrepared(sql.writeHeartbeat, [source, nowMs]);
+  return last ? nowMs - Number(last["beat_at"]) : null;
+}
