@@ -1,4 +1,4 @@
-import { isWorkspaceTasksError } from "../../sdk/errors.ts";
+import { isWorkspaceTasksError, type WorkspaceTasksError } from "../../sdk/errors.ts";
 
 /** The value of a promise, or the error it was rejected with. */
 export function outcomeOf<Value>(promise: Promise<Value>): Promise<Value | Error> {
@@ -10,4 +10,11 @@ export async function codeOf(call: Promise<unknown>): Promise<string> {
   const outcome = await outcomeOf(call);
   if (isWorkspaceTasksError(outcome)) return outcome.code;
   return outcome instanceof Error ? String(outcome) : "no error";
+}
+
+/** The SDK error that a call fails with. */
+export async function failureOf(call: Promise<unknown>): Promise<WorkspaceTasksError> {
+  const outcome = await outcomeOf(call);
+  if (isWorkspaceTasksError(outcome)) return outcome;
+  throw new Error("expected the call to fail with an error of the SDK", { cause: outcome });
 }

@@ -3,7 +3,7 @@ import { createClient } from "../../../sdk/client.ts";
 import { ConfigurationError } from "../../../sdk/errors.ts";
 import type { CallOptions, CreateClientOptions } from "../../../sdk/options.ts";
 import { createTestEngine } from "../../support/engine-fixture.ts";
-import { failureOf } from "../../support/failure-of.ts";
+import { failureOf } from "../../support/outcome-of.ts";
 import { probe } from "../../support/probe-operations.ts";
 
 const good: CreateClientOptions = { apiKey: "key_1234567890", baseUrl: "https://api.example.com" };

@@ -1,6 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
@@ -8,6 +7,7 @@ import { createMockServer } from "workspace-tasks/mock-server";
 import { runMockCommand } from "../../../../mock-server/cli/mock-command.ts";
 import { runTriggerCommand } from "../../../../mock-server/cli/trigger-command.ts";
 import { readSnapshotFile } from "../../../../mock-server/snapshot/snapshot-file.ts";
+import { listen } from "../../../support/listen.ts";
 import { runCommand, startCommand } from "../../../support/run-command.ts";
 import { withFolder } from "../../../support/with-folder.ts";
 
@@ -57,8 +57,8 @@ describe("mock", () => {
       });
       response.writeHead(204).end();
     });
-    await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
-    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hooks`;
+    await using listening = await listen(receiver);
+    const url = `${listening.origin}/hooks`;
     await withMock(["--deliver-to", url], async (ready) => {
       const argv = ["task.completed", "--mock", ready["baseUrl"] ?? ""];
       const { code, out } = await runCommand(runTriggerCommand, argv);
@@ -70,7 +70,6 @@ describe("mock", () => {
       });
       expect(names).toEqual(["task.running", "task.completed"]);
     });
-    receiver.close();
   });
 
   it("mock --state writes its state to a file and resumes from there", () =>

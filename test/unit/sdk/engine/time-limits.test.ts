@@ -2,9 +2,9 @@ import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import type { Fetch } from "../../../../sdk/request/transport.ts";
 import { constantLegs, createEngineFixture, createTestEngine } from "../../../support/engine-fixture.ts";
-import { failureOf } from "../../../support/failure-of.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { withLatency } from "../../../support/latency.ts";
+import { failureOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
 /** A service whose responses to all requests but the exchange are those of `respond`. */

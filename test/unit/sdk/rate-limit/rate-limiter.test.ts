@@ -7,8 +7,8 @@ import {
   type EngineFixtureOptions,
   jitteryLegs,
 } from "../../../support/engine-fixture.ts";
-import { failureOf } from "../../../support/failure-of.ts";
 import { seeded } from "../../../support/latency.ts";
+import { failureOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
 const minuteMs = 60_000;

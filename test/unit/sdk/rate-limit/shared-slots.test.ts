@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { busiestWindow, createTestEngine, jitteryLegs } from "../../../support/engine-fixture.ts";
-import { failureOf } from "../../../support/failure-of.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { seeded, withLatency } from "../../../support/latency.ts";
 import { memoryRateLimitStore } from "../../../support/memory-rate-limit-store.ts";
+import { failureOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
 const minuteMs = 60_000;

@@ -1,19 +1,16 @@
-import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type RequestListener } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
 import type { CreateClientOptions } from "../../../../sdk/options.ts";
 import type { Fetch } from "../../../../sdk/request/transport.ts";
 import { createTestEngine } from "../../../support/engine-fixture.ts";
-import { failureOf } from "../../../support/failure-of.ts";
+import { type ListeningServer, listen } from "../../../support/listen.ts";
+import { failureOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
-const servers: Server[] = [];
+const servers: ListeningServer[] = [];
 
 afterEach(async () => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  }
+  for (const server of servers.splice(0)) await server[Symbol.asyncDispose]();
 });
 
 /** A real server: token exchanges succeed, `respond` handles all other requests. */
@@ -35,10 +32,9 @@ async function serve(respond: RequestListener) {
       respond(request, response);
     });
   });
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  return { baseUrl: `http://127.0.0.1:${port}`, requests, server };
+  const listening = await listen(server);
+  servers.push(listening);
+  return { baseUrl: listening.origin, requests, server };
 }
 
 function open(baseUrl: string, options: Partial<CreateClientOptions> = {}) {
