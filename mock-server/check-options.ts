@@ -24,28 +24,55 @@ export const numberFrom = (min: number) =>
 export const oneOf = (...values: readonly unknown[]) =>
   kind(values.map((value) => JSON.stringify(value)).join(" or "), (value) => values.includes(value));
 
+/** The function whose options are checked. */
+const callerDefault = "createMockServer";
+
+/**
+ * Validates options for JavaScript callers, unknown names included.
+ * @throws MockServerError CONFIGURATION_INVALID for the first option that is wrong
+ */
+export function checkOptions(
+  options: object,
+  kinds: Readonly<Record<string, Kind>>,
+  caller = callerDefault,
+): void {
+  checkValue("", options, object, caller);
+  checkNames("", options, Object.keys(kinds), caller);
+  for (const [name, value] of Object.entries(options)) {
+    if (value !== undefined) checkValue(name, value, kinds[name] as Kind, caller);
+  }
+}
+
 /** @throws MockServerError CONFIGURATION_INVALID for a name that is not known */
-export function checkNames(place: string, given: object, known: readonly string[]): void {
+export function checkNames(
+  place: string,
+  given: object,
+  known: readonly string[],
+  caller = callerDefault,
+): void {
   for (const name of Object.keys(given)) {
     if (known.includes(name)) continue;
     const nearest = closest(name, known);
     const isTypo = distance(name.toLowerCase(), nearest.toLowerCase()) <= 3;
     const hint = isTypo ? `did you mean ${nearest}?` : `expected one of ${known.join(", ")}`;
-    throw invalidOption(place, `unknown option ${name}; ${hint}`);
+    throw invalidOption(place, `unknown option ${name}; ${hint}`, caller);
   }
 }
 
 /** @throws MockServerError CONFIGURATION_INVALID for a value of another kind */
-export function checkValue(place: string, value: unknown, { expected, accepts }: Kind): void {
-  if (!accepts(value)) throw invalidOption(place, `expected ${expected}, got ${describeValue(value)}`);
+export function checkValue(
+  place: string,
+  value: unknown,
+  { expected, accepts }: Kind,
+  caller = callerDefault,
+): void {
+  if (!accepts(value))
+    throw invalidOption(place, `expected ${expected}, got ${describeValue(value)}`, caller);
 }
 
 /** @param place the option, or "" for all options together */
-export const invalidOption = (place: string, message: string) =>
-  new MockServerError(
-    "CONFIGURATION_INVALID",
-    `createMockServer: ${place === "" ? "" : `${place}: `}${message}`,
-  );
+export const invalidOption = (place: string, message: string, caller = callerDefault) =>
+  new MockServerError("CONFIGURATION_INVALID", `${caller}: ${place === "" ? "" : `${place}: `}${message}`);
 
 function describeValue(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.slice(0, 64));

@@ -1,8 +1,7 @@
 import type { ZodType } from "zod";
 import {
   boolean,
-  checkNames,
-  checkValue,
+  checkOptions,
   functionKind,
   invalidOption,
   type Kind,
@@ -71,11 +70,7 @@ const kinds: { readonly [Name in keyof Required<MockServerOptions>]: Kind } = {
  * @throws MockServerError CONFIGURATION_INVALID for the first option that is wrong
  */
 export async function checkMockOptions(options: MockServerOptions): Promise<void> {
-  checkValue("", options, object);
-  checkNames("", options, Object.keys(kinds));
-  for (const [name, value] of Object.entries(options) as [keyof typeof kinds, unknown][]) {
-    if (value !== undefined) checkValue(name, value, kinds[name]);
-  }
+  checkOptions(options, kinds);
   if (options.faults) {
     const { faultPlanSchema } = await import("./state/fault.ts");
     checkSchema("faults", options.faults, faultPlanSchema);

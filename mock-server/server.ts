@@ -113,7 +113,7 @@ export async function createMockServer(options: MockServerOptions = {}): Promise
       handler(new Request(input instanceof Request ? input : new URL(input, origin), init)),
     clock: createMockClock(clock),
     control: createControlApi(controls),
-    subscribe: (listener) => subscribe(worlds, listener),
+    subscribe: worlds.subscribe,
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -133,25 +133,12 @@ function transportOf(
   return checkConnection ? { ...transport, checkConnection } : transport;
 }
 
-function subscribe(worlds: WorldHolder, listener: (activity: NumberedActivity) => void): () => void {
-  let stop = worlds.current.subscribe(listener);
-  const stopFollowing = worlds.onReplace((world) => {
-    stop = world.subscribe(listener);
-  });
-  return () => {
-    stop();
-    stopFollowing();
-  };
-}
-
-/** The event stream, created for its first reader; it switches to every new world. */
+/** The event stream, created for its first reader. */
 function createLazyStream(worlds: WorldHolder) {
   let opening: Promise<EventStream> | undefined;
   const open = async (): Promise<EventStream> => {
     const { createEventStream } = await import("./control/event-stream.ts");
-    const stream = createEventStream(worlds.current, createRealClock());
-    worlds.onReplace((world) => stream.follow(world));
-    return stream;
+    return createEventStream(worlds, createRealClock());
   };
   return {
     open() {

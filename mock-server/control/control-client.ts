@@ -1,3 +1,4 @@
+import { checkOptions, functionKind, type Kind, kind, numberFrom } from "../check-options.ts";
 import {
   isMockServerError,
   MockServerError,
@@ -18,13 +19,34 @@ export interface ControlClientOptions {
   readonly timeoutMs?: number | undefined;
 }
 
+const optionKinds: { readonly [Name in keyof Required<ControlClientOptions>]: Kind } = {
+  baseUrl: kind("a URL", (value) => typeof value === "string" && URL.canParse(value)),
+  fetch: functionKind,
+  timeoutMs: numberFrom(1),
+};
+
 /**
  * The control API of a mock in another process.
  *
  * In addition to the codes of the mock, a `MockServerError` can have `NETWORK_FAILED`, `REQUEST_TIMEOUT`, or
  * `RESPONSE_INVALID` for a server that is not a mock.
+ *
+ * @example examples/vitest-fixture.test.ts#control-client
+ * ```ts
+ * import { createControlClient } from "workspace-tasks/mock-server";
+ *
+ * mockTest("another process controls the mock over HTTP", async ({ mock }) => {
+ *   const control = createControlClient({ baseUrl: mock.baseUrl });
+ *   await control.createEndpoint({ url: "http://127.0.0.1:4711/webhooks" });
+ *   const { taskId } = await control.startTask({ taskType: "BINDER", progression: "manual" });
+ *   await control.setTaskStatus(taskId, { status: "COMPLETED" });
+ *   const { data } = await control.listDeliveries({ subject: taskId });
+ *   expect(data.map(({ event }) => event)).toEqual(["task.running", "task.completed"]);
+ * });
+ * ```
  */
 export function createControlClient(options: ControlClientOptions): ControlApi {
+  checkOptions({ baseUrl: null, ...options }, optionKinds, "createControlClient");
   const baseUrl = options.baseUrl.replace(/\/$/, "");
   const methods = Object.entries(controlCalls).map(([name, [call, kind]]) => {
     const [method = "", path = ""] = call.split(" ");

@@ -1,60 +1,71 @@
+// Server-sent events of all activity, with replay. Ids are `<epoch>-<sequence>`, so they stay unique over a reset. A
+// reader that reconnects sends the last id that it got and receives what it missed. When that is too long ago or of
+// another epoch, it receives one `stream.restarted`, and must read the state again.
+
 import type { Clock } from "../time/clock.ts";
-import type { NumberedActivity, World } from "../world/world.ts";
+import { isoTime } from "../time/iso-time.ts";
+import type { NumberedActivity } from "../world/world.ts";
+import type { WorldHolder } from "../world/world-holder.ts";
 
-// Sends all activities to every subscriber. An id is `<epoch>-<sequence>`, so it stays unique over a reset. A subscriber
-// that lost its connection sends the last id that it received and gets the activities since then. If they are no longer
-// kept, or belong to another epoch, it gets one `stream.restarted` and must read the state again.
-
-/** Activities kept for subscribers that reconnect. */
+/** Activities kept for readers that reconnect. */
 const keptMax = 10_000;
-/** A reader that has this many characters unread is cut off; it comes back with its last id. */
+/** A reader with this many unread characters is disconnected; it can reconnect with its last id. */
 const unreadCharsMax = 4 * 1_048_576;
 const heartbeatMs = 15_000;
 
 export interface EventStream {
   /** A reader's stream. `lastEventId` as the reader sent it. */
   open(lastEventId: string | null, signal: AbortSignal): Response;
-  /** Follows another world after a reset or restore. */
-  follow(world: World): void;
   /** Ends every reader's stream. */
   close(): void;
 }
 
-type Entry = { readonly epoch: number; readonly sequence: number; readonly text: string };
-type Reader = { send(text: string): void; end(): void };
+interface Entry {
+  readonly id: string;
+  readonly text: string;
+}
 
-export function createEventStream(first: World, wallClock: Clock): EventStream {
+interface Reader {
+  send(text: string): void;
+  end(): void;
+}
+
+export function createEventStream(worlds: WorldHolder, wallClock: Clock): EventStream {
   const kept: Entry[] = [];
   const readers = new Set<Reader>();
-  let world = first;
-  let stopListening: (() => void) | null = null;
+  const stops: (() => void)[] = [];
   let stopHeartbeat: (() => void) | null = null;
 
-  const take = (activity: NumberedActivity) => {
-    const entry = toEntry(world.epoch, activity);
+  const sendAll = (text: string) => {
+    for (const reader of [...readers]) reader.send(text);
+  };
+  const record = (activity: NumberedActivity) => {
+    const entry = toEntry(worlds.current.epoch, activity);
     kept.push(entry);
     if (kept.length > keptMax) kept.shift();
-    for (const reader of [...readers]) reader.send(entry.text);
+    sendAll(entry.text);
   };
-
-  // Nothing is recorded before the first subscriber, so a mock without one has no cost.
-  const start = () => {
-    stopListening ??= world.subscribe(take);
-    stopHeartbeat ??= heartbeat();
-  };
-
-  const heartbeat = (): (() => void) =>
+  const scheduleHeartbeat = (): (() => void) =>
     wallClock.schedule(heartbeatMs, () => {
-      for (const reader of [...readers]) reader.send(": heartbeat\n\n");
-      stopHeartbeat = heartbeat();
+      sendAll(": heartbeat\n\n");
+      stopHeartbeat = scheduleHeartbeat();
     });
 
-  const missedBy = (lastEventId: string | null): string => {
+  // Nothing is kept before the first reader, so a mock without readers has no cost.
+  const start = () => {
+    if (stops.length > 0) return;
+    stops.push(
+      worlds.subscribe(record),
+      worlds.onReplace(() => sendAll(restarted)),
+    );
+    stopHeartbeat = scheduleHeartbeat();
+  };
+
+  const missedSince = (lastEventId: string | null): string => {
     if (lastEventId === null) return "";
-    const [epoch, sequence] = lastEventId.split("-").map(Number);
-    const seen = kept.findIndex((entry) => entry.epoch === epoch && entry.sequence === sequence);
-    const upToDate = epoch === world.epoch && kept.length === 0;
-    if (seen === -1 && !upToDate) return restarted;
+    const seen = kept.findIndex(({ id }) => id === lastEventId);
+    const isCurrent = kept.length === 0 && lastEventId.startsWith(`${worlds.current.epoch}-`);
+    if (seen === -1 && !isCurrent) return restarted;
     return kept
       .slice(seen + 1)
       .map(({ text }) => text)
@@ -66,46 +77,36 @@ export function createEventStream(first: World, wallClock: Clock): EventStream {
       start();
       const { reader, response } = createReader(() => readers.delete(reader));
       signal.addEventListener("abort", reader.end, { once: true });
-      reader.send(`retry: 1000\n\n${missedBy(lastEventId)}`);
+      reader.send(`retry: 1000\n\n${missedSince(lastEventId)}`);
       readers.add(reader);
       return response;
     },
-    follow(next) {
-      world = next;
-      if (!stopListening) return;
-      stopListening = world.subscribe(take);
-      for (const reader of [...readers]) reader.send(restarted);
-    },
     close() {
-      stopListening?.();
+      for (const stop of stops) stop();
       stopHeartbeat?.();
       for (const reader of [...readers]) reader.end();
     },
   };
 }
 
-// Events are not named in the stream: an `EventSource` hands only unnamed ones to `onmessage`, and a reader
-// should not have to list every type there is. The type stands in the data.
+// The type is in the data and not in an `event` field: an `EventSource` passes named events only to listeners of that
+// name, and a reader would have to list all of them.
 const restarted = 'data: {"type":"stream.restarted"}\n\n';
 
-function toEntry(epoch: number, activity: NumberedActivity): Entry {
-  const { sequence, atMs, ...rest } = activity;
-  const data = JSON.stringify({ ...rest, sequence, at: new Date(atMs).toISOString() });
-  return {
-    epoch,
-    sequence,
-    text: `id: ${epoch}-${sequence}\ndata: ${data}\n\n`,
-  };
+function toEntry(epoch: number, { sequence, atMs, ...activity }: NumberedActivity): Entry {
+  const id = `${epoch}-${sequence}`;
+  const data = JSON.stringify({ ...activity, sequence, at: isoTime(atMs) });
+  return { id, text: `id: ${id}\ndata: ${data}\n\n` };
 }
 
-function createReader(left: () => void): { reader: Reader; response: Response } {
+function createReader(onEnd: () => void): { reader: Reader; response: Response } {
   const encoder = new TextEncoder();
   let controller: ReadableStreamDefaultController<Uint8Array>;
-  let ended = false;
+  let hasEnded = false;
   const end = () => {
-    if (ended) return;
-    ended = true;
-    left();
+    if (hasEnded) return;
+    hasEnded = true;
+    onEnd();
     controller.close();
   };
   const body = new ReadableStream<Uint8Array>(
@@ -114,15 +115,15 @@ function createReader(left: () => void): { reader: Reader; response: Response } 
         controller = given;
       },
       cancel() {
-        ended = true;
-        left();
+        hasEnded = true;
+        onEnd();
       },
     },
     { highWaterMark: unreadCharsMax, size: (chunk) => chunk.length },
   );
   const reader: Reader = {
     send(text) {
-      if (ended) return;
+      if (hasEnded) return;
       if ((controller.desiredSize ?? 0) <= 0) return end();
       controller.enqueue(encoder.encode(text));
     },

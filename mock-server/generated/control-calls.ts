@@ -44,9 +44,9 @@ export const controlCalls = {
   /** Starts or finishes a stage of a task. */
   setStageStatus: ["POST /tasks/{id}/subtasks", "body"],
   /** Changes how new tasks of a type progress; running tasks keep their plan. */
-  setTaskPlan: ["PUT /task-plans/{id}", "body"],
+  setTaskPlan: ["PUT /task-plans/{taskType}", "body"],
   /** Lets new tasks of a type progress as in the mock's settings. */
-  resetTaskPlan: ["DELETE /task-plans/{id}"],
+  resetTaskPlan: ["DELETE /task-plans/{taskType}"],
   /** Pulls documents from a connected system and sends `documents.synced`. */
   syncDocuments: ["POST /documents-synced", "body"],
   /** Adds a future event to the catalog. */

@@ -2,11 +2,11 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
-/** Where the page lives; its control calls go to `v1/` below it. */
+/** Address of the page; its control calls go to `v1/` below it. */
 export const inspectorPath = "/_mock/";
 
-// The page runs no inline code and speaks to this mock only. Styles are set through the CSS object model,
-// which the policy does not touch.
+// The page runs no inline code and sends requests only to this mock. Styles are set through the CSS object model, which
+// the policy does not restrict.
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -33,10 +33,10 @@ export function createInspector(folder: string | null = builtPage()): (path: str
   }
 
   return (path) => {
-    if (files.size === 0) return answer("the inspector page is not built; run: npm run build\n", 503);
+    if (files.size === 0) return textResponse("the inspector page is not built; run: npm run build\n", 503);
     const name = path.slice(inspectorPath.length) || "index.html";
     const file = files.get(name);
-    if (!file) return answer(`there is no ${inspectorPath}${name.slice(0, 100)}\n`, 404);
+    if (!file) return textResponse(`there is no ${inspectorPath}${name.slice(0, 100)}\n`, 404);
     return new Response(file.body, {
       headers: {
         "content-type": file.type,
@@ -50,7 +50,7 @@ export function createInspector(folder: string | null = builtPage()): (path: str
   };
 }
 
-/** The package names its own file, so that sources and build find the page in the same place. */
+/** Resolved from the package, so that sources and build find the page in the same place. */
 function builtPage(): string | null {
   const root = dirname(createRequire(import.meta.url).resolve("workspace-tasks/package.json"));
   const folder = join(root, "dist/mock-server/inspector/page");
@@ -59,7 +59,7 @@ function builtPage(): string | null {
 
 const assetsIn = (folder: string) => readdirSync(join(folder, "assets")).map((name) => `assets/${name}`);
 
-function answer(text: string, status: number): Response {
+function textResponse(text: string, status: number): Response {
   return new Response(text, {
     status,
     headers: {

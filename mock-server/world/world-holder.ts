@@ -2,7 +2,7 @@
 // a response to the old world's requests finds that it has ended and is dropped.
 
 import type { VirtualClock } from "../time/virtual-clock.ts";
-import { createWorld, type World, type WorldOptions } from "./world.ts";
+import { createWorld, type NumberedActivity, type World, type WorldOptions } from "./world.ts";
 
 /** What every new world is seeded with, and the only place that has these keys in plain text. */
 export interface SeedData {
@@ -27,6 +27,8 @@ export interface WorldHolder {
   restore(origin: WorldOrigin, fill: (world: World) => void): World;
   /** Calls `listener` after every replacement of the current world. */
   onReplace(listener: (world: World) => void): () => void;
+  /** Calls `listener` with all activity from now on, of this world and of those that replace it. */
+  subscribe(listener: (activity: NumberedActivity) => void): () => void;
   /** Ends the current world without a successor. */
   end(): void;
 }
@@ -56,6 +58,11 @@ export function createWorldHolder({ seedWorld, ...options }: WorldHolderOptions)
     return world;
   };
 
+  const onReplace = (listener: (world: World) => void) => {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  };
+
   return {
     get current() {
       return current;
@@ -76,9 +83,16 @@ export function createWorldHolder({ seedWorld, ...options }: WorldHolderOptions)
       fill(world);
       return replace(world);
     },
-    onReplace(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
+    onReplace,
+    subscribe(listener) {
+      let unsubscribe = current.subscribe(listener);
+      const stopFollowing = onReplace((world) => {
+        unsubscribe = world.subscribe(listener);
+      });
+      return () => {
+        unsubscribe();
+        stopFollowing();
+      };
     },
     end: () => current.end(),
   };

@@ -124,11 +124,11 @@ export const taskRoutes = {
     status: 201,
     response: stage,
   }),
-  setTaskPlan: defineRoute("PUT /task-plans/{id}", {
+  setTaskPlan: defineRoute("PUT /task-plans/{taskType}", {
     summary: "Changes how new tasks of a type progress; running tasks keep their plan.",
     input: taskPlan,
   }),
-  resetTaskPlan: defineRoute("DELETE /task-plans/{id}", {
+  resetTaskPlan: defineRoute("DELETE /task-plans/{taskType}", {
     summary: "Lets new tasks of a type progress as in the mock's settings.",
   }),
 };

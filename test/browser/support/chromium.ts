@@ -10,7 +10,7 @@ import { type Browser, chromium } from "playwright-core";
 // Linux beside it for machines that have none. It is unpacked once per version, in a folder of its own that
 // gets its name when it is complete, so two test runs that start together do not share a partial copy.
 
-const quiet = [
+const chromiumFlags = [
   "--no-sandbox",
   "--disable-gpu",
   "--disable-quic",
@@ -30,7 +30,7 @@ type Chromium =
  * taken. `WORKSPACE_TASKS_CHROMIUM` names the file of another one.
  */
 export function launchChromium(): Promise<Browser> {
-  return chromium.launch({ ...locate(), args: quiet });
+  return chromium.launch({ ...locate(), args: chromiumFlags });
 }
 
 /** In one sentence why no browser can be started on this machine, or undefined. */
@@ -39,7 +39,7 @@ export async function chromiumMissing(): Promise<string | undefined> {
     const located = locate();
     // A folder that exists was complete, and its browser has been started before.
     if ("env" in located && existsSync(started(located.executablePath))) return undefined;
-    await (await chromium.launch({ ...located, args: quiet, timeout: 30_000 })).close();
+    await (await chromium.launch({ ...located, args: chromiumFlags, timeout: 30_000 })).close();
     if ("env" in located) writeFileSync(started(located.executablePath), "");
     return undefined;
   } catch (error) {
@@ -97,7 +97,7 @@ const fontSettings = (folder: string) => `<?xml version="1.0"?>
 </fontconfig>
 `;
 
-/** The libraries that came along are used only where the system's own do not start the browser. */
+/** The packed libraries are used only if the browser does not start with those of the system. */
 function environmentFor(folder: string, executablePath: string): Record<string, string> {
   const environment: Record<string, string> = { FONTCONFIG_FILE: join(folder, "fonts.conf"), HOME: folder };
   for (const name of ["PATH", "LANG", "TMPDIR"]) {

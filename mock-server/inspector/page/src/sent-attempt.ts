@@ -1,23 +1,26 @@
 import type { Finding } from "./finding.ts";
 
-// Where the mock knows the delivery by its id, it knows what it sent. So when no usual mistake explains a
-// signature, what arrived is held against that, header by header and byte by byte.
+// The mock has what it sent of a delivery with a known id. When no usual mistake explains a signature, the received
+// request is compared with that, header by header and byte by byte.
 
 /** One attempt of a delivery as the mock sent it. */
 export type SentAttempt = {
   readonly timestamp: string;
   readonly signature: string;
   readonly body: string;
-  /** Faults that altered it on purpose. */
+  /** Faults that altered it. */
   readonly faults: readonly string[];
 };
 
-type Arrived = { readonly timestamp: string; readonly signature: string; readonly body: string };
+type ReceivedRequest = { readonly timestamp: string; readonly signature: string; readonly body: string };
 
-/** The difference that makes the signature wrong, or `undefined` when the mock does not know the delivery. */
-export function compareWithSent(arrived: Arrived, sent: readonly SentAttempt[]): Finding | undefined {
+/** The difference that makes the signature wrong, or `undefined` without attempts of the mock. */
+export function compareWithSent(
+  received: ReceivedRequest,
+  sent: readonly SentAttempt[],
+): Finding | undefined {
   if (sent.length === 0) return undefined;
-  const twin = sent.find(({ timestamp }) => timestamp === arrived.timestamp.trim());
+  const twin = sent.find(({ timestamp }) => timestamp === received.timestamp.trim());
   if (!twin) {
     return {
       code: "TIMESTAMP_ALTERED",
@@ -25,15 +28,15 @@ export function compareWithSent(arrived: Arrived, sent: readonly SentAttempt[]):
       advice: `The mock sent ${sent.map(({ timestamp }) => timestamp).join(", ")}. Pass the header on unchanged.`,
     };
   }
-  if (twin.body !== arrived.body) {
+  if (twin.body !== received.body) {
     return {
       code: "BODY_ALTERED",
-      title: `the body is not the one that was sent: ${describeDifference(twin.body, arrived.body)}`,
+      title: `the body is not the one that was sent: ${describeDifference(twin.body, received.body)}`,
       advice:
         "Something between the mock and the verification changes the body. Verify the bytes that arrive.",
     };
   }
-  if (twin.signature !== arrived.signature.trim()) {
+  if (twin.signature !== received.signature.trim()) {
     return {
       code: "SIGNATURE_ALTERED",
       title: "webhook-signature is not the one that was sent",
@@ -56,12 +59,12 @@ export function compareWithSent(arrived: Arrived, sent: readonly SentAttempt[]):
 
 const contextCharacters = 12;
 
-/** Where two texts part, in bytes, with a little of both. */
-function describeDifference(sent: string, arrived: string): string {
+/** Where two texts differ, in bytes, with an excerpt of both. */
+function describeDifference(sent: string, received: string): string {
   let index = 0;
-  while (index < Math.min(sent.length, arrived.length) && sent[index] === arrived[index]) index++;
+  while (index < Math.min(sent.length, received.length) && sent[index] === received[index]) index++;
   const byte = new TextEncoder().encode(sent.slice(0, index)).length;
   const excerpt = (text: string) =>
     index >= text.length ? "it ends" : JSON.stringify(text.slice(index, index + contextCharacters));
-  return `at byte ${byte} the mock sent ${excerpt(sent)}, received ${excerpt(arrived)}`;
+  return `at byte ${byte} the mock sent ${excerpt(sent)}, received ${excerpt(received)}`;
 }

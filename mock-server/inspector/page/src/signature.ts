@@ -6,7 +6,7 @@ import type { Finding } from "./finding.ts";
 import { compareWithSent, type SentAttempt } from "./sent-attempt.ts";
 
 export type Secret = {
-  /** What to call it on the screen. */
+  /** Its name on the page. */
   readonly label: string;
   readonly secret: string;
   /** `expired`: its grace period is over, or its endpoint does not sign with it any more. */
@@ -21,7 +21,7 @@ export type SignatureInput = {
   readonly secrets: readonly Secret[];
   readonly nowSeconds: number;
   readonly toleranceSeconds: number;
-  /** What the mock sent under this id; empty or absent where it knows nothing of it. */
+  /** Attempts of the delivery with this id; empty or absent if the mock has none. */
   readonly sent?: readonly SentAttempt[];
 };
 
@@ -137,7 +137,7 @@ const unexplained: Finding = {
     "Either the secret belongs to another endpoint, or the body was changed on the way. Compare the body with the bytes of the attempt.",
 };
 
-/** Fewest deviations first, so that the simplest explanation is the one that is given. */
+/** Fewest deviations first, so that the simplest explanation is reported. */
 function attempts(input: SignatureInput, secret: string) {
   const keys = keyVariants(secret);
   const timestamps = timestampVariants(input.timestamp);
@@ -163,7 +163,7 @@ function bodyVariants(body: string): Variant<string>[] {
     rawBytes,
   );
   add(`${body}\n`, "BODY_NEWLINE_LOST", "the body lost its trailing newline", rawBytes);
-  // Before white space in general: `trim` counts the mark as such.
+  // Before white space in general, which includes the mark for `trim`.
   add(
     body.replace(/^\uFEFF/, ""),
     "BODY_BYTE_ORDER_MARK",
@@ -183,7 +183,7 @@ function rewritten(body: string): string[] {
     const value: unknown = JSON.parse(body);
     return [JSON.stringify(value), JSON.stringify(value, null, 2), JSON.stringify(value, null, 4)];
   } catch {
-    return []; // Not JSON: it cannot be the result of JSON.stringify.
+    return []; // Not JSON, so it was not rewritten as JSON.
   }
 }
 

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   type ControlApi,
+  type ControlClientOptions,
   createControlClient,
   createMockServer,
   isMockServerError,
@@ -141,6 +142,17 @@ describe("createControlClient", () => {
     await control.getTask("a/b?c");
     await control.listTasks({ order: "desc", status: undefined, limit: 5 });
     expect(calls).toEqual(["/_mock/v1/tasks/a%2Fb%3Fc", "/_mock/v1/tasks?order=desc&limit=5"]);
+  });
+
+  it.each([
+    [{}, "baseUrl: expected a URL, got null"],
+    [{ baseUrl: "mock" }, 'baseUrl: expected a URL, got "mock"'],
+    [{ baseURL: "http://127.0.0.1:4010" }, "unknown option baseURL; did you mean baseUrl?"],
+    [{ baseUrl: "http://127.0.0.1:4010", timeoutMs: "1s" }, "timeoutMs: expected a number of at least 1"],
+  ])("rejects the options %j", (options, message) => {
+    expect(() => createControlClient(options as ControlClientOptions)).toThrow(
+      `createControlClient: ${message}`,
+    );
   });
 
   const clientOf = (respond: (init: RequestInit) => Promise<Response>, timeoutMs?: number) =>

@@ -3,15 +3,21 @@ import { createMockServer, createVirtualClock } from "workspace-tasks/mock-serve
 import { createEventStream } from "../../../../mock-server/control/event-stream.ts";
 import type { Transport } from "../../../../mock-server/outbound/port.ts";
 import { defaultSettings } from "../../../../mock-server/settings.ts";
-import { createWorld } from "../../../../mock-server/world/world.ts";
+import { createWorldHolder } from "../../../../mock-server/world/world-holder.ts";
 
 const transport: Transport = {
   deliver: async () => ({ status: null, error: "nowhere" }),
   read: async () => ({ status: null, error: "nowhere" }),
   abort: () => {},
 };
-const newWorld = (epoch = 0) =>
-  createWorld({ epoch, seed: 1, clock: createVirtualClock(), settings: defaultSettings, transport });
+const createWorlds = () =>
+  createWorldHolder({
+    seed: 1,
+    clock: createVirtualClock(),
+    settings: defaultSettings,
+    transport,
+    seedWorld: () => ({ workspaceId: "", apiKey: "", partnerApiKey: "" }),
+  });
 
 /** Reads the stream as a browser would: blocks of fields, ended by an empty line. */
 function createReader(response: Response) {
@@ -40,10 +46,10 @@ const open = (stream: ReturnType<typeof createEventStream>, lastEventId: string 
 
 describe("the event stream", () => {
   it("sends every activity with a number, its type and time", async () => {
-    const world = newWorld();
-    const reader = open(createEventStream(world, createVirtualClock()));
+    const worlds = createWorlds();
+    const reader = open(createEventStream(worlds, createVirtualClock()));
     expect(await reader.next()).toEqual({ retry: "1000" });
-    world.emit({ type: "task.changed", taskId: "t-1" });
+    worlds.current.emit({ type: "task.changed", taskId: "t-1" });
     const event = await reader.next();
     expect(event).toMatchObject({ id: "0-1", type: "task.changed" });
     expect(JSON.parse(event?.["data"] ?? "")).toEqual({
@@ -55,30 +61,30 @@ describe("the event stream", () => {
   });
 
   it("sends a reader that reconnects what it missed, once and in order", async () => {
-    const world = newWorld();
-    const stream = createEventStream(world, createVirtualClock());
+    const worlds = createWorlds();
+    const stream = createEventStream(worlds, createVirtualClock());
     const first = open(stream);
     await first.next();
-    for (const number of [1, 2, 3, 4]) world.emit({ type: `event.${number}` });
+    for (const number of [1, 2, 3, 4]) worlds.current.emit({ type: `event.${number}` });
     await first.next();
     await first.next();
     await first.leave();
-    world.emit({ type: "event.5" });
+    worlds.current.emit({ type: "event.5" });
     const back = open(stream, "0-2");
     await back.next();
     const missed = [await back.next(), await back.next(), await back.next()];
     expect(missed.map((event) => event?.["type"])).toEqual(["event.3", "event.4", "event.5"]);
-    world.emit({ type: "event.6" });
+    worlds.current.emit({ type: "event.6" });
     expect((await back.next())?.["type"]).toBe("event.6");
   });
 
   it.each(["0-99", "7-1", "nonsense", ""])(
     "sends stream.restarted to a reader whose last id is %j",
     async (lastEventId) => {
-      const world = newWorld();
-      const stream = createEventStream(world, createVirtualClock());
+      const worlds = createWorlds();
+      const stream = createEventStream(worlds, createVirtualClock());
       open(stream);
-      world.emit({ type: "event.1" });
+      worlds.current.emit({ type: "event.1" });
       const reader = open(stream, lastEventId);
       await reader.next();
       expect((await reader.next())?.["type"]).toBe("stream.restarted");
@@ -86,33 +92,31 @@ describe("the event stream", () => {
   );
 
   it("sends stream.restarted after a reset and continues with the new world", async () => {
-    const old = newWorld();
-    const stream = createEventStream(old, createVirtualClock());
+    const worlds = createWorlds();
+    const stream = createEventStream(worlds, createVirtualClock());
     const reader = open(stream);
     await reader.next();
-    old.end();
-    const next = newWorld(1);
-    stream.follow(next);
+    worlds.reset();
     expect((await reader.next())?.["type"]).toBe("stream.restarted");
-    next.emit({ type: "event.1" });
+    worlds.current.emit({ type: "event.1" });
     expect((await reader.next())?.["id"]).toBe("1-1");
   });
 
   it("sends a heartbeat without activity", async () => {
     const wallClock = createVirtualClock();
-    const reader = open(createEventStream(newWorld(), wallClock));
+    const reader = open(createEventStream(createWorlds(), wallClock));
     await reader.next();
     await wallClock.advance(15_000);
     expect(await reader.next()).toEqual({ "": "heartbeat" });
   });
 
   it("disconnects a reader that does not read, which can then reconnect", async () => {
-    const world = newWorld();
-    const stream = createEventStream(world, createVirtualClock());
+    const worlds = createWorlds();
+    const stream = createEventStream(worlds, createVirtualClock());
     const slow = open(stream);
     await slow.next();
     const text = "x".repeat(100_000);
-    for (let count = 0; count < 100; count++) world.emit({ type: "event.big", text });
+    for (let count = 0; count < 100; count++) worlds.current.emit({ type: "event.big", text });
     let read = 0;
     let last: Record<string, string> | null = null;
     for (let event = await slow.next(); event; event = await slow.next()) {
@@ -127,8 +131,8 @@ describe("the event stream", () => {
   });
 
   it("ends when the reader disconnects and when the mock closes", async () => {
-    const world = newWorld();
-    const stream = createEventStream(world, createVirtualClock());
+    const worlds = createWorlds();
+    const stream = createEventStream(worlds, createVirtualClock());
     const disconnected = new AbortController();
     const left = createReader(stream.open(null, disconnected.signal));
     const stayed = open(stream);
@@ -136,7 +140,7 @@ describe("the event stream", () => {
     await stayed.next();
     disconnected.abort();
     expect(await left.next()).toBeNull();
-    world.emit({ type: "event.1" });
+    worlds.current.emit({ type: "event.1" });
     expect((await stayed.next())?.["type"]).toBe("event.1");
     stream.close();
     expect(await stayed.next()).toBeNull();
