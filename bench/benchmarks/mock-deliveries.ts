@@ -5,7 +5,6 @@ import { type Benchmark, cellOf, type MeasureOptions, type Result } from "../ben
 import { atLeast, spread } from "../format.ts";
 import { inTurns } from "../in-turns.ts";
 import { type Sample, startMeter } from "../meter.ts";
-import { registerEndpoints } from "../register-endpoints.ts";
 import { spreadOf } from "../statistics.ts";
 
 /** As text, because a worker thread does not inherit the TypeScript loader. */
@@ -38,7 +37,7 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
   const receiver = new Worker(receiverSource, { eval: true });
   const [port] = await once(receiver, "message");
   const mock = await createMockServer({ listen: false });
-  await registerEndpoints(mock, [`http://127.0.0.1:${port}/hook`]);
+  await mock.control.createEndpoint({ url: `http://127.0.0.1:${port}/hook` });
   const { clientId } = await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
   const rounds = await inTurns([mock], { rounds: quick ? 2 : 7, warmUpRounds: 1 }, () =>
     deliverAll(mock, clientId, count),

@@ -3,7 +3,6 @@ import { type Benchmark, cellOf, type MeasureOptions, type Result } from "../ben
 import { spread } from "../format.ts";
 import { inTurns } from "../in-turns.ts";
 import { type Sample, startMeter } from "../meter.ts";
-import { registerEndpoints } from "../register-endpoints.ts";
 import { medianIn, scaled, spreadIn } from "../statistics.ts";
 
 const endpointCounts = [1, 10, 100, 1_000];
@@ -66,7 +65,7 @@ async function fanOut(endpoints: number, deliveries: number): Promise<Sample> {
     receivers: new Map(urls.map((url) => [url, () => new Response(null, { status: 204 })])),
     settings: { rateLimit: { requests: 1_000_000 } },
   });
-  await registerEndpoints(mock, urls);
+  for (const url of urls) await mock.control.createEndpoint({ url });
   const { clientId } = await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
   await mock.clock.advance(1);
   const stop = startMeter();

@@ -3,7 +3,6 @@ import { type Benchmark, type MeasureOptions, measuredFor, type Result } from ".
 import { atMost, spread, whole } from "../format.ts";
 import { inTurns } from "../in-turns.ts";
 import { heapBytes, startMeter } from "../meter.ts";
-import { registerEndpoints } from "../register-endpoints.ts";
 import { spreadIn } from "../statistics.ts";
 
 const stageNames = ["document-classification", "tax-extraction", "reconciliation", "data-entry", "review"];
@@ -74,7 +73,7 @@ async function advanceWeek({ tasks, delivers }: Scenario) {
       },
     },
   });
-  if (delivers) await registerEndpoints(mock, [url]);
+  if (delivers) await mock.control.createEndpoint({ url });
   const { clientId } = await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
   const bytesBefore = heapBytes();
   const megabytes = () => (heapBytes() - bytesBefore) / 1e6;

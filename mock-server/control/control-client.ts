@@ -46,7 +46,7 @@ const optionKinds: { readonly [Name in keyof Required<ControlClientOptions>]: Ki
  * ```
  */
 export function createControlClient(options: ControlClientOptions): ControlApi {
-  checkOptions({ baseUrl: null, ...options }, optionKinds, "createControlClient");
+  checkOptions({ baseUrl: "", ...(options as object) }, optionKinds, "createControlClient");
   const baseUrl = options.baseUrl.replace(/\/$/, "");
   const methods = Object.entries(controlCalls).map(([name, [call, kind]]) => {
     const [method = "", path = ""] = call.split(" ");

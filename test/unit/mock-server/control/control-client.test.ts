@@ -145,7 +145,7 @@ describe("createControlClient", () => {
   });
 
   it.each([
-    [{}, "baseUrl: expected a URL, got null"],
+    [{}, 'baseUrl: expected a URL, got ""'],
     [{ baseUrl: "mock" }, 'baseUrl: expected a URL, got "mock"'],
     [{ baseURL: "http://127.0.0.1:4010" }, "unknown option baseURL; did you mean baseUrl?"],
     [{ baseUrl: "http://127.0.0.1:4010", timeoutMs: "1s" }, "timeoutMs: expected a number of at least 1"],
