@@ -1,15 +1,25 @@
 // `npm start` and `npm test` must work on a fresh clone. npm runs this before them: it installs when
-// node_modules is absent or older than the lock file, and costs a few milliseconds otherwise.
+// node_modules is absent or does not belong to the lock file, and costs a few milliseconds otherwise.
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, statSync, utimesSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
 const installed = join(root, "node_modules", ".package-lock.json");
+const installedHash = join(root, "node_modules", ".package-lock.sha256");
 const lockFile = join(root, "package-lock.json");
+const lockHash = createHash("sha256").update(readFileSync(lockFile)).digest("hex");
 const reportEveryMs = 5_000;
 
-if (!existsSync(installed) || statSync(installed).mtimeMs + 1 < statSync(lockFile).mtimeMs) await install();
+if (!isInstalled()) await install();
+
+/** Whether node_modules belongs to the lock file: by its hash, or by age where npm was run by hand. */
+function isInstalled() {
+  if (!existsSync(installed)) return false;
+  if (existsSync(installedHash)) return readFileSync(installedHash, "utf8") === lockHash;
+  return statSync(installed).mtimeMs + 1 >= statSync(lockFile).mtimeMs;
+}
 
 async function install() {
   const progress = reportProgress(packagesOfThisPlatform());
@@ -20,8 +30,7 @@ async function install() {
     console.error("npm ci failed: the reason is above; `npm ci` runs it again");
     process.exit(1);
   }
-  // npm can keep the time stamp of an earlier installation; the next run would install again.
-  utimesSync(installed, new Date(), new Date());
+  writeFileSync(installedHash, lockHash);
 }
 
 function packagesOfThisPlatform() {

@@ -6,7 +6,9 @@ export type ProgramOptions = {
   readonly env?: Readonly<Record<string, string>>;
 };
 
-/** A Node program in a child process, whose output a test can wait for. Disposing kills it. */
+const ownGroup = process.platform !== "win32";
+
+/** A Node program in a child process, whose output a test can wait for. Disposing kills it and what it started. */
 export class RunningProgram implements Disposable {
   readonly #child: ChildProcess;
   readonly #ended: Promise<{ readonly code: number | null; readonly output: string }>;
@@ -18,6 +20,7 @@ export class RunningProgram implements Disposable {
   constructor(args: readonly string[], { cwd, env }: ProgramOptions = {}) {
     this.#child = spawn(process.execPath, args, {
       stdio: ["ignore", "pipe", "pipe"],
+      detached: ownGroup,
       env: { ...process.env, ...env },
       ...(cwd === undefined ? {} : { cwd }),
     });
@@ -61,7 +64,15 @@ export class RunningProgram implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#child.kill("SIGKILL");
+    if (!ownGroup || this.#child.pid === undefined) {
+      this.#child.kill("SIGKILL");
+      return;
+    }
+    try {
+      process.kill(-this.#child.pid, "SIGKILL");
+    } catch {
+      // The group has no process left.
+    }
   }
 
   #notify(): void {
