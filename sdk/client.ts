@@ -83,13 +83,13 @@ export interface WorkspaceTasksClient {
 /**
  * Creates a client. Nothing is sent before the first call.
  *
+ * Errors: `CONFIGURATION_INVALID`, thrown at once, names the option.
+ *
  * @example examples/sdk.test.ts#create-client
  * ```ts
  * const client = createClient({ baseUrl, apiKey: () => readSecret("workspace-tasks-api-key") });
  * const me = await client.me();
  * ```
- *
- * Errors: `CONFIGURATION_INVALID`, thrown at once, names the option.
  *
  * @see interface §4, §5
  */

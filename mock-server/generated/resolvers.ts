@@ -445,7 +445,7 @@ export type UpdateWebhookEndpointInput = {
   url?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** The account-wide user, the answer of `me` for a `userToken`. */
+/** The account-wide user: `me` for a `userToken`. */
 export type User = {
   __typename?: 'User';
   email: Scalars['String']['output'];

@@ -420,7 +420,7 @@ export type UpdateWebhookEndpointInput = {
   readonly url?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** The account-wide user, the answer of `me` for a `userToken`. */
+/** The account-wide user: `me` for a `userToken`. */
 export type User = {
   readonly email: Scalars['String']['output'];
   readonly id: Scalars['ID']['output'];

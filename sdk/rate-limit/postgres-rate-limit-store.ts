@@ -24,14 +24,14 @@ const retryMsMax = 1_000;
  * Lets processes that use one API key share its rate limit through PostgreSQL 9.5 or newer. Takes a pool of the package
  * `pg`, or anything with its `query`; pass the result as `rateLimit.store`. Beyond the interface.
  *
+ * Creates the tables `workspace_tasks_rate_limit_slot` and `workspace_tasks_rate_limit_block` on first use. Stores
+ * hashes of keys, never a key. The pool stays yours: it is not closed.
+ *
  * @example examples/sdk.test.ts#rate-limit-store
  * ```ts
  * const pool = new pg.Pool({ connectionString: process.env["DATABASE_URL"] });
  * const client = createClient({ baseUrl, apiKey, rateLimit: { store: postgresRateLimitStore(pool) } });
  * ```
- *
- * Creates the tables `workspace_tasks_rate_limit_slot` and `workspace_tasks_rate_limit_block` on first use. Stores
- * hashes of keys, never a key. The pool stays yours: it is not closed.
  */
 export function postgresRateLimitStore(
   pool: PostgresPool,
