@@ -36,9 +36,10 @@ const config: CodegenConfig = {
       plugins: ["typescript", "typescript-resolvers"],
       config: {
         scalars,
+        immutableTypes: true,
+        inputMaybeValue: "T | null | undefined",
         useTypeImports: true,
         enumsAsTypes: true,
-        contextType: "../rules/identity/resolver-context.ts#ResolverContext",
         mappers: {
           Workspace: "../state/records.ts#WorkspaceRecord",
           WorkspaceShortDetails: "../state/records.ts#WorkspaceRecord",

@@ -1,9 +1,8 @@
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
 import type { WorkspaceRecord, MembershipRecord, UserRecord, WebhookEndpointRecord, ConnectionRecord, JobRecord, JobWorkRecord, ArtifactRecord, ClientRecord, TaskRecord, StageRecord } from '../state/records.ts';
 import type { TaxPrepResult } from '../../sdk/events/index.ts';
-import type { ResolverContext } from '../rules/identity/resolver-context.ts';
 export type Maybe<T> = T | null;
-export type InputMaybe<T> = Maybe<T>;
+export type InputMaybe<T> = T | null | undefined;
 export type Omit<T, K extends keyof T> = Pick<T, Exclude<keyof T, K>>;
 export type RequireFields<T, K extends keyof T> = Omit<T, K> & { [P in K]-?: NonNullable<T[P]> };
 /** All built-in and custom scalars, mapped to their actual values */
@@ -20,24 +19,24 @@ export type Scalars = {
 };
 
 export type AccessTokens = {
-  __typename?: 'AccessTokens';
+  readonly __typename?: 'AccessTokens';
   /** Identifies the key's owner account-wide, not tied to a workspace. */
-  userToken: Scalars['String']['output'];
+  readonly userToken: Scalars['String']['output'];
   /** The same user scoped to the key's workspace, with the key's access level. Used for API calls. */
-  workspaceToken: Scalars['String']['output'];
+  readonly workspaceToken: Scalars['String']['output'];
 };
 
 export type AddClientDocumentsInput = {
-  clientId: Scalars['ID']['input'];
-  uploadIds: Array<Scalars['ID']['input']>;
+  readonly clientId: Scalars['ID']['input'];
+  readonly uploadIds: ReadonlyArray<Scalars['ID']['input']>;
 };
 
 export type AddedUser = {
-  __typename?: 'AddedUser';
-  email: Scalars['String']['output'];
-  id: Scalars['ID']['output'];
-  name?: Maybe<Scalars['String']['output']>;
-  role: Scalars['String']['output'];
+  readonly __typename?: 'AddedUser';
+  readonly email: Scalars['String']['output'];
+  readonly id: Scalars['ID']['output'];
+  readonly name?: Maybe<Scalars['String']['output']>;
+  readonly role: Scalars['String']['output'];
 };
 
 export type BeyondInterfaceSource =
@@ -48,17 +47,17 @@ export type BeyondInterfaceSource =
 
 /** One client of the tax firm. */
 export type Client = {
-  __typename?: 'Client';
-  createdAt: Scalars['Date']['output'];
+  readonly __typename?: 'Client';
+  readonly createdAt: Scalars['Date']['output'];
   /** Unique in the workspace. */
-  externalId: Scalars['String']['output'];
-  id: Scalars['ID']['output'];
-  name: Scalars['String']['output'];
+  readonly externalId: Scalars['String']['output'];
+  readonly id: Scalars['ID']['output'];
+  readonly name: Scalars['String']['output'];
   /** For example `F1040`, `F1041`, `F1065`, `F1120`, `F1120S`, `F990`. */
-  returnType: Scalars['String']['output'];
-  status: Scalars['String']['output'];
-  tasks: Array<Task>;
-  taxYear: Scalars['Int']['output'];
+  readonly returnType: Scalars['String']['output'];
+  readonly status: Scalars['String']['output'];
+  readonly tasks: ReadonlyArray<Task>;
+  readonly taxYear: Scalars['Int']['output'];
 };
 
 
@@ -71,142 +70,142 @@ export type ClientTasksArgs = {
 };
 
 export type ClientShortDetails = {
-  __typename?: 'ClientShortDetails';
-  id: Scalars['ID']['output'];
-  name: Scalars['String']['output'];
+  readonly __typename?: 'ClientShortDetails';
+  readonly id: Scalars['ID']['output'];
+  readonly name: Scalars['String']['output'];
 };
 
 export type ConnectionJob = {
-  __typename?: 'ConnectionJob';
-  connectionId: Scalars['ID']['output'];
-  createdAt: Scalars['Date']['output'];
+  readonly __typename?: 'ConnectionJob';
+  readonly connectionId: Scalars['ID']['output'];
+  readonly createdAt: Scalars['Date']['output'];
   /** Used to attach works and to start the import. */
-  id: Scalars['ID']['output'];
+  readonly id: Scalars['ID']['output'];
   /** The `jobName` supplied. */
-  name: Scalars['String']['output'];
+  readonly name: Scalars['String']['output'];
   /** For example `pending`, `active`, `completed`. */
-  status: Scalars['String']['output'];
-  updatedAt: Scalars['Date']['output'];
-  workspaceId: Scalars['ID']['output'];
+  readonly status: Scalars['String']['output'];
+  readonly updatedAt: Scalars['Date']['output'];
+  readonly workspaceId: Scalars['ID']['output'];
 };
 
 export type CreateClientInput = {
-  externalId: Scalars['String']['input'];
-  name: Scalars['String']['input'];
-  returnType: Scalars['String']['input'];
-  taxYear: Scalars['Int']['input'];
-  uploadIds?: InputMaybe<Array<Scalars['ID']['input']>>;
+  readonly externalId: Scalars['String']['input'];
+  readonly name: Scalars['String']['input'];
+  readonly returnType: Scalars['String']['input'];
+  readonly taxYear: Scalars['Int']['input'];
+  readonly uploadIds?: InputMaybe<ReadonlyArray<Scalars['ID']['input']>>;
 };
 
 export type CreateClientResult = {
-  __typename?: 'CreateClientResult';
-  client: Client;
+  readonly __typename?: 'CreateClientResult';
+  readonly client: Client;
   /** The `BINDER` task; `null` when no `uploadIds` were given. */
-  taskId?: Maybe<Scalars['ID']['output']>;
+  readonly taskId?: Maybe<Scalars['ID']['output']>;
 };
 
 export type CreateJobWorkArtifactsInput = {
-  externalId: Scalars['String']['input'];
-  metadata?: InputMaybe<Scalars['JSON']['input']>;
-  name: Scalars['String']['input'];
+  readonly externalId: Scalars['String']['input'];
+  readonly metadata?: InputMaybe<Scalars['JSON']['input']>;
+  readonly name: Scalars['String']['input'];
   /** Free text: `w2`, `1099`, `receipt` … */
-  type: Scalars['String']['input'];
-  url?: InputMaybe<Scalars['String']['input']>;
+  readonly type: Scalars['String']['input'];
+  readonly url?: InputMaybe<Scalars['String']['input']>;
 };
 
 export type CreateJobWorksInput = {
   /** The calling platform's client identifier; unique per connection. */
-  externalId: Scalars['String']['input'];
+  readonly externalId: Scalars['String']['input'];
   /** A label for the client's tax preparation. */
-  name: Scalars['String']['input'];
+  readonly name: Scalars['String']['input'];
 };
 
 export type CreateWebhookEndpointInput = {
   /** Omitted or `null` becomes an empty string. */
-  description?: InputMaybe<Scalars['String']['input']>;
+  readonly description?: InputMaybe<Scalars['String']['input']>;
   /**
    * Omitted or `null`: all current and future events. An empty list is invalid, duplicates are removed,
    * each name must exist in the catalog.
    */
-  eventTypes?: InputMaybe<Array<Scalars['String']['input']>>;
+  readonly eventTypes?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
   /** HTTPS delivery URL. */
-  url: Scalars['String']['input'];
+  readonly url: Scalars['String']['input'];
 };
 
 export type CreateWorkspaceInput = {
   /** Name of the tax firm; must not be blank. */
-  displayName: Scalars['String']['input'];
+  readonly displayName: Scalars['String']['input'];
   /** `xs`, `sm`, `md`, `lg` or `xl`. */
-  firmSize?: InputMaybe<Scalars['String']['input']>;
+  readonly firmSize?: InputMaybe<Scalars['String']['input']>;
   /** An object with customer and partner references. */
-  metadata?: InputMaybe<Scalars['JSON']['input']>;
+  readonly metadata?: InputMaybe<Scalars['JSON']['input']>;
 };
 
 export type JobArtifact = {
-  __typename?: 'JobArtifact';
-  artifactId: Scalars['ID']['output'];
-  connectionJobId: Scalars['ID']['output'];
-  createdAt: Scalars['Date']['output'];
-  id: Scalars['ID']['output'];
-  jobWorkId: Scalars['ID']['output'];
-  updatedAt: Scalars['Date']['output'];
-  workArtifact: WorkArtifact;
-  workspaceId: Scalars['ID']['output'];
+  readonly __typename?: 'JobArtifact';
+  readonly artifactId: Scalars['ID']['output'];
+  readonly connectionJobId: Scalars['ID']['output'];
+  readonly createdAt: Scalars['Date']['output'];
+  readonly id: Scalars['ID']['output'];
+  readonly jobWorkId: Scalars['ID']['output'];
+  readonly updatedAt: Scalars['Date']['output'];
+  readonly workArtifact: WorkArtifact;
+  readonly workspaceId: Scalars['ID']['output'];
 };
 
 export type JobWork = {
-  __typename?: 'JobWork';
-  connectionJobId: Scalars['ID']['output'];
-  createdAt: Scalars['Date']['output'];
+  readonly __typename?: 'JobWork';
+  readonly connectionJobId: Scalars['ID']['output'];
+  readonly createdAt: Scalars['Date']['output'];
   /** Used when attaching artifacts. */
-  id: Scalars['ID']['output'];
-  updatedAt: Scalars['Date']['output'];
+  readonly id: Scalars['ID']['output'];
+  readonly updatedAt: Scalars['Date']['output'];
   /** The work this job work references. */
-  workId: Scalars['ID']['output'];
-  workspaceId: Scalars['ID']['output'];
+  readonly workId: Scalars['ID']['output'];
+  readonly workspaceId: Scalars['ID']['output'];
 };
 
 export type Me = User | WorkspaceUser;
 
 export type Mutation = {
-  __typename?: 'Mutation';
+  readonly __typename?: 'Mutation';
   /** Adds uploaded documents to a client and starts a `BINDER` task on them. */
-  addClientDocuments: StartedTask;
+  readonly addClientDocuments: StartedTask;
   /** Adds users to a workspace at once, without an invitation; an existing account is attached. */
-  addUsersToTheWorkspace: Array<AddedUser>;
+  readonly addUsersToTheWorkspace: ReadonlyArray<AddedUser>;
   /** Tests the credentials of the start step against the partner platform; the result sets the status. */
-  collectProviderConnection: ProviderConnection;
+  readonly collectProviderConnection: ProviderConnection;
   /** Adds a client of the tax firm. With `uploadIds` a `BINDER` task starts on those documents. */
-  createClient: CreateClientResult;
+  readonly createClient: CreateClientResult;
   /** Creates a job on an existing, `active` provider connection. */
-  createConnectionJob: ConnectionJob;
+  readonly createConnectionJob: ConnectionJob;
   /** Attaches files to a job work. */
-  createJobWorkArtifacts: Array<JobArtifact>;
+  readonly createJobWorkArtifacts: ReadonlyArray<JobArtifact>;
   /** Attaches works, one per client tax preparation, to a job that still accepts them. All or nothing. */
-  createJobWorks: Array<JobWork>;
+  readonly createJobWorks: ReadonlyArray<JobWork>;
   /** Registers a delivery URL. The signing secret is returned here and by rotation, nowhere else. */
-  createWebhookEndpoint: WebhookEndpointSecret;
+  readonly createWebhookEndpoint: WebhookEndpointSecret;
   /** Creates one workspace per tax firm. */
-  createWorkspace: Workspace;
+  readonly createWorkspace: Workspace;
   /** Ends delivery to an endpoint. Returns `true`. */
-  deleteWebhookEndpoint: Scalars['Boolean']['output'];
+  readonly deleteWebhookEndpoint: Scalars['Boolean']['output'];
   /**
    * Exchanges a long-lived API key for short-lived access tokens. Public, and not counted against the
    * rate limit.
    */
-  exchangeSurfaceRefreshTokenForAccessTokens: AccessTokens;
+  readonly exchangeSurfaceRefreshTokenForAccessTokens: AccessTokens;
   /** Starts the import of a job: clients, documents and `TAX_PREP` tasks follow. */
-  initiateTaxPrepsImport: ConnectionJob;
+  readonly initiateTaxPrepsImport: ConnectionJob;
   /** Exchanges a partner key for a gateway token. No Bearer token; not for workspace keys. */
-  loginViaPersonalApiToken: PartnerAccessToken;
+  readonly loginViaPersonalApiToken: PartnerAccessToken;
   /** Issues a new signing secret; the old one verifies until the grace period ends. */
-  rotateWebhookEndpointSecret: WebhookEndpointSecret;
+  readonly rotateWebhookEndpointSecret: WebhookEndpointSecret;
   /** Begins a provider connection with the credentials of the partner platform. */
-  startProviderConnection: ProviderConnection;
+  readonly startProviderConnection: ProviderConnection;
   /** Starts a `TAX_PREP` task for a client. */
-  triggerTaxPrep: StartedTask;
+  readonly triggerTaxPrep: StartedTask;
   /** Patches an endpoint: an omitted field differs from an explicit `null`. */
-  updateWebhookEndpoint: WebhookEndpoint;
+  readonly updateWebhookEndpoint: WebhookEndpoint;
 };
 
 
@@ -216,7 +215,7 @@ export type MutationAddClientDocumentsArgs = {
 
 
 export type MutationAddUsersToTheWorkspaceArgs = {
-  userEmails: Array<Scalars['String']['input']>;
+  userEmails: ReadonlyArray<Scalars['String']['input']>;
   workspaceId: Scalars['ID']['input'];
 };
 
@@ -239,14 +238,14 @@ export type MutationCreateConnectionJobArgs = {
 
 
 export type MutationCreateJobWorkArtifactsArgs = {
-  inputs: Array<CreateJobWorkArtifactsInput>;
+  inputs: ReadonlyArray<CreateJobWorkArtifactsInput>;
   jobWorkId: Scalars['ID']['input'];
 };
 
 
 export type MutationCreateJobWorksArgs = {
   connectionJobId: Scalars['ID']['input'];
-  inputs: Array<CreateJobWorksInput>;
+  inputs: ReadonlyArray<CreateJobWorksInput>;
 };
 
 
@@ -303,40 +302,40 @@ export type MutationUpdateWebhookEndpointArgs = {
 };
 
 export type PartnerAccessToken = {
-  __typename?: 'PartnerAccessToken';
+  readonly __typename?: 'PartnerAccessToken';
   /** Reaches every workspace that the partner created. */
-  accessToken: Scalars['String']['output'];
+  readonly accessToken: Scalars['String']['output'];
 };
 
 export type ProviderConnection = {
-  __typename?: 'ProviderConnection';
+  readonly __typename?: 'ProviderConnection';
   /** The next step to take, for example `collect`. */
-  action?: Maybe<Scalars['String']['output']>;
-  createdAt: Scalars['Date']['output'];
-  displayName?: Maybe<Scalars['String']['output']>;
-  id: Scalars['ID']['output'];
+  readonly action?: Maybe<Scalars['String']['output']>;
+  readonly createdAt: Scalars['Date']['output'];
+  readonly displayName?: Maybe<Scalars['String']['output']>;
+  readonly id: Scalars['ID']['output'];
   /** The partner key used for the connection. */
-  providerKey: Scalars['String']['output'];
+  readonly providerKey: Scalars['String']['output'];
   /** Stored configuration; echoes the `inputs` supplied. */
-  settings?: Maybe<Scalars['JSON']['output']>;
+  readonly settings?: Maybe<Scalars['JSON']['output']>;
   /** `pending`, then `active` when verification succeeds, otherwise an error state. */
-  status: Scalars['String']['output'];
-  updatedAt: Scalars['Date']['output'];
-  workspaceId: Scalars['ID']['output'];
+  readonly status: Scalars['String']['output'];
+  readonly updatedAt: Scalars['Date']['output'];
+  readonly workspaceId: Scalars['ID']['output'];
 };
 
 export type Query = {
-  __typename?: 'Query';
+  readonly __typename?: 'Query';
   /** Who the token acts as: `WorkspaceUser` for a `workspaceToken`, `User` for a `userToken`. */
-  me?: Maybe<Me>;
+  readonly me?: Maybe<Me>;
   /** Every event the service can deliver. Public: no token, no workspace. */
-  webhookEventCatalog: Array<WebhookEventType>;
+  readonly webhookEventCatalog: ReadonlyArray<WebhookEventType>;
 };
 
 export type RotateWebhookEndpointSecretInput = {
-  endpointId: Scalars['ID']['input'];
+  readonly endpointId: Scalars['ID']['input'];
   /** Seconds during which the old and the new secret both verify: 0 to 604800. */
-  gracePeriodSeconds?: InputMaybe<Scalars['Int']['input']>;
+  readonly gracePeriodSeconds?: InputMaybe<Scalars['Int']['input']>;
 };
 
 export type RouterName =
@@ -346,53 +345,53 @@ export type RouterName =
   | 'GATEWAY';
 
 export type StartedTask = {
-  __typename?: 'StartedTask';
-  taskId: Scalars['ID']['output'];
+  readonly __typename?: 'StartedTask';
+  readonly taskId: Scalars['ID']['output'];
 };
 
 /** A stage of a task. */
 export type SubTask = {
-  __typename?: 'SubTask';
-  completedAt?: Maybe<Scalars['String']['output']>;
-  errorMessage?: Maybe<Scalars['String']['output']>;
-  id: Scalars['ID']['output'];
-  startedAt: Scalars['String']['output'];
-  status: TaskStatus;
+  readonly __typename?: 'SubTask';
+  readonly completedAt?: Maybe<Scalars['String']['output']>;
+  readonly errorMessage?: Maybe<Scalars['String']['output']>;
+  readonly id: Scalars['ID']['output'];
+  readonly startedAt: Scalars['String']['output'];
+  readonly status: TaskStatus;
   /** Free text: an unrecognised stage is informational, not an error. */
-  type: Scalars['String']['output'];
+  readonly type: Scalars['String']['output'];
 };
 
 export type Task = {
-  __typename?: 'Task';
-  attributes: Array<TaskAttribute>;
-  client?: Maybe<ClientShortDetails>;
+  readonly __typename?: 'Task';
+  readonly attributes: ReadonlyArray<TaskAttribute>;
+  readonly client?: Maybe<ClientShortDetails>;
   /** ISO 8601; `null` while the task runs. */
-  completedAt?: Maybe<Scalars['String']['output']>;
-  errorMessage?: Maybe<Scalars['String']['output']>;
-  id: Scalars['ID']['output'];
-  result: TaskResult;
+  readonly completedAt?: Maybe<Scalars['String']['output']>;
+  readonly errorMessage?: Maybe<Scalars['String']['output']>;
+  readonly id: Scalars['ID']['output'];
+  readonly result: TaskResult;
   /** ISO 8601. */
-  startedAt: Scalars['String']['output'];
-  status: TaskStatus;
+  readonly startedAt: Scalars['String']['output'];
+  readonly status: TaskStatus;
   /** The stages of the task, in the order in which they started. */
-  subTasks: Array<SubTask>;
-  triggeredBy?: Maybe<UserShortDetails>;
+  readonly subTasks: ReadonlyArray<SubTask>;
+  readonly triggeredBy?: Maybe<UserShortDetails>;
   /** An open set: the five types of the event catalog, and more. */
-  type: Scalars['String']['output'];
+  readonly type: Scalars['String']['output'];
 };
 
 export type TaskAttribute = {
-  __typename?: 'TaskAttribute';
-  name: Scalars['String']['output'];
-  value: Scalars['String']['output'];
+  readonly __typename?: 'TaskAttribute';
+  readonly name: Scalars['String']['output'];
+  readonly value: Scalars['String']['output'];
 };
 
 /** Every given filter must match; within one filter any value does. */
 export type TaskFilters = {
-  clientIds?: InputMaybe<Array<Scalars['ID']['input']>>;
-  ids?: InputMaybe<Array<Scalars['ID']['input']>>;
-  statuses?: InputMaybe<Array<TaskStatus>>;
-  types?: InputMaybe<Array<Scalars['String']['input']>>;
+  readonly clientIds?: InputMaybe<ReadonlyArray<Scalars['ID']['input']>>;
+  readonly ids?: InputMaybe<ReadonlyArray<Scalars['ID']['input']>>;
+  readonly statuses?: InputMaybe<ReadonlyArray<TaskStatus>>;
+  readonly types?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
 };
 
 /** `TaskUnknownResult` is the fallback; always handle it. */
@@ -404,145 +403,145 @@ export type TaskStatus =
   | 'RUNNING';
 
 export type TaskTaxPrepResult = {
-  __typename?: 'TaskTaxPrepResult';
-  documentCount: Scalars['Int']['output'];
-  extractedFormCount: Scalars['Int']['output'];
-  returnType: Scalars['String']['output'];
-  reviewItemCount: Scalars['Int']['output'];
-  reviewItems: Array<TaxPrepReviewItem>;
-  summary: Scalars['String']['output'];
-  taxYear: Scalars['Int']['output'];
+  readonly __typename?: 'TaskTaxPrepResult';
+  readonly documentCount: Scalars['Int']['output'];
+  readonly extractedFormCount: Scalars['Int']['output'];
+  readonly returnType: Scalars['String']['output'];
+  readonly reviewItemCount: Scalars['Int']['output'];
+  readonly reviewItems: ReadonlyArray<TaxPrepReviewItem>;
+  readonly summary: Scalars['String']['output'];
+  readonly taxYear: Scalars['Int']['output'];
 };
 
 export type TaskUnknownResult = {
-  __typename?: 'TaskUnknownResult';
+  readonly __typename?: 'TaskUnknownResult';
   /** The task's type. */
-  taskType: Scalars['String']['output'];
+  readonly taskType: Scalars['String']['output'];
 };
 
 export type TaxPrepReviewItem = {
-  __typename?: 'TaxPrepReviewItem';
-  category: Scalars['String']['output'];
-  description: Scalars['String']['output'];
-  severity: Scalars['String']['output'];
+  readonly __typename?: 'TaxPrepReviewItem';
+  readonly category: Scalars['String']['output'];
+  readonly description: Scalars['String']['output'];
+  readonly severity: Scalars['String']['output'];
 };
 
 export type TriggerTaxPrepInput = {
-  clientId: Scalars['ID']['input'];
-  returnType: Scalars['String']['input'];
+  readonly clientId: Scalars['ID']['input'];
+  readonly returnType: Scalars['String']['input'];
 };
 
 /** At least one of the optional fields must be present. */
 export type UpdateWebhookEndpointInput = {
   /** `null` or an empty string clears; omitted leaves it unchanged. */
-  description?: InputMaybe<Scalars['String']['input']>;
+  readonly description?: InputMaybe<Scalars['String']['input']>;
   /** `true` enables, `false` pauses; omitted or `null` leaves it unchanged. */
-  enabled?: InputMaybe<Scalars['Boolean']['input']>;
-  endpointId: Scalars['ID']['input'];
+  readonly enabled?: InputMaybe<Scalars['Boolean']['input']>;
+  readonly endpointId: Scalars['ID']['input'];
   /** `null` resets to all current and future events; omitted leaves it unchanged; an empty list is invalid. */
-  eventTypes?: InputMaybe<Array<Scalars['String']['input']>>;
+  readonly eventTypes?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
   /** Omitted or `null` leaves it unchanged. */
-  url?: InputMaybe<Scalars['String']['input']>;
+  readonly url?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** The account-wide user: `me` for a `userToken`. */
 export type User = {
-  __typename?: 'User';
-  email: Scalars['String']['output'];
-  id: Scalars['ID']['output'];
-  name: Scalars['String']['output'];
-  workspaces: Array<WorkspaceShortDetails>;
+  readonly __typename?: 'User';
+  readonly email: Scalars['String']['output'];
+  readonly id: Scalars['ID']['output'];
+  readonly name: Scalars['String']['output'];
+  readonly workspaces: ReadonlyArray<WorkspaceShortDetails>;
 };
 
 export type UserShortDetails = {
-  __typename?: 'UserShortDetails';
-  email: Scalars['String']['output'];
+  readonly __typename?: 'UserShortDetails';
+  readonly email: Scalars['String']['output'];
   /** Serves the vendor's own in-product integrations; may be ignored. */
-  emailHash?: Maybe<Scalars['String']['output']>;
-  id: Scalars['ID']['output'];
-  name: Scalars['String']['output'];
+  readonly emailHash?: Maybe<Scalars['String']['output']>;
+  readonly id: Scalars['ID']['output'];
+  readonly name: Scalars['String']['output'];
   /** Serves the vendor's own in-product integrations; may be ignored. */
-  novuHash?: Maybe<Scalars['String']['output']>;
+  readonly novuHash?: Maybe<Scalars['String']['output']>;
 };
 
 export type WebhookEndpoint = {
-  __typename?: 'WebhookEndpoint';
-  createdAt: Scalars['Date']['output'];
+  readonly __typename?: 'WebhookEndpoint';
+  readonly createdAt: Scalars['Date']['output'];
   /** Label; may be an empty string. */
-  description: Scalars['String']['output'];
+  readonly description: Scalars['String']['output'];
   /** Whether delivery is active. */
-  enabled: Scalars['Boolean']['output'];
+  readonly enabled: Scalars['Boolean']['output'];
   /** Subscribed event names; `null` means all current and future events. */
-  eventTypes?: Maybe<Array<Scalars['String']['output']>>;
-  id: Scalars['ID']['output'];
-  updatedAt: Scalars['Date']['output'];
+  readonly eventTypes?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
+  readonly id: Scalars['ID']['output'];
+  readonly updatedAt: Scalars['Date']['output'];
   /** Delivery URL (HTTPS). */
-  url: Scalars['String']['output'];
+  readonly url: Scalars['String']['output'];
 };
 
 export type WebhookEndpointPage = {
-  __typename?: 'WebhookEndpointPage';
-  data: Array<WebhookEndpoint>;
+  readonly __typename?: 'WebhookEndpointPage';
+  readonly data: ReadonlyArray<WebhookEndpoint>;
   /** `true` when there are no more pages. */
-  done: Scalars['Boolean']['output'];
+  readonly done: Scalars['Boolean']['output'];
   /** Opaque cursor for the next page; `null` when `done` is `true`. */
-  iterator?: Maybe<Scalars['String']['output']>;
+  readonly iterator?: Maybe<Scalars['String']['output']>;
 };
 
 /** An endpoint together with the signing secret that was just issued for it. */
 export type WebhookEndpointSecret = {
-  __typename?: 'WebhookEndpointSecret';
-  endpoint: WebhookEndpoint;
+  readonly __typename?: 'WebhookEndpointSecret';
+  readonly endpoint: WebhookEndpoint;
   /** `whsec_` prefixed. Shown once. */
-  signingSecret: Scalars['String']['output'];
+  readonly signingSecret: Scalars['String']['output'];
 };
 
 /** An entry of the event catalog. */
 export type WebhookEventType = {
-  __typename?: 'WebhookEventType';
-  description: Scalars['String']['output'];
-  name: Scalars['String']['output'];
+  readonly __typename?: 'WebhookEventType';
+  readonly description: Scalars['String']['output'];
+  readonly name: Scalars['String']['output'];
   /** Complete JSON Schema (Draft 7) of the payload. */
-  payloadSchema: Scalars['JSON']['output'];
+  readonly payloadSchema: Scalars['JSON']['output'];
   /** Task status the event reports; an empty string for an event that is not about a task. */
-  status: Scalars['String']['output'];
+  readonly status: Scalars['String']['output'];
   /** Task types for which the event is emitted. */
-  taskTypes: Array<Scalars['String']['output']>;
+  readonly taskTypes: ReadonlyArray<Scalars['String']['output']>;
   /** Version of the payload's schema. */
-  version: Scalars['String']['output'];
+  readonly version: Scalars['String']['output'];
 };
 
 export type WorkArtifact = {
-  __typename?: 'WorkArtifact';
-  externalId: Scalars['String']['output'];
-  id: Scalars['ID']['output'];
-  metadata?: Maybe<Scalars['JSON']['output']>;
-  name: Scalars['String']['output'];
-  status: Scalars['String']['output'];
-  type: Scalars['String']['output'];
-  uploadedUrl?: Maybe<Scalars['String']['output']>;
+  readonly __typename?: 'WorkArtifact';
+  readonly externalId: Scalars['String']['output'];
+  readonly id: Scalars['ID']['output'];
+  readonly metadata?: Maybe<Scalars['JSON']['output']>;
+  readonly name: Scalars['String']['output'];
+  readonly status: Scalars['String']['output'];
+  readonly type: Scalars['String']['output'];
+  readonly uploadedUrl?: Maybe<Scalars['String']['output']>;
 };
 
 /** One workspace represents one tax firm. */
 export type Workspace = {
-  __typename?: 'Workspace';
+  readonly __typename?: 'Workspace';
   /** One client, or `null` when the workspace has none with this id. */
-  client?: Maybe<Client>;
+  readonly client?: Maybe<Client>;
   /** The clients of the workspace, newest first. Step `offset` until fewer than `limit` come back. */
-  clients: Array<Client>;
-  displayName?: Maybe<Scalars['String']['output']>;
-  id: Scalars['ID']['output'];
-  name?: Maybe<Scalars['String']['output']>;
+  readonly clients: ReadonlyArray<Client>;
+  readonly displayName?: Maybe<Scalars['String']['output']>;
+  readonly id: Scalars['ID']['output'];
+  readonly name?: Maybe<Scalars['String']['output']>;
   /** URL-friendly identifier, used for deep links. */
-  slug?: Maybe<Scalars['String']['output']>;
+  readonly slug?: Maybe<Scalars['String']['output']>;
   /** For example `active`. */
-  status?: Maybe<Scalars['String']['output']>;
+  readonly status?: Maybe<Scalars['String']['output']>;
   /** The tasks of the workspace, newest first. Step `offset` until fewer than `limit` come back. */
-  tasks: Array<Task>;
+  readonly tasks: ReadonlyArray<Task>;
   /** The webhook endpoints of the workspace, a page at a time. */
-  webhookEndpoints: WebhookEndpointPage;
+  readonly webhookEndpoints: WebhookEndpointPage;
   /** Set to `partner` for partner accounts. */
-  workspaceType?: Maybe<Scalars['String']['output']>;
+  readonly workspaceType?: Maybe<Scalars['String']['output']>;
 };
 
 
@@ -580,25 +579,25 @@ export type WorkspaceRole =
   | 'l3';
 
 export type WorkspaceShortDetails = {
-  __typename?: 'WorkspaceShortDetails';
-  createdAt?: Maybe<Scalars['Date']['output']>;
-  id: Scalars['ID']['output'];
-  name: Scalars['String']['output'];
-  status?: Maybe<Scalars['String']['output']>;
+  readonly __typename?: 'WorkspaceShortDetails';
+  readonly createdAt?: Maybe<Scalars['Date']['output']>;
+  readonly id: Scalars['ID']['output'];
+  readonly name: Scalars['String']['output'];
+  readonly status?: Maybe<Scalars['String']['output']>;
 };
 
 export type WorkspaceUser = {
-  __typename?: 'WorkspaceUser';
+  readonly __typename?: 'WorkspaceUser';
   /** When the user was added to the workspace. */
-  createdAt: Scalars['Date']['output'];
+  readonly createdAt: Scalars['Date']['output'];
   /** Membership id linking the user to the workspace. */
-  id: Scalars['ID']['output'];
+  readonly id: Scalars['ID']['output'];
   /** Role in the workspace. */
-  role: WorkspaceRole;
+  readonly role: WorkspaceRole;
   /** The underlying user account. */
-  user: UserShortDetails;
+  readonly user: UserShortDetails;
   /** The workspace the token is scoped to. */
-  workspace: Workspace;
+  readonly workspace: Workspace;
 };
 
 
@@ -728,7 +727,7 @@ export type ResolversTypes = {
   User: ResolverTypeWrapper<UserRecord>;
   UserShortDetails: ResolverTypeWrapper<UserRecord>;
   WebhookEndpoint: ResolverTypeWrapper<WebhookEndpointRecord>;
-  WebhookEndpointPage: ResolverTypeWrapper<Omit<WebhookEndpointPage, 'data'> & { data: Array<ResolversTypes['WebhookEndpoint']> }>;
+  WebhookEndpointPage: ResolverTypeWrapper<Omit<WebhookEndpointPage, 'data'> & { data: ReadonlyArray<ResolversTypes['WebhookEndpoint']> }>;
   WebhookEndpointSecret: ResolverTypeWrapper<Omit<WebhookEndpointSecret, 'endpoint'> & { endpoint: ResolversTypes['WebhookEndpoint'] }>;
   WebhookEventType: ResolverTypeWrapper<WebhookEventType>;
   WorkArtifact: ResolverTypeWrapper<ArtifactRecord>;
@@ -780,7 +779,7 @@ export type ResolversParentTypes = {
   User: UserRecord;
   UserShortDetails: UserRecord;
   WebhookEndpoint: WebhookEndpointRecord;
-  WebhookEndpointPage: Omit<WebhookEndpointPage, 'data'> & { data: Array<ResolversParentTypes['WebhookEndpoint']> };
+  WebhookEndpointPage: Omit<WebhookEndpointPage, 'data'> & { data: ReadonlyArray<ResolversParentTypes['WebhookEndpoint']> };
   WebhookEndpointSecret: Omit<WebhookEndpointSecret, 'endpoint'> & { endpoint: ResolversParentTypes['WebhookEndpoint'] };
   WebhookEventType: WebhookEventType;
   WorkArtifact: ArtifactRecord;
@@ -794,47 +793,47 @@ export type BeyondInterfaceDirectiveArgs = {
   source: BeyondInterfaceSource;
 };
 
-export type BeyondInterfaceDirectiveResolver<Result, Parent, ContextType = ResolverContext, Args = BeyondInterfaceDirectiveArgs> = DirectiveResolverFn<Result, Parent, ContextType, Args>;
+export type BeyondInterfaceDirectiveResolver<Result, Parent, ContextType = any, Args = BeyondInterfaceDirectiveArgs> = DirectiveResolverFn<Result, Parent, ContextType, Args>;
 
 export type PublicDirectiveArgs = { };
 
-export type PublicDirectiveResolver<Result, Parent, ContextType = ResolverContext, Args = PublicDirectiveArgs> = DirectiveResolverFn<Result, Parent, ContextType, Args>;
+export type PublicDirectiveResolver<Result, Parent, ContextType = any, Args = PublicDirectiveArgs> = DirectiveResolverFn<Result, Parent, ContextType, Args>;
 
 export type RouterDirectiveArgs = {
-  names: Array<RouterName>;
+  names: ReadonlyArray<RouterName>;
 };
 
-export type RouterDirectiveResolver<Result, Parent, ContextType = ResolverContext, Args = RouterDirectiveArgs> = DirectiveResolverFn<Result, Parent, ContextType, Args>;
+export type RouterDirectiveResolver<Result, Parent, ContextType = any, Args = RouterDirectiveArgs> = DirectiveResolverFn<Result, Parent, ContextType, Args>;
 
-export type AccessTokensResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['AccessTokens'] = ResolversParentTypes['AccessTokens']> = {
+export type AccessTokensResolvers<ContextType = any, ParentType extends ResolversParentTypes['AccessTokens'] = ResolversParentTypes['AccessTokens']> = {
   userToken?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   workspaceToken?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type AddedUserResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['AddedUser'] = ResolversParentTypes['AddedUser']> = {
+export type AddedUserResolvers<ContextType = any, ParentType extends ResolversParentTypes['AddedUser'] = ResolversParentTypes['AddedUser']> = {
   email?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   name?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   role?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type ClientResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['Client'] = ResolversParentTypes['Client']> = {
+export type ClientResolvers<ContextType = any, ParentType extends ResolversParentTypes['Client'] = ResolversParentTypes['Client']> = {
   createdAt?: Resolver<ResolversTypes['Date'], ParentType, ContextType>;
   externalId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   returnType?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   status?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  tasks?: Resolver<Array<ResolversTypes['Task']>, ParentType, ContextType, RequireFields<ClientTasksArgs, 'limit'>>;
+  tasks?: Resolver<ReadonlyArray<ResolversTypes['Task']>, ParentType, ContextType, RequireFields<ClientTasksArgs, 'limit'>>;
   taxYear?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
 };
 
-export type ClientShortDetailsResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['ClientShortDetails'] = ResolversParentTypes['ClientShortDetails']> = {
+export type ClientShortDetailsResolvers<ContextType = any, ParentType extends ResolversParentTypes['ClientShortDetails'] = ResolversParentTypes['ClientShortDetails']> = {
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type ConnectionJobResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['ConnectionJob'] = ResolversParentTypes['ConnectionJob']> = {
+export type ConnectionJobResolvers<ContextType = any, ParentType extends ResolversParentTypes['ConnectionJob'] = ResolversParentTypes['ConnectionJob']> = {
   connectionId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   createdAt?: Resolver<ResolversTypes['Date'], ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
@@ -844,7 +843,7 @@ export type ConnectionJobResolvers<ContextType = ResolverContext, ParentType ext
   workspaceId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
 };
 
-export type CreateClientResultResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['CreateClientResult'] = ResolversParentTypes['CreateClientResult']> = {
+export type CreateClientResultResolvers<ContextType = any, ParentType extends ResolversParentTypes['CreateClientResult'] = ResolversParentTypes['CreateClientResult']> = {
   client?: Resolver<ResolversTypes['Client'], ParentType, ContextType>;
   taskId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
 };
@@ -857,7 +856,7 @@ export interface JsonScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes
   name: 'JSON';
 }
 
-export type JobArtifactResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['JobArtifact'] = ResolversParentTypes['JobArtifact']> = {
+export type JobArtifactResolvers<ContextType = any, ParentType extends ResolversParentTypes['JobArtifact'] = ResolversParentTypes['JobArtifact']> = {
   artifactId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   connectionJobId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   createdAt?: Resolver<ResolversTypes['Date'], ParentType, ContextType>;
@@ -868,7 +867,7 @@ export type JobArtifactResolvers<ContextType = ResolverContext, ParentType exten
   workspaceId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
 };
 
-export type JobWorkResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['JobWork'] = ResolversParentTypes['JobWork']> = {
+export type JobWorkResolvers<ContextType = any, ParentType extends ResolversParentTypes['JobWork'] = ResolversParentTypes['JobWork']> = {
   connectionJobId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   createdAt?: Resolver<ResolversTypes['Date'], ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
@@ -877,18 +876,18 @@ export type JobWorkResolvers<ContextType = ResolverContext, ParentType extends R
   workspaceId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
 };
 
-export type MeResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['Me'] = ResolversParentTypes['Me']> = {
+export type MeResolvers<ContextType = any, ParentType extends ResolversParentTypes['Me'] = ResolversParentTypes['Me']> = {
   __resolveType: TypeResolveFn<'User' | 'WorkspaceUser', ParentType, ContextType>;
 };
 
-export type MutationResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
+export type MutationResolvers<ContextType = any, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
   addClientDocuments?: Resolver<ResolversTypes['StartedTask'], ParentType, ContextType, RequireFields<MutationAddClientDocumentsArgs, 'input'>>;
-  addUsersToTheWorkspace?: Resolver<Array<ResolversTypes['AddedUser']>, ParentType, ContextType, RequireFields<MutationAddUsersToTheWorkspaceArgs, 'userEmails' | 'workspaceId'>>;
+  addUsersToTheWorkspace?: Resolver<ReadonlyArray<ResolversTypes['AddedUser']>, ParentType, ContextType, RequireFields<MutationAddUsersToTheWorkspaceArgs, 'userEmails' | 'workspaceId'>>;
   collectProviderConnection?: Resolver<ResolversTypes['ProviderConnection'], ParentType, ContextType, RequireFields<MutationCollectProviderConnectionArgs, 'connectionId'>>;
   createClient?: Resolver<ResolversTypes['CreateClientResult'], ParentType, ContextType, RequireFields<MutationCreateClientArgs, 'input'>>;
   createConnectionJob?: Resolver<ResolversTypes['ConnectionJob'], ParentType, ContextType, RequireFields<MutationCreateConnectionJobArgs, 'connectionId' | 'jobName'>>;
-  createJobWorkArtifacts?: Resolver<Array<ResolversTypes['JobArtifact']>, ParentType, ContextType, RequireFields<MutationCreateJobWorkArtifactsArgs, 'inputs' | 'jobWorkId'>>;
-  createJobWorks?: Resolver<Array<ResolversTypes['JobWork']>, ParentType, ContextType, RequireFields<MutationCreateJobWorksArgs, 'connectionJobId' | 'inputs'>>;
+  createJobWorkArtifacts?: Resolver<ReadonlyArray<ResolversTypes['JobArtifact']>, ParentType, ContextType, RequireFields<MutationCreateJobWorkArtifactsArgs, 'inputs' | 'jobWorkId'>>;
+  createJobWorks?: Resolver<ReadonlyArray<ResolversTypes['JobWork']>, ParentType, ContextType, RequireFields<MutationCreateJobWorksArgs, 'connectionJobId' | 'inputs'>>;
   createWebhookEndpoint?: Resolver<ResolversTypes['WebhookEndpointSecret'], ParentType, ContextType, RequireFields<MutationCreateWebhookEndpointArgs, 'input'>>;
   createWorkspace?: Resolver<ResolversTypes['Workspace'], ParentType, ContextType, RequireFields<MutationCreateWorkspaceArgs, 'input'>>;
   deleteWebhookEndpoint?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<MutationDeleteWebhookEndpointArgs, 'endpointId'>>;
@@ -901,11 +900,11 @@ export type MutationResolvers<ContextType = ResolverContext, ParentType extends 
   updateWebhookEndpoint?: Resolver<ResolversTypes['WebhookEndpoint'], ParentType, ContextType, RequireFields<MutationUpdateWebhookEndpointArgs, 'input'>>;
 };
 
-export type PartnerAccessTokenResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['PartnerAccessToken'] = ResolversParentTypes['PartnerAccessToken']> = {
+export type PartnerAccessTokenResolvers<ContextType = any, ParentType extends ResolversParentTypes['PartnerAccessToken'] = ResolversParentTypes['PartnerAccessToken']> = {
   accessToken?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type ProviderConnectionResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['ProviderConnection'] = ResolversParentTypes['ProviderConnection']> = {
+export type ProviderConnectionResolvers<ContextType = any, ParentType extends ResolversParentTypes['ProviderConnection'] = ResolversParentTypes['ProviderConnection']> = {
   action?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   createdAt?: Resolver<ResolversTypes['Date'], ParentType, ContextType>;
   displayName?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
@@ -917,16 +916,16 @@ export type ProviderConnectionResolvers<ContextType = ResolverContext, ParentTyp
   workspaceId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
 };
 
-export type QueryResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
+export type QueryResolvers<ContextType = any, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
   me?: Resolver<Maybe<ResolversTypes['Me']>, ParentType, ContextType>;
-  webhookEventCatalog?: Resolver<Array<ResolversTypes['WebhookEventType']>, ParentType, ContextType>;
+  webhookEventCatalog?: Resolver<ReadonlyArray<ResolversTypes['WebhookEventType']>, ParentType, ContextType>;
 };
 
-export type StartedTaskResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['StartedTask'] = ResolversParentTypes['StartedTask']> = {
+export type StartedTaskResolvers<ContextType = any, ParentType extends ResolversParentTypes['StartedTask'] = ResolversParentTypes['StartedTask']> = {
   taskId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
 };
 
-export type SubTaskResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['SubTask'] = ResolversParentTypes['SubTask']> = {
+export type SubTaskResolvers<ContextType = any, ParentType extends ResolversParentTypes['SubTask'] = ResolversParentTypes['SubTask']> = {
   completedAt?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   errorMessage?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
@@ -935,8 +934,8 @@ export type SubTaskResolvers<ContextType = ResolverContext, ParentType extends R
   type?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type TaskResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['Task'] = ResolversParentTypes['Task']> = {
-  attributes?: Resolver<Array<ResolversTypes['TaskAttribute']>, ParentType, ContextType>;
+export type TaskResolvers<ContextType = any, ParentType extends ResolversParentTypes['Task'] = ResolversParentTypes['Task']> = {
+  attributes?: Resolver<ReadonlyArray<ResolversTypes['TaskAttribute']>, ParentType, ContextType>;
   client?: Resolver<Maybe<ResolversTypes['ClientShortDetails']>, ParentType, ContextType>;
   completedAt?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   errorMessage?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
@@ -944,51 +943,51 @@ export type TaskResolvers<ContextType = ResolverContext, ParentType extends Reso
   result?: Resolver<ResolversTypes['TaskResult'], ParentType, ContextType>;
   startedAt?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   status?: Resolver<ResolversTypes['TaskStatus'], ParentType, ContextType>;
-  subTasks?: Resolver<Array<ResolversTypes['SubTask']>, ParentType, ContextType>;
+  subTasks?: Resolver<ReadonlyArray<ResolversTypes['SubTask']>, ParentType, ContextType>;
   triggeredBy?: Resolver<Maybe<ResolversTypes['UserShortDetails']>, ParentType, ContextType>;
   type?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type TaskAttributeResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['TaskAttribute'] = ResolversParentTypes['TaskAttribute']> = {
+export type TaskAttributeResolvers<ContextType = any, ParentType extends ResolversParentTypes['TaskAttribute'] = ResolversParentTypes['TaskAttribute']> = {
   name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   value?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type TaskResultResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['TaskResult'] = ResolversParentTypes['TaskResult']> = {
+export type TaskResultResolvers<ContextType = any, ParentType extends ResolversParentTypes['TaskResult'] = ResolversParentTypes['TaskResult']> = {
   __resolveType: TypeResolveFn<'TaskTaxPrepResult' | 'TaskUnknownResult', ParentType, ContextType>;
 };
 
-export type TaskTaxPrepResultResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['TaskTaxPrepResult'] = ResolversParentTypes['TaskTaxPrepResult']> = {
+export type TaskTaxPrepResultResolvers<ContextType = any, ParentType extends ResolversParentTypes['TaskTaxPrepResult'] = ResolversParentTypes['TaskTaxPrepResult']> = {
   documentCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   extractedFormCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   returnType?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   reviewItemCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
-  reviewItems?: Resolver<Array<ResolversTypes['TaxPrepReviewItem']>, ParentType, ContextType>;
+  reviewItems?: Resolver<ReadonlyArray<ResolversTypes['TaxPrepReviewItem']>, ParentType, ContextType>;
   summary?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   taxYear?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 };
 
-export type TaskUnknownResultResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['TaskUnknownResult'] = ResolversParentTypes['TaskUnknownResult']> = {
+export type TaskUnknownResultResolvers<ContextType = any, ParentType extends ResolversParentTypes['TaskUnknownResult'] = ResolversParentTypes['TaskUnknownResult']> = {
   taskType?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 };
 
-export type TaxPrepReviewItemResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['TaxPrepReviewItem'] = ResolversParentTypes['TaxPrepReviewItem']> = {
+export type TaxPrepReviewItemResolvers<ContextType = any, ParentType extends ResolversParentTypes['TaxPrepReviewItem'] = ResolversParentTypes['TaxPrepReviewItem']> = {
   category?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   description?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   severity?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type UserResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['User'] = ResolversParentTypes['User']> = {
+export type UserResolvers<ContextType = any, ParentType extends ResolversParentTypes['User'] = ResolversParentTypes['User']> = {
   email?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  workspaces?: Resolver<Array<ResolversTypes['WorkspaceShortDetails']>, ParentType, ContextType>;
+  workspaces?: Resolver<ReadonlyArray<ResolversTypes['WorkspaceShortDetails']>, ParentType, ContextType>;
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 };
 
-export type UserShortDetailsResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['UserShortDetails'] = ResolversParentTypes['UserShortDetails']> = {
+export type UserShortDetailsResolvers<ContextType = any, ParentType extends ResolversParentTypes['UserShortDetails'] = ResolversParentTypes['UserShortDetails']> = {
   email?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   emailHash?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
@@ -996,37 +995,37 @@ export type UserShortDetailsResolvers<ContextType = ResolverContext, ParentType 
   novuHash?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
 };
 
-export type WebhookEndpointResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['WebhookEndpoint'] = ResolversParentTypes['WebhookEndpoint']> = {
+export type WebhookEndpointResolvers<ContextType = any, ParentType extends ResolversParentTypes['WebhookEndpoint'] = ResolversParentTypes['WebhookEndpoint']> = {
   createdAt?: Resolver<ResolversTypes['Date'], ParentType, ContextType>;
   description?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   enabled?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
-  eventTypes?: Resolver<Maybe<Array<ResolversTypes['String']>>, ParentType, ContextType>;
+  eventTypes?: Resolver<Maybe<ReadonlyArray<ResolversTypes['String']>>, ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   updatedAt?: Resolver<ResolversTypes['Date'], ParentType, ContextType>;
   url?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type WebhookEndpointPageResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['WebhookEndpointPage'] = ResolversParentTypes['WebhookEndpointPage']> = {
-  data?: Resolver<Array<ResolversTypes['WebhookEndpoint']>, ParentType, ContextType>;
+export type WebhookEndpointPageResolvers<ContextType = any, ParentType extends ResolversParentTypes['WebhookEndpointPage'] = ResolversParentTypes['WebhookEndpointPage']> = {
+  data?: Resolver<ReadonlyArray<ResolversTypes['WebhookEndpoint']>, ParentType, ContextType>;
   done?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   iterator?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
 };
 
-export type WebhookEndpointSecretResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['WebhookEndpointSecret'] = ResolversParentTypes['WebhookEndpointSecret']> = {
+export type WebhookEndpointSecretResolvers<ContextType = any, ParentType extends ResolversParentTypes['WebhookEndpointSecret'] = ResolversParentTypes['WebhookEndpointSecret']> = {
   endpoint?: Resolver<ResolversTypes['WebhookEndpoint'], ParentType, ContextType>;
   signingSecret?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type WebhookEventTypeResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['WebhookEventType'] = ResolversParentTypes['WebhookEventType']> = {
+export type WebhookEventTypeResolvers<ContextType = any, ParentType extends ResolversParentTypes['WebhookEventType'] = ResolversParentTypes['WebhookEventType']> = {
   description?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   payloadSchema?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
   status?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  taskTypes?: Resolver<Array<ResolversTypes['String']>, ParentType, ContextType>;
+  taskTypes?: Resolver<ReadonlyArray<ResolversTypes['String']>, ParentType, ContextType>;
   version?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type WorkArtifactResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['WorkArtifact'] = ResolversParentTypes['WorkArtifact']> = {
+export type WorkArtifactResolvers<ContextType = any, ParentType extends ResolversParentTypes['WorkArtifact'] = ResolversParentTypes['WorkArtifact']> = {
   externalId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   metadata?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
@@ -1036,27 +1035,27 @@ export type WorkArtifactResolvers<ContextType = ResolverContext, ParentType exte
   uploadedUrl?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
 };
 
-export type WorkspaceResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['Workspace'] = ResolversParentTypes['Workspace']> = {
+export type WorkspaceResolvers<ContextType = any, ParentType extends ResolversParentTypes['Workspace'] = ResolversParentTypes['Workspace']> = {
   client?: Resolver<Maybe<ResolversTypes['Client']>, ParentType, ContextType, RequireFields<WorkspaceClientArgs, 'id'>>;
-  clients?: Resolver<Array<ResolversTypes['Client']>, ParentType, ContextType, RequireFields<WorkspaceClientsArgs, 'limit' | 'offset'>>;
+  clients?: Resolver<ReadonlyArray<ResolversTypes['Client']>, ParentType, ContextType, RequireFields<WorkspaceClientsArgs, 'limit' | 'offset'>>;
   displayName?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   name?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   slug?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   status?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
-  tasks?: Resolver<Array<ResolversTypes['Task']>, ParentType, ContextType, RequireFields<WorkspaceTasksArgs, 'limit' | 'offset'>>;
+  tasks?: Resolver<ReadonlyArray<ResolversTypes['Task']>, ParentType, ContextType, RequireFields<WorkspaceTasksArgs, 'limit' | 'offset'>>;
   webhookEndpoints?: Resolver<ResolversTypes['WebhookEndpointPage'], ParentType, ContextType, RequireFields<WorkspaceWebhookEndpointsArgs, 'limit'>>;
   workspaceType?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
 };
 
-export type WorkspaceShortDetailsResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['WorkspaceShortDetails'] = ResolversParentTypes['WorkspaceShortDetails']> = {
+export type WorkspaceShortDetailsResolvers<ContextType = any, ParentType extends ResolversParentTypes['WorkspaceShortDetails'] = ResolversParentTypes['WorkspaceShortDetails']> = {
   createdAt?: Resolver<Maybe<ResolversTypes['Date']>, ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   status?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
 };
 
-export type WorkspaceUserResolvers<ContextType = ResolverContext, ParentType extends ResolversParentTypes['WorkspaceUser'] = ResolversParentTypes['WorkspaceUser']> = {
+export type WorkspaceUserResolvers<ContextType = any, ParentType extends ResolversParentTypes['WorkspaceUser'] = ResolversParentTypes['WorkspaceUser']> = {
   createdAt?: Resolver<ResolversTypes['Date'], ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   role?: Resolver<ResolversTypes['WorkspaceRole'], ParentType, ContextType>;
@@ -1065,7 +1064,7 @@ export type WorkspaceUserResolvers<ContextType = ResolverContext, ParentType ext
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 };
 
-export type Resolvers<ContextType = ResolverContext> = {
+export type Resolvers<ContextType = any> = {
   AccessTokens?: AccessTokensResolvers<ContextType>;
   AddedUser?: AddedUserResolvers<ContextType>;
   Client?: ClientResolvers<ContextType>;
@@ -1101,7 +1100,7 @@ export type Resolvers<ContextType = ResolverContext> = {
   WorkspaceUser?: WorkspaceUserResolvers<ContextType>;
 };
 
-export type DirectiveResolvers<ContextType = ResolverContext> = {
+export type DirectiveResolvers<ContextType = any> = {
   beyondInterface?: BeyondInterfaceDirectiveResolver<any, any, ContextType>;
   public?: PublicDirectiveResolver<any, any, ContextType>;
   router?: RouterDirectiveResolver<any, any, ContextType>;

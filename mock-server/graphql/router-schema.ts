@@ -8,9 +8,9 @@ import {
   type DocumentNode,
   type FieldDefinitionNode,
   type GraphQLArgument,
+  type GraphQLField,
   type GraphQLFieldResolver,
   type GraphQLInputField,
-  type GraphQLObjectType,
   type GraphQLSchema,
   GraphQLUnionType,
   getNullableType,
@@ -21,9 +21,9 @@ import {
 } from "graphql";
 import { getOrCreate } from "../cache.ts";
 import { isPlainObject } from "../plain-object.ts";
-import type { ResolverContext } from "../rules/identity/resolver-context.ts";
 import type { Router } from "../state/router.ts";
-import { resolvers } from "./resolvers.ts";
+import { isoTimeOrNull } from "../time/iso-time.ts";
+import { type ResolverContext, resolvers } from "./resolvers.ts";
 
 const schemas = new Map<Router, GraphQLSchema>();
 
@@ -63,31 +63,36 @@ function isServedBy(router: Router, field: FieldDefinitionNode): boolean {
 }
 
 function attachResolvers(schema: GraphQLSchema): void {
-  for (const [typeName, fields] of Object.entries(resolvers)) {
-    const type = schema.getType(typeName);
-    if (type instanceof GraphQLUnionType && "__resolveType" in fields) {
-      type.resolveType = fields.__resolveType as (value: unknown) => string;
-    } else if (isObjectType(type)) attachToType(type, fields as TypeResolvers);
-  }
-}
-
-type TypeResolvers = Readonly<Record<string, GraphQLFieldResolver<unknown, ResolverContext>>>;
-
-function attachToType(type: GraphQLObjectType, fieldResolvers: TypeResolvers): void {
-  const fields = type.getFields();
-  for (const [name, resolve] of Object.entries(fieldResolvers)) {
-    // Absent when only the other router has the field.
-    const field = fields[name];
-    if (!field) continue;
-    if (field.args.length === 0) field.resolve = resolve;
-    else {
-      field.resolve = (source, args, context, info) => {
-        applyDefaults(field.args, args);
-        return resolve(source, args, context, info);
-      };
+  for (const type of Object.values(schema.getTypeMap())) {
+    const typeResolvers = resolvers[type.name as keyof typeof resolvers] ?? {};
+    if (type instanceof GraphQLUnionType && "__resolveType" in typeResolvers) {
+      type.resolveType = typeResolvers.__resolveType as (value: unknown) => string;
+    } else if (isObjectType(type)) {
+      for (const field of Object.values(type.getFields())) {
+        const resolve = resolverOf(field, typeResolvers as TypeResolvers);
+        if (resolve) field.resolve = resolve;
+      }
     }
   }
 }
+
+type Resolver = GraphQLFieldResolver<unknown, ResolverContext>;
+type TypeResolvers = Readonly<Record<string, Resolver>>;
+
+function resolverOf(field: GraphQLField<unknown, ResolverContext>, typeResolvers: TypeResolvers) {
+  const resolve = typeResolvers[field.name];
+  if (!resolve) return field.name.endsWith("At") ? resolveTime : undefined;
+  if (field.args.length === 0) return resolve;
+  const withDefaults: Resolver = (source, args, context, info) => {
+    applyDefaults(field.args, args);
+    return resolve(source, args, context, info);
+  };
+  return withDefaults;
+}
+
+/** Records have times in milliseconds: `createdAt` is `createdAtMs`. */
+const resolveTime: Resolver = (record, _args, _context, { fieldName }) =>
+  isoTimeOrNull((record as Record<string, number | null>)[`${fieldName}Ms`] ?? null);
 
 type Input = GraphQLArgument | GraphQLInputField;
 

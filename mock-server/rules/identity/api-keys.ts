@@ -1,12 +1,6 @@
 import { createHash } from "node:crypto";
 import { keyLifetimeInDaysDefault, keyLifetimesInDays } from "../../settings.ts";
-import type {
-  ApiKeyRecord,
-  KeyAccess,
-  MembershipRecord,
-  PartnerKeyRecord,
-  Role,
-} from "../../state/records.ts";
+import type { ApiKeyRecord, KeyAccess, PartnerKeyRecord, Role } from "../../state/records.ts";
 import type { TokenClaims } from "../../world/tokens.ts";
 import type { World } from "../../world/world.ts";
 import { ServiceError } from "../service-error.ts";
@@ -24,15 +18,11 @@ export interface CreateApiKeyInput {
   readonly expiresInDays?: (typeof keyLifetimesInDays)[number] | undefined;
 }
 
-export interface IssuedApiKey {
-  /** The only place where the key is ever shown (K8). */
-  readonly apiKey: string;
-  readonly record: ApiKeyRecord;
-  readonly membership: MembershipRecord;
-}
-
-/** Creates a personal key for one workspace, as the web app does. */
-export function createApiKey(world: World, input: CreateApiKeyInput): IssuedApiKey {
+/**
+ * Creates a personal key for one workspace, as the web app does.
+ * @returns the only copy of the key (K8), with its record
+ */
+export function createApiKey(world: World, input: CreateApiKeyInput) {
   const lifetimeDays = input.expiresInDays ?? keyLifetimeInDaysDefault;
   if (!keyLifetimesInDays.includes(lifetimeDays)) {
     throw new ServiceError("BAD_USER_INPUT", "API key expiry must be 30, 60, 90 or 365 days");
@@ -75,16 +65,8 @@ export function revokeApiKey(world: World, apiKeyId: string): ApiKeyRecord {
   return record;
 }
 
-export interface IssuedPartnerKey {
-  readonly partnerApiKey: string;
-  readonly record: PartnerKeyRecord;
-}
-
 /** A key for the gateway. Absent `partnerId`: a new partner with an account of its own. */
-export function createPartnerKey(
-  world: World,
-  input: { readonly partnerId?: string | undefined } = {},
-): IssuedPartnerKey {
+export function createPartnerKey(world: World, input: { readonly partnerId?: string | undefined } = {}) {
   const partnerId = input.partnerId ?? addUser(world, { name: "Partner", mailbox: "partner" }).id;
   if (!world.state.users.has(partnerId)) throw new ServiceError("NOT_FOUND", "Partner not found");
   const partnerApiKey = newKey(world, "wtp", "partner-key-secret");

@@ -14,32 +14,29 @@ export interface Anonymous {
   readonly reason: string;
 }
 
-/** A `userToken`: the account, not tied to a workspace. */
-export interface AccountCaller {
-  readonly kind: "user";
+interface TokenCaller {
   readonly tokenId: string;
   readonly keyId: string;
+  /** The partner's account, for a partner. */
   readonly user: UserRecord;
 }
 
+/** A `userToken`: the account, not tied to a workspace. */
+export interface AccountCaller extends TokenCaller {
+  readonly kind: "user";
+}
+
 /** A `workspaceToken`: a member of one workspace. */
-export interface MemberCaller {
+export interface MemberCaller extends TokenCaller {
   readonly kind: "member";
-  readonly tokenId: string;
-  readonly keyId: string;
-  readonly user: UserRecord;
   readonly membership: MembershipRecord;
   readonly workspace: WorkspaceRecord;
   readonly access: KeyAccess;
 }
 
 /** A partner's `accessToken`: reaches every workspace that the partner created. */
-export interface PartnerCaller {
+export interface PartnerCaller extends TokenCaller {
   readonly kind: "partner";
-  readonly tokenId: string;
-  readonly keyId: string;
-  /** The partner's account. */
-  readonly user: UserRecord;
 }
 
 /** Reads an `Authorization` header. Never throws: `Anonymous.reason` says what is wrong with it. */
@@ -60,15 +57,8 @@ export function authorise(world: World, authorization: string | null | undefined
   const membership = world.state.memberships.get(claims.membershipId ?? "");
   const workspace = world.state.workspaces.get(claims.workspaceId ?? "");
   if (!membership || !workspace) return anonymous("the user is no longer a member of the workspace");
-  return {
-    kind: "member",
-    tokenId,
-    keyId,
-    user,
-    membership,
-    workspace,
-    access: claims.access ?? "read_only",
-  };
+  const access = claims.access ?? "read_only";
+  return { kind: "member", tokenId, keyId, user, membership, workspace, access };
 }
 
 const anonymous = (reason: string): Anonymous => ({ kind: "anonymous", reason });

@@ -1,3 +1,4 @@
+import type { MutationCreateJobWorkArtifactsArgs } from "../../generated/resolvers.ts";
 import type { ArtifactRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { type Caller, requireWriter } from "../identity/caller.ts";
@@ -5,19 +6,12 @@ import { checkListLength } from "../list-bounds.ts";
 import { ServiceError } from "../service-error.ts";
 import { findJobWork } from "./works.ts";
 
-export interface CreateArtifactsInput {
-  readonly jobWorkId: string;
-  readonly inputs: readonly {
-    readonly name: string;
-    readonly type: string;
-    readonly url?: string | null | undefined;
-    readonly externalId: string;
-    readonly metadata?: unknown;
-  }[];
-}
-
 /** Attaches files to a work whose import has not been started. Not part of the interface. */
-export function createArtifacts(world: World, caller: Caller, input: CreateArtifactsInput): ArtifactRecord[] {
+export function createArtifacts(
+  world: World,
+  caller: Caller,
+  input: MutationCreateJobWorkArtifactsArgs,
+): ArtifactRecord[] {
   const work = findJobWork(world, requireWriter(caller), input.jobWorkId);
   if (world.state.jobs.get(work.jobId)?.status !== "pending") {
     throw new ServiceError("CONFLICT", "Connection job does not accept artifacts");

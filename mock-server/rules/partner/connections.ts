@@ -1,6 +1,10 @@
 // A connection is `pending` from its start. Collecting it checks the stored credentials with the partner platform
 // and makes it `active` or `failed`; it can be collected again. A `disconnected` one must be replaced.
 
+import type {
+  MutationCollectProviderConnectionArgs,
+  MutationStartProviderConnectionArgs,
+} from "../../generated/resolvers.ts";
 import { isPlainObject } from "../../plain-object.ts";
 import type { ConnectionRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
@@ -10,14 +14,12 @@ import { ServiceError } from "../service-error.ts";
 import { touch } from "../touch.ts";
 import { reachWorkspace } from "../workspaces/workspaces.ts";
 
-export interface StartConnectionInput {
-  readonly workspaceId: string;
-  readonly providerKey: string;
-  readonly inputs?: unknown;
-}
-
 /** Not part of the interface. */
-export function startConnection(world: World, caller: Caller, input: StartConnectionInput): ConnectionRecord {
+export function startConnection(
+  world: World,
+  caller: Caller,
+  input: MutationStartProviderConnectionArgs,
+): ConnectionRecord {
   const workspace = reachWorkspace(world, requireWriter(caller), input.workspaceId);
   if (input.providerKey.trim() === "") {
     throw new ServiceError("BAD_USER_INPUT", "Provider key must not be empty");
@@ -40,8 +42,6 @@ export function startConnection(world: World, caller: Caller, input: StartConnec
   return connection;
 }
 
-export type CollectConnectionInput = { readonly connectionId: string; readonly inputs?: unknown };
-
 /**
  * Checks the credentials of the start step; the result sets the status. A platform that rejects them is no error:
  * the connection is returned as `failed` (A-13).
@@ -50,7 +50,7 @@ export type CollectConnectionInput = { readonly connectionId: string; readonly i
 export async function collectConnection(
   world: World,
   caller: Caller,
-  input: CollectConnectionInput,
+  input: MutationCollectProviderConnectionArgs,
 ): Promise<ConnectionRecord> {
   const connection = findConnection(world, requireWriter(caller), input.connectionId);
   checkInputs(input.inputs);

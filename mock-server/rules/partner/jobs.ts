@@ -1,6 +1,7 @@
 // A job is `pending` while works are added, `active` from the start of its import and `completed` when the import
 // of every work has ended (A-14, A-15). No other transition exists.
 
+import type { MutationCreateConnectionJobArgs } from "../../generated/resolvers.ts";
 import type { JobRecord, JobWorkRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { type Caller, reachable, requireWriter } from "../identity/caller.ts";
@@ -8,10 +9,8 @@ import { ServiceError } from "../service-error.ts";
 import { findConnection } from "./connections.ts";
 import { startImport } from "./imports.ts";
 
-export type CreateJobInput = { readonly connectionId: string; readonly jobName: string };
-
 /** @see interface §4 */
-export function createJob(world: World, caller: Caller, input: CreateJobInput): JobRecord {
+export function createJob(world: World, caller: Caller, input: MutationCreateConnectionJobArgs): JobRecord {
   const connection = findConnection(world, requireWriter(caller), input.connectionId);
   if (connection.status !== "active") {
     throw new ServiceError("CONFLICT", "Provider connection is not active");

@@ -1,3 +1,4 @@
+import type { MutationCreateJobWorksArgs } from "../../generated/resolvers.ts";
 import type { JobWorkRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { type Caller, reachable, requireWriter } from "../identity/caller.ts";
@@ -5,13 +6,12 @@ import { checkListLength } from "../list-bounds.ts";
 import { ServiceError } from "../service-error.ts";
 import { findJob } from "./jobs.ts";
 
-export interface CreateWorksInput {
-  readonly connectionJobId: string;
-  readonly inputs: readonly { readonly name: string; readonly externalId: string }[];
-}
-
 /** All or nothing: with one invalid input no work is created. @see interface §4 */
-export function createJobWorks(world: World, caller: Caller, input: CreateWorksInput): JobWorkRecord[] {
+export function createJobWorks(
+  world: World,
+  caller: Caller,
+  input: MutationCreateJobWorksArgs,
+): JobWorkRecord[] {
   const job = findJob(world, requireWriter(caller), input.connectionJobId);
   if (job.status !== "pending") {
     throw new ServiceError("CONFLICT", "Connection job does not accept works");
@@ -42,7 +42,7 @@ export function createJobWorks(world: World, caller: Caller, input: CreateWorksI
 export const findJobWork = (world: World, caller: Caller, jobWorkId: string): JobWorkRecord =>
   reachable(world, caller, world.state.jobWorks.get(jobWorkId), "Job work not found");
 
-function checkWorks(inputs: CreateWorksInput["inputs"], taken: Set<string>): void {
+function checkWorks(inputs: MutationCreateJobWorksArgs["inputs"], taken: Set<string>): void {
   for (const { name, externalId } of inputs) {
     if (name.trim() === "") throw new ServiceError("BAD_USER_INPUT", "Work name must not be empty");
     if (externalId.trim() === "")

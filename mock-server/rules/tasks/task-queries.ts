@@ -1,49 +1,34 @@
-import type { ClientRecord, TaskRecord, TaskStatus, WorkspaceRecord } from "../../state/records.ts";
+import type { ClientTasksArgs, RequireFields, WorkspaceTasksArgs } from "../../generated/resolvers.ts";
+import type { ClientRecord, TaskRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
-import { checkListLength, checkSlice, type Slice } from "../list-bounds.ts";
+import { checkListLength, checkSlice } from "../list-bounds.ts";
 
-/** Every filter must match; within one filter any value does (A-16). */
-export interface TaskFilters {
-  readonly ids?: readonly string[] | null | undefined;
-  readonly types?: readonly string[] | null | undefined;
-  readonly statuses?: readonly TaskStatus[] | null | undefined;
-  readonly clientIds?: readonly string[] | null | undefined;
-}
-
-export type ListTasksInput = Slice & {
-  readonly filters?: TaskFilters | null | undefined;
-};
-
-/** Tasks of a workspace, newest first. */
+/** Tasks of a workspace, newest first. Every filter must match; within one filter any value does (A-16). */
 export function listWorkspaceTasks(
   world: World,
   workspace: WorkspaceRecord,
-  input: ListTasksInput,
+  { filters, offset, limit }: RequireFields<WorkspaceTasksArgs, "offset" | "limit">,
 ): TaskRecord[] {
-  checkSlice(world, input);
-  const filters = input.filters ?? {};
-  for (const [name, values] of Object.entries(filters)) checkListLength(world, name, values);
-  const matches = matcher(filters);
+  checkSlice(world, { offset, limit });
+  const { ids, types, statuses, clientIds } = filters ?? {};
+  for (const [name, values] of Object.entries(filters ?? {})) checkListLength(world, name, values);
+  const [typeSet, statusSet, clientSet] = [setOf(types), setOf(statuses), setOf(clientIds)];
   return newestFirst(
-    candidates(world, filters),
-    (task) => task.workspaceId === workspace.id && matches(task),
-  ).slice(input.offset, input.offset + input.limit);
-}
-
-export interface ListClientTasksInput {
-  readonly type?: string | null | undefined;
-  readonly status?: TaskStatus | null | undefined;
-  readonly triggeredBy?: string | null | undefined;
-  readonly limit: number;
+    ids ? tasksById(world, ids) : world.state.tasks.values(),
+    (task) =>
+      task.workspaceId === workspace.id &&
+      (!typeSet || typeSet.has(task.type)) &&
+      (!statusSet || statusSet.has(task.status)) &&
+      (!clientSet || clientSet.has(task.clientId)),
+  ).slice(offset, offset + limit);
 }
 
 /** Tasks of one client, newest first. */
 export function listClientTasks(
   world: World,
   client: ClientRecord,
-  input: ListClientTasksInput,
+  { type, status, triggeredBy, limit }: RequireFields<ClientTasksArgs, "limit">,
 ): TaskRecord[] {
-  const { type, status, triggeredBy, limit } = input;
   checkSlice(world, { offset: 0, limit });
   return newestFirst(
     world.state.tasks.values(),
@@ -55,21 +40,14 @@ export function listClientTasks(
   ).slice(0, limit);
 }
 
-/** With `ids` the tasks are looked up, so that reconciling one task does not read all of them. */
-function candidates(world: World, { ids }: TaskFilters): Iterable<TaskRecord> {
-  if (!ids) return world.state.tasks.values();
-  return [...new Set(ids)]
-    .map((id) => world.state.tasks.get(id))
-    .filter((task): task is TaskRecord => task !== undefined);
-}
+const setOf = <Value>(values: readonly Value[] | null | undefined) => (values ? new Set(values) : null);
 
-function matcher({ types, statuses, clientIds }: TaskFilters): (task: TaskRecord) => boolean {
-  const oneOf = <Value>(values: readonly Value[] | null | undefined) => (values ? new Set(values) : null);
-  const [typeSet, statusSet, clientSet] = [oneOf(types), oneOf(statuses), oneOf(clientIds)];
-  return (task) =>
-    (!typeSet || typeSet.has(task.type)) &&
-    (!statusSet || statusSet.has(task.status)) &&
-    (!clientSet || clientSet.has(task.clientId));
+/** Looked up, so that reconciling one task does not read all of them. */
+function* tasksById(world: World, ids: readonly string[]): Iterable<TaskRecord> {
+  for (const id of new Set(ids)) {
+    const task = world.state.tasks.get(id);
+    if (task) yield task;
+  }
 }
 
 function newestFirst(tasks: Iterable<TaskRecord>, matches: (task: TaskRecord) => boolean): TaskRecord[] {

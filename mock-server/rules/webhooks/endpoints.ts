@@ -2,6 +2,13 @@
 // cancels pending retries. Its secrets are a list, newest first: the first is current, each other one verifies
 // until its own grace period ends.
 
+import type {
+  CreateWebhookEndpointInput,
+  RequireFields,
+  RotateWebhookEndpointSecretInput,
+  UpdateWebhookEndpointInput,
+  WorkspaceWebhookEndpointsArgs,
+} from "../../generated/resolvers.ts";
 import type { WebhookEndpointRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { pauseDeliveries, resumeDeliveries } from "../deliveries/deliveries.ts";
@@ -14,28 +21,26 @@ import { touch } from "../touch.ts";
 import { checkEventTypes } from "./event-types.ts";
 import { decodeIterator, encodeIterator } from "./page-iterator.ts";
 
-export interface CreateEndpointInput {
-  readonly url: string;
-  readonly description?: string | null | undefined;
-  readonly eventTypes?: readonly string[] | null | undefined;
-}
-
 export interface EndpointWithSecret {
   endpoint: WebhookEndpointRecord;
   signingSecret: string;
 }
 
 /** @see interface §4 */
-export function createEndpoint(world: World, caller: Caller, input: CreateEndpointInput): EndpointWithSecret {
+export function createEndpoint(
+  world: World,
+  caller: Caller,
+  input: CreateWebhookEndpointInput,
+): EndpointWithSecret {
   const endpoint = addEndpoint(world, requireAdministrator(caller).workspace.id, input);
   return { endpoint, signingSecret: endpoint.secrets[0]?.secret ?? "" };
 }
 
-/** Adds an endpoint without asking who calls. */
+/** Adds an endpoint without checking the caller. */
 export function addEndpoint(
   world: World,
   workspaceId: string,
-  input: CreateEndpointInput,
+  input: CreateWebhookEndpointInput,
 ): WebhookEndpointRecord {
   checkUrl(world, input.url);
   const eventTypes = checkEventTypes(world, input.eventTypes ?? null);
@@ -60,22 +65,13 @@ export function addEndpoint(
   return endpoint;
 }
 
-/** A patch: an absent field differs from an explicit `null`. */
-export interface UpdateEndpointInput {
-  readonly endpointId: string;
-  readonly url?: string | null | undefined;
-  readonly description?: string | null | undefined;
-  readonly enabled?: boolean | null | undefined;
-  readonly eventTypes?: readonly string[] | null | undefined;
-}
-
 const patchFields = ["url", "description", "enabled", "eventTypes"] as const;
 
-/** @see interface §4 */
+/** Applies a patch: an absent field differs from an explicit `null`. @see interface §4 */
 export function updateEndpoint(
   world: World,
   caller: Caller,
-  input: UpdateEndpointInput,
+  input: UpdateWebhookEndpointInput,
 ): WebhookEndpointRecord {
   const endpoint = findEndpoint(world, caller, input.endpointId);
   if (!patchFields.some((field) => input[field] !== undefined)) {
@@ -107,10 +103,7 @@ export function deleteEndpoint(world: World, caller: Caller, endpointId: string)
   return true;
 }
 
-export interface RotateSecretInput {
-  readonly endpointId: string;
-  readonly gracePeriodSeconds: number;
-}
+export type RotateSecretInput = RequireFields<RotateWebhookEndpointSecretInput, "gracePeriodSeconds">;
 
 /** Issues a new secret; the old one verifies until the grace period ends. @see interface §4 */
 export function rotateSecret(world: World, caller: Caller, input: RotateSecretInput): EndpointWithSecret {
@@ -143,15 +136,13 @@ export interface EndpointPage {
   iterator: string | null;
 }
 
-export interface ListEndpointsInput {
-  readonly limit: number;
-  readonly iterator?: string | null | undefined;
-}
-
 /** Endpoints in order of creation. @see interface §8 */
-export function listEndpoints(world: World, caller: Caller, input: ListEndpointsInput): EndpointPage {
+export function listEndpoints(
+  world: World,
+  caller: Caller,
+  { limit, iterator }: RequireFields<WorkspaceWebhookEndpointsArgs, "limit">,
+): EndpointPage {
   const { workspace } = requireAdministrator(caller);
-  const { limit } = input;
   const { endpointPageItemsMax } = world.settings.bounds;
   if (limit < 1 || limit > endpointPageItemsMax) {
     throw new ServiceError(
@@ -159,8 +150,7 @@ export function listEndpoints(world: World, caller: Caller, input: ListEndpoints
       `Webhook endpoint limit must be between 1 and ${endpointPageItemsMax}`,
     );
   }
-  const after =
-    input.iterator == null ? "" : decodeIterator("webhook-endpoints", workspace.id, input.iterator);
+  const after = iterator == null ? "" : decodeIterator("webhook-endpoints", workspace.id, iterator);
   const rest = endpointsOf(world, workspace.id)
     .filter(({ id }) => id > after)
     .sort((a, b) => (a.id < b.id ? -1 : 1));

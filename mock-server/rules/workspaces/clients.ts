@@ -1,19 +1,16 @@
 // Clients are not part of the interface. Any member whose key is `read_write` may change them.
 
+import type {
+  AddClientDocumentsInput,
+  CreateClientInput,
+  TriggerTaxPrepInput,
+} from "../../generated/resolvers.ts";
 import type { ClientRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { type Caller, requireWritingMember } from "../identity/caller.ts";
 import { checkListLength, checkSlice, type Slice } from "../list-bounds.ts";
 import { ServiceError } from "../service-error.ts";
 import { startTask } from "../tasks/tasks.ts";
-
-export interface CreateClientInput {
-  readonly name: string;
-  readonly externalId: string;
-  readonly returnType: string;
-  readonly taxYear: number;
-  readonly uploadIds?: readonly string[] | null | undefined;
-}
 
 /** With `uploadIds`, a `BINDER` task starts on those documents. */
 export function createClient(
@@ -37,9 +34,7 @@ export function createClient(
   return { client, taskId: startBinder(world, client, uploadIds, user.id) };
 }
 
-export type AddDocumentsInput = { readonly clientId: string; readonly uploadIds: readonly string[] };
-
-export function addClientDocuments(world: World, caller: Caller, input: AddDocumentsInput) {
+export function addClientDocuments(world: World, caller: Caller, input: AddClientDocumentsInput) {
   const { workspace, user } = requireWritingMember(caller);
   const client = findClient(world, workspace, input.clientId);
   if (input.uploadIds.length === 0)
@@ -47,8 +42,6 @@ export function addClientDocuments(world: World, caller: Caller, input: AddDocum
   checkUploads(world, workspace, input.uploadIds);
   return { taskId: startBinder(world, client, input.uploadIds, user.id) };
 }
-
-export type TriggerTaxPrepInput = { readonly clientId: string; readonly returnType: string };
 
 export function triggerTaxPrep(world: World, caller: Caller, input: TriggerTaxPrepInput) {
   const { workspace, user } = requireWritingMember(caller);

@@ -1,16 +1,15 @@
+import type {
+  AddedUser,
+  CreateWorkspaceInput,
+  MutationAddUsersToTheWorkspaceArgs,
+} from "../../generated/resolvers.ts";
 import { isPlainObject } from "../../plain-object.ts";
-import type { MembershipRecord, Role, UserRecord, WorkspaceRecord } from "../../state/records.ts";
+import type { MembershipRecord, UserRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { type Caller, forbidden, reachesWorkspace, requireToken, requireWriter } from "../identity/caller.ts";
 import { addMember, addUser, membershipOf, type NewMember } from "../identity/members.ts";
 import { checkListLength } from "../list-bounds.ts";
 import { ServiceError } from "../service-error.ts";
-
-export interface CreateWorkspaceInput {
-  readonly displayName: string;
-  readonly metadata?: unknown;
-  readonly firmSize?: string | null | undefined;
-}
 
 /** @see interface §2 */
 export const firmSizes = ["xs", "sm", "md", "lg", "xl"];
@@ -63,15 +62,16 @@ export function addWorkspace(world: World, input: NewWorkspace): WorkspaceRecord
   return workspace;
 }
 
-export type AddUsersInput = { readonly workspaceId: string; readonly userEmails: readonly string[] };
-export type AddedUser = { id: string; email: string; name: string; role: Role };
-
 /**
  * Adds users at once, without an invitation; an existing account is attached, not duplicated, and a member keeps
  * its role. The first user of a workspace becomes its administrator, later ones `l1`: a workspace needs an
  * administrator. Not part of the interface.
  */
-export function addUsersToWorkspace(world: World, caller: Caller, input: AddUsersInput): AddedUser[] {
+export function addUsersToWorkspace(
+  world: World,
+  caller: Caller,
+  input: MutationAddUsersToTheWorkspaceArgs,
+): AddedUser[] {
   const writer = requireWriter(caller);
   const workspace = reachWorkspace(world, writer, input.workspaceId);
   if (writer.kind === "member" && writer.membership.role !== "admin") {
