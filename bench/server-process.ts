@@ -4,7 +4,8 @@ import type { ServerMessage } from "./servers/serve.ts";
 /** A server in its own process. */
 export interface ServerProcess extends AsyncDisposable {
   readonly port: number;
-  readonly apiKey: string | undefined;
+  /** Of the mock. */
+  readonly workspaceToken: string | undefined;
   /** CPU time of the whole process so far. */
   cpuUs(): Promise<number>;
   /** Operations done so far. */
@@ -14,12 +15,12 @@ export interface ServerProcess extends AsyncDisposable {
 /** @param file below `bench/`; speaks the protocol of `servers/serve.ts` */
 export async function startServer(file: string, ...args: readonly string[]): Promise<ServerProcess> {
   const server = await forkProcess(file, args, { NODE_ENV: "production" });
-  const { port = Number.NaN, apiKey } = server.ready as ServerMessage;
+  const { port = Number.NaN, workspaceToken } = server.ready as ServerMessage;
   const ask = async (question: keyof ServerMessage) =>
     Number(((await server.request(question)) as ServerMessage)[question]);
   return {
     port,
-    apiKey,
+    workspaceToken,
     cpuUs: () => ask("cpuUs"),
     count: () => ask("count"),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),

@@ -5,6 +5,7 @@ import { type Benchmark, cellOf, type MeasureOptions, type Result } from "../ben
 import { atLeast, spread } from "../format.ts";
 import { inTurns } from "../in-turns.ts";
 import { type Sample, startMeter } from "../meter.ts";
+import { startTasks } from "../start-tasks.ts";
 import { spreadOf } from "../statistics.ts";
 
 /** As text, because a worker thread does not inherit the TypeScript loader. */
@@ -64,9 +65,7 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
 async function deliverAll(mock: MockServer, clientId: string, count: number): Promise<Sample> {
   const stop = startMeter();
   const allAttempted = attempts(mock, count);
-  for (let started = 0; started < count; started++) {
-    await mock.control.startTask({ taskType: "BINDER", progression: "manual", clientId });
-  }
+  await startTasks(mock, count, { taskType: "BINDER", progression: "manual", clientId });
   await allAttempted;
   return stop(count);
 }

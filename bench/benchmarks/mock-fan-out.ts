@@ -3,6 +3,7 @@ import { type Benchmark, cellOf, type MeasureOptions, type Result } from "../ben
 import { spread } from "../format.ts";
 import { inTurns } from "../in-turns.ts";
 import { type Sample, startMeter } from "../meter.ts";
+import { startTasks } from "../start-tasks.ts";
 import { medianIn, scaled, spreadIn } from "../statistics.ts";
 
 const endpointCounts = [1, 10, 100, 1_000];
@@ -69,9 +70,7 @@ async function fanOut(endpoints: number, deliveries: number): Promise<Sample> {
   const { clientId } = await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
   await mock.clock.advance(1);
   const stop = startMeter();
-  for (let event = 0; event < deliveries / endpoints; event++) {
-    await mock.control.startTask({ taskType: "BINDER", progression: "manual", clientId });
-  }
+  await startTasks(mock, deliveries / endpoints, { taskType: "BINDER", progression: "manual", clientId });
   await mock.clock.advance(1);
   return stop(deliveries);
 }

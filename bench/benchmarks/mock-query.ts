@@ -1,5 +1,4 @@
 import { type Benchmark, cellOf, type MeasureOptions, type Result } from "../benchmark.ts";
-import { exchangeKey } from "../exchange-key.ts";
 import { atLeast, number, times } from "../format.ts";
 import { inTurns } from "../in-turns.ts";
 import type { Sample } from "../meter.ts";
@@ -64,15 +63,14 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
     for (const [name, kind] of Object.entries(peers)) {
       servers.set(name, await startServer("peers/graphql-server.mjs", kind));
     }
-    const token = await exchangeKey(fetch, urlOf(mock), mock.apiKey ?? "");
-    const smallRounds = await measureQuery(small, servers, token, quick);
+    const smallRounds = await measureQuery(small, servers, mock, quick);
     const ratio = (name: string) => ratioIn(smallRounds, ours, name, "cpuUs");
     return {
       goals: [
         atLeast("small query: graphql-yoga ÷ this mock", 2, ratio("graphql-yoga")),
         atLeast("small query: Apollo Server ÷ this mock", 1.3, ratio("Apollo Server")),
       ],
-      tables: [tableOf(small, smallRounds), tableOf(list, await measureQuery(list, servers, token, quick))],
+      tables: [tableOf(small, smallRounds), tableOf(list, await measureQuery(list, servers, mock, quick))],
     };
   } finally {
     for (const server of servers.values()) await server[Symbol.asyncDispose]();
@@ -82,11 +80,11 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
 async function measureQuery(
   { requests, body }: Query,
   servers: ReadonlyMap<string, ServerProcess>,
-  token: string,
+  mock: ServerProcess,
   quick: boolean,
 ): Promise<Rounds<keyof Sample>> {
   const headers = {
-    authorization: `Bearer ${token}`,
+    authorization: `Bearer ${mock.workspaceToken}`,
     "content-type": "application/json",
     accept: "application/json",
   };

@@ -3,6 +3,7 @@ import { type Benchmark, type MeasureOptions, measuredFor, type Result } from ".
 import { atMost, spread, whole } from "../format.ts";
 import { inTurns } from "../in-turns.ts";
 import { heapBytes, startMeter } from "../meter.ts";
+import { startTasks } from "../start-tasks.ts";
 import { spreadIn } from "../statistics.ts";
 
 const stageNames = ["document-classification", "tax-extraction", "reconciliation", "data-entry", "review"];
@@ -78,8 +79,7 @@ async function advanceWeek({ tasks, delivers }: Scenario) {
   const bytesBefore = heapBytes();
   const megabytes = () => (heapBytes() - bytesBefore) / 1e6;
   const stopStart = startMeter();
-  for (let count = 0; count < tasks; count++)
-    await mock.control.startTask({ taskType: "TAX_PREP", clientId });
+  await startTasks(mock, tasks, { taskType: "TAX_PREP", clientId });
   const start = stopStart();
   const runningMegabytes = megabytes();
   const stopWeek = startMeter();

@@ -4,7 +4,6 @@ import { buildSchema } from "graphql";
 import { createHandler } from "graphql-http/lib/use/fetch";
 import { createMockServer } from "workspace-tasks/mock-server";
 import type { CreateContender } from "../alternate.ts";
-import { exchangeKey } from "../exchange-key.ts";
 
 const url = "http://service.localhost/graphql";
 const body = JSON.stringify({ query: "query Me { me { __typename ... on WorkspaceUser { id role } } }" });
@@ -17,12 +16,12 @@ export const createContender: CreateContender = async (name) => {
     listen: false,
     settings: { rateLimit: { requests: 1_000_000_000 } },
   });
-  const token = await exchangeKey(mock.fetch, url, mock.apiKey);
+  const { workspaceToken } = await mock.control.createTokens();
   const handle: Handle = name === "this mock" ? mock.fetch : graphqlHttp();
   const headers = {
     "content-type": "application/json",
     accept: "application/json",
-    authorization: `Bearer ${token}`,
+    authorization: `Bearer ${workspaceToken}`,
   };
   return async (count) => {
     for (let done = 0; done < count; done++) {

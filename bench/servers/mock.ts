@@ -17,4 +17,5 @@ for (let count = 0; count < 50; count++) {
   for (const subTaskType of stages)
     await mock.control.setStageStatus(task.taskId, { subTaskType, status: "COMPLETED" });
 }
-report({ port: Number(new URL(mock.baseUrl).port), apiKey: mock.apiKey });
+const { workspaceToken } = await mock.control.createTokens();
+report({ port: Number(new URL(mock.baseUrl).port), workspaceToken });

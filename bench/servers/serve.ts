@@ -4,10 +4,10 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** `port` and `apiKey` when it listens; afterwards the value that was asked for by its name. */
+/** `port` and `workspaceToken` when it listens; afterwards the value that was asked for by its name. */
 export interface ServerMessage {
   readonly port?: number;
-  readonly apiKey?: string;
+  readonly workspaceToken?: string;
   readonly cpuUs?: number;
   readonly count?: number;
 }
