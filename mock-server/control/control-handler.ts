@@ -53,7 +53,11 @@ async function respond(request: Request, options: ControlHandlerOptions): Promis
   return route.response ? json(route.status, response) : new Response(null, { status: route.status });
 }
 
-type Match = { readonly name: keyof typeof contract; readonly route: Route; readonly ids: readonly string[] };
+interface Match {
+  readonly name: keyof typeof contract;
+  readonly route: Route;
+  readonly ids: readonly string[];
+}
 
 function findRoute(method: string, path: string): Match {
   const found: Match[] = [];

@@ -163,7 +163,7 @@ describe("the signatures view of the inspector", () => {
     const { deliveryId } = await rejectedDelivery(fixture);
     await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/signatures" });
     await inspector.page.getByLabel("attempt to check").selectOption(`${deliveryId}/1`);
-    await inspector.page.locator("[data-code=FAULT_ON_PURPOSE]").waitFor();
+    await inspector.page.locator("[data-code=ALTERED_BY_FAULT]").waitFor();
     await inspector.page.getByText("A receiver must reject it.").waitFor();
   });
 });

@@ -34,7 +34,6 @@ const rateLimit = z.object({
 });
 
 export type ApiKeyView = z.output<typeof apiKey>;
-export type RateLimitView = z.output<typeof rateLimit>;
 
 export const keyRoutes = {
   createApiKey: defineRoute("POST /api-keys", {

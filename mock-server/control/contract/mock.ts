@@ -45,7 +45,6 @@ const advanced = z.object({
 /** Checked in detail by the reader of snapshots, which knows their versions. */
 const snapshot = z.looseObject({}) as unknown as z.ZodType<Snapshot, object>;
 
-export type Health = z.output<typeof health>;
 export type Overview = z.output<typeof overview>;
 export type ClockView = z.output<typeof clock>;
 

@@ -1,13 +1,13 @@
 import type { Browser, Locator, Page } from "playwright-core";
 import type { MockServer } from "workspace-tasks/mock-server";
 
-export type PageOptions = {
+export interface PageOptions {
   readonly width?: number;
   readonly height?: number;
   readonly colorScheme?: "light" | "dark";
   /** Where to go, such as `#/tasks`. */
   readonly hash?: string;
-};
+}
 
 export const widescreen = { width: 1280, height: 800 };
 export const phone = { width: 390, height: 844 };

@@ -1,5 +1,5 @@
 // Types of the control API, shared with the mock.
-export type { AttemptView, DeliveryDetail, DeliverySummary } from "../../../control/contract/deliveries.ts";
+export type { AttemptView, DeliverySummary } from "../../../control/contract/deliveries.ts";
 export type { EndpointDetail, EndpointSummary } from "../../../control/contract/endpoints.ts";
 export type { FiredFaultView } from "../../../control/contract/faults.ts";
 export type { Page } from "../../../control/contract/fields.ts";

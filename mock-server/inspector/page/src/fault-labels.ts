@@ -3,7 +3,10 @@ import { formatDuration } from "./format.ts";
 
 // Labels of injected faults, and the faults that one press adds.
 
-export type Preset<Fault> = { readonly label: string; readonly fault: Fault };
+export interface Preset<Fault> {
+  readonly label: string;
+  readonly fault: Fault;
+}
 
 export const apiPresets: readonly Preset<ApiFault>[] = [
   { label: "503, retry after 1 s", fault: { kind: "status", status: 503, retryAfterSeconds: 1 } },
@@ -31,14 +34,14 @@ export const deliveryPresets: readonly Preset<DeliveryFault>[] = [
 ];
 
 /** One line of a plan: fault, frequency and the calls or deliveries that it matches. */
-export type PlanLine = {
+export interface PlanLine {
   readonly side: "api" | "deliveries";
   /** Position of its rule in the list of that side. */
   readonly rule: number;
   readonly what: string;
   readonly often: string;
   readonly where: string;
-};
+}
 
 /** A plan as lines; rules whose instructions are used up have none. */
 export function describePlan(plan: FaultPlan): PlanLine[] {

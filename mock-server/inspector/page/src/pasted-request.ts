@@ -1,10 +1,10 @@
 /** The parts of a delivery that its signature is about. */
-export type PastedRequest = {
+export interface PastedRequest {
   readonly id: string;
   readonly timestamp: string;
   readonly signature: string;
   readonly body: string;
-};
+}
 
 /**
  * Finds headers and body in whatever was copied: a raw HTTP request, a curl command, headers printed as an

@@ -1,18 +1,18 @@
-import type { Finding } from "./finding.ts";
+import { createFinding, type Finding } from "./finding.ts";
 
 // The mock has what it sent of a delivery with a known id. When no usual mistake explains a signature, the received
 // request is compared with that, header by header and byte by byte.
 
 /** One attempt of a delivery as the mock sent it. */
-export type SentAttempt = {
+export interface SentAttempt {
   readonly timestamp: string;
   readonly signature: string;
   readonly body: string;
   /** Faults that altered it. */
   readonly faults: readonly string[];
-};
+}
 
-type ReceivedRequest = { readonly timestamp: string; readonly signature: string; readonly body: string };
+type ReceivedRequest = Pick<SentAttempt, "timestamp" | "signature" | "body">;
 
 /** The difference that makes the signature wrong, or `undefined` without attempts of the mock. */
 export function compareWithSent(
@@ -22,39 +22,16 @@ export function compareWithSent(
   if (sent.length === 0) return undefined;
   const twin = sent.find(({ timestamp }) => timestamp === received.timestamp.trim());
   if (!twin) {
-    return {
-      code: "TIMESTAMP_ALTERED",
-      title: "no attempt of this delivery was signed at this timestamp",
-      advice: `The mock sent ${sent.map(({ timestamp }) => timestamp).join(", ")}. Pass the header on unchanged.`,
-    };
+    return createFinding("TIMESTAMP_ALTERED", { advice: sent.map(({ timestamp }) => timestamp).join(", ") });
   }
   if (twin.body !== received.body) {
-    return {
-      code: "BODY_ALTERED",
-      title: `the body is not the one that was sent: ${describeDifference(twin.body, received.body)}`,
-      advice:
-        "Something between the mock and the verification changes the body. Verify the bytes that arrive.",
-    };
+    return createFinding("BODY_ALTERED", { title: describeDifference(twin.body, received.body) });
   }
   if (twin.signature !== received.signature.trim()) {
-    return {
-      code: "SIGNATURE_ALTERED",
-      title: "webhook-signature is not the one that was sent",
-      advice: `The mock sent ${twin.signature}. Pass the header on unchanged.`,
-    };
+    return createFinding("SIGNATURE_ALTERED", { advice: twin.signature });
   }
-  if (twin.faults.length > 0) {
-    return {
-      code: "FAULT_ON_PURPOSE",
-      title: `a fault altered this attempt: ${twin.faults.join(", ")}`,
-      advice: "A receiver must reject it.",
-    };
-  }
-  return {
-    code: "SECRET_WRONG",
-    title: "headers and body arrived as they were sent, so the secret is another one",
-    advice: "Take the secret of the endpoint that this delivery was sent to; it may have been rotated since.",
-  };
+  if (twin.faults.length > 0) return createFinding("ALTERED_BY_FAULT", { title: twin.faults.join(", ") });
+  return createFinding("SECRET_WRONG");
 }
 
 const contextCharacters = 12;

@@ -2,18 +2,18 @@
 // the timestamp or the key), and the first one that makes the signature fit is named. Nothing leaves the page: the
 // browser computes the digests.
 
-import type { Finding } from "./finding.ts";
+import { createFinding, type Finding, type FindingCode } from "./finding.ts";
 import { compareWithSent, type SentAttempt } from "./sent-attempt.ts";
 
-export type Secret = {
+export interface Secret {
   /** Its name on the page. */
   readonly label: string;
   readonly secret: string;
   /** `expired`: its grace period is over, or its endpoint does not sign with it any more. */
   readonly state: "current" | "grace" | "expired";
-};
+}
 
-export type SignatureInput = {
+export interface SignatureInput {
   readonly id: string;
   readonly timestamp: string;
   readonly signature: string;
@@ -23,20 +23,28 @@ export type SignatureInput = {
   readonly toleranceSeconds: number;
   /** Attempts of the delivery with this id; empty or absent if the mock has none. */
   readonly sent?: readonly SentAttempt[];
-};
+}
 
-export type SecretCheck = { readonly label: string; readonly state: Secret["state"]; readonly fits: boolean };
+export interface SecretCheck {
+  readonly label: string;
+  readonly state: Secret["state"];
+  readonly fits: boolean;
+}
 
-export type Diagnosis = {
+export interface Diagnosis {
   readonly valid: boolean;
   /** The text that was signed, up to the body. */
   readonly signedPrefix: string;
   readonly bodyBytes: number;
   readonly checks: readonly SecretCheck[];
   readonly findings: readonly Finding[];
-};
+}
 
-type Variant<Value> = { readonly value: Value; readonly finding: Finding | null };
+interface Variant<Value> {
+  readonly value: Value;
+  /** The mistake that explains it; `null` for the value itself. */
+  readonly code: FindingCode | null;
+}
 
 export async function diagnose(input: SignatureInput): Promise<Diagnosis> {
   const offered = readSignatures(input.signature);
@@ -63,79 +71,39 @@ export async function diagnose(input: SignatureInput): Promise<Diagnosis> {
 }
 
 function shapeFindings({ id, timestamp, signature }: SignatureInput): Finding[] {
-  const findings: Finding[] = [];
-  if (id.trim() === "")
-    findings.push({
-      code: "ID_MISSING",
-      title: "webhook-id is missing",
-      advice: "Pass the header on unchanged.",
-    });
-  if (signature.trim() === "") {
-    findings.push({
-      code: "SIGNATURE_MISSING",
-      title: "webhook-signature is missing",
-      advice: "Pass the header on unchanged; a proxy may have dropped it.",
-    });
-  }
-  if (timestamp !== "" && !/^[0-9]{1,12}$/.test(timestamp)) {
-    findings.push({
-      code: "TIMESTAMP_MALFORMED",
-      title: "webhook-timestamp is not plain digits of Unix seconds",
-      advice: "Compare the header with what the attempt sent.",
-    });
-  }
-  return findings;
+  const codes: FindingCode[] = [];
+  if (id.trim() === "") codes.push("ID_MISSING");
+  if (signature.trim() === "") codes.push("SIGNATURE_MISSING");
+  if (timestamp !== "" && !isSeconds(timestamp)) codes.push("TIMESTAMP_MALFORMED");
+  return codes.map((code) => createFinding(code));
 }
 
+const isSeconds = (timestamp: string) => /^[0-9]{1,12}$/.test(timestamp);
+
 function ageFindings({ timestamp, nowSeconds, toleranceSeconds }: SignatureInput): Finding[] {
-  const seconds = Number(timestamp);
-  if (!/^[0-9]{1,12}$/.test(timestamp)) return [];
-  const ageSeconds = nowSeconds - seconds;
-  if (Math.abs(ageSeconds) <= toleranceSeconds) return [];
-  const where = ageSeconds > 0 ? `${ageSeconds} s in the past` : `${-ageSeconds} s in the future`;
-  return [
-    {
-      code: ageSeconds > 0 ? "TIMESTAMP_TOO_OLD" : "TIMESTAMP_TOO_NEW",
-      title: `the attempt was signed ${where} by the mock's clock`,
-      advice: `A receiver with a tolerance of ${toleranceSeconds} s rejects it. Give the receiver the mock's clock, or check both clocks.`,
-    },
-  ];
+  const ageSeconds = nowSeconds - Number(timestamp);
+  if (!isSeconds(timestamp) || Math.abs(ageSeconds) <= toleranceSeconds) return [];
+  const code = ageSeconds > 0 ? "TIMESTAMP_TOO_OLD" : "TIMESTAMP_TOO_NEW";
+  return [createFinding(code, { title: Math.abs(ageSeconds), advice: toleranceSeconds })];
 }
 
 async function mismatchFindings(input: SignatureInput, checks: readonly SecretCheck[]): Promise<Finding[]> {
   const old = checks.find(({ fits }) => fits);
-  if (old) {
-    return [
-      {
-        code: "SECRET_EXPIRED",
-        title: `signed with ${old.label}, whose grace period is over`,
-        advice: "Take the current secret from the last rotation, or rotate with a longer grace period.",
-      },
-    ];
-  }
-  if (input.secrets.length === 0) {
-    return [{ code: "NO_SECRET", title: "no secret to try", advice: "Paste the endpoint's signing secret." }];
-  }
+  if (old) return [createFinding("SECRET_EXPIRED", { title: old.label })];
+  if (input.secrets.length === 0) return [createFinding("NO_SECRET")];
   const offered = readSignatures(input.signature);
   for (const signature of signatureVariants(input.signature)) offered.add(signature.value);
   for (const { secret } of input.secrets) {
     for (const attempt of attempts(input, secret)) {
       const digest = await sign(attempt.key.value, input.id, attempt.timestamp.value, attempt.body.value);
       if (!offered.has(digest)) continue;
-      const named = [attempt.key, attempt.timestamp, attempt.body].flatMap(({ finding }) => finding ?? []);
-      const spelled = signatureVariants(input.signature).find(({ value }) => value === digest)?.finding;
-      return named.length > 0 ? named : spelled ? [spelled] : [];
+      const codes = [attempt.key, attempt.timestamp, attempt.body].flatMap(({ code }) => code ?? []);
+      const format = signatureVariants(input.signature).find(({ value }) => value === digest)?.code ?? [];
+      return (codes.length > 0 ? codes : [format].flat()).map((code) => createFinding(code));
     }
   }
-  return [compareWithSent(input, input.sent ?? []) ?? unexplained];
+  return [compareWithSent(input, input.sent ?? []) ?? createFinding("SECRET_OR_BODY_DIFFERS")];
 }
-
-const unexplained: Finding = {
-  code: "SECRET_OR_BODY_DIFFERS",
-  title: "no usual mistake explains it, and the mock has sent no delivery of this id",
-  advice:
-    "Either the secret belongs to another endpoint, or the body was changed on the way. Compare the body with the bytes of the attempt.",
-};
 
 /** Fewest deviations first, so that the simplest explanation is reported. */
 function attempts(input: SignatureInput, secret: string) {
@@ -146,36 +114,20 @@ function attempts(input: SignatureInput, secret: string) {
     timestamps.flatMap((timestamp) => bodies.map((body) => ({ key, timestamp, body }))),
   );
   const deviations = (attempt: (typeof all)[number]) =>
-    Object.values(attempt).filter(({ finding }) => finding !== null).length;
+    Object.values(attempt).filter(({ code }) => code !== null).length;
   return all.sort((a, b) => deviations(a) - deviations(b));
 }
 
 function bodyVariants(body: string): Variant<string>[] {
-  const variants: Variant<string>[] = [{ value: body, finding: null }];
-  const add = (value: string | undefined, code: string, title: string, advice: string) => {
-    if (value !== undefined && value !== body) variants.push({ value, finding: { code, title, advice } });
-  };
-  const rawBytes = "Verify the exact bytes that arrived, before anything parses or edits them.";
-  add(
-    body.replace(/\r?\n$/, ""),
-    "BODY_TRAILING_NEWLINE",
-    "the body has a trailing newline that was not signed",
-    rawBytes,
-  );
-  add(`${body}\n`, "BODY_NEWLINE_LOST", "the body lost its trailing newline", rawBytes);
-  // Before white space in general, which includes the mark for `trim`.
-  add(
-    body.replace(/^\uFEFF/, ""),
-    "BODY_BYTE_ORDER_MARK",
-    "a byte order mark was put in front of the body",
-    rawBytes,
-  );
-  add(body.trim(), "BODY_WHITESPACE", "the body has white space around it that was not signed", rawBytes);
-  add(body.replace(/\r\n/g, "\n"), "BODY_LINE_ENDS", "the line ends of the body were changed", rawBytes);
-  const title = "the body was parsed and written again";
-  const advice = "Mount the webhook route before any JSON body parser and verify the raw bytes.";
-  for (const text of rewritten(body)) add(text, "BODY_REWRITTEN", title, advice);
-  return variants;
+  return variantsOf<string>(body, [
+    [body.replace(/\r?\n$/, ""), "BODY_TRAILING_NEWLINE"],
+    [`${body}\n`, "BODY_NEWLINE_LOST"],
+    // Before white space in general, which includes the mark for `trim`.
+    [body.replace(/^\uFEFF/, ""), "BODY_BYTE_ORDER_MARK"],
+    [body.trim(), "BODY_WHITESPACE"],
+    [body.replace(/\r\n/g, "\n"), "BODY_LINE_ENDS"],
+    ...rewritten(body).map((text) => [text, "BODY_REWRITTEN"] as const),
+  ]);
 }
 
 function rewritten(body: string): string[] {
@@ -188,58 +140,29 @@ function rewritten(body: string): string[] {
 }
 
 function timestampVariants(timestamp: string): Variant<string>[] {
-  const variants: Variant<string>[] = [{ value: timestamp, finding: null }];
-  if (/^[0-9]{13}$/.test(timestamp)) {
-    variants.push({
-      value: timestamp.slice(0, 10),
-      finding: {
-        code: "TIMESTAMP_MILLISECONDS",
-        title: "webhook-timestamp is in milliseconds",
-        advice: "The header has Unix seconds; pass it on unchanged.",
-      },
-    });
-  }
-  const trimmed = timestamp.trim();
-  if (trimmed !== timestamp) {
-    variants.push({
-      value: trimmed,
-      finding: {
-        code: "TIMESTAMP_WHITESPACE",
-        title: "webhook-timestamp has white space around it",
-        advice: "Pass the header on unchanged.",
-      },
-    });
-  }
-  return variants;
+  return variantsOf<string>(timestamp, [
+    [/^[0-9]{13}$/.test(timestamp) ? timestamp.slice(0, 10) : timestamp, "TIMESTAMP_MILLISECONDS"],
+    [timestamp.trim(), "TIMESTAMP_WHITESPACE"],
+  ]);
 }
 
 function keyVariants(secret: string): Variant<Uint8Array>[] {
-  const variants: Variant<Uint8Array>[] = [{ value: keyOf(secret), finding: null }];
-  const add = (value: Uint8Array | undefined, code: string, title: string, advice: string) => {
-    if (value) variants.push({ value, finding: { code, title, advice } });
-  };
   const trimmed = secret.trim();
-  if (trimmed !== secret) {
-    add(
-      keyOf(trimmed),
-      "SECRET_WHITESPACE",
-      "the secret has white space around it",
-      "Trim it where it is stored.",
-    );
-  }
-  add(
-    utf8(trimmed),
-    "SECRET_PREFIX_LEFT_ON",
-    "the whole secret was used as the key, prefix included",
-    "Drop `whsec_`, then decode the rest from base64: those bytes are the key.",
-  );
-  add(
-    utf8(trimmed.replace(/^whsec_/, "")),
-    "SECRET_NOT_DECODED",
-    "the secret was used as text, not decoded from base64",
-    "Decode what follows `whsec_` from base64: those bytes are the key.",
-  );
-  return variants;
+  const key = keyOf(secret);
+  return variantsOf(key, [
+    [trimmed === secret ? key : keyOf(trimmed), "SECRET_WHITESPACE"],
+    [utf8(trimmed), "SECRET_PREFIX_LEFT_ON"],
+    [utf8(trimmed.replace(/^whsec_/, "")), "SECRET_NOT_DECODED"],
+  ]);
+}
+
+/** The value, and the other values that a mistake would explain. */
+function variantsOf<Value>(
+  value: Value,
+  others: readonly (readonly [value: Value, code: FindingCode])[],
+): Variant<Value>[] {
+  const different = others.filter(([other]) => other !== value);
+  return [{ value, code: null }, ...different.map(([other, code]) => ({ value: other, code }))];
 }
 
 function signatureVariants(header: string): Variant<string>[] {
@@ -248,23 +171,9 @@ function signatureVariants(header: string): Variant<string>[] {
     .filter((part) => part !== "" && part !== "v1")
     .map((part) => part.replace(/^sha256=/, ""));
   return bare.map((text) => {
-    const isHex = /^[0-9a-f]{64}$/i.test(text);
-    return {
-      value: isHex
-        ? base64(Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16)))
-        : text,
-      finding: isHex
-        ? {
-            code: "SIGNATURE_HEX",
-            title: "the signature is written in hex",
-            advice: "The scheme writes base64: `v1,<base64>`.",
-          }
-        : {
-            code: "SIGNATURE_LIST",
-            title: "the list of signatures was cut apart or lost its `v1,`",
-            advice: "Split webhook-signature at spaces, then each part at its comma.",
-          },
-    };
+    if (!/^[0-9a-f]{64}$/i.test(text)) return { value: text, code: "SIGNATURE_LIST" };
+    const bytes = Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+    return { value: base64(bytes), code: "SIGNATURE_HEX" };
   });
 }
 

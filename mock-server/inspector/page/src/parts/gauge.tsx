@@ -1,7 +1,11 @@
 import { toneOf } from "./status-badge.tsx";
 import "./gauge.css";
 
-type GaugeProps = { readonly label: string; readonly used: number; readonly max: number };
+interface GaugeProps {
+  readonly label: string;
+  readonly used: number;
+  readonly max: number;
+}
 
 /** Used part of a limit. */
 export function Gauge({ label, used, max }: GaugeProps) {

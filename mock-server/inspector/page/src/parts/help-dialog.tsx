@@ -1,7 +1,11 @@
 import { useEffect, useRef } from "preact/hooks";
 import "./help-dialog.css";
 
-type Props = { readonly open: boolean; readonly views: readonly string[]; readonly onClose: () => void };
+interface Props {
+  readonly open: boolean;
+  readonly views: readonly string[];
+  readonly onClose: () => void;
+}
 
 export function HelpDialog({ open, views, onClose }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);

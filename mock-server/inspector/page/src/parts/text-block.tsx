@@ -1,6 +1,9 @@
 import type { ComponentChildren } from "preact";
 
-type Props = { readonly children: ComponentChildren; readonly hex?: boolean };
+interface Props {
+  readonly children: ComponentChildren;
+  readonly hex?: boolean;
+}
 
 /** Preformatted text that scrolls when it is long. */
 export function TextBlock({ children, hex = false }: Props) {

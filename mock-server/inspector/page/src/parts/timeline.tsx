@@ -2,7 +2,7 @@ import { formatDuration } from "../format.ts";
 import type { Tone } from "./status-badge.tsx";
 import "./timeline.css";
 
-export type Span = {
+export interface Span {
   readonly key: string;
   readonly label: string;
   readonly tone: Tone | "planned";
@@ -10,9 +10,13 @@ export type Span = {
   /** `null`: in progress. */
   readonly toMs: number | null;
   readonly note: string;
-};
+}
 
-type Props = { readonly label: string; readonly spans: readonly Span[]; readonly nowMs: number };
+interface Props {
+  readonly label: string;
+  readonly spans: readonly Span[];
+  readonly nowMs: number;
+}
 
 /** Spans on one time axis, one per line. */
 export function Timeline({ label, spans, nowMs }: Props) {

@@ -17,6 +17,14 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren;
 }
 
+/** A column with its width on wide and narrow screens; without the latter, narrow screens leave it out. */
+export const column = <Row,>(
+  title: string,
+  [width, narrowWidth]: readonly [wide: string, narrow?: string],
+  cell: Column<Row>["cell"],
+  style?: Column<Row>["class"],
+): Column<Row> => ({ title, width, narrowWidth, cell, class: style });
+
 export interface WindowedRowsProps<Row> {
   readonly label: string;
   readonly rows: readonly Row[];

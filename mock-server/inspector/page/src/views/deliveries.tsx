@@ -5,7 +5,7 @@ import { ListView } from "../parts/list-view.tsx";
 import { usePages } from "../parts/pages.ts";
 import { Select } from "../parts/select.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import type { Column } from "../parts/windowed-rows.tsx";
+import { type Column, column } from "../parts/windowed-rows.tsx";
 import { control, useResource } from "../resource.ts";
 import { goTo } from "../route.ts";
 import type { ViewProps } from "../view.ts";
@@ -20,39 +20,15 @@ const statuses: readonly DeliverySummary["status"][] = [
 ];
 
 const columnsOf = (urls: ReadonlyMap<string, string>): readonly Column<DeliverySummary>[] => [
-  {
-    title: "created",
-    width: "66px",
-    narrowWidth: "66px",
-    class: "muted",
-    cell: ({ createdAt }) => formatTimeOfDay(createdAt),
-  },
-  {
-    title: "event",
-    width: "minmax(120px, 1fr)",
-    narrowWidth: "minmax(0, 1fr)",
-    cell: ({ event }) => event,
-  },
-  {
-    title: "endpoint",
-    width: "minmax(70px, 1.1fr)",
-    class: "muted",
-    cell: ({ endpointId }) => withoutScheme(urls.get(endpointId) ?? "a deleted endpoint"),
-  },
-  {
-    title: "status",
-    width: "92px",
-    narrowWidth: "92px",
-    cell: ({ status }) => <StatusBadge status={status} />,
-  },
-  {
-    title: "tries",
-    width: "62px",
-    narrowWidth: "30px",
-    class: "number",
-    cell: ({ attemptCount }) => attemptCount,
-  },
+  column("created", ["66px", "66px"], ({ createdAt }) => formatTimeOfDay(createdAt), "muted"),
+  column("event", ["minmax(120px, 1fr)", "minmax(0, 1fr)"], ({ event }) => event),
+  column("endpoint", ["minmax(70px, 1.1fr)"], (delivery) => nameOf(urls.get(delivery.endpointId)), "muted"),
+  column("status", ["92px", "92px"], ({ status }) => <StatusBadge status={status} />),
+  column("tries", ["62px", "30px"], ({ attemptCount }) => attemptCount, "number"),
 ];
+
+/** The URL of an endpoint without its scheme. */
+const nameOf = (url = "a deleted endpoint") => url.replace(/^https?:\/\//, "");
 
 export function DeliveriesView({ id, filter, nowMs }: ViewProps) {
   const { event = "", endpointId = "" } = filter;
@@ -96,7 +72,7 @@ export function DeliveriesView({ id, filter, nowMs }: ViewProps) {
             class="narrowing"
             value={endpointId}
             every="every endpoint"
-            options={endpoints.map(({ id: value, url }) => ({ value, text: withoutScheme(url) }))}
+            options={endpoints.map(({ id: value, url }) => ({ value, text: nameOf(url) }))}
             onSelect={(value) => change({ endpointId: value })}
           />
         </>
@@ -109,5 +85,3 @@ export function DeliveriesView({ id, filter, nowMs }: ViewProps) {
     />
   );
 }
-
-const withoutScheme = (url: string) => url.replace(/^https?:\/\//, "");

@@ -11,7 +11,11 @@ import { TextBlock } from "../parts/text-block.tsx";
 import { control, useResource } from "../resource.ts";
 import "./delivery-detail.css";
 
-type Props = { readonly id: string; readonly urls: ReadonlyMap<string, string>; readonly nowMs: number };
+interface Props {
+  readonly id: string;
+  readonly urls: ReadonlyMap<string, string>;
+  readonly nowMs: number;
+}
 
 export function DeliveryDetail({ id, urls, nowMs }: Props) {
   const delivery = useResource(`delivery ${id}`, ["delivery", "clock"], () => control.getDelivery(id));
@@ -78,14 +82,14 @@ export function DeliveryDetail({ id, urls, nowMs }: Props) {
   );
 }
 
-type AttemptProps = {
+interface AttemptProps {
   readonly attempt: AttemptView;
   readonly before: AttemptView | undefined;
   /** Only the last attempt is open at first. */
   readonly last: boolean;
   readonly url: string | undefined;
   readonly deliveryId: string;
-};
+}
 
 function Attempt({ attempt, before, last, url, deliveryId }: AttemptProps) {
   const [toggled, setToggled] = useState<boolean | null>(null);

@@ -37,11 +37,11 @@ export function OverviewView({ overview, nowMs }: ViewProps) {
   );
 }
 
-type CountsProps = {
+interface CountsProps {
   readonly title: string;
   readonly view: string;
   readonly counts: Readonly<Record<string, number>> | undefined;
-};
+}
 
 function Counts({ title, view, counts = {} }: CountsProps) {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);

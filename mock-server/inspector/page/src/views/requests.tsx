@@ -7,36 +7,24 @@ import { usePages } from "../parts/pages.ts";
 import { Select } from "../parts/select.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
-import type { Column } from "../parts/windowed-rows.tsx";
+import { type Column, column } from "../parts/windowed-rows.tsx";
 import { nameOf, reasonOf, resultOf, results } from "../request-labels.ts";
 import { control, useResource } from "../resource.ts";
 import { goTo } from "../route.ts";
 import type { ViewProps } from "../view.ts";
 
 const columns: readonly Column<RequestView>[] = [
-  {
-    title: "time",
-    width: "62px",
-    narrowWidth: "66px",
-    class: "muted",
-    cell: ({ at }) => formatTimeOfDay(at),
-  },
-  { title: "operation", width: "minmax(130px, 1.8fr)", narrowWidth: "minmax(0, 1fr)", cell: nameOf },
-  { title: "router", width: "60px", class: "muted", cell: ({ router }) => router },
-  { title: "HTTP", width: "38px", cell: ({ status }) => status ?? "cut" },
-  {
-    title: "result",
-    width: "80px",
-    narrowWidth: "84px",
-    cell: (request) => <StatusBadge status={resultOf(request)} />,
-  },
-  {
-    title: "reason",
-    width: "minmax(60px, 1fr)",
-    class: "muted",
-    cell: (request) => (resultOf(request) === "succeeded" ? "" : reasonOf(request)),
-  },
+  column("time", ["62px", "66px"], ({ at }) => formatTimeOfDay(at), "muted"),
+  column("operation", ["minmax(130px, 1.8fr)", "minmax(0, 1fr)"], nameOf),
+  column("router", ["60px"], ({ router }) => router, "muted"),
+  column("HTTP", ["38px"], ({ status }) => status ?? "cut"),
+  column("result", ["80px", "84px"], (request) => <StatusBadge status={resultOf(request)} />),
+  column("reason", ["minmax(60px, 1fr)"], reasonIfAny, "muted"),
 ];
+
+function reasonIfAny(request: RequestView): string {
+  return resultOf(request) === "succeeded" ? "" : reasonOf(request);
+}
 
 export function RequestsView({ id, filter }: ViewProps) {
   const { operation = "", result = "" } = filter;

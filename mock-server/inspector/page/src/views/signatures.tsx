@@ -112,11 +112,11 @@ function AttemptChoice({ selected }: { readonly selected: string | null }) {
   );
 }
 
-type FormProps = {
+interface FormProps {
   readonly fields: Fields;
   readonly endpointSecrets: number;
   readonly onChange: (fields: Fields) => void;
-};
+}
 
 function Form({ fields, endpointSecrets, onChange }: FormProps) {
   const set = (name: keyof Fields) => (value: string) => onChange({ ...fields, [name]: value });
@@ -156,12 +156,12 @@ function Form({ fields, endpointSecrets, onChange }: FormProps) {
   );
 }
 
-type FieldProps = {
+interface FieldProps {
   readonly label: string;
   readonly value: string;
   readonly onInput: (value: string) => void;
   readonly covered?: boolean;
-};
+}
 
 function Field({ label, value, onInput, covered = false }: FieldProps) {
   return (

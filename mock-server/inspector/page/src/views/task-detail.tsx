@@ -7,7 +7,10 @@ import { StatusBadge, toneOf } from "../parts/status-badge.tsx";
 import { type Span, Timeline } from "../parts/timeline.tsx";
 import { control, useResource } from "../resource.ts";
 
-type Props = { readonly id: string; readonly nowMs: number };
+interface Props {
+  readonly id: string;
+  readonly nowMs: number;
+}
 
 export function TaskDetail({ id, nowMs }: Props) {
   const task = useResource(`task ${id}`, ["task", "stage", "clock", "delivery"], () => control.getTask(id));

@@ -6,7 +6,7 @@ import { ListView } from "../parts/list-view.tsx";
 import { usePages } from "../parts/pages.ts";
 import { Select } from "../parts/select.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import type { Column } from "../parts/windowed-rows.tsx";
+import { type Column, column } from "../parts/windowed-rows.tsx";
 import { control } from "../resource.ts";
 import { goTo } from "../route.ts";
 import type { ViewProps } from "../view.ts";
@@ -16,31 +16,11 @@ const taskTypes = ["TAX_PREP", "BINDER", "TAX_REVIEW", "TAX_ADVISOR", "TAX_PREP_
 const statuses: readonly TaskSummary["status"][] = ["RUNNING", "COMPLETED", "FAILED"];
 
 const columns: readonly Column<TaskSummary>[] = [
-  {
-    title: "type",
-    width: "minmax(110px, 1fr)",
-    narrowWidth: "minmax(0, 1fr)",
-    cell: ({ taskType }) => taskType,
-  },
-  {
-    title: "client",
-    width: "minmax(110px, 1.2fr)",
-    narrowWidth: "minmax(0, 1.1fr)",
-    cell: ({ client }) => client,
-  },
-  {
-    title: "status",
-    width: "102px",
-    narrowWidth: "102px",
-    cell: ({ status }) => <StatusBadge status={status} />,
-  },
-  {
-    title: "stages",
-    width: "62px",
-    class: "muted",
-    cell: ({ stagesDone, stages }) => `${stagesDone} of ${stages}`,
-  },
-  { title: "started", width: "66px", class: "muted", cell: ({ startedAt }) => formatTimeOfDay(startedAt) },
+  column("type", ["minmax(110px, 1fr)", "minmax(0, 1fr)"], ({ taskType }) => taskType),
+  column("client", ["minmax(110px, 1.2fr)", "minmax(0, 1.1fr)"], ({ client }) => client),
+  column("status", ["102px", "102px"], ({ status }) => <StatusBadge status={status} />),
+  column("stages", ["62px"], ({ stagesDone, stages }) => `${stagesDone} of ${stages}`, "muted"),
+  column("started", ["66px"], ({ startedAt }) => formatTimeOfDay(startedAt), "muted"),
 ];
 
 export function TasksView({ id, filter, nowMs }: ViewProps) {

@@ -138,7 +138,7 @@ describe("diagnose of a delivery that the mock sent", () => {
 
   it("reports a fault that altered the attempt", async () => {
     const sent = [{ ...attempt, faults: ["wrong-signature"] }];
-    expect((await findingOf({ sent }))?.code).toBe("FAULT_ON_PURPOSE");
+    expect((await findingOf({ sent }))?.code).toBe("ALTERED_BY_FAULT");
   });
 
   it("reports a usual mistake first", async () => {
