@@ -1,8 +1,8 @@
 // `npm run docs` updates what is derived: marked regions of the examples in documents and in the @example of doc
 // comments, the table of the control API, and the list of its calls.
 import { readFileSync, writeFileSync } from "node:fs";
-import { controlCallsFile, controlCallsModule, withControlApi } from "../test/support/control-api-table.ts";
-import { withExamples, withRegions } from "../test/support/marked-blocks.ts";
+import { controlCallsFile, controlCallsModule, withControlApi } from "./control-api-table.ts";
+import { withExamples, withRegions } from "./marked-blocks.ts";
 import { projectFiles } from "./project-files.mjs";
 
 function update(file: string, text: string): void {

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { blocksOf, type MarkedBlock } from "../../scripts/marked-blocks.ts";
 import { freePort } from "../support/listen.ts";
-import { blocksOf, type MarkedBlock } from "../support/marked-blocks.ts";
 import { RunningProgram } from "../support/running-program.ts";
 
 // The packed tarball in an empty folder outside the repository, and the README from top to bottom.

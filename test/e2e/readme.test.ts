@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { withControlApi } from "../../scripts/control-api-table.ts";
+import { blocksOf, regionOf, withExamples } from "../../scripts/marked-blocks.ts";
 import { projectFiles } from "../../scripts/project-files.mjs";
-import { withControlApi } from "../support/control-api-table.ts";
-import { blocksOf, regionOf, withExamples } from "../support/marked-blocks.ts";
 
 // packed-install.test.ts runs the shell blocks of the README.
 

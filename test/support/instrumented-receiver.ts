@@ -15,20 +15,20 @@ import { FrozenClock } from "./frozen-clock.ts";
 import type { ListeningServer } from "./listen.ts";
 import { nowSeconds } from "./raw-delivery.ts";
 import { secretA, secretB } from "./signed-delivery.ts";
+import { overrideInbox } from "./wrap-inbox.ts";
 
 /** Both active, as during a rotation. */
 export const instrumentedSecrets = [secretA, secretB] as const;
 export const bodyBytesMax = 262_144;
 
 export type Handled = { readonly id: string; readonly event: string; readonly stale: boolean };
-type Methods = Partial<Inbox>;
 
 /** A receiver on a real Express application and a memory inbox that records what it does. */
 export class InstrumentedReceiver implements AsyncDisposable {
   readonly clock = new FrozenClock(nowSeconds * 1_000);
   readonly inbox: Inbox;
   /** Methods that replace the inbox's own while they are set. */
-  readonly faults: Methods = {};
+  readonly faults: Partial<Inbox> = {};
   readonly rejections: WebhookRejectedError[] = [];
   readonly handled: Handled[] = [];
   /** Status by task, as an application would keep it. */
@@ -39,14 +39,18 @@ export class InstrumentedReceiver implements AsyncDisposable {
   #host: ListeningServer | undefined;
 
   private constructor(options: Partial<ReceiverOptions<unknown>>) {
-    const memory = memoryInbox({ clock: this.clock });
-    this.inbox = memory;
+    this.inbox = memoryInbox({ clock: this.clock });
+    const faulty = overrideInbox(this.inbox, this.faults);
+    const insert: Inbox["insert"] = (row) => {
+      this.inserts += 1;
+      return faulty.insert(row);
+    };
     const record = (level: string) => (fields: object, message: string) => {
       this.log.push(`${level} ${message} ${inspect(fields, { depth: 10, showHidden: true })}`);
     };
     this.receiver = createReceiver<unknown>({
       secrets: instrumentedSecrets,
-      inbox: this.#recorded(memory),
+      inbox: overrideInbox(faulty, { insert }),
       clock: this.clock,
       limits: { bodyBytesMax, bodyTimeoutMs: 10_000 },
       logger: { info: record("info"), warn: record("warn"), error: record("error") },
@@ -94,18 +98,5 @@ export class InstrumentedReceiver implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#host?.[Symbol.asyncDispose]();
     await this.receiver.close();
-  }
-
-  #recorded(inbox: Inbox): Inbox {
-    return new Proxy(inbox, {
-      get: (own, name) => {
-        const method: unknown = this.faults[name as keyof Inbox] ?? own[name as keyof Inbox];
-        if (typeof method !== "function") return method;
-        return (...values: unknown[]) => {
-          if (name === "insert") this.inserts += 1;
-          return method.apply(own, values);
-        };
-      },
-    });
   }
 }

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 
-export type ProgramOptions = {
-  readonly cwd?: string;
+export interface ProgramOptions {
+  readonly cwd?: string | undefined;
   /** Added to this process's environment. */
   readonly env?: Readonly<Record<string, string>>;
-};
+}
 
 const ownGroup = process.platform !== "win32";
 
@@ -19,10 +19,10 @@ export class RunningProgram implements Disposable {
   /** @param args arguments of `node` */
   constructor(args: readonly string[], { cwd, env }: ProgramOptions = {}) {
     this.#child = spawn(process.execPath, args, {
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: "pipe",
       detached: ownGroup,
       env: { ...process.env, ...env },
-      ...(cwd === undefined ? {} : { cwd }),
+      cwd,
     });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.setEncoding("utf8").on("data", (text: string) => {
@@ -57,6 +57,10 @@ export class RunningProgram implements Disposable {
       this.#listeners.add(check);
       check();
     });
+  }
+
+  write(text: string): void {
+    this.#child.stdin?.write(text);
   }
 
   signal(signal: NodeJS.Signals): void {

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { contract } from "../../mock-server/control/contract/contract.ts";
-import { methodOf, type Route } from "../../mock-server/control/contract/route.ts";
+import { contract } from "../mock-server/control/contract/contract.ts";
+import { methodOf, type Route } from "../mock-server/control/contract/route.ts";
 
 export const controlCallsFile = "mock-server/generated/control-calls.ts";
 
 const routes: readonly (readonly [string, Route])[] = Object.entries(contract);
 
-/** The document with the table of the control API between its marks as the contract says. */
+/** The document with the table of the control API replaced by the one of the contract. */
 export function withControlApi(document: string): string {
   const [begin, end] = ["<!-- control-api:begin -->", "<!-- control-api:end -->"];
   const before = document.slice(0, document.indexOf(begin) + begin.length);
