@@ -300,7 +300,6 @@ export type StateLists = z.infer<typeof stateSchema>;
 export type Role = z.infer<typeof roleSchema>;
 export type KeyAccess = z.infer<typeof keyAccessSchema>;
 export type TaskStatus = z.infer<typeof taskStatusSchema>;
-export type DeliveryStatus = z.infer<typeof deliveryStatusSchema>;
 export type AttemptKind = AttemptRecord["kind"];
 
 export type UserRecord = z.infer<typeof user>;
