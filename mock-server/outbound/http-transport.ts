@@ -2,6 +2,7 @@ import {
   type ClientRequest,
   Agent as HttpAgent,
   request as httpRequest,
+  type IncomingHttpHeaders,
   type IncomingMessage,
 } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
@@ -9,7 +10,7 @@ import { rootCertificates } from "node:tls";
 import type { Settings } from "../settings.ts";
 import { type Clock, createRealClock } from "../time/clock.ts";
 import { failed, timedOut } from "./failure.ts";
-import type { DeliveryResponse, ReadResponse, Transport, TransportFailure } from "./port.ts";
+import type { Transport, TransportFailure } from "./port.ts";
 
 export interface HttpTransportOptions {
   readonly limits: Settings["outbound"];
@@ -42,18 +43,17 @@ export function createHttpTransport({
   const agents = { http: new HttpAgent(pool), https: new HttpsAgent(ca ? { ...pool, ca } : pool) };
   const inFlight = new Set<() => void>();
 
-  const open = (call: HttpCall<unknown>): ClientRequest | null => {
+  const open = ({ method, headers, ...call }: HttpCall): ClientRequest | null => {
     const url = URL.canParse(call.url) ? new URL(call.url) : null;
-    const { method, headers } = call;
     if (url?.protocol === "https:") return httpsRequest(url, { method, headers, agent: agents.https });
     if (url?.protocol === "http:") return httpRequest(url, { method, headers, agent: agents.http });
     return null;
   };
 
-  const start = <Result>(call: HttpCall<Result>): Promise<Result | TransportFailure> =>
+  const start = (call: HttpCall): Promise<HttpResponse | TransportFailure> =>
     new Promise((resolve) => {
       let cancelDeadline = () => {};
-      const finish = (result: Result | TransportFailure) => {
+      const finish = (result: HttpResponse | TransportFailure) => {
         cancelDeadline();
         inFlight.delete(abort);
         resolve(result);
@@ -74,44 +74,28 @@ export function createHttpTransport({
       });
       request.once("error", (error) => finish(failed(error)));
       request.once("response", (response) => {
-        readBody(response, call.bodyBytesMax).then(
-          (body) => finish(call.toResult(response, body)),
-          (error) => finish(failed(error)),
-        );
+        readResponse(response, call.bodyBytesMax).then(finish, (error) => finish(failed(error)));
       });
       request.end(call.body);
     });
 
   // Node throws at once for a header it cannot send, such as a credential with a line break in it.
-  const send = <Result>(call: HttpCall<Result>): Promise<Result | TransportFailure> =>
-    start(call).catch(failed);
+  const send = (call: HttpCall) => start(call).catch(failed);
 
   return {
-    deliver: (request) =>
-      send<DeliveryResponse>({
-        ...request,
-        method: "POST",
-        bodyBytesMax: responseBytesMax,
-        toResult: (response, { head }) => ({
-          status: response.statusCode ?? 0,
-          headers: plainHeaders(response),
-          body: head.toString("utf8"),
-        }),
-      }),
-    read: (url, headers) =>
-      send<ReadResponse>({
-        url,
-        headers,
-        method: "GET",
-        body: undefined,
-        timeoutMs: readTimeoutMs,
-        bodyBytesMax: readBytesMax,
-        toResult: (response, { bytes }) => ({
-          status: response.statusCode ?? 0,
-          bytes,
-          mimeType: mimeTypeOf(response.headers["content-type"]),
-        }),
-      }),
+    async deliver(request) {
+      const response = await send({ ...request, method: "POST", bodyBytesMax: responseBytesMax });
+      if (response.status === null) return response;
+      const { status, headers, head } = response;
+      return { status, headers: plainHeaders(headers), body: head.toString("utf8") };
+    },
+    async read(url, headers) {
+      const limits = { timeoutMs: readTimeoutMs, bodyBytesMax: readBytesMax };
+      const response = await send({ url, headers, method: "GET", ...limits });
+      if (response.status === null) return response;
+      const { status, bytes } = response;
+      return { status, bytes, mimeType: mimeTypeOf(response.headers["content-type"]) };
+    },
     abort() {
       for (const abort of [...inFlight]) abort();
       agents.http.destroy();
@@ -120,23 +104,25 @@ export function createHttpTransport({
   };
 }
 
-interface Body {
+interface HttpCall {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Buffer;
+  readonly timeoutMs: number;
+  readonly bodyBytesMax: number;
+}
+
+interface HttpResponse {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** The first bytes of the body. */
   readonly head: Buffer;
   readonly bytes: number;
 }
 
-interface HttpCall<Result> {
-  readonly url: string;
-  readonly method: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer | undefined;
-  readonly timeoutMs: number;
-  readonly bodyBytesMax: number;
-  toResult(response: IncomingMessage, body: Body): Result;
-}
-
 /** Counts the bytes and keeps the first ones; past `bytesMax` the rest is cut off, not awaited. */
-async function readBody(response: IncomingMessage, bytesMax: number): Promise<Body> {
+async function readResponse(response: IncomingMessage, bytesMax: number): Promise<HttpResponse> {
   const kept: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of response) {
@@ -144,15 +130,16 @@ async function readBody(response: IncomingMessage, bytesMax: number): Promise<Bo
     bytes += chunk.length;
     if (bytes > bytesMax) break;
   }
-  return { head: Buffer.concat(kept).subarray(0, responseBytesMax), bytes };
+  const head = Buffer.concat(kept).subarray(0, responseBytesMax);
+  return { status: response.statusCode ?? 0, headers: response.headers, head, bytes };
 }
 
-function plainHeaders(response: IncomingMessage): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(response.headers)) {
-    headers[name] = Array.isArray(value) ? value.join(", ") : (value ?? "");
-  }
-  return headers;
-}
+const plainHeaders = (headers: IncomingHttpHeaders): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value = ""]) => [
+      name,
+      Array.isArray(value) ? value.join(", ") : value,
+    ]),
+  );
 
 const mimeTypeOf = (contentType = "application/octet-stream") => contentType.split(";")[0]?.trim() ?? "";

@@ -27,7 +27,7 @@ async function readCatalog(): Promise<Entry[]> {
 const startTask = (workspaceId: string, task: Record<string, unknown> = {}): Promise<{ taskId: string }> =>
   service.control.startTask({ workspaceId, taskType: "TAX_PREP", progression: "manual", ...task });
 
-const moveTask = (taskId: string, move: TaskChange) => service.control.setTaskStatus(taskId, move);
+const setTaskStatus = (taskId: string, move: TaskChange) => service.control.setTaskStatus(taskId, move);
 
 const taskFields = [
   "id",
@@ -86,9 +86,9 @@ describe("C1 C2 C3 the event catalog", () => {
     for (const status of ["COMPLETED", "FAILED"] as const) {
       await service.control.setStageStatus(taskId, { subTaskType: "review", status });
     }
-    await moveTask(taskId, { status: "FAILED", errorMessage: "no luck" });
-    await moveTask(taskId, { status: "RUNNING" });
-    await moveTask(taskId, { status: "COMPLETED" });
+    await setTaskStatus(taskId, { status: "FAILED", errorMessage: "no luck" });
+    await setTaskStatus(taskId, { status: "RUNNING" });
+    await setTaskStatus(taskId, { status: "COMPLETED" });
     const { connectionId } = await startConnection(all);
     await service.control.syncDocuments({
       connectionId,
@@ -127,9 +127,9 @@ describe("E1 E2 E3 task events", () => {
   mockTest("E1 each change of a task's status emits the event with that suffix", async () => {
     await using all = await subscribe(service);
     const { taskId } = await startTask(all.workspaceId);
-    await moveTask(taskId, { status: "FAILED" });
-    await moveTask(taskId, { status: "RUNNING" });
-    await moveTask(taskId, { status: "COMPLETED" });
+    await setTaskStatus(taskId, { status: "FAILED" });
+    await setTaskStatus(taskId, { status: "RUNNING" });
+    await setTaskStatus(taskId, { status: "COMPLETED" });
     const events = (await all.receiver.received(4)).map(({ event }) => event);
     expect(events.map(({ event, status }) => [event, status])).toEqual([
       ["task.running", "RUNNING"],
@@ -146,7 +146,7 @@ describe("E1 E2 E3 task events", () => {
     await using all = await subscribe(service);
     const { taskId } = await startTask(all.workspaceId, { progression: "immediate", stages: [] });
     await all.receiver.received(2);
-    await expect(moveTask(taskId, { status: "RUNNING" })).rejects.toMatchObject({ code: "CONFLICT" });
+    await expect(setTaskStatus(taskId, { status: "RUNNING" })).rejects.toMatchObject({ code: "CONFLICT" });
     await service.advance("1d");
     expect(all.receiver.deliveries).toHaveLength(2);
   });
@@ -171,7 +171,7 @@ describe("E1 E2 E3 task events", () => {
     await using first = await subscribe(service);
     await using second = await subscribe(service, { within: first });
     const { taskId } = await startTask(first.workspaceId);
-    await moveTask(taskId, { status: "FAILED" });
+    await setTaskStatus(taskId, { status: "FAILED" });
     const ids = async (of: typeof first) => (await of.receiver.received(2)).map(({ event }) => event.id);
     const [runningId, failedId] = await ids(first);
     expect(await ids(second)).toEqual([runningId, failedId]);
@@ -192,9 +192,9 @@ describe("E1 E2 E3 task events", () => {
       code: "DOCUMENT_UNREADABLE",
       action: { type: "REUPLOAD", connectionId: null },
     };
-    await moveTask(taskId, { status: "FAILED", errorMessage: "page 3 is blank", customerError });
-    await moveTask(taskId, { status: "RUNNING" });
-    await moveTask(taskId, { status: "COMPLETED" });
+    await setTaskStatus(taskId, { status: "FAILED", errorMessage: "page 3 is blank", customerError });
+    await setTaskStatus(taskId, { status: "RUNNING" });
+    await setTaskStatus(taskId, { status: "COMPLETED" });
     const events = (await all.receiver.received(4)).map(({ event }) => event);
     expect(events.map(({ errorMessage }) => errorMessage)).toEqual([null, "page 3 is blank", null, null]);
     expect(events.map((event) => event.customerError)).toEqual([null, customerError, null, null]);
@@ -203,9 +203,9 @@ describe("E1 E2 E3 task events", () => {
   mockTest("E3 task.failed within the retry grace period is sent with a customerError of null", async () => {
     await using all = await subscribe(service, { eventTypes: ["task.failed"] });
     const { taskId } = await startTask(all.workspaceId);
-    await moveTask(taskId, { status: "FAILED", errorMessage: "first try", withinRetryGrace: true });
-    await moveTask(taskId, { status: "RUNNING" });
-    await moveTask(taskId, { status: "FAILED", errorMessage: "given up", withinRetryGrace: false });
+    await setTaskStatus(taskId, { status: "FAILED", errorMessage: "first try", withinRetryGrace: true });
+    await setTaskStatus(taskId, { status: "RUNNING" });
+    await setTaskStatus(taskId, { status: "FAILED", errorMessage: "given up", withinRetryGrace: false });
     const [early, late] = (await all.receiver.received(2)).map(({ event }) => event);
     expect(early).toMatchObject({ errorMessage: "first try", customerError: null });
     expect(late).toMatchObject({
@@ -218,7 +218,7 @@ describe("E1 E2 E3 task events", () => {
     await using all = await subscribe(service);
     for (const taskType of ["TAX_PREP", "TAX_REVIEW"]) {
       const { taskId } = await startTask(all.workspaceId, { taskType });
-      await moveTask(taskId, { status: "COMPLETED" });
+      await setTaskStatus(taskId, { status: "COMPLETED" });
     }
     const events = (await all.receiver.received(4)).map(({ event }) => event);
     const results = events.filter(({ taxPrepResult }) => taxPrepResult !== null);
@@ -355,8 +355,8 @@ describe("E6 E7 subscriptions", () => {
   mockTest("E6 an endpoint with eventTypes receives only those", async () => {
     await using failures = await subscribe(service, { eventTypes: ["task.failed"] });
     const { taskId } = await startTask(failures.workspaceId);
-    await moveTask(taskId, { status: "FAILED" });
-    await moveTask(taskId, { status: "RUNNING" });
+    await setTaskStatus(taskId, { status: "FAILED" });
+    await setTaskStatus(taskId, { status: "RUNNING" });
     await service.advance("1h");
     expect(failures.receiver.deliveries.map(({ event }) => event.event)).toEqual(["task.failed"]);
   });
@@ -383,7 +383,7 @@ describe("V1 later additions", () => {
       subTaskType: "quantum-audit",
       status: "COMPLETED",
     });
-    await moveTask(taskId, {
+    await setTaskStatus(taskId, {
       status: "FAILED",
       customerError: {
         code: "NEW_CODE",

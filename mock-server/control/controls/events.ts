@@ -30,7 +30,7 @@ export function createEventControls(worlds: WorldHolder): EventControls {
       }
       if (!world.state.workspaces.has(workspaceId))
         throw new ServiceError("NOT_FOUND", "Workspace not found");
-      return { eventId: emitCustomEvent(world, { workspaceId, name, payload }).id };
+      return { eventId: emitCustomEvent(world, { workspaceId, name, payload }) };
     },
     getEvent(eventId) {
       const event = worlds.current.state.events.get(eventId);

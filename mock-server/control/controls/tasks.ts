@@ -1,7 +1,7 @@
 import type { CustomerError } from "../../../sdk/events/index.ts";
 import { ServiceError } from "../../rules/service-error.ts";
-import { planFor, planTasks, upcomingStages } from "../../rules/tasks/progression.ts";
-import { findTask, moveStage, moveTask } from "../../rules/tasks/task-moves.ts";
+import { planFor, setTaskPlan, upcomingStages } from "../../rules/tasks/progression.ts";
+import { findTask, setStageStatus, setTaskStatus } from "../../rules/tasks/task-status.ts";
 import { startTask } from "../../rules/tasks/tasks.ts";
 import { addClient } from "../../rules/workspaces/clients.ts";
 import type { StageRecord, TaskRecord } from "../../state/records.ts";
@@ -53,15 +53,15 @@ export function createTaskControls(worlds: WorldHolder): TaskControls {
     getTask: (taskId) => viewTask(worlds.current, findTask(worlds.current, taskId)),
     setTaskStatus(taskId, { customerError, ...change }) {
       const world = worlds.current;
-      const task = moveTask(world, { taskId, ...change, customerError: toCustomerError(customerError) });
+      const task = setTaskStatus(world, { taskId, ...change, customerError: toCustomerError(customerError) });
       return viewTaskSummary(world, task);
     },
-    setStageStatus: (taskId, change) => viewStage(moveStage(worlds.current, { taskId, ...change })),
+    setStageStatus: (taskId, change) => viewStage(setStageStatus(worlds.current, { taskId, ...change })),
     setTaskPlan(taskType, plan = {}) {
-      planTasks(worlds.current, taskType, planOf(worlds.current, taskType, plan));
+      setTaskPlan(worlds.current, taskType, planOf(worlds.current, taskType, plan));
     },
     resetTaskPlan(taskType) {
-      planTasks(worlds.current, taskType, null);
+      setTaskPlan(worlds.current, taskType, null);
     },
   };
 }

@@ -6,7 +6,7 @@ import type { TaskPlan } from "../../state/task-plan.ts";
 import { createTimerQueue } from "../../time/timer-queue.ts";
 import type { World } from "../../world/world.ts";
 import { worldCache } from "../../world/world-cache.ts";
-import { finishStage, moveTask, startStage } from "./task-moves.ts";
+import { finishStage, setTaskStatus, startStage } from "./task-status.ts";
 
 const progressTimers = worldCache((world) => ({
   queue: createTimerQueue<Progress>({
@@ -25,7 +25,7 @@ export function startProgress(world: World, task: TaskRecord, plan: TaskPlan | n
 }
 
 /** Sets the plan of future tasks of a type; `null`: as in the settings. */
-export function planTasks(world: World, taskType: string, plan: TaskPlan | null): void {
+export function setTaskPlan(world: World, taskType: string, plan: TaskPlan | null): void {
   if (plan) world.state.taskPlans.set(taskType, { taskType, plan });
   else world.state.taskPlans.delete(taskType);
   world.emit({ type: "task-plan.changed", taskType, mode: planFor(world, taskType).mode });
@@ -77,13 +77,13 @@ function step(world: World, progress: Progress): void {
   if (planned && stage) {
     finishStage(world, task, stage, planned.status ?? "COMPLETED", planned.errorMessage ?? null);
     if (stage.status === "FAILED") {
-      moveTask(world, { ...outcome, taskId: task.id, status: "FAILED", errorMessage: failureOf(stage) });
+      setTaskStatus(world, { ...outcome, taskId: task.id, status: "FAILED", errorMessage: failureOf(stage) });
       return;
     }
   }
   const next = progress.stage + 1;
   if (next < stages.length) enterStage(world, task, progress.plan, next);
-  else moveTask(world, { taskId: task.id, status: "COMPLETED", ...outcome });
+  else setTaskStatus(world, { taskId: task.id, status: "COMPLETED", ...outcome });
 }
 
 function enterStage(world: World, task: TaskRecord, plan: TaskPlan | null, stage: number): void {

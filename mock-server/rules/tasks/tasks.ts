@@ -3,7 +3,7 @@ import type { TaskPlan } from "../../state/task-plan.ts";
 import type { World } from "../../world/world.ts";
 import { ServiceError } from "../service-error.ts";
 import { startProgress } from "./progression.ts";
-import { notifyTaskChange } from "./task-moves.ts";
+import { notifyTaskChange } from "./task-status.ts";
 
 export interface StartTaskInput {
   readonly workspaceId: string;

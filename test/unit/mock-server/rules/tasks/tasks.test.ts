@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { recordProgress, resumeProgress } from "../../../../../mock-server/rules/tasks/progression.ts";
-import { moveStage, moveTask } from "../../../../../mock-server/rules/tasks/task-moves.ts";
+import { setStageStatus, setTaskStatus } from "../../../../../mock-server/rules/tasks/task-status.ts";
 import { startTask } from "../../../../../mock-server/rules/tasks/tasks.ts";
 import type { TaskRecord, TaskStatus } from "../../../../../mock-server/state/records.ts";
 import type { TaskPlan } from "../../../../../mock-server/state/task-plan.ts";
@@ -9,8 +9,8 @@ import { createTestWorld, type TestWorld } from "../../../../support/mock-world.
 
 const manual: TaskPlan = { mode: "manual", stages: [] };
 
-const start = (bench: TestWorld, plan: TaskPlan | null = manual, type = "TAX_PREP") =>
-  startTask(bench.world, { workspaceId: bench.workspaceId, clientId: bench.clientId, type, plan });
+const start = (fixture: TestWorld, plan: TaskPlan | null = manual, type = "TAX_PREP") =>
+  startTask(fixture.world, { workspaceId: fixture.workspaceId, clientId: fixture.clientId, type, plan });
 
 const statuses: readonly TaskStatus[] = ["RUNNING", "COMPLETED", "FAILED"];
 const allowed = new Set(["RUNNING>COMPLETED", "RUNNING>FAILED", "FAILED>RUNNING"]);
@@ -21,14 +21,14 @@ describe("task status", () => {
       fc.asyncProperty(
         fc.array(fc.record({ status: fc.constantFrom(...statuses), waitMs: fc.constantFrom(0, 0, 1, 5) })),
         async (moves) => {
-          const bench = createTestWorld();
-          bench.addEndpoint();
-          const task = start(bench);
+          const fixture = createTestWorld();
+          fixture.addEndpoint();
+          const task = start(fixture);
           const expected: TaskStatus[] = ["RUNNING"];
           for (const { status, waitMs } of moves) {
-            await bench.clock.advance(waitMs);
+            await fixture.clock.advance(waitMs);
             const transition = `${task.status}>${status}`;
-            const move = () => moveTask(bench.world, { taskId: task.id, status });
+            const move = () => setTaskStatus(fixture.world, { taskId: task.id, status });
             if (allowed.has(transition)) {
               move();
               expected.push(status);
@@ -36,8 +36,8 @@ describe("task status", () => {
               expect(move, transition).toThrow(/cannot become/);
             }
           }
-          await bench.clock.settle();
-          const events = bench.sent.map(({ event }) => event);
+          await fixture.clock.settle();
+          const events = fixture.sent.map(({ event }) => event);
           expect(events.map(({ status }) => status)).toEqual(expected);
           expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
           const times = events.map(({ occurredAt }) => Date.parse(occurredAt));
@@ -51,20 +51,20 @@ describe("task status", () => {
   });
 
   it("startTask throws for a client of another workspace", () => {
-    const bench = createTestWorld();
+    const fixture = createTestWorld();
     expect(() =>
-      startTask(bench.world, { workspaceId: "elsewhere", clientId: bench.clientId, type: "BINDER" }),
+      startTask(fixture.world, { workspaceId: "elsewhere", clientId: fixture.clientId, type: "BINDER" }),
     ).toThrow("Client not found");
-    expect(bench.world.state.tasks.size).toBe(0);
+    expect(fixture.world.state.tasks.size).toBe(0);
   });
 
   it("equal changes in equal worlds have equal event ids", async () => {
     const ids = async () => {
-      const bench = createTestWorld();
-      bench.addEndpoint();
-      start(bench, null);
-      await bench.clock.advance(60_000);
-      return bench.sent.map(({ event }) => event.id);
+      const fixture = createTestWorld();
+      fixture.addEndpoint();
+      start(fixture, null);
+      await fixture.clock.advance(60_000);
+      return fixture.sent.map(({ event }) => event.id);
     };
     const first = await ids();
     expect(first).toHaveLength(7);
@@ -72,34 +72,34 @@ describe("task status", () => {
   });
 
   it("a failure has a customerError only after the retry grace period", async () => {
-    const bench = createTestWorld({ settings: { tasks: { retryGraceMs: 60_000 } } });
-    bench.addEndpoint({ eventTypes: ["task.failed"] });
-    const task = start(bench);
-    await bench.clock.advance(59_999);
-    moveTask(bench.world, { taskId: task.id, status: "FAILED" });
-    moveTask(bench.world, { taskId: task.id, status: "RUNNING" });
-    await bench.clock.advance(1);
-    moveTask(bench.world, { taskId: task.id, status: "FAILED" });
-    await bench.clock.settle();
-    expect(bench.sent.map(({ event }) => event.customerError?.code ?? null)).toEqual([null, "INTERNAL"]);
+    const fixture = createTestWorld({ settings: { tasks: { retryGraceMs: 60_000 } } });
+    fixture.addEndpoint({ eventTypes: ["task.failed"] });
+    const task = start(fixture);
+    await fixture.clock.advance(59_999);
+    setTaskStatus(fixture.world, { taskId: task.id, status: "FAILED" });
+    setTaskStatus(fixture.world, { taskId: task.id, status: "RUNNING" });
+    await fixture.clock.advance(1);
+    setTaskStatus(fixture.world, { taskId: task.id, status: "FAILED" });
+    await fixture.clock.settle();
+    expect(fixture.sent.map(({ event }) => event.customerError?.code ?? null)).toEqual([null, "INTERNAL"]);
   });
 
   it("a task that runs again has neither an end nor an error", () => {
-    const bench = createTestWorld();
-    const task = start(bench);
-    moveTask(bench.world, { taskId: task.id, status: "FAILED", errorMessage: "blank page" });
+    const fixture = createTestWorld();
+    const task = start(fixture);
+    setTaskStatus(fixture.world, { taskId: task.id, status: "FAILED", errorMessage: "blank page" });
     expect(task).toMatchObject({ errorMessage: "blank page", completedAtMs: task.changedAtMs });
-    moveTask(bench.world, { taskId: task.id, status: "RUNNING" });
+    setTaskStatus(fixture.world, { taskId: task.id, status: "RUNNING" });
     expect(task).toMatchObject({ errorMessage: null, customerError: null, completedAtMs: null });
   });
 });
 
-describe("moveStage", () => {
+describe("setStageStatus", () => {
   it("finishes a running stage, and starts and finishes one that was not started", () => {
-    const bench = createTestWorld();
-    const task = start(bench);
+    const fixture = createTestWorld();
+    const task = start(fixture);
     const move = (subTaskType: string, status: TaskStatus) =>
-      moveStage(bench.world, { taskId: task.id, subTaskType, status });
+      setStageStatus(fixture.world, { taskId: task.id, subTaskType, status });
     const running = move("review", "RUNNING");
     expect(move("review", "COMPLETED")).toBe(running);
     move("review", "FAILED");
@@ -110,13 +110,13 @@ describe("moveStage", () => {
   });
 
   it("throws for a stage that is already running, and for a task that is not running", () => {
-    const bench = createTestWorld();
-    const task = start(bench);
+    const fixture = createTestWorld();
+    const task = start(fixture);
     const move = (status: TaskStatus) =>
-      moveStage(bench.world, { taskId: task.id, subTaskType: "review", status });
+      setStageStatus(fixture.world, { taskId: task.id, subTaskType: "review", status });
     move("RUNNING");
     expect(() => move("RUNNING")).toThrow('stage "review" is already RUNNING');
-    moveTask(bench.world, { taskId: task.id, status: "COMPLETED" });
+    setTaskStatus(fixture.world, { taskId: task.id, status: "COMPLETED" });
     expect(() => move("COMPLETED")).toThrow("the stages of a task that is COMPLETED do not change");
   });
 });
@@ -136,38 +136,38 @@ const shape = ({ status, stages }: TaskRecord) => [
 
 describe("task plans", () => {
   it("timed: each stage takes its duration, then the task is completed", async () => {
-    const bench = createTestWorld();
-    const task = start(bench, timed);
+    const fixture = createTestWorld();
+    const task = start(fixture, timed);
     expect(shape(task)).toEqual(["RUNNING", "extraction RUNNING"]);
-    await bench.clock.advance(1_000);
+    await fixture.clock.advance(1_000);
     expect(shape(task)).toEqual(["RUNNING", "extraction COMPLETED", "review RUNNING"]);
-    await bench.clock.advance(1_999);
+    await fixture.clock.advance(1_999);
     expect(task.status).toBe("RUNNING");
-    await bench.clock.advance(1);
+    await fixture.clock.advance(1);
     expect(shape(task)).toEqual(["COMPLETED", "extraction COMPLETED", "review COMPLETED"]);
     expect(task.result).toMatchObject({ returnType: "F1040", taxYear: 2025 });
-    expect(bench.world.state.progress.size).toBe(0);
+    expect(fixture.world.state.progress.size).toBe(0);
   });
 
   it("immediate: all events are emitted within the call, in order", () => {
-    const bench = createTestWorld();
-    const task = start(bench, { ...timed, mode: "immediate" });
+    const fixture = createTestWorld();
+    const task = start(fixture, { ...timed, mode: "immediate" });
     expect(shape(task)).toEqual(["COMPLETED", "extraction COMPLETED", "review COMPLETED"]);
     expect(task.changedAtMs).toBeGreaterThan(task.startedAtMs);
-    expect(bench.clock.pending().timers).toBe(0);
+    expect(fixture.clock.pending().timers).toBe(0);
   });
 
   it("manual: nothing happens by itself", async () => {
-    const bench = createTestWorld();
-    const task = start(bench, manual);
-    await bench.clock.advance(7 * 86_400_000);
+    const fixture = createTestWorld();
+    const task = start(fixture, manual);
+    await fixture.clock.advance(7 * 86_400_000);
     expect(shape(task)).toEqual(["RUNNING"]);
   });
 
   it("a failed stage fails the task, and later stages do not start", async () => {
-    const bench = createTestWorld();
+    const fixture = createTestWorld();
     const customerError = { code: "DOCUMENT_UNREADABLE", action: { type: "REUPLOAD", connectionId: null } };
-    const task = start(bench, {
+    const task = start(fixture, {
       mode: "timed",
       stages: [
         { type: "extraction", durationMs: 10, status: "FAILED", errorMessage: "blank page" },
@@ -175,41 +175,41 @@ describe("task plans", () => {
       ],
       outcome: { status: "FAILED", customerError },
     });
-    await bench.clock.advance(60_000);
+    await fixture.clock.advance(60_000);
     expect(shape(task)).toEqual(["FAILED", "extraction FAILED"]);
     expect(task).toMatchObject({ errorMessage: "extraction: blank page", customerError });
   });
 
   it("the plan's outcome decides how the task ends", async () => {
-    const bench = createTestWorld();
-    const task = start(bench, { ...timed, outcome: { status: "FAILED", errorMessage: "scripted" } });
-    await bench.clock.advance(3_000);
+    const fixture = createTestWorld();
+    const task = start(fixture, { ...timed, outcome: { status: "FAILED", errorMessage: "scripted" } });
+    await fixture.clock.advance(3_000);
     expect(task).toMatchObject({ status: "FAILED", errorMessage: "scripted" });
   });
 
   it("a task moved by the control API no longer progresses by itself, also after it runs again", async () => {
-    const bench = createTestWorld();
-    const task = start(bench, timed);
-    moveTask(bench.world, { taskId: task.id, status: "FAILED" });
-    moveTask(bench.world, { taskId: task.id, status: "RUNNING" });
-    await bench.clock.advance(60_000);
+    const fixture = createTestWorld();
+    const task = start(fixture, timed);
+    setTaskStatus(fixture.world, { taskId: task.id, status: "FAILED" });
+    setTaskStatus(fixture.world, { taskId: task.id, status: "RUNNING" });
+    await fixture.clock.advance(60_000);
     expect(shape(task)).toEqual(["RUNNING", "extraction RUNNING"]);
   });
 
   it("a stage finished by the control API is not finished again at its time", async () => {
-    const bench = createTestWorld();
-    bench.addEndpoint({ eventTypes: ["subtask.completed", "subtask.failed"] });
-    const task = start(bench, timed);
-    moveStage(bench.world, { taskId: task.id, subTaskType: "extraction", status: "FAILED" });
-    await bench.clock.advance(3_000);
+    const fixture = createTestWorld();
+    fixture.addEndpoint({ eventTypes: ["subtask.completed", "subtask.failed"] });
+    const task = start(fixture, timed);
+    setStageStatus(fixture.world, { taskId: task.id, subTaskType: "extraction", status: "FAILED" });
+    await fixture.clock.advance(3_000);
     expect(shape(task)).toEqual(["COMPLETED", "extraction FAILED", "review COMPLETED"]);
-    expect(bench.sent.map(({ event }) => event.event)).toEqual(["subtask.failed", "subtask.completed"]);
+    expect(fixture.sent.map(({ event }) => event.event)).toEqual(["subtask.failed", "subtask.completed"]);
   });
 
   it("an unknown task type uses the plan *", async () => {
-    const bench = createTestWorld();
-    const task = start(bench, null, "SALES_TAX");
-    await bench.clock.advance(60_000);
+    const fixture = createTestWorld();
+    const task = start(fixture, null, "SALES_TAX");
+    await fixture.clock.advance(60_000);
     expect(shape(task)).toEqual(["COMPLETED", "processing COMPLETED"]);
   });
 
@@ -231,8 +231,8 @@ describe("task plans", () => {
   });
 
   it("thousands of tasks need one timer", () => {
-    const bench = createTestWorld();
-    for (let count = 0; count < 5_000; count++) start(bench, timed);
-    expect(bench.clock.pending().timers).toBe(1);
+    const fixture = createTestWorld();
+    for (let count = 0; count < 5_000; count++) start(fixture, timed);
+    expect(fixture.clock.pending().timers).toBe(1);
   });
 });

@@ -23,7 +23,7 @@ const nextStatuses: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
   COMPLETED: [],
 };
 
-export interface MoveTaskInput {
+export interface TaskStatusInput {
   readonly taskId: string;
   readonly status: TaskStatus;
   /** For FAILED. Default: `Task failed`. */
@@ -40,7 +40,7 @@ export interface MoveTaskInput {
  * Moves a task into another status and emits the event. The task no longer progresses by itself.
  * @throws ServiceError `NOT_FOUND`, or `CONFLICT` for a transition that does not exist
  */
-export function moveTask(world: World, input: MoveTaskInput): TaskRecord {
+export function setTaskStatus(world: World, input: TaskStatusInput): TaskRecord {
   const task = findTask(world, input.taskId);
   const { status } = input;
   if (!nextStatuses[task.status].includes(status)) {
@@ -68,7 +68,7 @@ const internalError: CustomerError = {
 const isWithinRetryGrace = (world: World, task: TaskRecord) =>
   task.changedAtMs - task.startedAtMs < world.settings.tasks.retryGraceMs;
 
-export interface MoveStageInput {
+export interface StageStatusInput {
   readonly taskId: string;
   /** Free text; a running stage of this type is finished, otherwise a new one starts. */
   readonly subTaskType: string;
@@ -82,7 +82,7 @@ export interface MoveStageInput {
  * once.
  * @throws ServiceError `NOT_FOUND`; `CONFLICT` when the task is not running, or the stage is running already
  */
-export function moveStage(world: World, input: MoveStageInput): StageRecord {
+export function setStageStatus(world: World, input: StageStatusInput): StageRecord {
   const task = findTask(world, input.taskId);
   const { subTaskType, status } = input;
   if (task.status !== "RUNNING") {
