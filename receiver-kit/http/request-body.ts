@@ -43,35 +43,25 @@ export function checkHeaders(
   limits: RequestLimits,
 ): void {
   if (contentEncoding && contentEncoding.toLowerCase() !== "identity") {
-    throw new WebhookRejectedError(
-      "BODY_ENCODED",
-      "content-encoding: expected none; the signature covers the body as sent, not inflated",
-    );
+    const message = "content-encoding: expected none; the signature covers the body as sent, not inflated";
+    throw new WebhookRejectedError("BODY_ENCODED", message);
   }
   const bytes = Number(contentLength ?? 0);
   if (bytes > limits.bodyBytesMax) throw tooLarge(limits, bytes);
 }
 
-export function bodyConsumed(): WebhookRejectedError {
-  return new WebhookRejectedError("BODY_CONSUMED", mountingHint);
-}
+export const bodyConsumed = () => new WebhookRejectedError("BODY_CONSUMED", mountingHint);
 
 export function tooLarge({ bodyBytesMax }: RequestLimits, bytes: number): WebhookRejectedError {
-  return new WebhookRejectedError(
-    "BODY_TOO_LARGE",
-    `request body: expected at most ${bodyBytesMax} bytes, got ${bytes} or more`,
-  );
+  const message = `request body: expected at most ${bodyBytesMax} bytes, got ${bytes} or more`;
+  return new WebhookRejectedError("BODY_TOO_LARGE", message);
 }
 
-export function tooSlow({ bodyTimeoutMs }: RequestLimits): WebhookRejectedError {
-  return new WebhookRejectedError("BODY_TIMEOUT", `request body: not complete after ${bodyTimeoutMs} ms`);
-}
+export const tooSlow = ({ bodyTimeoutMs }: RequestLimits) =>
+  new WebhookRejectedError("BODY_TIMEOUT", `request body: not complete after ${bodyTimeoutMs} ms`);
 
-export function aborted(cause?: unknown): WebhookRejectedError {
-  return new WebhookRejectedError("BODY_ABORTED", "request body: the connection closed before its end", {
-    cause,
-  });
-}
+export const aborted = (cause?: unknown) =>
+  new WebhookRejectedError("BODY_ABORTED", "request body: the connection closed before its end", { cause });
 
 function findKeptBody(request: IncomingMessage): Uint8Array | undefined {
   const { rawBody, body } = request as { rawBody?: unknown; body?: unknown };

@@ -8,6 +8,7 @@ import type { Clock } from "../clock.ts";
 import { WebhookRejectedError } from "../errors.ts";
 import type { WebhookHeaders } from "../signature/signature-headers.ts";
 import type { VerifiedWebhook, Verifier } from "../signature/verifier.ts";
+import { notifyListener } from "./notify-listener.ts";
 import type { RequestLimits } from "./request-body.ts";
 import { acknowledged, responseFor, type WebhookResponse } from "./responses.ts";
 
@@ -66,16 +67,4 @@ export async function verifyRequest(verifier: Verifier, request: WebhookRequest)
   }
   const headers = verifier.readHeaders(request.headers);
   return verifier.verifyBody(await request.readBody(), headers);
-}
-
-/** Calls a listener whose failure must not change the response. */
-export function notifyListener<Args extends unknown[]>(
-  listener: ((...args: Args) => void) | undefined,
-  ...args: Args
-): void {
-  try {
-    listener?.(...args);
-  } catch {
-    // The sender must get its response all the same.
-  }
 }

@@ -1,6 +1,6 @@
 import { ReceiverError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
-import { notifyListener } from "../http/webhook-handler.ts";
+import { notifyListener } from "../http/notify-listener.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { WebhookEvent } from "../../sdk/events/index.ts";
 import { isReceiverError, ReceiverError } from "../errors.ts";
+import { notifyListener } from "../http/notify-listener.ts";
 import { acknowledged, responseFor } from "../http/responses.ts";
-import { notifyListener } from "../http/webhook-handler.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 
 /** What `verifyWebhook` sets on the request for the handlers after it. */

@@ -1,10 +1,11 @@
 import { WebhookRejectedError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
 import { createMountingWarning } from "../http/mounting-warning.ts";
+import { notifyListener } from "../http/notify-listener.ts";
 import { type RequestLimits, readRequestBody } from "../http/request-body.ts";
 import { responseFor } from "../http/responses.ts";
 import { sendResponse } from "../http/send-response.ts";
-import { type DeliverySink, notifyListener, verifyRequest } from "../http/webhook-handler.ts";
+import { type DeliverySink, verifyRequest } from "../http/webhook-handler.ts";
 import { parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import { createVerifier, type VerifierOptions } from "../signature/verifier.ts";
 import type { WebhookMiddleware } from "./received-webhook.ts";

@@ -53,17 +53,12 @@ export function readSignatureHeaders(headers: WebhookHeaders): SignedHeaders {
   const timestamp = present(values, "webhook-timestamp");
   const signature = present(values, "webhook-signature");
   if (!idPattern.test(id) || idEndsLikeTimestamp.test(id)) {
-    throw new WebhookRejectedError(
-      "ID_MALFORMED",
-      "webhook-id: expected 1 to 255 letters, digits or . _ : ~ + / = @ -, not ending like a timestamp",
-    );
+    const expected = "1 to 255 letters, digits or . _ : ~ + / = @ -, not ending like a timestamp";
+    throw new WebhookRejectedError("ID_MALFORMED", `webhook-id: expected ${expected}`);
   }
   if (!timestampPattern.test(timestamp)) {
-    throw new WebhookRejectedError(
-      "TIMESTAMP_MALFORMED",
-      "webhook-timestamp: expected whole Unix seconds in plain digits",
-      { webhookId: id },
-    );
+    const message = "webhook-timestamp: expected whole Unix seconds in plain digits";
+    throw new WebhookRejectedError("TIMESTAMP_MALFORMED", message, { webhookId: id });
   }
   return {
     id,
@@ -130,9 +125,5 @@ function collect(values: HeaderValues, givenName: unknown, value: unknown): void
 }
 
 function hasGet(headers: WebhookHeaders): headers is { get(name: string): string | null } {
-  return (
-    typeof headers === "object" &&
-    headers !== null &&
-    typeof (headers as { get?: unknown }).get === "function"
-  );
+  return typeof headers === "object" && typeof (headers as { get?: unknown } | null)?.get === "function";
 }

@@ -119,6 +119,17 @@ function toBindable(value: unknown, index: number): unknown {
   );
 }
 
+/** Rolls back. False when the transaction may still be open: then only closing the connection ends it. */
+export function tryRollback(connection: SqliteConnection): boolean {
+  try {
+    connection.exec("ROLLBACK");
+    return true;
+  } catch (error) {
+    // SQLite rolls back by itself when, for example, the disk is full.
+    return error instanceof Error && error.message.includes("no transaction is active");
+  }
+}
+
 /** Name of the SQLite error code, such as `SQLITE_BUSY`, of an error or its cause; node:sqlite has only the number. */
 export function sqliteErrorCode(error: unknown): string {
   const { code, errcode, cause } = error as { code?: unknown; errcode?: unknown; cause?: unknown };

@@ -2,7 +2,7 @@
 // contain the application's own tables: only then can a handler's writes and the inbox commit together.
 
 import { ReceiverError } from "../../errors.ts";
-import type { SqliteConnection } from "./sqlite-driver.ts";
+import { type SqliteConnection, tryRollback } from "./sqlite-driver.ts";
 
 export const sqliteMigrations: readonly string[] = [
   `CREATE TABLE workspace_tasks_inbox (
@@ -72,16 +72,5 @@ export function migrateSqlite(connection: SqliteConnection): void {
   } catch (error) {
     tryRollback(connection);
     throw error;
-  }
-}
-
-/** Rolls back. False when the transaction may still be open: then only closing the connection ends it. */
-export function tryRollback(connection: SqliteConnection): boolean {
-  try {
-    connection.exec("ROLLBACK");
-    return true;
-  } catch (error) {
-    // SQLite rolls back by itself when, for example, the disk is full.
-    return error instanceof Error && error.message.includes("no transaction is active");
   }
 }

@@ -20,8 +20,7 @@
 
 import type { Clock } from "../../clock.ts";
 import { ReceiverError } from "../../errors.ts";
-import { type SqliteConnection, sqliteErrorCode } from "./sqlite-driver.ts";
-import { tryRollback } from "./sqlite-migrations.ts";
+import { type SqliteConnection, sqliteErrorCode, tryRollback } from "./sqlite-driver.ts";
 
 interface Operation {
   run(connection: SqliteConnection): unknown;
