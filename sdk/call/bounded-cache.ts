@@ -7,8 +7,12 @@ export class BoundedCache<Key, Value> {
     this.#entriesMax = entriesMax;
   }
 
-  get(key: Key): Value | undefined {
-    return this.#entries.get(key);
+  getOrSet(key: Key, create: (key: Key) => Value): Value {
+    const existing = this.#entries.get(key);
+    if (existing !== undefined) return existing;
+    const value = create(key);
+    this.set(key, value);
+    return value;
   }
 
   set(key: Key, value: Value): void {

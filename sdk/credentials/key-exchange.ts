@@ -71,23 +71,18 @@ export function isSendableKey(key: string): boolean {
   return /^[\x21-\x7e]+$/.test(key);
 }
 
-async function readKey({ source, exchange, redactor }: KeyExchangeOptions): Promise<Key> {
-  const value: unknown = typeof source === "function" ? await callSource(source, exchange, redactor) : source;
+async function readKey({ source, exchange: { name }, redactor }: KeyExchangeOptions): Promise<Key> {
+  const read = async (): Promise<unknown> => (typeof source === "function" ? source() : source);
+  const value = await read().catch((error: unknown) => {
+    const message = `${name}: the function that returns the key failed`;
+    throw new FailureError(failure("CONFIGURATION_INVALID", message, { cause: redactor.cause(error) }));
+  });
   if (typeof value !== "string" || !isSendableKey(value)) {
-    const message = `${exchange.name}: expected the function to return a key without spaces or line ends`;
+    const message = `${name}: expected the function to return a key without spaces or line ends`;
     throw new FailureError(failure("CONFIGURATION_INVALID", message));
   }
   redactor.remember(value);
   return { value, hash: sha256(value) };
-}
-
-async function callSource(source: () => unknown, { name }: KeyExchange, redactor: Redactor) {
-  try {
-    return await source();
-  } catch (error) {
-    const message = `${name}: the function that returns the key failed`;
-    throw new FailureError(failure("CONFIGURATION_INVALID", message, { cause: redactor.cause(error) }));
-  }
 }
 
 async function exchangeKey(options: KeyExchangeOptions, key: Key): Promise<ExchangedToken> {

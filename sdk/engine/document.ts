@@ -3,7 +3,7 @@
 
 import { type DocumentNode, Kind, OperationTypeNode, parse, print } from "graphql";
 import { BoundedCache } from "../call/bounded-cache.ts";
-import type { Operation, OperationKind, Router, TypedDocument } from "../call/operation.ts";
+import type { Operation, Router, TypedDocument } from "../call/operation.ts";
 import { WorkspaceTasksError } from "../errors.ts";
 
 /** A GraphQL document: a string, a generated typed document, or a parsed document. */
@@ -22,17 +22,11 @@ export interface DocumentReader {
 const cachedMax = 200;
 
 export function createDocumentReader(): DocumentReader {
-  const cache = new BoundedCache<string, { readonly name: string | undefined; readonly kind: OperationKind }>(
-    cachedMax,
-  );
+  const cache = new BoundedCache<string, ReturnType<typeof operationIn>>(cachedMax);
   return {
     read(document, router, authenticated) {
       const text = textOf(document);
-      let operation = cache.get(text);
-      if (!operation) {
-        operation = operationIn(text);
-        cache.set(text, operation);
-      }
+      const operation = cache.getOrSet(text, operationIn);
       return { document: text, ...operation, router, authenticated };
     },
   };
@@ -46,23 +40,20 @@ function textOf(document: unknown): string {
 }
 
 function operationIn(text: string) {
-  const operations = parseText(text).definitions.filter((each) => each.kind === Kind.OPERATION_DEFINITION);
+  let document: DocumentNode;
+  try {
+    document = parse(text, { noLocation: true });
+  } catch (cause) {
+    throw invalid("a GraphQL document", "a text with a syntax error", cause);
+  }
+  const operations = document.definitions.filter((each) => each.kind === Kind.OPERATION_DEFINITION);
   const [definition] = operations;
   if (definition === undefined || operations.length > 1) {
     throw invalid("a document with one operation", `one with ${operations.length}`);
   }
-  if (definition.operation === OperationTypeNode.SUBSCRIPTION) {
-    throw invalid("a query or a mutation", "a subscription");
-  }
-  return { name: definition.name?.value, kind: definition.operation };
-}
-
-function parseText(text: string): DocumentNode {
-  try {
-    return parse(text, { noLocation: true });
-  } catch (cause) {
-    throw invalid("a GraphQL document", "a text with a syntax error", cause);
-  }
+  const { name, operation } = definition;
+  if (operation === OperationTypeNode.SUBSCRIPTION) throw invalid("a query or a mutation", "a subscription");
+  return { name: name?.value, kind: operation };
 }
 
 function isDocumentNode(document: unknown): document is DocumentNode {

@@ -65,7 +65,7 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
     send: createSend(execute),
     openScope: (limits) => clientScope.child(limits),
     async workspaceToken(scope) {
-      const { credentials } = routers.access(routers.route("base"));
+      const { credentials } = routers.route("base").access();
       const limited = scope.child({ limitMs: deadlineMs });
       try {
         const { token } = await limited.race(credentials.get());

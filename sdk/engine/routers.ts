@@ -22,8 +22,8 @@ import { urlBelow } from "../validation/service-url.ts";
 export interface Route {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  /** Undefined when the client has no key for the router. */
-  readonly access: RouterAccess | undefined;
+  /** Throws `FailureError` when the client has no key for the router. */
+  access(): RouterAccess;
 }
 
 /** Whose token calls carry, and whose rate limit they count against. */
@@ -37,8 +37,6 @@ export interface RouterAccess {
 export interface Routers {
   /** Throws `FailureError` when the router's address was not given. */
   route(router: Router): Route;
-  /** Throws `FailureError` when the router's address or key was not given. */
-  access(route: Route): RouterAccess;
   snapshot(router: Router): RateLimitSnapshot | undefined;
   close(): Promise<void>;
 }
@@ -64,16 +62,16 @@ export function createRouters(parts: RoutersOptions): Routers {
     url: urlBelow(options.gatewayUrl, "/graphql"),
     headers: options.sourcePlatform ? { "source-platform": options.sourcePlatform } : {},
   };
-  const workspaceAccess = openAccess(parts, limiters, workspaceExchange, options.apiKey, base);
-  const partnerAccess = openAccess(parts, limiters, partnerLogin, options.partnerApiKey, gateway);
+  const workspace = openAccess(parts, limiters, workspaceExchange, options.apiKey, base);
+  const partner = openAccess(parts, limiters, partnerLogin, options.partnerApiKey, gateway);
+  const accesses = { base: workspace, gateway: partner ?? workspace };
   const routes = {
-    base: { ...base, access: workspaceAccess },
-    gateway: gateway && { ...gateway, access: partnerAccess ?? workspaceAccess },
+    base: { ...base, access: () => accesses.base ?? missing("apiKey") },
+    gateway: gateway && { ...gateway, access: () => accesses.gateway ?? missing("apiKey") },
   };
   return {
     route: (router) => routes[router] ?? missing("gatewayUrl"),
-    access: (route) => route.access ?? missing("apiKey"),
-    snapshot: (router) => routes[router]?.access?.snapshot(),
+    snapshot: (router) => accesses[router]?.snapshot(),
     async close() {
       await Promise.all([...limiters.values()].map((limiter) => limiter.release()));
     },
@@ -109,10 +107,11 @@ function openAccess(
 }
 
 function limiterOf(
-  { rateLimit, baseUrl, ...options }: ResolvedOptions,
+  options: ResolvedOptions,
   limiters: Map<string, LimiterReference>,
   keyHash: string,
 ): LimiterReference | undefined {
+  const { rateLimit, baseUrl } = options;
   const existing = limiters.get(keyHash);
   if (existing || !rateLimit) return existing;
   const limiter = acquireLimiter({ ...options, rateLimit, id: sha256(`${baseUrl.href}\n${keyHash}`) });

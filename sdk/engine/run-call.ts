@@ -4,13 +4,12 @@ import { type Failure, FailureError, toError } from "../call/failure.ts";
 import type { UntypedOperation } from "../call/operation.ts";
 import type { Credential, Credentials } from "../credentials/credentials.ts";
 import type { Outcome } from "../errors.ts";
-import type { ResolvedOptions } from "../options.ts";
 import type { LimiterReference } from "../rate-limit/limiter-registry.ts";
 import type { Permit, QueueEntry } from "../rate-limit/rate-limiter.ts";
-import type { AttemptResult, SendAttempt } from "../request/attempt-sender.ts";
+import type { AttemptResult } from "../request/attempt-sender.ts";
 import { backoffMs, decideRetry, type RetryDecision } from "../request/retry-policy.ts";
 import type { CallMeta, ResultWithMeta } from "./call.ts";
-import type { Route, Routers } from "./routers.ts";
+import type { Route, Routers, RoutersOptions } from "./routers.ts";
 
 // The course of one call:
 //
@@ -31,12 +30,8 @@ export interface CallRequest {
   readonly callId: number;
 }
 
-export interface CallDependencies {
-  readonly options: ResolvedOptions;
-  readonly sendAttempt: SendAttempt;
-  readonly emit: Emit;
+export interface CallDependencies extends Omit<RoutersOptions, "redactor"> {
   readonly routers: Routers;
-  readonly clientScope: CallScope;
 }
 
 /** Resolves to the response's data. Rejects with a `WorkspaceTasksError`. */
@@ -126,7 +121,7 @@ class CallRecord {
     const { operation, scope } = this.#request;
     if (scope.failure) throw new FailureError(scope.failure);
     if (!operation.authenticated) return {};
-    const { credentials, limiter } = this.#dependencies.routers.access(route);
+    const { credentials, limiter } = route.access();
     let credential = credentials.current() ?? (await scope.race(credentials.get()));
     for (;;) {
       const reference = limiter(credential.keyHash);
@@ -193,22 +188,25 @@ class CallRecord {
   }
 
   /** Returns when the call may try again; throws the failure when it may not. */
-  async #retryOrFail({ access }: Route, failure: Failure, authorization: Authorization): Promise<void> {
-    this.#noteFailure(failure);
+  async #retryOrFail(route: Route, failure: Failure, authorization: Authorization): Promise<void> {
     const { credential, permit } = authorization;
+    const { outcome, retryAfterMs, httpStatus, code } = failure;
+    this.#outcome = lessCertain(this.#outcome, outcome);
+    if (retryAfterMs !== undefined && httpStatus !== undefined) {
+      this.#meta.retryAfterSeenMs = Math.max(this.#meta.retryAfterSeenMs ?? 0, retryAfterMs);
+    }
     const decision = this.#decide(failure, authorization);
     if (decision.type === "fail") throw new FailureError(failure);
     const delayMs = decision.type === "repeat" ? decision.delayMs : 0;
-    this.#emit("workspace-tasks:call:retry", () => {
-      const { code } = failure;
-      return { ...this.#event, attempt: this.#meta.attempts, code, reason: decision.type, delayMs };
-    });
+    const attempt = this.#meta.attempts;
+    const reason = decision.type;
+    this.#emit("workspace-tasks:call:retry", () => ({ ...this.#event, attempt, code, reason, delayMs }));
     if (decision.type === "fresh_token" && credential) {
-      access?.credentials.invalidate(credential.token);
+      route.access().credentials.invalidate(credential.token);
       this.#hadFreshToken = true;
     }
     if (decision.type !== "repeat") return;
-    if (!permit || failure.code !== "RATE_LIMITED") this.#retries += 1;
+    if (!permit || code !== "RATE_LIMITED") this.#retries += 1;
     await this.#request.scope.sleep(delayMs);
   }
 
@@ -239,12 +237,6 @@ class CallRecord {
     // The token is fresh and did not help: the key's owner may not do this. The next rejection needs no new token.
     if (decision.type === "fail" && needsToken) credential?.denied.add(operationKey);
     return decision;
-  }
-
-  #noteFailure({ outcome, retryAfterMs, httpStatus }: Failure): void {
-    this.#outcome = lessCertain(this.#outcome, outcome);
-    if (retryAfterMs === undefined || httpStatus === undefined) return;
-    this.#meta.retryAfterSeenMs = Math.max(this.#meta.retryAfterSeenMs ?? 0, retryAfterMs);
   }
 
   #emitEnd(failure: Failure | undefined): void {

@@ -54,6 +54,11 @@ export function workspaceIn<Workspace>({ me }: WorkspaceData<Workspace>): Worksp
   return me?.__typename === "WorkspaceUser" ? me.workspace : unexpected(me?.__typename ?? "null");
 }
 
+export function notFound(noun: string): never {
+  const message = `the workspace has no ${noun} with this id`;
+  throw new WorkspaceTasksError("NOT_FOUND", message, { outcome: "rejected" });
+}
+
 function unexpected(got: string): never {
   const message = `expected the service to identify a workspace user, got ${got}`;
   throw new WorkspaceTasksError("RESPONSE_INVALID", message, { outcome: "rejected" });

@@ -1,9 +1,8 @@
 import type { Call, Send } from "../engine/call.ts";
-import { WorkspaceTasksError } from "../errors.ts";
 import type { CallOptions } from "../options.ts";
 import { inputOf } from "../validation/check-input.ts";
 import { array, nonEmptyString, optional, strictObject } from "../validation/schema.ts";
-import { workspaceIn } from "./me.ts";
+import { notFound, workspaceIn } from "./me.ts";
 import { createOffsetList, offsetInput, type PagedList } from "./pagination.ts";
 import { listTasks, readTask, type Task, type TaskStatus, taskStatus } from "./task.ts";
 import type { TaskPoller, WaitForOptions } from "./task-poller.ts";
@@ -58,6 +57,7 @@ export interface Tasks {
   waitFor(taskId: string, options?: WaitForOptions): Promise<Task>;
 }
 
+const checkGet = inputOf("tasks.get", nonEmptyString);
 const checkList = inputOf(
   "tasks.list",
   strictObject({
@@ -69,14 +69,13 @@ const checkList = inputOf(
   }),
 );
 
-const checkGet = inputOf("tasks.get", nonEmptyString);
 export function createTasks(send: Send, poller: TaskPoller): Tasks {
   return {
     get: (taskId, call) =>
       send(
         listTasks,
         () => ({ filters: { ids: [checkGet(taskId)] }, offset: 0, limit: 1 }),
-        (data) => readTask(workspaceIn(data).tasks[0] ?? notFound()),
+        (data) => readTask(workspaceIn(data).tasks[0] ?? notFound("task")),
         call,
       ),
 
@@ -96,10 +95,4 @@ export function createTasks(send: Send, poller: TaskPoller): Tasks {
 
     waitFor: poller.waitFor,
   };
-}
-
-function notFound(): never {
-  throw new WorkspaceTasksError("NOT_FOUND", "the workspace has no task with this id", {
-    outcome: "rejected",
-  });
 }

@@ -1,6 +1,5 @@
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
-import { WorkspaceTasksError } from "../errors.ts";
 import {
   AddClientDocumentsDocument,
   type AddClientDocumentsInput,
@@ -27,7 +26,7 @@ import {
   optional,
   strictObject,
 } from "../validation/schema.ts";
-import { workspaceIn } from "./me.ts";
+import { notFound, workspaceIn } from "./me.ts";
 import { createOffsetList, offsetInput, type PagedList, pageSize } from "./pagination.ts";
 import type { Override, PickSelected } from "./picked-types.ts";
 import { readTask, type Task, type TaskStatus, taskStatus } from "./task.ts";
@@ -158,7 +157,7 @@ export function createTaxClients(send: Send): TaxClients {
       send(
         getClient,
         () => ({ id: checkGet(clientId) }),
-        (data) => workspaceIn(data).client ?? notFound(),
+        (data) => workspaceIn(data).client ?? notFound("client"),
         call,
       ),
 
@@ -169,14 +168,8 @@ export function createTaxClients(send: Send): TaxClients {
           id: checkInput("taxClients.listTasks", nonEmptyString, clientId),
           ...checkInput("taxClients.listTasks", listTasksInput, options),
         }),
-        (data) => (workspaceIn(data).client ?? notFound()).tasks.map(readTask),
+        (data) => (workspaceIn(data).client ?? notFound("client")).tasks.map(readTask),
         call,
       ),
   };
-}
-
-function notFound(): never {
-  throw new WorkspaceTasksError("NOT_FOUND", "the workspace has no client with this id", {
-    outcome: "rejected",
-  });
 }

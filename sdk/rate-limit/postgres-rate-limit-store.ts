@@ -44,21 +44,19 @@ export function postgresRateLimitStore(
   );
   const sql = statements(schema === undefined ? "" : `"${schema.replaceAll('"', '""')}".`);
   const prepared = new Map<string, Promise<unknown>>();
-  let tables: Promise<unknown> | undefined;
 
   // Remembered per key and limit, and forgotten after a failure, so that the next call tries again.
   async function prepare(key: string, limit: number): Promise<void> {
     const name = `${key} ${limit}`;
-    let preparing = prepared.get(name);
-    if (!preparing) {
-      tables ??= pool.query(sql.createTables);
-      preparing = tables.then(() => pool.query(sql.createSlots, [key, limit]));
-      prepared.set(name, preparing);
-    }
+    const createAll = async () => {
+      await pool.query(sql.createTables);
+      await pool.query(sql.createSlots, [key, limit]);
+    };
+    const preparing = prepared.get(name) ?? createAll();
+    prepared.set(name, preparing);
     try {
       await preparing;
     } catch (error) {
-      tables = undefined;
       prepared.delete(name);
       throw error;
     }

@@ -55,8 +55,9 @@ export interface RateLimitSnapshot {
 interface WaitingCall {
   readonly entry: QueueEntry;
   readonly sinceMs: number;
-  readonly permit: (permit: Permit) => void;
-  readonly reject: (failure: Failure) => void;
+  readonly resolve: (permit: Permit) => void;
+  readonly reject: (error: FailureError) => void;
+  readonly cleanups: (() => void)[];
 }
 
 export class RateLimiter {
@@ -80,7 +81,7 @@ export class RateLimiter {
     shared?.connect({
       onChange: () => this.#pump(),
       onFailure: (failure) => {
-        for (const call of [...this.#queue]) this.#reject(call, failure);
+        for (const call of [...this.#queue]) this.#fail(call, failure);
       },
     });
   }
@@ -108,31 +109,14 @@ export class RateLimiter {
     const reason = this.#reasonToFail(entry, limits, scope);
     if (reason) return Promise.reject(new FailureError(reason));
     return new Promise((resolve, reject) => {
-      const sinceMs = this.#clock.monotonic();
-      const cleanups: (() => void)[] = [];
-      const leave = () => {
-        entry.queuedMs += this.#clock.monotonic() - sinceMs;
-        for (const cleanup of cleanups) cleanup();
-      };
-      const call: WaitingCall = {
-        entry,
-        sinceMs,
-        permit: (permit) => {
-          leave();
-          resolve(permit);
-        },
-        reject: (failure) => {
-          leave();
-          reject(new FailureError(failure));
-        },
-      };
+      const call: WaitingCall = { entry, sinceMs: this.#clock.monotonic(), resolve, reject, cleanups: [] };
       this.#enqueue(call);
       this.#pump();
       if (!this.#queue.includes(call)) return;
       const waitLimitMs = limits.maxWaitMs - entry.queuedMs;
-      cleanups.push(
-        this.#clock.schedule(waitLimitMs, () => this.#reject(call, this.#waitExceeded(entry))),
-        scope.onEnd((failure) => this.#reject(call, failure)),
+      call.cleanups.push(
+        this.#clock.schedule(waitLimitMs, () => this.#fail(call, this.#waitExceeded(entry))),
+        scope.onEnd((failure) => this.#fail(call, failure)),
       );
     });
   }
@@ -189,11 +173,16 @@ export class RateLimiter {
     this.#queue.splice(before + 1, 0, call);
   }
 
-  #reject(call: WaitingCall, failure: Failure): void {
-    const index = this.#queue.indexOf(call);
-    if (index < 0) return;
-    this.#queue.splice(index, 1);
-    call.reject(failure);
+  #leave(call: WaitingCall): void {
+    this.#queue.splice(this.#queue.indexOf(call), 1);
+    call.entry.queuedMs += this.#clock.monotonic() - call.sinceMs;
+    for (const cleanup of call.cleanups) cleanup();
+  }
+
+  #fail(call: WaitingCall, failure: Failure): void {
+    if (!this.#queue.includes(call)) return;
+    this.#leave(call);
+    call.reject(new FailureError(failure));
     this.#pump();
   }
 
@@ -212,8 +201,8 @@ export class RateLimiter {
       }
       const slot = this.#shared?.take();
       if (this.#shared && !slot) break;
-      this.#queue.shift();
-      call.permit(this.#createPermit(nowMs, nowMs - call.sinceMs, slot));
+      this.#leave(call);
+      call.resolve(this.#createPermit(nowMs, nowMs - call.sinceMs, slot));
     }
     this.#shared?.request(this.#demand());
   }

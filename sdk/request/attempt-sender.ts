@@ -1,19 +1,15 @@
 import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, FailureError, failure } from "../call/failure.ts";
-import type { OperationKind, UntypedOperation } from "../call/operation.ts";
+import type { OperationKind } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { Clock } from "../clock.ts";
 import { type Classification, classifyResponse } from "./classify-response.ts";
-import { type Fetch, type ResponseHead, RoundTrip } from "./transport.ts";
+import { type Fetch, type ResponseHead, RoundTrip, type SendRequest } from "./transport.ts";
 
 /** Sends one request and classifies the response; ended by `timeoutMs` or by the call's scope. */
 export type SendAttempt = (request: AttemptRequest) => Promise<AttemptResult>;
 
-export interface AttemptRequest {
-  readonly operation: UntypedOperation;
-  readonly variables: unknown;
-  readonly url: URL;
-  readonly headers: Readonly<Record<string, string>>;
+export interface AttemptRequest extends Pick<SendRequest, "operation" | "variables" | "url" | "headers"> {
   readonly timeoutMs: number;
   readonly scope: CallScope;
   /** Which rules classify the response. The token exchange is a mutation, classified as a query: it is safe to repeat. */

@@ -117,10 +117,7 @@ function unavailable(
 
 function serviceError(errors: readonly GraphQLErrorEntry[]): Failure {
   const recognised = errors.map((error) => readServiceError(error.message, error.code));
-  const index = Math.max(
-    0,
-    recognised.findIndex((each) => each !== undefined),
-  );
+  const index = Math.max(0, recognised.findIndex(Boolean));
   const isRejected = recognised.every((each) => each?.outcome === "rejected");
   return failure(recognised[index]?.code ?? "GRAPHQL_ERROR", errors[index]?.message ?? "", {
     outcome: isRejected ? "rejected" : "unknown",

@@ -26,35 +26,30 @@ export interface UploadSource {
 
 /** Wraps a body; `null` when it is none of the kinds that can be uploaded. */
 export function createUploadSource(body: unknown, declaredSizeBytes: number | null): UploadSource | null {
-  if (body instanceof Uint8Array) return bytesSource(body);
-  if (body instanceof ArrayBuffer) return bytesSource(new Uint8Array(body));
-  if (body instanceof Blob) return blobSource(body);
+  const bytes = body instanceof ArrayBuffer ? new Uint8Array(body) : body;
+  if (bytes instanceof Uint8Array) {
+    return sizedSource(bytes.byteLength, (start, end) => bytes.subarray(start, end));
+  }
+  if (body instanceof Blob) {
+    return sizedSource(
+      body.size,
+      async (...range) => new Uint8Array(await body.slice(...range).arrayBuffer()),
+    );
+  }
   const parts = readerOf(body);
   return parts && streamSource(parts, declaredSizeBytes);
 }
 
-function bytesSource(bytes: Uint8Array): UploadSource {
+function sizedSource(
+  sizeBytes: number,
+  slice: (start: number, end: number) => Uint8Array | Promise<Uint8Array>,
+): UploadSource {
   return {
-    sizeBytes: bytes.byteLength,
+    sizeBytes,
     async chunkAt(offset, lengthMax) {
-      if (offset > bytes.byteLength) return null;
-      const end = Math.min(offset + lengthMax, bytes.byteLength);
-      return { bytes: bytes.subarray(offset, end), last: end === bytes.byteLength };
-    },
-    release() {},
-  };
-}
-
-function blobSource(blob: Blob): UploadSource {
-  return {
-    sizeBytes: blob.size,
-    async chunkAt(offset, lengthMax) {
-      if (offset > blob.size) return null;
-      const end = Math.min(offset + lengthMax, blob.size);
-      return {
-        bytes: new Uint8Array(await blob.slice(offset, end).arrayBuffer()),
-        last: end === blob.size,
-      };
+      if (offset > sizeBytes) return null;
+      const end = Math.min(offset + lengthMax, sizeBytes);
+      return { bytes: await slice(offset, end), last: end === sizeBytes };
     },
     release() {},
   };
@@ -97,14 +92,6 @@ function streamSource(parts: PartReader, declaredSizeBytes: number | null): Uplo
     return true;
   }
 
-  async function cancel(): Promise<void> {
-    try {
-      await parts.cancel();
-    } catch {
-      // The upload has ended, whether or not the stream can be cancelled.
-    }
-  }
-
   return {
     sizeBytes: declaredSizeBytes,
     async chunkAt(offset, lengthMax) {
@@ -114,7 +101,8 @@ function streamSource(parts: PartReader, declaredSizeBytes: number | null): Uplo
       return { bytes, last: ended && bytes.byteLength === bufferedBytes };
     },
     release() {
-      if (!ended) void cancel();
+      // The upload has ended, whether or not the stream can be cancelled.
+      if (!ended) (async () => parts.cancel())().catch(() => {});
     },
   };
 }

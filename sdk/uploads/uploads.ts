@@ -109,7 +109,11 @@ export function createUploads(engine: Engine, client: UploadsOptions): Uploads {
       const { fileName, mimeType, intent, sizeBytes, resumeUrl, signal, deadlineMs, onProgress, ...input } =
         checkInput("uploads.upload", uploadInput, options);
       const source = createUploadSource(body, sizeBytes ?? null);
-      if (source === null) throw notABody();
+      if (source === null) {
+        const message =
+          "uploads.upload: expected bytes, a Blob, a ReadableStream or an async iterable of bytes, got something else";
+        throw new WorkspaceTasksError("ARGUMENT_INVALID", message);
+      }
       const scope = engine.openScope({ signal, limitMs: deadlineMs });
       const link = createUploadLink({
         ...client,
@@ -158,12 +162,5 @@ function checkOrigin(resumeUrl: string, endpointUrl: string): string {
   throw new WorkspaceTasksError(
     "ARGUMENT_INVALID",
     `uploads.upload: resumeUrl: expected an upload at ${origin}, got another place`,
-  );
-}
-
-function notABody(): WorkspaceTasksError {
-  return new WorkspaceTasksError(
-    "ARGUMENT_INVALID",
-    "uploads.upload: expected bytes, a Blob, a ReadableStream or an async iterable of bytes, got something else",
   );
 }
