@@ -266,8 +266,11 @@ export interface WorkQueue<Transaction> {
   ): HandlerTransaction<Transaction>;
   /** False when the lease was lost. */
   fail(claim: Claim, failure: FailedAttempt): Promise<boolean>;
-  /** Calls `wake` when rows may have become claimable, also by other processes. Absent where polling must do. */
-  subscribe?(wake: () => void): Promise<() => Promise<void>>;
+  /**
+   * Calls `wake` when rows may have become claimable, also by other processes: with their source, or without one when
+   * they may be of any source. Absent where polling must do.
+   */
+  subscribe?(wake: (source?: string) => void): Promise<() => Promise<void>>;
 }
 
 /** For operators and the command line. */

@@ -21,8 +21,8 @@ export interface SqlExecutor {
   change(statement: string, values: readonly unknown[]): Promise<number>;
   /** `$1` of the statements that need the time; `null` for the server's clock. */
   now(): number | null;
-  /** Called when rows may have become claimable. */
-  wake(): void;
+  /** Called when rows of `source` may have become claimable. */
+  wake(source: string): void;
 }
 
 export interface SqlMethodStatements extends SqlStatements {
@@ -39,15 +39,16 @@ export function sqlMethods(
   sql: SqlMethodStatements,
   toList: (states: readonly RowState[]) => unknown,
 ): Pick<Inbox, Method> {
-  const changeAndWake = async (statement: string, values: readonly unknown[]) => {
+  const changeAndWake = async (source: string, statement: string, values: readonly unknown[]) => {
     const changed = (await change(statement, values)) > 0;
-    if (changed) wake();
+    if (changed) wake(source);
     return changed;
   };
   return {
-    fail({ seq, worker, generation }, failure) {
+    fail({ source, seq, worker, generation }, failure) {
       const { state, delayMs, error, uncounted } = failedColumns(failure);
-      return changeAndWake(sql.failRow, [now(), seq, worker, generation, state, delayMs, error, uncounted]);
+      const values = [now(), seq, worker, generation, state, delayMs, error, uncounted];
+      return changeAndWake(source, sql.failRow, values);
     },
     async list({ states, source = null, beforeSeq = null, limit = 50 }) {
       const rows = await read(sql.listRows, [beforeSeq, source, states ? toList(states) : null, limit]);
@@ -58,7 +59,7 @@ export function sqlMethods(
       return row && toDetails(row);
     },
     replay: ({ source, id }, { event, orderKey, position, status }) =>
-      changeAndWake(sql.replayRow, [now(), source, id, event, orderKey, position, status]),
+      changeAndWake(source, sql.replayRow, [now(), source, id, event, orderKey, position, status]),
     discard: async ({ source, id }) => (await change(sql.discardRow, [source, id])) > 0,
     async beginInline({ id, timestamp, body }, { source, leaseMs }) {
       const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);

@@ -63,7 +63,9 @@ export class Worker<Transaction> {
     if (this.#state !== "new") return;
     this.#state = "working";
     try {
-      this.#unsubscribe = await this.#settings.inbox.subscribe?.(() => this.#poll());
+      this.#unsubscribe = await this.#settings.inbox.subscribe?.((source) => {
+        if (source === undefined || source === this.#settings.source) this.#poll();
+      });
     } catch (error) {
       if (this.#state === "working") this.#state = "new";
       throw error;

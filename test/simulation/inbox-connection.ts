@@ -66,7 +66,7 @@ export function connectInbox(world: SimulationWorld, store: Store, process: Simu
       return receive(result);
     },
     async subscribe(wake) {
-      const unsubscribe = await store.subscribe?.(() => void process.sleep().then(wake));
+      const unsubscribe = await store.subscribe?.((source) => void process.sleep().then(() => wake(source)));
       return async () => unsubscribe?.();
     },
   });

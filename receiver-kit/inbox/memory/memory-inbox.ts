@@ -51,7 +51,7 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
   readonly #rows: MemoryRows;
   readonly #heads = new MemoryHeads();
   readonly #heartbeats = new Map<string, number>();
-  readonly #subscribers = new Set<() => void>();
+  readonly #subscribers = new Map<symbol, (source?: string) => void>();
 
   constructor(clock: Clock, rowsMax: number) {
     this.#clock = clock;
@@ -68,7 +68,7 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
       return { outcome: "duplicate", sameBody: first.body && Buffer.compare(first.body, newRow.body) === 0 };
     }
     this.#rows.add(newRow, newRow.quarantine === null ? "pending" : "quarantined", this.#clock.now());
-    this.#wakeAll();
+    this.#wakeAll(newRow.source);
     return { outcome: "new" };
   };
 
@@ -155,22 +155,23 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
   #makeDue(row: MemoryRow, atMs: number): void {
     row.dueAtMs = atMs;
     this.#rows.move(row, "pending");
-    this.#wakeAll();
+    this.#wakeAll(row.source);
   }
 
   #end(row: MemoryRow, state: RowState, error = row.lastError): void {
     row.lastError = error;
     this.#rows.move(row, state);
-    this.#wakeAll();
+    this.#wakeAll(row.source);
   }
 
-  #wakeAll(): void {
-    for (const wake of this.#subscribers) wake();
+  #wakeAll(source: string): void {
+    for (const wake of this.#subscribers.values()) wake(source);
   }
 
   readonly subscribe: NonNullable<Methods["subscribe"]> = async (wake) => {
-    this.#subscribers.add(wake);
-    return async () => void this.#subscribers.delete(wake);
+    const subscriber = Symbol("subscriber");
+    this.#subscribers.set(subscriber, wake);
+    return async () => void this.#subscribers.delete(subscriber);
   };
 
   readonly list: Methods["list"] = async (filter) => this.#rows.list(filter);

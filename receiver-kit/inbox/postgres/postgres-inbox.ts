@@ -83,35 +83,45 @@ export function postgresInbox(
     (states) => states,
   );
   const onPoolError = () => {};
-  let opened = false;
+  // Receivers may share the inbox: each of them opens and closes it.
+  let users = 0;
+  const leave = () => {
+    if (users === 0) return;
+    users -= 1;
+    if (users === 0) pool.removeListener?.("error", onPoolError);
+  };
 
   return {
     ...methods,
     durable: true,
     async open() {
       // An idle client that loses its server emits `error` on the pool; without a listener that ends the process.
-      if (!opened) pool.on?.("error", onPoolError);
-      opened = true;
-      if (migrate) await migratePostgres(pool, schema, channel);
-      else await methods.head("", "");
+      if (users === 0) pool.on?.("error", onPoolError);
+      users += 1;
+      try {
+        if (migrate) await migratePostgres(pool, schema, channel);
+        else await methods.head("", "");
+      } catch (error) {
+        leave();
+        throw error;
+      }
     },
     /** The pool belongs to the caller and stays open. */
     async close() {
-      pool.removeListener?.("error", onPoolError);
-      opened = false;
+      leave();
     },
     async insert(row) {
       const result = await insert(row);
-      if (result.outcome === "new") notify();
+      if (result.outcome === "new") notify(row.source);
       return result;
     },
-    claim: (claimOptions) => claimRows(database, claimOptions, `${channel}.claim`),
+    claim: (claimOptions) => claimRows(database, claimOptions, channel),
     renew: (claims, leaseMs) => renewLeases(database, claims, leaseMs),
     begin(claim, settlement, { timeoutMs }) {
       const settleInGroup = () => settle({ claim, settlement });
       return beginPostgresTransaction({ ...database, claim, settlement, timeoutMs, settleInGroup });
     },
-    subscribe: (wake) => listenForRows({ pool, channel, clock: systemClock, wake }),
+    subscribe: (wake) => listenForRows({ pool, channel, clock: systemClock }, wake),
     async advanceHead({ source, key, position }) {
       if ((await change(sql.advanceHead, [now(), source, key, position])) > 0) return "newer";
       return (await methods.head(source, key))?.position === position ? "same" : "stale";

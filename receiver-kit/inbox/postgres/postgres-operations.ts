@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type {
   Claim,
   ClaimOptions,
@@ -105,15 +106,15 @@ export async function settleRows(
 }
 
 /**
- * Claims run one at a time, under an advisory lock: only so can "no other row of the key runs" be read and made true in
- * one step. The next statement takes its snapshot after the lock is held.
+ * The claims of a source run one at a time, under an advisory lock: only so can "no other row of the key runs" be read
+ * and made true in one step. The next statement takes its snapshot after the lock is held.
  */
 export function claimRows(
   { pool, sql, now }: PostgresDatabase,
   { source, worker, leaseMs, rowsMax, attemptsMax, keyOrder }: ClaimOptions,
-  lockName: string,
+  channel: string,
 ): Promise<ClaimResult> {
-  const lock = `BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('${lockName}', 0))`;
+  const lock = `BEGIN; SELECT pg_advisory_xact_lock(${lockNumber(`${channel}.claim.${source}`)})`;
   return inTransaction(pool, lock, async (client) => {
     const at = now();
     const expired = await client.query(sql.reclaimExpired, [at, attemptsMax, source]);
@@ -126,6 +127,11 @@ export function claimRows(
       nextInMs: toNumber(next?.rows[0]?.["next_in"]),
     };
   });
+}
+
+/** A number, because statements that are sent together take no parameters. */
+function lockNumber(name: string): bigint {
+  return createHash("sha256").update(name).digest().readBigInt64BE();
 }
 
 /** Returns the `seq` of the claims that are still held. */

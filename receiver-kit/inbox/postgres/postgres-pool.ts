@@ -14,7 +14,7 @@ export interface PostgresQueryable {
 
 export interface PostgresClient extends PostgresQueryable {
   release(destroy?: boolean): void;
-  on(event: string, listener: () => void): unknown;
+  on(event: string, listener: (message?: { readonly payload?: string }) => void): unknown;
   removeListener(event: string, listener: () => void): unknown;
 }
 

@@ -63,9 +63,9 @@ export function sqliteInbox(options: string | SqliteInboxOptions): Inbox<SqliteT
   let opener: SqliteOpener | undefined;
   const connect = () => openDatabase(opener, settings.path);
   const writer = new SqliteWriter({ connect, clock, busyTimeoutMs });
-  const subscribers = new Set<() => void>();
-  const wake = () => {
-    for (const subscriber of subscribers) subscriber();
+  const subscribers = new Map<symbol, (source?: string) => void>();
+  const wake = (source: string) => {
+    for (const subscriber of subscribers.values()) subscriber(source);
   };
   const write = <Result>(operation: (connection: SqliteConnection, nowMs: number) => Result) =>
     writer.write((connection) => operation(connection, clock.now()));
@@ -95,7 +95,7 @@ export function sqliteInbox(options: string | SqliteInboxOptions): Inbox<SqliteT
     ),
     async insert(row) {
       const result = await write((connection, now) => operations.insertRow(connection, row, now));
-      if (result.outcome === "new") wake();
+      if (result.outcome === "new") wake(row.source);
       return result;
     },
     claim: (claimOptions) => write((connection, now) => operations.claimRows(connection, claimOptions, now)),
@@ -110,11 +110,12 @@ export function sqliteInbox(options: string | SqliteInboxOptions): Inbox<SqliteT
           write((connection, now) => operations.settleRow(connection, claim, settlement, now)),
         now: () => clock.now(),
       });
-      return { ...transaction, commit: () => transaction.commit().finally(wake) };
+      return { ...transaction, commit: () => transaction.commit().finally(() => wake(claim.source)) };
     },
     async subscribe(subscriber) {
-      subscribers.add(subscriber);
-      return async () => void subscribers.delete(subscriber);
+      const name = Symbol("subscriber");
+      subscribers.set(name, subscriber);
+      return async () => void subscribers.delete(name);
     },
     advanceHead: ({ source, key, position }) =>
       write((connection, now) => {

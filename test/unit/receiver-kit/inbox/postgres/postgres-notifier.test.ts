@@ -6,11 +6,15 @@ import { deferred } from "../../../../support/deferred.ts";
 
 /** A pool whose queries end when the test says so. */
 function recordingPool() {
-  const queries: { readonly text: string; readonly gate: ReturnType<typeof deferred<void>> }[] = [];
+  const queries: {
+    readonly text: string;
+    readonly values: unknown;
+    readonly gate: ReturnType<typeof deferred<void>>;
+  }[] = [];
   const pool: PostgresPool = {
-    async query(text) {
+    async query(text, values) {
       const gate = deferred();
-      queries.push({ text, gate });
+      queries.push({ text, values, gate });
       await gate.promise;
       return { rows: [] };
     },
@@ -24,18 +28,21 @@ describe("the PostgreSQL notifier", () => {
   it("notifies at once, and once more for all calls during a notification", async () => {
     const { pool, queries, turn } = recordingPool();
     const notify = createNotifier(pool, "inbox");
-    notify();
-    expect(queries.map(({ text }) => text)).toEqual(["NOTIFY inbox"]);
-    for (let n = 0; n < 10; n++) notify();
+    notify("one");
+    expect(queries).toMatchObject([
+      { text: expect.stringContaining("pg_notify"), values: ["inbox", ["one"]] },
+    ]);
+    for (let n = 0; n < 10; n++) notify(n % 2 === 0 ? "one" : "two");
     await turn();
     expect(queries).toHaveLength(1);
     queries[0]?.gate.resolve();
     await turn();
     expect(queries).toHaveLength(2);
+    expect(queries[1]?.values).toEqual(["inbox", ["one", "two"]]);
     queries[1]?.gate.resolve();
     await turn();
     expect(queries).toHaveLength(2);
-    notify();
+    notify("one");
     expect(queries).toHaveLength(3);
   });
 
@@ -50,10 +57,10 @@ describe("the PostgreSQL notifier", () => {
   it("notifies again after a notification that failed", async () => {
     const { pool, queries, turn } = recordingPool();
     const notify = createNotifier(pool, "inbox");
-    notify();
+    notify("one");
     queries[0]?.gate.reject(new Error("the server is away"));
     await turn();
-    notify();
+    notify("one");
     expect(queries).toHaveLength(2);
   });
 });
