@@ -15,68 +15,59 @@ export const kind = (expected: string, accepts: (value: unknown) => boolean): Ki
 export const boolean = kind("true or false", (value) => typeof value === "boolean");
 export const object = kind("an object", isPlainObject);
 export const functionKind = kind("a function", (value) => typeof value === "function");
+export const urlKind = kind("a URL", (value) => typeof value === "string" && URL.canParse(value));
 export const strings = kind(
   "an array of strings",
   (value) => Array.isArray(value) && value.every((item) => typeof item === "string"),
 );
+export const number = kind("a number", Number.isFinite);
 export const numberFrom = (min: number) =>
   kind(`a number of at least ${min}`, (value) => Number.isFinite(value) && Number(value) >= min);
 export const oneOf = (...values: readonly unknown[]) =>
   kind(values.map((value) => JSON.stringify(value)).join(" or "), (value) => values.includes(value));
 
-/** The function whose options are checked. */
-const callerDefault = "createMockServer";
-
 /**
  * Validates options for JavaScript callers, unknown names included.
+ * @param caller the function whose options they are, for the message
  * @throws MockServerError CONFIGURATION_INVALID for the first option that is wrong
  */
-export function checkOptions(
-  options: object,
-  kinds: Readonly<Record<string, Kind>>,
-  caller = callerDefault,
-): void {
-  checkValue("", options, object, caller);
-  checkNames("", options, Object.keys(kinds), caller);
+export function checkOptions(caller: string, options: object, kinds: Readonly<Record<string, Kind>>): void {
+  checkValue(caller, "", options, object);
+  checkNames(caller, "", options, Object.keys(kinds));
   for (const [name, value] of Object.entries(options)) {
-    if (value !== undefined) checkValue(name, value, kinds[name] as Kind, caller);
+    if (value !== undefined) checkValue(caller, name, value, kinds[name] as Kind);
   }
 }
 
 /** @throws MockServerError CONFIGURATION_INVALID for a name that is not known */
-export function checkNames(
-  place: string,
-  given: object,
-  known: readonly string[],
-  caller = callerDefault,
-): void {
+export function checkNames(caller: string, place: string, given: object, known: readonly string[]): void {
   for (const name of Object.keys(given)) {
     if (known.includes(name)) continue;
     const nearest = closest(name, known);
     const isTypo = distance(name.toLowerCase(), nearest.toLowerCase()) <= 3;
     const hint = isTypo ? `did you mean ${nearest}?` : `expected one of ${known.join(", ")}`;
-    throw invalidOption(place, `unknown option ${name}; ${hint}`, caller);
+    throw invalidOption(caller, place, `unknown option ${name}; ${hint}`);
   }
 }
 
 /** @throws MockServerError CONFIGURATION_INVALID for a value of another kind */
-export function checkValue(
-  place: string,
-  value: unknown,
-  { expected, accepts }: Kind,
-  caller = callerDefault,
-): void {
+export function checkValue(caller: string, place: string, value: unknown, { expected, accepts }: Kind): void {
   if (!accepts(value))
-    throw invalidOption(place, `expected ${expected}, got ${describeValue(value)}`, caller);
+    throw invalidOption(caller, place, `expected ${expected}, got ${describeValue(value)}`);
 }
 
 /** @param place the option, or "" for all options together */
-export const invalidOption = (place: string, message: string, caller = callerDefault) =>
+export const invalidOption = (caller: string, place: string, message: string) =>
   new MockServerError("CONFIGURATION_INVALID", `${caller}: ${place === "" ? "" : `${place}: `}${message}`);
 
-function describeValue(value: unknown): string {
+/** For messages; names what cannot be shown. */
+export function describeValue(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.slice(0, 64));
   if (Array.isArray(value)) return "an array";
-  if (typeof value === "object" && value !== null) return "an object";
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value === "object" && value !== null) {
+    const type = Object.prototype.toString.call(value).slice("[object ".length, -1);
+    return type === "Object" ? "an object" : `a ${type}`;
+  }
   return typeof value === "function" ? "a function" : String(value);
 }

@@ -15,8 +15,9 @@ export const serviceErrorCodes = [
 /** Every code that an error of the mock server can have; `docs/mock-errors.md` has a heading for each. */
 export const mockServerErrorCodes = [
   ...serviceErrorCodes,
-  // Options that can never work.
+  // Options and arguments that can never work.
   "CONFIGURATION_INVALID",
+  "ARGUMENT_INVALID",
   // The request to the control API.
   "BODY_INVALID",
   "QUERY_INVALID",

@@ -1,4 +1,5 @@
 import { HttpResponse, http, type RequestHandler } from "msw";
+import { checkOptions, type Kind, urlKind } from "./check-options.ts";
 import type { MockServer } from "./server.ts";
 
 export interface MockHandlersOptions {
@@ -7,6 +8,11 @@ export interface MockHandlersOptions {
   /** The client's URL of the gateway. Default: the mock's own. */
   readonly gatewayUrl?: string | undefined;
 }
+
+const optionKinds: { readonly [Name in keyof Required<MockHandlersOptions>]: Kind } = {
+  baseUrl: urlKind,
+  gatewayUrl: urlKind,
+};
 
 /**
  * Request handlers for MSW's `setupServer`: the mock in this process responds to requests to these URLs, without a
@@ -43,6 +49,7 @@ export interface MockHandlersOptions {
  * ```
  */
 export function mockHandlers(mock: MockServer, options: MockHandlersOptions = {}): RequestHandler[] {
+  checkOptions("mockHandlers", options, optionKinds);
   const { baseUrl = mock.baseUrl, gatewayUrl = mock.gatewayUrl } = options;
   // The gateway first: its URL can be below the base URL.
   return [handlerOf(mock, gatewayUrl, "/gateway"), handlerOf(mock, baseUrl, "")];

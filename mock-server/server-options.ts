@@ -6,6 +6,7 @@ import {
   invalidOption,
   type Kind,
   kind,
+  number,
   object,
   strings,
 } from "./check-options.ts";
@@ -53,7 +54,7 @@ const kinds: { readonly [Name in keyof Required<MockServerOptions>]: Kind } = {
     '"real", "virtual" or a clock',
     (value) => value === "real" || value === "virtual" || isClock(value),
   ),
-  seed: kind("a number", Number.isFinite),
+  seed: number,
   settings: object,
   faults: object,
   receivers: kind(
@@ -65,12 +66,14 @@ const kinds: { readonly [Name in keyof Required<MockServerOptions>]: Kind } = {
   hostsAllowed: strings,
 };
 
+const caller = "createMockServer";
+
 /**
  * Validates options for JavaScript callers, unknown names included.
  * @throws MockServerError CONFIGURATION_INVALID for the first option that is wrong
  */
 export async function checkMockOptions(options: MockServerOptions): Promise<void> {
-  checkOptions(options, kinds);
+  checkOptions(caller, options, kinds);
   if (options.faults) {
     const { faultPlanSchema } = await import("./state/fault.ts");
     checkSchema("faults", options.faults, faultPlanSchema);
@@ -83,5 +86,5 @@ export async function checkMockOptions(options: MockServerOptions): Promise<void
 
 function checkSchema(place: string, value: unknown, schema: ZodType): void {
   const [issue] = schema.safeParse(value).error?.issues ?? [];
-  if (issue) throw invalidOption([place, ...issue.path].join("."), issue.message);
+  if (issue) throw invalidOption(caller, [place, ...issue.path].join("."), issue.message);
 }

@@ -111,16 +111,19 @@ export type SettingsChanges = {
     | undefined;
 };
 
+/** The settings are among its options. */
+const caller = "createMockServer";
+
 /** @throws MockServerError CONFIGURATION_INVALID for an unknown setting or a value of the wrong type */
 export const withSettings = (changes: SettingsChanges = {}): Settings =>
   merge("settings", defaultSettings, changes);
 
 function merge<Defaults extends object>(place: string, defaults: Defaults, changes: unknown): Defaults {
-  checkValue(place, changes, object);
+  checkValue(caller, place, changes, object);
   const entries = Object.entries(changes as Partial<Defaults>).filter(([, value]) => value !== undefined);
   // Task plans go by the names of task types, which are an open set.
   if (place === "settings.tasks.plans") return { ...defaults, ...Object.fromEntries(entries) };
-  checkNames(place, changes as object, Object.keys(defaults));
+  checkNames(caller, place, changes as object, Object.keys(defaults));
   const merged = entries.map(([name, value]) => [
     name,
     mergeValue(`${place}.${name}`, defaults[name as keyof Defaults], value),
@@ -130,7 +133,7 @@ function merge<Defaults extends object>(place: string, defaults: Defaults, chang
 
 function mergeValue(place: string, fallback: unknown, value: unknown): unknown {
   if (isPlainObject(fallback)) return merge(place, fallback, value);
-  checkValue(place, value, kindOf(place, fallback));
+  checkValue(caller, place, value, kindOf(place, fallback));
   return value;
 }
 

@@ -1,4 +1,11 @@
-import { checkOptions, functionKind, type Kind, kind, numberFrom } from "../check-options.ts";
+import {
+  checkOptions,
+  describeValue,
+  functionKind,
+  type Kind,
+  numberFrom,
+  urlKind,
+} from "../check-options.ts";
 import {
   isMockServerError,
   MockServerError,
@@ -7,6 +14,7 @@ import {
   mockServerErrorCodes,
 } from "../errors.ts";
 import { controlCalls } from "../generated/control-calls.ts";
+import { createRealClock } from "../time/clock.ts";
 import type { CallOptions } from "./contract/route.ts";
 import type { ControlApi } from "./control-api.ts";
 
@@ -20,7 +28,7 @@ export interface ControlClientOptions {
 }
 
 const optionKinds: { readonly [Name in keyof Required<ControlClientOptions>]: Kind } = {
-  baseUrl: kind("a URL", (value) => typeof value === "string" && URL.canParse(value)),
+  baseUrl: urlKind,
   fetch: functionKind,
   timeoutMs: numberFrom(1),
 };
@@ -28,8 +36,8 @@ const optionKinds: { readonly [Name in keyof Required<ControlClientOptions>]: Ki
 /**
  * The control API of a mock in another process.
  *
- * In addition to the codes of the mock, a `MockServerError` can have `NETWORK_FAILED`, `REQUEST_TIMEOUT`, or
- * `RESPONSE_INVALID` for a server that is not a mock.
+ * In addition to the codes of the mock, a `MockServerError` can have `ARGUMENT_INVALID` before anything is sent,
+ * `NETWORK_FAILED`, `REQUEST_TIMEOUT`, or `RESPONSE_INVALID` for a server that is not a mock.
  *
  * @example examples/vitest-fixture.test.ts#control-client
  * ```ts
@@ -46,16 +54,19 @@ const optionKinds: { readonly [Name in keyof Required<ControlClientOptions>]: Ki
  * ```
  */
 export function createControlClient(options: ControlClientOptions): ControlApi {
-  checkOptions({ baseUrl: "", ...(options as object) }, optionKinds, "createControlClient");
+  checkOptions("createControlClient", { baseUrl: "", ...(options as object) }, optionKinds);
   const baseUrl = options.baseUrl.replace(/\/$/, "");
   const methods = Object.entries(controlCalls).map(([name, [call, kind]]) => {
-    const [method = "", path = ""] = call.split(" ");
-    const send = (...parameters: unknown[]) => {
-      const url = new URL(
-        `${baseUrl}/_mock/v1${path.replace(/\{\w+\}/, () => encodeURIComponent(String(parameters.shift())))}`,
-      );
+    const [method = "", pattern = ""] = call.split(" ");
+    const send = async (...parameters: unknown[]) => {
+      const path = pattern.replace(/\{(\w+)\}/, (_, id) => segmentOf(`${name}: ${id}`, parameters.shift()));
+      const url = new URL(`${baseUrl}/_mock/v1${path}`);
       const input = kind && ((parameters.shift() ?? {}) as Input);
-      return sendCall({ ...options, baseUrl }, { method, url, kind, input }, parameters[0] as CallOptions);
+      if (kind === "query") addQuery(url, name, input);
+      if (kind === "body") checkJson(name, input);
+      const body = kind === "body" ? JSON.stringify(input) : undefined;
+      const waitMs = typeof input?.["timeoutMs"] === "number" ? input["timeoutMs"] : 0;
+      return sendCall({ ...options, baseUrl }, { method, url, body, waitMs }, parameters[0] as CallOptions);
     };
     return [name, send];
   });
@@ -63,43 +74,81 @@ export function createControlClient(options: ControlClientOptions): ControlApi {
 }
 
 type Input = Readonly<Record<string, unknown>>;
+
+function segmentOf(place: string, id: unknown): string {
+  const isId = (typeof id === "string" && id !== "") || Number.isFinite(id);
+  if (!isId) throw wrongArgument(place, "an id", describeValue(id));
+  return encodeURIComponent(id as string | number);
+}
+
+function addQuery(url: URL, name: string, input: Input = {}): void {
+  for (const [field, value] of Object.entries(input)) {
+    if (value === undefined) continue;
+    const isText = typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
+    if (!isText)
+      throw wrongArgument(`${name}: ${field}`, "text, a number, true or false", describeValue(value));
+    url.searchParams.set(field, String(value));
+  }
+}
+
+/** Rejects what `JSON.stringify` would drop, change or throw for. */
+function checkJson(place: string, value: unknown, parents: readonly unknown[] = []): void {
+  if (value === undefined || value === null || Number.isFinite(value)) return;
+  if (typeof value === "string" || typeof value === "boolean") return;
+  if (parents.includes(value)) throw wrongArgument(place, jsonValue, "an object that contains itself");
+  if (typeof value === "object" && typeof Reflect.get(value, "toJSON") === "function") return;
+  const isTree = Array.isArray(value) || Object.prototype.toString.call(value) === "[object Object]";
+  if (!isTree) throw wrongArgument(place, jsonValue, describeValue(value));
+  for (const [field, inner] of Object.entries(value as object)) {
+    checkJson(`${place}${parents.length === 0 ? ": " : "."}${field}`, inner, [...parents, value]);
+  }
+}
+
+const jsonValue = "a value that JSON can express";
+const wrongArgument = (place: string, expected: string, got: string) =>
+  new MockServerError("ARGUMENT_INVALID", `${place}: expected ${expected}, got ${got}`);
+
 interface Call {
   readonly method: string;
   readonly url: URL;
-  readonly kind: "query" | "body" | undefined;
-  readonly input: Input | undefined;
+  readonly body: string | undefined;
+  /** How long the mock may take because it was asked to wait. */
+  readonly waitMs: number;
 }
+
+// A pending call keeps the process alive until its time limit, whatever `fetch` does.
+const clock = createRealClock({ keepsAlive: true });
 
 async function sendCall(
   { baseUrl, fetch = globalThis.fetch, timeoutMs = 30_000 }: ControlClientOptions,
-  { method, url, kind, input = {} }: Call,
+  { method, url, body, waitMs }: Call,
   { signal }: CallOptions = {},
 ): Promise<unknown> {
-  if (kind === "query") {
-    for (const [name, value] of Object.entries(input)) {
-      if (value !== undefined) url.searchParams.set(name, String(value));
-    }
-  }
-  const limitMs = timeoutMs + (typeof input["timeoutMs"] === "number" ? input["timeoutMs"] : 0);
-  const timeout = AbortSignal.timeout(limitMs);
-  try {
-    const response = await fetch(url, {
-      method,
-      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-      ...(kind === "body"
-        ? { headers: { "content-type": "application/json" }, body: JSON.stringify(input) }
-        : {}),
-    });
+  signal?.throwIfAborted();
+  const limitMs = timeoutMs + waitMs;
+  const timeout = new AbortController();
+  const cancelTimeout = clock.schedule(limitMs, () => timeout.abort());
+  const limits = signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal;
+  const aborted = new Promise<never>((_, reject) => {
+    limits.addEventListener("abort", () => reject(limits.reason), { once: true });
+  });
+  const request = async () => {
+    const headers = body === undefined ? {} : { "content-type": "application/json" };
+    const response = await fetch(url, { method, signal: limits, headers, ...(body && { body }) });
     return readResponse(response.status, await response.text(), baseUrl);
+  };
+  try {
+    // A custom `fetch` may ignore its signal.
+    return await Promise.race([request(), aborted]);
   } catch (error) {
     if (isMockServerError(error) || signal?.aborted) throw error;
-    if (timeout.aborted) {
-      throw new MockServerError(
-        "REQUEST_TIMEOUT",
-        `the mock at ${baseUrl} did not respond within ${limitMs} ms`,
-      );
+    if (timeout.signal.aborted) {
+      const message = `the mock at ${baseUrl} did not respond within ${limitMs} ms`;
+      throw new MockServerError("REQUEST_TIMEOUT", message);
     }
     throw new MockServerError("NETWORK_FAILED", `no mock responds at ${baseUrl}`, { cause: error });
+  } finally {
+    cancelTimeout();
   }
 }
 

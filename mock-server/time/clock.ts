@@ -11,14 +11,14 @@ export interface Clock {
 // Node fires a timer at once when its delay does not fit in 31 bits, so longer waits are split.
 const delayMsMax = 2 ** 31 - 1;
 
-/** The computer's own clock. Its timers never keep the process alive. */
-export function createRealClock(): Clock {
+/** The computer's own clock. Its timers do not keep the process alive unless `keepsAlive`. */
+export function createRealClock({ keepsAlive = false } = {}): Clock {
   const schedule: Clock["schedule"] = (delayMs, run) => {
     let timer: NodeJS.Timeout;
     const wait = (remainingMs: number) => {
       const stepMs = Math.min(remainingMs, delayMsMax);
       timer = setTimeout(() => (remainingMs > stepMs ? wait(remainingMs - stepMs) : run()), stepMs);
-      timer.unref();
+      if (!keepsAlive) timer.unref();
     };
     wait(Math.max(0, delayMs));
     return () => clearTimeout(timer);

@@ -1,3 +1,9 @@
+import { describeValue } from "../check-options.ts";
+import { MockServerError } from "../errors.ts";
+
+/** What counts as a duration, for messages. */
+export const durationForms = 'milliseconds or text such as "90s", "3m", "1h30m", "7d"';
+
 const unitMs: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1_000,
@@ -10,12 +16,20 @@ const unitMs: Readonly<Record<string, number>> = {
  * Parses a duration: a number of milliseconds, or numbers with units such as `"3m"`, `"1h30m"`, `"7d"`. `undefined`
  * for anything else, and for a negative number.
  */
-export function parseDurationMs(duration: number | string): number | undefined {
+export function parseDurationMs(duration: unknown): number | undefined {
   if (typeof duration === "number") return Number.isFinite(duration) && duration >= 0 ? duration : undefined;
-  if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/.test(duration)) return undefined;
+  if (typeof duration !== "string" || !/^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/.test(duration)) return undefined;
   let totalMs = 0;
   for (const [, amount, unit = ""] of duration.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) {
     totalMs += Number(amount) * (unitMs[unit] ?? 0);
   }
   return totalMs;
+}
+
+/** @throws MockServerError ARGUMENT_INVALID that names the argument, as `clock.advance: by` */
+export function checkDurationMs(argument: string, duration: unknown): number {
+  const durationMs = parseDurationMs(duration);
+  if (durationMs !== undefined) return durationMs;
+  const message = `${argument}: expected ${durationForms}, got ${describeValue(duration)}`;
+  throw new MockServerError("ARGUMENT_INVALID", message);
 }

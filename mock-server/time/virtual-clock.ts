@@ -1,4 +1,6 @@
+import { checkValue, number } from "../check-options.ts";
 import type { Clock } from "./clock.ts";
+import { checkDurationMs } from "./duration.ts";
 import { createHeap } from "./heap.ts";
 
 /**
@@ -10,10 +12,10 @@ import { createHeap } from "./heap.ts";
  */
 export interface VirtualClock extends Clock {
   /**
-   * Moves time forward by `byMs`; resolves with the number of timers that fired. A receiver must not await it before
-   * it responds to a delivery: `advance` waits for that response.
+   * Moves time forward by milliseconds or text such as `"3m"`, `"7d"`; resolves with the number of timers that fired.
+   * A receiver must not await it before it responds to a delivery: `advance` waits for that response.
    */
-  advance(byMs: number): Promise<number>;
+  advance(by: number | string): Promise<number>;
   /** Resolves when all tracked work has settled and nothing more is due now. */
   settle(): Promise<void>;
   /** Makes `advance` and `settle` wait for `work`, and returns it. */
@@ -43,6 +45,7 @@ type Timer = { readonly dueMs: number; readonly order: number; run: (() => void)
  * @param startMs wall time at the start. Default: 2026-01-15T12:00:00Z, so that equal runs have equal times.
  */
 export function createVirtualClock(startMs = Date.UTC(2026, 0, 15, 12)): VirtualClock {
+  checkValue("createVirtualClock", "startMs", startMs, number);
   // Timers use monotonic time, so that `setNow` cannot move them.
   const timers = createTimerHeap();
   const inFlight = new Set<Promise<unknown>>();
@@ -107,7 +110,10 @@ export function createVirtualClock(startMs = Date.UTC(2026, 0, 15, 12)): Virtual
     monotonic: () => elapsedMs,
     schedule,
     track,
-    advance: (byMs) => inTurn(() => runUntil(elapsedMs + byMs)),
+    async advance(by) {
+      const byMs = checkDurationMs("clock.advance: by", by);
+      return inTurn(() => runUntil(elapsedMs + byMs));
+    },
     settle: async () => {
       await inTurn(() => runUntil(elapsedMs));
     },

@@ -115,7 +115,7 @@ describeWithPostgres("a receiver whose PostgreSQL server stops immediately", () 
       await inbox.open();
 
       const stored = Array.from({ length: 40 }, (_, n) => runningAt(`task-${n}`, n, { id: `kept-${n}` }));
-      await Promise.all(stored.map((arrival) => inbox.insert(arrival)));
+      await Promise.all(stored.map((row) => inbox.insert(row)));
       for (let n = 0; n < 40; n++) await pool.query("INSERT INTO plain VALUES ($1)", [`plain-${n}`]);
       await server.stopImmediately();
       await server.resume();

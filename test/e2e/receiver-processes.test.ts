@@ -34,17 +34,17 @@ describeWithPostgres.each([2, 4])("%i receiver processes on one inbox", { timeou
     const inbox = postgresInbox(database.pool());
     await inbox.open();
     // Five events of each of forty tasks, stored in random order.
-    const arrivals = Array.from({ length: 200 }, (_, n) =>
+    const rows = Array.from({ length: 200 }, (_, n) =>
       newRowOf(sampleEvent({ taskId: `task-${n % 40}`, occurredAt: instant(Math.floor(n / 40)) })),
     ).toSorted(() => Math.random() - 0.5);
-    await Promise.all(arrivals.map((arrival) => inbox.insert(arrival)));
+    await Promise.all(rows.map((row) => inbox.insert(row)));
 
     await using processes = await startProcesses(database.url, count);
     await settled(inbox);
     const effects = await readEffects(database.pool());
 
     expect(effects.map(({ webhook_id }) => webhook_id).toSorted()).toEqual(
-      arrivals.map(({ id }) => id).toSorted(),
+      rows.map(({ id }) => id).toSorted(),
     );
     expect(new Set(effects.map(({ process }) => process)).size).toBe(count);
     for (const handled of byTask(effects)) {

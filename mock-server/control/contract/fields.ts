@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseDurationMs } from "../../time/duration.ts";
+import { durationForms, parseDurationMs } from "../../time/duration.ts";
 
 // Fields that several nouns share.
 
@@ -9,10 +9,7 @@ export const texts = z.record(z.string(), z.string());
 
 export const duration = z
   .union([z.number(), z.string()])
-  .refine(
-    (value) => parseDurationMs(value) !== undefined,
-    'expected milliseconds or text such as "3m" or "1h30m"',
-  )
+  .refine((value) => parseDurationMs(value) !== undefined, `expected ${durationForms}`)
   .describe('Milliseconds, or text such as `"90s"`, `"3m"`, `"1h30m"`, `"7d"`.');
 
 /** Query of every list that has pages. */

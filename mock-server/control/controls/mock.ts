@@ -1,7 +1,8 @@
+import { MockServerError } from "../../errors.ts";
 import { dueAtMsOf } from "../../rules/tasks/progression.ts";
 import { takeSnapshot } from "../../snapshot/snapshot.ts";
 import type { Clock } from "../../time/clock.ts";
-import { parseDurationMs } from "../../time/duration.ts";
+import { durationForms, parseDurationMs } from "../../time/duration.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
 import { createMockClock } from "../../time/mock-clock.ts";
 import type { VirtualClock } from "../../time/virtual-clock.ts";
@@ -50,8 +51,10 @@ export function createMockControls({ worlds, clock, version }: MockControlsOptio
       };
     },
     async advanceClock({ by }) {
-      const fired = await mockClock.advance(by);
-      worlds.current.emit({ type: "clock.advanced", byMs: parseDurationMs(by), fired });
+      const byMs = parseDurationMs(by);
+      if (byMs === undefined) throw new MockServerError("BODY_INVALID", `by: expected ${durationForms}`);
+      const fired = await mockClock.advance(byMs);
+      worlds.current.emit({ type: "clock.advanced", byMs, fired });
       return { now: now(), fired };
     },
     reset() {

@@ -76,3 +76,11 @@ it("mockHandlers does not handle requests to other URLs", async () => {
   }
   expect((await mock.control.listRequests()).data).toEqual([]);
 });
+
+it.each([
+  [{ baseURL: "https://api.example.com" }, "mockHandlers: unknown option baseURL; did you mean baseUrl?"],
+  [{ gatewayUrl: "/gateway" }, 'mockHandlers: gatewayUrl: expected a URL, got "/gateway"'],
+])("mockHandlers rejects the options %j", async (options, message) => {
+  await using mock = await createMockServer({ listen: false });
+  expect(() => mockHandlers(mock, options as object)).toThrow(message);
+});

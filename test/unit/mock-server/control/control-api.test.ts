@@ -346,6 +346,15 @@ describe("faults", () => {
 });
 
 describe("the mock", () => {
+  it("rejects a duration that is none, in process and over HTTP alike", async ({ mock, api }) => {
+    for (const control of [mock.control, api]) {
+      await expect(control.advanceClock({ by: "soon" })).rejects.toMatchObject({
+        code: "BODY_INVALID",
+        message: 'by: expected milliseconds or text such as "90s", "3m", "1h30m", "7d"',
+      });
+    }
+  });
+
   it("GET /overview counts everything and returns the next ten timers, soonest first", async ({
     mock,
     api,

@@ -10,6 +10,7 @@ import {
 } from "workspace-tasks/mock-server";
 import { contract } from "../../../../mock-server/control/contract/contract.ts";
 import { checkedControlClient, startConnection } from "../../../support/mock-client.ts";
+import { RunningProgram } from "../../../support/running-program.ts";
 
 const url = "http://127.0.0.1:1/webhooks";
 
@@ -178,6 +179,86 @@ describe("createControlClient", () => {
 
   it("rejects with REQUEST_TIMEOUT after its time limit", async () => {
     await expect(clientOf(never, 5).getHealth()).rejects.toMatchObject({ code: "REQUEST_TIMEOUT" });
+  });
+
+  const endless = () => new Response(new ReadableStream({ pull: () => new Promise(() => {}) }));
+
+  it.each([
+    ["fetch", () => new Promise<Response>(() => {})],
+    ["body", async () => endless()],
+  ])("ends a call at its time limit when a %s ignores its signal", async (_, respond) => {
+    await expect(clientOf(respond, 5).getHealth()).rejects.toMatchObject({ code: "REQUEST_TIMEOUT" });
+    const aborting = new AbortController();
+    const health = clientOf(respond).getHealth({ signal: aborting.signal });
+    aborting.abort("not needed");
+    await expect(health).rejects.toBe("not needed");
+  });
+
+  it("keeps its process alive until the time limit when fetch does nothing", async () => {
+    const program = `
+      import { createControlClient } from "workspace-tasks/mock-server";
+      const fetch = () => new Promise(() => {});
+      const control = createControlClient({ baseUrl: "http://mock.localhost", fetch, timeoutMs: 50 });
+      await control.getHealth().catch((error) => console.log(error.code));
+    `;
+    const args = ["--conditions=workspace-tasks-source", "--import", "tsx", "--input-type=module", "-e"];
+    using running = new RunningProgram([...args, program]);
+    expect(await running.ended()).toEqual({ code: 0, output: "REQUEST_TIMEOUT\n" });
+  });
+
+  const circular: Record<string, unknown> = {};
+  circular["inner"] = { circular };
+  it.each<[(control: ControlApi) => Promise<unknown>, string]>([
+    [(control) => control.getTask(""), 'getTask: id: expected an id, got ""'],
+    [(control) => control.getTask(undefined as never), "getTask: id: expected an id, got undefined"],
+    [
+      (control) => control.setTaskPlan({} as never, {}),
+      "setTaskPlan: taskType: expected an id, got an object",
+    ],
+    [
+      (control) => control.listTasks({ status: ["FAILED"] as never }),
+      "listTasks: status: expected text, a number, true or false, got an array",
+    ],
+    [
+      (control) => control.sendEvent({ name: "x", payload: { count: 5n } as never }),
+      "sendEvent: payload.count: expected a value that JSON can express, got 5n",
+    ],
+    [
+      (control) => control.sendEvent({ name: "x", payload: { list: [1, () => {}] } as never }),
+      "sendEvent: payload.list.1: expected a value that JSON can express, got a function",
+    ],
+    [
+      (control) => control.advanceClock({ by: Number.POSITIVE_INFINITY }),
+      "advanceClock: by: expected a value that JSON can express, got Infinity",
+    ],
+    [
+      (control) => control.sendEvent({ name: "x", payload: new Map() as never }),
+      "sendEvent: payload: expected a value that JSON can express, got a Map",
+    ],
+    [
+      (control) => control.sendEvent({ name: "x", payload: circular }),
+      "sendEvent: payload.inner.circular: expected a value that JSON can express, got an object that contains itself",
+    ],
+  ])("rejects what it cannot send before it sends anything (%#)", async (call, message) => {
+    let sent = 0;
+    const control = clientOf(async () => {
+      sent++;
+      return Response.json({});
+    });
+    await expect(call(control)).rejects.toMatchObject({ code: "ARGUMENT_INVALID", message });
+    expect(sent).toBe(0);
+  });
+
+  it("sends dates, and what occurs twice without a cycle", async () => {
+    const bodies: unknown[] = [];
+    const control = clientOf(async ({ body }) => {
+      bodies.push(JSON.parse(String(body)));
+      return Response.json({});
+    });
+    const at = new Date(0);
+    await control.sendEvent({ name: "x", payload: { first: { at }, second: { at }, none: undefined } });
+    const written = { at: at.toISOString() };
+    expect(bodies).toEqual([{ name: "x", payload: { first: written, second: written } }]);
   });
 
   it("adds the time limit of a wait to its own", async () => {

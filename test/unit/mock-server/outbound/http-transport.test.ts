@@ -9,6 +9,7 @@ import { createInProcessTransport } from "../../../../mock-server/outbound/in-pr
 import type { DeliveryRequest } from "../../../../mock-server/outbound/port.ts";
 import { defaultSettings } from "../../../../mock-server/settings.ts";
 import { createVirtualClock } from "../../../../mock-server/time/virtual-clock.ts";
+import { deferred } from "../../../support/deferred.ts";
 import { listen } from "../../../support/listen.ts";
 import { createSelfSignedCertificate } from "../../../support/self-signed-certificate.ts";
 
@@ -53,13 +54,10 @@ describe("http transport", () => {
 
   it("times out by its clock without a response", async () => {
     const clock = createVirtualClock();
-    let arrived = () => {};
-    const arrival = new Promise<void>((resolve) => {
-      arrived = resolve;
-    });
-    const url = await serve(() => arrived());
+    const received = deferred();
+    const url = await serve(() => received.resolve());
     const response = createTransport({ clock }).deliver(request(url, { timeoutMs: 15_000 }));
-    await arrival;
+    await received.promise;
     await clock.advance(14_999);
     await clock.advance(1);
     expect(await response).toEqual({ status: null, error: "no response within 15000 ms" });
@@ -67,27 +65,21 @@ describe("http transport", () => {
 
   it("times out on a response that never ends", async () => {
     const clock = createVirtualClock();
-    let begun = () => {};
-    const beginning = new Promise<void>((resolve) => {
-      begun = resolve;
-    });
+    const begun = deferred();
     const url = await serve((_, outgoing) => {
       outgoing.writeHead(200);
-      outgoing.write("half", () => begun());
+      outgoing.write("half", () => begun.resolve());
     });
     const response = createTransport({ clock }).deliver(request(url));
-    await beginning;
+    await begun.promise;
     await clock.advance(5_000);
     expect(await response).toEqual({ status: null, error: "no response within 5000 ms" });
   });
 
   it("keeps the first part of an endless response and closes the connection", async () => {
-    let hungUp = () => {};
-    const hangingUp = new Promise<void>((resolve) => {
-      hungUp = resolve;
-    });
+    const closed = deferred();
     const url = await serve((incoming, response) => {
-      incoming.socket.on("close", () => hungUp());
+      incoming.socket.on("close", () => closed.resolve());
       response.writeHead(200);
       const fill = () => {
         while (response.write(Buffer.alloc(16_384, "x"))) {}
@@ -98,7 +90,7 @@ describe("http transport", () => {
     const response = await createTransport().deliver(request(url));
     expect(response.status).toBe(200);
     expect(response.status === 200 && response.body.length).toBe(64 * 1_024);
-    await hangingUp;
+    await closed.promise;
   });
 
   it("resolves with the code of a failure and never rejects", async () => {
@@ -140,18 +132,15 @@ describe("http transport", () => {
   });
 
   it("aborts requests in flight and sends later ones", async () => {
-    let arrived = () => {};
-    const arrival = new Promise<void>((resolve) => {
-      arrived = resolve;
-    });
+    const received = deferred();
     let hang = true;
     const url = await serve((incoming, response) => {
-      if (hang) arrived();
+      if (hang) received.resolve();
       else incoming.resume().on("end", () => response.end());
     });
     const transport = createTransport();
     const response = transport.deliver(request(url));
-    await arrival;
+    await received.promise;
     transport.abort();
     expect(await response).toEqual({ status: null, error: "aborted" });
     hang = false;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createMockServer, createVirtualClock } from "workspace-tasks/mock-server";
+import { createMockServer, createVirtualClock, isMockServerError } from "workspace-tasks/mock-server";
 import { createMockClock } from "../../../../mock-server/time/mock-clock.ts";
 import { workspaceToken } from "../../../support/mock-client.ts";
 
@@ -14,10 +14,23 @@ describe("createMockClock", () => {
     expect(clock.mode).toBe("virtual");
   });
 
-  it.each(["soon", "-1s", "", Number.NaN, -1])("rejects to advance by %s", async (by) => {
-    await expect(createMockClock(createVirtualClock(0)).advance(by)).rejects.toMatchObject({
-      code: "BODY_INVALID",
-    });
+  it.each([
+    ["soon", '"soon"'],
+    ["-1s", '"-1s"'],
+    ["", '""'],
+    [Number.NaN, "NaN"],
+    [-1, "-1"],
+    [5n as never, "5n"],
+    [undefined as never, "undefined"],
+  ])("rejects to advance by %s, and names the argument and what it takes", async (by, got) => {
+    const forms = 'milliseconds or text such as "90s", "3m", "1h30m", "7d"';
+    const virtual = createVirtualClock(0);
+    for (const clock of [virtual, createMockClock(virtual)]) {
+      const error = await clock.advance(by).catch((reason: unknown) => reason);
+      expect(isMockServerError(error, "ARGUMENT_INVALID")).toBe(true);
+      expect((error as Error).message).toBe(`clock.advance: by: expected ${forms}, got ${got}`);
+    }
+    expect(virtual.now()).toBe(0);
   });
 
   it("rejects to advance a real clock, and settles it at once", async () => {

@@ -15,6 +15,12 @@ describe("virtual clock", () => {
     expect([clock.now(), clock.monotonic(), fired]).toEqual([1_001, 1, true]);
   });
 
+  it("rejects a start that is not a number of milliseconds", () => {
+    expect(() => createVirtualClock("2026-01-15" as never)).toThrow(
+      'createVirtualClock: startMs: expected a number, got "2026-01-15"',
+    );
+  });
+
   it("fires timers by due time, then in the order in which they were scheduled", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat({ max: 20 }), { maxLength: 60 }), async (delays) => {

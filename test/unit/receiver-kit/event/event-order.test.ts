@@ -114,8 +114,8 @@ describe("the order of arrival", () => {
           const draw = seededRandom(seed);
           const events = steps.map(toEvent);
           const expected = foldOfMaxima(events);
-          const arrivals = shuffle([...events, ...events.filter(() => draw() < 0.3)], draw);
-          expect(await stateAfter(arrivals, draw, keyOrder)).toEqual(expected);
+          const deliveries = shuffle([...events, ...events.filter(() => draw() < 0.3)], draw);
+          expect(await stateAfter(deliveries, draw, keyOrder)).toEqual(expected);
         },
       ),
       { numRuns: 100 },
@@ -127,7 +127,7 @@ describe("the order of arrival", () => {
       completedEvent({ taskId: "t", occurredAt: "2026-03-01T00:00:02Z" }),
       sampleEvent({ taskId: "t", occurredAt: "2026-03-01T00:00:01Z" }),
     ];
-    const lastWins = (arrivals: typeof events) => arrivals.at(-1)?.["status"];
+    const lastWins = (deliveries: typeof events) => deliveries.at(-1)?.["status"];
     expect(lastWins(events)).not.toBe(lastWins(events.toReversed()));
     expect(foldOfMaxima(events)).toEqual(foldOfMaxima(events.toReversed()));
   });
@@ -135,7 +135,7 @@ describe("the order of arrival", () => {
 
 /** Delivers the events to a receiver whose handlers sometimes fail; returns what was applied last. */
 async function stateAfter(
-  arrivals: readonly Record<string, unknown>[],
+  deliveries: readonly Record<string, unknown>[],
   draw: () => number,
   keyOrder: "latest" | "strict",
 ): Promise<Record<string, string>> {
@@ -148,7 +148,7 @@ async function stateAfter(
   });
   applyInto(state, fixture.receiver, draw);
   await fixture.receiver.start();
-  for (const [index, event] of arrivals.entries()) {
+  for (const [index, event] of deliveries.entries()) {
     // Two deliveries of one event may have two ids, as with two endpoints.
     await fixture.deliver(event, draw() < 0.5 ? `msg_${index}` : `msg_${String(event["id"])}`);
     if (draw() < 0.5) await clock.advance(Math.floor(draw() * 1_500));

@@ -12,7 +12,7 @@ function refusalOf(headers: unknown): WebhookRejectedError {
     if (error instanceof WebhookRejectedError) return error;
     throw error;
   }
-  throw new Error("expected the headers to be refused");
+  throw new Error("expected the headers to be rejected");
 }
 
 describe("readSignatureHeaders", () => {

@@ -1,4 +1,4 @@
-// Two implementations judge each other: the receiver's verifier and the `standardwebhooks` package decide about
+// Two implementations are compared: the receiver's verifier and the `standardwebhooks` package decide about
 // the same deliveries. Where they differ, a predicate over the input (never over the receiver's own error code,
 // which would excuse any mistake of the receiver) must say which listed difference it is.
 
@@ -321,7 +321,7 @@ function isUsableByPackage(secret: string): boolean {
   }
 }
 
-async function judge(delivery: Delivery, tally: Map<string, number>): Promise<void> {
+async function compare(delivery: Delivery, tally: Map<string, number>): Promise<void> {
   const verdict = await decide(delivery);
   // What the list calls wrong, the receiver never takes; only of bytes that are no text it may take some.
   const wrongs = Object.keys(predicates).filter((id) => predicates[id]?.(delivery));
@@ -330,7 +330,7 @@ async function judge(delivery: Delivery, tally: Map<string, number>): Promise<vo
   }
   const count = (name: string) => tally.set(name, (tally.get(name) ?? 0) + 1);
   if (verdict.receiver === verdict.package)
-    return void count(verdict.receiver ? "both accept" : "both refuse");
+    return void count(verdict.receiver ? "both accept" : "both reject");
   if (verdict.receiver) {
     expect(isUtf8(delivery.body), `accepted by the receiver alone: ${describeDelivery(delivery)}`).toBe(
       false,
@@ -351,11 +351,11 @@ describe("fuzzed deliveries in both verifiers", () => {
   ])("%s differ only as listed", async (_, seed, numRuns) => {
     const tally = new Map<string, number>();
     await fc.assert(
-      fc.asyncProperty(arbitraryDelivery, (delivery) => judge(delivery, tally)),
+      fc.asyncProperty(arbitraryDelivery, (delivery) => compare(delivery, tally)),
       seed === undefined ? { numRuns } : { numRuns, seed },
     );
     // The fuzzing bites only while it meets every kind of verdict and every difference.
-    const met = ["both accept", "both refuse", "body-not-utf8-signed-as-bytes", ...Object.keys(predicates)];
+    const met = ["both accept", "both reject", "body-not-utf8-signed-as-bytes", ...Object.keys(predicates)];
     if (seed !== undefined) expect([...tally.keys()].sort()).toEqual(met.sort());
   });
 
@@ -373,7 +373,7 @@ describe("fuzzed deliveries in both verifiers", () => {
   });
 
   it("fail the comparison when a difference is not listed", async () => {
-    // A delivery both accept, judged as if the receiver had refused it for no listed reason.
+    // A delivery that both accept, compared as if the receiver had rejected it for no listed reason.
     const delivery = packageDelivery(honest);
     expect(await decide(delivery)).toEqual({ receiver: true, package: true });
     expect(Object.values(predicates).some((explains) => explains(delivery))).toBe(false);

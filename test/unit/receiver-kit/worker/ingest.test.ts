@@ -12,10 +12,10 @@ describe("receiver.accept", () => {
     let inserts = 0;
     const inner = memoryInbox({ clock });
     const inbox = overrideInbox(inner, {
-      async insert(arrival) {
+      async insert(row) {
         inserts++;
         await gate.promise;
-        return inner.insert(arrival);
+        return inner.insert(row);
       },
     });
     await using fixture = createReceiverFixture({ clock, inbox });
@@ -36,7 +36,7 @@ describe("receiver.accept", () => {
     let hangs = true;
     const inner = memoryInbox({ clock });
     const inbox = overrideInbox(inner, {
-      insert: (arrival) => (hangs ? new Promise(() => {}) : inner.insert(arrival)),
+      insert: (row) => (hangs ? new Promise(() => {}) : inner.insert(row)),
     });
     await using fixture = createReceiverFixture({ clock, inbox, acceptTimeoutMs: 2_000 });
     const refused = [fixture.deliver(sampleEvent()), fixture.deliver(sampleEvent())].map((outcome) =>
