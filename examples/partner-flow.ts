@@ -18,7 +18,7 @@ const firm = await client.partner.workspaces.create({
   firmSize: "sm",
   metadata: { customer: "C-1042" },
 });
-await client.partner.workspaces.addUsers({ workspaceId: firm.id, userEmails: ["owner@harbour.example"] });
+await client.partner.workspaces.addUsers(firm.id, { userEmails: ["owner@harbour.example"] });
 console.log(`workspace ${firm.slug} is ${firm.status}`);
 
 // The following calls use the workspace of the API key.
@@ -50,7 +50,7 @@ const { id: connectionId } = await connections.start({
   providerKey: "acme-portal",
   inputs: { apiKey: "platform-key" },
 });
-const connection = await connections.collect({ connectionId, inputs: { firmRef: "F-77" } });
+const connection = await connections.collect(connectionId, { inputs: { firmRef: "F-77" } });
 if (connection.status !== "active") throw new Error(`the connection is not active: ${connection.status}`);
 
 const job = await jobs.create({ connectionId, jobName: "Returns of 2025" });

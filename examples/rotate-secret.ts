@@ -41,8 +41,7 @@ const delivered = (count: number) => mock.control.waitForDeliveries({ status: "s
 await runTask();
 await delivered(2);
 
-const rotated = await client.webhooks.endpoints.rotateSecret({
-  endpointId: endpoint.id,
+const rotated = await client.webhooks.endpoints.rotateSecret(endpoint.id, {
   gracePeriodSeconds: 3_600,
 });
 // The receiver still has only the old secret, and these two deliveries verify with it.

@@ -10,7 +10,7 @@ mockTest("a connection with an invalid key fails", async ({ mock }) => {
   await using client = createClient({ baseUrl, gatewayUrl, apiKey });
   const inputs = { apiKey: "invalid-key" };
   const { id } = await client.partner.connections.start({ workspaceId, providerKey: "acme-portal", inputs });
-  const connection = await client.partner.connections.collect({ connectionId: id });
+  const connection = await client.partner.connections.collect(id);
   expect(connection.status).toBe("failed");
 });
 // #endregion

@@ -23,7 +23,7 @@ export interface MockFixtures {
  *   await using client = createClient({ baseUrl, gatewayUrl, apiKey });
  *   const inputs = { apiKey: "invalid-key" };
  *   const { id } = await client.partner.connections.start({ workspaceId, providerKey: "acme-portal", inputs });
- *   const connection = await client.partner.connections.collect({ connectionId: id });
+ *   const connection = await client.partner.connections.collect(id);
  *   expect(connection.status).toBe("failed");
  * });
  * ```

@@ -51,7 +51,7 @@ async function importJob(client: WorkspaceTasksClient, workspaceId: string): Pro
     providerKey: "acme-portal",
     inputs: { apiKey: "platform-key" },
   });
-  const connection = await connections.collect({ connectionId: started.id, inputs: { firmRef: "F-77" } });
+  const connection = await connections.collect(started.id, { inputs: { firmRef: "F-77" } });
   printStep("connection", `${started.status} → ${connection.status}`);
 
   const job = await jobs.create({ connectionId: connection.id, jobName: "Returns of 2025" });

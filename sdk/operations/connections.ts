@@ -1,8 +1,8 @@
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
 import {
-  type CollectProviderConnectionMutationVariables as CollectConnectionInput,
   CollectProviderConnectionDocument,
+  type CollectProviderConnectionMutationVariables as CollectVariables,
   type ProviderConnectionFieldsFragment,
   type StartProviderConnectionMutationVariables as StartConnectionInput,
   StartProviderConnectionDocument,
@@ -14,7 +14,8 @@ import { inputOf } from "../validation/check-input.ts";
 import { anything, nonEmptyString, strictObject } from "../validation/schema.ts";
 import type { PickSelected } from "./picked-types.ts";
 
-export type { CollectConnectionInput, StartConnectionInput };
+export type { StartConnectionInput };
+export interface CollectConnectionInput extends Omit<CollectVariables, "connectionId"> {}
 
 /** `pending`, then `active`; otherwise an error state such as `failed` or `disconnected`. An open set. @see interface §3 */
 export type ProviderConnectionStatus = OpenUnion<"pending" | "active" | "failed" | "disconnected">;
@@ -45,7 +46,7 @@ export interface Connections {
    *
    * @see interface §4
    */
-  collect(input: CollectConnectionInput, call?: CallOptions): Call<ProviderConnection>;
+  collect(connectionId: string, input?: CollectConnectionInput, call?: CallOptions): Call<ProviderConnection>;
 }
 
 const startConnection = defineOperation("StartProviderConnection", StartProviderConnectionDocument);
@@ -64,7 +65,12 @@ export function createConnections(send: Send): Connections {
   return {
     start: (input, call) => send(startConnection, () => checkStart(input), "startProviderConnection", call),
 
-    collect: (input, call) =>
-      send(collectConnection, () => checkCollect(input), "collectProviderConnection", call),
+    collect: (connectionId, input, call) =>
+      send(
+        collectConnection,
+        () => checkCollect({ ...input, connectionId }),
+        "collectProviderConnection",
+        call,
+      ),
   };
 }

@@ -1,8 +1,8 @@
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
 import {
-  type AddUsersToTheWorkspaceMutationVariables as AddUsersInput,
   AddUsersToTheWorkspaceDocument,
+  type AddUsersToTheWorkspaceMutationVariables as AddUsersVariables,
   CreateWorkspaceDocument,
   type CreateWorkspaceMutation,
   type CreateWorkspaceInput as GeneratedInput,
@@ -25,7 +25,7 @@ import type { Override, PickSelected } from "./picked-types.ts";
 
 /** A user who now belongs to a workspace. Beyond the interface (documented). */
 export interface AddedUser extends schema.AddedUser {}
-export type { AddUsersInput };
+export interface AddUsersInput extends Omit<AddUsersVariables, "workspaceId"> {}
 
 /** Size class of a tax firm. @see interface §2 */
 export type FirmSize = "xs" | "sm" | "md" | "lg" | "xl";
@@ -62,7 +62,7 @@ export interface PartnerWorkspaces {
    *
    * @see interface §4
    */
-  addUsers(input: AddUsersInput, call?: CallOptions): Call<readonly AddedUser[]>;
+  addUsers(workspaceId: string, input: AddUsersInput, call?: CallOptions): Call<readonly AddedUser[]>;
 }
 
 const createWorkspace = defineOperation("CreateWorkspace", CreateWorkspaceDocument);
@@ -89,6 +89,7 @@ export function createPartnerWorkspaces(send: Send): PartnerWorkspaces {
     create: (input, call) =>
       send(createWorkspace, () => ({ input: checkCreate(input) }), "createWorkspace", call),
 
-    addUsers: (input, call) => send(addUsers, () => checkAddUsers(input), "addUsersToTheWorkspace", call),
+    addUsers: (workspaceId, input, call) =>
+      send(addUsers, () => checkAddUsers({ ...input, workspaceId }), "addUsersToTheWorkspace", call),
   };
 }

@@ -2,15 +2,15 @@ import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
 import {
   AddClientDocumentsDocument,
-  type AddClientDocumentsInput,
   type ClientFieldsFragment,
   CreateClientDocument,
   type CreateClientInput as CreateTaxClientInput,
+  type AddClientDocumentsInput as GeneratedDocuments,
+  type TriggerTaxPrepInput as GeneratedTaxPrep,
   GetClientDocument,
   ListClientsDocument,
   ListClientTasksDocument,
   TriggerTaxPrepDocument,
-  type TriggerTaxPrepInput,
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
@@ -31,7 +31,9 @@ import { createOffsetList, offsetInput, type PagedList, pageSize } from "./pagin
 import type { Override, PickSelected } from "./picked-types.ts";
 import { readTask, type Task, type TaskStatus, taskStatus } from "./task.ts";
 
-export type { AddClientDocumentsInput, CreateTaxClientInput, TriggerTaxPrepInput };
+export type { CreateTaxClientInput };
+export interface AddClientDocumentsInput extends Omit<GeneratedDocuments, "clientId"> {}
+export interface TriggerTaxPrepInput extends Omit<GeneratedTaxPrep, "clientId"> {}
 
 /** One client of the tax firm. Beyond the interface (documented). */
 export interface TaxClient extends PickSelected<schema.Client, ClientFieldsFragment> {}
@@ -72,7 +74,7 @@ export interface TaxClients {
    *
    * Errors: `NOT_FOUND`, `PERMISSION_DENIED`. Not idempotent: each call starts a task. Beyond the interface (documented).
    */
-  addDocuments(input: AddClientDocumentsInput, call?: CallOptions): Call<StartedTask>;
+  addDocuments(clientId: string, input: AddClientDocumentsInput, call?: CallOptions): Call<StartedTask>;
 
   /**
    * Starts a `TAX_PREP` task; `returnType` must equal the client's, for example `F1040`.
@@ -80,7 +82,7 @@ export interface TaxClients {
    * Errors: `NOT_FOUND`, `INPUT_INVALID`, `PERMISSION_DENIED`. Not idempotent: each call starts a task; after an error
    * with outcome `unknown` check `taxClients.listTasks` first. Beyond the interface (documented).
    */
-  triggerTaxPrep(input: TriggerTaxPrepInput, call?: CallOptions): Call<StartedTask>;
+  triggerTaxPrep(clientId: string, input: TriggerTaxPrepInput, call?: CallOptions): Call<StartedTask>;
 
   /**
    * Lists the clients, newest first, fetched while the list is read. Beyond the interface (assumed).
@@ -140,11 +142,21 @@ export function createTaxClients(send: Send): TaxClients {
   return {
     create: (input, call) => send(createClient, () => ({ input: checkCreate(input) }), "createClient", call),
 
-    addDocuments: (input, call) =>
-      send(addDocuments, () => ({ input: checkAddDocuments(input) }), "addClientDocuments", call),
+    addDocuments: (clientId, input, call) =>
+      send(
+        addDocuments,
+        () => ({ input: checkAddDocuments({ ...input, clientId }) }),
+        "addClientDocuments",
+        call,
+      ),
 
-    triggerTaxPrep: (input, call) =>
-      send(triggerTaxPrep, () => ({ input: checkTriggerTaxPrep(input) }), "triggerTaxPrep", call),
+    triggerTaxPrep: (clientId, input, call) =>
+      send(
+        triggerTaxPrep,
+        () => ({ input: checkTriggerTaxPrep({ ...input, clientId }) }),
+        "triggerTaxPrep",
+        call,
+      ),
 
     list: (options = {}, call) =>
       createOffsetList(

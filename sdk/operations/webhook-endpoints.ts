@@ -5,11 +5,11 @@ import {
   CreateWebhookEndpointDocument,
   type CreateWebhookEndpointInput,
   DeleteWebhookEndpointDocument,
+  type RotateWebhookEndpointSecretInput as GeneratedRotation,
+  type UpdateWebhookEndpointInput as GeneratedUpdate,
   ListWebhookEndpointsDocument,
   RotateWebhookEndpointSecretDocument,
-  type RotateWebhookEndpointSecretInput,
   UpdateWebhookEndpointDocument,
-  type UpdateWebhookEndpointInput,
   type WebhookEndpointFieldsFragment,
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
@@ -31,7 +31,9 @@ import { workspaceIn } from "./me.ts";
 import { createPagedList, type PagedList } from "./pagination.ts";
 import type { Override, PickSelected } from "./picked-types.ts";
 
-export type { CreateWebhookEndpointInput, RotateWebhookEndpointSecretInput, UpdateWebhookEndpointInput };
+export type { CreateWebhookEndpointInput };
+export interface UpdateWebhookEndpointInput extends Omit<GeneratedUpdate, "endpointId"> {}
+export interface RotateWebhookEndpointSecretInput extends Omit<GeneratedRotation, "endpointId"> {}
 
 /** A delivery URL and its subscription; `eventTypes: null` means all current and future events. @see interface §2 */
 export interface WebhookEndpoint
@@ -79,13 +81,13 @@ export interface WebhookEndpoints {
    * Changes the given fields and keeps omitted ones; an explicit `null` clears `description` and resets
    * `eventTypes` to all events.
    *
-   * Errors: `WEBHOOK_ENDPOINT_FIELD_REQUIRED` when nothing but `endpointId` is given, `WEBHOOK_ENDPOINT_URL_INVALID`,
+   * Errors: `WEBHOOK_ENDPOINT_FIELD_REQUIRED` when no field is given, `WEBHOOK_ENDPOINT_URL_INVALID`,
    * `WEBHOOK_EVENT_TYPE_REQUIRED`, `WEBHOOK_EVENT_TYPE_UNSUPPORTED`, `NOT_FOUND`. Idempotent: sending it again changes
    * nothing more, but after a failure with outcome `unknown` the SDK leaves that to you.
    *
    * @see interface §4
    */
-  update(input: UpdateWebhookEndpointInput, call?: CallOptions): Call<WebhookEndpoint>;
+  update(endpointId: string, input: UpdateWebhookEndpointInput, call?: CallOptions): Call<WebhookEndpoint>;
 
   /**
    * Deletes an endpoint and its pending deliveries. Resolves to `true`.
@@ -104,7 +106,11 @@ export interface WebhookEndpoints {
    *
    * @see interface §4
    */
-  rotateSecret(input: RotateWebhookEndpointSecretInput, call?: CallOptions): Call<WebhookEndpointSecret>;
+  rotateSecret(
+    endpointId: string,
+    input?: RotateWebhookEndpointSecretInput,
+    call?: CallOptions,
+  ): Call<WebhookEndpointSecret>;
 }
 
 const listEndpoints = defineOperation("ListWebhookEndpoints", ListWebhookEndpointsDocument);
@@ -199,14 +205,24 @@ export function createWebhookEndpoints(send: Send): WebhookEndpoints {
     create: (input, call) =>
       send(createEndpoint, () => ({ input: checkCreate(input) }), "createWebhookEndpoint", call),
 
-    update: (input, call) =>
-      send(updateEndpoint, () => ({ input: checkUpdate(input) }), "updateWebhookEndpoint", call),
+    update: (endpointId, input, call) =>
+      send(
+        updateEndpoint,
+        () => ({ input: checkUpdate({ ...input, endpointId }) }),
+        "updateWebhookEndpoint",
+        call,
+      ),
 
     delete: (endpointId, call) =>
       send(deleteEndpoint, () => ({ endpointId: checkDelete(endpointId) }), "deleteWebhookEndpoint", call),
 
-    rotateSecret: (input, call) =>
-      send(rotateSecret, () => ({ input: checkRotateSecret(input) }), "rotateWebhookEndpointSecret", call),
+    rotateSecret: (endpointId, input, call) =>
+      send(
+        rotateSecret,
+        () => ({ input: checkRotateSecret({ ...input, endpointId }) }),
+        "rotateWebhookEndpointSecret",
+        call,
+      ),
   };
 }
 

@@ -22,11 +22,11 @@ const invalidInputs: Record<string, readonly [checked: Send, unchecked: Send]> =
     (client) => client.request(create, { input: { url, eventTypes: [] } }),
   ],
   "no event type at an update": [
-    ({ webhooks }, endpointId) => webhooks.endpoints.update({ endpointId, eventTypes: [] }),
+    ({ webhooks }, endpointId) => webhooks.endpoints.update(endpointId, { eventTypes: [] }),
     (client, endpointId) => client.request(update, { input: { endpointId, eventTypes: [] } }),
   ],
   "an update of nothing": [
-    ({ webhooks }, endpointId) => webhooks.endpoints.update({ endpointId }),
+    ({ webhooks }, endpointId) => webhooks.endpoints.update(endpointId, {}),
     (client, endpointId) => client.request(update, { input: { endpointId } }),
   ],
   "a url without TLS": [
@@ -42,12 +42,12 @@ const invalidInputs: Record<string, readonly [checked: Send, unchecked: Send]> =
     (client) => client.request(list, { limit: 101 }),
   ],
   "a grace period below 0": [
-    ({ webhooks }, endpointId) => webhooks.endpoints.rotateSecret({ endpointId, gracePeriodSeconds: -1 }),
+    ({ webhooks }, endpointId) => webhooks.endpoints.rotateSecret(endpointId, { gracePeriodSeconds: -1 }),
     (client, endpointId) => client.request(rotate, { input: { endpointId, gracePeriodSeconds: -1 } }),
   ],
   "a grace period above 7 days": [
     ({ webhooks }, endpointId) =>
-      webhooks.endpoints.rotateSecret({ endpointId, gracePeriodSeconds: 604_801 }),
+      webhooks.endpoints.rotateSecret(endpointId, { gracePeriodSeconds: 604_801 }),
     (client, endpointId) => client.request(rotate, { input: { endpointId, gracePeriodSeconds: 604_801 } }),
   ],
 };
@@ -84,7 +84,7 @@ it.each([
   await using fixture = await createSdkFixture("in-process");
   const { endpoints } = fixture.client.webhooks;
   const { endpoint, signingSecret } = await endpoints.create({ url });
-  const rotated = await endpoints.rotateSecret({ endpointId: endpoint.id, gracePeriodSeconds });
+  const rotated = await endpoints.rotateSecret(endpoint.id, { gracePeriodSeconds });
   expect(rotated.signingSecret).not.toBe(signingSecret);
 });
 

@@ -54,10 +54,10 @@ describe.each(transports)("the operations over %s", (transport) => {
     expect(endpoint).toMatchObject({ url, description: "", enabled: true, eventTypes: ["task.completed"] });
     expect(signingSecret).toMatch(/^whsec_/);
 
-    const paused = await endpoints.update({ endpointId: endpoint.id, enabled: false, eventTypes: null });
+    const paused = await endpoints.update(endpoint.id, { enabled: false, eventTypes: null });
     expect(paused).toMatchObject({ enabled: false, eventTypes: null, url });
 
-    const rotated = await endpoints.rotateSecret({ endpointId: endpoint.id, gracePeriodSeconds: 60 });
+    const rotated = await endpoints.rotateSecret(endpoint.id, { gracePeriodSeconds: 60 });
     expect(rotated.signingSecret).not.toBe(signingSecret);
 
     expect(await endpoints.list().toArray()).toEqual([rotated.endpoint]);
@@ -105,8 +105,7 @@ describe.each(transports)("the operations over %s", (transport) => {
       status: "active",
       workspaceType: "partner",
     });
-    const users = await partner.workspaces.addUsers({
-      workspaceId: workspace.id,
+    const users = await partner.workspaces.addUsers(workspace.id, {
       userEmails: ["ann@ledger.example"],
     });
     expect(users).toMatchObject([{ email: "ann@ledger.example" }]);
@@ -117,8 +116,7 @@ describe.each(transports)("the operations over %s", (transport) => {
       inputs: { apiKey: "platform-key" },
     });
     expect(pending).toMatchObject({ status: "pending", workspaceId: workspace.id });
-    const connection = await partner.connections.collect({
-      connectionId: pending.id,
+    const connection = await partner.connections.collect(pending.id, {
       inputs: { referenceId: "r-1" },
     });
     expect(connection).toMatchObject({ status: "active", settings: { referenceId: "r-1" } });
@@ -165,8 +163,8 @@ describe.each(transports)("the operations over %s", (transport) => {
       fileName: "1099.pdf",
       mimeType: "application/pdf",
     });
-    const added = await taxClients.addDocuments({ clientId: client.id, uploadIds: [second.uploadId] });
-    const started = await taxClients.triggerTaxPrep({ clientId: client.id, returnType: "F1040" });
+    const added = await taxClients.addDocuments(client.id, { uploadIds: [second.uploadId] });
+    const started = await taxClients.triggerTaxPrep(client.id, { returnType: "F1040" });
 
     const listed = await taxClients.listTasks(client.id);
     expect(listed.map(({ id }) => id).sort()).toEqual([taskId, added.taskId, started.taskId].sort());
@@ -181,9 +179,7 @@ describe.each(transports)("the operations over %s", (transport) => {
     await expect(
       taxClients.create({ name: "Ann", externalId: "ann-1", returnType: "F1040", taxYear: 2025 }),
     ).rejects.toMatchObject({ code: "CONFLICT" });
-    await expect(
-      taxClients.triggerTaxPrep({ clientId: client.id, returnType: "F990" }),
-    ).rejects.toMatchObject({
+    await expect(taxClients.triggerTaxPrep(client.id, { returnType: "F990" })).rejects.toMatchObject({
       outcome: "rejected",
     });
     await expect(taxClients.get(fixture.mock.workspaceId)).rejects.toMatchObject({ code: "NOT_FOUND" });
@@ -259,9 +255,9 @@ describe.each(transports)("the operations over %s", (transport) => {
       attempts: 1,
     });
     const { partner } = fixture.client;
-    await expect(
-      partner.connections.collect({ connectionId: fixture.mock.workspaceId }),
-    ).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(partner.connections.collect(fixture.mock.workspaceId)).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
     await expect(
       partner.jobs.create({ connectionId: fixture.mock.workspaceId, jobName: "x" }),
     ).rejects.toMatchObject({ code: "NOT_FOUND" });
@@ -318,7 +314,7 @@ describe("tasks.waitFor under the virtual clock", () => {
     const { partner } = fixture.client;
     const { id: workspaceId } = await partner.workspaces.create({ displayName: "Ledger & Sons" });
     const { id: connectionId } = await partner.connections.start({ workspaceId, providerKey: "acme" });
-    await partner.connections.collect({ connectionId });
+    await partner.connections.collect(connectionId);
     const job = await partner.jobs.create({ connectionId, jobName: "Season 2025" });
     await partner.jobs.addWorks(job.id, [
       { name: "Ann", externalId: "x-1" },

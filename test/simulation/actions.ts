@@ -143,7 +143,7 @@ function callApi({ service, random }: SimulationRun): void {
     me: () => client.me(options),
     catalog: () => catalog(options),
     "update an endpoint": () =>
-      endpoints.update({ endpointId, description: `at ${random.integer(1, 9)}` }, options),
+      endpoints.update(endpointId, { description: `at ${random.integer(1, 9)}` }, options),
     "list endpoints": () => firstOf(endpoints.list({ limit: 100 }, options)),
     "list tasks": () => firstOf(client.tasks.list({ limit: 100 }, options)),
   };

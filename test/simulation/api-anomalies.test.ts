@@ -89,9 +89,9 @@ async function changeEndpoint(
   { webhooks: { endpoints } }: WorkspaceTasksClient,
   endpointId: string,
 ): Promise<void> {
-  const updated = await outcomeOf(clock, () => endpoints.update({ endpointId, description: "changed" }));
+  const updated = await outcomeOf(clock, () => endpoints.update(endpointId, { description: "changed" }));
   checkEffect(updated, await count(mock, "changed"), "update");
-  const rotated = await outcomeOf(clock, () => endpoints.rotateSecret({ endpointId }));
+  const rotated = await outcomeOf(clock, () => endpoints.rotateSecret(endpointId));
   checkEffect(rotated, (await mock.control.getEndpoint(endpointId)).secrets.length - 1, "rotation");
 }
 

@@ -45,7 +45,7 @@ export function createOperator(world: SimulationWorld, service: Service, receive
   const rotate = async (endpointId: string, gracePeriodSeconds: number): Promise<void> => {
     for (;;) {
       const { client, call } = sdk();
-      const rotation = () => client.webhooks.endpoints.rotateSecret({ endpointId, gracePeriodSeconds });
+      const rotation = () => client.webhooks.endpoints.rotateSecret(endpointId, { gracePeriodSeconds });
       const result = await call("rotate the secret", callMsMax, rotation);
       if (result.ok) return void installSecret(endpointId, result.value.signingSecret, gracePeriodSeconds);
       if (result.code === "NOT_FOUND") return;
@@ -91,7 +91,7 @@ export function createOperator(world: SimulationWorld, service: Service, receive
     async setEnabled(enabled) {
       for (const endpointId of service.endpointIds) {
         const { client, call } = sdk();
-        const update = () => client.webhooks.endpoints.update({ endpointId, enabled });
+        const update = () => client.webhooks.endpoints.update(endpointId, { enabled });
         await call(enabled ? "resume the endpoint" : "pause the endpoint", callMsMax, update);
       }
     },

@@ -99,7 +99,7 @@ describe("arguments of calls", () => {
     // @ts-expect-error url is needed
     client.webhooks.endpoints.create({ eventTypes: ["task.failed"] });
     // @ts-expect-error a misspelt field
-    client.webhooks.endpoints.update({ endpointId: "e", enable: false });
+    client.webhooks.endpoints.update("e", { enable: false });
     // @ts-expect-error a size class that does not exist
     client.partner.workspaces.create({ displayName: "x", firmSize: "xxl" });
     // @ts-expect-error metadata is an object
@@ -108,7 +108,7 @@ describe("arguments of calls", () => {
     client.partner.jobs.addWorks("job", [{ name: "n" }]);
     // @ts-expect-error a text is not a body: its encoding is the caller's to choose
     client.uploads.upload("text", { fileName: "a", mimeType: "b" });
-    client.webhooks.endpoints.update({ endpointId: "e", description: null, eventTypes: null });
+    client.webhooks.endpoints.update("e", { description: null, eventTypes: null });
   });
 
   it("an upload accepts bytes in every form", () => {

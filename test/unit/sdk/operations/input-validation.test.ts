@@ -63,19 +63,19 @@ describe("input that the service would reject", () => {
       "updating to no event type",
       "WEBHOOK_EVENT_TYPE_REQUIRED",
       "At least one webhook event type is required",
-      ({ endpoints }) => endpoints.update({ endpointId, eventTypes: [] }),
+      ({ endpoints }) => endpoints.update(endpointId, { eventTypes: [] }),
     ],
     [
       "updating nothing",
       "WEBHOOK_ENDPOINT_FIELD_REQUIRED",
       "At least one endpoint field must be updated",
-      ({ endpoints }) => endpoints.update({ endpointId }),
+      ({ endpoints }) => endpoints.update(endpointId, {}),
     ],
     [
       "updating with a field that is present but undefined",
       "WEBHOOK_ENDPOINT_FIELD_REQUIRED",
       "At least one endpoint field must be updated",
-      ({ endpoints }) => endpoints.update({ endpointId, url: undefined }),
+      ({ endpoints }) => endpoints.update(endpointId, { url: undefined }),
     ],
     ...[0, 101, -1].map(
       (limit) =>
@@ -92,7 +92,7 @@ describe("input that the service would reject", () => {
           `a grace period of ${gracePeriodSeconds} s`,
           "SECRET_GRACE_PERIOD_OUT_OF_RANGE",
           "Secret grace period must be between 0 and 604800 seconds",
-          ({ endpoints }: Surface) => endpoints.rotateSecret({ endpointId, gracePeriodSeconds }),
+          ({ endpoints }: Surface) => endpoints.rotateSecret(endpointId, { gracePeriodSeconds }),
         ] as [string, string, string, BadCall],
     ),
     ...["http://receiver.example/hook", "ftp://receiver.example", "receiver.example", ""].map(
@@ -119,7 +119,15 @@ describe("invalid input", () => {
     ],
     [
       "webhooks.endpoints.update: expected only known fields, got enable (did you mean enabled?)",
-      ({ endpoints }) => endpoints.update({ endpointId, enable: false } as never),
+      ({ endpoints }) => endpoints.update(endpointId, { enable: false } as never),
+    ],
+    [
+      "webhooks.endpoints.update: endpointId: expected a string, got an object",
+      ({ endpoints }) => endpoints.update({ endpointId, enabled: false } as never, undefined as never),
+    ],
+    [
+      "webhooks.endpoints.rotateSecret: endpointId: expected a string, got an empty one",
+      ({ endpoints }) => endpoints.rotateSecret(""),
     ],
     [
       "webhooks.endpoints.delete: expected a string, got an empty one",
@@ -143,11 +151,11 @@ describe("invalid input", () => {
     ],
     [
       "partner.workspaces.addUsers: userEmails: expected at least one entry, got an empty array",
-      ({ workspaces }) => workspaces.addUsers({ workspaceId: "w", userEmails: [] }),
+      ({ workspaces }) => workspaces.addUsers("w", { userEmails: [] }),
     ],
     [
       "partner.workspaces.addUsers: userEmails.1: expected an e-mail address, got a string without @",
-      ({ workspaces }) => workspaces.addUsers({ workspaceId: "w", userEmails: ["a@b.example", "nobody"] }),
+      ({ workspaces }) => workspaces.addUsers("w", { userEmails: ["a@b.example", "nobody"] }),
     ],
     [
       "partner.connections.start: providerKey: expected a string, got nothing",
@@ -155,7 +163,7 @@ describe("invalid input", () => {
     ],
     [
       "partner.connections.collect: connectionId: expected a string, got an empty one",
-      ({ connections }) => connections.collect({ connectionId: "" }),
+      ({ connections }) => connections.collect(""),
     ],
     [
       "partner.jobs.create: jobName: expected a string that is not blank, got a blank one",
@@ -184,7 +192,7 @@ describe("invalid input", () => {
     ],
     [
       "taxClients.addDocuments: uploadIds: expected at least one entry, got an empty array",
-      ({ taxClients }) => taxClients.addDocuments({ clientId: "c", uploadIds: [] }),
+      ({ taxClients }) => taxClients.addDocuments("c", { uploadIds: [] }),
     ],
     [
       "taxClients.list: limit: expected an integer from 1 to 100, got 101",
@@ -234,7 +242,7 @@ describe("invalid input", () => {
 describe("valid input", () => {
   it("an explicit null is sent, an omitted field is not", async () => {
     const { engine, endpoints } = surface();
-    await outcomeOf(endpoints.update({ endpointId, description: null, eventTypes: null }));
+    await outcomeOf(endpoints.update(endpointId, { description: null, eventTypes: null }));
     expect(engine.sent[0]?.variables).toEqual({ input: { endpointId, description: null, eventTypes: null } });
   });
 
