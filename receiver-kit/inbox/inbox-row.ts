@@ -18,10 +18,10 @@ import {
 
 export type SqlRow = Readonly<Record<string, unknown>>;
 
-/** Columns of a summary; the length of the body in place of the body. */
+/** Columns of a summary; `body_bytes` is null when there is no body. */
 export const summaryColumns =
   "seq, source, webhook_id, channel, state, event, order_key, position, status, signed_at, received_at, " +
-  "due_at, attempts, replays, last_error, length(body) AS body_bytes";
+  "due_at, attempts, replays, last_error, body_bytes";
 
 export function toClaim(row: SqlRow): Claim {
   return {

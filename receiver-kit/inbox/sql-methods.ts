@@ -1,6 +1,7 @@
 // The methods of an inbox that need single statements, the same for both databases.
 
-import type { Inbox, RowState } from "./inbox.ts";
+import type { VerifiedWebhook } from "../signature/verifier.ts";
+import type { Inbox, RowState, RowSummary } from "./inbox.ts";
 import {
   failedColumns,
   type SqlRow,
@@ -15,18 +16,26 @@ import type { SqlStatements } from "./sql-statements.ts";
 export interface SqlExecutor {
   /** Returns the rows of a statement that changes nothing. */
   read(statement: string, values: readonly unknown[]): Promise<readonly SqlRow[]>;
-  /** Returns the rows of a statement that changes something. */
-  write(statement: string, values: readonly unknown[]): Promise<readonly SqlRow[]>;
   /** Returns how many rows a statement changed. */
   change(statement: string, values: readonly unknown[]): Promise<number>;
+  /** Rows of `state`, `count` and, on the pending one, `oldest` in milliseconds. */
+  countStates(): Promise<readonly SqlRow[]>;
+  /** How many rows one statement reads at most to find those of a list; it may block other work. */
+  readonly listStepRows: number;
+  /** Stores a row begun inline, or takes over one whose lease ended; returns no row when it did neither. */
+  beginInline(webhook: VerifiedWebhook, options: InlineOptions): Promise<readonly SqlRow[]>;
   /** `$1` of the statements that need the time; `null` for the server's clock. */
   now(): number | null;
   /** Called when rows of `source` may have become claimable. */
   wake(source: string): void;
 }
 
+export interface InlineOptions {
+  readonly source: string;
+  readonly leaseMs: number;
+}
+
 export interface SqlMethodStatements extends SqlStatements {
-  readonly beginInline: string;
   readonly finishInline: string;
 }
 
@@ -35,7 +44,7 @@ type Method =
   | ("head" | "reconcileCandidates" | "purge" | "backlog" | "stats");
 
 export function sqlMethods(
-  { read, write, change, now, wake }: SqlExecutor,
+  { read, change, now, wake, countStates, listStepRows, beginInline }: SqlExecutor,
   sql: SqlMethodStatements,
   toList: (states: readonly RowState[]) => unknown,
 ): Pick<Inbox, Method> {
@@ -44,6 +53,10 @@ export function sqlMethods(
     if (changed) wake(source);
     return changed;
   };
+  const readRange = async () => {
+    const [range] = await read(sql.seqRange, []);
+    return { first: Number(range?.["first"] ?? 0), last: Number(range?.["last"] ?? -1) };
+  };
   return {
     fail({ source, seq, worker, generation }, failure) {
       const { state, delayMs, error, uncounted } = failedColumns(failure);
@@ -51,8 +64,17 @@ export function sqlMethods(
       return changeAndWake(source, sql.failRow, values);
     },
     async list({ states, source = null, beforeSeq = null, limit = 50 }) {
-      const rows = await read(sql.listRows, [beforeSeq, source, states ? toList(states) : null, limit]);
-      return rows.map(toSummary);
+      const { first, last } = await readRange();
+      const found: RowSummary[] = [];
+      let below = Math.min(beforeSeq ?? Number.MAX_SAFE_INTEGER, last + 1);
+      while (below > first && found.length < limit) {
+        const from = Math.max(first, below - listStepRows);
+        const left = limit - found.length;
+        const rows = await read(sql.listRows, [below, source, states ? toList(states) : null, left, from]);
+        for (const row of rows) found.push(toSummary(row));
+        below = from;
+      }
+      return found;
     },
     async get({ source, id }) {
       const [row] = await read(sql.getRow, [source, id]);
@@ -61,11 +83,10 @@ export function sqlMethods(
     replay: ({ source, id }, { event, orderKey, position, status }) =>
       changeAndWake(source, sql.replayRow, [now(), source, id, event, orderKey, position, status]),
     discard: async ({ source, id }) => (await change(sql.discardRow, [source, id])) > 0,
-    async beginInline({ id, timestamp, body }, { source, leaseMs }) {
-      const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-      const [begun] = await write(sql.beginInline, [now(), source, id, timestamp, leaseMs, bytes]);
+    async beginInline(webhook, inlineOptions) {
+      const [begun] = await beginInline(webhook, inlineOptions);
       if (begun) return { state: "begun", generation: Number(begun["generation"]) };
-      const [row] = await read(sql.inlineLease, [now(), source, id]);
+      const [row] = await read(sql.inlineLease, [now(), inlineOptions.source, webhook.id]);
       if (row?.["state"] !== "inline") return { state: "done" };
       return { state: "busy", retryAfterMs: Math.max(0, Number(row["ends_in"])) };
     },
@@ -77,14 +98,14 @@ export function sqlMethods(
     reconcileCandidates: async ({ source, runningForMs, limit }) =>
       toCandidates(await read(sql.reconcileCandidates, [now(), source, runningForMs, limit * 3]), limit),
     async purge({ bodiesMs, rowsMs, headsMs }, rowsMax) {
+      const bodies = await change(sql.purgeBodies, [now(), Math.min(bodiesMs, rowsMs), rowsMax]);
       const rows = await change(sql.purgeRows, [now(), rowsMs, rowsMax]);
-      const bodies = await change(sql.purgeBodies, [now(), bodiesMs, rowsMax]);
       return rows + bodies + (await change(sql.purgeHeads, [now(), headsMs, rowsMax]));
     },
     async backlog(source, limit) {
       const [row] = await read(sql.countBacklog, [source, limit]);
       return Math.min(limit, Number(row?.["count"]));
     },
-    stats: async () => toStats(await read(sql.countStates, [now()])),
+    stats: async () => toStats(await countStates()),
   };
 }

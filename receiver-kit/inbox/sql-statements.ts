@@ -1,11 +1,16 @@
 // The statements that both databases share. Those with row locks, several rows at once or durability of their own are in
 // sqlite-statements.ts and postgres-statements.ts: `insertRow(s)`, `reclaimExpired`, `claimRows`, `nextDue`,
-// `renewLease(s)`, `advanceHead`, `beginInline`, `finishInline` and `heartbeat` are twins; a change belongs in both.
+// `renewLease(s)`, `advanceHead`, `beginInline`, `finishInline`, `purgeBodies`, `countStates` and `heartbeat` are twins; a
+// change belongs in both.
+//
+// A body is in a table of its own, under the `seq` of its row, as long as the row's `body_bytes` is not null: claiming
+// and settling a row then never rewrite it.
 
 import { summaryColumns } from "./inbox-row.ts";
 
 export interface SqlDialect {
   readonly inbox: string;
+  readonly bodies: string;
   readonly heads: string;
   /** The time in milliseconds, from `$1`. */
   readonly now: string;
@@ -19,8 +24,11 @@ export interface SqlDialect {
 
 export type SqlStatements = ReturnType<typeof sqlStatements>;
 
+/** As the partial indexes on settled rows have it: SQLite uses them only for the same text. */
+const settled = "state IN ('done', 'stale', 'discarded', 'inline')";
+
 /** `$1` is the time in every statement that needs it. */
-export function sqlStatements({ inbox, heads, now, isListed, skipLocked, returning }: SqlDialect) {
+export function sqlStatements({ inbox, bodies, heads, now, isListed, skipLocked, returning }: SqlDialect) {
   return {
     headPosition: `SELECT position, status FROM ${heads} WHERE source = $1 AND order_key = $2`,
 
@@ -32,17 +40,21 @@ export function sqlStatements({ inbox, heads, now, isListed, skipLocked, returni
 
     listRows: `
     SELECT ${summaryColumns} FROM ${inbox}
-    WHERE seq < coalesce(CAST($1 AS bigint), ${Number.MAX_SAFE_INTEGER}) AND (CAST($2 AS text) IS NULL OR source = $2)
+    WHERE seq < CAST($1 AS bigint) AND seq >= CAST($5 AS bigint) AND (CAST($2 AS text) IS NULL OR source = $2)
       AND ${isListed}
     ORDER BY seq DESC LIMIT $4`,
 
-    getRow: `SELECT ${summaryColumns}, body FROM ${inbox} WHERE source = $1 AND webhook_id = $2`,
+    seqRange: `SELECT (SELECT min(seq) FROM ${inbox}) AS first, (SELECT max(seq) FROM ${inbox}) AS last`,
+
+    getRow: `
+    SELECT ${summaryColumns}, body FROM ${inbox} LEFT JOIN ${bodies} USING (seq)
+    WHERE source = $1 AND webhook_id = $2`,
 
     replayRow: `
     UPDATE ${inbox}
     SET state = 'pending', due_at = ${now}, attempts = 0, replays = replays + 1,
         event = $4, order_key = $5, position = $6, status = $7
-    WHERE source = $2 AND webhook_id = $3 AND body IS NOT NULL
+    WHERE source = $2 AND webhook_id = $3 AND body_bytes IS NOT NULL
       AND state IN ('dead', 'quarantined', 'done', 'stale', 'discarded') ${returning}`,
 
     discardRow: `
@@ -67,18 +79,18 @@ export function sqlStatements({ inbox, heads, now, isListed, skipLocked, returni
     WHERE source = $2 AND status = 'RUNNING' AND moved_at <= ${now} - CAST($3 AS bigint)
     LIMIT $4`,
 
+    /** Of rows whose bodies were purged. */
     purgeRows: `
     DELETE FROM ${inbox} WHERE seq IN (
       SELECT seq FROM ${inbox}
-      WHERE state IN ('done', 'stale', 'discarded', 'inline') AND received_at <= ${now} - CAST($2 AS bigint)
+      WHERE ${settled} AND body_bytes IS NULL AND received_at <= ${now} - CAST($2 AS bigint)
       LIMIT $3 ${skipLocked}) ${returning}`,
 
     purgeBodies: `
-    UPDATE ${inbox} SET body = NULL WHERE seq IN (
+    UPDATE ${inbox} SET body_bytes = NULL WHERE seq IN (
       SELECT seq FROM ${inbox}
-      WHERE body IS NOT NULL AND state IN ('done', 'stale', 'discarded')
-        AND received_at <= ${now} - CAST($2 AS bigint)
-      ORDER BY received_at LIMIT $3 ${skipLocked}) ${returning}`,
+      WHERE body_bytes IS NOT NULL AND ${settled} AND received_at <= ${now} - CAST($2 AS bigint)
+      ORDER BY received_at LIMIT $3 ${skipLocked})`,
 
     purgeHeads: `
     DELETE FROM ${heads} WHERE (source, order_key) IN (
@@ -86,15 +98,7 @@ export function sqlStatements({ inbox, heads, now, isListed, skipLocked, returni
       LIMIT $3 ${skipLocked}) ${returning}`,
 
     countBacklog: `
-    SELECT (SELECT count(*) FROM (
-        SELECT 1 FROM ${inbox} WHERE source = $1 AND state = 'pending' LIMIT $2) AS pending)
-      + (SELECT count(*) FROM (
-        SELECT 1 FROM ${inbox} WHERE source = $1 AND state = 'running' LIMIT $2) AS running) AS count`,
-
-    countStates: `
-    SELECT state, count(*) AS count,
-      CASE WHEN state = 'pending' THEN ${now} - (
-        SELECT min(received_at) FROM ${inbox} WHERE state = 'pending' AND due_at <= ${now}) END AS oldest
-    FROM ${inbox} GROUP BY state`,
+    SELECT count(*) AS count FROM (
+      SELECT 1 FROM ${inbox} WHERE source = $1 AND state IN ('pending', 'running') LIMIT $2) AS live`,
   };
 }

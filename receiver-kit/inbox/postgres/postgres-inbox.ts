@@ -78,7 +78,15 @@ export function postgresInbox(
   const change = async (statement: string, values: readonly unknown[]) =>
     (await query(statement, values)).length;
   const methods = sqlMethods(
-    { read: query, write: query, change, now, wake: notify },
+    {
+      ...{ read: query, change, now, wake: notify },
+      countStates: () => query(sql.countStates, [now()]),
+      listStepRows: Number.MAX_SAFE_INTEGER,
+      beginInline({ id, timestamp, body }, { source, leaseMs }) {
+        const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+        return query(sql.beginInline, [now(), source, id, timestamp, leaseMs, bytes]);
+      },
+    },
     sql,
     (states) => states,
   );

@@ -51,6 +51,26 @@ export const postgresMigrations: readonly ((schema: string) => string)[] = [
     CREATE INDEX order_heads_age ON ${schema}.order_heads (moved_at);
     CREATE INDEX order_heads_running ON ${schema}.order_heads (source, moved_at) WHERE status = 'RUNNING';
     CREATE TABLE ${schema}.beats (source text COLLATE "C" PRIMARY KEY, beat_at bigint NOT NULL);`,
+  // An update writes the whole row again. Bodies are written once, so they have a table of their own; the rows that each
+  // stage of an event changes are then narrow, and every index contains only the states that need it.
+  (schema) => `
+    CREATE TABLE ${schema}.bodies (seq bigint PRIMARY KEY, body bytea NOT NULL);
+    INSERT INTO ${schema}.bodies SELECT seq, body FROM ${schema}.inbox WHERE body IS NOT NULL;
+    ALTER TABLE ${schema}.inbox ADD COLUMN body_bytes integer;
+    DROP INDEX ${schema}.inbox_due, ${schema}.inbox_waiting, ${schema}.inbox_running, ${schema}.inbox_attention,
+      ${schema}.inbox_age, ${schema}.inbox_bodies;
+    ALTER TABLE ${schema}.inbox DROP COLUMN body;
+    UPDATE ${schema}.inbox AS row SET body_bytes = length(bodies.body)
+      FROM ${schema}.bodies AS bodies WHERE bodies.seq = row.seq;
+    CREATE INDEX inbox_due ON ${schema}.inbox (source, due_at, seq, received_at) WHERE state = 'pending';
+    CREATE INDEX inbox_keys ON ${schema}.inbox (source, order_key, state, position, seq)
+      WHERE state IN ('pending', 'running');
+    CREATE INDEX inbox_attention ON ${schema}.inbox (source, state, order_key)
+      WHERE state IN ('dead', 'quarantined');
+    CREATE INDEX inbox_settled ON ${schema}.inbox (state, received_at, seq)
+      WHERE state IN ('done', 'stale', 'discarded', 'inline');
+    CREATE INDEX inbox_bodies ON ${schema}.inbox (received_at)
+      WHERE body_bytes IS NOT NULL AND state IN ('done', 'stale', 'discarded', 'inline');`,
 ];
 
 /**

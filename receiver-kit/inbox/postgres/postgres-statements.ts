@@ -22,6 +22,7 @@ export type PostgresStatements = ReturnType<typeof postgresStatements>;
 /** `schema` is an identifier that needs no quotes. */
 export function postgresStatements(schema: string) {
   const inbox = `${schema}.inbox`;
+  const bodies = `${schema}.bodies`;
   const heads = `${schema}.order_heads`;
   const beats = `${schema}.beats`;
 
@@ -47,44 +48,59 @@ export function postgresStatements(schema: string) {
         LIMIT $4
         FOR UPDATE SKIP LOCKED)
       RETURNING *)
-    SELECT claimed.*, head.position AS head
-    FROM claimed LEFT JOIN ${heads} AS head USING (source, order_key)
+    SELECT claimed.*, body.body, head.position AS head
+    FROM claimed LEFT JOIN ${bodies} AS body USING (seq) LEFT JOIN ${heads} AS head USING (source, order_key)
     ORDER BY claimed.seq`;
 
-  return {
-    ...sqlStatements({
-      inbox,
-      heads,
-      now,
-      isListed: "(CAST($3 AS text[]) IS NULL OR state = ANY($3))",
-      skipLocked: "FOR UPDATE SKIP LOCKED",
-      returning: "RETURNING 1",
-    }),
+  const shared = sqlStatements({
+    ...{ inbox, bodies, heads, now },
+    isListed: "(CAST($3 AS text[]) IS NULL OR state = ANY($3))",
+    skipLocked: "FOR UPDATE SKIP LOCKED",
+    returning: "RETURNING 1",
+  });
 
-    /** `$14` is all bodies in one buffer: an array of them would be sent as hexadecimal text. */
+  return {
+    ...shared,
+
+    purgeBodies: `
+    WITH emptied AS (${shared.purgeBodies} RETURNING seq)
+    DELETE FROM ${bodies} WHERE seq IN (SELECT seq FROM emptied) RETURNING 1`,
+
+    countStates: `
+    SELECT state, count(*) AS count,
+      CASE WHEN state = 'pending' THEN ${now} - (
+        SELECT min(received_at) FROM ${inbox} WHERE state = 'pending' AND due_at <= ${now}) END AS oldest
+    FROM ${inbox} GROUP BY state`,
+
+    /** The first of equal ids is stored. `$14` is all bodies in one buffer: an array of them would be sent as hexadecimal text. */
     insertRows: `
     WITH ${durable},
     input AS (
-      SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+      SELECT DISTINCT ON (source, webhook_id) *
+      FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
         $9::text[], $10::bigint[], $11::text[], $12::integer[], $13::integer[])
-      AS input (source, webhook_id, channel, state, event, order_key, position, status, signed_at, last_error,
-        body_start, body_bytes)
-      ORDER BY source, webhook_id),
+      WITH ORDINALITY AS input (source, webhook_id, channel, state, event, order_key, position, status, signed_at,
+        last_error, body_start, body_bytes, place)
+      ORDER BY source, webhook_id, place),
     stored AS (
       INSERT INTO ${inbox} (source, webhook_id, channel, state, event, order_key, position, status, signed_at,
-        received_at, due_at, last_error, body)
+        received_at, due_at, last_error, body_bytes)
       SELECT source, webhook_id, channel, state, event, order_key, position, status, signed_at,
-        ${now}, ${now}, last_error, substring($14::bytea FROM body_start FOR body_bytes)
+        ${now}, ${now}, last_error, body_bytes
       FROM input, durable WHERE durable.setting IS NOT NULL
       ON CONFLICT (source, webhook_id) DO NOTHING
-      RETURNING source, webhook_id)
+      RETURNING seq, source, webhook_id),
+    bodies AS (
+      INSERT INTO ${bodies} (seq, body)
+      SELECT seq, substring($14::bytea FROM body_start FOR body_bytes)
+      FROM input JOIN stored USING (source, webhook_id))
     SELECT source, webhook_id FROM stored`,
 
     compareBodies: `
-    SELECT row.source, row.webhook_id, row.body = substring($5::bytea FROM body_start FOR body_bytes) AS same
+    SELECT source, webhook_id, body.body = substring($5::bytea FROM body_start FOR input.body_bytes) AS same
     FROM unnest($1::text[], $2::text[], $3::integer[], $4::integer[])
       AS input (source, webhook_id, body_start, body_bytes)
-    JOIN ${inbox} AS row USING (source, webhook_id)`,
+    JOIN ${inbox} AS row USING (source, webhook_id) LEFT JOIN ${bodies} AS body USING (seq)`,
 
     /** A row whose lease expired waits again, or is dead after its last attempt. Rows in an open transaction are skipped. */
     reclaimExpired: `
@@ -160,15 +176,19 @@ export function postgresStatements(schema: string) {
     settleOpened: `UPDATE ${inbox} SET state = $2, worker = NULL, lease_until = NULL WHERE seq = $1`,
 
     beginInline: `
-    WITH ${durable}
-    INSERT INTO ${inbox} AS row
-      (source, webhook_id, channel, state, signed_at, received_at, due_at, lease_until, generation, body)
-    SELECT $2, $3, 'webhook', 'inline', $4::bigint, ${now}, ${now}, ${now} + $5::bigint, 1, $6::bytea
-    FROM durable WHERE durable.setting IS NOT NULL
-    ON CONFLICT (source, webhook_id) DO UPDATE
-    SET lease_until = excluded.lease_until, generation = row.generation + 1
-    WHERE row.state = 'inline' AND row.lease_until <= ${now}
-    RETURNING generation`,
+    WITH ${durable},
+    begun AS (
+      INSERT INTO ${inbox} AS row
+        (source, webhook_id, channel, state, signed_at, received_at, due_at, lease_until, generation, body_bytes)
+      SELECT $2, $3, 'webhook', 'inline', $4::bigint, ${now}, ${now}, ${now} + $5::bigint, 1, length($6::bytea)
+      FROM durable WHERE durable.setting IS NOT NULL
+      ON CONFLICT (source, webhook_id) DO UPDATE
+      SET lease_until = excluded.lease_until, generation = row.generation + 1
+      WHERE row.state = 'inline' AND row.lease_until <= ${now}
+      RETURNING seq, generation),
+    bodies AS (
+      INSERT INTO ${bodies} (seq, body) SELECT seq, $6::bytea FROM begun ON CONFLICT (seq) DO NOTHING)
+    SELECT generation FROM begun`,
 
     finishInline: `
     WITH ${durable}

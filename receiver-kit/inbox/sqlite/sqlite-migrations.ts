@@ -49,6 +49,61 @@ export const sqliteMigrations: readonly string[] = [
    CREATE INDEX workspace_tasks_order_heads_running ON workspace_tasks_order_heads (source, moved_at)
      WHERE status = 'RUNNING';
    CREATE TABLE workspace_tasks_beats (source TEXT PRIMARY KEY, beat_at INTEGER NOT NULL) WITHOUT ROWID;`,
+  // A commit writes every page that it changed, whole. Bodies are written once, so they have a table of their own; the
+  // rows that each stage of an event changes are then narrow, every index contains only the states that need it, and
+  // claiming a row changes one index. Running rows are few: their leases need none.
+  // Without AUTOINCREMENT a number may be used again once the newest row was purged; nothing refers to it then.
+  `DROP INDEX workspace_tasks_inbox_due;
+   DROP INDEX workspace_tasks_inbox_leases;
+   DROP INDEX workspace_tasks_inbox_waiting;
+   DROP INDEX workspace_tasks_inbox_running;
+   DROP INDEX workspace_tasks_inbox_attention;
+   DROP INDEX workspace_tasks_inbox_age;
+   DROP INDEX workspace_tasks_inbox_bodies;
+   ALTER TABLE workspace_tasks_inbox RENAME TO workspace_tasks_inbox_before;
+   CREATE TABLE workspace_tasks_inbox (
+     seq INTEGER PRIMARY KEY,
+     source TEXT NOT NULL,
+     webhook_id TEXT NOT NULL,
+     channel TEXT NOT NULL,
+     state TEXT NOT NULL,
+     event TEXT,
+     order_key TEXT,
+     position TEXT,
+     status TEXT,
+     signed_at INTEGER NOT NULL,
+     received_at INTEGER NOT NULL,
+     due_at INTEGER NOT NULL,
+     lease_until INTEGER,
+     worker TEXT,
+     generation INTEGER NOT NULL DEFAULT 0,
+     attempts INTEGER NOT NULL DEFAULT 0,
+     replays INTEGER NOT NULL DEFAULT 0,
+     last_error TEXT,
+     body_bytes INTEGER,
+     UNIQUE (source, webhook_id)
+   );
+   CREATE TABLE workspace_tasks_bodies (seq INTEGER PRIMARY KEY, body BLOB NOT NULL);
+   INSERT INTO workspace_tasks_inbox
+     SELECT seq, source, webhook_id, channel, state, event, order_key, position, status, signed_at, received_at, due_at,
+       lease_until, worker, generation, attempts, replays, last_error, length(body)
+     FROM workspace_tasks_inbox_before;
+   INSERT INTO workspace_tasks_bodies
+     SELECT seq, body FROM workspace_tasks_inbox_before WHERE body IS NOT NULL;
+   DROP TABLE workspace_tasks_inbox_before;
+   CREATE INDEX workspace_tasks_inbox_due ON workspace_tasks_inbox (source, state, due_at, seq, received_at)
+     WHERE state IN ('pending', 'running');
+   CREATE INDEX workspace_tasks_inbox_keys ON workspace_tasks_inbox (source, order_key, position, seq)
+     WHERE state IN ('pending', 'running');
+   CREATE INDEX workspace_tasks_inbox_attention ON workspace_tasks_inbox (source, state, order_key)
+     WHERE state IN ('dead', 'quarantined');
+   CREATE INDEX workspace_tasks_inbox_settled ON workspace_tasks_inbox (state, received_at, seq)
+     WHERE state IN ('done', 'stale', 'discarded', 'inline');
+   CREATE INDEX workspace_tasks_inbox_bodies ON workspace_tasks_inbox (received_at)
+     WHERE body_bytes IS NOT NULL AND state IN ('done', 'stale', 'discarded', 'inline');
+   CREATE TRIGGER workspace_tasks_inbox_body AFTER UPDATE OF body_bytes ON workspace_tasks_inbox
+     WHEN new.body_bytes IS NULL
+     BEGIN DELETE FROM workspace_tasks_bodies WHERE seq = old.seq; END;`,
 ];
 
 /** Migrates the file to the newest version. Processes that start together do so one after the other, under the write lock. */

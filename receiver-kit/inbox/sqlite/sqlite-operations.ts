@@ -1,5 +1,6 @@
 // What the inbox does with an open connection, in one synchronous step inside a transaction of the writer.
 
+import type { VerifiedWebhook } from "../../signature/verifier.ts";
 import type {
   Claim,
   ClaimOptions,
@@ -11,14 +12,16 @@ import type {
   SettleOutcome,
 } from "../inbox.ts";
 import { toClaim, toHead, toNumber, toReference } from "../inbox-row.ts";
-import type { SqliteConnection } from "./sqlite-driver.ts";
+import type { InlineOptions } from "../sql-methods.ts";
+import type { SqliteConnection, SqliteRow } from "./sqlite-driver.ts";
 import * as sql from "./sqlite-statements.ts";
 
 export function insertRow(connection: SqliteConnection, row: NewRow, nowMs: number): InsertResult {
   const { source, id, channel, event, orderKey, position, status, timestamp, quarantine, body } = row;
   const state = quarantine === null ? "pending" : "quarantined";
-  const columns = [event, orderKey, position, status, timestamp, nowMs, quarantine, body];
+  const columns = [event, orderKey, position, status, timestamp, nowMs, quarantine, body.byteLength];
   if (connection.changePrepared(sql.insertRow, [source, id, channel, state, ...columns]) > 0) {
+    connection.changePrepared(sql.insertBody, [body]);
     return { outcome: "new" };
   }
   const [first] = connection.queryPrepared(sql.compareBody, [source, id, body]);
@@ -34,13 +37,26 @@ export function claimRows(connection: SqliteConnection, options: ClaimOptions, n
   const nextAtMs = toNumber(connection.queryPrepared(sql.nextDue, [nowMs, source])[0]?.["at"]);
   const headOf = (key: unknown) =>
     key === null ? null : readHead(connection, source, String(key))?.position;
+  const bodyOf = (seq: unknown) => connection.queryPrepared(sql.readBody, [Number(seq)])[0]?.["body"];
   return {
     claims: rows
-      .map((row) => toClaim({ ...row, head: headOf(row["order_key"]) }))
+      .map((row) => toClaim({ ...row, body: bodyOf(row["seq"]), head: headOf(row["order_key"]) }))
       .sort((a, b) => a.seq - b.seq),
     died: expired.filter((row) => row["state"] === "dead").map(toReference),
     nextInMs: nextAtMs === null ? null : nextAtMs - nowMs,
   };
+}
+
+export function beginInline(
+  connection: SqliteConnection,
+  { id, timestamp, body }: VerifiedWebhook,
+  { source, leaseMs }: InlineOptions,
+  nowMs: number,
+): readonly SqliteRow[] {
+  const values = [nowMs, source, id, timestamp, leaseMs, body.byteLength];
+  const begun = connection.queryPrepared(sql.beginInline, values);
+  for (const { seq } of begun) connection.changePrepared(sql.insertInlineBody, [Number(seq), body]);
+  return begun;
 }
 
 /** Returns the `seq` of the claims that are still held. */

@@ -7,38 +7,48 @@ import { sqlStatements } from "../sql-statements.ts";
 export const insertRow = `
   INSERT INTO workspace_tasks_inbox
     (source, webhook_id, channel, state, event, order_key, position, status, signed_at, received_at, due_at,
-     last_error, body)
+     last_error, body_bytes)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10, ?11, ?12)
   ON CONFLICT (source, webhook_id) DO NOTHING`;
 
+/** The body of the row that the statement before has inserted. */
+export const insertBody = "INSERT INTO workspace_tasks_bodies (seq, body) VALUES (last_insert_rowid(), ?1)";
+
+export const readBody = "SELECT body FROM workspace_tasks_bodies WHERE seq = ?1";
+
 export const compareBody = `
-  SELECT body = ?3 AS same FROM workspace_tasks_inbox WHERE source = ?1 AND webhook_id = ?2`;
+  SELECT body = ?3 AS same FROM workspace_tasks_inbox LEFT JOIN workspace_tasks_bodies USING (seq)
+  WHERE source = ?1 AND webhook_id = ?2`;
+
+// SQLite uses a partial index only for a condition with the same text as the index's own, besides which `state` may be
+// compared. INDEXED BY keeps the planner from scanning all waiting rows for each.
+const live = "state IN ('pending', 'running')";
 
 /** A row whose lease expired waits again, or is dead after its last attempt. */
 export const reclaimExpired = `
-  UPDATE workspace_tasks_inbox
+  UPDATE workspace_tasks_inbox INDEXED BY workspace_tasks_inbox_due
   SET state = CASE WHEN attempts >= ?2 THEN 'dead' ELSE 'pending' END,
       last_error = CASE WHEN attempts >= ?2 THEN '${leaseExpired}' ELSE last_error END,
       due_at = ?1, worker = NULL, lease_until = NULL
-  WHERE source = ?3 AND state = 'running' AND lease_until <= ?1
+  WHERE source = ?3 AND state = 'running' AND ${live} AND lease_until <= ?1
   RETURNING source, webhook_id, state`;
 
-/** Due rows that are first in their key while none of it runs. Without INDEXED BY the planner scans all waiting rows for each. */
+/** Due rows that are first in their key while none of it runs. */
 export function claimRows(keyOrder: KeyOrder): string {
   return `
   UPDATE workspace_tasks_inbox
   SET state = 'running', worker = ?2, lease_until = ?3, generation = generation + 1, attempts = attempts + 1
   WHERE seq IN (
-    SELECT candidate.seq FROM workspace_tasks_inbox AS candidate
-    WHERE candidate.source = ?5 AND candidate.state = 'pending' AND candidate.due_at <= ?1
+    SELECT candidate.seq FROM workspace_tasks_inbox AS candidate INDEXED BY workspace_tasks_inbox_due
+    WHERE candidate.source = ?5 AND candidate.state = 'pending' AND candidate.${live} AND candidate.due_at <= ?1
       AND (candidate.order_key IS NULL OR (
-        NOT EXISTS (
-          SELECT 1 FROM workspace_tasks_inbox AS busy INDEXED BY workspace_tasks_inbox_running
-          WHERE busy.source = candidate.source AND busy.order_key = candidate.order_key AND busy.state = 'running')
+        candidate.order_key NOT IN (
+          SELECT order_key FROM workspace_tasks_inbox INDEXED BY workspace_tasks_inbox_due
+          WHERE source = ?5 AND state = 'running' AND ${live} AND order_key IS NOT NULL)
         AND NOT EXISTS (
-          SELECT 1 FROM workspace_tasks_inbox AS earlier INDEXED BY workspace_tasks_inbox_waiting
+          SELECT 1 FROM workspace_tasks_inbox AS earlier INDEXED BY workspace_tasks_inbox_keys
           WHERE earlier.source = candidate.source AND earlier.order_key = candidate.order_key
-            AND earlier.state = 'pending' ${keyOrder === "strict" ? "" : "AND earlier.due_at <= ?1"}
+            AND earlier.state = 'pending' AND earlier.${live} ${keyOrder === "strict" ? "" : "AND earlier.due_at <= ?1"}
             AND (earlier.position, earlier.seq) < (candidate.position, candidate.seq))))
     ORDER BY candidate.due_at, candidate.seq
     LIMIT ?4)
@@ -47,9 +57,11 @@ export function claimRows(keyOrder: KeyOrder): string {
 
 export const nextDue = `
   SELECT min(at) AS at FROM (
-    SELECT min(due_at) AS at FROM workspace_tasks_inbox WHERE source = ?2 AND state = 'pending' AND due_at > ?1
+    SELECT min(due_at) AS at FROM workspace_tasks_inbox INDEXED BY workspace_tasks_inbox_due
+      WHERE source = ?2 AND state = 'pending' AND ${live} AND due_at > ?1
     UNION ALL
-    SELECT min(lease_until) FROM workspace_tasks_inbox WHERE source = ?2 AND state = 'running' AND lease_until > ?1)`;
+    SELECT min(lease_until) FROM workspace_tasks_inbox INDEXED BY workspace_tasks_inbox_due
+      WHERE source = ?2 AND state = 'running' AND ${live} AND lease_until > ?1)`;
 
 const held = "seq = ?1 AND state = 'running' AND worker = ?2 AND generation = ?3";
 
@@ -74,14 +86,38 @@ export const writeHeartbeat = `
   ON CONFLICT (source) DO UPDATE SET beat_at = excluded.beat_at`;
 
 /** Stores a row begun inline, or takes over one whose lease ended; otherwise changes nothing and returns no row. */
-const beginInline = `
+export const beginInline = `
   INSERT INTO workspace_tasks_inbox AS row
-    (source, webhook_id, channel, state, signed_at, received_at, due_at, lease_until, generation, body)
-  VALUES ($2, $3, 'webhook', 'inline', $4, $1, $1, $1 + $5, 1, $6)
+    (source, webhook_id, channel, state, signed_at, received_at, due_at, lease_until, generation, body_bytes)
+  VALUES (?2, ?3, 'webhook', 'inline', ?4, ?1, ?1, ?1 + ?5, 1, ?6)
   ON CONFLICT (source, webhook_id) DO UPDATE
   SET lease_until = excluded.lease_until, generation = row.generation + 1
-  WHERE row.state = 'inline' AND row.lease_until <= $1
-  RETURNING generation`;
+  WHERE row.state = 'inline' AND row.lease_until <= ?1
+  RETURNING seq, generation`;
+
+/** The body of a row begun inline; one that was taken over has it already. */
+export const insertInlineBody = `
+  INSERT INTO workspace_tasks_bodies (seq, body) VALUES (?1, ?2) ON CONFLICT (seq) DO NOTHING`;
+
+/** States whose rows are few: they wait, run, or wait for an operator. */
+export const countUnsettled = `
+  SELECT state, count(*) AS count, NULL AS oldest FROM workspace_tasks_inbox
+    INDEXED BY workspace_tasks_inbox_attention WHERE state IN ('dead', 'quarantined') GROUP BY state
+  UNION ALL
+  SELECT 'running', count(*), NULL FROM workspace_tasks_inbox
+    INDEXED BY workspace_tasks_inbox_due WHERE state = 'running' AND ${live}
+  UNION ALL
+  SELECT 'pending', count(*), ?1 - min(received_at) FILTER (WHERE due_at <= ?1) FROM workspace_tasks_inbox
+    INDEXED BY workspace_tasks_inbox_due WHERE state = 'pending' AND ${live}`;
+
+const settledAfter = `
+  FROM workspace_tasks_inbox INDEXED BY workspace_tasks_inbox_settled
+  WHERE state = ?1 AND state IN ('done', 'stale', 'discarded', 'inline') AND (received_at, seq) > (?2, ?3)`;
+
+/** The `?4`th settled row after one of them, where a count may continue later. */
+export const settledStep = `SELECT received_at, seq ${settledAfter} ORDER BY received_at, seq LIMIT 1 OFFSET ?4 - 1`;
+
+export const countSettled = `SELECT count(*) AS count ${settledAfter}`;
 
 const finishInline = `
   UPDATE workspace_tasks_inbox SET state = $4, lease_until = 0
@@ -90,13 +126,13 @@ const finishInline = `
 const shared = {
   ...sqlStatements({
     inbox: "workspace_tasks_inbox",
+    bodies: "workspace_tasks_bodies",
     heads: "workspace_tasks_order_heads",
     now: "$1",
     isListed: "($3 IS NULL OR state IN (SELECT value FROM json_each($3)))",
     skipLocked: "",
     returning: "",
   }),
-  beginInline,
   finishInline,
 };
 

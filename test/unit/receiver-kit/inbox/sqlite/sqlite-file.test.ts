@@ -8,10 +8,10 @@ import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { secretA } from "../../../../support/signed-delivery.ts";
 
 describe("the file of a SQLite inbox", () => {
-  it("has pages of 16 KB when the inbox created it", async () => {
+  it("has pages of 2 KB when the inbox created it", async () => {
     await using file = await temporaryFile();
     await openAndClose(file.path);
-    expect(pageBytes(file.path)).toBe(16_384);
+    expect(pageBytes(file.path)).toBe(2_048);
   });
 
   it("keeps its page size and its rows when it existed before", async () => {
