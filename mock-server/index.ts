@@ -21,6 +21,6 @@ export type { Snapshot } from "./snapshot/snapshot-schema.ts";
 export type { ApiFault, DeliveryFault, FaultPlan } from "./state/fault.ts";
 export type { JournalEntry } from "./state/journal-entry.ts";
 export type { StagePlan, TaskOutcome, TaskPlan } from "./state/task-plan.ts";
-export type { Clock } from "./time/clock.ts";
+export type { Clock, TimerOptions } from "./time/clock.ts";
 export type { MockClock } from "./time/mock-clock.ts";
 export { createVirtualClock, type VirtualClock } from "./time/virtual-clock.ts";

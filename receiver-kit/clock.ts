@@ -1,3 +1,8 @@
+export interface TimerOptions {
+  /** Nothing awaits this timer (a poll, a renewal, a heartbeat): it does not keep the process alive. Default false. */
+  readonly background?: boolean | undefined;
+}
+
 /** Time as the receiver kit sees it; tests and simulations pass their own. */
 export interface Clock {
   /** Wall time in milliseconds since the Unix epoch. */
@@ -5,16 +10,16 @@ export interface Clock {
   /** Milliseconds that never decrease. */
   monotonic(): number;
   /** Runs `run` once after `delayMs`; the returned function cancels it. */
-  schedule(delayMs: number, run: () => void): () => void;
+  schedule(delayMs: number, run: () => void, options?: TimerOptions): () => void;
 }
 
-/** The clock of this machine. Its timers do not keep the process alive. */
+/** The clock of this machine. Its timers keep the process alive, except those in the background. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  schedule(delayMs, run) {
+  schedule(delayMs, run, { background = false } = {}) {
     const timer = setTimeout(run, delayMs);
-    timer.unref();
+    if (background) timer.unref();
     return () => clearTimeout(timer);
   },
 };

@@ -1,4 +1,4 @@
-export type { Clock } from "./clock.ts";
+export type { Clock, TimerOptions } from "./clock.ts";
 export {
   isReceiverError,
   NonRetryableError,

@@ -111,6 +111,15 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
   const maintenance = new Maintenance(settings);
   const rejectionLog = createRejectionLog(logger);
   let closing: Promise<void> | undefined;
+  let started = false;
+  let warned = false;
+
+  const warnOnceIfNotStarted = () => {
+    if (started || warned) return;
+    warned = true;
+    const message = "an event was stored, but start() was not called: this process handles no events";
+    logger.warn({ source }, message);
+  };
 
   const close = async (graceMs: number) => {
     await worker.stop(graceMs);
@@ -130,7 +139,9 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
     onError: rejectionLog.onError,
     async accept(webhook) {
       if (closing) throw new ReceiverError("INBOX_UNAVAILABLE", "the receiver is closing");
-      return ingest.accept(webhook);
+      const result = await ingest.accept(webhook);
+      warnOnceIfNotStarted();
+      return result;
     },
     on(pattern, handler) {
       handlers.on(pattern, handler);
@@ -141,6 +152,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
       return receiver;
     },
     async start() {
+      started = true;
       if (!inbox.durable) {
         logger.warn(
           { source },

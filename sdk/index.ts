@@ -7,7 +7,7 @@ export {
 } from "./call/diagnostics.ts";
 export type { Router, TypedDocument } from "./call/operation.ts";
 export { createClient, type Partner, type RequestOptions, type WorkspaceTasksClient } from "./client.ts";
-export type { Clock, Random } from "./clock.ts";
+export type { Clock, Random, TimerOptions } from "./clock.ts";
 export type { ApiKeySource } from "./credentials/key-exchange.ts";
 export type { Call, CallMeta, ResultWithMeta } from "./engine/call.ts";
 export type { GraphQLDocument } from "./engine/document.ts";

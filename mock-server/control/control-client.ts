@@ -117,7 +117,7 @@ interface Call {
 }
 
 // A pending call keeps the process alive until its time limit, whatever `fetch` does.
-const clock = createRealClock({ keepsAlive: true });
+const clock = createRealClock();
 
 async function sendCall(
   { baseUrl, fetch = globalThis.fetch, timeoutMs = 30_000 }: ControlClientOptions,

@@ -46,10 +46,14 @@ export function createEventStream(worlds: WorldHolder, wallClock: Clock): EventS
     sendAll(entry.text);
   };
   const scheduleHeartbeat = (): (() => void) =>
-    wallClock.schedule(heartbeatMs, () => {
-      sendAll(": heartbeat\n\n");
-      stopHeartbeat = scheduleHeartbeat();
-    });
+    wallClock.schedule(
+      heartbeatMs,
+      () => {
+        sendAll(": heartbeat\n\n");
+        stopHeartbeat = scheduleHeartbeat();
+      },
+      { background: true },
+    );
 
   // Nothing is kept before the first reader, so a mock without readers has no cost.
   const start = () => {

@@ -1,3 +1,4 @@
+import type { Clock } from "./clock.ts";
 import { createHeap } from "./heap.ts";
 
 /**
@@ -19,7 +20,7 @@ export interface TimerQueueEntry {
 }
 
 export interface TimerQueueOptions<Entry> {
-  schedule(delayMs: number, run: () => void): () => void;
+  readonly schedule: Clock["schedule"];
   monotonic(): number;
   /** False for an entry that has been cancelled. */
   isLive(entry: Entry): boolean;
@@ -53,7 +54,7 @@ export function createTimerQueue<Entry extends TimerQueueEntry>({
     }
     if (!entry || timer) return;
     const { dueMs } = entry;
-    timer = { dueMs, cancel: schedule(dueMs - monotonic(), runDue) };
+    timer = { dueMs, cancel: schedule(dueMs - monotonic(), runDue, { background: true }) };
   };
 
   const runDue = () => {

@@ -32,7 +32,7 @@ export interface World {
   /** Aborts when the world ends: everything that waits on its clock must stop waiting. */
   readonly signal: AbortSignal;
   /** Schedules on the clock; `end` cancels everything scheduled through here. */
-  schedule(delayMs: number, run: () => void): () => void;
+  readonly schedule: Clock["schedule"];
   /** Makes a virtual clock wait for this work before it moves on. */
   track(work: Promise<unknown>): void;
   /** Reports an activity to the subscribers (event stream, waiters). */
@@ -95,12 +95,16 @@ export function createWorld(options: WorldOptions): World {
     journal: createRequestJournal(settings.bounds.journalEntriesMax),
     tokens: createTokenSigner(options.seed),
     signal: ending.signal,
-    schedule(delayMs, run) {
+    schedule(delayMs, run, options) {
       if (ended) return () => undefined;
-      const cancel = clock.schedule(delayMs, () => {
-        cancels.delete(cancel);
-        run();
-      });
+      const cancel = clock.schedule(
+        delayMs,
+        () => {
+          cancels.delete(cancel);
+          run();
+        },
+        options,
+      );
       cancels.add(cancel);
       return () => {
         cancels.delete(cancel);

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { Clock } from "../clock.ts";
+import { type Clock, systemClock } from "../clock.ts";
 import { defaults, option, parseOptions, strictOptions } from "../options.ts";
-import { keepAliveClock } from "./clock.ts";
 
 export interface AuditOptions {
   /** Where the receiver takes deliveries; http or https. */
@@ -80,7 +79,7 @@ const schema = strictOptions<AuditOptions>()({
   concurrency: option.positiveInteger.default(auditDefaults.concurrency),
   signal: option.objectWith<AbortSignal>("an AbortSignal", "addEventListener").optional(),
   onProgress: option.functionOf<(progress: AuditProgress) => void>().optional(),
-  clock: option.clock.default(keepAliveClock),
+  clock: option.clock.default(systemClock),
   randomBytes: option.functionOf<(count: number) => Buffer>().default(() => randomBytes),
   fetch: option.functionOf<typeof fetch>().default(() => fetch),
 });

@@ -56,7 +56,7 @@ function inboxCommand<Table extends FlagTable>(command: {
     about: `${about.charAt(0).toUpperCase()}${about.slice(1)}.`,
     flags: { ...storeFlags, ...command.flags },
     notes: `Exit code: 0 done, 1 a row was not found or its state does not allow it,
-2 wrong arguments or no inbox.`,
+2 wrong arguments, no inbox, or an inbox that cannot be used.`,
     async run(args: ParsedArguments<typeof storeFlags & Table>, io: CommandIo) {
       const own = args as unknown as ParsedArguments<Table>;
       const { store = io.env[storeVariable], schema, json } = args.flags as FlagValues<typeof storeFlags>;

@@ -15,10 +15,18 @@ export async function withInbox<Result>(
       const reason = cause instanceof Error ? cause.message : String(cause);
       throw new CommandError(`--store: the inbox cannot be opened: ${reason}`, 2);
     });
-    return await use(inbox);
+    return await use(inbox).catch((error: unknown) => {
+      throw asCommandError(error);
+    });
   } finally {
     await close();
   }
+}
+
+/** Errors of the inbox and its database have a code; anything else is a bug and keeps its stack trace. */
+function asCommandError(error: unknown): unknown {
+  if (error instanceof CommandError || !(error instanceof Error) || !("code" in error)) return error;
+  return new CommandError(`--store: the inbox failed: ${error.message}`, 2);
 }
 
 async function postgres(connectionString: string, schema: string) {
@@ -38,6 +46,7 @@ async function postgres(connectionString: string, schema: string) {
 async function sqlite(path: string) {
   if (!existsSync(path)) throw new CommandError(`--store: no file ${path}`, 2);
   const { sqliteInbox } = await import("../inbox/sqlite/sqlite-inbox.ts");
-  const inbox: Inbox = sqliteInbox(path);
+  // A busy receiver leaves the write lock only for moments.
+  const inbox: Inbox = sqliteInbox({ path, busyTimeoutMs: 20_000 });
   return { inbox, close: () => inbox.close() };
 }

@@ -37,11 +37,12 @@ export class Maintenance {
   }
 
   #schedule(): void {
-    this.#cancel = this.#settings.clock.schedule(everyMs, () => {
+    const runRound = () => {
       this.#round = this.#run().finally(() => {
         if (this.#running) this.#schedule();
       });
-    });
+    };
+    this.#cancel = this.#settings.clock.schedule(everyMs, runRound, { background: true });
   }
 
   async #run(): Promise<void> {

@@ -92,7 +92,7 @@ export class Worker<Transaction> {
   }
 
   #schedulePoll(delayMs: number): void {
-    this.#cancelPoll = this.#settings.clock.schedule(delayMs, () => this.#poll());
+    this.#cancelPoll = this.#settings.clock.schedule(delayMs, () => this.#poll(), { background: true });
   }
 
   async #claimRows(): Promise<void> {
@@ -130,7 +130,7 @@ export class Worker<Transaction> {
     const controller = new AbortController();
     const attempt: RunningAttempt = { claim, controller, leaseEndsMs: clock.monotonic() + leaseMs };
     this.#running.set(claim.seq, attempt);
-    this.#cancelRenewal ??= clock.schedule(leaseMs / 3, () => void this.#renew());
+    this.#cancelRenewal ??= this.#scheduleRenewal();
     const outcome = await runAttempt({
       ...this.#settings,
       claim,
@@ -163,7 +163,12 @@ export class Worker<Transaction> {
       else if (held || clock.monotonic() >= attempt.leaseEndsMs) attempt.controller.abort(leaseLost());
     }
     if (this.#running.size === 0) this.#cancelRenewal = undefined;
-    else this.#cancelRenewal = clock.schedule(leaseMs / 3, () => void this.#renew());
+    else this.#cancelRenewal = this.#scheduleRenewal();
+  }
+
+  #scheduleRenewal(): () => void {
+    const { clock, leaseMs } = this.#settings;
+    return clock.schedule(leaseMs / 3, () => void this.#renew(), { background: true });
   }
 
   #reportDead(row: RowReference, error: unknown): void {

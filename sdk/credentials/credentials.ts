@@ -122,7 +122,9 @@ export class Credentials {
     if (this.#refreshHolds === 0 || !this.#current) return;
     const { clock } = this.#options;
     const atMs = Math.max(this.#current.dueAtMs, this.#pausedUntilMs);
-    this.#cancelRefresh = clock.schedule(atMs - clock.monotonic(), () => this.#refreshInBackground());
+    this.#cancelRefresh = clock.schedule(atMs - clock.monotonic(), () => this.#refreshInBackground(), {
+      background: true,
+    });
   }
 
   #refreshInBackground(): void {

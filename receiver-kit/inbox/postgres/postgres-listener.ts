@@ -116,19 +116,21 @@ class SharedListener {
 
   #checkLater(pooled: PooledClient): void {
     if (this.#current !== pooled) return;
-    this.#cancelNext = this.#options.clock.schedule(checkEveryMs, () => {
+    const check = () => {
       this.#query(pooled, "SELECT 1").then(
         () => this.#checkLater(pooled),
         () => this.#reconnectLater(pooled),
       );
-    });
+    };
+    this.#cancelNext = this.#options.clock.schedule(checkEveryMs, check, { background: true });
   }
 
   #reconnectLater(lost: PooledClient | undefined): void {
     if (this.#closed || this.#current !== lost) return;
     this.#release();
     this.#cancelNext();
-    this.#cancelNext = this.#options.clock.schedule(retryMs, () => void this.#connect());
+    const connect = () => void this.#connect();
+    this.#cancelNext = this.#options.clock.schedule(retryMs, connect, { background: true });
   }
 }
 

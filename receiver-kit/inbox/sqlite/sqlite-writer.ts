@@ -10,13 +10,15 @@
 //
 //   idle ─► scheduled        an operation is queued
 //   scheduled ─► pass ─► idle | scheduled                 scheduled, when operations are left
-//   pass ─► exclusive ─► scheduled                        commit, rollback, or rollback at the time limit
+//   pass ─► exclusive ─► scheduled                        commit, rollback, or rollback at the time limit; 12 ms later
+//                                                         when handlers had the lock for 200 ms without such a break
 //   pass ─► busy ─► pass                                  after `busyTimeoutMs` everything queued is rejected instead
 //
 // A handler's queries complete within one turn of the event loop, so a handler that only queries ends before the next
 // delivery is read. One that waits for the network meanwhile is rolled back at its limit: nothing can be acknowledged
 // while it has the connection. A commit that fails is repeated operation by operation, so that one bad operation fails
-// alone. A connection that has become unusable is closed; the next pass opens another.
+// alone. The breaks let other processes, such as the inbox command, find the lock free while slow handlers follow each
+// other without end. A connection that has become unusable is closed; the next pass opens another.
 
 import type { Clock } from "../../clock.ts";
 import { ReceiverError } from "../../errors.ts";
@@ -57,6 +59,7 @@ export class SqliteWriter {
   #isExclusive = false;
   #isScheduled = false;
   #busySinceMs: number | undefined;
+  #exclusiveMsSinceBreak = 0;
 
   constructor(options: SqliteWriterOptions) {
     this.#options = options;
@@ -167,10 +170,15 @@ export class SqliteWriter {
   #startExclusive(request: ExclusiveRequest): void {
     const connection = this.#begin(() => this.#requests.unshift(request));
     if (!connection) return;
+    const { clock } = this.#options;
+    const beganMs = clock.monotonic();
     this.#isExclusive = true;
     request.start(connection, () => {
       this.#isExclusive = false;
-      this.#schedule();
+      this.#exclusiveMsSinceBreak += clock.monotonic() - beganMs;
+      if (this.#exclusiveMsSinceBreak < exclusiveMsMax) return this.#schedule();
+      this.#exclusiveMsSinceBreak = 0;
+      this.#passLater(breakMs);
     });
   }
 
@@ -206,23 +214,33 @@ export class SqliteWriter {
     }
   }
 
-  /** True when another process has the lock and there is time left: the next pass is then scheduled. */
+  /** True when another process has the lock: the next pass is scheduled, or everything is rejected after the limit. */
   #waitForLock(error: unknown): boolean {
     if (!sqliteErrorCode(error).startsWith("SQLITE_BUSY")) return false;
     const { clock, busyTimeoutMs } = this.#options;
     this.#busySinceMs ??= clock.monotonic();
     if (clock.monotonic() - this.#busySinceMs >= busyTimeoutMs) {
       this.#busySinceMs = undefined;
-      return false;
+      this.#rejectAll(
+        new ReceiverError(
+          "INBOX_UNAVAILABLE",
+          `sqlite inbox: another process kept the file locked for ${busyTimeoutMs} ms`,
+          { cause: error },
+        ),
+      );
+      return true;
     }
-    if (!this.#isScheduled) {
-      this.#isScheduled = true;
-      clock.schedule(busyRetryMs, () => {
-        this.#isScheduled = false;
-        this.#pass();
-      });
-    }
+    this.#passLater(busyRetryMs);
     return true;
+  }
+
+  #passLater(delayMs: number): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#options.clock.schedule(delayMs, () => {
+      this.#isScheduled = false;
+      this.#pass();
+    });
   }
 
   #rejectAll(error: unknown): void {
@@ -263,3 +281,6 @@ export class SqliteWriter {
 const batchMax = 256;
 const gatherTurnsMax = 5;
 const busyRetryMs = 5;
+const exclusiveMsMax = 200;
+// A waiting process tries within every 10 ms.
+const breakMs = 12;

@@ -111,7 +111,7 @@ describe("SqliteWriter", () => {
     const { writer, clock, log, statement } = recordingWriter();
     const transaction = await writer.beginExclusive(1_000);
     const insert = writer.write(statement("insert"));
-    await clock.advance(1_000);
+    await clock.advance(1_100);
     await insert;
     expect(log).toEqual(["BEGIN IMMEDIATE", "ROLLBACK", "BEGIN IMMEDIATE", "insert", "COMMIT"]);
     expect(() => transaction.connection()).toThrow(
@@ -119,6 +119,24 @@ describe("SqliteWriter", () => {
     );
     transaction.end("COMMIT");
     expect(log).toHaveLength(5);
+  });
+
+  it("leaves the lock free for a moment when exclusive transactions follow each other without end", async () => {
+    const { writer, clock, log } = recordingWriter();
+    const hold = async () => {
+      const transaction = await writer.beginExclusive(1_000);
+      await clock.advance(50);
+      transaction.end("COMMIT");
+      return clock.monotonic();
+    };
+    const ended: number[] = [];
+    for (let n = 0; n < 4; n++) ended.push(await hold());
+    const next = writer.beginExclusive(1_000);
+    await nextPass();
+    expect(log.filter((sql) => sql === "BEGIN IMMEDIATE")).toHaveLength(4);
+    await clock.advance(12);
+    await next;
+    expect(ended).toEqual([50, 100, 150, 200]);
   });
 
   it("retries every 5 ms while another process has the write lock", async () => {
@@ -145,7 +163,7 @@ describe("SqliteWriter", () => {
     );
     await nextPass();
     await clock.advance(100);
-    expect(await Promise.all(queued)).toEqual(["SQLITE_BUSY_SNAPSHOT", "SQLITE_BUSY_SNAPSHOT"]);
+    expect(await Promise.all(queued)).toEqual(["INBOX_UNAVAILABLE", "INBOX_UNAVAILABLE"]);
     expect(clock.pending().timers).toBe(0);
   });
 
