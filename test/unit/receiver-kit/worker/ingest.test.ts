@@ -49,6 +49,7 @@ describe("receiver.accept", () => {
     expect(fixture.log.map(({ level, message }) => `${level}: ${message}`)).toEqual([
       "error: the inbox cannot store deliveries; the response is 503 and they will be sent again",
       "info: the inbox stores deliveries again",
+      "warn: an event was stored, but start() was not called: this process handles no events",
     ]);
   });
 
