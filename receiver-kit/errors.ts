@@ -2,7 +2,7 @@
 // only where a caller acts differently. Errors of a database or of the network are passed on as they are, as `cause`
 // where one of these errors reports them.
 
-/** HTTP status of each rejection: 400 and 401 blame the sender, 408 to 415 the connection, 5xx this receiver. */
+/** HTTP status of each rejection: 400 to 403 blame the sender, 408 to 415 the connection, 5xx this receiver. */
 export const rejectionStatuses = {
   HEADER_MISSING: 400,
   HEADER_REPEATED: 400,
@@ -13,6 +13,8 @@ export const rejectionStatuses = {
   TIMESTAMP_TOO_OLD: 401,
   TIMESTAMP_TOO_NEW: 401,
   SIGNATURE_MISMATCH: 401,
+  TENANT_UNKNOWN: 401,
+  WORKSPACE_MISMATCH: 403,
   METHOD_NOT_ALLOWED: 405,
   BODY_TIMEOUT: 408,
   BODY_TOO_LARGE: 413,
@@ -41,6 +43,7 @@ export const receiverErrorCodes = [
   "SECRET_NOT_BASE64",
   "SECRET_CUT_SHORT",
   "SECRET_LENGTH",
+  "SECRETS_TOO_MANY",
   "MIDDLEWARE_MISSING",
   // The inbox.
   "INBOX_UNAVAILABLE",

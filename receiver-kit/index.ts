@@ -9,10 +9,11 @@ export {
   type WebhookRejectionCode,
 } from "./errors.ts";
 export type { RequestLimits } from "./http/request-body.ts";
-export type { AcceptResult, DeliverySink } from "./http/webhook-handler.ts";
+export type { AcceptContext, AcceptResult, DeliverySink } from "./http/webhook-handler.ts";
 export type {
   Claim,
   ClaimOptions,
+  DeliveryColumns,
   HandlerTransaction,
   HeadAdvance,
   Inbox,
@@ -25,13 +26,21 @@ export type {
   RowState,
   RowSummary,
   Settlement,
+  WaitingSource,
 } from "./inbox/inbox.ts";
 export { type MemoryInboxOptions, type MemoryTransaction, memoryInbox } from "./inbox/memory/memory-inbox.ts";
 export { consoleLogger, type ReceiverLogger, silentLogger } from "./logger.ts";
 export type { Random } from "./random.ts";
 export { createReceiver, type Receiver, type ReceiverStats } from "./receiver.ts";
 export type { ReceiverOptions, RetentionOptions, RetryPolicy } from "./receiver-options.ts";
-export type { Secrets } from "./signature/key-source.ts";
+export type {
+  Secrets,
+  SecretsFunction,
+  SecretsRequest,
+  Tenant,
+  TenantIdentity,
+  TenantSecrets,
+} from "./signature/key-source.ts";
 export type { SignedHeaders, WebhookHeaders } from "./signature/signature-headers.ts";
 export {
   createVerifier,

@@ -49,6 +49,12 @@ export const option = {
   boolean: value<boolean>("true or false", (given) => typeof given === "boolean"),
   string: (pattern: RegExp, expected: string) =>
     value<string>(expected, (given) => typeof given === "string" && pattern.test(given)),
+  text: value<string>("text that is not empty", (given) => typeof given === "string" && given !== ""),
+  /** Of a source or a tenant. */
+  name: value<string>(
+    "1 to 64 of A-Z a-z 0-9 . _ : -",
+    (given) => typeof given === "string" && /^[A-Za-z0-9._:-]{1,64}$/.test(given),
+  ),
   oneOf: <Name extends string>(...names: readonly Name[]) =>
     value<Name>(`one of ${names.join(", ")}`, (given) => names.includes(given as Name)),
   functionOf: <Type>() => value<Type>("a function", (given) => typeof given === "function"),
@@ -65,7 +71,7 @@ export const sharedOptions = {
     "a positive number",
     (given) => Number.isFinite(given) && Number(given) > 0,
   ).default(defaults.toleranceSeconds),
-  source: option.string(/^[A-Za-z0-9._:-]{1,64}$/, "1 to 64 of A-Z a-z 0-9 . _ : -").default(defaults.source),
+  source: option.name.default(defaults.source),
   clock: option.clock.default(systemClock),
   limits: strictOptions<{ bodyBytesMax: number; bodyTimeoutMs: number }>()({
     bodyBytesMax: option.positiveInteger.default(defaults.limits.bodyBytesMax),

@@ -37,6 +37,8 @@ export interface ReceiverOptions<Transaction> extends VerifierOptions {
   readonly backlogMax?: number | undefined;
   /** Events handled at the same time. Default 8. */
   readonly concurrency?: number | undefined;
+  /** Events of one tenant handled at the same time, where `secrets` finds the tenant. Default: half of `concurrency`. */
+  readonly tenantConcurrency?: number | undefined;
   /** How long the handlers of one event may take. Default 60,000. */
   readonly handlerTimeoutMs?: number | undefined;
   /** How long a claimed event stays with a process that stopped; renewed at a third of it. Default 30,000. */
@@ -83,6 +85,7 @@ const receiverOptions = strictOptions<ReceiverOptions<unknown>>()({
   acceptTimeoutMs: option.durationMs.default(defaults.ingest.acceptTimeoutMs),
   backlogMax: option.positiveInteger.default(defaults.ingest.backlogMax),
   concurrency: option.positiveInteger.default(defaults.worker.concurrency),
+  tenantConcurrency: option.positiveInteger.optional(),
   handlerTimeoutMs: option.durationMs.default(defaults.worker.handlerTimeoutMs),
   leaseMs: option.durationMs.default(defaults.worker.leaseMs),
   pollMs: option.durationMs.default(defaults.worker.pollMs),
@@ -100,6 +103,8 @@ export const closeSchema = strictOptions<{ graceMs: number }>()({
   graceMs: option.numberFrom(0).default(defaults.closeGraceMs),
 });
 
+export const replaySchema = strictOptions<{ tenant: string }>()({ tenant: option.name.optional() });
+
 const dayMs = 86_400_000;
 
 /** The options with their defaults. */
@@ -114,5 +119,7 @@ export function resolveReceiverOptions<Transaction>(options: ReceiverOptions<Tra
     rowsMs: idsDays * dayMs,
     headsMs: headsDays * dayMs,
   };
-  return { ...settings, inbox: options.inbox, secrets: options.secrets, retention: kept };
+  const { tenantConcurrency = Math.ceil(settings.concurrency / 2) } = settings;
+  const { inbox, secrets } = options;
+  return { ...settings, inbox, secrets, tenantConcurrency, retention: kept };
 }

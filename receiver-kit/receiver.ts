@@ -9,9 +9,12 @@ import {
   closeSchema,
   type ReceiverOptions,
   type ReceiverSettings,
+  replaySchema,
   resolveReceiverOptions,
 } from "./receiver-options.ts";
+import { isTenantSecrets } from "./signature/key-source.ts";
 import { createVerifier } from "./signature/verifier.ts";
+import { tenantSource } from "./tenant-source.ts";
 import {
   type EventHandler,
   type EventPattern,
@@ -73,8 +76,11 @@ export interface Receiver<Transaction> extends DeliverySink, AsyncDisposable {
    * Safe to repeat and to run in several processes. Uses the tasks API, whose fields are not part of the interface.
    */
   reconcile(client: ReconcileClient, options?: ReconcileOptions): Promise<ReconcileReport>;
-  /** Makes a settled, dead or quarantined event pending again; its attempts are counted from 1. */
-  replay(id: string): Promise<ReplayOutcome>;
+  /**
+   * Makes a settled, dead or quarantined event pending again; its attempts are counted from 1. `tenant` is required where
+   * `secrets` finds the tenant.
+   */
+  replay(id: string, options?: { readonly tenant?: string | undefined }): Promise<ReplayOutcome>;
   stats(): Promise<ReceiverStats>;
   /**
    * Stops claiming, waits up to `graceMs` (default 10,000) for running handlers, releases unfinished events and closes
@@ -109,7 +115,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
   const ingest = new Ingest({ ...settings, open });
   const worker = new Worker<Transaction>({ ...settings, handlers });
   const maintenance = new Maintenance(settings);
-  const rejectionLog = createRejectionLog(logger);
+  const rejectionLog = createRejectionLog(logger, clock);
   let closing: Promise<void> | undefined;
   let started = false;
   let warned = false;
@@ -137,9 +143,9 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
       settings.onRejected?.(rejection);
     },
     onError: rejectionLog.onError,
-    async accept(webhook) {
+    async accept(webhook, context) {
       if (closing) throw new ReceiverError("INBOX_UNAVAILABLE", "the receiver is closing");
-      const result = await ingest.accept(webhook);
+      const result = await ingest.accept(webhook, context);
       warnOnceIfNotStarted();
       return result;
     },
@@ -190,19 +196,32 @@ function operatorMethods<Transaction>({
   worker,
   maintenance,
 }: Dependencies<Transaction>) {
-  const { inbox, source, clock, logger } = settings;
+  const { inbox, source, secrets, clock, logger } = settings;
+  const sourceOf = (method: string, tenant: string | undefined) => {
+    if (isTenantSecrets(secrets) === (tenant !== undefined)) return tenantSource(source, tenant);
+    const expected = isTenantSecrets(secrets)
+      ? "the id of a tenant"
+      : "no tenant, because secrets finds none";
+    throw new ReceiverError(
+      "ARGUMENT_INVALID",
+      `${method}: tenant: expected ${expected}, got ${JSON.stringify(tenant)}`,
+    );
+  };
   return {
     async reconcile(client: ReconcileClient, options?: ReconcileOptions) {
+      const tenant = sourceOf("reconcile", options?.tenant?.id);
       await open();
-      const { downMs } = maintenance;
-      const report = await reconcileTasks({ inbox, source, clock, downMs }, client, options);
-      maintenance.caughtUp();
-      logger.info({ source, ...report }, "reconciled with the tasks API");
+      const downMs = maintenance.downMsOf(tenant);
+      const report = await reconcileTasks({ inbox, source: tenant, clock, downMs }, client, options);
+      maintenance.caughtUp(tenant);
+      logger.info({ source: tenant, ...report }, "reconciled with the tasks API");
       return report;
     },
-    async replay(id: string) {
+    async replay(id: string, options: { readonly tenant?: string | undefined } = {}) {
+      const { tenant } = parseOptions("replay", replaySchema, options, "ARGUMENT_INVALID");
+      const row = { source: sourceOf("replay", tenant), id };
       await open();
-      return replayRow(inbox, { source, id }, clock.now());
+      return replayRow(inbox, row, clock.now());
     },
     async stats() {
       await open();

@@ -18,6 +18,7 @@ import { type DeliverySink, handleWebhook } from "./webhook-handler.ts";
 export async function handleFetch(sink: DeliverySink, request: Request): Promise<Response> {
   const response = await handleWebhook(sink, {
     method: request.method,
+    url: request.url,
     headers: request.headers,
     readBody: () => readFetchBody(request, sink.limits, sink.clock ?? systemClock),
   });

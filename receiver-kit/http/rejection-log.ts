@@ -1,15 +1,24 @@
+import type { Clock } from "../clock.ts";
 import { isReceiverError, type WebhookRejectedError } from "../errors.ts";
 import type { ReceiverLogger } from "../logger.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 
 /**
  * Logs the first rejection per code as a warning: that is how a wrong secret or clock shows. Later ones go to
- * `onRejected` only, so that a stranger cannot flood the log.
+ * `onRejected` only, so that a stranger cannot flood the log. Secrets that are unavailable are an outage of this
+ * receiver, which is logged every ten seconds that it lasts.
  */
-export function createRejectionLog(logger: ReceiverLogger) {
+export function createRejectionLog(logger: ReceiverLogger, clock: Clock) {
   const logged = new Set<string>();
+  let unavailableAtMs = Number.NEGATIVE_INFINITY;
   return {
-    onRejected({ code, status, message }: WebhookRejectedError) {
+    onRejected({ code, status, message, cause }: WebhookRejectedError) {
+      if (code === "SECRETS_UNAVAILABLE") {
+        if (clock.monotonic() - unavailableAtMs < logEveryMs) return;
+        unavailableAtMs = clock.monotonic();
+        logger.error({ code, status, err: cause }, `no delivery can be verified: ${message}`);
+        return;
+      }
       if (logged.has(code)) return;
       logged.add(code);
       logger.warn(
@@ -24,3 +33,5 @@ export function createRejectionLog(logger: ReceiverLogger) {
     },
   };
 }
+
+const logEveryMs = 10_000;

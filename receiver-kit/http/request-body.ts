@@ -63,6 +63,12 @@ export const tooSlow = ({ bodyTimeoutMs }: RequestLimits) =>
 export const aborted = (cause?: unknown) =>
   new WebhookRejectedError("BODY_ABORTED", "request body: the connection closed before its end", { cause });
 
+/** The target as sent: a router of Express removes from `url` what it is mounted on. */
+export function targetOf(request: IncomingMessage): string | undefined {
+  const { originalUrl } = request as { originalUrl?: unknown };
+  return typeof originalUrl === "string" ? originalUrl : request.url;
+}
+
 function findKeptBody(request: IncomingMessage): Uint8Array | undefined {
   const { rawBody, body } = request as { rawBody?: unknown; body?: unknown };
   if (types.isUint8Array(rawBody)) return rawBody;

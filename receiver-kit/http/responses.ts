@@ -20,6 +20,7 @@ export const mountingHint =
 const rejections: Readonly<Record<number, WebhookResponse>> = {
   400: createResponse(400, { error: "malformed webhook request" }),
   401: createResponse(401, { error: "unauthorized" }),
+  403: createResponse(403, { error: "the event belongs to another workspace" }),
   405: createResponse(405, { error: "method not allowed" }, { allow: "POST" }),
   408: createResponse(408, { error: "request body too slow" }),
   413: createResponse(413, { error: "request body too large" }),

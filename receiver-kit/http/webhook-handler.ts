@@ -6,7 +6,7 @@
 
 import type { Clock } from "../clock.ts";
 import { WebhookRejectedError } from "../errors.ts";
-import type { WebhookHeaders } from "../signature/signature-headers.ts";
+import { findHeader, type WebhookHeaders } from "../signature/signature-headers.ts";
 import type { VerifiedWebhook, Verifier } from "../signature/verifier.ts";
 import { notifyListener } from "./notify-listener.ts";
 import type { RequestLimits } from "./request-body.ts";
@@ -15,6 +15,11 @@ import { acknowledged, responseFor, type WebhookResponse } from "./responses.ts"
 /** The response to all three is the same, byte for byte: the sender has nothing left to do. */
 export interface AcceptResult {
   readonly outcome: "accepted" | "duplicate" | "quarantined";
+}
+
+export interface AcceptContext {
+  /** The trace that the request belongs to, as a W3C `traceparent`. It is not signed. */
+  readonly traceparent?: string | undefined;
 }
 
 /** What the HTTP adapters need of a receiver. */
@@ -27,8 +32,9 @@ export interface DeliverySink {
    * Resolves once the delivery is durable. The body is parsed as an event here.
    *
    * @throws {ReceiverError} `INBOX_UNAVAILABLE`: the response is 503; `BACKLOG_FULL`: 429; both with `Retry-After`
+   * @throws {WebhookRejectedError} `WORKSPACE_MISMATCH`: 403
    */
-  accept(webhook: VerifiedWebhook): Promise<AcceptResult>;
+  accept(webhook: VerifiedWebhook, context?: AcceptContext): Promise<AcceptResult>;
   /** Called for every rejected request. What it throws is ignored. */
   readonly onRejected?: ((rejection: WebhookRejectedError) => void) | undefined;
   /** Called with what `accept` threw, or with an unexpected error before it. What it throws is ignored. */
@@ -37,6 +43,8 @@ export interface DeliverySink {
 
 export interface WebhookRequest {
   readonly method: string | undefined;
+  /** The request target: a path or a whole URL. */
+  readonly url: string | undefined;
   readonly headers: WebhookHeaders;
   /** Called at most once, in the same tick as the handler. Rejects with a `WebhookRejectedError`. */
   readBody(): Promise<Uint8Array>;
@@ -51,7 +59,7 @@ export async function handleWebhook(
   let webhook: VerifiedWebhook | undefined;
   try {
     webhook = await verifyRequest(sink.verifier, request);
-    await sink.accept(webhook);
+    await sink.accept(webhook, { traceparent: readTraceparent(request.headers) });
     return acknowledged;
   } catch (error) {
     if (error instanceof WebhookRejectedError) notifyListener(onRejected, error);
@@ -66,5 +74,21 @@ export async function verifyRequest(verifier: Verifier, request: WebhookRequest)
     throw new WebhookRejectedError("METHOD_NOT_ALLOWED", "method: expected POST");
   }
   const headers = verifier.readHeaders(request.headers);
-  return verifier.verifyBody(await request.readBody(), headers);
+  return verifier.verifyBody(await request.readBody(), headers, request);
 }
+
+/**
+ * The `traceparent` header when it is valid: the W3C format, version 00, no id all zeros. Anyone can send one, so it is
+ * never a reason to reject a delivery.
+ */
+function readTraceparent(headers: WebhookHeaders): string | undefined {
+  try {
+    const value = findHeader(headers, "traceparent");
+    return value !== undefined && traceparentPattern.test(value) ? value : undefined;
+  } catch {
+    // Repeated: it is not known which one is meant.
+    return undefined;
+  }
+}
+
+const traceparentPattern = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;

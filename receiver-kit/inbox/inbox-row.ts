@@ -14,6 +14,7 @@ import {
   type RowSummary,
   rowStates,
   type StoredRow,
+  type WaitingSource,
 } from "./inbox.ts";
 
 export type SqlRow = Readonly<Record<string, unknown>>;
@@ -21,7 +22,7 @@ export type SqlRow = Readonly<Record<string, unknown>>;
 /** Columns of a summary; `body_bytes` is null when there is no body. */
 export const summaryColumns =
   "seq, source, webhook_id, channel, state, event, order_key, position, status, signed_at, received_at, " +
-  "due_at, attempts, replays, last_error, body_bytes";
+  "due_at, attempts, replays, last_error, secret_index, traceparent, body_bytes";
 
 export function toClaim(row: SqlRow): Claim {
   return {
@@ -65,6 +66,10 @@ export function toCandidates(rows: readonly SqlRow[], limit: number): readonly R
   return [...found].slice(0, limit).map(([key, reason]) => ({ key, reason }));
 }
 
+export function toWaiting(row: SqlRow): WaitingSource {
+  return { source: String(row["source"]), dueInMs: Number(row["due_in"]) };
+}
+
 export function emptyStates(): Record<RowState, number> {
   return Object.fromEntries(rowStates.map((state) => [state, 0])) as Record<RowState, number>;
 }
@@ -99,6 +104,8 @@ function toStoredRow(row: SqlRow): StoredRow {
     channel: row["channel"] as Channel,
     timestamp: Number(row["signed_at"]),
     receivedAtMs: Number(row["received_at"]),
+    secretIndex: toNumber(row["secret_index"]),
+    traceparent: toText(row["traceparent"]),
     attempts: Number(row["attempts"]),
     replays: Number(row["replays"]),
   };

@@ -48,11 +48,20 @@ export const leaseExpired = "the lease expired at the last attempt";
 export type Channel = "webhook" | "reconcile";
 
 export interface RowReference {
+  /** The receiver's source; `source/tenant` for a delivery of a tenant. */
   readonly source: string;
   readonly id: string;
 }
 
-export interface NewRow extends EventColumns, RowReference {
+/** What is known of a delivery besides its event; `null` for events that reconciling found. */
+export interface DeliveryColumns {
+  /** Index of the secret that signed it. */
+  readonly secretIndex: number | null;
+  /** The trace that the delivery belongs to, as a W3C `traceparent`. */
+  readonly traceparent: string | null;
+}
+
+export interface NewRow extends EventColumns, DeliveryColumns, RowReference {
   readonly channel: Channel;
   /** When the delivery was signed, in Unix seconds. */
   readonly timestamp: number;
@@ -66,7 +75,7 @@ export type InsertResult =
   /** `sameBody` is `null` when the first body has been purged. */
   | { readonly outcome: "duplicate"; readonly sameBody: boolean | null };
 
-export interface StoredRow extends EventColumns, RowReference {
+export interface StoredRow extends EventColumns, DeliveryColumns, RowReference {
   /** Increases with each stored row. */
   readonly seq: number;
   readonly channel: Channel;
@@ -253,8 +262,16 @@ export interface InlineStore {
   }): Promise<"newer" | "same" | "stale">;
 }
 
+export interface WaitingSource {
+  readonly source: string;
+  /** Until a row of it is due or a lease of it ends; 0 or less when it may be claimed now. */
+  readonly dueInMs: number;
+}
+
 /** For workers. */
 export interface WorkQueue<Transaction> {
+  /** The source and those of its tenants that have pending or running rows, in the order of their names. */
+  waitingSources(source: string): Promise<readonly WaitingSource[]>;
   claim(options: ClaimOptions): Promise<ClaimResult>;
   /** Extends leases; returns the `seq` of the claims still held. */
   renew(claims: readonly Claim[], leaseMs: number): Promise<ReadonlySet<number>>;

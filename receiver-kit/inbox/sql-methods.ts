@@ -1,6 +1,7 @@
 // The methods of an inbox that need single statements, the same for both databases.
 
 import type { VerifiedWebhook } from "../signature/verifier.ts";
+import { tenantRange } from "../tenant-source.ts";
 import type { Inbox, RowState, RowSummary } from "./inbox.ts";
 import {
   failedColumns,
@@ -10,6 +11,7 @@ import {
   toHead,
   toStats,
   toSummary,
+  toWaiting,
 } from "./inbox-row.ts";
 import type { SqlStatements } from "./sql-statements.ts";
 
@@ -41,7 +43,7 @@ export interface SqlMethodStatements extends SqlStatements {
 
 type Method =
   | ("fail" | "list" | "get" | "replay" | "discard" | "beginInline" | "finishInline")
-  | ("head" | "reconcileCandidates" | "purge" | "backlog" | "stats");
+  | ("head" | "reconcileCandidates" | "purge" | "backlog" | "stats" | "waitingSources");
 
 export function sqlMethods(
   { read, change, now, wake, countStates, listStepRows, beginInline }: SqlExecutor,
@@ -101,6 +103,10 @@ export function sqlMethods(
       const bodies = await change(sql.purgeBodies, [now(), Math.min(bodiesMs, rowsMs), rowsMax]);
       const rows = await change(sql.purgeRows, [now(), rowsMs, rowsMax]);
       return rows + bodies + (await change(sql.purgeHeads, [now(), headsMs, rowsMax]));
+    },
+    async waitingSources(source) {
+      const { from, to } = tenantRange(source);
+      return (await read(sql.waitingSources, [now(), source, from, to])).map(toWaiting);
     },
     async backlog(source, limit) {
       const [row] = await read(sql.countBacklog, [source, limit]);

@@ -24,7 +24,8 @@ export interface SqlDialect {
 
 export type SqlStatements = ReturnType<typeof sqlStatements>;
 
-/** As the partial indexes on settled rows have it: SQLite uses them only for the same text. */
+/** As the partial indexes have them: SQLite uses one only for the same text. */
+const live = "state IN ('pending', 'running')";
 const settled = "state IN ('done', 'stale', 'discarded', 'inline')";
 
 /** `$1` is the time in every statement that needs it. */
@@ -96,6 +97,21 @@ export function sqlStatements({ inbox, bodies, heads, now, isListed, skipLocked,
     DELETE FROM ${heads} WHERE (source, order_key) IN (
       SELECT source, order_key FROM ${heads} WHERE moved_at <= ${now} - CAST($2 AS bigint)
       LIMIT $3 ${skipLocked}) ${returning}`,
+
+    /** The recursion finds one tenant after the other, with one probe of an index each. */
+    waitingSources: `
+    WITH RECURSIVE tenants (source) AS (
+      SELECT (SELECT min(source) FROM ${inbox} WHERE ${live} AND source > $3 AND source < $4)
+      UNION ALL
+      SELECT (SELECT min(source) FROM ${inbox} WHERE ${live} AND source > tenants.source AND source < $4)
+      FROM tenants WHERE tenants.source IS NOT NULL),
+    names (name) AS (SELECT CAST($2 AS text) UNION ALL SELECT source FROM tenants WHERE source IS NOT NULL),
+    times (name, at) AS (
+      SELECT name, (SELECT min(due_at) FROM ${inbox} WHERE ${live} AND state = 'pending' AND source = name) FROM names
+      UNION ALL
+      SELECT name, (SELECT min(lease_until) FROM ${inbox} WHERE ${live} AND state = 'running' AND source = name)
+      FROM names)
+    SELECT name AS source, min(at) - ${now} AS due_in FROM times WHERE at IS NOT NULL GROUP BY name ORDER BY name`,
 
     countBacklog: `
     SELECT count(*) AS count FROM (

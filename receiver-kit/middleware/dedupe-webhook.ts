@@ -4,6 +4,7 @@ import { notifyListener } from "../http/notify-listener.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
+import { tenantSource } from "../tenant-source.ts";
 import {
   afterVerify,
   endResponse,
@@ -44,15 +45,17 @@ const dedupeOptions = strictOptions<DedupeWebhookOptions>()({
  * @see interface §6, "Delivery is at least once"
  */
 export function dedupeWebhook(options: DedupeWebhookOptions): WebhookMiddleware {
-  const { inbox, source, leaseMs, onError } = parseOptions("dedupeWebhook", dedupeOptions, options);
+  const settings = parseOptions("dedupeWebhook", dedupeOptions, options);
+  const { inbox, leaseMs, onError } = settings;
   const open = openOnce(inbox);
   return afterVerify("dedupeWebhook", onError, async (webhook, response, next) => {
     await orUnavailable(open());
-    const { id, timestamp, body, problem: quarantine } = webhook;
+    const { id, timestamp, body, problem: quarantine, secretIndex } = webhook;
+    const source = tenantSource(settings.source, webhook.tenant?.id);
     if (quarantine !== undefined) {
       const { columns } = parseDelivery(body, timestamp * 1_000);
       const row = { ...columns, source, id, timestamp, body, channel: "webhook", quarantine } as const;
-      await orUnavailable(inbox.insert(row));
+      await orUnavailable(inbox.insert({ ...row, secretIndex, traceparent: null }));
       return endResponse(response);
     }
     const begin = await orUnavailable(inbox.beginInline(webhook, { source, leaseMs }));

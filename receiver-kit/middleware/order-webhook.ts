@@ -4,6 +4,7 @@ import { eventOrder } from "../event/event-order.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
+import { tenantSource } from "../tenant-source.ts";
 import { withTimeout } from "../with-timeout.ts";
 import { KeyQueue } from "./key-queue.ts";
 import {
@@ -46,15 +47,17 @@ const orderOptions = strictOptions<OrderWebhookOptions>()({
  * @see interface §6, "Events may be delayed or out of order"
  */
 export function orderWebhook(options: OrderWebhookOptions): WebhookMiddleware {
-  const { inbox, source, waitMs, clock, onError } = parseOptions("orderWebhook", orderOptions, options);
+  const settings = parseOptions("orderWebhook", orderOptions, options);
+  const { inbox, waitMs, clock, onError } = settings;
   const open = openOnce(inbox);
   const queue = new KeyQueue();
   return afterVerify("orderWebhook", onError, async (webhook, response, next) => {
     const order = webhook.event && eventOrder(webhook.event);
     if (!order) return next();
     const { key, position } = order;
+    const source = tenantSource(settings.source, webhook.tenant?.id);
     await orUnavailable(open());
-    const leave = await enterWithin(queue.enter(key), waitMs, clock);
+    const leave = await enterWithin(queue.enter(JSON.stringify([source, key])), waitMs, clock);
     const verdict = await orUnavailable(inbox.advanceHead({ source, key, position })).catch(
       (error: unknown) => {
         leave();

@@ -2,12 +2,13 @@ import { WebhookRejectedError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
 import { createMountingWarning } from "../http/mounting-warning.ts";
 import { notifyListener } from "../http/notify-listener.ts";
-import { type RequestLimits, readRequestBody } from "../http/request-body.ts";
+import { type RequestLimits, readRequestBody, targetOf } from "../http/request-body.ts";
 import { responseFor } from "../http/responses.ts";
 import { sendResponse } from "../http/send-response.ts";
 import { type DeliverySink, verifyRequest } from "../http/webhook-handler.ts";
 import { parseOptions, sharedOptions, strictOptions } from "../options.ts";
-import { createVerifier, type VerifierOptions } from "../signature/verifier.ts";
+import { throwIfOtherWorkspace } from "../signature/tenant-workspace.ts";
+import { createVerifier, type VerifiedWebhook, type VerifierOptions } from "../signature/verifier.ts";
 import type { WebhookMiddleware } from "./received-webhook.ts";
 
 export interface VerifyWebhookOptions extends VerifierOptions {
@@ -55,25 +56,23 @@ export function verifyWebhook(options: VerifyWebhookOptions): WebhookMiddleware 
   return (request, response, next) => {
     const verified = verifyRequest(verifier, {
       method: request.method,
+      url: targetOf(request),
       headers: request.rawHeaders,
       readBody: () => readRequestBody(request, limits, clock),
     });
+    const pass = (webhook: VerifiedWebhook) => {
+      throwIfOtherWorkspace(webhook);
+      const parsed = parseDelivery(webhook.body, clock.now());
+      const event = parsed.ok ? parsed.event : undefined;
+      request.webhook = { ...webhook, event, problem: parsed.ok ? undefined : parsed.reason };
+    };
+    const reject = (error: unknown) => {
+      if (error instanceof WebhookRejectedError) notifyListener(onRejected, error);
+      sendResponse(request, response, responseFor(error), limits, clock);
+    };
     verified
-      .then(
-        (webhook) => {
-          const parsed = parseDelivery(webhook.body, clock.now());
-          request.webhook = {
-            ...webhook,
-            event: parsed.ok ? parsed.event : undefined,
-            problem: parsed.ok ? undefined : parsed.reason,
-          };
-          next();
-        },
-        (error: unknown) => {
-          if (error instanceof WebhookRejectedError) notifyListener(onRejected, error);
-          sendResponse(request, response, responseFor(error), limits, clock);
-        },
-      )
+      .then(pass)
+      .then(() => next(), reject)
       .catch(next);
   };
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { systemClock } from "../clock.ts";
 import type { WebhookRejectedError } from "../errors.ts";
 import { createMountingWarning } from "../http/mounting-warning.ts";
-import { readRequestBody } from "../http/request-body.ts";
+import { readRequestBody, targetOf } from "../http/request-body.ts";
 import { sendResponse } from "../http/send-response.ts";
 import { type DeliverySink, handleWebhook } from "../http/webhook-handler.ts";
 
@@ -13,9 +13,9 @@ export type WebhookRequestHandler = (request: IncomingMessage, response: ServerR
  * Receives deliveries at the path it is mounted on: verifies, stores durably, acknowledges.
  *
  * Reads the body itself, whatever its content type; mount it before `express.json()`. It always sends a response and
- * never calls the next middleware: 200 accepted, duplicate or quarantined; 400 malformed; 401 signature or age; 405;
- * 408; 413; 415; 429 backlog full and 503 inbox unavailable, both with `Retry-After`; 500 when the body was parsed
- * before.
+ * never calls the next middleware: 200 accepted, duplicate or quarantined; 400 malformed; 401 signature or age; 403
+ * another tenant's workspace; 405; 408; 413; 415; 429 backlog full and 503 inbox unavailable, both with `Retry-After`;
+ * 500 when the body was parsed before.
  *
  * @example examples/receiver-kit.test.ts#express
  * ```ts
@@ -37,6 +37,7 @@ export function webhookMiddleware(receiver: DeliverySink): WebhookRequestHandler
       receiver,
       {
         method: request.method,
+        url: targetOf(request),
         headers: request.rawHeaders,
         readBody: () => readRequestBody(request, limits, clock),
       },

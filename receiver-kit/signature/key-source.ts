@@ -1,58 +1,170 @@
 import type { KeyObject } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { isReceiverError, ReceiverError, WebhookRejectedError } from "../errors.ts";
+import { option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import { withTimeout } from "../with-timeout.ts";
 import { parseSecret } from "./secret.ts";
+import { findHeader, type WebhookHeaders } from "./signature-headers.ts";
 
-export type Secrets = readonly string[] | (() => readonly string[] | Promise<readonly string[]>);
+/** What a function of the `secrets` option may decide by. Nothing of it is verified yet. */
+export interface SecretsRequest {
+  /** Path of the URL, as sent, without the query; also in front of it where a router is mounted. `/` when unknown. */
+  readonly path: string;
+  readonly headers: {
+    /** Value of a header, in any case. @throws {WebhookRejectedError} `HEADER_REPEATED` when it was sent twice */
+    get(name: string): string | undefined;
+  };
+}
 
-/** The keys that may have signed a delivery. @throws {WebhookRejectedError} SECRETS_UNAVAILABLE */
-export type KeySource = () => readonly KeyObject[] | Promise<readonly KeyObject[]>;
+export interface TenantIdentity {
+  /** Names the tenant in rows, handlers and logs: 1 to 64 of A-Z a-z 0-9 . _ : - */
+  readonly id: string;
+  /** The tenant's workspace, as `client.me()` returns it; its events are the only ones that are accepted. */
+  readonly workspaceId: string;
+}
+
+/** Whose deliveries a request may contain. */
+export interface Tenant extends TenantIdentity {
+  /** The signing secrets of the tenant's endpoint: several while one is rotated, at most 16. */
+  readonly secrets: readonly string[];
+}
+
+export type SecretsFunction = (request: SecretsRequest) => readonly string[] | Promise<readonly string[]>;
+
+export interface TenantSecrets {
+  /**
+   * Finds the tenant by the request's path or headers; `undefined` when there is none, which is rejected like a wrong
+   * signature. Called at every delivery, so it should return from memory.
+   */
+  byTenant(request: SecretsRequest): Tenant | undefined | Promise<Tenant | undefined>;
+}
+
+/** A list; a function that returns the list for a request; or an object that finds the tenant of a request. */
+export type Secrets = readonly string[] | SecretsFunction | TenantSecrets;
+
+/** The keys that may have signed a delivery, and whose they are. */
+export interface SigningKeys {
+  readonly keys: readonly KeyObject[];
+  readonly tenant: TenantIdentity | undefined;
+}
+
+/** The request as received; its path and headers are read only when a function asks for them. */
+export interface ReceivedRequest {
+  readonly headers: WebhookHeaders;
+  /** The request target: a path or a whole URL. */
+  readonly url?: string | undefined;
+}
+
+/** @throws {WebhookRejectedError} SECRETS_UNAVAILABLE, TENANT_UNKNOWN */
+export type KeySource = (request: ReceivedRequest) => SigningKeys | Promise<SigningKeys>;
 
 const secretsTimeoutMs = 5_000;
+/** Each costs one hash of the body per forged request, so the secrets of many tenants cannot be one list. */
+const secretsMax = 16;
 
 /**
  * Turns the `secrets` option into keys: a list at once, a function at each call.
  *
- * A function that throws, takes longer than 5 s or returns an unusable list is an outage of the receiver and not an
+ * A function that throws, takes longer than 5 s or returns something unusable is an outage of the receiver and not an
  * error of the sender: the response is 503, and the delivery is sent again.
  *
  * @throws {ReceiverError} `SECRET_…` at once when a listed secret cannot be right
  */
 export function createKeySource(secrets: Secrets, clock: Clock): KeySource {
-  if (typeof secrets !== "function") {
-    const keys = parseSecrets(secrets);
-    return () => keys;
+  const keysOf = createKeyCache();
+  if (isTenantSecrets(secrets)) {
+    return (request) =>
+      orUnavailable("secrets.byTenant", async () => {
+        const tenant = await resolve("secrets.byTenant", secrets.byTenant(requestView(request)), clock);
+        return tenantKeys(tenant, keysOf);
+      });
   }
-  let cached: { readonly texts: readonly string[]; readonly keys: readonly KeyObject[] } | undefined;
-  return async () => {
-    try {
-      const texts = await callSecrets(secrets, clock);
-      if (!cached || !isSameList(cached.texts, texts)) {
-        const keys = parseSecrets(texts);
-        cached = { texts: [...texts], keys };
-      }
-      return cached.keys;
-    } catch (cause) {
-      const message = isReceiverError(cause) ? cause.message : "secrets: the function failed";
-      throw new WebhookRejectedError("SECRETS_UNAVAILABLE", message, { cause });
-    }
-  };
+  if (typeof secrets === "function") {
+    return (request) =>
+      orUnavailable("secrets", async () => {
+        const texts = await resolve("secrets", secrets(requestView(request)), clock);
+        return { keys: keysOf(texts), tenant: undefined };
+      });
+  }
+  const found = { keys: keysOf(secrets), tenant: undefined };
+  return () => found;
 }
 
-async function callSecrets(secrets: Exclude<Secrets, readonly string[]>, clock: Clock) {
-  const pending = secrets();
+/** True when the secrets depend on the tenant, and so do the rows. */
+export function isTenantSecrets(secrets: unknown): secrets is TenantSecrets {
+  return typeof (secrets as TenantSecrets | null | undefined)?.byTenant === "function";
+}
+
+const tenantSchema = strictOptions<Tenant>()({
+  id: option.name,
+  workspaceId: option.text,
+  secrets: sharedOptions.secrets,
+});
+
+function tenantKeys(
+  given: Tenant | null | undefined,
+  keysOf: (secrets: unknown) => readonly KeyObject[],
+): SigningKeys {
+  if (given === undefined || given === null) {
+    throw new WebhookRejectedError("TENANT_UNKNOWN", "secrets.byTenant: the request belongs to no tenant");
+  }
+  const { id, workspaceId, secrets } = parseOptions("secrets.byTenant", tenantSchema, given);
+  return { keys: keysOf(secrets), tenant: { id, workspaceId } };
+}
+
+async function orUnavailable(name: string, find: () => Promise<SigningKeys>): Promise<SigningKeys> {
+  try {
+    return await find();
+  } catch (cause) {
+    if (cause instanceof WebhookRejectedError) throw cause;
+    const message = isReceiverError(cause) ? cause.message : `${name}: the function failed`;
+    throw new WebhookRejectedError("SECRETS_UNAVAILABLE", message, { cause });
+  }
+}
+
+async function resolve<Result>(
+  name: string,
+  pending: Result | Promise<Result>,
+  clock: Clock,
+): Promise<Result> {
   // No timer for a function that returns from memory.
-  if (Array.isArray(pending)) return pending;
+  if (typeof (pending as { then?: unknown } | null | undefined)?.then !== "function") return pending;
   return withTimeout(
     Promise.resolve(pending),
     secretsTimeoutMs,
     clock,
-    () => new Error(`the function did not resolve within ${secretsTimeoutMs} ms`),
+    () => new Error(`${name}: the function did not resolve within ${secretsTimeoutMs} ms`),
   );
 }
 
-function parseSecrets(secrets: unknown): readonly KeyObject[] {
+function requestView({ headers, url = "/" }: ReceivedRequest): SecretsRequest {
+  return { path: pathOf(url), headers: { get: (name) => findHeader(headers, name) } };
+}
+
+function pathOf(url: string): string {
+  const target = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*(.*)$/i.exec(url)?.[1] ?? url;
+  return target.replace(/[?#].*$/s, "") || "/";
+}
+
+/** Keys of recently used lists: a list is checked when it is first seen, not at every delivery. */
+function createKeyCache(): (secrets: unknown) => readonly KeyObject[] {
+  const cache = new Map<string, readonly KeyObject[]>();
+  return (secrets) => {
+    const texts = checkList(secrets);
+    const name = JSON.stringify(texts.map(String));
+    const keys = cache.get(name) ?? texts.map((secret, index) => parseSecret(secret, `secrets[${index}]`));
+    // The most recently used one is last.
+    cache.delete(name);
+    cache.set(name, keys);
+    const [oldest] = cache.keys();
+    if (cache.size > cachedListsMax && oldest !== undefined) cache.delete(oldest);
+    return keys;
+  };
+}
+
+const cachedListsMax = 1_000;
+
+function checkList(secrets: unknown): readonly unknown[] {
   if (!Array.isArray(secrets) || secrets.length === 0) {
     const found = Array.isArray(secrets) ? "an empty list" : secrets === null ? "null" : typeof secrets;
     throw new ReceiverError(
@@ -60,13 +172,9 @@ function parseSecrets(secrets: unknown): readonly KeyObject[] {
       `secrets: expected a list of at least one secret, got ${found}`,
     );
   }
-  return secrets.map((secret, index) => parseSecret(secret, `secrets[${index}]`));
-}
-
-function isSameList(cached: readonly string[], texts: readonly string[]): boolean {
-  return (
-    Array.isArray(texts) &&
-    cached.length === texts.length &&
-    cached.every((text, index) => text === texts[index])
+  if (secrets.length <= secretsMax) return secrets;
+  throw new ReceiverError(
+    "SECRETS_TOO_MANY",
+    `secrets: expected at most ${secretsMax} secrets, got ${secrets.length}; for many tenants use { byTenant }`,
   );
 }

@@ -124,6 +124,32 @@ function collect(values: HeaderValues, givenName: unknown, value: unknown): void
   values[name] = typeof value === "string" ? value : "";
 }
 
+/**
+ * The value of one header, of any form of headers.
+ *
+ * @throws {WebhookRejectedError} HEADER_REPEATED
+ */
+export function findHeader(headers: WebhookHeaders, name: string): string | undefined {
+  const lowered = name.toLowerCase();
+  const found = valuesOf(headers, lowered).filter((value) => typeof value === "string");
+  if (found.length > 1) {
+    throw new WebhookRejectedError("HEADER_REPEATED", `${lowered}: expected one header, got several`);
+  }
+  return found[0];
+}
+
+function valuesOf(headers: WebhookHeaders, lowered: string): readonly unknown[] {
+  if (Array.isArray(headers)) {
+    const isNamed = (_: unknown, i: number) =>
+      i % 2 === 1 && String(headers[i - 1]).toLowerCase() === lowered;
+    return headers.filter(isNamed);
+  }
+  if (hasGet(headers)) return [headers.get(lowered)];
+  return Object.entries(headers)
+    .filter(([name]) => name.toLowerCase() === lowered)
+    .flatMap(([, value]) => value as unknown);
+}
+
 function hasGet(headers: WebhookHeaders): headers is { get(name: string): string | null } {
   return typeof headers === "object" && typeof (headers as { get?: unknown } | null)?.get === "function";
 }

@@ -1,12 +1,18 @@
 // The signature is computed over the raw bytes. Decoding them to text first, as is common, maps every invalid byte to
 // U+FFFD, so that a changed byte passes.
 
-import { createHmac, type KeyObject, timingSafeEqual } from "node:crypto";
+import { createHmac, timingSafeEqual } from "node:crypto";
 import { types } from "node:util";
 import type { Clock } from "../clock.ts";
 import { WebhookRejectedError } from "../errors.ts";
 import { parseOptions, sharedOptions, strictOptions } from "../options.ts";
-import { createKeySource, type Secrets } from "./key-source.ts";
+import {
+  createKeySource,
+  type ReceivedRequest,
+  type Secrets,
+  type SigningKeys,
+  type TenantIdentity,
+} from "./key-source.ts";
 import { readSignatureHeaders, type SignedHeaders, type WebhookHeaders } from "./signature-headers.ts";
 
 /** A delivery whose signature is valid. Its body is the bytes that were signed, not yet parsed. */
@@ -18,11 +24,15 @@ export interface VerifiedWebhook {
   readonly body: Uint8Array;
   /** Index of the secret that signed it: shows when an old one is no longer in use. */
   readonly secretIndex: number;
+  /** Whose secret that is, when `secrets` finds the tenant. */
+  readonly tenant?: TenantIdentity | undefined;
 }
 
 export interface VerifyOptions {
   /** When the request arrived, in milliseconds since the epoch; for deliveries verified later. Default: now. */
   readonly receivedAt?: number | undefined;
+  /** URL or path of the request, for a `secrets` function that decides by it. */
+  readonly url?: string | undefined;
 }
 
 export interface Verifier {
@@ -30,14 +40,23 @@ export interface Verifier {
   verify(rawBody: Uint8Array, headers: WebhookHeaders, options?: VerifyOptions): Promise<VerifiedWebhook>;
   /** The first half of `verify`: headers and age, before the body is read. @throws {WebhookRejectedError} */
   readHeaders(headers: WebhookHeaders, options?: VerifyOptions): SignedHeaders;
-  /** The second half of `verify`: the signature over the raw bytes. @throws {WebhookRejectedError} */
-  verifyBody(rawBody: Uint8Array, headers: SignedHeaders): Promise<VerifiedWebhook>;
+  /**
+   * The second half of `verify`: the signature over the raw bytes. `request` is what a `secrets` function decides by.
+   *
+   * @throws {WebhookRejectedError}
+   */
+  verifyBody(
+    rawBody: Uint8Array,
+    headers: SignedHeaders,
+    request?: ReceivedRequest,
+  ): Promise<VerifiedWebhook>;
 }
 
 export interface VerifierOptions {
   /**
-   * The endpoint's signing secrets, `whsec_…`: several while one is rotated. A function is called at every delivery,
-   * so that secrets change without a restart; it should return from memory.
+   * The endpoint's signing secrets, `whsec_…`: several while one is rotated, at most 16. A function is called at every
+   * delivery, so that secrets change without a restart; it should return from memory. `{ byTenant }` finds whose
+   * delivery it is, by path or headers, for one receiver of many tenants.
    */
   readonly secrets: Secrets;
   /** How far the signing time may lie in the past or the future. Default 300. */
@@ -74,16 +93,16 @@ export function createVerifier(options: VerifierOptions): Verifier {
     checkAge(signed, receivedAt, toleranceSeconds);
     return signed;
   };
-  const verifyBody: Verifier["verifyBody"] = async (rawBody, headers) => {
+  const verifyBody: Verifier["verifyBody"] = async (rawBody, headers, request = { headers: [] }) => {
     rejectNonBytes(rawBody);
-    return matchSignature(rawBody, headers, await keysOf());
+    return matchSignature(rawBody, headers, await keysOf(request));
   };
   return {
     readHeaders,
     verifyBody,
     // Async, so that rejected headers also reject the promise.
     verify: async (rawBody, headers, verifyOptions) =>
-      verifyBody(rawBody, readHeaders(headers, verifyOptions)),
+      verifyBody(rawBody, readHeaders(headers, verifyOptions), { headers, url: verifyOptions?.url }),
   };
 }
 
@@ -104,12 +123,13 @@ function checkAge({ id, timestamp }: SignedHeaders, receivedAt: number, toleranc
 function matchSignature(
   rawBody: Uint8Array,
   { id, timestamp, signedPrefix, signatures }: SignedHeaders,
-  keys: readonly KeyObject[],
+  { keys, tenant }: SigningKeys,
 ): VerifiedWebhook {
   if (signatures.length > 0) {
     for (const [secretIndex, key] of keys.entries()) {
       const expected = createHmac("sha256", key).update(signedPrefix).update(rawBody).digest("base64");
-      if (includesInConstantTime(signatures, expected)) return { id, timestamp, body: rawBody, secretIndex };
+      if (!includesInConstantTime(signatures, expected)) continue;
+      return { id, timestamp, body: rawBody, secretIndex, ...(tenant && { tenant }) };
     }
   }
   throw new WebhookRejectedError(

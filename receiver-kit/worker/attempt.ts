@@ -4,6 +4,7 @@ import { parseDelivery } from "../event/parse-delivery.ts";
 import type { Claim, HandlerTransaction, Settlement } from "../inbox/inbox.ts";
 import { leaseLost, superseded } from "../inbox/lazy-transaction.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
+import { splitSource } from "../tenant-source.ts";
 import type { HandlerContext, Handlers } from "./handlers.ts";
 import { retryDelayMs } from "./retry-policy.ts";
 
@@ -64,12 +65,15 @@ async function runHandlers<Transaction>(
   const event = readEvent(claim, clock.now());
   const matching = handlers.matching(event, { channel: claim.channel, stale });
   if (matching.length === 0) return;
-  const { source, id, channel, receivedAtMs, body } = claim;
+  const { id, channel, receivedAtMs, body } = claim;
   const context: HandlerContext<Transaction> = {
-    ...{ id, source, channel, receivedAtMs, body, stale },
+    ...splitSource(claim.source),
+    ...{ id, channel, receivedAtMs, body, stale },
+    secretIndex: claim.secretIndex ?? undefined,
+    traceparent: claim.traceparent ?? undefined,
     attempt: claim.attempts,
     replayed: claim.replays > 0,
-    idempotencyKey: `${source}:${id}`,
+    idempotencyKey: `${claim.source}:${id}`,
     transaction: handle,
     signal: controller.signal,
   };

@@ -28,6 +28,12 @@ export interface HandlerContext<Transaction> {
   /** The `webhook-id`. */
   readonly id: string;
   readonly source: string;
+  /** Whose event it is, where `secrets` finds the tenant. */
+  readonly tenant: string | undefined;
+  /** Index of the secret that signed the delivery; `undefined` for events that `reconcile` found. */
+  readonly secretIndex: number | undefined;
+  /** The trace that the delivery came with, as a W3C `traceparent`; it is not signed. */
+  readonly traceparent: string | undefined;
   /** `reconcile`: not delivered but read from the tasks API; only state handlers receive those. */
   readonly channel: Channel;
   readonly receivedAtMs: number;

@@ -1,9 +1,11 @@
 import { ReceiverError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
-import type { AcceptResult } from "../http/webhook-handler.ts";
+import type { AcceptContext, AcceptResult } from "../http/webhook-handler.ts";
 import type { NewRow } from "../inbox/inbox.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
+import { throwIfOtherWorkspace } from "../signature/tenant-workspace.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
+import { tenantSource } from "../tenant-source.ts";
 import { withTimeout } from "../with-timeout.ts";
 
 /** `open` opens the inbox, once; called again after it failed. */
@@ -22,26 +24,27 @@ export class Ingest {
   readonly counts: IngestCounts = { accepted: 0, duplicates: 0, quarantined: 0, conflicts: 0 };
   readonly #settings: Settings;
   readonly #inProgress = new Map<string, Promise<AcceptResult>>();
-  readonly #backlog: ReturnType<typeof createBacklogEstimate>;
+  readonly #backlogs = new Map<string, ReturnType<typeof createBacklogEstimate>>();
   readonly #outage: ReturnType<typeof createOutageLog>;
 
   constructor(settings: Settings) {
     this.#settings = settings;
-    this.#backlog = createBacklogEstimate(settings);
     this.#outage = createOutageLog(settings);
   }
 
   /** A duplicate that arrives while the first is being stored resolves or rejects with it. */
-  accept(webhook: VerifiedWebhook): Promise<AcceptResult> {
-    const first = this.#inProgress.get(webhook.id);
+  accept(webhook: VerifiedWebhook, context: AcceptContext = {}): Promise<AcceptResult> {
+    const source = tenantSource(this.#settings.source, webhook.tenant?.id);
+    const name = JSON.stringify([source, webhook.id]);
+    const first = this.#inProgress.get(name);
     if (first) {
       return first.then(() => {
         this.counts.duplicates += 1;
         return { outcome: "duplicate" };
       });
     }
-    const result = this.#store(webhook).finally(() => this.#inProgress.delete(webhook.id));
-    this.#inProgress.set(webhook.id, result);
+    const result = this.#store(webhook, source, context).finally(() => this.#inProgress.delete(name));
+    this.#inProgress.set(name, result);
     return result;
   }
 
@@ -50,14 +53,18 @@ export class Ingest {
     await Promise.allSettled(this.#inProgress.values());
   }
 
-  async #store({ id, timestamp, body }: VerifiedWebhook): Promise<AcceptResult> {
-    const { source, clock, logger } = this.#settings;
-    this.#backlog.throwIfFull();
+  async #store(webhook: VerifiedWebhook, source: string, context: AcceptContext): Promise<AcceptResult> {
+    const { id, timestamp, body, secretIndex } = webhook;
+    const { clock, logger } = this.#settings;
+    throwIfOtherWorkspace(webhook);
+    const backlog = this.#backlogOf(source);
+    backlog.throwIfFull();
     const parsed = parseDelivery(body, clock.now());
     const quarantine = parsed.ok ? null : parsed.reason;
     const result = await this.#insert({
       ...parsed.columns,
       ...{ source, id, timestamp, body, channel: "webhook", quarantine },
+      ...{ secretIndex, traceparent: context.traceparent ?? null },
     });
     if (result.outcome === "duplicate") {
       this.counts.duplicates += 1;
@@ -73,8 +80,16 @@ export class Ingest {
       return { outcome: "quarantined" };
     }
     this.counts.accepted += 1;
-    this.#backlog.add();
+    backlog.add();
     return { outcome: "accepted" };
+  }
+
+  /** Each tenant has its own, so that one cannot use up that of the others. */
+  #backlogOf(source: string): ReturnType<typeof createBacklogEstimate> {
+    const known = this.#backlogs.get(source);
+    const backlog = known ?? createBacklogEstimate({ ...this.#settings, source });
+    if (!known) this.#backlogs.set(source, backlog);
+    return backlog;
   }
 
   /** Whatever keeps the inbox from storing, the sender is asked to send the delivery again. */

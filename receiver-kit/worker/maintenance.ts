@@ -8,18 +8,19 @@ export class Maintenance {
   #round: Promise<void> = Promise.resolve();
   #purgedAtMs = Number.NEGATIVE_INFINITY;
   #downMs = 0;
+  readonly #caughtUp = new Set<string>();
 
   constructor(settings: ReceiverSettings) {
     this.#settings = settings;
   }
 
-  /** How long the receiver was down before it started; 0 when it was not, or after a reconciliation has caught up. */
-  get downMs(): number {
-    return this.#downMs;
+  /** How long the receiver was down before it started; 0 when it was not, or after a reconciliation of the source. */
+  downMsOf(source: string): number {
+    return this.#caughtUp.has(source) ? 0 : this.#downMs;
   }
 
-  caughtUp(): void {
-    this.#downMs = 0;
+  caughtUp(source: string): void {
+    this.#caughtUp.add(source);
   }
 
   async start(): Promise<void> {

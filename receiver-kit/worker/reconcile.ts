@@ -2,6 +2,7 @@
 // channel `reconcile` and handled like deliveries: same ordering guard, same handlers, same retries. A response that a
 // delivery has overtaken meanwhile is older than the head, and so is dropped.
 
+import { z } from "zod";
 import {
   isSubtaskEvent,
   parseOccurredAt,
@@ -9,9 +10,11 @@ import {
   type TaskEvent,
 } from "../../sdk/events/index.ts";
 import type { Clock } from "../clock.ts";
+import { ReceiverError } from "../errors.ts";
 import { encodePosition, orderKey, statusRank } from "../event/event-order.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { defaults, option, parseOptions, strictOptions } from "../options.ts";
+import type { TenantIdentity } from "../signature/key-source.ts";
 
 export interface ReconcilableStage {
   readonly id: string;
@@ -48,8 +51,10 @@ export interface ReconcileOptions {
   readonly sinceMs?: number | undefined;
   /** Tasks fetched at most. Default 1,000. */
   readonly tasksMax?: number | undefined;
-  /** The workspace in the events that handlers receive. Default: what `client.me()` returns. */
+  /** The workspace in the events that handlers receive. Default: the tenant's, else what `client.me()` returns. */
   readonly workspaceId?: string | undefined;
+  /** Whose tasks the client reads; required where `secrets` finds the tenant. The client must be of its workspace. */
+  readonly tenant?: TenantIdentity | undefined;
 }
 
 const reconcileOptions = strictOptions<ReconcileOptions>()({
@@ -57,6 +62,7 @@ const reconcileOptions = strictOptions<ReconcileOptions>()({
   sinceMs: option.numberFrom(0).optional(),
   tasksMax: option.positiveInteger.default(defaults.reconcile.tasksMax),
   workspaceId: option.value<string>("a string", (given) => typeof given === "string").optional(),
+  tenant: z.looseObject({ id: option.name, workspaceId: option.text }, { error: "a tenant" }).optional(),
 });
 
 const reconcileClient = option.value<ReconcileClient>(
@@ -92,7 +98,7 @@ export async function reconcileTasks(
   parseOptions("reconcile: client", reconcileClient, client, "ARGUMENT_INVALID");
   const settings = parseOptions("reconcile", reconcileOptions, options, "ARGUMENT_INVALID");
   const { sinceMs = dependencies.downMs, runningForMs, tasksMax } = settings;
-  const workspaceId = settings.workspaceId ?? (await fetchWorkspaceId(client));
+  const workspaceId = await workspaceOf(client, settings);
   const counts = { examined: 0, enqueued: 0, unchanged: 0, missing: 0 };
   const seen = new Set<string>();
   const apply = async (task: ReconcilableTask) => {
@@ -134,6 +140,20 @@ async function* startedWithin(client: ReconcileClient, sinceMs: number, tasksMax
     count += 1;
     yield task;
   }
+}
+
+/** @throws {ReceiverError} `ARGUMENT_INVALID` when the client is of another workspace than the tenant */
+async function workspaceOf(
+  client: ReconcileClient,
+  { workspaceId, tenant }: Pick<ReconcileOptions, "workspaceId" | "tenant">,
+): Promise<string> {
+  if (!tenant) return workspaceId ?? fetchWorkspaceId(client);
+  const actual = workspaceId ?? ((await fetchWorkspaceId(client)) || tenant.workspaceId);
+  if (actual === tenant.workspaceId) return actual;
+  throw new ReceiverError(
+    "ARGUMENT_INVALID",
+    `reconcile: expected a client of the workspace of tenant ${tenant.id}, got one of another workspace`,
+  );
 }
 
 async function fetchWorkspaceId(client: ReconcileClient): Promise<string> {
@@ -201,7 +221,15 @@ async function enqueue({ inbox, source }: Dependencies, event: StateEvent): Prom
   if (head && head.position >= position) return false;
   const columns = { event: event.event, orderKey: key, position, status };
   const result = await inbox.insert({
-    ...{ ...columns, source, id, channel: "reconcile", quarantine: null },
+    ...{
+      ...columns,
+      source,
+      id,
+      channel: "reconcile",
+      quarantine: null,
+      secretIndex: null,
+      traceparent: null,
+    },
     timestamp: Number(occurredAt / 1_000_000_000n),
     body: Buffer.from(JSON.stringify(event)),
   });

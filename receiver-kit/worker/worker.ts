@@ -11,6 +11,9 @@
 // delays while the inbox fails. When all slots are taken, the end of an attempt polls. A wake-up by the inbox only makes
 // the next poll earlier, so one that is lost does no harm.
 //
+// TENANTS. Where `secrets` finds the tenant, a poll asks which tenants have due rows and claims of each in turn, at most
+// `tenantConcurrency` at a time: neither a large backlog nor hanging handlers of one tenant stop the others.
+//
 // CLAIM. claimed ─► attempt in progress ─► settled, failed, or lost (see attempt.ts). While attempts are in progress, all
 // their leases are renewed at a third of `leaseMs`. A claim that a renewal does not confirm, or whose lease must have
 // ended while renewals failed, is aborted with LEASE_LOST.
@@ -22,6 +25,8 @@ import { type Claim, leaseExpired, type RowReference } from "../inbox/inbox.ts";
 import { leaseLost } from "../inbox/lazy-transaction.ts";
 import { randomName } from "../random.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
+import { isTenantSecrets } from "../signature/key-source.ts";
+import { includesSource } from "../tenant-source.ts";
 import { type AttemptOutcome, runAttempt } from "./attempt.ts";
 import type { Handlers } from "./handlers.ts";
 
@@ -35,12 +40,18 @@ interface RunningAttempt {
   leaseEndsMs: number;
 }
 
+interface Claimed {
+  readonly count: number;
+  readonly nextInMs: number | null;
+}
+
 export class Worker<Transaction> {
   readonly counts: WorkerCounts = { done: 0, stale: 0, retried: 0, dead: 0, released: 0, lost: 0 };
   readonly #settings: Settings<Transaction>;
   readonly #name: string;
   readonly #running = new Map<number, RunningAttempt>();
   #claims = 0;
+  #lastSource = "";
   #state: "new" | "working" | "stopping" = "new";
   #polling: Promise<void> | undefined;
   #pollAgain = false;
@@ -64,7 +75,7 @@ export class Worker<Transaction> {
     this.#state = "working";
     try {
       this.#unsubscribe = await this.#settings.inbox.subscribe?.((source) => {
-        if (source === undefined || source === this.#settings.source) this.#poll();
+        if (source === undefined || this.#handles(source)) this.#poll();
       });
     } catch (error) {
       if (this.#state === "working") this.#state = "new";
@@ -73,6 +84,11 @@ export class Worker<Transaction> {
     // Stopped while subscribing: `stop` had nothing to unsubscribe yet.
     if (this.#state !== "working") await this.#unsubscribe?.();
     this.#poll();
+  }
+
+  #handles(source: string): boolean {
+    const { source: own, secrets } = this.#settings;
+    return isTenantSecrets(secrets) ? includesSource(own, source) : source === own;
   }
 
   #poll(): void {
@@ -96,14 +112,14 @@ export class Worker<Transaction> {
   }
 
   async #claimRows(): Promise<void> {
-    const { concurrency, pollMs, logger } = this.#settings;
+    const { concurrency, pollMs, logger, source, secrets } = this.#settings;
     const free = concurrency - this.#running.size;
     if (free <= 0) return;
     try {
-      const { claims, nextInMs } = await this.#claim(free);
+      const claimed = isTenantSecrets(secrets) ? this.#claimFairly(free) : this.#claim(source, free);
+      const { count, nextInMs } = await claimed;
       this.#failures = 0;
-      for (const claim of claims) void this.#run(claim);
-      if (claims.length < free) this.#schedulePoll(Math.min(pollMs, nextInMs ?? pollMs));
+      if (count < free) this.#schedulePoll(Math.min(pollMs, nextInMs ?? pollMs));
     } catch (error) {
       this.#failures += 1;
       if (this.#failures === 1) logger.error({ err: error }, "the inbox cannot be read");
@@ -111,8 +127,34 @@ export class Worker<Transaction> {
     }
   }
 
-  async #claim(rowsMax: number) {
-    const { inbox, source, leaseMs, retry, keyOrder } = this.#settings;
+  /** Claims due rows of the tenants in turn, starting after the one that was served last. */
+  async #claimFairly(rowsMax: number): Promise<Claimed> {
+    const { inbox, source, tenantConcurrency } = this.#settings;
+    const waiting = await inbox.waitingSources(source);
+    let nextInMs = Math.min(...waiting.map(({ dueInMs }) => dueInMs).filter((ms) => ms > 0));
+    const due = waiting.filter(({ dueInMs }) => dueInMs <= 0).map((tenant) => tenant.source);
+    const after = due.findIndex((name) => name > this.#lastSource);
+    const inTurn = after < 0 ? due : [...due.slice(after), ...due.slice(0, after)];
+    let count = 0;
+    for (const [index, name] of inTurn.entries()) {
+      const share = Math.ceil((rowsMax - count) / (inTurn.length - index));
+      const rows = Math.min(share, tenantConcurrency - this.#runningOf(name));
+      if (rows <= 0) continue;
+      const claimed = await this.#claim(name, rows);
+      nextInMs = Math.min(nextInMs, claimed.nextInMs ?? nextInMs);
+      count += claimed.count;
+      this.#lastSource = name;
+      if (count >= rowsMax || this.#state !== "working") break;
+    }
+    return { count, nextInMs };
+  }
+
+  #runningOf(source: string): number {
+    return [...this.#running.values()].filter(({ claim }) => claim.source === source).length;
+  }
+
+  async #claim(source: string, rowsMax: number): Promise<Claimed> {
+    const { inbox, leaseMs, retry, keyOrder } = this.#settings;
     this.#claims += 1;
     // Each claim has its own name: even a generation that a crash of the database took back cannot match twice.
     const worker = `${this.#name}.${this.#claims}`;
@@ -122,7 +164,8 @@ export class Worker<Transaction> {
       this.counts.dead += 1;
       this.#reportDead(row, new Error(leaseExpired));
     }
-    return result;
+    for (const claim of result.claims) void this.#run(claim);
+    return { count: result.claims.length, nextInMs: result.nextInMs };
   }
 
   async #run(claim: Claim): Promise<void> {

@@ -14,6 +14,8 @@ export function newRowOf(event: Readonly<Record<string, unknown>>, fields: Parti
     timestamp: 1_772_357_400,
     body,
     quarantine: parsed.ok ? null : parsed.reason,
+    secretIndex: 0,
+    traceparent: null,
     ...fields,
   };
 }

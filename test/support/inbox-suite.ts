@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { VirtualClock } from "workspace-tasks/mock-server";
-import type { Claim, Inbox } from "workspace-tasks/receiver-kit";
+import type { Claim, ClaimOptions, Inbox } from "workspace-tasks/receiver-kit";
 import { encodePosition } from "../../receiver-kit/event/event-order.ts";
 import { claimOptions, completedAt, doneWith, instant, newRowOf, runningAt } from "./inbox-rows.ts";
 import { sampleEvent, stageEvent } from "./sample-event.ts";
@@ -202,6 +202,46 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect((await fixture.inbox.claim(claimOptions())).claims).toEqual([]);
       await fixture.clock.advance(1);
       expect((await fixture.inbox.claim(claimOptions())).claims).toHaveLength(1);
+    });
+  });
+
+  describe(`${name}: sources`, () => {
+    it("keeps the signing secret's index and the trace of a delivery", async () => {
+      await using fixture = await create();
+      const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+      await fixture.inbox.insert(runningAt("task-1", 1, { secretIndex: 3, traceparent }));
+      await fixture.inbox.insert(runningAt("task-2", 1, { secretIndex: null, traceparent: null }));
+      const { claims } = await fixture.inbox.claim(claimOptions());
+      expect(claims).toMatchObject([
+        { secretIndex: 3, traceparent },
+        { secretIndex: null, traceparent: null },
+      ]);
+    });
+
+    it("lists a source and its tenants that have pending or running rows, and when each may be claimed", async () => {
+      await using fixture = await create();
+      const { inbox, clock } = fixture;
+      const others = ["default-2/a", "default.x", "default0", "other", "Default/a"];
+      for (const source of ["default/b", "default", "default/a", "default/c", ...others]) {
+        await inbox.insert(runningAt("task-1", 1, { source }));
+      }
+      const waiting = (source: string) => inbox.waitingSources(source);
+      expect(await waiting("default")).toEqual(
+        ["default", "default/a", "default/b", "default/c"].map((source) => ({ source, dueInMs: 0 })),
+      );
+      expect(await waiting("default-2")).toEqual([{ source: "default-2/a", dueInMs: 0 }]);
+      expect(await waiting("nothing")).toEqual([]);
+      const [a, b] = ["default/a", "default/b"].map((source) => claimOptions({ source, leaseMs: 30_000 }));
+      await inbox.claim(a as ClaimOptions);
+      const { claims } = await inbox.claim(b as ClaimOptions);
+      await inbox.fail(claims[0] as Claim, { kind: "retry", delayMs: 5_000, error: "failed" });
+      await clock.advance(1_000);
+      expect(await waiting("default")).toEqual([
+        { source: "default", dueInMs: -1_000 },
+        { source: "default/a", dueInMs: 29_000 },
+        { source: "default/b", dueInMs: 4_000 },
+        { source: "default/c", dueInMs: -1_000 },
+      ]);
     });
   });
 

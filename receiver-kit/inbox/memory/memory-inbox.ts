@@ -199,7 +199,8 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
   readonly beginInline: Methods["beginInline"] = async ({ id, timestamp, body }, { source, leaseMs }) => {
     const now = this.#clock.now();
     const delivery = { source, id, timestamp, body, channel: "webhook", quarantine: null } as const;
-    const row = this.#rows.get(delivery) ?? this.#rows.add({ ...emptyColumns, ...delivery }, "inline", now);
+    const columns = { ...emptyColumns, secretIndex: null, traceparent: null };
+    const row = this.#rows.get(delivery) ?? this.#rows.add({ ...columns, ...delivery }, "inline", now);
     if (row.state !== "inline") return { state: "done" };
     if (row.leaseUntilMs > now) return { state: "busy", retryAfterMs: row.leaseUntilMs - now };
     row.generation += 1;
@@ -255,6 +256,9 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
     const now = this.#clock.now();
     return this.#rows.purge(retention, rowsMax, now) + this.#heads.purge(now - retention.headsMs, rowsMax);
   };
+
+  readonly waitingSources: Methods["waitingSources"] = async (source) =>
+    this.#rows.waitingSources(source, this.#clock.now());
 
   readonly backlog: Methods["backlog"] = async (source, limit) =>
     Math.min(limit, this.#rows.openCount(source));

@@ -1,4 +1,5 @@
 import { ReceiverError } from "../../errors.ts";
+import { includesSource } from "../../tenant-source.ts";
 import type {
   Claim,
   ClaimOptions,
@@ -11,6 +12,7 @@ import type {
   RowReference,
   RowState,
   RowSummary,
+  WaitingSource,
 } from "../inbox.ts";
 import { emptyStates } from "../inbox-row.ts";
 
@@ -99,6 +101,18 @@ export class MemoryRows {
       }
     }
     return { busy, first };
+  }
+
+  waitingSources(source: string, nowMs: number): readonly WaitingSource[] {
+    const earliest = new Map<string, number>();
+    for (const row of this.#open) {
+      if (!includesSource(source, row.source)) continue;
+      const at = row.state === "running" ? row.leaseUntilMs : row.dueAtMs;
+      earliest.set(row.source, Math.min(at, earliest.get(row.source) ?? at));
+    }
+    return [...earliest.keys()]
+      .sort((a, b) => (a < b ? -1 : 1))
+      .map((name) => ({ source: name, dueInMs: Number(earliest.get(name)) - nowMs }));
   }
 
   nextInMs(source: string, nowMs: number): number | null {

@@ -71,6 +71,7 @@ export const postgresMigrations: readonly ((schema: string) => string)[] = [
       WHERE state IN ('done', 'stale', 'discarded', 'inline');
     CREATE INDEX inbox_bodies ON ${schema}.inbox (received_at)
       WHERE body_bytes IS NOT NULL AND state IN ('done', 'stale', 'discarded', 'inline');`,
+  (schema) => `ALTER TABLE ${schema}.inbox ADD COLUMN secret_index integer, ADD COLUMN traceparent text;`,
 ];
 
 /**

@@ -39,7 +39,7 @@ export async function insertRows(
   const { rows } = await pool.query(sql.insertRows, [
     now(),
     ...columns(inputs, "source", "id", "channel", "state", "event", "orderKey", "position", "status"),
-    ...columns(inputs, "timestamp", "quarantine"),
+    ...columns(inputs, "timestamp", "quarantine", "secretIndex", "traceparent"),
     ...joinBodies(newRows),
   ]);
   const stored = new Set(rows.map((row) => rowName(row["source"], row["webhook_id"])));

@@ -72,27 +72,27 @@ export function postgresStatements(schema: string) {
         SELECT min(received_at) FROM ${inbox} WHERE state = 'pending' AND due_at <= ${now}) END AS oldest
     FROM ${inbox} GROUP BY state`,
 
-    /** The first of equal ids is stored. `$14` is all bodies in one buffer: an array of them would be sent as hexadecimal text. */
+    /** The first of equal ids is stored. `$16` is all bodies in one buffer: an array of them would be sent as hexadecimal text. */
     insertRows: `
     WITH ${durable},
     input AS (
       SELECT DISTINCT ON (source, webhook_id) *
       FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-        $9::text[], $10::bigint[], $11::text[], $12::integer[], $13::integer[])
+        $9::text[], $10::bigint[], $11::text[], $12::integer[], $13::text[], $14::integer[], $15::integer[])
       WITH ORDINALITY AS input (source, webhook_id, channel, state, event, order_key, position, status, signed_at,
-        last_error, body_start, body_bytes, place)
+        last_error, secret_index, traceparent, body_start, body_bytes, place)
       ORDER BY source, webhook_id, place),
     stored AS (
       INSERT INTO ${inbox} (source, webhook_id, channel, state, event, order_key, position, status, signed_at,
-        received_at, due_at, last_error, body_bytes)
+        received_at, due_at, last_error, secret_index, traceparent, body_bytes)
       SELECT source, webhook_id, channel, state, event, order_key, position, status, signed_at,
-        ${now}, ${now}, last_error, body_bytes
+        ${now}, ${now}, last_error, secret_index, traceparent, body_bytes
       FROM input, durable WHERE durable.setting IS NOT NULL
       ON CONFLICT (source, webhook_id) DO NOTHING
       RETURNING seq, source, webhook_id),
     bodies AS (
       INSERT INTO ${bodies} (seq, body)
-      SELECT seq, substring($14::bytea FROM body_start FOR body_bytes)
+      SELECT seq, substring($16::bytea FROM body_start FOR body_bytes)
       FROM input JOIN stored USING (source, webhook_id))
     SELECT source, webhook_id FROM stored`,
 

@@ -104,6 +104,8 @@ export const sqliteMigrations: readonly string[] = [
    CREATE TRIGGER workspace_tasks_inbox_body AFTER UPDATE OF body_bytes ON workspace_tasks_inbox
      WHEN new.body_bytes IS NULL
      BEGIN DELETE FROM workspace_tasks_bodies WHERE seq = old.seq; END;`,
+  `ALTER TABLE workspace_tasks_inbox ADD COLUMN secret_index INTEGER;
+   ALTER TABLE workspace_tasks_inbox ADD COLUMN traceparent TEXT;`,
 ];
 
 /** Migrates the file to the newest version. Processes that start together do so one after the other, under the write lock. */

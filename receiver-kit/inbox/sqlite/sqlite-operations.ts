@@ -18,9 +18,21 @@ import * as sql from "./sqlite-statements.ts";
 
 export function insertRow(connection: SqliteConnection, row: NewRow, nowMs: number): InsertResult {
   const { source, id, channel, event, orderKey, position, status, timestamp, quarantine, body } = row;
+  const { secretIndex, traceparent } = row;
   const state = quarantine === null ? "pending" : "quarantined";
-  const columns = [event, orderKey, position, status, timestamp, nowMs, quarantine, body.byteLength];
-  if (connection.changePrepared(sql.insertRow, [source, id, channel, state, ...columns]) > 0) {
+  const columns = [event, orderKey, position, status, timestamp, nowMs, quarantine];
+  if (
+    connection.changePrepared(sql.insertRow, [
+      source,
+      id,
+      channel,
+      state,
+      ...columns,
+      secretIndex,
+      traceparent,
+      body.byteLength,
+    ]) > 0
+  ) {
     connection.changePrepared(sql.insertBody, [body]);
     return { outcome: "new" };
   }

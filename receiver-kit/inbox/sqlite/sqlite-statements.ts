@@ -7,8 +7,8 @@ import { sqlStatements } from "../sql-statements.ts";
 export const insertRow = `
   INSERT INTO workspace_tasks_inbox
     (source, webhook_id, channel, state, event, order_key, position, status, signed_at, received_at, due_at,
-     last_error, body_bytes)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10, ?11, ?12)
+     last_error, secret_index, traceparent, body_bytes)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10, ?11, ?12, ?13, ?14)
   ON CONFLICT (source, webhook_id) DO NOTHING`;
 
 /** The body of the row that the statement before has inserted. */

@@ -44,6 +44,9 @@ describe("event handlers", () => {
       {
         id: "msg_1",
         source: "portal",
+        tenant: undefined,
+        secretIndex: 0,
+        traceparent: undefined,
         channel: "webhook",
         receivedAtMs: fixture.clock.now(),
         attempt: 1,

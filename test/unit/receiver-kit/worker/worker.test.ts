@@ -16,6 +16,7 @@ function claimOf(seq: number, fields: Partial<Claim> = {}): Claim {
     ...{ seq, source: "default", id: `msg_${seq}`, channel: "webhook", timestamp: nowMs / 1_000 },
     ...{ event: "task.running", orderKey: `["task-${seq}"]`, position: "1", status: "RUNNING", head: null },
     ...{ receivedAtMs: nowMs, attempts: 1, replays: 0, worker: "w", generation: 1 },
+    ...{ secretIndex: 0, traceparent: null },
     body: Buffer.from(JSON.stringify(sampleEvent({ taskId: `task-${seq}` }))),
     ...fields,
   };
