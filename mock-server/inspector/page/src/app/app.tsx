@@ -4,7 +4,7 @@ import { hashOf } from "../address.ts";
 import type { Overview } from "../api-types.ts";
 import { Bar, useClock, useNow } from "../parts/bar.tsx";
 import { HelpDialog } from "../parts/help-dialog.tsx";
-import { isTyping } from "../parts/keys.ts";
+import { useKeys } from "../parts/keys.ts";
 import { control, useResource } from "../resource.ts";
 import { goTo, useRoute } from "../route.ts";
 import type { ViewProps } from "../view.ts";
@@ -51,7 +51,11 @@ export function App() {
   const overview = useResource("overview", overviewTopics, () => control.getOverview()) ?? undefined;
   const nowMs = useNow(useClock());
   const view = views.find((candidate) => candidate.name === name) ?? (views[0] as View);
-  usePageKeys(() => setHelp(true));
+  useKeys({
+    ...Object.fromEntries(views.map(({ name }, index) => [index + 1, () => goTo(name)])),
+    "?": () => setHelp(true),
+    "/": () => document.querySelector<HTMLElement>("[data-filter]")?.focus(),
+  });
   useEffect(() => {
     document.title = `${view.title} · workspace-tasks mock`;
     // On a narrow screen the views are a strip that scrolls.
@@ -74,21 +78,4 @@ export function App() {
       <HelpDialog open={help} views={views.map(({ title }) => title)} onClose={() => setHelp(false)} />
     </div>
   );
-}
-
-function usePageKeys(openHelp: () => void) {
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent) => {
-      if (isTyping(event)) return;
-      const numbered = views[Number(event.key) - 1];
-      if (numbered) goTo(numbered.name);
-      else if (event.key === "?") openHelp();
-      else if (event.key === "/") {
-        event.preventDefault();
-        document.querySelector<HTMLElement>("[data-filter]")?.focus();
-      }
-    };
-    addEventListener("keydown", onKeyDown);
-    return () => removeEventListener("keydown", onKeyDown);
-  }, []);
 }

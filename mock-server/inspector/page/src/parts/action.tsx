@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { useTemporary } from "./use-temporary.ts";
 
 /** Runs actions of the user one at a time and shows why one was rejected. */
 export function useAction() {
@@ -48,18 +49,11 @@ export function ActionButton({ action, onRun, class: style, label, children }: B
   );
 }
 
-const confirmTimeoutMs = 4_000;
-
 /** For what cannot be undone: the first press asks, a second one confirms. */
 export function ConfirmButton({ action, onRun, children }: ButtonProps) {
-  const [asked, setAsked] = useState(false);
-  useEffect(() => {
-    if (!asked) return;
-    const timer = setTimeout(() => setAsked(false), confirmTimeoutMs);
-    return () => clearTimeout(timer);
-  }, [asked]);
+  const [asked, setAsked] = useTemporary<true>(4_000);
   const press = () => {
-    setAsked(!asked);
+    setAsked(asked ? null : true);
     if (asked) void action.run(onRun);
   };
   return (

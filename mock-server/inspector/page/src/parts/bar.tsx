@@ -4,7 +4,7 @@ import { formatRelative, formatTime, formatTimeOfDay } from "../format.ts";
 import { control, useResource } from "../resource.ts";
 import { useLive } from "../store.ts";
 import { ActionButton, useAction } from "./action.tsx";
-import { useKey } from "./keys.ts";
+import { useKeys } from "./keys.ts";
 import "./bar.css";
 
 const steps = ["1m", "3m", "1h", "1d", "7d"];
@@ -44,7 +44,7 @@ function ClockBar() {
   const nextMs = clock?.nextTimerAt ? Date.parse(clock.nextTimerAt) : null;
   const advance = (by: string | number) => () => control.advanceClock({ by });
   const toNext = nextMs === null ? null : advance(Math.max(0, nextMs - nowMs));
-  useKey("n", () => toNext && !action.busy && void action.run(toNext));
+  useKeys({ n: () => toNext && !action.busy && void action.run(toNext) });
   if (!clock) return <div class="clock" />;
   return (
     <div class="clock">

@@ -1,13 +1,8 @@
-import { useEffect, useState } from "preact/hooks";
+import { useTemporary } from "./use-temporary.ts";
 
 /** Copies a text, and shows for a moment whether the browser allowed it. */
 export function CopyButton({ label, text }: { readonly label: string; readonly text: string }) {
-  const [outcome, setOutcome] = useState<string | null>(null);
-  useEffect(() => {
-    if (outcome === null) return;
-    const timer = setTimeout(() => setOutcome(null), 1_500);
-    return () => clearTimeout(timer);
-  }, [outcome]);
+  const [outcome, setOutcome] = useTemporary<string>(1_500);
   const copy = () =>
     navigator.clipboard.writeText(text).then(
       () => setOutcome("Copied"),

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
+import { Fact } from "./fact.tsx";
 import "./help-dialog.css";
 
 interface Props {
@@ -22,28 +23,19 @@ export function HelpDialog({ open, views, onClose }: Props) {
       </div>
       <dl class="facts">
         {views.map((title, index) => (
-          <Key key={title} name={String(index + 1)} does={title} />
+          <Fact key={title} name={keysOf(String(index + 1))}>
+            {title}
+          </Fact>
         ))}
-        <Key name="j k" does="next and previous row (also the arrow keys, Home, End)" />
-        <Key name="/" does="to the filter of the view" />
-        <Key name="n" does="advance the clock to the next timer" />
-        <Key name="r" does="replay the selected delivery" />
-        <Key name="Esc" does="close the selected row" />
-        <Key name="?" does="this list" />
+        <Fact name={keysOf("j k")}>next and previous row (also the arrow keys, Home, End)</Fact>
+        <Fact name={keysOf("/")}>to the filter of the view</Fact>
+        <Fact name={keysOf("n")}>advance the clock to the next timer</Fact>
+        <Fact name={keysOf("r")}>replay the selected delivery</Fact>
+        <Fact name={keysOf("Esc")}>close the selected row</Fact>
+        <Fact name={keysOf("?")}>this list</Fact>
       </dl>
     </dialog>
   );
 }
 
-function Key({ name, does }: { readonly name: string; readonly does: string }) {
-  return (
-    <>
-      <dt>
-        {name.split(" ").map((key) => (
-          <kbd key={key}>{key}</kbd>
-        ))}
-      </dt>
-      <dd>{does}</dd>
-    </>
-  );
-}
+const keysOf = (names: string) => names.split(" ").map((name) => <kbd key={name}>{name}</kbd>);

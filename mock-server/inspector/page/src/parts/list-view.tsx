@@ -1,19 +1,28 @@
 import type { ComponentChildren } from "preact";
 import type { Filter } from "../address.ts";
 import { goTo } from "../route.ts";
-import { useKey } from "./keys.ts";
+import { useKeys } from "./keys.ts";
 import type { PagedList } from "./pages.ts";
+import { type Options, Select } from "./select.tsx";
 import { type Column, WindowedRows } from "./windowed-rows.tsx";
 import "./list-view.css";
+
+/** A field of the filter: a choice of `options`, or any text. */
+interface FilterField {
+  /** In the filter. */
+  readonly name: string;
+  readonly label: string;
+  readonly options?: Options | undefined;
+  readonly placeholder?: string | undefined;
+}
 
 interface Props<Row> {
   /** Name of the view, which is also what it lists: `tasks`. */
   readonly view: string;
   readonly title: string;
-  readonly label: string;
   readonly id: string | null;
   readonly filter: Filter;
-  readonly filters: ComponentChildren;
+  readonly fields: readonly FilterField[];
   readonly actions?: ComponentChildren;
   readonly list: PagedList<Row>;
   /** The rows to show, unless all. */
@@ -29,17 +38,45 @@ interface Props<Row> {
 export function ListView<Row>(props: Props<Row>) {
   const { view, id, filter, list } = props;
   const close = () => goTo(view, null, filter);
-  useKey("Escape", close);
+  useKeys({ Escape: close });
   return (
     <>
       <div class="title-bar">
         <h2>{props.title}</h2>
-        <div class="tools">{props.filters}</div>
+        <div class="tools">
+          {props.fields.map(({ name, label, options, placeholder }, index) => {
+            const value = filter[name] ?? "";
+            const change = (value: string) => goTo(view, id, { ...filter, [name]: value });
+            return options ? (
+              <Select
+                key={name}
+                isFilter={index === 0}
+                label={label}
+                // A narrow screen has room for two fields.
+                class={index > 1 ? "narrowing" : undefined}
+                value={value}
+                every={`every ${label}`}
+                options={options}
+                onSelect={change}
+              />
+            ) : (
+              <input
+                key={name}
+                data-filter
+                type="search"
+                aria-label={label}
+                placeholder={placeholder}
+                value={value}
+                onInput={(event) => change(event.currentTarget.value)}
+              />
+            );
+          })}
+        </div>
         {props.actions}
       </div>
-      <div class="list-view">
+      <div class="split list-view">
         <WindowedRows
-          label={props.label}
+          label={`${props.title}, newest first`}
           rows={props.rows ?? list.rows}
           keyOf={props.keyOf}
           columns={props.columns}

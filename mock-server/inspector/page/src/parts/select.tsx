@@ -1,9 +1,11 @@
+export type Options = readonly (string | { readonly value: string; readonly text: string })[];
+
 interface Props {
   readonly label: string;
   readonly value: string;
-  /** Text of the empty choice. */
-  readonly every: string;
-  readonly options: readonly (string | { readonly value: string; readonly text: string })[];
+  /** Text of the empty choice, if there is one. */
+  readonly every?: string | undefined;
+  readonly options: Options;
   readonly class?: string | undefined;
   /** Whether the key `/` moves the focus here. */
   readonly isFilter?: boolean | undefined;
@@ -13,13 +15,13 @@ interface Props {
 export function Select({ label, value, every, options, class: style, isFilter, onSelect }: Props) {
   return (
     <select
-      data-filter={isFilter}
+      data-filter={isFilter || undefined}
       aria-label={label}
       class={style}
       value={value}
       onChange={(event) => onSelect(event.currentTarget.value)}
     >
-      <option value="">{every}</option>
+      {every && <option value="">{every}</option>}
       {options.map((option) => {
         const { value, text } = typeof option === "string" ? { value: option, text: option } : option;
         return (

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isTyping } from "./keys.ts";
+import { useKeys } from "./keys.ts";
 import { headerPixels, rowPixels } from "./row-size.ts";
 import "./windowed-rows.css";
 
@@ -61,15 +61,7 @@ export function WindowedRows<Row>(props: WindowedRowsProps<Row>) {
     revealRow(box.current, bounded);
   };
 
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (isTyping(event)) return;
-      if (event.key === "j") select(at.current + 1);
-      else if (event.key === "k") select(at.current - 1);
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  });
+  useKeys({ j: () => select(at.current + 1), k: () => select(at.current - 1) });
 
   const onKeyDown = (event: KeyboardEvent) => {
     const page = Math.max(1, Math.floor(view.height / rowPixels) - 1);

@@ -1,13 +1,10 @@
-import type { Filter } from "../address.ts";
 import type { DeliverySummary } from "../api-types.ts";
 import { formatTimeOfDay } from "../format.ts";
 import { ListView } from "../parts/list-view.tsx";
 import { usePages } from "../parts/pages.ts";
-import { Select } from "../parts/select.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { type Column, column } from "../parts/windowed-rows.tsx";
 import { control, useResource } from "../resource.ts";
-import { goTo } from "../route.ts";
 import type { ViewProps } from "../view.ts";
 import { DeliveryDetail } from "./delivery-detail.tsx";
 
@@ -42,41 +39,18 @@ export function DeliveriesView({ id, filter, nowMs }: ViewProps) {
   );
   const endpoints = useResource("endpoints", ["endpoint"], () => control.listEndpoints())?.data ?? [];
   const urls = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint.url]));
-  const change = (changes: Filter) => goTo("deliveries", id, { ...filter, ...changes });
+  const endpointOptions = endpoints.map(({ id: value, url }) => ({ value, text: nameOf(url) }));
   return (
     <ListView
       view="deliveries"
       title="Deliveries"
-      label="Deliveries, newest first"
       id={id}
       filter={filter}
-      filters={
-        <>
-          <input
-            data-filter
-            type="search"
-            aria-label="event name"
-            placeholder="event, e.g. task.failed"
-            value={event}
-            onInput={(input) => change({ event: input.currentTarget.value })}
-          />
-          <Select
-            label="status"
-            value={query.status ?? ""}
-            every="every status"
-            options={statuses}
-            onSelect={(status) => change({ status })}
-          />
-          <Select
-            label="endpoint"
-            class="narrowing"
-            value={endpointId}
-            every="every endpoint"
-            options={endpoints.map(({ id: value, url }) => ({ value, text: nameOf(url) }))}
-            onSelect={(value) => change({ endpointId: value })}
-          />
-        </>
-      }
+      fields={[
+        { name: "event", label: "event name", placeholder: "event, e.g. task.failed" },
+        { name: "status", label: "status", options: statuses },
+        { name: "endpointId", label: "endpoint", options: endpointOptions },
+      ]}
       list={list}
       keyOf={(delivery) => delivery.id}
       columns={columnsOf(urls)}

@@ -5,7 +5,8 @@ import { formatDuration, formatRelative, formatTime, formatTimeOfDay, shortId, t
 import { ActionButton, useAction } from "../parts/action.tsx";
 import { BodyText } from "../parts/body-text.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
-import { useKey } from "../parts/keys.ts";
+import { Fact } from "../parts/fact.tsx";
+import { useKeys } from "../parts/keys.ts";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import { control, useResource } from "../resource.ts";
@@ -21,7 +22,7 @@ export function DeliveryDetail({ id, urls, nowMs }: Props) {
   const delivery = useResource(`delivery ${id}`, ["delivery", "clock"], () => control.getDelivery(id));
   const action = useAction();
   const replay = () => control.replayDelivery(id);
-  useKey("r", () => !action.busy && void action.run(replay));
+  useKeys({ r: () => !action.busy && void action.run(replay) });
   if (delivery === undefined) return null;
   if (delivery === null) return <div class="panel nothing">There is no delivery with this id.</div>;
   const url = urls.get(delivery.endpointId);
@@ -37,20 +38,19 @@ export function DeliveryDetail({ id, urls, nowMs }: Props) {
         </div>
         {action.notice}
         <dl class="facts">
-          <dt>webhook-id</dt>
-          <dd class="mono">{delivery.id}</dd>
-          <dt>endpoint</dt>
-          <dd>
+          <Fact name="webhook-id" mono>
+            {delivery.id}
+          </Fact>
+          <Fact name="endpoint">
             <a href={hashOf("endpoints", delivery.endpointId)}>{url ?? shortId(delivery.endpointId)}</a>
-          </dd>
-          <dt>about</dt>
-          <dd class="mono">
+          </Fact>
+          <Fact name="about" mono>
             {/^(sub)?task\./.test(delivery.event) ? (
               <a href={hashOf("tasks", delivery.subject)}>{delivery.subject}</a>
             ) : (
               delivery.subject
             )}
-          </dd>
+          </Fact>
         </dl>
       </section>
       <section class="panel">

@@ -3,6 +3,7 @@ import { hashOf } from "../address.ts";
 import type { EndpointDetail, EndpointSummary } from "../api-types.ts";
 import { formatRelative, formatTime } from "../format.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
+import { Fact } from "../parts/fact.tsx";
 import { Secret } from "../parts/secret.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { control, useResource } from "../resource.ts";
@@ -49,22 +50,13 @@ function Endpoint({ endpoint, nowMs, isSelected }: Props) {
         <StatusBadge status={endpoint.enabled ? "enabled" : "paused"} />
       </div>
       <dl class="facts">
-        <dt>id</dt>
-        <dd class="mono">{endpoint.id}</dd>
-        <dt>workspace</dt>
-        <dd>{endpoint.workspace}</dd>
-        {endpoint.description && (
-          <>
-            <dt>description</dt>
-            <dd>{endpoint.description}</dd>
-          </>
-        )}
-        <dt>events</dt>
-        <dd>
-          {endpoint.eventTypes === null ? "all, including future ones" : endpoint.eventTypes.join(", ")}
-        </dd>
-        <dt>changed</dt>
-        <dd>{formatTime(endpoint.updatedAt)}</dd>
+        <Fact name="id" mono>
+          {endpoint.id}
+        </Fact>
+        <Fact name="workspace">{endpoint.workspace}</Fact>
+        <Fact name="description">{endpoint.description}</Fact>
+        <Fact name="events">{endpoint.eventTypes?.join(", ") ?? "all, including future ones"}</Fact>
+        <Fact name="changed">{formatTime(endpoint.updatedAt)}</Fact>
       </dl>
       <Secrets endpoint={endpoint} nowMs={nowMs} />
       <div class="tools">

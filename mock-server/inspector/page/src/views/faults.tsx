@@ -4,6 +4,8 @@ import type { FaultPlan, FiredFaultView } from "../api-types.ts";
 import { apiPresets, deliveryPresets, describeFault, describePlan, type Preset } from "../fault-labels.ts";
 import { formatTimeOfDay, shortId } from "../format.ts";
 import { type Action, ActionButton, useAction } from "../parts/action.tsx";
+import { ListPanel } from "../parts/list-panel.tsx";
+import { Select } from "../parts/select.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import { control, useResource } from "../resource.ts";
 
@@ -54,34 +56,35 @@ function Plan({ plan, action }: { readonly plan: FaultPlan; readonly action: Act
   const end = (side: "api" | "deliveries", rule: number) => () =>
     control.setFaults({ ...plan, [side]: (plan[side] ?? []).filter((_, index) => index !== rule) });
   return (
-    <section class="panel">
-      <h3>Active faults</h3>
-      {lines.length === 0 && <p class="muted">No fault is active.</p>}
-      <ul class="items">
-        {lines.map(({ side, rule, what, often, where }, index) => (
-          <li key={`${side} ${rule} ${index}`}>
-            <span class="badge tone-calm">{side === "api" ? "API" : "delivery"}</span>
-            <span>
-              {what} <span class="muted">{often}</span> {where && <span class="muted mono">{where}</span>}
-            </span>
-            <span class="at-end">
-              <ActionButton
-                action={action}
-                onRun={end(side, rule)}
-                class="quiet"
-                label={`end the rule: ${what}`}
-              >
-                End
-              </ActionButton>
-            </span>
-          </li>
-        ))}
-      </ul>
-      <details>
-        <summary>As JSON, for the control API</summary>
-        <TextBlock>{JSON.stringify(plan, null, 2)}</TextBlock>
-      </details>
-    </section>
+    <ListPanel
+      title="Active faults"
+      nothing="No fault is active."
+      footer={
+        <details>
+          <summary>As JSON, for the control API</summary>
+          <TextBlock>{JSON.stringify(plan, null, 2)}</TextBlock>
+        </details>
+      }
+    >
+      {lines.map(({ side, rule, what, often, where }, index) => (
+        <li key={`${side} ${rule} ${index}`}>
+          <span class="badge tone-calm">{side === "api" ? "API" : "delivery"}</span>
+          <span>
+            {what} <span class="muted">{often}</span> {where && <span class="muted mono">{where}</span>}
+          </span>
+          <span class="at-end">
+            <ActionButton
+              action={action}
+              onRun={end(side, rule)}
+              class="quiet"
+              label={`end the rule: ${what}`}
+            >
+              End
+            </ActionButton>
+          </span>
+        </li>
+      ))}
+    </ListPanel>
   );
 }
 
@@ -89,28 +92,20 @@ const firedShown = 200;
 
 function Fired({ fired }: { readonly fired: readonly FiredFaultView[] }) {
   return (
-    <section class="panel">
-      <h3>Fired ({fired.length})</h3>
-      {fired.length === 0 && <p class="muted">None yet.</p>}
-      <ul class="items">
-        {fired
-          .slice(-firedShown)
-          .reverse()
-          .map(({ sequence, at, side, fault, subject }) => (
-            <li key={sequence}>
-              <span class="muted mono">{formatTimeOfDay(at)}</span>
-              <span>{describeFault(fault)}</span>
-              <span class="at-end muted one-line">
-                {side === "delivery" ? (
-                  <a href={hashOf("deliveries", subject)}>{shortId(subject)}</a>
-                ) : (
-                  subject
-                )}
-              </span>
-            </li>
-          ))}
-      </ul>
-    </section>
+    <ListPanel title={`Fired (${fired.length})`} nothing="None yet.">
+      {fired
+        .slice(-firedShown)
+        .reverse()
+        .map(({ sequence, at, side, fault, subject }) => (
+          <li key={sequence}>
+            <span class="muted mono">{formatTimeOfDay(at)}</span>
+            <span>{describeFault(fault)}</span>
+            <span class="at-end muted one-line">
+              {side === "delivery" ? <a href={hashOf("deliveries", subject)}>{shortId(subject)}</a> : subject}
+            </span>
+          </li>
+        ))}
+    </ListPanel>
   );
 }
 
@@ -124,11 +119,18 @@ interface AddFaultProps<Fault> {
   }) => Promise<unknown>;
 }
 
+const frequencies = [
+  { value: "1", text: "the next time" },
+  { value: "3", text: "the next three times" },
+  { value: "0.1", text: "in one of ten" },
+  { value: "0.5", text: "in one of two" },
+];
+
 function AddFaultForm<Fault>({ title, presets, action, onAdd }: AddFaultProps<Fault>) {
-  const [selected, setSelected] = useState(0);
+  const [label, setLabel] = useState(presets[0]?.label ?? "");
   const [frequency, setFrequency] = useState("1");
   const add = async () => {
-    const fault = presets[selected]?.fault;
+    const fault = presets.find((preset) => preset.label === label)?.fault;
     if (fault === undefined) return;
     const count = Number(frequency);
     await onAdd(
@@ -143,22 +145,16 @@ function AddFaultForm<Fault>({ title, presets, action, onAdd }: AddFaultProps<Fa
       <div class="tools fill">
         <label>
           Fault
-          <select value={selected} onChange={(event) => setSelected(Number(event.currentTarget.value))}>
-            {presets.map(({ label }, index) => (
-              <option key={label} value={index}>
-                {label}
-              </option>
-            ))}
-          </select>
+          <Select
+            label="Fault"
+            value={label}
+            options={presets.map(({ label }) => label)}
+            onSelect={setLabel}
+          />
         </label>
         <label>
           How often
-          <select value={frequency} onChange={(event) => setFrequency(event.currentTarget.value)}>
-            <option value="1">the next time</option>
-            <option value="3">the next three times</option>
-            <option value="0.1">in one of ten</option>
-            <option value="0.5">in one of two</option>
-          </select>
+          <Select label="How often" value={frequency} options={frequencies} onSelect={setFrequency} />
         </label>
         <ActionButton action={action} onRun={add} class="primary" label={`add: ${title}`}>
           Add

@@ -4,6 +4,7 @@ import { formatRelative, formatTimeOfDay, shortId } from "../format.ts";
 import type { Activity } from "../live.ts";
 import { ConfirmButton, useAction } from "../parts/action.tsx";
 import { Gauge, Shares, Sparkline } from "../parts/gauge.tsx";
+import { ListPanel } from "../parts/list-panel.tsx";
 import { toneOf } from "../parts/status-badge.tsx";
 import { isRejected, nameOf, reasonOf } from "../request-labels.ts";
 import { control, useResource } from "../resource.ts";
@@ -113,19 +114,15 @@ function RateLimits({ nowMs }: { readonly nowMs: number }) {
 
 function DueNext({ overview, nowMs }: { readonly overview: Overview | undefined; readonly nowMs: number }) {
   return (
-    <section class="panel">
-      <h3>Due next</h3>
-      {overview?.upcoming.length === 0 && <p class="muted">No timer is set.</p>}
-      <ul class="items">
-        {overview?.upcoming.map(({ kind, id, name, attempt, at }) => (
-          <li key={`${kind} ${id}`}>
-            <a href={hashOf(kind === "stage" ? "tasks" : "deliveries", id)}>{name}</a>
-            <span class="muted">{kind === "stage" ? "stage ends" : `attempt ${attempt}`}</span>
-            <span class="at-end">{formatRelative(Date.parse(at), nowMs)}</span>
-          </li>
-        ))}
-      </ul>
-    </section>
+    <ListPanel title="Due next" nothing={overview && "No timer is set."}>
+      {overview?.upcoming.map(({ kind, id, name, attempt, at }) => (
+        <li key={`${kind} ${id}`}>
+          <a href={hashOf(kind === "stage" ? "tasks" : "deliveries", id)}>{name}</a>
+          <span class="muted">{kind === "stage" ? "stage ends" : `attempt ${attempt}`}</span>
+          <span class="at-end">{formatRelative(Date.parse(at), nowMs)}</span>
+        </li>
+      ))}
+    </ListPanel>
   );
 }
 
@@ -137,39 +134,36 @@ function RejectedRequests() {
   );
   const rejected = (log?.data ?? []).filter(isRejected).slice(0, listed);
   return (
-    <section class="panel">
-      <h3>Last rejected requests</h3>
-      {rejected.length === 0 && <p class="muted">No request has been rejected.</p>}
-      <ul class="items rejections">
-        {rejected.map((request) => (
-          <li key={request.sequence}>
-            <a href={hashOf("requests", String(request.sequence))}>{nameOf(request)}</a>
-            <span class="toned tone-bad">{reasonOf(request)}</span>
-          </li>
-        ))}
-      </ul>
-    </section>
+    <ListPanel
+      title="Last rejected requests"
+      nothing="No request has been rejected."
+      class="items rejections"
+    >
+      {rejected.map((request) => (
+        <li key={request.sequence}>
+          <a href={hashOf("requests", String(request.sequence))}>{nameOf(request)}</a>
+          <span class="toned tone-bad">{reasonOf(request)}</span>
+        </li>
+      ))}
+    </ListPanel>
   );
 }
 
 function Recent() {
   const recent = useLive((state) => state.recent);
   return (
-    <section class="panel">
-      <h3>Just now</h3>
-      {recent.length === 0 && (
-        <p class="muted">No activity since this page was opened. Start a task, or send a request.</p>
-      )}
-      <ul class="items">
-        {recent.slice(0, listed).map((activity) => (
-          <li key={`${activity.sequence} ${activity.at}`}>
-            <span class="muted mono">{formatTimeOfDay(activity.at)}</span>
-            <span>{activity.type}</span>
-            <span class="at-end muted">{describe(activity)}</span>
-          </li>
-        ))}
-      </ul>
-    </section>
+    <ListPanel
+      title="Just now"
+      nothing="No activity since this page was opened. Start a task, or send a request."
+    >
+      {recent.slice(0, listed).map((activity) => (
+        <li key={`${activity.sequence} ${activity.at}`}>
+          <span class="muted mono">{formatTimeOfDay(activity.at)}</span>
+          <span>{activity.type}</span>
+          <span class="at-end muted">{describe(activity)}</span>
+        </li>
+      ))}
+    </ListPanel>
   );
 }
 

@@ -2,15 +2,14 @@ import type { Filter } from "../address.ts";
 import type { RequestView } from "../api-types.ts";
 import { formatDuration, formatTime, formatTimeOfDay } from "../format.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
+import { Fact } from "../parts/fact.tsx";
 import { ListView } from "../parts/list-view.tsx";
 import { usePages } from "../parts/pages.ts";
-import { Select } from "../parts/select.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import { type Column, column } from "../parts/windowed-rows.tsx";
 import { nameOf, reasonOf, resultOf, results } from "../request-labels.ts";
 import { control, useResource } from "../resource.ts";
-import { goTo } from "../route.ts";
 import type { ViewProps } from "../view.ts";
 
 const columns: readonly Column<RequestView>[] = [
@@ -27,35 +26,17 @@ function reasonIfAny(request: RequestView): string {
 }
 
 export function RequestsView({ id, filter }: ViewProps) {
-  const { operation = "", result = "" } = filter;
   const list = usePages("requests", ["request"], (query) => control.listRequests(query));
-  const change = (changes: Filter) => goTo("requests", id, { ...filter, ...changes });
   return (
     <ListView
       view="requests"
       title="Requests"
-      label="GraphQL requests, newest first"
       id={id}
       filter={filter}
-      filters={
-        <>
-          <input
-            data-filter
-            type="search"
-            aria-label="operation"
-            placeholder="operation"
-            value={operation}
-            onInput={(event) => change({ operation: event.currentTarget.value })}
-          />
-          <Select
-            label="result"
-            value={result}
-            every="every result"
-            options={results}
-            onSelect={(value) => change({ result: value })}
-          />
-        </>
-      }
+      fields={[
+        { name: "operation", label: "operation", placeholder: "operation" },
+        { name: "result", label: "result", options: results },
+      ]}
       list={list}
       rows={list.rows.filter((request) => matches(request, filter))}
       keyOf={({ sequence }) => String(sequence)}
@@ -93,23 +74,17 @@ function RequestDetail({ id }: { readonly id: string }) {
       ))}
       {faults.length > 0 && <p class="notice tone-wait">Altered by a fault: {faults.join(", ")}</p>}
       <dl class="facts">
-        <dt>at</dt>
-        <dd>
+        <Fact name="at">
           {formatTime(request.at)}, took {formatDuration(request.durationMs)}
-        </dd>
-        <dt>response</dt>
-        <dd>{request.status === null ? "none, the connection was cut" : `HTTP ${request.status}`}</dd>
-        <dt>caller</dt>
-        <dd>
+        </Fact>
+        <Fact name="response">
+          {request.status ? `HTTP ${request.status}` : "none, the connection was cut"}
+        </Fact>
+        <Fact name="caller">
           {request.caller}
           {request.keyId && <span class="muted mono"> {request.keyId}</span>}
-        </dd>
-        {request.sourcePlatform && (
-          <>
-            <dt>source-platform</dt>
-            <dd>{request.sourcePlatform}</dd>
-          </>
-        )}
+        </Fact>
+        <Fact name="source-platform">{request.sourcePlatform}</Fact>
       </dl>
       <h4>Document</h4>
       <TextBlock>{query ?? "none that is valid"}</TextBlock>

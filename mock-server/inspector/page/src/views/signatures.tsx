@@ -1,5 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { formatHex, formatTimeOfDay } from "../format.ts";
+import { ListPanel } from "../parts/list-panel.tsx";
+import { Select } from "../parts/select.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import { readPastedRequest } from "../pasted-request.ts";
@@ -38,7 +40,7 @@ export function SignaturesView({ id, nowMs }: ViewProps) {
           </button>
         </div>
       </div>
-      <div class="signature-check">
+      <div class="split signature-check">
         <Form fields={fields} endpointSecrets={secrets.length} onChange={setFields} />
         <div class="detail" aria-live="polite">
           {nothingToCheck ? (
@@ -92,23 +94,21 @@ function AttemptChoice({ selected }: { readonly selected: string | null }) {
     control.listDeliveries({ order: "desc", limit: attemptsOffered }),
   );
   const attempted = (log?.data ?? []).filter(({ attemptCount }) => attemptCount > 0);
+  const options = attempted.map(({ id, event, attemptCount, createdAt }) => ({
+    value: `${id}/${attemptCount}`,
+    text: `${formatTimeOfDay(createdAt)} ${event}, attempt ${attemptCount}`,
+  }));
+  const isListed = options.some(({ value }) => value === selected);
+  const nameOf = (id: string) => `the attempt ${id.replace(/^.*(.{8})\//, "…$1, number ")}`;
   return (
-    <select
-      data-filter
-      aria-label="attempt to check"
+    <Select
+      isFilter
+      label="attempt to check"
       value={selected ?? ""}
-      onChange={(event) => goTo("signatures", event.currentTarget.value)}
-    >
-      <option value="">pick an attempt …</option>
-      {selected && !attempted.some(({ id, attemptCount }) => selected === `${id}/${attemptCount}`) && (
-        <option value={selected}>the attempt {selected.replace(/^.*(.{8})\//, "…$1, number ")}</option>
-      )}
-      {attempted.map(({ id, event, attemptCount, createdAt }) => (
-        <option key={id} value={`${id}/${attemptCount}`}>
-          {formatTimeOfDay(createdAt)} {event}, attempt {attemptCount}
-        </option>
-      ))}
-    </select>
+      every="pick an attempt …"
+      options={selected && !isListed ? [{ value: selected, text: nameOf(selected) }, ...options] : options}
+      onSelect={(value) => goTo("signatures", value)}
+    />
   );
 }
 
@@ -210,19 +210,16 @@ function Verdict({ diagnosis, body }: { readonly diagnosis: Diagnosis; readonly 
           <TextBlock hex>{formatHex(signed)}</TextBlock>
         </details>
       </section>
-      <section class="panel">
-        <h3>Secrets tried</h3>
-        <ul class="items">
-          {diagnosis.checks.map(({ label, state, fits }) => (
-            <li key={label}>
-              <StatusBadge status={state} /> <span>{label}</span>
-              <span class={`at-end ${fits ? "fits toned tone-good" : "muted"}`}>
-                {fits ? "fits" : "does not fit"}
-              </span>
-            </li>
-          ))}
-        </ul>
-      </section>
+      <ListPanel title="Secrets tried">
+        {diagnosis.checks.map(({ label, state, fits }) => (
+          <li key={label}>
+            <StatusBadge status={state} /> <span>{label}</span>
+            <span class={`at-end ${fits ? "fits toned tone-good" : "muted"}`}>
+              {fits ? "fits" : "does not fit"}
+            </span>
+          </li>
+        ))}
+      </ListPanel>
     </>
   );
 }

@@ -3,6 +3,7 @@ import { hashOf } from "../address.ts";
 import type { TaskDetail as Task } from "../api-types.ts";
 import { formatDuration, formatTime, formatTimeOfDay, plural } from "../format.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
+import { Fact } from "../parts/fact.tsx";
 import { StatusBadge, toneOf } from "../parts/status-badge.tsx";
 import { type Span, Timeline } from "../parts/timeline.tsx";
 import { control, useResource } from "../resource.ts";
@@ -23,7 +24,24 @@ export function TaskDetail({ id, nowMs }: Props) {
           <h3>{task.taskType}</h3>
           <StatusBadge status={task.status} />
         </div>
-        <Facts task={task} />
+        <dl class="facts">
+          <Fact name="id" mono>
+            {task.taskId}
+          </Fact>
+          <Fact name="client">{task.client}</Fact>
+          <Fact name="started">{formatTime(task.startedAt)}</Fact>
+          <Fact name="ended">
+            {task.completedAt && (
+              <>
+                {formatTime(task.completedAt)}{" "}
+                <span class="muted">
+                  after {formatDuration(Date.parse(task.completedAt) - Date.parse(task.startedAt))}
+                </span>
+              </>
+            )}
+          </Fact>
+          <Fact name="error">{task.errorMessage}</Fact>
+        </dl>
         <Moves task={task} />
       </section>
       <section class="panel">
@@ -56,36 +74,6 @@ export function TaskDetail({ id, nowMs }: Props) {
         </ul>
       </section>
     </>
-  );
-}
-
-function Facts({ task }: { readonly task: Task }) {
-  return (
-    <dl class="facts">
-      <dt>id</dt>
-      <dd class="mono">{task.taskId}</dd>
-      <dt>client</dt>
-      <dd>{task.client}</dd>
-      <dt>started</dt>
-      <dd>{formatTime(task.startedAt)}</dd>
-      {task.completedAt && (
-        <>
-          <dt>ended</dt>
-          <dd>
-            {formatTime(task.completedAt)}{" "}
-            <span class="muted">
-              after {formatDuration(Date.parse(task.completedAt) - Date.parse(task.startedAt))}
-            </span>
-          </dd>
-        </>
-      )}
-      {task.errorMessage && (
-        <>
-          <dt>error</dt>
-          <dd>{task.errorMessage}</dd>
-        </>
-      )}
-    </dl>
   );
 }
 

@@ -32,19 +32,9 @@ export function TasksView({ id, filter, nowMs }: ViewProps) {
     <ListView
       view="tasks"
       title="Tasks"
-      label="Tasks, newest first"
       id={id}
       filter={filter}
-      filters={
-        <Select
-          isFilter
-          label="status"
-          value={status ?? ""}
-          every="every status"
-          options={statuses}
-          onSelect={(value) => goTo("tasks", id, { status: value })}
-        />
-      }
+      fields={[{ name: "status", label: "status", options: statuses }]}
       actions={<StartTask />}
       list={list}
       keyOf={({ taskId }) => taskId}
@@ -64,15 +54,7 @@ function StartTask() {
   };
   return (
     <div class="tools">
-      <select
-        aria-label="type of the new task"
-        value={taskType}
-        onChange={(event) => setTaskType(event.currentTarget.value)}
-      >
-        {taskTypes.map((type) => (
-          <option key={type}>{type}</option>
-        ))}
-      </select>
+      <Select label="type of the new task" value={taskType} options={taskTypes} onSelect={setTaskType} />
       <ActionButton action={action} onRun={start("timed")} class="primary">
         Start task
       </ActionButton>
