@@ -57,6 +57,7 @@ export const receiverErrorCodes = [
   "LEASE_LOST",
   "SUPERSEDED",
   "TRANSACTION_ENDED",
+  "TRANSACTION_ENDED_BY_SQL",
   "RECEIVER_CLOSING",
 ] as const;
 

@@ -14,10 +14,11 @@ export interface LazyTransactionOptions<Opened> {
   settleInGroup(): Promise<SettleOutcome>;
 }
 
-/** The methods of a `HandlerTransaction`, and `opened` for its handle. */
+/** The methods of a `HandlerTransaction`, and `opened` and `fail` for its handle. */
 export function createLazyTransaction<Opened>(options: LazyTransactionOptions<Opened>) {
   let opening: Promise<Opened> | undefined;
   let ended = false;
+  let failure: Error | undefined;
 
   const commitOpened = async (pending: Promise<Opened>): Promise<SettleOutcome> => {
     try {
@@ -39,8 +40,14 @@ export function createLazyTransaction<Opened>(options: LazyTransactionOptions<Op
       if (ended) throw transactionEnded();
       return opened;
     },
+    /** Throws `error` now and at the commit: a handler may catch what its query throws. */
+    fail(error: Error): never {
+      failure ??= error;
+      throw error;
+    },
     async commit(): Promise<SettleOutcome> {
       ended = true;
+      if (failure) throw failure;
       return opening ? commitOpened(opening) : options.settleInGroup();
     },
     async rollback(): Promise<void> {

@@ -101,6 +101,7 @@ function failingConnection(inner: SqliteConnection, { throughNow }: Calls): Sqli
   const kindOf = (statement: string) => statement.trim().split(/\s+/).slice(0, 2).join(" ");
   return {
     native: inner.native,
+    isInTransaction: () => inner.isInTransaction(),
     close: () => inner.close(),
     exec: (statement) => throughNow(kindOf(statement), () => inner.exec(statement)),
     query: (statement, values) =>

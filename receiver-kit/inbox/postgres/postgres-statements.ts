@@ -171,9 +171,13 @@ export function postgresStatements(schema: string) {
       SET position = excluded.position, status = excluded.status, moved_at = excluded.moved_at
       WHERE excluded.position > head.position OR ($8::boolean AND excluded.position = head.position)
       RETURNING 1)
-    SELECT EXISTS (SELECT 1 FROM held) AS held, EXISTS (SELECT 1 FROM moved) AS moved`,
+    SELECT EXISTS (SELECT 1 FROM held) AS held, EXISTS (SELECT 1 FROM moved) AS moved,
+      pg_current_xact_id()::text AS id`,
 
-    settleOpened: `UPDATE ${inbox} SET state = $2, worker = NULL, lease_until = NULL WHERE seq = $1`,
+    /** Returns no row outside the transaction that `openTransaction` began. */
+    settleOpened: `
+    UPDATE ${inbox} SET state = $2, worker = NULL, lease_until = NULL
+    WHERE seq = $1 AND pg_current_xact_id()::text = $3 RETURNING seq`,
 
     beginInline: `
     WITH ${durable},

@@ -1,5 +1,6 @@
 import type { Claim, HandlerTransaction, Settlement, SettleOutcome } from "../inbox.ts";
 import { createLazyTransaction, leaseLost, superseded } from "../lazy-transaction.ts";
+import { controlKeyword, controlRejected, endedBySql } from "../transaction-control.ts";
 import type { PostgresDatabase } from "./postgres-operations.ts";
 import { checkOutClient, type PooledClient, type PostgresClient, type PostgresRow } from "./postgres-pool.ts";
 
@@ -8,9 +9,15 @@ export interface PostgresTransaction {
   /**
    * Runs one statement in the transaction in which the event counts as handled: its effects are kept if and only if the
    * event is. The first query takes a client from the pool, for as long as the handler runs.
+   *
+   * @throws {ReceiverError} `TRANSACTION_ENDED_BY_SQL` for BEGIN, COMMIT and ROLLBACK, which are not executed; the
+   * attempt then fails. SAVEPOINT is allowed.
    */
   query(statement: string, values?: unknown[]): Promise<readonly PostgresRow[]>;
-  /** The client of `pg` that the transaction runs on. It must not be released, committed or rolled back. */
+  /**
+   * The client of `pg` that the transaction runs on, as an ORM takes it. It must not be released; what would begin or
+   * end a transaction is rejected as by `query`.
+   */
   client(): Promise<PostgresClient>;
 }
 
@@ -25,32 +32,77 @@ export function beginPostgresTransaction(
   dependencies: Dependencies,
 ): HandlerTransaction<PostgresTransaction> {
   const { sql, claim, settlement, settleInGroup } = dependencies;
-  const { opened, commit, rollback } = createLazyTransaction<PooledClient>({
+  const { opened, fail, commit, rollback } = createLazyTransaction<OpenedTransaction>({
     open: () => open(dependencies),
-    async commit({ client, release }) {
-      await client.query(sql.settleOpened, [claim.seq, settlement.state]);
+    async commit({ id, pooled: { client, release } }) {
+      const settled = await client.query(sql.settleOpened, [claim.seq, settlement.state, id]);
+      if (settled.rows.length === 0) throw endedBySql(endings);
       await client.query("COMMIT");
       release();
     },
-    rollBack: ({ rollBack }) => rollBack(),
+    rollBack: ({ pooled }) => pooled.rollBack(),
     settleInGroup,
   });
-  const client = async () => (await opened()).client;
+  const check = (statement: string, client?: PostgresClient) => {
+    const keyword = controlKeyword(statement);
+    if (keyword) fail(controlRejected(keyword));
+    // The server would execute and commit each statement after the end by itself.
+    if (client?.getTransactionStatus?.() === "I") fail(endedBySql(endings));
+  };
   return {
     handle: {
-      query: async (statement, values) => (await (await client()).query(statement, values)).rows,
-      client,
+      async query(statement, values) {
+        check(statement);
+        const { client } = (await opened()).pooled;
+        check(statement, client);
+        const single = { text: statement, queryMode: "extended" } as const;
+        return (await (values?.length ? client.query(statement, values) : client.query(single))).rows;
+      },
+      async client() {
+        const { client } = (await opened()).pooled;
+        return guardClient(client, (statement) => check(statement, client));
+      },
     },
     commit,
     rollback,
   };
 }
 
+const endings = "a COMMIT or ROLLBACK";
+
+/** The client as handlers may use it: `check` sees each statement before it is sent. */
+function guardClient(client: PostgresClient, check: (statement: string) => void): PostgresClient {
+  const query = (...args: unknown[]) => {
+    const [first] = args as [string | { readonly text?: string } | undefined];
+    try {
+      check((typeof first === "string" ? first : first?.text) ?? "");
+    } catch (error) {
+      const callback = args.at(-1);
+      return typeof callback === "function" ? callback(error) : Promise.reject(error);
+    }
+    return Reflect.apply(client.query, client, args);
+  };
+  return new Proxy(client, {
+    get(target, property) {
+      if (property === "query") return query;
+      const value: unknown = Reflect.get(target, property, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+interface OpenedTransaction {
+  readonly pooled: PooledClient;
+  /** Of the server's transaction. */
+  readonly id: string;
+}
+
 /**
  * The row is locked while the transaction is open, so that no other process reclaims it; hence the server is told to
  * end a transaction whose process is paused.
  */
-async function open({ pool, sql, claim, settlement, timeoutMs, now }: Dependencies): Promise<PooledClient> {
+async function open(dependencies: Dependencies): Promise<OpenedTransaction> {
+  const { pool, sql, claim, settlement, timeoutMs, now } = dependencies;
   const pooled = await checkOutClient(pool);
   const { client, rollBack } = pooled;
   try {
@@ -70,7 +122,7 @@ async function open({ pool, sql, claim, settlement, timeoutMs, now }: Dependenci
     ]);
     if (rows[0]?.["held"] !== true) throw leaseLost();
     if (settlement.advance && rows[0]?.["moved"] !== true) throw superseded();
-    return pooled;
+    return { pooled, id: String(rows[0]?.["id"]) };
   } catch (error) {
     await rollBack();
     throw error;

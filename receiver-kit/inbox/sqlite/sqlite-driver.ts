@@ -21,6 +21,8 @@ export interface SqliteConnection {
   queryPrepared(sql: string, values?: readonly SqliteValue[]): readonly SqliteRow[];
   /** Runs a prepared statement that returns no rows; returns the number of rows changed. */
   changePrepared(sql: string, values: readonly SqliteValue[]): number;
+  /** False also when SQLite has ended the transaction by itself. */
+  isInTransaction(): boolean;
   close(): void;
   /** The driver's own connection object. */
   readonly native: unknown;
@@ -36,6 +38,10 @@ interface NativeStatement {
 }
 
 interface NativeDatabase {
+  /** libsql and better-sqlite3. */
+  readonly inTransaction?: boolean;
+  /** node:sqlite, from Node 22.16 on. */
+  readonly isTransaction?: boolean;
   exec(sql: string): void;
   prepare(sql: string): NativeStatement;
   close(): void;
@@ -102,8 +108,20 @@ export function connectionOf(native: NativeDatabase, { spread = false } = {}): S
     query: (sql, values = []) => rowsOf(native.prepare(sql), values),
     queryPrepared: (sql, values = []) => rowsOf(prepare(sql), values),
     changePrepared: (sql, values) => Number(prepare(sql).run(...bind(values)).changes),
+    isInTransaction: () => native.inTransaction ?? native.isTransaction ?? !canBegin(native),
     close: () => native.close(),
   };
+}
+
+/** For drivers that do not tell: a transaction within one is an error. */
+function canBegin(native: NativeDatabase): boolean {
+  try {
+    native.exec("BEGIN");
+  } catch {
+    return false;
+  }
+  native.exec("ROLLBACK");
+  return true;
 }
 
 /** libsql ends the process on a boolean and binds Buffers only, so values are checked and converted here. */

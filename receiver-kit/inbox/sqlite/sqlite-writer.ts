@@ -22,6 +22,8 @@
 
 import type { Clock } from "../../clock.ts";
 import { ReceiverError } from "../../errors.ts";
+import { transactionEnded } from "../lazy-transaction.ts";
+import { endedBySql } from "../transaction-control.ts";
 import { type SqliteConnection, sqliteErrorCode, tryRollback } from "./sqlite-driver.ts";
 
 interface Operation {
@@ -44,7 +46,7 @@ export interface SqliteWriterOptions {
 
 /** A handler's transaction, which has the connection for itself. */
 export interface ExclusiveTransaction {
-  /** @throws {ReceiverError} `TRANSACTION_ENDED` after `end`, or after the time limit */
+  /** @throws {ReceiverError} `TRANSACTION_ENDED` after `end` or the time limit, `TRANSACTION_ENDED_BY_SQL` */
   connection(): SqliteConnection;
   /** Ends the transaction; does nothing when it has ended already. */
   end(how: "COMMIT" | "ROLLBACK"): void;
@@ -97,8 +99,8 @@ export class SqliteWriter {
     timeoutMs: number,
     release: () => void,
   ): ExclusiveTransaction {
-    let ended: string | undefined;
-    const end = (how: "COMMIT" | "ROLLBACK", reason: string) => {
+    let ended: ReceiverError | undefined;
+    const end = (how: "COMMIT" | "ROLLBACK", reason: ReceiverError) => {
       if (ended) return;
       ended = reason;
       cancelTimeout();
@@ -116,15 +118,20 @@ export class SqliteWriter {
     const cancelTimeout = this.#options.clock.schedule(timeoutMs, () =>
       end(
         "ROLLBACK",
-        `the transaction was open for ${timeoutMs} ms and was rolled back: call other services before the first query`,
+        new ReceiverError(
+          "TRANSACTION_ENDED",
+          `the transaction was open for ${timeoutMs} ms and was rolled back: call other services before the first query`,
+        ),
       ),
     );
     return {
       connection() {
-        if (ended) throw new ReceiverError("TRANSACTION_ENDED", ended);
+        // SQLite would execute and commit each statement after the end by itself.
+        if (!ended && !connection.isInTransaction()) end("ROLLBACK", endedBySql(sqliteEndings));
+        if (ended) throw ended;
         return connection;
       },
-      end: (how) => end(how, "the transaction of this event has ended"),
+      end: (how) => end(how, transactionEnded()),
     };
   }
 
@@ -277,6 +284,7 @@ export class SqliteWriter {
   }
 }
 
+const sqliteEndings = "a statement, such as INSERT OR ROLLBACK, or by SQLite, as when the disk is full";
 // Limits how long one commit blocks the event loop.
 const batchMax = 256;
 const gatherTurnsMax = 5;

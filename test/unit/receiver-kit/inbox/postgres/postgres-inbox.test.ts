@@ -8,6 +8,11 @@ import { claimOptions } from "../../../../support/inbox-rows.ts";
 import { describeInbox, type InboxFixture } from "../../../../support/inbox-suite.ts";
 import { describeWithPostgres } from "../../../../support/machine.ts";
 import { type PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
+import {
+  beginTransaction,
+  describeSqlTransactions,
+  expectUndone,
+} from "../../../../support/sql-transaction-suite.ts";
 
 let server: PostgresServer;
 let database: PostgresDatabase;
@@ -19,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-const createFixture = async (): Promise<InboxFixture> => {
+const createFixture = async (): Promise<InboxFixture & { readonly pool: Pool }> => {
   schemas += 1;
   const schema = `inbox_${schemas}`;
   const clock = createVirtualClock();
@@ -32,6 +37,7 @@ const createFixture = async (): Promise<InboxFixture> => {
   const inbox = await open();
   await pool.query(`CREATE TABLE ${schema}.effects (id serial, name text)`);
   return {
+    pool,
     inbox,
     clock,
     reopen: open,
@@ -55,6 +61,48 @@ const createFixture = async (): Promise<InboxFixture> => {
 
 describeWithPostgres("with PostgreSQL", () => {
   describeInbox("PostgreSQL inbox", createFixture);
+  describeSqlTransactions("PostgreSQL inbox", createFixture);
+
+  it("a handler's statement that contains COMMIT after another statement is not executed", async () => {
+    await using fixture = await createFixture();
+    const begun = await beginTransaction(fixture);
+    await fixture.effects.write(begun.transaction.handle, "before");
+    const statement = "SELECT 1; COMMIT";
+    await expect(begun.transaction.handle.query(statement)).rejects.toThrow("multiple commands");
+    await expect(begun.transaction.commit()).rejects.toThrow("current transaction is aborted");
+    await begun.transaction.rollback();
+    expect(await fixture.effects.kept()).toEqual([]);
+  });
+
+  it("a handler's client rejects COMMIT in each form that it takes, and passes other statements on", async () => {
+    await using fixture = await createFixture();
+    const begun = await beginTransaction(fixture);
+    const client = await (begun.transaction.handle as PostgresTransaction).client();
+    const rejected = { code: "TRANSACTION_ENDED_BY_SQL" };
+    expect((await client.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+    await expect(client.query("COMMIT")).rejects.toMatchObject(rejected);
+    await expect(client.query({ text: "COMMIT", queryMode: "extended" })).rejects.toMatchObject(rejected);
+    const error = await new Promise((resolve) => client.query("COMMIT", resolve as never));
+    expect(error).toMatchObject(rejected);
+    await expectUndone(fixture, begun);
+  });
+
+  it.each([["COMMIT"], ["COMMIT; BEGIN"]])(
+    "a transaction that %j ended on the pool's own client executes and settles nothing more",
+    async (statements) => {
+      await using fixture = await createFixture();
+      const { newRow, transaction } = await beginTransaction(fixture);
+      const clients: { query(text: string): Promise<unknown> }[] = [];
+      fixture.pool.on("acquire", (client) => clients.push(client));
+      await fixture.effects.write(transaction.handle, "before");
+      await clients.at(-1)!.query(statements);
+      await fixture.effects.write(transaction.handle, "after").catch(() => {});
+      await expect(transaction.commit()).rejects.toMatchObject({ code: "TRANSACTION_ENDED_BY_SQL" });
+      await transaction.rollback();
+      expect(await fixture.effects.kept()).toEqual(["before"]);
+      expect(await fixture.inbox.get(newRow)).toMatchObject({ state: "running" });
+    },
+  );
 
   it("the migration of a PostgreSQL inbox from version 1 keeps every row with its body, whatever its state", async () => {
     const pool = database.pool();

@@ -60,6 +60,19 @@ describe("a SQLite connection", () => {
     connection.close();
   });
 
+  it("tells whether a transaction is open, also with a driver that does not say", async () => {
+    const connection = (await loadSqliteDriver())(":memory:");
+    const { native } = connection as { native: { exec(sql: string): void } };
+    const silent = connectionOf({ exec: (sql) => native.exec(sql) } as never);
+    for (const each of [connection, silent]) {
+      expect(each.isInTransaction()).toBe(false);
+      native.exec("BEGIN");
+      expect(each.isInTransaction()).toBe(true);
+      native.exec("ROLLBACK");
+    }
+    connection.close();
+  });
+
   it("binds the bytes of any view", async () => {
     const connection = (await loadSqliteDriver())(":memory:");
     const view = new Uint8Array([9, 1, 2, 3, 9]).subarray(1, 4);

@@ -1,11 +1,18 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { describe, expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
 import { type SqliteTransaction, sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { runningAt } from "../../../../support/inbox-rows.ts";
 import { describeInbox, type InboxFixture } from "../../../../support/inbox-suite.ts";
+import {
+  beginTransaction,
+  describeSqlTransactions,
+  expectUndone,
+} from "../../../../support/sql-transaction-suite.ts";
 
-describeInbox("SQLite inbox", async (): Promise<InboxFixture> => {
+const createFixture = async (): Promise<InboxFixture> => {
   const directory = await mkdtemp(path.join(tmpdir(), "workspace-tasks-sqlite-"));
   const clock = createVirtualClock();
   const opened: { close(): Promise<void> }[] = [];
@@ -43,4 +50,87 @@ describeInbox("SQLite inbox", async (): Promise<InboxFixture> => {
       await rm(directory, { recursive: true, force: true });
     },
   };
+};
+
+describeInbox("SQLite inbox", createFixture);
+describeSqlTransactions("SQLite inbox", createFixture);
+
+describe("SQLite inbox: a transaction that SQLite has ended", () => {
+  const tables = `
+    CREATE TABLE IF NOT EXISTS guarded (name TEXT UNIQUE);
+    CREATE TRIGGER IF NOT EXISTS guard BEFORE INSERT ON guarded WHEN new.name = 'forbidden'
+      BEGIN SELECT raise(ROLLBACK, 'forbidden'); END;
+    INSERT OR IGNORE INTO guarded VALUES ('taken');`;
+
+  it.each([
+    ["INSERT OR ROLLBACK", "INSERT OR ROLLBACK INTO guarded VALUES ('taken')"],
+    ["a trigger's RAISE(ROLLBACK)", "INSERT INTO guarded VALUES ('forbidden')"],
+  ])("by %s executes nothing more, although the handler catches the error", async (_, statement) => {
+    await using fixture = await createFixture();
+    await migrateApplication(fixture, tables);
+    const begun = await beginTransaction(fixture);
+    const { handle } = begun.transaction;
+    await fixture.effects.write(handle, "before");
+    await expect(handle.query(statement)).rejects.toThrow();
+    await expect(fixture.effects.write(handle, "after")).rejects.toMatchObject({
+      code: "TRANSACTION_ENDED_BY_SQL",
+    });
+    await expectUndone(fixture, begun);
+  });
+
+  it("because the file is full executes nothing more, and other deliveries are stored", async () => {
+    await using fixture = await createFixture();
+    await migrateApplication(fixture, "CREATE TABLE large (bytes BLOB)");
+    const begun = await beginTransaction(fixture);
+    const { handle } = begun.transaction as { handle: unknown } as { handle: SqliteTransaction };
+    const native = (await handle.connection()) as { exec(sql: string): void };
+    native.exec("PRAGMA max_page_count = 300");
+    await fixture.effects.write(handle, "before");
+    await expect(handle.query("INSERT INTO large VALUES (zeroblob(1000000))")).rejects.toThrow("full");
+    await expect(fixture.effects.write(handle, "after")).rejects.toMatchObject({
+      code: "TRANSACTION_ENDED_BY_SQL",
+    });
+    expect(await fixture.inbox.insert(runningAt("task-2", 1))).toEqual({ outcome: "new" });
+    await begun.transaction.rollback();
+    expect(await fixture.effects.kept()).toEqual([]);
+  });
+
+  it.each([["ROLLBACK"], ["ROLLBACK; BEGIN"]])(
+    "by %j on the driver's connection is noticed before anything else is executed",
+    async (statements) => {
+      await using fixture = await createFixture();
+      const begun = await beginTransaction(fixture);
+      const handle = begun.transaction.handle as SqliteTransaction;
+      const native = (await handle.connection()) as { exec(sql: string): void };
+      await fixture.effects.write(handle, "before");
+      native.exec(statements);
+      await fixture.effects.write(handle, "after").catch(() => {});
+      await expectUndone(fixture, begun);
+    },
+  );
+
+  it("by COMMIT on the driver's connection keeps what was committed, executes nothing more and fails the attempt", async () => {
+    await using fixture = await createFixture();
+    const { newRow, transaction } = await beginTransaction(fixture);
+    const handle = transaction.handle as SqliteTransaction;
+    const native = (await handle.connection()) as { exec(sql: string): void };
+    await fixture.effects.write(handle, "before");
+    native.exec("COMMIT");
+    await expect(fixture.effects.write(handle, "after")).rejects.toMatchObject({
+      code: "TRANSACTION_ENDED_BY_SQL",
+    });
+    await expect(transaction.commit()).rejects.toMatchObject({ code: "TRANSACTION_ENDED_BY_SQL" });
+    expect(await fixture.effects.kept()).toEqual(["before"]);
+    expect(await fixture.inbox.get(newRow)).toMatchObject({ state: "running" });
+  });
 });
+
+/** Executes statements as the application does, in a transaction of their own. */
+async function migrateApplication(fixture: InboxFixture, statements: string): Promise<void> {
+  const { transaction } = await beginTransaction(fixture, "task-setup");
+  const native = (await (transaction.handle as SqliteTransaction).connection()) as {
+    exec(sql: string): void;
+  };
+  native.exec(statements);
+  expect(await transaction.commit()).toBe("settled");
+}

@@ -25,6 +25,7 @@ function recordingWriter({ busyTimeoutMs = 5_000 } = {}) {
       query: run,
       queryPrepared: run,
       changePrepared: (sql) => run(sql).length,
+      isInTransaction: () => true,
       close: () => void log.push(`close ${name}`),
       native: undefined,
     };

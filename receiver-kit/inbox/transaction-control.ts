@@ -1,0 +1,28 @@
+// A handler's transaction is begun and ended by the inbox. A statement of a handler that ends it would make what was
+// written before permanent although the event is not handled, and everything after it a commit of its own.
+
+import { ReceiverError } from "../errors.ts";
+
+const leading = String.raw`^(?:[\s;]|--[^\n]*(?:\n|$)|/\*[\s\S]*?\*/)*`;
+const ending =
+  "BEGIN|START|COMMIT|END|ABORT|PREPARE\\s+TRANSACTION|ROLLBACK(?!\\s+((TRANSACTION|WORK)\\s+)?TO\\b)";
+const control = new RegExp(`${leading}(${ending})\\b`, "i");
+
+/** The keyword of a statement that begins or ends a transaction. Savepoints stay within it. */
+export function controlKeyword(statement: string): string | undefined {
+  return control.exec(statement)?.[1]?.toUpperCase();
+}
+
+export function controlRejected(keyword: string): ReceiverError {
+  return new ReceiverError(
+    "TRANSACTION_ENDED_BY_SQL",
+    `${keyword} was not executed: the inbox begins and ends the transaction of an event; for a part of it use SAVEPOINT, for all of it throw`,
+  );
+}
+
+export function endedBySql(hint: string): ReceiverError {
+  return new ReceiverError(
+    "TRANSACTION_ENDED_BY_SQL",
+    `the transaction of this event was ended by ${hint}; nothing more of this attempt is executed, and the event is handled again`,
+  );
+}
