@@ -63,7 +63,7 @@ describe("a SQLite connection", () => {
   it("tells whether a transaction is open, also with a driver that does not say", async () => {
     const connection = (await loadSqliteDriver())(":memory:");
     const { native } = connection as { native: { exec(sql: string): void } };
-    const silent = connectionOf({ exec: (sql) => native.exec(sql) } as never);
+    const silent = connectionOf({ exec: (sql: string) => native.exec(sql) } as never);
     for (const each of [connection, silent]) {
       expect(each.isInTransaction()).toBe(false);
       native.exec("BEGIN");
