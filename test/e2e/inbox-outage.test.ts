@@ -11,7 +11,9 @@ import { createReceiver, type Inbox } from "workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { type SqliteConnection, sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { postgresMigrations } from "../../receiver-kit/inbox/postgres/postgres-migrations.ts";
 import { loadSqliteDriver } from "../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
+import { sqliteMigrations } from "../../receiver-kit/inbox/sqlite/sqlite-migrations.ts";
 import { serveExpress } from "../support/express-server.ts";
 import { claimOptions, doneWith, runningAt } from "../support/inbox-rows.ts";
 import { describeWithPostgres, hasPostgres, itWithPostgres } from "../support/machine.ts";
@@ -300,7 +302,7 @@ describe("the migrations of an inbox", () => {
         );
         await Promise.all(pools.map((pool) => postgresInbox(pool, { schema }).open()));
         const { rows } = await pools[0]!.query(`SELECT version FROM ${schema}.migrations`);
-        expect(rows).toEqual([{ version: 1 }]);
+        expect(rows).toEqual(postgresMigrations.map((_, index) => ({ version: index + 1 })));
       }
     },
   );
@@ -310,7 +312,9 @@ describe("the migrations of an inbox", () => {
     const inboxes = Array.from({ length: 6 }, () => sqliteInbox(file));
     await Promise.all(inboxes.map((inbox) => inbox.open()));
     const connection = (await loadSqliteDriver())(file);
-    expect(connection.query("SELECT version FROM workspace_tasks_migrations")).toEqual([{ version: 1 }]);
+    expect(connection.query("SELECT version FROM workspace_tasks_migrations")).toEqual(
+      sqliteMigrations.map((_, index) => ({ version: index + 1 })),
+    );
     connection.close();
     for (const inbox of inboxes) await inbox.close();
   });
@@ -323,7 +327,9 @@ describe("the migrations of an inbox", () => {
     const connection = (await loadSqliteDriver())(file);
     connection.query("INSERT INTO workspace_tasks_migrations VALUES (99)");
     connection.close();
-    await expect(sqliteInbox(file).open()).rejects.toThrow("the file has version 99, expected at most 1");
+    await expect(sqliteInbox(file).open()).rejects.toThrow(
+      `the file has version 99, expected at most ${sqliteMigrations.length}`,
+    );
   });
 
   itWithPostgres("leave the tables of a newer release unchanged on PostgreSQL", async () => {
@@ -331,7 +337,9 @@ describe("the migrations of an inbox", () => {
     const pool = database.pool();
     await postgresInbox(pool).open();
     await pool.query("INSERT INTO workspace_tasks.migrations VALUES (99)");
-    await expect(postgresInbox(pool).open()).rejects.toThrow("the schema has version 99, expected at most 1");
+    await expect(postgresInbox(pool).open()).rejects.toThrow(
+      `the schema has version 99, expected at most ${postgresMigrations.length}`,
+    );
   });
 });
 
