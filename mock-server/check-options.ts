@@ -1,6 +1,6 @@
 // Checked without zod, which a mock does not load at its start.
 
-import { closest, distance } from "fastest-levenshtein";
+import { distance } from "fastest-levenshtein";
 import { MockServerError } from "./errors.ts";
 import { isPlainObject } from "./plain-object.ts";
 
@@ -43,11 +43,17 @@ export function checkOptions(caller: string, options: object, kinds: Readonly<Re
 export function checkNames(caller: string, place: string, given: object, known: readonly string[]): void {
   for (const name of Object.keys(given)) {
     if (known.includes(name)) continue;
-    const nearest = closest(name, known);
-    const isTypo = distance(name.toLowerCase(), nearest.toLowerCase()) <= 3;
-    const hint = isTypo ? `did you mean ${nearest}?` : `expected one of ${known.join(", ")}`;
-    throw invalidOption(caller, place, `unknown option ${name}; ${hint}`);
+    const hint = didYouMean(name, known) || `; expected one of ${known.join(", ")}`;
+    throw invalidOption(caller, place, `unknown option ${name}${hint}`);
   }
+}
+
+/** `; did you mean settings?`, or nothing when no known name is near. */
+function didYouMean(given: string, known: readonly string[]): string {
+  const edits = (name: string) => distance(name.toLowerCase(), given.toLowerCase());
+  const [nearest = ""] = known.toSorted((a, b) => edits(a) - edits(b));
+  const editsMax = Math.min(given.length - 1, Math.max(2, given.length / 3));
+  return edits(nearest) <= editsMax ? `; did you mean ${nearest}?` : "";
 }
 
 /** @throws MockServerError CONFIGURATION_INVALID for a value of another kind */

@@ -1,7 +1,7 @@
 // How options are checked, and all defaults. Unknown names, wrong types and values out of range are rejected: a
 // misspelled limit would otherwise be no limit.
 
-import { closest, distance } from "fastest-levenshtein";
+import { distance } from "fastest-levenshtein";
 import { z } from "zod";
 import { type Clock, systemClock } from "./clock.ts";
 import { ReceiverError, type ReceiverErrorCode, type WebhookRejectedError } from "./errors.ts";
@@ -91,11 +91,16 @@ export function strictOptions<Options>() {
     });
 }
 
-function unknownOption(name: string, known: readonly string[]): string {
-  const nearest = closest(name, [...known]);
-  const isTypo = distance(name.toLowerCase(), nearest.toLowerCase()) <= Math.max(1, name.length / 3);
-  return isTypo ? `${name}; did you mean ${nearest}?` : `${name}; expected one of ${known.join(", ")}`;
+/** `; did you mean pollMs?`, or nothing when no known name is near. */
+export function didYouMean(given: string, known: readonly string[]): string {
+  const edits = (name: string) => distance(name.toLowerCase(), given.toLowerCase());
+  const [nearest = ""] = known.toSorted((a, b) => edits(a) - edits(b));
+  const editsMax = Math.min(given.length - 1, Math.max(2, given.length / 3));
+  return edits(nearest) <= editsMax ? `; did you mean ${nearest}?` : "";
 }
+
+const unknownOption = (name: string, known: readonly string[]) =>
+  name + (didYouMean(name, known) || `; expected one of ${known.join(", ")}`);
 
 /**
  * Fills in the defaults.

@@ -2,7 +2,7 @@
 // path, what was expected and the type received, never a received string: it may be a secret. The events use zod
 // itself; here it would add about 50 ms to an import of about 130 ms (docs/decisions/011-import-in-a-blink.md).
 
-import { closest, distance } from "fastest-levenshtein";
+import { distance } from "fastest-levenshtein";
 import { timerDelayMsMax } from "../clock.ts";
 import type { ErrorCode } from "../errors.ts";
 
@@ -190,10 +190,12 @@ export function kindOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** The nearest of the known names, when it is near enough to be what was meant. */
-function suggestion(name: string, known: readonly string[]): string {
-  const nearest = closest(name, known);
-  return distance(name, nearest) <= nearest.length / 2 ? ` (did you mean ${nearest}?)` : "";
+/** The known name that is nearest, when a typing error may have made `given` of it. */
+function suggestion(given: string, known: readonly string[]): string {
+  const edits = (name: string) => distance(name.toLowerCase(), given.toLowerCase());
+  const [nearest = ""] = known.toSorted((a, b) => edits(a) - edits(b));
+  const editsMax = Math.min(given.length - 1, Math.max(2, given.length / 3));
+  return edits(nearest) <= editsMax ? ` (did you mean ${nearest}?)` : "";
 }
 
 function isObject(value: unknown): value is object {
