@@ -1,7 +1,6 @@
 export { auditReceiver } from "./audit/audit-receiver.ts";
 export { auditChecks } from "./audit/checks/catalog.ts";
-export type { AuditCheck, Requirement } from "./audit/checks/check.ts";
-export type { AuditOptions, AuditProgress } from "./audit/options.ts";
+export type { AuditCheck, AuditOutcome, Requirement } from "./audit/checks/check.ts";
 export {
   type AuditSummary,
   type AuditVerdict,
@@ -11,4 +10,5 @@ export {
   summaryOfReport,
   verdictOf,
 } from "./audit/report.ts";
-export type { AuditOutcome, AuditProblem, AuditReport, AuditResult } from "./audit/result.ts";
+export type { AuditProblem, AuditReport, AuditResult } from "./audit/result.ts";
+export type { AuditOptions, AuditProgress } from "./audit/target/options.ts";

@@ -127,8 +127,6 @@ async function run({ start, signing = standardWebhooks, oldSecret }: Subject, on
 }
 
 const problems: Readonly<Record<AuditProblem["code"], string>> = {
-  URL_INVALID: "the URL is neither http nor https",
-  SECRET_INVALID: "the secret is malformed; the message names the mistake, not the secret",
   UNREACHABLE: "no connection: nothing listens, the name is unknown, or the certificate is not trusted",
   NO_RESPONSE: "a valid delivery got no response in time",
   CLOSED: "the connection was closed without a response",

@@ -1,5 +1,5 @@
-import type { Requirement } from "./checks/check.ts";
-import type { AuditOutcome, AuditReport, AuditResult } from "./result.ts";
+import type { AuditOutcome, Requirement } from "./checks/check.ts";
+import type { AuditProblem, AuditReport, AuditResult } from "./result.ts";
 
 export type AuditVerdict = "passed" | "failed" | "could-not-run";
 
@@ -44,7 +44,7 @@ export function renderJsonReport(report: AuditReport): string {
 
 /** The report as text: a table of all checks, then the failures with their fixes, then the verdict. */
 export function renderTextReport(report: AuditReport, options: { readonly color?: boolean } = {}): string {
-  const paint = painter(options.color ?? false);
+  const paint: Paint = (text, tone) => (options.color ? `\u001b[${colors[tone]}m${text}\u001b[0m` : text);
   const title = `check-receiver: ${report.url} (tolerance ${report.toleranceSeconds} s)`;
   const parts = report.problem
     ? [title, problemLines(report.problem, paint)]
@@ -52,12 +52,9 @@ export function renderTextReport(report: AuditReport, options: { readonly color?
   return `${parts.join("\n\n")}\n`;
 }
 
-type Paint = (text: string, tone: "good" | "bad" | "dim") => string;
+type Paint = (text: string, tone: keyof typeof colors) => string;
 
-function painter(color: boolean): Paint {
-  const codes = { good: 32, bad: 31, dim: 2 } as const;
-  return (text, tone) => (color ? `\u001b[${codes[tone]}m${text}\u001b[0m` : text);
-}
+const colors = { good: 32, bad: 31, dim: 2 } as const;
 
 const marks = {
   passed: ["pass", "good"],
@@ -82,20 +79,16 @@ function table(results: readonly AuditResult[], paint: Paint): string {
 
 function details(results: readonly AuditResult[], paint: Paint): readonly string[] {
   const failures = results.filter(({ outcome }) => outcome === "failed");
-  const musts = failures.filter(({ requirement }) => requirement === "MUST");
-  const shoulds = failures.filter(({ requirement }) => requirement === "SHOULD");
-  return [...musts, ...shoulds].map((result) =>
+  const ordered = failures.toSorted((a, b) => a.requirement.localeCompare(b.requirement));
+  return ordered.map(({ id, requirement, title, sent, expected, received, fix }) =>
     [
-      paint(`FAIL  ${result.id} (${result.requirement}): ${result.title}`, "bad"),
-      field("sent", result.sent),
-      field("expected", result.expected),
-      field("received", result.received),
-      field("fix", result.fix),
+      paint(`FAIL  ${id} (${requirement}): ${title}`, "bad"),
+      ...Object.entries({ sent, expected, received, fix }).map(([name, text]) => field(name, text)),
     ].join("\n"),
   );
 }
 
-function problemLines({ message, hints }: NonNullable<AuditReport["problem"]>, paint: Paint): string {
+function problemLines({ message, hints }: AuditProblem, paint: Paint): string {
   return [paint(`Could not run: ${message}.`, "bad"), ...hints.map((hint) => field("hint", hint))].join("\n");
 }
 
@@ -125,17 +118,9 @@ function footer(report: AuditReport, paint: Paint): string {
   return [...lines, `${verdicts[verdictOf(report)]} (${(report.durationMs / 1000).toFixed(1)} s)`].join("\n");
 }
 
+/** A name and a text that wraps at the width of the report. */
 function field(name: string, text: string): string {
   const indent = " ".repeat(16);
-  return `      ${name.padEnd(10)}${wrapped(text, textWidth - indent.length).join(`\n${indent}`)}`;
-}
-
-function wrapped(text: string, width: number): readonly string[] {
-  const lines: string[] = [];
-  for (const word of text.split(" ")) {
-    const line = lines.at(-1);
-    if (line === undefined || line.length + 1 + word.length > width) lines.push(word);
-    else lines[lines.length - 1] = `${line} ${word}`;
-  }
-  return lines;
+  const lines = text.match(new RegExp(`\\S.{0,${textWidth - indent.length - 1}}(?= |$)|\\S+`, "g")) ?? [];
+  return `      ${name.padEnd(10)}${lines.join(`\n${indent}`)}`;
 }

@@ -1,25 +1,12 @@
-import type { Requirement } from "./checks/check.ts";
+import type { AuditCheck, Finding } from "./checks/check.ts";
 
-export type AuditOutcome = "passed" | "failed" | "skipped" | "unfinished";
-
-export interface AuditResult {
-  readonly id: string;
-  readonly requirement: Requirement;
-  readonly title: string;
-  readonly outcome: AuditOutcome;
-  readonly sent: string;
-  readonly expected: string;
-  readonly received: string;
-  readonly fix: string;
-  /** The responses were correct, but the effects could not be observed. */
-  readonly responsesOnly?: boolean;
+/** A check with its result. */
+export interface AuditResult extends Omit<AuditCheck, "stage" | "run">, Omit<Finding, "unreachable"> {
   readonly durationMs: number;
 }
 
 export interface AuditProblem {
   readonly code:
-    | "URL_INVALID"
-    | "SECRET_INVALID"
     | "UNREACHABLE"
     | "NO_RESPONSE"
     | "CLOSED"

@@ -2,8 +2,8 @@
 // others, run alone afterwards; those that review the responses of all others run last.
 
 import { withTimeout } from "../with-timeout.ts";
+import { stillResponding } from "./checks/catalog.ts";
 import type { AuditCheck, Finding } from "./checks/check.ts";
-import type { ResolvedAuditOptions } from "./options.ts";
 import type { AuditReport, AuditResult } from "./result.ts";
 import { UnfinishedError, UnreachableError } from "./target/errors.ts";
 import type { Target } from "./target/target.ts";
@@ -11,38 +11,33 @@ import type { Target } from "./target/target.ts";
 export async function runChecks(
   target: Target,
   checks: readonly AuditCheck[],
-  { runTimeoutMs, concurrency, signal, onProgress }: ResolvedAuditOptions,
 ): Promise<Pick<AuditReport, "results" | "stoppedDuring">> {
-  const { clock, limits } = target;
+  const { clock, signal, concurrency, onProgress } = target;
   const results = new Map<string, AuditResult>();
   const inProgress = new Set<string>();
-  const deadline = clock.monotonic() + runTimeoutMs;
+  const deadline = clock.monotonic() + target.runTimeoutMs;
   let stoppedDuring: readonly string[] | undefined;
-  const aborted = rejectsOnAbort(signal);
 
-  async function findingOf({ id, run }: AuditCheck): Promise<Finding> {
-    const isFinalCheck = id === "baseline.still-responding";
+  async function findingOf(check: AuditCheck): Promise<Finding> {
     const leftMs = deadline - clock.monotonic();
-    const limitMs = Math.min(leftMs, 3 * limits.timeoutMs + limits.stallTimeoutMs);
-    if (signal?.aborted) await aborted.promise;
-    if (stoppedDuring && !isFinalCheck) {
+    const limitMs = Math.min(leftMs, 3 * target.timeoutMs + target.stallTimeoutMs);
+    if (stoppedDuring && check.id !== stillResponding) {
       throw new UnfinishedError("the receiver no longer accepts connections");
     }
+    if (check.needs && target[check.needs] === undefined) {
+      return { outcome: "skipped", received: "needs --old-secret" };
+    }
     if (leftMs <= 0) throw new UnfinishedError("the time limit of the whole run was reached");
-    const finding = Promise.race([run(target), aborted.promise]);
-    return withTimeout(
-      finding,
-      limitMs,
-      clock,
-      () => new UnfinishedError(`no result within ${Math.round(limitMs)} ms`),
-    );
+    const noResult = () => new UnfinishedError(`no result within ${Math.round(limitMs)} ms`);
+    const finding = unlessAborted(signal, () => check.run(target));
+    return withTimeout(finding, limitMs, clock, noResult);
   }
 
   async function run(check: AuditCheck): Promise<void> {
     const { id, requirement, title, sent, expected, fix } = check;
     inProgress.add(id);
     const startedAt = clock.monotonic();
-    const { unreachable, ...finding } = await findingOf(check).catch(unfinished);
+    const { unreachable, ...finding } = await findingOf(check).catch((error) => withoutResult(id, error));
     const durationMs = Math.round(clock.monotonic() - startedAt);
     // One failed connection may mean that the receiver is at its limit; two mean that it has stopped.
     if (!stoppedDuring && unreachable && (await hasStopped(target))) stoppedDuring ??= [...inProgress];
@@ -51,55 +46,41 @@ export async function runChecks(
     onProgress?.({ done: results.size, total: checks.length, id });
   }
 
-  try {
-    await inPool(
-      checks.filter((check) => check.stage === undefined),
-      concurrency,
-      run,
-    );
-    for (const stage of ["alone", "last"] as const) {
-      for (const check of checks) if (check.stage === stage) await run(check);
-    }
-  } finally {
-    aborted.cancel();
+  const waiting = checks.filter(({ stage }) => stage === undefined).values();
+  const worker = async () => {
+    for (const check of waiting) await run(check);
+  };
+  await Promise.all(Array.from({ length: concurrency }, worker));
+  for (const stage of ["alone", "last"] as const) {
+    for (const check of checks) if (check.stage === stage) await run(check);
   }
   return {
     results: checks.flatMap(({ id }) => results.get(id) ?? []),
-    ...(stoppedDuring === undefined ? {} : { stoppedDuring }),
+    ...(stoppedDuring && { stoppedDuring }),
   };
 }
 
-function unfinished(error: unknown) {
+function withoutResult(id: string, error: unknown): Finding {
   if (!(error instanceof UnfinishedError)) throw error;
   const unreachable = error instanceof UnreachableError;
-  return { outcome: "unfinished", received: error.message, unreachable } as const;
+  const outcome = unreachable && id === stillResponding ? "failed" : "unfinished";
+  return { outcome, received: error.message, unreachable };
 }
 
-function rejectsOnAbort(signal: AbortSignal | undefined) {
-  let abort = () => {};
-  const promise = new Promise<never>((_, reject) => {
-    abort = () => reject(new UnfinishedError("check-receiver was stopped"));
+/** Rejects as soon as the signal is aborted; then the run is not waited for. */
+function unlessAborted<Value>(signal: AbortSignal | undefined, run: () => Promise<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(new UnfinishedError("check-receiver was stopped"));
+    if (signal?.aborted) return abort();
+    signal?.addEventListener("abort", abort, { once: true });
+    run()
+      .then(resolve, reject)
+      .finally(() => signal?.removeEventListener("abort", abort));
   });
-  promise.catch(() => {});
-  if (signal?.aborted) abort();
-  signal?.addEventListener("abort", abort, { once: true });
-  return { promise, cancel: () => signal?.removeEventListener("abort", abort) };
 }
 
-async function hasStopped(target: Target): Promise<boolean> {
-  try {
-    await target.send(target.compose());
-    return false;
-  } catch (error) {
-    if (error instanceof UnreachableError) return true;
-    throw error;
-  }
-}
-
-async function inPool<T>(items: readonly T[], size: number, use: (item: T) => Promise<void>): Promise<void> {
-  const waiting = items.values();
-  const worker = async () => {
-    for (const item of waiting) await use(item);
-  };
-  await Promise.all(Array.from({ length: size }, worker));
-}
+const hasStopped = (target: Target): Promise<boolean> =>
+  target.send(target.compose()).then(
+    () => false,
+    (error) => error instanceof UnreachableError,
+  );

@@ -10,8 +10,8 @@ import {
 import { flagName, list, text, toggle, wholeNumber } from "../../cli/flags.ts";
 import { auditReceiver } from "../audit/audit-receiver.ts";
 import { auditChecks } from "../audit/checks/catalog.ts";
-import { type AuditOptions, auditDefaults } from "../audit/options.ts";
 import { exitCodeOf, renderJsonReport, renderTextReport } from "../audit/report.ts";
+import { type AuditOptions, auditDefaults } from "../audit/target/options.ts";
 import { isReceiverError } from "../errors.ts";
 
 const secretVariable = "WORKSPACE_TASKS_SIGNING_SECRET";
@@ -74,8 +74,9 @@ async function audit(options: AuditOptions) {
   try {
     return await auditReceiver(options);
   } catch (error) {
-    if (!isReceiverError(error, "CONFIGURATION_INVALID")) throw error;
-    throw new UsageError(error.message.replace(/^auditReceiver: (\w+)/, (_, name: string) => flagName(name)));
+    if (!isReceiverError(error)) throw error;
+    const place = (name: string) => (name === "url" ? "<url>" : flagName(name));
+    throw new UsageError(error.message.replace(/^auditReceiver: (\w+)/, (_, name) => place(name)));
   }
 }
 

@@ -1,7 +1,6 @@
 // The kit's receiver under attack, over real sockets. The requests are those of check-receiver; this file adds what
 // check-receiver cannot see: store calls, rows, logs, the clock, faults of the store, and the way it is mounted.
 
-import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import { inspect } from "node:util";
 import express from "express";
@@ -11,10 +10,9 @@ import { createReceiver } from "workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { auditChecks } from "../../receiver-kit/audit/checks/catalog.ts";
 import { isAcknowledged } from "../../receiver-kit/audit/checks/probe-check.ts";
-import { resolveAuditOptions } from "../../receiver-kit/audit/options.ts";
 import type { AuditResult } from "../../receiver-kit/audit/result.ts";
 import { runChecks } from "../../receiver-kit/audit/run-checks.ts";
-import { addressOf } from "../../receiver-kit/audit/target/connection.ts";
+import { resolveAuditOptions } from "../../receiver-kit/audit/target/options.ts";
 import { standardWebhooks } from "../../receiver-kit/audit/target/signing.ts";
 import { createTarget, type Target } from "../../receiver-kit/audit/target/target.ts";
 import { deferred } from "../support/deferred.ts";
@@ -57,17 +55,8 @@ describe("a receiver under all checks of check-receiver", () => {
     const [secret, oldSecret] = instrumentedSecrets;
     const options = resolveAuditOptions({ url, secret, oldSecret, timeoutMs: 8_000, stallTimeoutMs: 8_000 });
     const clock = { ...options.clock, now: receiver.clock.now };
-    const address = addressOf(new URL(url));
-    target = createTarget({
-      address,
-      signing: standardWebhooks,
-      secret,
-      oldSecret,
-      clock,
-      randomBytes,
-      limits: options,
-    });
-    ({ results } = await runChecks(target, auditChecks, options));
+    target = createTarget({ ...options, clock }, standardWebhooks);
+    ({ results } = await runChecks(target, auditChecks));
     await receiver.settled();
   }, 120_000);
   afterAll(() => receiver[Symbol.asyncDispose]());

@@ -1,40 +1,43 @@
-import { closest } from "fastest-levenshtein";
 import { ReceiverError } from "../../errors.ts";
-import { firstChecks, lastChecks } from "./baseline.ts";
-import { bodyChecks } from "./bodies.ts";
+import { didYouMean } from "../../options.ts";
 import type { AuditCheck } from "./check.ts";
-import { contentTypeChecks } from "./content-type.ts";
-import { duplicateChecks } from "./duplicates.ts";
-import { eventChecks } from "./events.ts";
+import { effectChecks } from "./effects.ts";
 import { headerChecks } from "./headers.ts";
-import { limitChecks } from "./limits.ts";
-import { methodChecks } from "./methods.ts";
-import { orderChecks } from "./order.ts";
+import { contentTypeChecks, methodChecks } from "./http.ts";
+import { payloadChecks } from "./payloads.ts";
+import { mustAcknowledge, unchanged } from "./probe-check.ts";
 import { responseChecks } from "./responses.ts";
-import { rotationChecks } from "./rotation.ts";
 import { signatureChecks } from "./signature.ts";
-import { slowChecks } from "./slow.ts";
 import { timestampChecks } from "./timestamp.ts";
 import { transferChecks } from "./transfer.ts";
 
+/** The only check for which a failure to connect is a finding. */
+export const stillResponding = "baseline.still-responding";
+
 /** Every check, in the order of reports. */
 export const auditChecks: readonly AuditCheck[] = Object.entries({
-  ...firstChecks,
+  "baseline.valid-delivery": mustAcknowledge({
+    title: "acknowledges a valid delivery",
+    sent: "a new, correctly signed task event",
+    fix: "No other check has a meaning until a valid delivery is acknowledged.",
+    change: unchanged,
+  }),
   ...signatureChecks,
   ...timestampChecks,
   ...headerChecks,
-  ...rotationChecks,
-  ...duplicateChecks,
-  ...orderChecks,
-  ...eventChecks,
-  ...bodyChecks,
+  ...effectChecks,
+  ...payloadChecks,
   ...contentTypeChecks,
   ...transferChecks,
-  ...slowChecks,
-  ...limitChecks,
   ...methodChecks,
   ...responseChecks,
-  ...lastChecks,
+  [stillResponding]: mustAcknowledge({
+    stage: "last",
+    title: "still acknowledges a valid delivery after all other checks",
+    sent: "a new, correctly signed task event, after all other checks",
+    fix: "An earlier request stopped the receiver: read its log, and use --only to find the request.",
+    change: unchanged,
+  }),
 }).map(([id, check]) => ({ id, ...check }));
 
 /**
@@ -45,19 +48,12 @@ export const auditChecks: readonly AuditCheck[] = Object.entries({
 export function selectChecks(only: readonly string[]): readonly AuditCheck[] {
   for (const name of only) {
     if (auditChecks.some((check) => isNamed(check, name))) continue;
-    const nearest = closest(
-      name,
-      auditChecks.flatMap(({ id }) => [id, id.replace(/\..*/, "")]),
-    );
-    const expected = `expected the id or the subject of a check, got ${JSON.stringify(name)}`;
-    throw new ReceiverError(
-      "CONFIGURATION_INVALID",
-      `auditReceiver: only: ${expected}; did you mean ${nearest}?`,
-    );
+    const names = auditChecks.flatMap(({ id }) => [id, id.replace(/\..*/, "")]);
+    const message = `expected the id or the subject of a check, got ${JSON.stringify(name)}`;
+    const hint = didYouMean(name, names);
+    throw new ReceiverError("CONFIGURATION_INVALID", `auditReceiver: only: ${message}${hint}`);
   }
   return only.length === 0 ? auditChecks : auditChecks.filter((c) => only.some((name) => isNamed(c, name)));
 }
 
-function isNamed({ id }: AuditCheck, name: string): boolean {
-  return id === name || id.startsWith(`${name}.`);
-}
+const isNamed = ({ id }: AuditCheck, name: string) => id === name || id.startsWith(`${name}.`);

@@ -3,9 +3,11 @@ import type { Target } from "../target/target.ts";
 /** MUST follows from the interface or from forgery being possible; SHOULD is robustness. */
 export type Requirement = "MUST" | "SHOULD";
 
+export type AuditOutcome = "passed" | "failed" | "skipped" | "unfinished";
+
 /** The result of one check. `received` is one line, without any secret or payload. */
 export interface Finding {
-  readonly outcome: "passed" | "failed" | "skipped";
+  readonly outcome: AuditOutcome;
   readonly received: string;
   /** The responses were correct, but the effects could not be observed. */
   readonly responsesOnly?: boolean;
@@ -23,6 +25,8 @@ export interface CheckDefinition {
   readonly fix: string;
   /** `alone`: no other check runs at the same time. `last`: after all others, reviewing their responses too. */
   readonly stage?: "alone" | "last";
+  /** The option without which the check is skipped. */
+  readonly needs?: "oldSecret";
   readonly run: (target: Target) => Promise<Finding>;
 }
 
@@ -30,6 +34,9 @@ export interface AuditCheck extends CheckDefinition {
   /** `<subject>.<name>` */
   readonly id: string;
 }
+
+/** The texts of a check, for functions that supply the rest of it. */
+export type CheckTexts = Pick<CheckDefinition, "title" | "sent" | "fix"> & Partial<CheckDefinition>;
 
 /**
  * Checks by id. An id is permanent: reports and `--only` lists of users refer to it. A check that tests something
@@ -39,5 +46,4 @@ export type CheckTable = Readonly<Record<string, CheckDefinition>>;
 
 export const passed = (received: string): Finding => ({ outcome: "passed", received });
 export const failed = (received: string): Finding => ({ outcome: "failed", received });
-export const skipped = (reason: string): Finding => ({ outcome: "skipped", received: reason });
 export const passedIf = (condition: boolean, received: string) => (condition ? passed : failed)(received);

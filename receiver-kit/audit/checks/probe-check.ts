@@ -1,58 +1,36 @@
-import type { ConnectionResult, ProbeResult } from "../target/connection.ts";
+// Most checks send a valid delivery that was changed in one respect, and judge the response alone: each is an entry of
+// a table with the change and the verdict. `each` and the functions of the subjects write the changes of such a table.
+
+import type { ProbeResult } from "../target/connection.ts";
 import { UnreachableError } from "../target/errors.ts";
 import type { Delivery } from "../target/signing.ts";
-import type { SendOptions, Target } from "../target/target.ts";
-import { type CheckDefinition, type Finding, failed, passed, type Requirement } from "./check.ts";
+import type { Target } from "../target/target.ts";
+import {
+  type CheckDefinition,
+  type CheckTexts,
+  type Finding,
+  failed,
+  passed,
+  type Requirement,
+} from "./check.ts";
 
-/** One delivery as it is sent. `label` distinguishes the probes of one check. */
-export interface Probe {
-  readonly label?: string;
-  readonly delivery: Delivery;
-  readonly options?: SendOptions;
-}
+/** What differs from a valid, signed delivery: any of its fields, or how it is sent. */
+export type Change = (delivery: Delivery, target: Target) => Partial<Delivery> | Promise<Partial<Delivery>>;
 
-export interface LabelledResult {
-  readonly label: string;
-  readonly result: ProbeResult;
-}
+/** Changes by the labels that distinguish their results, in the order they are sent. */
+export type Changes = Readonly<Record<string, Change>>;
 
-/** What a check sends: one delivery, one probe, or several probes in order. */
-type Probes = Delivery | Probe | readonly Probe[];
+export type ProbeCheck = CheckTexts & { readonly change: Change | Changes };
 
-export type ProbeCheck = Omit<CheckDefinition, "run" | "expected" | "requirement"> & {
-  readonly expected?: string;
-  readonly probes: (target: Target) => Probes | Promise<Probes>;
-};
-
-/** Makes a check of probes whose results must all be correct. */
+/** Makes a check that passes when the response to every changed delivery is correct. */
 export const probeCheck =
   (requirement: Requirement, expected: string, isCorrect: (result: ProbeResult) => boolean) =>
-  ({ probes, ...check }: ProbeCheck): CheckDefinition => ({
+  ({ change, ...check }: ProbeCheck): CheckDefinition => ({
     requirement,
     expected,
     ...check,
-    run: async (target) => evaluate(target, listOf(await probes(target)), isCorrect),
+    run: (target) => evaluate(target, typeof change === "function" ? { "": change } : change, isCorrect),
   });
-
-/** A delivery without a header, and one where it is empty; both are signed over nothing in its place. */
-export function withoutHeader(target: Target, name: "id" | "timestamp"): readonly Probe[] {
-  const composed = target.compose();
-  const delivery = { ...composed, [name]: "", signature: target.sign({ ...composed, [name]: "" }) };
-  const headers = target.signing.headers(delivery).filter(([, value]) => value !== "");
-  return [
-    { label: "absent", delivery, options: { headers } },
-    { label: "empty", delivery },
-  ];
-}
-
-/** A delivery whose signature list has wrong tokens (`x`) and correct ones (`o`). */
-export function listed(target: Target, pattern: string): Delivery {
-  const delivery = target.compose();
-  const tokens = [...pattern].map((kind, index) =>
-    kind === "o" ? delivery.signature : target.signForged({ ...delivery, body: Buffer.from(`${index}`) }),
-  );
-  return { ...delivery, signature: tokens.join(" ") };
-}
 
 export const isAcknowledged = (result: ProbeResult): boolean =>
   result.kind === "response" && result.status >= 200 && result.status < 300;
@@ -63,75 +41,97 @@ export const isRejected = (result: ProbeResult): boolean =>
 export const isHandled = (result: ProbeResult): boolean =>
   isAcknowledged(result) || (result.kind === "response" && result.status >= 400 && result.status < 500);
 
-/** Every probe must be acknowledged with a 2xx. */
+/** Every delivery must be acknowledged with a 2xx. */
 export const mustAcknowledge = probeCheck("MUST", "2xx", isAcknowledged);
 export const shouldAcknowledge = probeCheck("SHOULD", "2xx", isAcknowledged);
 
-/** No probe may be accepted: any response but 2xx, or a closed connection, in time. */
+/** No delivery may be accepted: any response but 2xx, or a closed connection, in time. */
 export const mustReject = probeCheck("MUST", "a 4xx response", isRejected);
 export const shouldReject = probeCheck("SHOULD", "a 4xx response", isRejected);
 
 /** Both 2xx (quarantined) and 4xx (rejected) are correct, but neither a server error nor a timeout. */
 export const shouldHandle = probeCheck("SHOULD", "2xx or 4xx, in time", isHandled);
 
-/** Probes with the keys of `values` as their labels. */
-export function labelled<Value>(
-  values: Readonly<Record<string, Value>>,
-  probe: (value: Value) => Delivery | Probe,
-): readonly Probe[] {
-  return Object.entries(values).flatMap(([label, value]) =>
-    listOf(probe(value)).map((each) => ({ label, ...each })),
-  );
+/** A change for each value. */
+export const each = <Value>(
+  values: readonly Value[],
+  change: (value: Value) => Change,
+  labelOf: (value: Value) => string = String,
+): Changes => Object.fromEntries(values.map((value) => [labelOf(value), change(value)]));
+
+export const unchanged: Change = () => ({});
+
+/** Edits the text of the body before it is signed. */
+export const edited =
+  (edit: (text: string) => string | Buffer): Change =>
+  ({ body }, { compose }) =>
+    compose({ body: edit(body.toString()) });
+
+/** Leaves a header out, or sends it empty; both are signed over nothing in its place. */
+export function missingHeader(name: "id" | "timestamp"): Changes {
+  const empty = (delivery: Delivery, { sign }: Target) => ({
+    [name]: "",
+    signature: sign({ ...delivery, [name]: "" }),
+  });
+  return { absent: (delivery, target) => ({ ...empty(delivery, target), without: [name] }), empty };
 }
 
-function listOf(probes: Probes): readonly Probe[] {
-  if ("delivery" in probes) return [probes];
-  return "signature" in probes ? [{ delivery: probes }] : probes;
+/** Replaces the signature by a list with wrong signatures (`x`) and correct ones (`o`). */
+export function listed(pattern: string): Change {
+  return (delivery, { signForged }) => {
+    const forged = (index: number) => signForged({ ...delivery, body: Buffer.from(String(index)) });
+    const tokens = [...pattern].map((kind, index) => (kind === "o" ? delivery.signature : forged(index)));
+    return { signature: tokens.join(" ") };
+  };
 }
 
-/** Sends probes in order, up to the first timeout: every further probe could take the whole time limit as well. */
-export async function* sendProbes(target: Target, probes: readonly Probe[]): AsyncGenerator<LabelledResult> {
-  for (const { label = "", delivery, options } of probes) {
-    const result = await target.send(delivery, options);
-    yield { label, result };
-    if (result.kind === "timeout") return;
+export interface LabelledResult {
+  readonly label: string;
+  readonly result: ProbeResult;
+}
+
+/** Sends in order, up to the first timeout: every further delivery could take the whole time limit as well. */
+export async function sendChanged(
+  target: Target,
+  changes: Changes,
+  results: LabelledResult[] = [],
+): Promise<readonly LabelledResult[]> {
+  for (const [label, change] of Object.entries(changes)) {
+    const delivery = target.compose();
+    const result = await target.send({ ...delivery, ...(await change(delivery, target)) });
+    results.push({ label, result });
+    if (result.kind === "timeout") break;
   }
+  return results;
 }
 
 async function evaluate(
   target: Target,
-  probes: readonly Probe[],
+  changes: Changes,
   isCorrect: (result: ProbeResult) => boolean,
 ): Promise<Finding> {
-  const results: ProbeResult[] = [];
-  const wrong: string[] = [];
+  const results: LabelledResult[] = [];
+  const wrong = () => results.filter(({ result }) => !isCorrect(result)).map(describeLabelled);
   try {
-    for await (const { label, result } of sendProbes(target, probes)) {
-      results.push(result);
-      if (!isCorrect(result)) wrong.push((label ? `${label}: ` : "") + describeResult(result));
-    }
+    await sendChanged(target, changes, results);
   } catch (error) {
     // What the receiver did before it became unreachable still counts.
-    if (!(error instanceof UnreachableError) || wrong.length === 0) throw error;
-    return { ...failed([...wrong, `then ${error.message}`].join("; ")), unreachable: true };
+    if (!(error instanceof UnreachableError) || wrong().length === 0) throw error;
+    return { ...failed([...wrong(), `then ${error.message}`].join("; ")), unreachable: true };
   }
-  return wrong.length === 0 ? passed(summaryOf(results)) : failed(wrong.join("; "));
+  if (wrong().length > 0) return failed(wrong().join("; "));
+  return passed(summaryOf(results.map(({ result }) => result)));
 }
 
+export const describeLabelled = ({ label, result }: LabelledResult): string =>
+  (label && `${label}: `) + describeResult(result);
+
 /** `200`, `connection closed without a response`, …, without any part of the body. */
-export function describeResult(result: ConnectionResult): string {
-  switch (result.kind) {
-    case "response":
-      return String(result.status);
-    case "closed":
-      return "connection closed without a response";
-    case "timeout":
-      return `no response within ${Math.round(result.durationMs)} ms`;
-    case "unreachable":
-      return `could not connect (${result.code})`;
-    case "not-http":
-      return "bytes that are not HTTP";
-  }
+export function describeResult(result: ProbeResult): string {
+  if (result.kind === "response") return String(result.status);
+  if (result.kind === "closed") return "connection closed without a response";
+  if (result.kind === "not-http") return "bytes that are not HTTP";
+  return `no response within ${Math.round(result.durationMs)} ms`;
 }
 
 /** Distinct results with their counts: `200` or `200 ×49, 500 ×1`. */

@@ -1,16 +1,18 @@
 // These checks review every response of the whole run. Invalid requests of several kinds are sent once for all of
 // them, so that there are responses to review when only one of these checks runs.
 
-import type { ProbeResult } from "../target/connection.ts";
+import type { Delivery } from "../target/signing.ts";
 import type { RoundTrip, Target } from "../target/target.ts";
-import { type CheckDefinition, type CheckTable, type Finding, failed, passed, passedIf } from "./check.ts";
+import { type CheckDefinition, type CheckTable, type CheckTexts, failed, passed, passedIf } from "./check.ts";
 import {
+  type Change,
+  type Changes,
+  describeLabelled,
   describeResult,
   isAcknowledged,
   isHandled,
   type LabelledResult,
-  type Probe,
-  sendProbes,
+  sendChanged,
 } from "./probe-check.ts";
 
 const timedDeliveries = 10;
@@ -18,64 +20,54 @@ const constantText =
   "Respond to a rejected request with a short, constant text; write the reason to your own log, not to the caller.";
 const everything = "everything sent in this run";
 
+const forged =
+  (change: Partial<Delivery> = {}): Change =>
+  (delivery, { signForged }) => ({ signature: signForged(delivery), ...change });
+
+const invalid: Changes = {
+  forged: forged(),
+  "without headers": () => ({ without: ["id", "timestamp", "signature", "event"] }),
+  "malformed signature": () => ({ signature: ",,, %" }),
+  "malformed timestamp": forged({ timestamp: "soon" }),
+  "without a timestamp": forged({ without: ["timestamp"] }),
+  "forged and not JSON": forged({ body: Buffer.from("{") }),
+  "forged and empty": forged({ body: Buffer.alloc(0) }),
+  "forged, as text/plain": forged({ contentType: "text/plain" }),
+  "forged, without a type": forged({ contentType: undefined }),
+};
+
 const invalidRequests = new WeakMap<Target, Promise<readonly LabelledResult[]>>();
 
 function sendInvalidRequests(target: Target): Promise<readonly LabelledResult[]> {
-  const sent = invalidRequests.get(target) ?? sendEach(target, invalidProbes(target));
+  const sent = invalidRequests.get(target) ?? sendChanged(target, invalid);
   invalidRequests.set(target, sent);
   return sent;
 }
 
-async function sendEach(target: Target, probes: readonly Probe[]): Promise<readonly LabelledResult[]> {
-  const results: LabelledResult[] = [];
-  for await (const result of sendProbes(target, probes)) results.push(result);
-  return results;
-}
-
-function invalidProbes(target: Target): readonly Probe[] {
-  const delivery = target.compose();
-  const forged = { ...delivery, signature: target.signForged(delivery) };
-  const { timestamp: timestampHeader } = target.signing.headerNames;
-  const withoutTime = target.signing.headers(forged).filter(([name]) => name !== timestampHeader);
-  return [
-    { label: "forged", delivery: forged },
-    { label: "without headers", delivery, options: { headers: [] } },
-    { label: "malformed signature", delivery: { ...delivery, signature: ",,, %" } },
-    { label: "malformed timestamp", delivery: { ...forged, timestamp: "soon" } },
-    { label: "without a timestamp", delivery: forged, options: { headers: withoutTime } },
-    { label: "forged and not JSON", delivery: target.forge({ body: "{" }) },
-    { label: "forged and empty", delivery: { ...forged, body: Buffer.alloc(0) } },
-    { label: "forged, as text/plain", delivery: forged, options: { contentType: "text/plain" } },
-    { label: "forged, without a type", delivery: forged, options: { contentType: undefined } },
-  ];
-}
-
-/** A check that passes when no response of the run is `bad`. */
-function noResponse({
-  what,
-  bad,
-  ...check
-}: Pick<CheckDefinition, "requirement" | "title" | "expected" | "fix"> & {
+type ReviewCheck = Omit<CheckTexts, "sent"> & {
   readonly sent?: string;
   readonly what: string;
   readonly bad: (text: string, roundTrip: RoundTrip, target: Target) => boolean;
-}): CheckDefinition {
-  return {
-    sent: everything,
-    ...check,
-    stage: "last",
-    async run(target): Promise<Finding> {
-      await sendInvalidRequests(target);
-      const responses = target.transcript.filter(({ result }) => result.kind === "response");
-      const found = responses.filter((roundTrip) => bad(textOf(roundTrip.result), roundTrip, target));
-      if (found.length === 0) return passed(`none of ${responses.length} responses`);
-      const statuses = [...new Set(found.map(({ result }) => describeResult(result)))].join(", ");
-      return failed(`${what} in ${found.length} of ${responses.length} responses (status ${statuses})`);
-    },
-  };
-}
+};
 
-function textOf(result: ProbeResult): string {
+/** A check that passes when no response of the run is `bad`. */
+const noResponse = ({ what, bad, ...check }: ReviewCheck): CheckDefinition => ({
+  requirement: "SHOULD",
+  sent: everything,
+  expected: `no response with ${what}`,
+  ...check,
+  stage: "last",
+  async run(target) {
+    await sendInvalidRequests(target);
+    const responses = target.transcript.filter(({ result }) => result.kind === "response");
+    const found = responses.filter((roundTrip) => bad(textOf(roundTrip), roundTrip, target));
+    if (found.length === 0) return passed(`none of ${responses.length} responses`);
+    const statuses = [...new Set(found.map(({ result }) => describeResult(result)))].join(", ");
+    return failed(`${what} in ${found.length} of ${responses.length} responses (status ${statuses})`);
+  },
+});
+
+function textOf({ result }: RoundTrip): string {
   if (result.kind !== "response") return "";
   return [...result.headers.values(), result.body.toString("latin1")].join("\n");
 }
@@ -95,15 +87,13 @@ export const responseChecks: CheckTable = {
       const results = await sendInvalidRequests(target);
       const wrong = results.filter(({ result }) => !isHandled(result) && result.kind !== "closed");
       if (wrong.length === 0) return passed(`${results.length} responses, all 4xx`);
-      return failed(wrong.map(({ label, result }) => `${label}: ${describeResult(result)}`).join("; "));
+      return failed(wrong.map(describeLabelled).join("; "));
     },
   },
   "responses.no-redirect": noResponse({
-    requirement: "SHOULD",
     title: "never redirects",
-    expected: "no response with a 3xx status",
     fix: "Register the final URL. A redirect is not followed: the delivery counts as failed and is retried.",
-    what: "a redirect",
+    what: "a 3xx status",
     bad: (_, { result }) => result.kind === "response" && result.status >= 300 && result.status < 400,
   }),
   "responses.no-secret": noResponse({
@@ -117,9 +107,8 @@ export const responseChecks: CheckTable = {
   "responses.no-expected-signature": noResponse({
     requirement: "MUST",
     title: "never reveals the correct signature",
-    expected: "no response with the correct signature of its request",
     fix: `${constantText} With the correct signature from the response, a forger sends the same request again and succeeds.`,
-    what: "the correct signature",
+    what: "the correct signature of its request",
     bad(text, { delivery }, { signing, sign }) {
       const bytes = Buffer.from(sign(delivery).slice(signing.prefix.length), signing.encoding);
       const encodings = ["base64", "base64url", "hex"] as const;
@@ -127,7 +116,6 @@ export const responseChecks: CheckTable = {
     },
   }),
   "responses.no-body-echo": noResponse({
-    requirement: "SHOULD",
     title: "does not repeat bodies in its responses",
     sent: `${everything}; each sample event contains a random word`,
     expected: "no response with that word",
@@ -136,11 +124,9 @@ export const responseChecks: CheckTable = {
     bad: (text, _, { canary }) => text.includes(canary),
   }),
   "responses.no-stack-trace": noResponse({
-    requirement: "SHOULD",
     title: "does not reveal its source code in its responses",
-    expected: "no response with a stack trace or paths of source files",
     fix: `${constantText} (Express: set NODE_ENV=production, or register an error handler.)`,
-    what: "a stack trace",
+    what: "a stack trace or paths of source files",
     bad: (text) => stackTrace.test(text),
   }),
   "responses.in-time": {
@@ -151,14 +137,16 @@ export const responseChecks: CheckTable = {
     expected: "2xx, each within the response time limit",
     fix: "Store the delivery, acknowledge it, process it afterwards: a sender that waits too long counts a failure and sends again.",
     async run(target) {
-      const results: ProbeResult[] = [];
-      for (let sent = 0; sent < timedDeliveries; sent += 1) results.push(await target.send(target.compose()));
-      const rejected = results.find((result) => !isAcknowledged(result));
-      if (rejected) return failed(describeResult(rejected));
-      const times = results.map(({ durationMs }) => durationMs).toSorted((a, b) => a - b);
-      const [median = 0, slowest = 0] = [times[Math.floor(times.length / 2)], times.at(-1)];
+      const times: number[] = [];
+      while (times.length < timedDeliveries) {
+        const result = await target.send(target.compose());
+        if (!isAcknowledged(result)) return failed(describeResult(result));
+        times.push(result.durationMs);
+      }
+      times.sort((a, b) => a - b);
+      const [median = 0, slowest = 0] = [times[timedDeliveries / 2], times.at(-1)];
       const received = `median ${Math.round(median)} ms, slowest ${Math.round(slowest)} ms`;
-      return passedIf(slowest <= target.limits.responseTimeMsMax, received);
+      return passedIf(slowest <= target.responseTimeMsMax, received);
     },
   },
 };

@@ -1,89 +1,150 @@
+// How the bytes of a request arrive: framing, pace and size.
+
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type { ProbeResult } from "../target/connection.ts";
+import { completedTaxPrep } from "../target/sample-events.ts";
 import type { Delivery } from "../target/signing.ts";
 import type { Target } from "../target/target.ts";
-import { type CheckDefinition, type CheckTable, type Finding, failed, passed, passedIf } from "./check.ts";
-import { acknowledgedWithEffects } from "./effects.ts";
+import { type CheckTable, type Finding, failed, passed, passedIf } from "./check.ts";
+import { acknowledgedWithEffects, counted } from "./effects.ts";
 import {
+  type Change,
   describeResult,
   isAcknowledged,
   isHandled,
   isRejected,
   mustAcknowledge,
   probeCheck,
+  shouldAcknowledge,
   shouldReject,
 } from "./probe-check.ts";
-import { sendInPieces } from "./slow.ts";
 
 const compress = promisify(gzip);
-const inflatedBombBytes = 32 * 1024 * 1024;
+const idleConnections = 20;
+const pieces = 8;
+const pauseMs = 75;
+
+const chunkBytes = 64 * 1024;
+const streamedBytesMax = 32 * 1024 ** 2;
+const limitIt =
+  "Limit the size of a body (1 MB is plenty) and respond 413 as soon as content-length or the received bytes exceed it: before the signature is checked, anyone can send.";
 
 let bomb: Promise<Buffer> | undefined;
 
 /** Compressed once: that takes longer than sending. */
 function gzipBomb(): Promise<Buffer> {
-  bomb ??= compress(Buffer.alloc(inflatedBombBytes, 0x20));
+  bomb ??= compress(Buffer.alloc(32 * 1024 * 1024, 0x20));
   return bomb;
 }
 
-interface Turn {
-  readonly delivery: Delivery;
-  readonly isForged: boolean;
-}
+const shouldRejectInTime = probeCheck(
+  "SHOULD",
+  "415 or 413 (or another 4xx), in time",
+  (result) => isHandled(result) && isRejected(result),
+);
 
-function validForgedValid(target: Target, forgedBodyBytes: number): readonly Turn[] {
-  return [
-    { delivery: target.compose(), isForged: false },
-    {
-      delivery: target.forge({ body: `{"filler":"${"x".repeat(forgedBodyBytes)}"}` }),
-      isForged: true,
-    },
-    { delivery: target.compose(), isForged: false },
-  ];
-}
+const gzipped = (wireBody: Buffer): Partial<Delivery> => {
+  return { wireBody, extraHeaders: [["content-encoding", "gzip"]] };
+};
 
 /**
- * Evaluates the responses to `turns` in order. A receiver may close the connection after any response; each response
- * must belong to its request.
+ * Sends a valid, a forged and a valid delivery on one connection, at once or each after the response to the one before.
+ * The receiver may close the connection after any response; each response must belong to its request.
  */
-async function evaluateTurns(
-  turns: readonly Turn[],
-  next: (turn: Turn) => Promise<ProbeResult>,
+const reuseConnection = (forgedBytes: number, atOnce: boolean) => (target: Target) => {
+  const { compose, forge } = target;
+  const forged = forge({ body: `{"filler":"${"x".repeat(forgedBytes)}"}` });
+  const deliveries = [compose(), forged, compose()].map((each) => ({ ...each, keepAlive: true }));
+  return target.withConnection(async (connection) => {
+    const seen: string[] = [];
+    if (atOnce) void connection.write(Buffer.concat(deliveries.map(target.request)));
+    for (const [index, delivery] of deliveries.entries()) {
+      if (!atOnce) void connection.write(target.request(delivery));
+      const result = await target.receive(delivery, connection);
+      seen.push(describeResult(result));
+      if (result.kind === "closed" && index > 0) break;
+      if (!(index === 1 ? isRejected : isAcknowledged)(result)) return failed(seen.join(", "));
+      const isClosing = result.kind === "response" && result.headers.get("connection") === "close";
+      if (isClosing && index < 2) return passed(`${seen.join(", ")}, then closed`);
+    }
+    return passed(seen.join(", "));
+  });
+};
+
+/** Ends its side in the middle of the announced body; any result but an acknowledgement is correct. */
+const endEarly = (change: (body: Buffer) => Partial<Delivery>) => (target: Target) => {
+  const composed = target.compose();
+  const delivery = { ...composed, ...change(composed.body), keepAlive: true };
+  return target.withConnection(async (connection) => {
+    await connection.write(target.request(delivery));
+    connection.finish();
+    const result = await target.receive(delivery, connection);
+    return passedIf(isRejected(result), describeResult(result));
+  });
+};
+
+/** Sends the first `start` bytes at once and the rest in pieces; the delivery must be acknowledged. */
+function sendInPieces(
+  target: Target,
+  delivery: Delivery,
+  { start, pieceBytes, pauseMs }: Readonly<Record<"start" | "pieceBytes" | "pauseMs", number>>,
 ): Promise<Finding> {
-  const seen: string[] = [];
-  for (const turn of turns) {
-    const result = await next(turn);
-    seen.push(describeResult(result));
-    if (result.kind === "closed" && seen.length > 1) return passed(seen.join(", "));
-    const isCorrect = turn.isForged ? isRejected(result) : isAcknowledged(result);
-    if (!isCorrect) return failed(seen.join(", "));
-    const isClosing = result.kind === "response" && result.headers.get("connection") === "close";
-    if (isClosing && seen.length < turns.length) return passed(`${seen.join(", ")}, then closed`);
-  }
-  return passed(seen.join(", "));
+  const bytes = target.request(delivery);
+  return target.withConnection(async (connection) => {
+    await connection.write(bytes.subarray(0, start));
+    for (let at = start; at < bytes.length && !connection.ended; at += pieceBytes) {
+      await target.wait(pauseMs);
+      await connection.write(bytes.subarray(at, at + pieceBytes));
+    }
+    const result = await target.receive(delivery, connection);
+    return passedIf(isAcknowledged(result), describeResult(result));
+  });
 }
 
-/** A check that ends its side in the middle of the announced body; any result but an acknowledgement is correct. */
-function cutShort({
-  cut,
-  ...check
-}: Omit<CheckDefinition, "run" | "expected"> & {
-  readonly cut: (body: Buffer) => { readonly contentLength: number; readonly wireBody: Buffer };
-}): CheckDefinition {
-  return {
-    expected: "a 4xx response, or a closed connection",
-    ...check,
-    run(target) {
-      const delivery = target.compose();
-      return target.withConnection(async (connection) => {
-        await connection.write(target.request(delivery, { ...cut(delivery.body), keepAlive: true }));
-        connection.finish();
-        const result = await target.receive(delivery, connection);
-        return passedIf(isRejected(result), describeResult(result));
-      });
-    },
-  };
+/** Holds connections open, each with the start of a request, and expects a delivery to be acknowledged meanwhile. */
+const acknowledgesMeanwhile = (startOf: (request: Buffer) => Buffer) => async (target: Target) => {
+  const idle = Array.from({ length: idleConnections }, () => target.connect());
+  try {
+    await Promise.all(idle.map((each) => each.write(startOf(target.request(target.compose())))));
+    const result = await target.send(target.compose());
+    return passedIf(isAcknowledged(result), describeResult(result));
+  } finally {
+    for (const connection of idle) connection.close();
+  }
+};
+
+/** The request up to the middle of its body. */
+const upToHalfTheBody = (request: Buffer) =>
+  request.subarray(0, Math.floor((request.length + request.indexOf("\r\n\r\n") + 4) / 2));
+
+/** A `task.completed` of at least `bytes`; real ones are long because of review items, too. */
+const ofSize =
+  (bytes: number): Change =>
+  (_, { samples, compose }) =>
+    compose({ payload: samples.task(completedTaxPrep(Math.ceil(bytes / 65))) });
+
+function streamUntilRejected(target: Target): Promise<Finding> {
+  const forged = { ...target.forge(), chunked: true };
+  const request = target.request(forged);
+  const head = request.subarray(0, request.indexOf("\r\n\r\n") + 4);
+  const size = Buffer.from(`${chunkBytes.toString(16)}\r\n`);
+  const chunk = Buffer.concat([size, Buffer.alloc(chunkBytes, 0x20), Buffer.from("\r\n")]);
+  return target.withConnection(async (connection) => {
+    await connection.write(head);
+    let isOver = false;
+    const response = target.receive(forged, connection).finally(() => {
+      isOver = true;
+    });
+    let sentBytes = 0;
+    while (!isOver && sentBytes < streamedBytesMax) {
+      await Promise.race([connection.write(chunk), response]);
+      sentBytes += chunkBytes;
+    }
+    if (!isOver) return failed(`accepted all ${streamedBytesMax / 1024 ** 2} MB without a response`);
+    const result = await response;
+    const sentMb = (sentBytes / 1024 ** 2).toFixed(1);
+    return passedIf(isRejected(result), `${describeResult(result)} after ${sentMb} MB`);
+  });
 }
 
 export const transferChecks: CheckTable = {
@@ -91,7 +152,7 @@ export const transferChecks: CheckTable = {
     title: "accepts a body sent in chunks",
     sent: "a delivery with transfer-encoding: chunked and no content-length",
     fix: "Read the body to its end instead of reading content-length bytes; where the server cannot, put a proxy in front that can.",
-    probes: (target) => ({ delivery: target.compose(), options: { chunked: true } }),
+    change: () => ({ chunked: true }),
   }),
   "transfer.in-pieces": {
     requirement: "MUST",
@@ -110,14 +171,7 @@ export const transferChecks: CheckTable = {
     sent: "a valid, a forged and a valid delivery in one write on one connection",
     expected: "2xx, 4xx, 2xx in this order; closing after any of them is fine",
     fix: "Keep nothing of one request for the next: no module-level body, id or result.",
-    run(target) {
-      const turns = validForgedValid(target, 10);
-      return target.withConnection((connection) => {
-        const requests = turns.map(({ delivery }) => target.request(delivery, { keepAlive: true }));
-        void connection.write(Buffer.concat(requests));
-        return evaluateTurns(turns, ({ delivery }) => target.receive(delivery, connection));
-      });
-    },
+    run: reuseConnection(10, true),
   },
   "transfer.keep-alive": {
     requirement: "MUST",
@@ -125,40 +179,35 @@ export const transferChecks: CheckTable = {
     sent: "on one connection and in order: a valid delivery, a forged one of 64 KB, a valid one",
     expected: "2xx, 4xx, 2xx; closing after any of them is fine",
     fix: "Read or discard the whole body of a rejected request, or close its connection: the rest would be read as the next request.",
-    run(target) {
-      return target.withConnection((connection) =>
-        evaluateTurns(validForgedValid(target, 64 * 1024), ({ delivery }) => {
-          void connection.write(target.request(delivery, { keepAlive: true }));
-          return target.receive(delivery, connection);
-        }),
-      );
-    },
+    run: reuseConnection(64 * 1024, false),
   },
-  "transfer.truncated": cutShort({
+  "transfer.truncated": {
     requirement: "MUST",
     title: "rejects a body that ends too early",
     sent: "a delivery whose connection ends in the middle of the announced body",
+    expected: "a 4xx response, or a closed connection",
     fix: "Treat an aborted request as not received: listen for its end or error, and verify only complete bodies.",
-    cut: (body) => ({ contentLength: body.length, wireBody: body.subarray(0, body.length / 2) }),
-  }),
-  "transfer.content-length-too-high": cutShort({
+    run: endEarly((body) => ({ contentLength: body.length, wireBody: body.subarray(0, body.length / 2) })),
+  },
+  "transfer.content-length-too-high": {
     requirement: "SHOULD",
     title: "rejects a body shorter than announced",
     sent: "a complete signed body announced as 64 bytes longer, then the end of the connection",
+    expected: "a 4xx response, or a closed connection",
     fix: "Compare the received bytes with content-length: a short read means that the request is incomplete.",
-    cut: (body) => ({ contentLength: body.length + 64, wireBody: body }),
-  }),
+    run: endEarly((body) => ({ contentLength: body.length + 64 })),
+  },
   "transfer.aborted-then-retried": {
-    requirement: "MUST",
-    stage: "alone",
+    ...counted,
     title: "accepts a delivery whose first attempt was aborted",
     sent: "most of a delivery and an aborted connection, then the whole of it",
     expected: "2xx and one effect for the second attempt",
     fix: "Record an id only once its whole body is verified, so that an aborted attempt does not make the next a duplicate.",
     async run(target) {
       const delivery = target.compose();
-      const bytes = target.request(delivery);
-      await target.withConnection((connection) => connection.write(bytes.subarray(0, bytes.length - 100)));
+      await target.withConnection((connection) =>
+        connection.write(target.request(delivery).subarray(0, -100)),
+      );
       return acknowledgedWithEffects(target, [delivery]);
     },
   },
@@ -166,33 +215,96 @@ export const transferChecks: CheckTable = {
     title: "rejects a request with two lengths",
     sent: "a delivery with both transfer-encoding: chunked and a content-length",
     fix: "Use a server that rejects both together: a proxy may read such a request differently (request smuggling).",
-    probes: (target) => ({
-      delivery: target.compose(),
-      options: { chunked: true, extraHeaders: [["content-length", "5"]] },
-    }),
+    change: () => ({ chunked: true, extraHeaders: [["content-length", "5"]] }),
   }),
   "transfer.gzip": shouldReject({
     title: "rejects a compressed body",
     sent: "a delivery compressed with gzip after signing",
     expected: "415 (or another 4xx)",
     fix: "Verify the received bytes: reject any content-encoding (express.raw: `inflate: false`).",
-    async probes(target) {
-      const delivery = target.compose();
-      const wireBody = await compress(delivery.body);
-      return { delivery, options: { wireBody, extraHeaders: [["content-encoding", "gzip"]] } };
-    },
+    change: async ({ body }) => gzipped(await compress(body)),
   }),
-  "transfer.gzip-bomb": probeCheck(
-    "SHOULD",
-    "415 or 413 (or another 4xx), in time",
-    (result) => isHandled(result) && isRejected(result),
-  )({
+  "transfer.gzip-bomb": shouldRejectInTime({
     title: "rejects a compressed body that inflates to 32 MB",
     sent: "a forged delivery of 32 KB that inflates to 32 MB",
     fix: "Do not inflate what has not been verified; reject any content-encoding.",
-    async probes(target) {
-      const options = { wireBody: await gzipBomb(), extraHeaders: [["content-encoding", "gzip"]] } as const;
-      return { delivery: target.forge(), options };
-    },
+    change: async (_, { forge }) => ({ ...forge(), ...gzipped(await gzipBomb()) }),
   }),
+  "slow.trickling-body": {
+    requirement: "MUST",
+    title: "accepts a body that takes half a second to arrive",
+    sent: `a delivery whose body is sent in ${pieces} pieces, ${pauseMs} ms apart`,
+    expected: "2xx",
+    fix: "Wait for the whole body: a deadline of several seconds is early enough.",
+    run(target) {
+      const delivery = target.compose();
+      const { length } = delivery.body;
+      const start = target.request(delivery).length - length;
+      return sendInPieces(target, delivery, { start, pieceBytes: Math.ceil(length / pieces), pauseMs });
+    },
+  },
+  "slow.headers-do-not-block": {
+    requirement: "SHOULD",
+    stage: "alone",
+    title: "keeps responding while other callers send slow headers",
+    sent: `${idleConnections} connections that stop in the middle of a header, then a valid delivery`,
+    expected: "2xx for the delivery",
+    fix: "Use a server that handles connections concurrently, and limit the time for headers (Node: server.headersTimeout).",
+    run: acknowledgesMeanwhile((request) => request.subarray(0, request.indexOf("user-agent"))),
+  },
+  "slow.bodies-do-not-block": {
+    requirement: "SHOULD",
+    stage: "alone",
+    title: "keeps responding while other callers send slow bodies",
+    sent: `${idleConnections} connections that stop in the middle of a body, then a valid delivery`,
+    expected: "2xx for the delivery",
+    fix: "Use a server that handles connections concurrently; read bodies without blocking.",
+    run: acknowledgesMeanwhile(upToHalfTheBody),
+  },
+  "slow.stalled-body": {
+    requirement: "SHOULD",
+    stage: "alone",
+    title: "gives up on a body that never ends",
+    sent: "the first half of a delivery, then nothing more",
+    expected: "408 (or another 4xx), or a closed connection, within the stall time limit",
+    fix: "Set a deadline for the body (10 s is plenty); without one, idle callers accumulate in memory.",
+    run: (target) =>
+      target.withConnection(async (connection) => {
+        const delivery = target.compose();
+        await connection.write(upToHalfTheBody(target.request(delivery)));
+        const result = await target.receive(delivery, connection, target.stallTimeoutMs);
+        return passedIf(isRejected(result), describeResult(result));
+      }),
+  },
+  "limits.ordinary-size": mustAcknowledge({
+    title: "accepts an event of 20 KB",
+    sent: "task.completed with review items of 20 KB in all",
+    fix: "Allow at least 1 MB; a signed delivery that gets a 413 is retried in vain.",
+    change: ofSize(20 * 1024),
+  }),
+  "limits.large-event": shouldAcknowledge({
+    title: "accepts an event of 256 KB",
+    sent: "task.completed with review items of 256 KB in all",
+    fix: "Allow at least 1 MB (the default of Express is 100 KB: `express.raw({ limit: '1mb' })`).",
+    change: ofSize(256 * 1024),
+  }),
+  "limits.announced-too-large": shouldReject({
+    title: "rejects a body announced as 1 GB at once",
+    sent: "a forged delivery with content-length 1 GB, of which 64 KB are sent",
+    expected: "413 (or another 4xx), or a closed connection, without the rest",
+    fix: limitIt,
+    change: (_, { forge }) => ({
+      ...forge(),
+      contentLength: 1024 ** 3,
+      wireBody: Buffer.alloc(chunkBytes, 0x20),
+    }),
+  }),
+  "limits.streamed-too-large": {
+    requirement: "SHOULD",
+    title: "rejects an endless body after a reasonable part of it",
+    sent: "a forged chunked delivery of up to 32 MB",
+    expected: "413 (or another 4xx), or a closed connection, before 32 MB are sent",
+    fix: limitIt,
+    run: streamUntilRejected,
+  },
 };

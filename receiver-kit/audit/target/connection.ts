@@ -1,33 +1,26 @@
-import { connect as connectTcp, type Socket } from "node:net";
+import { connect as connectTcp } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Clock } from "../../clock.ts";
-import { createResponseReader, type HttpResponse } from "./response-reader.ts";
+import { type HttpResponse, takeResponse } from "./response-reader.ts";
 
 /** What the receiver sent back for one request. */
-export type ProbeResult =
-  | ({ readonly kind: "response"; readonly durationMs: number } & HttpResponse)
+export type ProbeResult = { readonly durationMs: number } & (
+  | ({ readonly kind: "response" } & HttpResponse)
   /** The receiver closed the connection without a response. */
-  | { readonly kind: "closed"; readonly durationMs: number }
+  | { readonly kind: "closed" }
   /** Neither a response nor a closed connection within the time limit. */
-  | { readonly kind: "timeout"; readonly durationMs: number }
-  | { readonly kind: "not-http"; readonly durationMs: number };
+  | { readonly kind: "timeout" }
+  | { readonly kind: "not-http" }
+);
 
 export type ConnectionResult =
   | ProbeResult
   | { readonly kind: "unreachable"; readonly code: string; readonly durationMs: number };
 
-export interface Address {
-  readonly secure: boolean;
-  readonly host: string;
-  readonly port: number;
-  readonly hostHeader: string;
-  readonly path: string;
-}
-
 /** A raw connection: sends bytes unchanged, receives responses in order. */
 export interface Connection {
   /** Writes and waits until the bytes left or the connection ended; never throws. */
-  write(bytes: Buffer | string): Promise<void>;
+  write(bytes: Buffer): Promise<void>;
   /** Half-closes: the receiver reads the end, responses can still arrive. */
   finish(): void;
   /** The next response, waiting at most `timeoutMs`. */
@@ -37,50 +30,47 @@ export interface Connection {
   close(): void;
 }
 
-export function addressOf(url: URL): Address {
-  const secure = url.protocol === "https:";
-  return {
-    secure,
-    host: url.hostname.replace(/^\[|\]$/g, ""),
-    port: url.port === "" ? (secure ? 443 : 80) : Number(url.port),
-    hostHeader: url.host,
-    path: `${url.pathname}${url.search}`,
-  };
-}
+type End = { readonly kind: "closed" | "not-http" } | { readonly kind: "unreachable"; readonly code: string };
 
 /** Opens a socket; `response` returns a failure to connect. */
-export function openConnection(address: Address, clock: Clock): Connection {
+export function openConnection(url: URL, clock: Clock): Connection {
   const startedAt = clock.monotonic();
-  const socket = openSocket(address);
-  const reader = createResponseReader();
+  const socket = openSocket(url);
   const received: HttpResponse[] = [];
-  let end: { readonly kind: "closed" | "not-http" } | { kind: "unreachable"; code: string } | undefined;
-  let connected = false;
-  let wake: () => void = () => undefined;
+  let buffered: Buffer = Buffer.alloc(0);
+  let end: End | undefined;
+  let isConnected = false;
+  let wake = () => {};
 
-  function finishWith(reason: NonNullable<typeof end>): void {
+  function finishWith(reason: End): void {
     end ??= reason;
     socket.destroy();
     wake();
   }
-  socket.on(address.secure ? "secureConnect" : "connect", () => {
-    connected = true;
-  });
-  socket.on("data", (bytes: Buffer) => {
+  function read(isClosed: boolean): void {
     try {
-      received.push(...reader.feed(bytes));
+      for (let taken = takeResponse(buffered, isClosed); taken; taken = takeResponse(buffered, isClosed)) {
+        received.push(taken.content);
+        buffered = taken.rest;
+      }
       if (received.length > 0) wake();
     } catch {
       finishWith({ kind: "not-http" });
     }
+  }
+  socket.on(url.protocol === "https:" ? "secureConnect" : "connect", () => {
+    isConnected = true;
+  });
+  socket.on("data", (bytes: Buffer) => {
+    buffered = Buffer.concat([buffered, bytes]);
+    read(false);
   });
   socket.on("end", () => {
-    const last = reader.end();
-    if (last) received.push(last);
+    read(true);
     finishWith({ kind: "closed" });
   });
   socket.on("error", (error: NodeJS.ErrnoException) =>
-    finishWith(connected ? { kind: "closed" } : { kind: "unreachable", code: error.code ?? error.message }),
+    finishWith(isConnected ? { kind: "closed" } : { kind: "unreachable", code: error.code ?? error.message }),
   );
   socket.on("close", () => finishWith({ kind: "closed" }));
 
@@ -97,20 +87,21 @@ export function openConnection(address: Address, clock: Clock): Connection {
     },
     finish: () => void socket.end(),
     async response(timeoutMs) {
-      const elapsed = () => clock.monotonic() - startedAt;
       if (received.length === 0 && !end) {
         await new Promise<void>((resolve) => {
-          const cancel = clock.schedule(timeoutMs, resolve);
+          // A late timer of a busy process must not hide a response that has arrived: sockets are read first.
+          const cancel = clock.schedule(timeoutMs, () => void setImmediate(resolve));
           wake = () => {
             cancel();
             resolve();
           };
-          if (received.length > 0 || end) wake();
         });
       }
+      const durationMs = clock.monotonic() - startedAt;
       const response = received.shift();
-      if (response) return { kind: "response", ...response, durationMs: elapsed() };
-      return { ...(end ?? { kind: "timeout" }), durationMs: elapsed() };
+      return response
+        ? { kind: "response", ...response, durationMs }
+        : { kind: "timeout", ...end, durationMs };
     },
     get ended() {
       return end !== undefined;
@@ -119,9 +110,10 @@ export function openConnection(address: Address, clock: Clock): Connection {
   };
 }
 
-function openSocket({ secure, host, port }: Address): Socket {
+function openSocket({ protocol, hostname, port }: URL) {
+  const host = hostname.replace(/^\[|\]$/g, "");
   // allowHalfOpen: the end of our side must not end the receiver's.
-  return secure
-    ? connectTls({ host, port, servername: /^[\d.:]+$/.test(host) ? "" : host })
-    : connectTcp({ host, port, allowHalfOpen: true, noDelay: true });
+  return protocol === "https:"
+    ? connectTls({ host, port: Number(port || 443), servername: /^[\d.:]+$/.test(host) ? "" : host })
+    : connectTcp({ host, port: Number(port || 80), allowHalfOpen: true, noDelay: true });
 }

@@ -1,5 +1,5 @@
-import type { Clock } from "../../clock.ts";
 import { ObserverError } from "./errors.ts";
+import type { ResolvedAuditOptions } from "./options.ts";
 
 /**
  * Reads what the receiver did with a delivery from a URL of the receiver: `GET <observe-url>?id=<webhook-id>`
@@ -7,38 +7,35 @@ import { ObserverError } from "./errors.ts";
  * too. `?taskId=<id>` may return `{ "status": "COMPLETED" }`, the state held for the task.
  */
 export interface Observer {
-  /** False when the URL returns totals only. */
-  readonly perDelivery: boolean;
-  /** Effects of a delivery (or the total) right now. */
-  count(id: string): Promise<number>;
-  /** Waits until `count` reaches `wanted`, then `settleMs` longer, and returns the last count. */
-  settledCount(id: string, wanted: number): Promise<number>;
+  /** Starts to count the effects of deliveries. The returned function waits for one of each and tells them. */
+  watch(ids: readonly string[]): Promise<() => Promise<Effects>>;
   /** The state held for a task; `undefined` when the URL does not return it. */
   taskStatus(taskId: string): Promise<string | undefined>;
 }
 
+export interface Effects {
+  /** Whether there was one effect of each delivery. */
+  readonly isOnceEach: boolean;
+  /** Of each delivery, or of all together when the URL returns totals only. */
+  readonly counts: readonly number[];
+}
+
 const pollEveryMs = 25;
 
-export async function createObserver(options: {
-  readonly url: string;
-  readonly clock: Clock;
-  readonly fetch: typeof fetch;
-  /** Time limit for one request to the URL. */
-  readonly requestTimeoutMs: number;
-  /** How long an effect may take to show. */
-  readonly timeoutMs: number;
-  readonly settleMs: number;
-  /** The id of an acknowledged delivery, and an id that was never sent. */
-  readonly knownId: string;
-  readonly unknownId: string;
-}): Promise<Observer> {
-  const { clock, timeoutMs, settleMs } = options;
+/** `sentId` is the id of an acknowledged delivery, `unsentId` one that was never sent. */
+export async function createObserver(
+  observeUrl: string,
+  options: ResolvedAuditOptions,
+  sentId: string,
+  unsentId: string,
+): Promise<Observer> {
+  const { clock, fetch, timeoutMs, observeTimeoutMs, observeSettleMs } = options;
 
-  async function read(query: Record<string, string>): Promise<Record<string, unknown>> {
-    const url = new URL(options.url);
-    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  async function read(name: "id" | "taskId", value: string): Promise<Record<string, unknown>> {
+    const url = new URL(observeUrl);
+    url.searchParams.set(name, value);
     try {
-      const response = await options.fetch(url, { signal: AbortSignal.timeout(options.requestTimeoutMs) });
+      const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
       const value: unknown = await response.json();
       if (!response.ok || typeof value !== "object" || value === null) throw new Error(`${response.status}`);
       return value as Record<string, unknown>;
@@ -47,28 +44,34 @@ export async function createObserver(options: {
     }
   }
   async function count(id: string): Promise<number> {
-    const value = (await read({ id }))["count"];
-    if (typeof value === "number") return value;
+    const { count } = await read("id", id);
+    if (typeof count === "number") return count;
     throw new ObserverError('the observe URL did not return a number "count"');
   }
   const wait = (ms: number) => new Promise<void>((resolve) => void clock.schedule(ms, resolve));
 
   async function settledCount(id: string, wanted: number): Promise<number> {
-    const deadline = clock.monotonic() + timeoutMs;
+    const deadline = clock.monotonic() + observeTimeoutMs;
     while ((await count(id)) < wanted && clock.monotonic() < deadline) await wait(pollEveryMs);
-    await wait(settleMs);
+    await wait(observeSettleMs);
     return count(id);
   }
 
-  const known = await settledCount(options.knownId, 1);
-  const unknown = await count(options.unknownId);
-  if (known === 0) throw new ObserverError("the observe URL counts no effect of the valid delivery");
+  const effects = await settledCount(sentId, 1);
+  if (effects === 0) throw new ObserverError("the observe URL counts no effect of the valid delivery");
+  const perDelivery = (await count(unsentId)) === 0;
   return {
-    perDelivery: unknown === 0,
-    count,
-    settledCount,
+    async watch(ids) {
+      const [counted, wanted] = perDelivery ? [ids, 1] : [[""], ids.length];
+      const before = perDelivery ? 0 : await count("");
+      return async () => {
+        const totals = await Promise.all(counted.map((id) => settledCount(id, before + wanted)));
+        const counts = totals.map((total) => total - before);
+        return { counts, isOnceEach: counts.every((count) => count === wanted) };
+      };
+    },
     async taskStatus(taskId) {
-      const status = (await read({ taskId }))["status"];
+      const { status } = await read("taskId", taskId);
       return typeof status === "string" ? status : undefined;
     },
   };

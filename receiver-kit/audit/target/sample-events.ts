@@ -1,14 +1,8 @@
 /** A payload to serialize; some checks send values that no event type allows. */
-export interface JsonObject {
-  readonly [field: string]: unknown;
-}
+export type JsonObject = Readonly<Record<string, unknown>>;
 
-export interface SampleEvents {
-  /** A task event; `overrides` replace or add fields. */
-  task(overrides?: JsonObject): JsonObject;
-  stage(overrides?: JsonObject): JsonObject;
-  documents(overrides?: JsonObject): JsonObject;
-}
+/** Each makes a payload; `overrides` replace or add fields. */
+export type SampleEvents = Record<"task" | "stage" | "documents", (overrides?: JsonObject) => JsonObject>;
 
 /**
  * Payloads of version 2 with the fields of the interface. Each contains the canary, so that a response that
@@ -16,12 +10,7 @@ export interface SampleEvents {
  *
  * @see interface §6
  */
-export function createSampleEvents(options: {
-  readonly canary: string;
-  readonly nextId: () => string;
-  readonly now: () => number;
-}): SampleEvents {
-  const { canary, nextId, now } = options;
+export function createSampleEvents(canary: string, nextId: () => string, now: () => number): SampleEvents {
   const envelope = () => ({
     id: nextId(),
     version: "2",
@@ -29,27 +18,25 @@ export function createSampleEvents(options: {
     workspaceId: "audit-workspace",
     clientId: canary,
   });
-  const taskFields = () => ({ taskId: nextId(), taskType: "TAX_PREP", errorMessage: null });
+  const taskFields = () => ({ ...envelope(), taskId: nextId(), taskType: "TAX_PREP", errorMessage: null });
   return {
-    task: (overrides = {}) => ({
+    task: (overrides) => ({
       event: "task.running",
       status: "RUNNING",
-      ...envelope(),
       ...taskFields(),
       taxPrepResult: null,
       customerError: null,
       ...overrides,
     }),
-    stage: (overrides = {}) => ({
+    stage: (overrides) => ({
       event: "subtask.completed",
       status: "COMPLETED",
-      ...envelope(),
       ...taskFields(),
       subTaskId: nextId(),
       subTaskType: "tax-extraction",
       ...overrides,
     }),
-    documents: (overrides = {}) => ({
+    documents: (overrides) => ({
       event: "documents.synced",
       ...envelope(),
       connectionId: "audit-connection",
@@ -64,6 +51,7 @@ export function createSampleEvents(options: {
 
 /** The fields that `task.completed` of a tax preparation adds. */
 export function completedTaxPrep(reviewItemCount = 1): JsonObject {
+  const item = { severity: "info", category: "audit", description: "review item" };
   return {
     event: "task.completed",
     status: "COMPLETED",
@@ -74,11 +62,7 @@ export function completedTaxPrep(reviewItemCount = 1): JsonObject {
       documentCount: 1,
       extractedFormCount: 1,
       reviewItemCount,
-      reviewItems: Array.from({ length: reviewItemCount }, (_, index) => ({
-        severity: "info",
-        category: "audit",
-        description: `review item ${index}`,
-      })),
+      reviewItems: Array.from({ length: reviewItemCount }, () => item),
     },
   };
 }

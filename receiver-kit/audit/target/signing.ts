@@ -10,21 +10,35 @@ export interface SignedContent {
   readonly body: Buffer;
 }
 
+/** A signed delivery, and how it is put on the wire where that differs from an ordinary POST. */
 export interface Delivery extends SignedContent {
   readonly event: string;
   readonly signature: string;
+  readonly method?: string;
+  /** The signed headers that are left out. */
+  readonly without?: readonly SignedHeader[];
+  /** Writes the names of the signed headers in another way. */
+  readonly rename?: (name: string) => string;
+  readonly extraHeaders?: readonly HeaderLine[];
+  readonly contentType?: string | undefined;
+  /** Bytes on the wire instead of the body. */
+  readonly wireBody?: Buffer;
+  readonly contentLength?: number;
+  readonly chunked?: boolean;
+  readonly keepAlive?: boolean;
 }
+
+export type SignedHeader = "id" | "timestamp" | "signature" | "event";
 
 /** How deliveries are signed: for the service by `standardWebhooks`. */
 export interface Signing {
-  readonly headerNames: { readonly id: string; readonly timestamp?: string; readonly signature: string };
+  readonly headerNames: Readonly<Partial<Record<SignedHeader, string>>>;
   /** What precedes the encoded bytes of a signature. */
   readonly prefix: string;
   readonly encoding: "base64" | "hex";
   keyOf(secret: string): Buffer;
   sign(content: SignedContent, secret: string): string;
   signWithKey(content: SignedContent, key: Buffer): string;
-  headers(delivery: Delivery): readonly HeaderLine[];
 }
 
 export const standardWebhooks: Signing = {
@@ -37,11 +51,6 @@ export const standardWebhooks: Signing = {
     const signed = Buffer.concat([Buffer.from(`${id}.${timestamp}.`), body]);
     return `v1,${createHmac("sha256", key).update(signed).digest("base64")}`;
   },
-  headers: ({ id, timestamp, signature }) => [
-    ["webhook-id", id],
-    ["webhook-timestamp", timestamp],
-    ["webhook-signature", signature],
-  ],
 };
 
 // The public library can sign only UTF-8 bodies and whole, positive seconds.

@@ -1,9 +1,9 @@
-import type { Clock } from "../../clock.ts";
-import { type Address, type Connection, openConnection, type ProbeResult } from "./connection.ts";
+import { type Connection, openConnection, type ProbeResult } from "./connection.ts";
 import { UnreachableError } from "./errors.ts";
 import type { Observer } from "./observer.ts";
+import type { ResolvedAuditOptions } from "./options.ts";
 import { createSampleEvents, type JsonObject, type SampleEvents } from "./sample-events.ts";
-import type { Delivery, HeaderLine, SignedContent, Signing } from "./signing.ts";
+import type { Delivery, HeaderLine, SignedContent, SignedHeader, Signing } from "./signing.ts";
 
 export interface ComposeOptions {
   readonly id?: string;
@@ -14,47 +14,15 @@ export interface ComposeOptions {
   readonly body?: Buffer | string;
 }
 
-export interface SendOptions {
-  readonly method?: string;
-  /** Header lines instead of the signed ones; names may repeat. */
-  readonly headers?: readonly HeaderLine[];
-  readonly extraHeaders?: readonly HeaderLine[];
-  readonly contentType?: string | undefined;
-  /** Bytes on the wire instead of the delivery's body. */
-  readonly wireBody?: Buffer;
-  readonly contentLength?: number;
-  readonly chunked?: boolean;
-  readonly keepAlive?: boolean;
-}
-
 export interface RoundTrip {
   readonly delivery: Delivery;
   readonly result: ProbeResult;
 }
 
-export interface TargetLimits {
-  /** Time limit for one response. */
-  readonly timeoutMs: number;
-  readonly toleranceSeconds: number;
-  /** Time limit for the receiver to end a request whose body has stalled. */
-  readonly stallTimeoutMs: number;
-  /** A slower acknowledgement is reported. */
-  readonly responseTimeMsMax: number;
-}
-
-export interface TargetOptions {
-  readonly address: Address;
+/** The receiver under attack, as the checks see it, with the options of the run. */
+export interface Target extends ResolvedAuditOptions {
   readonly signing: Signing;
-  readonly secret: string;
-  readonly oldSecret?: string | undefined;
-  readonly clock: Clock;
-  readonly randomBytes: (count: number) => Buffer;
-  readonly limits: TargetLimits;
-  readonly observer?: Observer | undefined;
-}
-
-/** The receiver under attack, as the checks see it. */
-export interface Target extends Omit<TargetOptions, "address" | "randomBytes"> {
+  readonly observer: Observer | undefined;
   readonly canary: string;
   readonly samples: SampleEvents;
   /** Every round trip so far, for the checks that review responses. */
@@ -69,41 +37,44 @@ export interface Target extends Omit<TargetOptions, "address" | "randomBytes"> {
   sign(content: SignedContent): string;
   signForged(content: SignedContent): string;
   /** Sends one request on its own connection. @throws {UnreachableError} */
-  send(delivery: Delivery, options?: SendOptions): Promise<ProbeResult>;
+  send(delivery: Delivery): Promise<ProbeResult>;
   connect(): Connection;
   /** Uses one connection and closes it. */
   withConnection<Result>(use: (connection: Connection) => Promise<Result>): Promise<Result>;
   /** The bytes of a request, for checks that use a connection themselves. */
-  request(delivery: Delivery, options?: SendOptions): Buffer;
+  request(delivery: Delivery): Buffer;
   /** Waits for a response to `delivery` on an own connection, and adds it to the transcript. @throws {UnreachableError} */
   receive(delivery: Delivery, connection: Connection, timeoutMs?: number): Promise<ProbeResult>;
   wait(ms: number): Promise<void>;
 }
 
-export function createTarget(options: TargetOptions): Target {
-  const { address, signing, secret, clock, limits, randomBytes } = options;
+export function createTarget(options: ResolvedAuditOptions, signing: Signing, observer?: Observer): Target {
+  const { secret, oldSecret, clock, randomBytes } = options;
+  const url = new URL(options.url);
   const canary = `canary-${randomBytes(9).toString("hex")}`;
   const unknownKey = randomBytes(32);
   const transcript: RoundTrip[] = [];
   const nextId = () => `audit_${randomBytes(12).toString("hex")}`;
-  const forms = [secret, options.oldSecret].flatMap((each) => (each ? secretForms(signing, each) : []));
-  const samples = createSampleEvents({ canary, nextId, now: clock.now });
+  const samples = createSampleEvents(canary, nextId, clock.now);
+  const secrets = [secret, oldSecret ?? secret];
+  const keyForms = secrets.flatMap((each) =>
+    (["base64", "base64url", "hex"] as const).map((encoding) => signing.keyOf(each).toString(encoding)),
+  );
+  const revealing = [...secrets.map((each) => each.replace(/^whsec_/, "")), ...keyForms];
 
   const target: Target = {
     ...options,
+    signing,
+    observer,
     canary,
     samples,
     transcript,
-    reveals: (text) => forms.some((form) => text.includes(form)),
+    reveals: (text) => revealing.some((form) => text.includes(form)),
     nextId,
-    compose({ id = nextId(), ageSeconds = 0, payload, body } = {}) {
-      const event = payload ?? samples.task();
-      const content = {
-        id,
-        timestamp: String(Math.floor(clock.now() / 1000) - ageSeconds),
-        body: Buffer.from(body ?? JSON.stringify(event)),
-      };
-      return { ...content, event: String(event["event"]), signature: signing.sign(content, secret) };
+    compose({ id = nextId(), ageSeconds = 0, payload = samples.task(), body } = {}) {
+      const timestamp = String(Math.floor(clock.now() / 1000) - ageSeconds);
+      const content = { id, timestamp, body: Buffer.from(body ?? JSON.stringify(payload)) };
+      return { ...content, event: String(payload["event"]), signature: target.sign(content) };
     },
     forge(composeOptions) {
       const delivery = target.compose(composeOptions);
@@ -111,14 +82,14 @@ export function createTarget(options: TargetOptions): Target {
     },
     sign: (content) => signing.sign(content, secret),
     signForged: (content) => signing.signWithKey(content, unknownKey),
-    send(delivery, sendOptions) {
+    send(delivery) {
       return target.withConnection((connection) => {
         // Not awaited: a receiver may respond without reading the body to its end.
-        void connection.write(target.request(delivery, sendOptions));
+        void connection.write(target.request(delivery));
         return target.receive(delivery, connection);
       });
     },
-    connect: () => openConnection(address, clock),
+    connect: () => openConnection(url, clock),
     async withConnection(use) {
       const connection = target.connect();
       try {
@@ -127,8 +98,8 @@ export function createTarget(options: TargetOptions): Target {
         connection.close();
       }
     },
-    request: (delivery, sendOptions = {}) => requestBytes(address, signing, delivery, sendOptions),
-    async receive(delivery, connection, timeoutMs = limits.timeoutMs) {
+    request: (delivery) => requestBytes(url, signing, delivery),
+    async receive(delivery, connection, timeoutMs = options.timeoutMs) {
       const result = await connection.response(timeoutMs);
       if (result.kind === "unreachable") throw new UnreachableError(result.code);
       transcript.push({ delivery, result });
@@ -139,43 +110,33 @@ export function createTarget(options: TargetOptions): Target {
   return target;
 }
 
-/** Every text that would reveal a secret. */
-export function secretForms(signing: Signing, secret: string): readonly string[] {
-  const key = signing.keyOf(secret);
-  const encodings = ["base64", "base64url", "hex"] as const;
-  return [secret, secret.replace(/^whsec_/, ""), ...encodings.map((encoding) => key.toString(encoding))];
-}
-
-function requestBytes(address: Address, signing: Signing, delivery: Delivery, options: SendOptions): Buffer {
-  const body = options.wireBody ?? delivery.body;
-  const contentType = "contentType" in options ? options.contentType : "application/json";
-  const lines: HeaderLine[] = [
-    ["host", address.hostHeader],
+function requestBytes({ host, pathname, search }: URL, { headerNames }: Signing, delivery: Delivery): Buffer {
+  const { method = "POST", without = [], rename = String, extraHeaders = [] } = delivery;
+  const body = delivery.wireBody ?? delivery.body;
+  const contentType = "contentType" in delivery ? delivery.contentType : "application/json";
+  const signed = Object.entries(headerNames) as [SignedHeader, string][];
+  const lines: readonly HeaderLine[] = [
+    ["host", host],
     ["user-agent", "workspace-tasks-check-receiver"],
-    ["connection", options.keepAlive ? "keep-alive" : "close"],
+    ["connection", delivery.keepAlive ? "keep-alive" : "close"],
     ...(contentType === undefined ? [] : [["content-type", contentType] as const]),
-    options.chunked
+    delivery.chunked
       ? ["transfer-encoding", "chunked"]
-      : ["content-length", String(options.contentLength ?? body.length)],
-    ...(options.headers ?? signing.headers(delivery)),
-    ...(options.extraHeaders ?? []),
+      : ["content-length", String(delivery.contentLength ?? body.length)],
+    ...signed
+      .filter(([header]) => !without.includes(header))
+      .map(([header, name]) => [rename(name), delivery[header]] as const),
+    ...extraHeaders,
   ];
-  const head = [
-    `${options.method ?? "POST"} ${address.path} HTTP/1.1`,
-    ...lines.map((line) => line.join(": ")),
-  ];
+  const head = [`${method} ${pathname}${search} HTTP/1.1`, ...lines.map((line) => line.join(": ")), "\r\n"];
   // latin1: a header is bytes, and some checks put bytes outside ASCII there.
-  return Buffer.concat([
-    Buffer.from(`${head.join("\r\n")}\r\n\r\n`, "latin1"),
-    options.chunked ? chunks(body) : body,
-  ]);
+  return Buffer.concat([Buffer.from(head.join("\r\n"), "latin1"), delivery.chunked ? inChunks(body) : body]);
 }
 
-function chunks(body: Buffer): Buffer {
+function inChunks(body: Buffer): Buffer {
   const half = Math.ceil(body.length / 2);
-  const parts = [body.subarray(0, half), body.subarray(half)].filter((part) => part.length > 0);
-  return Buffer.concat([
-    ...parts.flatMap((part) => [Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from("\r\n")]),
-    Buffer.from("0\r\n\r\n"),
-  ]);
+  const chunks = [body.subarray(0, half), body.subarray(half)]
+    .filter(({ length }) => length > 0)
+    .flatMap((chunk) => [Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from("\r\n")]);
+  return Buffer.concat([...chunks, Buffer.from("0\r\n\r\n")]);
 }

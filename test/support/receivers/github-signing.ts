@@ -3,17 +3,12 @@ import type { Signing } from "../../../receiver-kit/audit/target/signing.ts";
 
 /** The signatures of GitHub, for comparisons with octokit: no timestamp, and the id is not signed. */
 export const githubSigning: Signing = {
-  headerNames: { id: "x-github-delivery", signature: "x-hub-signature-256" },
+  headerNames: { id: "x-github-delivery", event: "x-github-event", signature: "x-hub-signature-256" },
   prefix: "sha256=",
   encoding: "hex",
   keyOf: (secret) => Buffer.from(secret, "utf8"),
   sign: (content, secret) => githubSigning.signWithKey(content, githubSigning.keyOf(secret)),
   signWithKey: ({ body }, key) => `sha256=${createHmac("sha256", key).update(body).digest("hex")}`,
-  headers: ({ id, event, signature }) => [
-    ["x-github-delivery", id],
-    ["x-github-event", event],
-    ["x-hub-signature-256", signature],
-  ],
 };
 
 const standardWebhooksOnly =

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { type Clock, systemClock } from "../clock.ts";
-import { defaults, option, parseOptions, strictOptions } from "../options.ts";
+import { type Clock, systemClock } from "../../clock.ts";
+import { defaults, option, parseOptions, strictOptions } from "../../options.ts";
+import { parseSecret } from "../../signature/secret.ts";
 
 export interface AuditOptions {
   /** Where the receiver takes deliveries; http or https. */
@@ -62,14 +63,18 @@ const text = option.string(/^/, "a string");
 const isTextList = (given: unknown) =>
   Array.isArray(given) && given.every((each) => typeof each === "string");
 
-// The URL and the secrets are checked later: mistakes in them become the problem of a report.
+const httpUrl = option.value<string>(
+  "an http or https URL",
+  (given) => typeof given === "string" && URL.canParse(given) && /^https?:/i.test(given),
+);
+
 const schema = strictOptions<AuditOptions>()({
-  url: text,
+  url: httpUrl,
   secret: text,
   oldSecret: text.optional(),
   only: option.value<readonly string[]>("an array of strings", isTextList).default([]),
   toleranceSeconds: option.positiveInteger.default(auditDefaults.toleranceSeconds),
-  observeUrl: text.optional(),
+  observeUrl: httpUrl.optional(),
   observeTimeoutMs: option.durationMs.default(auditDefaults.observeTimeoutMs),
   observeSettleMs: option.durationMs.default(auditDefaults.observeSettleMs),
   timeoutMs: option.durationMs.default(auditDefaults.timeoutMs),
@@ -86,5 +91,10 @@ const schema = strictOptions<AuditOptions>()({
 
 export type ResolvedAuditOptions = ReturnType<typeof resolveAuditOptions>;
 
-/** @throws {ReceiverError} `CONFIGURATION_INVALID` */
-export const resolveAuditOptions = (given: AuditOptions) => parseOptions("auditReceiver", schema, given);
+/** @throws {ReceiverError} `CONFIGURATION_INVALID`, or the code of what is wrong with a secret */
+export function resolveAuditOptions(given: AuditOptions) {
+  const options = parseOptions("auditReceiver", schema, given);
+  parseSecret(options.secret, "auditReceiver: secret");
+  if (options.oldSecret !== undefined) parseSecret(options.oldSecret, "auditReceiver: oldSecret");
+  return options;
+}
