@@ -1,5 +1,5 @@
 import type { World } from "../world/world.ts";
-import { ServiceError } from "./service-error.ts";
+import { badInput } from "./service-error.ts";
 
 export interface Slice {
   readonly offset: number;
@@ -9,10 +9,8 @@ export interface Slice {
 /** `offset` and `limit` of a plain list. @throws ServiceError BAD_USER_INPUT outside the bounds */
 export function checkSlice(world: World, { offset, limit }: Slice): void {
   const { listItemsMax } = world.settings.bounds;
-  if (offset < 0) throw new ServiceError("BAD_USER_INPUT", "Offset must not be negative");
-  if (limit < 1 || limit > listItemsMax) {
-    throw new ServiceError("BAD_USER_INPUT", `Limit must be between 1 and ${listItemsMax}`);
-  }
+  if (offset < 0) throw badInput("Offset must not be negative");
+  if (limit < 1 || limit > listItemsMax) throw badInput(`Limit must be between 1 and ${listItemsMax}`);
 }
 
 /** @throws ServiceError BAD_USER_INPUT when a list in the input is longer than `listItemsMax` */
@@ -22,7 +20,5 @@ export function checkListLength(
   list: readonly unknown[] | null | undefined,
 ): void {
   const { listItemsMax } = world.settings.bounds;
-  if (list && list.length > listItemsMax) {
-    throw new ServiceError("BAD_USER_INPUT", `${name} must have at most ${listItemsMax} items`);
-  }
+  if (list && list.length > listItemsMax) throw badInput(`${name} must have at most ${listItemsMax} items`);
 }

@@ -11,3 +11,7 @@ export class ServiceError extends MockServerError {
     this.reason = reason;
   }
 }
+
+export const badInput = (message: string) => new ServiceError("BAD_USER_INPUT", message);
+export const notFound = (message: string) => new ServiceError("NOT_FOUND", message);
+export const conflict = (message: string) => new ServiceError("CONFLICT", message);

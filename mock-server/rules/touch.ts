@@ -7,3 +7,9 @@ export const timeAfter = (world: World, previousMs: number): number =>
 export function touch(world: World, record: { updatedAtMs: number }): void {
   record.updatedAtMs = timeAfter(world, record.updatedAtMs);
 }
+
+/** Times of a record that is created now. */
+export function createdNow(world: World) {
+  const nowMs = world.clock.now();
+  return { createdAtMs: nowMs, updatedAtMs: nowMs };
+}

@@ -1,6 +1,6 @@
 import { MockServerError } from "../../errors.ts";
 import { replayDelivery } from "../../rules/deliveries/deliveries.ts";
-import { ServiceError } from "../../rules/service-error.ts";
+import { notFound } from "../../rules/service-error.ts";
 import type { AttemptRecord, DeliveryRecord } from "../../state/records.ts";
 import type { Clock } from "../../time/clock.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
@@ -25,7 +25,7 @@ export type DeliveryControls = ControlsOf<typeof deliveryRoutes>;
 export function createDeliveryControls(worlds: WorldHolder, wallClock: Clock): DeliveryControls {
   const find = (deliveryId: string): DeliveryRecord => {
     const delivery = worlds.current.state.deliveries.get(deliveryId);
-    if (!delivery) throw new ServiceError("NOT_FOUND", `delivery "${deliveryId}" not found`);
+    if (!delivery) throw notFound(`delivery "${deliveryId}" not found`);
     return delivery;
   };
   return {

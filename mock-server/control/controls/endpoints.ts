@@ -1,4 +1,4 @@
-import { ServiceError } from "../../rules/service-error.ts";
+import { notFound } from "../../rules/service-error.ts";
 import { addEndpoint } from "../../rules/webhooks/endpoints.ts";
 import type { SigningSecretRecord, WebhookEndpointRecord } from "../../state/records.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
@@ -11,8 +11,7 @@ export function createEndpointControls(worlds: WorldHolder): ControlsOf<typeof e
   return {
     createEndpoint({ workspaceId = worlds.seedData.workspaceId, ...input }) {
       const world = worlds.current;
-      if (!world.state.workspaces.has(workspaceId))
-        throw new ServiceError("NOT_FOUND", "Workspace not found");
+      if (!world.state.workspaces.has(workspaceId)) throw notFound("Workspace not found");
       return viewEndpoint(world, addEndpoint(world, workspaceId, input));
     },
     listEndpoints: () => ({
@@ -23,7 +22,7 @@ export function createEndpointControls(worlds: WorldHolder): ControlsOf<typeof e
     }),
     getEndpoint(endpointId) {
       const endpoint = worlds.current.state.endpoints.get(endpointId);
-      if (!endpoint) throw new ServiceError("NOT_FOUND", "Webhook endpoint not found");
+      if (!endpoint) throw notFound("Webhook endpoint not found");
       return viewEndpoint(worlds.current, endpoint);
     },
   };

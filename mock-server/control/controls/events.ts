@@ -1,4 +1,4 @@
-import { ServiceError } from "../../rules/service-error.ts";
+import { notFound } from "../../rules/service-error.ts";
 import { addToCatalog, isCatalogEvent } from "../../rules/webhooks/catalog.ts";
 import { emitCustomEvent } from "../../rules/webhooks/events.ts";
 import { syncDocuments } from "../../rules/workspaces/client-documents.ts";
@@ -23,18 +23,14 @@ export function createEventControls(worlds: WorldHolder): EventControls {
     sendEvent({ workspaceId = worlds.seedData.workspaceId, name, payload }) {
       const world = worlds.current;
       if (!isCatalogEvent(world, name)) {
-        throw new ServiceError(
-          "NOT_FOUND",
-          `event "${name}" is not in the catalog; add it with POST /catalog`,
-        );
+        throw notFound(`event "${name}" is not in the catalog; add it with POST /catalog`);
       }
-      if (!world.state.workspaces.has(workspaceId))
-        throw new ServiceError("NOT_FOUND", "Workspace not found");
+      if (!world.state.workspaces.has(workspaceId)) throw notFound("Workspace not found");
       return { eventId: emitCustomEvent(world, { workspaceId, name, payload }) };
     },
     getEvent(eventId) {
       const event = worlds.current.state.events.get(eventId);
-      if (!event) throw new ServiceError("NOT_FOUND", `event "${eventId}" not found`);
+      if (!event) throw notFound(`event "${eventId}" not found`);
       const [view] = viewEvents(worlds.current, [event]);
       return { ...(view as EventView), workspaceId: event.workspaceId, body: event.body };
     },

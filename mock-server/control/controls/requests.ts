@@ -1,4 +1,4 @@
-import { ServiceError } from "../../rules/service-error.ts";
+import { notFound } from "../../rules/service-error.ts";
 import type { JournalEntry } from "../../state/journal-entry.ts";
 import { isoTime } from "../../time/iso-time.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
@@ -15,7 +15,7 @@ export function createRequestControls(worlds: WorldHolder): ControlsOf<typeof re
       }),
     getRequest(sequence) {
       const entry = worlds.current.journal.entries().find((entry) => String(entry.sequence) === sequence);
-      if (!entry) throw new ServiceError("NOT_FOUND", `the journal has no request ${sequence}`);
+      if (!entry) throw notFound(`the journal has no request ${sequence}`);
       return viewRequest(entry);
     },
   };

@@ -1,5 +1,5 @@
 import type { CustomerError } from "../../../sdk/events/index.ts";
-import { ServiceError } from "../../rules/service-error.ts";
+import { notFound } from "../../rules/service-error.ts";
 import { planFor, setTaskPlan, upcomingStages } from "../../rules/tasks/progression.ts";
 import { findTask, setStageStatus, setTaskStatus } from "../../rules/tasks/task-status.ts";
 import { startTask } from "../../rules/tasks/tasks.ts";
@@ -85,12 +85,12 @@ function toCustomerError(error: TaskChange["customerError"]): CustomerError | nu
 function clientWorkspace(world: World, clientId: string | undefined): string | undefined {
   if (clientId === undefined) return undefined;
   const client = world.state.clients.get(clientId);
-  if (!client) throw new ServiceError("NOT_FOUND", "Client not found");
+  if (!client) throw notFound("Client not found");
   return client.workspaceId;
 }
 
 function addGeneratedClient(world: World, workspaceId: string): string {
-  if (!world.state.workspaces.has(workspaceId)) throw new ServiceError("NOT_FOUND", "Workspace not found");
+  if (!world.state.workspaces.has(workspaceId)) throw notFound("Workspace not found");
   const number = world.state.clients.size + 1;
   return addClient(world, workspaceId, {
     name: `Client ${number}`,

@@ -1,4 +1,4 @@
-import { ServiceError } from "../../rules/service-error.ts";
+import { notFound } from "../../rules/service-error.ts";
 import { uploadContent } from "../../rules/uploads/uploads.ts";
 import type { UploadRecord } from "../../state/records.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
@@ -11,7 +11,7 @@ export function createUploadControls(worlds: WorldHolder): ControlsOf<typeof upl
     listUploads: () => ({ data: [...worlds.current.state.uploads.values()].map(viewUpload) }),
     getUpload(uploadId) {
       const upload = worlds.current.state.uploads.get(uploadId);
-      if (!upload) throw new ServiceError("NOT_FOUND", "Upload not found");
+      if (!upload) throw notFound("Upload not found");
       return {
         ...viewUpload(upload),
         contentBase64: uploadContent(worlds.current, uploadId).toString("base64"),

@@ -4,7 +4,7 @@
 
 import type { AttemptRecord, EventRecord, WebhookEndpointRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
-import { ServiceError } from "../service-error.ts";
+import { conflict, notFound } from "../service-error.ts";
 import { makeAttempt } from "./attempt.ts";
 import { createDelivery, emitAttempt, emitDelivery, isUnfinished, recordAttempt } from "./delivery-record.ts";
 import { addPending, finish, pendingOf, removePending, schedule, unschedule } from "./delivery-scheduler.ts";
@@ -72,11 +72,9 @@ export function resumeDeliveries(world: World, endpointId: string): void {
 export function replayDelivery(world: World, deliveryId: string): Promise<AttemptRecord> {
   const delivery = world.state.deliveries.get(deliveryId);
   const event = delivery && world.state.events.get(delivery.eventId);
-  if (!delivery || !event) throw new ServiceError("NOT_FOUND", `delivery "${deliveryId}" not found`);
+  if (!delivery || !event) throw notFound(`delivery "${deliveryId}" not found`);
   const endpoint = world.state.endpoints.get(delivery.endpointId);
-  if (!endpoint?.enabled) {
-    throw new ServiceError("CONFLICT", `the delivery's endpoint is ${endpoint ? "disabled" : "deleted"}`);
-  }
+  if (!endpoint?.enabled) throw conflict(`the delivery's endpoint is ${endpoint ? "disabled" : "deleted"}`);
   const result = makeAttempt(world, { delivery, event, endpoint, kind: "replay", faults: [] });
   const replayed = result.then((settled) => {
     const attempt = recordAttempt(delivery, settled);

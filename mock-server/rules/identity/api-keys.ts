@@ -3,7 +3,7 @@ import { keyLifetimeInDaysDefault, keyLifetimesInDays } from "../../settings.ts"
 import type { ApiKeyRecord, KeyAccess, PartnerKeyRecord, Role } from "../../state/records.ts";
 import type { TokenClaims } from "../../world/tokens.ts";
 import type { World } from "../../world/world.ts";
-import { ServiceError } from "../service-error.ts";
+import { badInput, notFound, ServiceError } from "../service-error.ts";
 import { addMember, addUser, membershipOf } from "./members.ts";
 
 export interface CreateApiKeyInput {
@@ -25,11 +25,9 @@ export interface CreateApiKeyInput {
 export function createApiKey(world: World, input: CreateApiKeyInput) {
   const lifetimeDays = input.expiresInDays ?? keyLifetimeInDaysDefault;
   if (!keyLifetimesInDays.includes(lifetimeDays)) {
-    throw new ServiceError("BAD_USER_INPUT", "API key expiry must be 30, 60, 90 or 365 days");
+    throw badInput("API key expiry must be 30, 60, 90 or 365 days");
   }
-  if (!world.state.workspaces.has(input.workspaceId)) {
-    throw new ServiceError("NOT_FOUND", "Workspace not found");
-  }
+  if (!world.state.workspaces.has(input.workspaceId)) throw notFound("Workspace not found");
   const membership = input.userId
     ? membershipOf(world, { userId: input.userId, workspaceId: input.workspaceId })
     : addMember(world, {
@@ -37,7 +35,7 @@ export function createApiKey(world: World, input: CreateApiKeyInput) {
         workspaceId: input.workspaceId,
         role: input.role ?? "admin",
       });
-  if (!membership) throw new ServiceError("NOT_FOUND", "User is not a member of the workspace");
+  if (!membership) throw notFound("User is not a member of the workspace");
 
   const apiKey = newKey(world, "wtk", "api-key-secret");
   const nowMs = world.clock.now();
@@ -59,7 +57,7 @@ export function createApiKey(world: World, input: CreateApiKeyInput) {
 /** Issued tokens stay valid until their own expiry; the next exchange fails. */
 export function revokeApiKey(world: World, apiKeyId: string): ApiKeyRecord {
   const record = world.state.apiKeys.get(apiKeyId);
-  if (!record) throw new ServiceError("NOT_FOUND", "API key not found");
+  if (!record) throw notFound("API key not found");
   record.revokedAtMs ??= world.clock.now();
   world.emit({ type: "api-key.revoked", apiKeyId });
   return record;
@@ -68,7 +66,7 @@ export function revokeApiKey(world: World, apiKeyId: string): ApiKeyRecord {
 /** A key for the gateway. Absent `partnerId`: a new partner with an account of its own. */
 export function createPartnerKey(world: World, input: { readonly partnerId?: string | undefined } = {}) {
   const partnerId = input.partnerId ?? addUser(world, { name: "Partner", mailbox: "partner" }).id;
-  if (!world.state.users.has(partnerId)) throw new ServiceError("NOT_FOUND", "Partner not found");
+  if (!world.state.users.has(partnerId)) throw notFound("Partner not found");
   const partnerApiKey = newKey(world, "wtp", "partner-key-secret");
   const record: PartnerKeyRecord = {
     id: world.newId("partner-key"),
@@ -96,7 +94,7 @@ export interface ExchangeInput {
 export function exchangeApiKey(world: World, input: ExchangeInput) {
   const { tokenLifetimeSeconds } = world.settings;
   const requestedSeconds = input.expiresInSeconds ?? tokenLifetimeSeconds;
-  if (requestedSeconds < 1) throw new ServiceError("BAD_USER_INPUT", "expiresInSeconds must be at least 1");
+  if (requestedSeconds < 1) throw badInput("expiresInSeconds must be at least 1");
 
   const nowMs = world.clock.now();
   const key = findByHash(world.state.apiKeys, input.refreshToken);

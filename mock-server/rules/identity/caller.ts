@@ -3,7 +3,7 @@
 
 import type { KeyAccess, MembershipRecord, UserRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
-import { ServiceError } from "../service-error.ts";
+import { notFound, ServiceError } from "../service-error.ts";
 
 /** Who a request acts as. */
 export type Caller = Anonymous | AccountCaller | MemberCaller | PartnerCaller;
@@ -119,11 +119,11 @@ export function reachable<Found extends { readonly workspaceId: string }>(
   world: World,
   caller: Caller,
   record: Found | undefined,
-  notFound: string,
+  message: string,
 ): Found {
   const workspace = record && world.state.workspaces.get(record.workspaceId);
   if (record && workspace && reachesWorkspace(requireToken(caller), workspace)) return record;
-  throw new ServiceError("NOT_FOUND", notFound);
+  throw notFound(message);
 }
 
 /** Whether the caller's token reaches this workspace: A-19. */

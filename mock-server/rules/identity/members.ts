@@ -1,6 +1,6 @@
 import type { MembershipRecord, Role, UserRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
-import { ServiceError } from "../service-error.ts";
+import { notFound } from "../service-error.ts";
 
 export interface NewUser {
   readonly name?: string;
@@ -62,6 +62,6 @@ export function membershipOf(
 
 function findMembership(world: World, membershipId: string): MembershipRecord {
   const membership = world.state.memberships.get(membershipId);
-  if (!membership) throw new ServiceError("NOT_FOUND", "Membership not found");
+  if (!membership) throw notFound("Membership not found");
   return membership;
 }

@@ -3,7 +3,8 @@ import type { ArtifactRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { type Caller, requireWriter } from "../identity/caller.ts";
 import { checkListLength } from "../list-bounds.ts";
-import { ServiceError } from "../service-error.ts";
+import { badInput, conflict } from "../service-error.ts";
+import { createdNow } from "../touch.ts";
 import { findJobWork } from "./works.ts";
 
 /** Attaches files to a work whose import has not been started. Not part of the interface. */
@@ -14,14 +15,12 @@ export function createArtifacts(
 ): ArtifactRecord[] {
   const work = findJobWork(world, requireWriter(caller), input.jobWorkId);
   if (world.state.jobs.get(work.jobId)?.status !== "pending") {
-    throw new ServiceError("CONFLICT", "Connection job does not accept artifacts");
+    throw conflict("Connection job does not accept artifacts");
   }
   checkListLength(world, "inputs", input.inputs);
-  if (input.inputs.length === 0)
-    throw new ServiceError("BAD_USER_INPUT", "At least one artifact is required");
+  if (input.inputs.length === 0) throw badInput("At least one artifact is required");
   for (const { name, externalId, url } of input.inputs) checkArtifact(name, externalId, url);
 
-  const nowMs = world.clock.now();
   return input.inputs.map(({ name, type, url, externalId, metadata }) => {
     const artifact: ArtifactRecord = {
       id: world.newId("job-artifact"),
@@ -35,8 +34,7 @@ export function createArtifacts(
       status: "pending",
       url: url ?? null,
       metadata: metadata ?? null,
-      createdAtMs: nowMs,
-      updatedAtMs: nowMs,
+      ...createdNow(world),
     };
     world.state.artifacts.set(artifact.id, artifact);
     world.emit({ type: "artifact.created", artifactId: artifact.id, jobWorkId: work.id });
@@ -45,11 +43,9 @@ export function createArtifacts(
 }
 
 function checkArtifact(name: string, externalId: string, url: string | null | undefined): void {
-  if (name.trim() === "") throw new ServiceError("BAD_USER_INPUT", "Artifact name must not be empty");
-  if (externalId.trim() === "") {
-    throw new ServiceError("BAD_USER_INPUT", "Artifact externalId must not be empty");
-  }
+  if (name.trim() === "") throw badInput("Artifact name must not be empty");
+  if (externalId.trim() === "") throw badInput("Artifact externalId must not be empty");
   if (url != null && !(URL.canParse(url) && /^https?:$/.test(new URL(url).protocol))) {
-    throw new ServiceError("BAD_USER_INPUT", "Artifact url must be an HTTP or HTTPS URL");
+    throw badInput("Artifact url must be an HTTP or HTTPS URL");
   }
 }

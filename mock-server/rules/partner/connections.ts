@@ -10,8 +10,8 @@ import type { ConnectionRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { type Caller, reachable, requireWriter } from "../identity/caller.ts";
 import { isLoopbackHost } from "../loopback.ts";
-import { ServiceError } from "../service-error.ts";
-import { touch } from "../touch.ts";
+import { badInput, conflict } from "../service-error.ts";
+import { createdNow, touch } from "../touch.ts";
 import { reachWorkspace } from "../workspaces/workspaces.ts";
 
 /** Not part of the interface. */
@@ -21,11 +21,8 @@ export function startConnection(
   input: MutationStartProviderConnectionArgs,
 ): ConnectionRecord {
   const workspace = reachWorkspace(world, requireWriter(caller), input.workspaceId);
-  if (input.providerKey.trim() === "") {
-    throw new ServiceError("BAD_USER_INPUT", "Provider key must not be empty");
-  }
+  if (input.providerKey.trim() === "") throw badInput("Provider key must not be empty");
   checkInputs(input.inputs);
-  const nowMs = world.clock.now();
   const connection: ConnectionRecord = {
     id: world.newId("connection"),
     workspaceId: workspace.id,
@@ -34,8 +31,7 @@ export function startConnection(
     displayName: input.providerKey,
     startInputs: input.inputs ?? null,
     settings: null,
-    createdAtMs: nowMs,
-    updatedAtMs: nowMs,
+    ...createdNow(world),
   };
   world.state.connections.set(connection.id, connection);
   emitStatus(world, connection);
@@ -54,9 +50,7 @@ export async function collectConnection(
 ): Promise<ConnectionRecord> {
   const connection = findConnection(world, requireWriter(caller), input.connectionId);
   checkInputs(input.inputs);
-  if (connection.status === "disconnected") {
-    throw new ServiceError("CONFLICT", "Provider connection is disconnected");
-  }
+  if (connection.status === "disconnected") throw conflict("Provider connection is disconnected");
   const checking = platformAccepts(world, connection);
   world.track(checking);
   const accepted = await checking;
@@ -92,7 +86,7 @@ function textOf(inputs: unknown, name: string): string | null {
 
 function checkInputs(inputs: unknown): void {
   if (inputs != null && !isPlainObject(inputs)) {
-    throw new ServiceError("BAD_USER_INPUT", "Provider connection inputs must be an object");
+    throw badInput("Provider connection inputs must be an object");
   }
 }
 

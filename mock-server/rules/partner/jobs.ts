@@ -5,26 +5,23 @@ import type { MutationCreateConnectionJobArgs } from "../../generated/resolvers.
 import type { JobRecord, JobWorkRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { type Caller, reachable, requireWriter } from "../identity/caller.ts";
-import { ServiceError } from "../service-error.ts";
+import { badInput, conflict } from "../service-error.ts";
+import { createdNow } from "../touch.ts";
 import { findConnection } from "./connections.ts";
 import { startImport } from "./imports.ts";
 
 /** @see interface §4 */
 export function createJob(world: World, caller: Caller, input: MutationCreateConnectionJobArgs): JobRecord {
   const connection = findConnection(world, requireWriter(caller), input.connectionId);
-  if (connection.status !== "active") {
-    throw new ServiceError("CONFLICT", "Provider connection is not active");
-  }
-  if (input.jobName.trim() === "") throw new ServiceError("BAD_USER_INPUT", "Job name must not be empty");
-  const nowMs = world.clock.now();
+  if (connection.status !== "active") throw conflict("Provider connection is not active");
+  if (input.jobName.trim() === "") throw badInput("Job name must not be empty");
   const job: JobRecord = {
     id: world.newId("job"),
     workspaceId: connection.workspaceId,
     connectionId: connection.id,
     name: input.jobName,
     status: "pending",
-    createdAtMs: nowMs,
-    updatedAtMs: nowMs,
+    ...createdNow(world),
   };
   world.state.jobs.set(job.id, job);
   world.emit({ type: "job.pending", jobId: job.id, workspaceId: job.workspaceId });
@@ -34,12 +31,8 @@ export function createJob(world: World, caller: Caller, input: MutationCreateCon
 /** Starts the import of a job that has works (A-15). */
 export function initiateImport(world: World, caller: Caller, jobId: string): JobRecord {
   const job = findJob(world, requireWriter(caller), jobId);
-  if (job.status !== "pending") {
-    throw new ServiceError("CONFLICT", "Connection job import has already been started");
-  }
-  if (worksOf(world, job).length === 0) {
-    throw new ServiceError("CONFLICT", "Connection job has no works");
-  }
+  if (job.status !== "pending") throw conflict("Connection job import has already been started");
+  if (worksOf(world, job).length === 0) throw conflict("Connection job has no works");
   startImport(world, job);
   return job;
 }

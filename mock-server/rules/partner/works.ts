@@ -3,7 +3,8 @@ import type { JobWorkRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { type Caller, reachable, requireWriter } from "../identity/caller.ts";
 import { checkListLength } from "../list-bounds.ts";
-import { ServiceError } from "../service-error.ts";
+import { badInput, conflict } from "../service-error.ts";
+import { createdNow } from "../touch.ts";
 import { findJob } from "./jobs.ts";
 
 /** All or nothing: with one invalid input no work is created (A-14). @see interface §4 */
@@ -13,14 +14,11 @@ export function createJobWorks(
   input: MutationCreateJobWorksArgs,
 ): JobWorkRecord[] {
   const job = findJob(world, requireWriter(caller), input.connectionJobId);
-  if (job.status !== "pending") {
-    throw new ServiceError("CONFLICT", "Connection job does not accept works");
-  }
+  if (job.status !== "pending") throw conflict("Connection job does not accept works");
   checkListLength(world, "inputs", input.inputs);
-  if (input.inputs.length === 0) throw new ServiceError("BAD_USER_INPUT", "At least one work is required");
+  if (input.inputs.length === 0) throw badInput("At least one work is required");
   checkWorks(input.inputs, externalIdsInUse(world, job.connectionId));
 
-  const nowMs = world.clock.now();
   return input.inputs.map(({ name, externalId }) => {
     const work: JobWorkRecord = {
       id: world.newId("job-work"),
@@ -30,8 +28,7 @@ export function createJobWorks(
       jobId: job.id,
       name,
       externalId,
-      createdAtMs: nowMs,
-      updatedAtMs: nowMs,
+      ...createdNow(world),
     };
     world.state.jobWorks.set(work.id, work);
     world.emit({ type: "job-work.created", jobWorkId: work.id, jobId: job.id });
@@ -44,11 +41,10 @@ export const findJobWork = (world: World, caller: Caller, jobWorkId: string): Jo
 
 function checkWorks(inputs: MutationCreateJobWorksArgs["inputs"], taken: Set<string>): void {
   for (const { name, externalId } of inputs) {
-    if (name.trim() === "") throw new ServiceError("BAD_USER_INPUT", "Work name must not be empty");
-    if (externalId.trim() === "")
-      throw new ServiceError("BAD_USER_INPUT", "Work externalId must not be empty");
+    if (name.trim() === "") throw badInput("Work name must not be empty");
+    if (externalId.trim() === "") throw badInput("Work externalId must not be empty");
     if (taken.has(externalId)) {
-      throw new ServiceError("CONFLICT", `externalId "${externalId}" is already used in this connection`);
+      throw conflict(`externalId "${externalId}" is already used in this connection`);
     }
     taken.add(externalId);
   }

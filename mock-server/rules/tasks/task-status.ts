@@ -1,7 +1,7 @@
 import type { CustomerError, TaxPrepResult } from "../../../sdk/events/index.ts";
 import type { StageRecord, TaskRecord, TaskStatus } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
-import { ServiceError } from "../service-error.ts";
+import { conflict, notFound } from "../service-error.ts";
 import { timeAfter } from "../touch.ts";
 import { emitStageEvent, emitTaskEvent } from "../webhooks/events.ts";
 import { draftTaxPrepResult } from "./tax-prep-result.ts";
@@ -44,7 +44,7 @@ export function setTaskStatus(world: World, input: TaskStatusInput): TaskRecord 
   const task = findTask(world, input.taskId);
   const { status } = input;
   if (!nextStatuses[task.status].includes(status)) {
-    throw new ServiceError("CONFLICT", `a task that is ${task.status} cannot become ${status}`);
+    throw conflict(`a task that is ${task.status} cannot become ${status}`);
   }
   world.state.progress.delete(task.id);
   task.status = status;
@@ -85,12 +85,10 @@ export interface StageStatusInput {
 export function setStageStatus(world: World, input: StageStatusInput): StageRecord {
   const task = findTask(world, input.taskId);
   const { subTaskType, status } = input;
-  if (task.status !== "RUNNING") {
-    throw new ServiceError("CONFLICT", `the stages of a task that is ${task.status} do not change`);
-  }
+  if (task.status !== "RUNNING") throw conflict(`the stages of a task that is ${task.status} do not change`);
   const running = task.stages.find(({ type, status }) => type === subTaskType && status === "RUNNING");
   if (status === "RUNNING") {
-    if (running) throw new ServiceError("CONFLICT", `stage "${subTaskType}" is already RUNNING`);
+    if (running) throw conflict(`stage "${subTaskType}" is already RUNNING`);
     return startStage(world, task, subTaskType);
   }
   const stage = running ?? startStage(world, task, subTaskType);
@@ -132,7 +130,7 @@ const stageTimeMs = (world: World, task: TaskRecord) => Math.max(world.clock.now
 
 export function findTask(world: World, taskId: string): TaskRecord {
   const task = world.state.tasks.get(taskId);
-  if (!task) throw new ServiceError("NOT_FOUND", "Task not found");
+  if (!task) throw notFound("Task not found");
   return task;
 }
 

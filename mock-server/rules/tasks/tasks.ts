@@ -1,7 +1,7 @@
 import type { TaskRecord } from "../../state/records.ts";
 import type { TaskPlan } from "../../state/task-plan.ts";
 import type { World } from "../../world/world.ts";
-import { ServiceError } from "../service-error.ts";
+import { notFound } from "../service-error.ts";
 import { startProgress } from "./progression.ts";
 import { notifyTaskChange } from "./task-status.ts";
 
@@ -22,7 +22,7 @@ export interface StartTaskInput {
  */
 export function startTask(world: World, input: StartTaskInput): TaskRecord {
   const client = world.state.clients.get(input.clientId);
-  if (client?.workspaceId !== input.workspaceId) throw new ServiceError("NOT_FOUND", "Client not found");
+  if (client?.workspaceId !== input.workspaceId) throw notFound("Client not found");
   const nowMs = world.clock.now();
   const task: TaskRecord = {
     id: world.newId("task"),

@@ -2,7 +2,7 @@ import { type CatalogEntry, eventCatalog } from "../../../sdk/events/catalog.ts"
 import type { KnownEventName } from "../../../sdk/events/index.ts";
 import type { CatalogAdditionRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
-import { ServiceError } from "../service-error.ts";
+import { badInput, conflict } from "../service-error.ts";
 
 /** Every event the service can deliver: the interface's six, then those added at run time. */
 export const listCatalog = (world: World): readonly CatalogEntry[] => [
@@ -38,11 +38,9 @@ export type CatalogAddition = Pick<CatalogEntry, "name"> & {
 export function addToCatalog(world: World, addition: CatalogAddition): CatalogEntry {
   const { name, description = "", version = "2", status = "", taskTypes = [] } = addition;
   if (!/^[a-z0-9_-]+(\.[a-z0-9_-]+)+$/.test(name)) {
-    throw new ServiceError("BAD_USER_INPUT", `event name must look like "noun.verb", got "${name}"`);
+    throw badInput(`event name must look like "noun.verb", got "${name}"`);
   }
-  if (isCatalogEvent(world, name)) {
-    throw new ServiceError("CONFLICT", `event "${name}" is already in the catalog`);
-  }
+  if (isCatalogEvent(world, name)) throw conflict(`event "${name}" is already in the catalog`);
   const payloadSchema = { ...(addition.payloadSchema ?? plainPayloadSchema(name)) };
   const entry = { name, description, version, status, taskTypes: [...taskTypes], payloadSchema };
   world.state.catalogAdditions.set(name, entry);

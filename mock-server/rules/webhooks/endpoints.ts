@@ -16,8 +16,8 @@ import { cancelDeliveries } from "../deliveries/delivery-scheduler.ts";
 import { newSecret } from "../deliveries/signing.ts";
 import { type Caller, requireAdministrator } from "../identity/caller.ts";
 import { isLoopbackHost } from "../loopback.ts";
-import { ServiceError } from "../service-error.ts";
-import { touch } from "../touch.ts";
+import { badInput, conflict, notFound } from "../service-error.ts";
+import { createdNow, touch } from "../touch.ts";
 import { checkEventTypes } from "./event-types.ts";
 import { decodeIterator, encodeIterator } from "./page-iterator.ts";
 
@@ -45,9 +45,8 @@ export function addEndpoint(
   checkUrl(world, input.url);
   const eventTypes = checkEventTypes(world, input.eventTypes ?? null);
   if (endpointsOf(world, workspaceId).length >= world.settings.bounds.endpointsPerWorkspaceMax) {
-    throw new ServiceError("CONFLICT", "Webhook endpoint limit of the workspace is reached");
+    throw conflict("Webhook endpoint limit of the workspace is reached");
   }
-  const nowMs = world.clock.now();
   const secret = newSecret(world);
   const endpoint: WebhookEndpointRecord = {
     id: world.newId("endpoint"),
@@ -57,8 +56,7 @@ export function addEndpoint(
     enabled: true,
     eventTypes,
     secrets: [{ secret, expiresAtMs: null }],
-    createdAtMs: nowMs,
-    updatedAtMs: nowMs,
+    ...createdNow(world),
   };
   world.state.endpoints.set(endpoint.id, endpoint);
   world.emit({ type: "endpoint.created", endpointId: endpoint.id, workspaceId });
@@ -75,7 +73,7 @@ export function updateEndpoint(
 ): WebhookEndpointRecord {
   const endpoint = findEndpoint(world, caller, input.endpointId);
   if (!patchFields.some((field) => input[field] !== undefined)) {
-    throw new ServiceError("BAD_USER_INPUT", "At least one endpoint field must be updated");
+    throw badInput("At least one endpoint field must be updated");
   }
   const url = input.url ?? endpoint.url;
   if (url !== endpoint.url) checkUrl(world, url);
@@ -110,10 +108,7 @@ export function rotateSecret(world: World, caller: Caller, input: RotateSecretIn
   const endpoint = findEndpoint(world, caller, input.endpointId);
   const { secretsPerEndpointMax, secretGraceSecondsMax } = world.settings.bounds;
   if (input.gracePeriodSeconds < 0 || input.gracePeriodSeconds > secretGraceSecondsMax) {
-    throw new ServiceError(
-      "BAD_USER_INPUT",
-      `Secret grace period must be between 0 and ${secretGraceSecondsMax} seconds`,
-    );
+    throw badInput(`Secret grace period must be between 0 and ${secretGraceSecondsMax} seconds`);
   }
   const nowMs = world.clock.now();
   const graceEndsAtMs = nowMs + input.gracePeriodSeconds * 1_000;
@@ -121,7 +116,7 @@ export function rotateSecret(world: World, caller: Caller, input: RotateSecretIn
     .map(({ secret, expiresAtMs }) => ({ secret, expiresAtMs: expiresAtMs ?? graceEndsAtMs }))
     .filter(({ expiresAtMs }) => expiresAtMs > nowMs);
   if (old.length >= secretsPerEndpointMax) {
-    throw new ServiceError("CONFLICT", "Too many secrets of the webhook endpoint are in their grace period");
+    throw conflict("Too many secrets of the webhook endpoint are in their grace period");
   }
   const signingSecret = newSecret(world);
   endpoint.secrets = [{ secret: signingSecret, expiresAtMs: null }, ...old];
@@ -145,10 +140,7 @@ export function listEndpoints(
   const { workspace } = requireAdministrator(caller);
   const { endpointPageItemsMax } = world.settings.bounds;
   if (limit < 1 || limit > endpointPageItemsMax) {
-    throw new ServiceError(
-      "BAD_USER_INPUT",
-      `Webhook endpoint limit must be between 1 and ${endpointPageItemsMax}`,
-    );
+    throw badInput(`Webhook endpoint limit must be between 1 and ${endpointPageItemsMax}`);
   }
   const after = iterator == null ? "" : decodeIterator("webhook-endpoints", workspace.id, iterator);
   const rest = endpointsOf(world, workspace.id)
@@ -176,9 +168,7 @@ function endpointsOf(world: World, workspaceId: string): WebhookEndpointRecord[]
 function findEndpoint(world: World, caller: Caller, endpointId: string): WebhookEndpointRecord {
   const { workspace } = requireAdministrator(caller);
   const endpoint = world.state.endpoints.get(endpointId);
-  if (endpoint?.workspaceId !== workspace.id) {
-    throw new ServiceError("NOT_FOUND", "Webhook endpoint not found");
-  }
+  if (endpoint?.workspaceId !== workspace.id) throw notFound("Webhook endpoint not found");
   return endpoint;
 }
 
@@ -187,5 +177,5 @@ function checkUrl(world: World, url: string): void {
   const allowed =
     parsed?.protocol === "https:" ||
     (parsed?.protocol === "http:" && world.settings.allowLoopbackHttp && isLoopbackHost(parsed.hostname));
-  if (!allowed) throw new ServiceError("BAD_USER_INPUT", "Webhook endpoint url must be an HTTPS URL");
+  if (!allowed) throw badInput("Webhook endpoint url must be an HTTPS URL");
 }

@@ -1,17 +1,15 @@
 import type { World } from "../../world/world.ts";
 import { checkListLength } from "../list-bounds.ts";
-import { ServiceError } from "../service-error.ts";
+import { badInput } from "../service-error.ts";
 import { isCatalogEvent } from "./catalog.ts";
 
 /** The subscription to store: without duplicates, in order of first appearance; `null` is all. */
 export function checkEventTypes(world: World, eventTypes: readonly string[] | null): string[] | null {
   if (eventTypes === null) return null;
-  if (eventTypes.length === 0) {
-    throw new ServiceError("BAD_USER_INPUT", "At least one webhook event type is required");
-  }
+  if (eventTypes.length === 0) throw badInput("At least one webhook event type is required");
   checkListLength(world, "eventTypes", eventTypes);
   if (!eventTypes.every((name) => isCatalogEvent(world, name))) {
-    throw new ServiceError("BAD_USER_INPUT", "Unsupported webhook event type");
+    throw badInput("Unsupported webhook event type");
   }
   return [...new Set(eventTypes)];
 }

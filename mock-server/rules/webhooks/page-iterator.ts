@@ -1,7 +1,7 @@
 // A cursor contains the id of the last item returned, not a position, and the items are in order of their ids. So
 // a page neither repeats nor omits an item that exists throughout, whatever is created or deleted in between.
 
-import { ServiceError } from "../service-error.ts";
+import { badInput } from "../service-error.ts";
 
 const pattern = /^([a-z-]+)\n([0-9a-f-]{36})\n([0-9a-f-]{36})$/;
 
@@ -19,8 +19,6 @@ export function decodeIterator(list: string, workspaceId: string, iterator: stri
   const [, ofList, ofWorkspace, lastId] = pattern.exec(text) ?? [];
   // Encoding it again detects what a lenient base64 decoder ignores.
   const exact = lastId !== undefined && encodeIterator(list, workspaceId, lastId) === iterator;
-  if (!exact || ofList !== list || ofWorkspace !== workspaceId) {
-    throw new ServiceError("BAD_USER_INPUT", "Invalid iterator");
-  }
+  if (!exact || ofList !== list || ofWorkspace !== workspaceId) throw badInput("Invalid iterator");
   return lastId;
 }

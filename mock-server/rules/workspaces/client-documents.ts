@@ -3,7 +3,7 @@
 
 import type { ClientRecord, ConnectionRecord, DocumentRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
-import { ServiceError } from "../service-error.ts";
+import { notFound } from "../service-error.ts";
 import { type DocumentsPull, emitDocumentsSynced } from "../webhooks/events.ts";
 import { addClient } from "./clients.ts";
 import { guessMimeType } from "./mime-type.ts";
@@ -77,7 +77,7 @@ export interface SyncDocumentsInput {
  */
 export function syncDocuments(world: World, input: SyncDocumentsInput): DocumentsPull {
   const connection = world.state.connections.get(input.connectionId);
-  if (!connection) throw new ServiceError("NOT_FOUND", "Provider connection not found");
+  if (!connection) throw notFound("Provider connection not found");
   const client = clientOf(world, connection.workspaceId, input.clientId);
   return pullDocuments(world, {
     connection,
@@ -92,7 +92,7 @@ function clientOf(world: World, workspaceId: string, clientId: string | undefine
   for (const client of world.state.clients.values()) {
     if (client.workspaceId === workspaceId && client.id === (clientId ?? client.id)) return client;
   }
-  if (clientId !== undefined) throw new ServiceError("NOT_FOUND", "Client not found");
+  if (clientId !== undefined) throw notFound("Client not found");
   return addClient(world, workspaceId, { name: "Client 1", externalId: "generated-1" });
 }
 

@@ -9,7 +9,7 @@ import type { ClientRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { type Caller, requireWritingMember } from "../identity/caller.ts";
 import { checkListLength, checkSlice, type Slice } from "../list-bounds.ts";
-import { ServiceError } from "../service-error.ts";
+import { badInput, conflict, notFound } from "../service-error.ts";
 import { startTask } from "../tasks/tasks.ts";
 
 /** With `uploadIds`, a `BINDER` task starts on those documents. */
@@ -20,11 +20,10 @@ export function createClient(
 ): { client: ClientRecord; taskId: string | null } {
   const { workspace, user } = requireWritingMember(caller);
   for (const name of ["name", "externalId", "returnType"] as const) {
-    if (input[name].trim() === "")
-      throw new ServiceError("BAD_USER_INPUT", `Client ${name} must not be empty`);
+    if (input[name].trim() === "") throw badInput(`Client ${name} must not be empty`);
   }
   if (findClientByExternalId(world, workspace.id, input.externalId)) {
-    throw new ServiceError("CONFLICT", `externalId "${input.externalId}" is already used in this workspace`);
+    throw conflict(`externalId "${input.externalId}" is already used in this workspace`);
   }
   const uploadIds = input.uploadIds ?? [];
   checkUploads(world, workspace, uploadIds);
@@ -37,8 +36,7 @@ export function createClient(
 export function addClientDocuments(world: World, caller: Caller, input: AddClientDocumentsInput) {
   const { workspace, user } = requireWritingMember(caller);
   const client = findClient(world, workspace, input.clientId);
-  if (input.uploadIds.length === 0)
-    throw new ServiceError("BAD_USER_INPUT", "At least one upload is required");
+  if (input.uploadIds.length === 0) throw badInput("At least one upload is required");
   checkUploads(world, workspace, input.uploadIds);
   return { taskId: startBinder(world, client, input.uploadIds, user.id) };
 }
@@ -47,7 +45,7 @@ export function triggerTaxPrep(world: World, caller: Caller, input: TriggerTaxPr
   const { workspace, user } = requireWritingMember(caller);
   const client = findClient(world, workspace, input.clientId);
   if (input.returnType !== client.returnType) {
-    throw new ServiceError("BAD_USER_INPUT", "returnType must equal the client's return type");
+    throw badInput("returnType must equal the client's return type");
   }
   const task = startTask(world, {
     workspaceId: workspace.id,
@@ -115,7 +113,7 @@ export function clientOrNull(
 
 function findClient(world: World, workspace: WorkspaceRecord, clientId: string): ClientRecord {
   const client = clientOrNull(world, workspace, clientId);
-  if (!client) throw new ServiceError("NOT_FOUND", "Client not found");
+  if (!client) throw notFound("Client not found");
   return client;
 }
 
@@ -123,8 +121,8 @@ function checkUploads(world: World, workspace: WorkspaceRecord, uploadIds: reado
   checkListLength(world, "uploadIds", uploadIds);
   for (const id of uploadIds) {
     const upload = world.state.uploads.get(id);
-    if (upload?.workspaceId !== workspace.id) throw new ServiceError("NOT_FOUND", `Upload "${id}" not found`);
-    if (upload.completedAtMs === null) throw new ServiceError("CONFLICT", `Upload "${id}" is not complete`);
+    if (upload?.workspaceId !== workspace.id) throw notFound(`Upload "${id}" not found`);
+    if (upload.completedAtMs === null) throw conflict(`Upload "${id}" is not complete`);
   }
 }
 

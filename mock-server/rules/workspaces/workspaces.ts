@@ -9,7 +9,7 @@ import type { World } from "../../world/world.ts";
 import { type Caller, forbidden, reachesWorkspace, requireToken, requireWriter } from "../identity/caller.ts";
 import { addMember, addUser, membershipOf, type NewMember } from "../identity/members.ts";
 import { checkListLength } from "../list-bounds.ts";
-import { ServiceError } from "../service-error.ts";
+import { badInput, notFound } from "../service-error.ts";
 
 /** @see interface §2 */
 export const firmSizes = ["xs", "sm", "md", "lg", "xl"];
@@ -19,13 +19,12 @@ export function createWorkspace(world: World, caller: Caller, input: CreateWorks
   const partner = requireToken(caller);
   if (partner.kind !== "partner") throw forbidden("only a partner's token creates workspaces");
   const { displayName } = input;
-  if (displayName.trim() === "")
-    throw new ServiceError("BAD_USER_INPUT", "Workspace displayName must not be empty");
+  if (displayName.trim() === "") throw badInput("Workspace displayName must not be empty");
   if (input.firmSize != null && !firmSizes.includes(input.firmSize)) {
-    throw new ServiceError("BAD_USER_INPUT", `Workspace firmSize must be one of ${firmSizes.join(", ")}`);
+    throw badInput(`Workspace firmSize must be one of ${firmSizes.join(", ")}`);
   }
   if (input.metadata != null && !isPlainObject(input.metadata)) {
-    throw new ServiceError("BAD_USER_INPUT", "Workspace metadata must be an object");
+    throw badInput("Workspace metadata must be an object");
   }
   return addWorkspace(world, {
     displayName,
@@ -81,7 +80,7 @@ export function addUsersToWorkspace(
   const emails = [...new Set(input.userEmails.map((email) => email.trim().toLowerCase()))];
   const wrong = emails.find((email) => !/^[^\s@]+@[^\s@]+$/.test(email));
   if (emails.length === 0 || wrong !== undefined) {
-    throw new ServiceError("BAD_USER_INPUT", "userEmails must be a list of email addresses");
+    throw badInput("userEmails must be a list of email addresses");
   }
   return emails.map((email) => {
     const user = findUserByEmail(world, email) ?? addUser(world, { name: nameFromEmail(email), email });
@@ -96,9 +95,7 @@ export function addUsersToWorkspace(
  */
 export function reachWorkspace(world: World, caller: Caller, workspaceId: string): WorkspaceRecord {
   const workspace = world.state.workspaces.get(workspaceId);
-  if (!workspace || !reachesWorkspace(caller, workspace)) {
-    throw new ServiceError("NOT_FOUND", "Workspace not found");
-  }
+  if (!workspace || !reachesWorkspace(caller, workspace)) throw notFound("Workspace not found");
   return workspace;
 }
 

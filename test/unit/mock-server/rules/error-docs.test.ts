@@ -29,14 +29,21 @@ const controlOnly = [
 
 const patterns = [
   /new ServiceError\(\s*"([A-Z_]+)",\s*(?:"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g,
+  /throw (badInput|conflict|notFound)\(\s*(?:"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g,
   /reachable\([^"]*()"([^"]+)"/g,
 ];
+
+const factories: Readonly<Record<string, string>> = {
+  badInput: "BAD_USER_INPUT",
+  conflict: "CONFLICT",
+  notFound: "NOT_FOUND",
+};
 
 function errorsIn(text: string): { code: string; message: string }[] {
   return patterns
     .flatMap((pattern) => [...text.matchAll(pattern)])
     .map(([, code = "", plain, template = ""]) => ({
-      code: code || "NOT_FOUND",
+      code: factories[code] ?? (code || "NOT_FOUND"),
       message: plain ?? template.replace(/\$\{[^}]*\}/g, "…"),
     }));
 }
