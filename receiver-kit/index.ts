@@ -31,8 +31,9 @@ export type {
 export { type MemoryInboxOptions, type MemoryTransaction, memoryInbox } from "./inbox/memory/memory-inbox.ts";
 export { consoleLogger, type ReceiverLogger, silentLogger } from "./logger.ts";
 export type { Random } from "./random.ts";
-export { createReceiver, type Receiver, type ReceiverStats } from "./receiver.ts";
+export { createReceiver, type Receiver } from "./receiver.ts";
 export type { ReceiverOptions, RetentionOptions, RetryPolicy } from "./receiver-options.ts";
+export type { ReceiverStats, ReceiverTelemetry } from "./receiver-stats.ts";
 export type {
   Secrets,
   SecretsFunction,

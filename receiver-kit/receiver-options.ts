@@ -4,6 +4,7 @@ import type { Inbox, KeyOrder, Retention, RowReference } from "./inbox/inbox.ts"
 import { consoleLogger, type ReceiverLogger } from "./logger.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "./options.ts";
 import { type Random, systemRandom } from "./random.ts";
+import type { ReceiverTelemetry } from "./receiver-stats.ts";
 import type { VerifierOptions } from "./signature/verifier.ts";
 
 export interface RetentionOptions {
@@ -59,6 +60,8 @@ export interface ReceiverOptions<Transaction> extends VerifierOptions {
   /** Called for every event that became dead. */
   readonly onDead?: ((row: RowReference, error: unknown) => void) | undefined;
   readonly random?: Random | undefined;
+  /** Traces and metrics: `openTelemetry(api)` of `workspace-tasks/receiver-kit/telemetry`. */
+  readonly telemetry?: ReceiverTelemetry | undefined;
 }
 
 /** Senders retry for days, and operators send deliveries again later still; an id forgotten earlier would run twice. */
@@ -97,6 +100,9 @@ const receiverOptions = strictOptions<ReceiverOptions<unknown>>()({
     .default(consoleLogger),
   onDead: option.functionOf<(row: RowReference, error: unknown) => void>().optional(),
   random: option.functionOf<Random>().default(() => systemRandom),
+  telemetry: option
+    .objectWith<ReceiverTelemetry>("openTelemetry(api)", "accept", "handle", "observe")
+    .optional(),
 });
 
 export const closeSchema = strictOptions<{ graceMs: number }>()({

@@ -1,8 +1,7 @@
-import { ReceiverError } from "./errors.ts";
+import { isReceiverError, ReceiverError, type ReceiverErrorCode } from "./errors.ts";
 import { handleFetch } from "./http/fetch-handler.ts";
 import { createRejectionLog } from "./http/rejection-log.ts";
 import type { DeliverySink } from "./http/webhook-handler.ts";
-import type { InboxStats } from "./inbox/inbox.ts";
 import { openOnce } from "./inbox/open-once.ts";
 import { parseOptions } from "./options.ts";
 import {
@@ -12,6 +11,7 @@ import {
   replaySchema,
   resolveReceiverOptions,
 } from "./receiver-options.ts";
+import type { ReceiverStats, RejectionCounts } from "./receiver-stats.ts";
 import { isTenantSecrets } from "./signature/key-source.ts";
 import { createVerifier } from "./signature/verifier.ts";
 import { tenantSource } from "./tenant-source.ts";
@@ -23,7 +23,7 @@ import {
   type StatePattern,
   type StatePatterns,
 } from "./worker/handlers.ts";
-import { Ingest, type IngestCounts } from "./worker/ingest.ts";
+import { Ingest } from "./worker/ingest.ts";
 import { Maintenance } from "./worker/maintenance.ts";
 import {
   type ReconcileClient,
@@ -32,17 +32,7 @@ import {
   reconcileTasks,
 } from "./worker/reconcile.ts";
 import { type ReplayOutcome, replayRow } from "./worker/replay.ts";
-import { Worker, type WorkerCounts } from "./worker/worker.ts";
-
-export interface ReceiverStats {
-  /** Deliveries since this receiver was created. */
-  readonly ingest: Readonly<IngestCounts>;
-  /** Attempts of this receiver's worker, by how they ended. */
-  readonly attempts: Readonly<WorkerCounts>;
-  /** Events being handled by this receiver right now. */
-  readonly running: number;
-  readonly inbox: InboxStats;
-}
+import { Worker } from "./worker/worker.ts";
 
 export interface Receiver<Transaction> extends DeliverySink, AsyncDisposable {
   /**
@@ -108,7 +98,7 @@ export interface Receiver<Transaction> extends DeliverySink, AsyncDisposable {
  */
 export function createReceiver<Transaction>(options: ReceiverOptions<Transaction>): Receiver<Transaction> {
   const settings = resolveReceiverOptions(options);
-  const { inbox, source, secrets, toleranceSeconds, limits, clock, logger } = settings;
+  const { inbox, source, secrets, toleranceSeconds, limits, clock, logger, telemetry } = settings;
   const verifier = createVerifier({ secrets, toleranceSeconds, clock });
   const handlers = new Handlers<Transaction>();
   const open = openOnce(inbox);
@@ -116,6 +106,10 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
   const worker = new Worker<Transaction>({ ...settings, handlers });
   const maintenance = new Maintenance(settings);
   const rejectionLog = createRejectionLog(logger, clock);
+  const rejections: RejectionCounts = {};
+  const count = (code: ReceiverErrorCode) => {
+    rejections[code] = (rejections[code] ?? 0) + 1;
+  };
   let closing: Promise<void> | undefined;
   let started = false;
   let warned = false;
@@ -127,7 +121,10 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
     logger.warn({ source }, message);
   };
 
+  let stopObserving = () => {};
+
   const close = async (graceMs: number) => {
+    stopObserving();
     await worker.stop(graceMs);
     await maintenance.stop();
     await ingest.drain();
@@ -138,11 +135,17 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
     verifier,
     limits,
     clock,
+    source,
+    telemetry,
     onRejected(rejection) {
+      count(rejection.code);
       rejectionLog.onRejected(rejection);
       settings.onRejected?.(rejection);
     },
-    onError: rejectionLog.onError,
+    onError(error, webhook) {
+      if (isReceiverError(error)) count(error.code);
+      rejectionLog.onError(error, webhook);
+    },
     async accept(webhook, context) {
       if (closing) throw new ReceiverError("INBOX_UNAVAILABLE", "the receiver is closing");
       const result = await ingest.accept(webhook, context);
@@ -168,9 +171,11 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
       await open();
       await maintenance.start();
       await worker.start();
+      stopObserving();
+      stopObserving = telemetry?.observe(() => receiver.stats()) ?? stopObserving;
     },
     fetch: (request) => handleFetch(receiver, request),
-    ...operatorMethods({ settings, open, ingest, worker, maintenance }),
+    ...operatorMethods({ settings, open, ingest, worker, maintenance, rejections }),
     close(closeOptions = {}) {
       const { graceMs } = parseOptions("close", closeSchema, closeOptions, "ARGUMENT_INVALID");
       closing ??= close(graceMs);
@@ -187,6 +192,7 @@ interface Dependencies<Transaction> {
   readonly ingest: Ingest;
   readonly worker: Worker<Transaction>;
   readonly maintenance: Maintenance;
+  readonly rejections: RejectionCounts;
 }
 
 function operatorMethods<Transaction>({
@@ -195,6 +201,7 @@ function operatorMethods<Transaction>({
   ingest,
   worker,
   maintenance,
+  rejections,
 }: Dependencies<Transaction>) {
   const { inbox, source, secrets, clock, logger } = settings;
   const sourceOf = (method: string, tenant: string | undefined) => {
@@ -226,7 +233,12 @@ function operatorMethods<Transaction>({
     async stats() {
       await open();
       const { counts: attempts, running } = worker;
-      return { ingest: { ...ingest.counts }, attempts: { ...attempts }, running, inbox: await inbox.stats() };
+      const counts = {
+        ingest: { ...ingest.counts },
+        rejections: { ...rejections },
+        attempts: { ...attempts },
+      };
+      return { source, ...counts, running, inbox: await inbox.stats() };
     },
   };
 }

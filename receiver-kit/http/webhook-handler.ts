@@ -5,7 +5,8 @@
 // side nothing of HTTP.
 
 import type { Clock } from "../clock.ts";
-import { WebhookRejectedError } from "../errors.ts";
+import type { AcceptEnd, DeliveryTelemetry } from "../delivery-telemetry.ts";
+import { isReceiverError, WebhookRejectedError } from "../errors.ts";
 import { findHeader, type WebhookHeaders } from "../signature/signature-headers.ts";
 import type { VerifiedWebhook, Verifier } from "../signature/verifier.ts";
 import { notifyListener } from "./notify-listener.ts";
@@ -26,6 +27,9 @@ export interface AcceptContext {
 export interface DeliverySink {
   readonly verifier: Verifier;
   readonly limits: RequestLimits;
+  /** Names the endpoint in traces. */
+  readonly source?: string | undefined;
+  readonly telemetry?: DeliveryTelemetry | undefined;
   /** Measures `bodyTimeoutMs`. Default: the machine's. */
   readonly clock?: Clock | undefined;
   /**
@@ -56,15 +60,35 @@ export async function handleWebhook(
   request: WebhookRequest,
   onRejected = sink.onRejected,
 ): Promise<WebhookResponse> {
+  const { telemetry, source = "" } = sink;
+  const traceparent = readTraceparent(request.headers);
+  if (!telemetry) return (await acceptRequest(sink, request, onRejected, traceparent)).response;
+  const accept = (kept: string | undefined) => acceptRequest(sink, request, onRejected, kept);
+  return (await telemetry.accept({ source, traceparent }, accept)).response;
+}
+
+type Accepted = AcceptEnd & { readonly response: WebhookResponse };
+
+async function acceptRequest(
+  sink: DeliverySink,
+  request: WebhookRequest,
+  onRejected: DeliverySink["onRejected"],
+  traceparent: string | undefined,
+): Promise<Accepted> {
   let webhook: VerifiedWebhook | undefined;
+  const end = (response: WebhookResponse, fields: Partial<AcceptEnd>): Accepted => ({
+    ...{ response, status: response.status },
+    ...(webhook && { id: webhook.id, tenant: webhook.tenant?.id, bodyBytes: webhook.body.byteLength }),
+    ...fields,
+  });
   try {
     webhook = await verifyRequest(sink.verifier, request);
-    await sink.accept(webhook, { traceparent: readTraceparent(request.headers) });
-    return acknowledged;
+    const { outcome } = await sink.accept(webhook, { traceparent });
+    return end(acknowledged, { outcome });
   } catch (error) {
     if (error instanceof WebhookRejectedError) notifyListener(onRejected, error);
     else notifyListener(sink.onError, error, webhook);
-    return responseFor(error);
+    return end(responseFor(error), { code: isReceiverError(error) ? error.code : "UNEXPECTED" });
   }
 }
 

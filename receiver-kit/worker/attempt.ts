@@ -4,25 +4,18 @@ import { parseDelivery } from "../event/parse-delivery.ts";
 import type { Claim, HandlerTransaction, Settlement } from "../inbox/inbox.ts";
 import { leaseLost, superseded } from "../inbox/lazy-transaction.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
+import type { AttemptOutcome } from "../receiver-stats.ts";
 import { splitSource } from "../tenant-source.ts";
 import type { HandlerContext, Handlers } from "./handlers.ts";
 import { retryDelayMs } from "./retry-policy.ts";
-
-export type AttemptOutcome =
-  | "done"
-  | "stale"
-  | "retried"
-  | "dead"
-  /** Due again, not counted: the receiver closes, or a newer event was applied during the attempt. */
-  | "released"
-  /** Another worker may have the row; this attempt left no trace in the inbox. */
-  | "lost";
 
 export type AttemptOptions<Transaction> = Omit<ReceiverSettings<Transaction>, "onDead"> & {
   readonly claim: Claim;
   readonly handlers: Handlers<Transaction>;
   readonly controller: AbortController;
   readonly onDead: (error: unknown) => void;
+  /** Called with the error of an attempt that failed. */
+  readonly onFailed?: (error: unknown) => void;
 };
 
 /** Handles one claimed row, once. Never rejects. */
@@ -119,6 +112,7 @@ async function settleFailure<Transaction>(
   const { source, id, attempts: attempt } = claim;
   // What a handler throws after its attempt was aborted is a consequence, not the cause.
   const cause = controller.signal.aborted ? controller.signal.reason : error;
+  options.onFailed?.(cause);
   if (isReceiverError(cause, "LEASE_LOST")) {
     logger.warn({ source, id }, "the lease on an event was lost while it was being handled");
     return "lost";

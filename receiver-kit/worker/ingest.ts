@@ -3,6 +3,7 @@ import { parseDelivery } from "../event/parse-delivery.ts";
 import type { AcceptContext, AcceptResult } from "../http/webhook-handler.ts";
 import type { NewRow } from "../inbox/inbox.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
+import type { IngestCounts } from "../receiver-stats.ts";
 import { throwIfOtherWorkspace } from "../signature/tenant-workspace.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 import { tenantSource } from "../tenant-source.ts";
@@ -10,14 +11,6 @@ import { withTimeout } from "../with-timeout.ts";
 
 /** `open` opens the inbox, once; called again after it failed. */
 type Settings = ReceiverSettings & { readonly open: () => Promise<void> };
-
-export interface IngestCounts {
-  accepted: number;
-  duplicates: number;
-  quarantined: number;
-  /** Duplicates with another body than the first. */
-  conflicts: number;
-}
 
 /** Stores verified deliveries as durable rows. */
 export class Ingest {

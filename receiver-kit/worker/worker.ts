@@ -25,14 +25,13 @@ import { type Claim, leaseExpired, type RowReference } from "../inbox/inbox.ts";
 import { leaseLost } from "../inbox/lazy-transaction.ts";
 import { randomName } from "../random.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
+import type { AttemptOutcome, WorkerCounts } from "../receiver-stats.ts";
 import { isTenantSecrets } from "../signature/key-source.ts";
-import { includesSource } from "../tenant-source.ts";
-import { type AttemptOutcome, runAttempt } from "./attempt.ts";
+import { includesSource, splitSource } from "../tenant-source.ts";
+import { runAttempt } from "./attempt.ts";
 import type { Handlers } from "./handlers.ts";
 
 type Settings<Transaction> = ReceiverSettings<Transaction> & { readonly handlers: Handlers<Transaction> };
-
-export type WorkerCounts = Record<AttemptOutcome, number>;
 
 interface RunningAttempt {
   readonly claim: Claim;
@@ -174,12 +173,7 @@ export class Worker<Transaction> {
     const attempt: RunningAttempt = { claim, controller, leaseEndsMs: clock.monotonic() + leaseMs };
     this.#running.set(claim.seq, attempt);
     this.#cancelRenewal ??= this.#scheduleRenewal();
-    const outcome = await runAttempt({
-      ...this.#settings,
-      claim,
-      controller,
-      onDead: (error) => this.#reportDead({ source: claim.source, id: claim.id }, error),
-    });
+    const outcome = await this.#attempt(claim, controller);
     this.counts[outcome] += 1;
     if (this.#running.get(claim.seq) === attempt) this.#running.delete(claim.seq);
     if (this.#running.size === 0) {
@@ -188,6 +182,21 @@ export class Worker<Transaction> {
       this.#onIdle?.();
     }
     this.#poll();
+  }
+
+  #attempt(claim: Claim, controller: AbortController): Promise<AttemptOutcome> {
+    const { telemetry, clock } = this.#settings;
+    const onDead = (error: unknown) => this.#reportDead({ source: claim.source, id: claim.id }, error);
+    const options = { ...this.#settings, claim, controller, onDead };
+    if (!telemetry) return runAttempt(options);
+    const { id, channel, event, attempts: attempt, receivedAtMs, body, traceparent } = claim;
+    const start = {
+      ...splitSource(claim.source),
+      ...{ id, channel, event, attempt, bodyBytes: body.byteLength },
+      waitedMs: Math.max(0, clock.now() - receivedAtMs),
+      traceparent: traceparent ?? undefined,
+    };
+    return telemetry.handle(start, (onFailed) => runAttempt({ ...options, onFailed }));
   }
 
   async #renew(): Promise<void> {

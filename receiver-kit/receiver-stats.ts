@@ -1,0 +1,46 @@
+import type { DeliveryTelemetry } from "./delivery-telemetry.ts";
+import type { ReceiverErrorCode } from "./errors.ts";
+import type { InboxStats } from "./inbox/inbox.ts";
+
+export interface IngestCounts {
+  accepted: number;
+  duplicates: number;
+  quarantined: number;
+  /** Duplicates with another body than the first. */
+  conflicts: number;
+}
+
+export type AttemptOutcome =
+  | "done"
+  | "stale"
+  | "retried"
+  | "dead"
+  /** Due again, not counted: the receiver closes, or a newer event was applied during the attempt. */
+  | "released"
+  /** Another worker may have the row; this attempt left no trace in the inbox. */
+  | "lost";
+
+export type WorkerCounts = Record<AttemptOutcome, number>;
+
+export type RejectionCounts = Partial<Record<ReceiverErrorCode, number>>;
+
+export interface ReceiverStats {
+  /** The receiver's source. */
+  readonly source: string;
+  /** Deliveries since this receiver was created. */
+  readonly ingest: Readonly<IngestCounts>;
+  /** Requests without a 2xx response since this receiver was created, by code. */
+  readonly rejections: Readonly<RejectionCounts>;
+  /** Attempts of this receiver's worker, by how they ended. */
+  readonly attempts: Readonly<WorkerCounts>;
+  /** Events being handled by this receiver right now. */
+  readonly running: number;
+  /** Of the whole inbox, other sources included. */
+  readonly inbox: InboxStats;
+}
+
+/** Where a receiver reports to; `openTelemetry(api)` of `workspace-tasks/receiver-kit/telemetry` is one. */
+export interface ReceiverTelemetry extends DeliveryTelemetry {
+  /** Called at the start of a receiver; the returned function when it closes. */
+  observe(readStats: () => Promise<ReceiverStats>): () => void;
+}

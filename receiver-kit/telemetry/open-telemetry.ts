@@ -1,0 +1,245 @@
+// Spans and instruments of OpenTelemetry. Attributes follow its conventions for messaging where they have a name for
+// the thing; the rest is under `workspace_tasks`. No attribute has a body, a secret or a field of an event besides its name.
+
+import type { Clock } from "../clock.ts";
+import type { AcceptEnd, AcceptStart, HandleStart } from "../delivery-telemetry.ts";
+import { isReceiverError } from "../errors.ts";
+import { option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
+import type { ReceiverStats, ReceiverTelemetry } from "../receiver-stats.ts";
+import { metrics } from "./metrics.ts";
+import type { Attributes, Context, OpenTelemetryApi, Span } from "./open-telemetry-api.ts";
+
+const instrumentationName = "workspace-tasks/receiver-kit";
+/** Seconds: from a handler that writes one row to the longest time limits. */
+const boundaries = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600,
+];
+
+const openTelemetryApi = option.value<OpenTelemetryApi>(
+  'the package @opentelemetry/api: import * as api from "@opentelemetry/api"',
+  (given) => {
+    const { trace, metrics, context } = (given ?? {}) as Partial<OpenTelemetryApi>;
+    return (
+      typeof trace?.getTracer === "function" &&
+      typeof metrics?.getMeter === "function" &&
+      typeof context?.with === "function"
+    );
+  },
+);
+
+export interface OpenTelemetryOptions {
+  /** Measures durations. Default: the machine's. */
+  readonly clock?: Clock | undefined;
+}
+
+const openTelemetryOptions = strictOptions<OpenTelemetryOptions>()({ clock: sharedOptions.clock });
+
+/**
+ * Reports receivers to OpenTelemetry: a span for each request and each attempt, in one trace from acceptance to the last
+ * attempt; histograms of their durations; and the numbers of `receiver.stats()` as observable instruments. Pass it as
+ * the receiver's option `telemetry`, also to several receivers.
+ *
+ * The providers are those registered with the API when this is called.
+ *
+ * @example examples/receiver-telemetry.ts#open-telemetry
+ * ```ts
+ * import * as api from "@opentelemetry/api";
+ * import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
+ * import { openTelemetry } from "workspace-tasks/receiver-kit/telemetry";
+ *
+ * const secrets: string[] = [];
+ * const receiver = createReceiver({
+ *   secrets: () => secrets,
+ *   inbox: memoryInbox(), // for this example; in production use sqliteInbox or postgresInbox
+ *   telemetry: openTelemetry(api), // after the providers are registered, as with every instrumentation
+ * });
+ * ```
+ *
+ * @throws {ReceiverError} `CONFIGURATION_INVALID`
+ */
+export function openTelemetry(api: OpenTelemetryApi, options: OpenTelemetryOptions = {}): ReceiverTelemetry {
+  parseOptions("openTelemetry: api", openTelemetryApi, api);
+  const { clock } = parseOptions("openTelemetry", openTelemetryOptions, options);
+  const secondsSince = (startedMs: number) => (clock.monotonic() - startedMs) / 1_000;
+  const meter = api.metrics.getMeter(instrumentationName);
+  const histogram = (name: string, description: string) =>
+    meter.createHistogram(name, {
+      ...{ description, unit: "s" },
+      advice: { explicitBucketBoundaries: boundaries },
+    });
+  const histograms = {
+    accept: histogram("workspace_tasks.receiver.accept.duration", "Time to respond to a request."),
+    handle: histogram("messaging.process.duration", "Duration of one attempt to handle an event."),
+    wait: histogram(
+      "workspace_tasks.receiver.wait.duration",
+      "Time from storing an event to its first attempt.",
+    ),
+  };
+  const spans = createSpans(api);
+
+  return {
+    observe: createObserver(api),
+    async accept(start, run) {
+      const startedMs = clock.monotonic();
+      const parent = api.trace.getSpan(api.context.active() as never)
+        ? api.context.active()
+        : spans.remote(start.traceparent);
+      return spans.run(parent, "accept", acceptAttributes(start), async (span) => {
+        const end = await run(spans.traceparentOf(span) ?? start.traceparent);
+        const attributes = endAttributes(end);
+        span.setAttributes(attributes);
+        if (end.status >= 500) span.setStatus({ code: api.SpanStatusCode.ERROR });
+        histograms.accept.record(secondsSince(startedMs), {
+          ...destination(start),
+          ...pick(attributes, "http.response.status_code", "error.type"),
+        });
+        return end;
+      });
+    },
+    async handle(start, run) {
+      const startedMs = clock.monotonic();
+      if (start.attempt === 1) histograms.wait.record(start.waitedMs / 1_000, destination(start));
+      return spans.run(spans.remote(start.traceparent), "handle", handleAttributes(start), async (span) => {
+        let failure: string | undefined;
+        const outcome = await run((error) => {
+          failure = errorType(error);
+        });
+        const ended = { "workspace_tasks.outcome": outcome, ...(failure && { "error.type": failure }) };
+        span.setAttributes(ended);
+        if (outcome === "retried" || outcome === "dead") span.setStatus({ code: api.SpanStatusCode.ERROR });
+        histograms.handle.record(secondsSince(startedMs), {
+          ...destination(start),
+          "messaging.operation.name": "handle",
+          ...ended,
+        });
+        return outcome;
+      });
+    },
+  };
+}
+
+function createSpans(api: OpenTelemetryApi) {
+  const tracer = api.trace.getTracer(instrumentationName);
+  return {
+    /** Runs in the context of the span, so that spans of databases and HTTP clients become its children. */
+    async run<Result>(
+      parent: Context,
+      operation: "accept" | "handle",
+      attributes: Attributes,
+      work: (span: Span) => Promise<Result>,
+    ): Promise<Result> {
+      const name = `${operation} ${attributes["messaging.destination.name"]}`;
+      const kind = api.SpanKind.CONSUMER;
+      const span = tracer.startSpan(name, { kind, attributes }, parent as never);
+      try {
+        return await api.context.with(api.trace.setSpan(parent as never, span as never) as never, () =>
+          work(span),
+        );
+      } catch (error) {
+        span.setStatus({ code: api.SpanStatusCode.ERROR });
+        throw error;
+      } finally {
+        span.end();
+      }
+    },
+    /** A root context under the span of a valid `traceparent`. */
+    remote(traceparent: string | undefined): Context {
+      const [, traceId, spanId, flags] = traceparent?.split("-") ?? [];
+      if (!traceId || !spanId || !flags) return api.ROOT_CONTEXT;
+      const spanContext = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+      return api.trace.setSpanContext(api.ROOT_CONTEXT as never, spanContext);
+    },
+    traceparentOf(span: Span): string | undefined {
+      const spanContext = span.spanContext();
+      if (!api.trace.isSpanContextValid(spanContext)) return undefined;
+      const flags = (spanContext.traceFlags & 0xff).toString(16).padStart(2, "0");
+      return `00-${spanContext.traceId}-${spanContext.spanId}-${flags}`;
+    },
+  };
+}
+
+/** The instruments are created with the first receiver, and observed while at least one is open. */
+function createObserver(api: OpenTelemetryApi): ReceiverTelemetry["observe"] {
+  const readers = new Set<() => Promise<ReceiverStats>>();
+  let created = false;
+  const create = () => {
+    created = true;
+    const meter = api.metrics.getMeter(instrumentationName);
+    const instruments = metrics.map(({ name, type, unit, help }) => {
+      const options = { description: help, unit };
+      return type === "counter"
+        ? meter.createObservableCounter(name, options)
+        : meter.createObservableGauge(name, options);
+    });
+    meter.addBatchObservableCallback(async (result) => {
+      // A receiver whose inbox is unavailable has no numbers now.
+      const read = await Promise.allSettled([...readers].map((readStats) => readStats()));
+      for (const stats of read.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))) {
+        for (const [index, metric] of metrics.entries()) {
+          for (const { labels, value } of metric.samples(stats)) {
+            result.observe(instruments[index] as never, value, { source: stats.source, ...labels });
+          }
+        }
+      }
+    }, instruments as never[]);
+  };
+  return (readStats) => {
+    if (!created) create();
+    readers.add(readStats);
+    return () => void readers.delete(readStats);
+  };
+}
+
+const destination = ({ source }: { readonly source: string }): Attributes => ({
+  "messaging.system": "workspace_tasks",
+  "messaging.destination.name": source,
+});
+
+function acceptAttributes(start: AcceptStart): Attributes {
+  return {
+    ...destination(start),
+    "messaging.operation.name": "accept",
+    "messaging.operation.type": "receive",
+  };
+}
+
+function endAttributes({ status, code, id, tenant, bodyBytes, outcome }: AcceptEnd): Attributes {
+  return defined({
+    "http.response.status_code": status,
+    "error.type": code,
+    "messaging.message.id": id,
+    "messaging.message.body.size": bodyBytes,
+    "workspace_tasks.tenant": tenant,
+    "workspace_tasks.outcome": outcome,
+  });
+}
+
+function handleAttributes(start: HandleStart): Attributes {
+  return defined({
+    ...destination(start),
+    "messaging.operation.name": "handle",
+    "messaging.operation.type": "process",
+    "messaging.message.id": start.id,
+    "messaging.message.body.size": start.bodyBytes,
+    "workspace_tasks.tenant": start.tenant,
+    "workspace_tasks.event": start.event ?? undefined,
+    "workspace_tasks.channel": start.channel,
+    "workspace_tasks.attempt": start.attempt,
+  });
+}
+
+/** A code, or the name of a class: messages may contain anything. */
+function errorType(error: unknown): string {
+  if (isReceiverError(error)) return error.code;
+  return error instanceof Error ? error.name : typeof error;
+}
+
+function defined(attributes: Readonly<Record<string, string | number | undefined>>): Attributes {
+  return Object.fromEntries(
+    Object.entries(attributes).filter((entry): entry is [string, string | number] => entry[1] !== undefined),
+  );
+}
+
+function pick(attributes: Attributes, ...names: readonly string[]): Attributes {
+  return Object.fromEntries(Object.entries(attributes).filter(([name]) => names.includes(name)));
+}

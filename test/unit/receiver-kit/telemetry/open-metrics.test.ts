@@ -1,0 +1,120 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import type { ReceiverStats } from "workspace-tasks/receiver-kit";
+import { renderOpenMetrics } from "workspace-tasks/receiver-kit/telemetry";
+import { rowStates } from "../../../../receiver-kit/inbox/inbox.ts";
+import { metrics } from "../../../../receiver-kit/telemetry/metrics.ts";
+import { familyName } from "../../../../receiver-kit/telemetry/open-metrics.ts";
+import { parseOpenMetrics } from "../../../support/open-metrics.ts";
+import { createReceiverFixture } from "../../../support/receiver-fixture.ts";
+import { sampleEvent } from "../../../support/sample-event.ts";
+import { secretX, signDelivery } from "../../../support/signed-delivery.ts";
+
+describe("renderOpenMetrics", () => {
+  it("renders what happened to a receiver's deliveries as text that a strict parser reads", async () => {
+    const fixture = createReceiverFixture({ source: "portal", retry: { attemptsMax: 1 } });
+    await using _ = fixture;
+    const { receiver, clock } = fixture;
+    receiver.on("task.running", () => {
+      throw new Error("broken");
+    });
+    const event = sampleEvent();
+    await fixture.deliver(event, "msg_1");
+    await fixture.deliver(event, "msg_1");
+    await fixture.deliver({ ...event, note: "changed" }, "msg_1");
+    await fixture.deliverBytes("msg_2", Buffer.from("not json"));
+    const body = JSON.stringify(event);
+    const { headers } = signDelivery({
+      body,
+      secret: secretX,
+      timestampSeconds: Math.floor(clock.now() / 1000),
+    });
+    await receiver.fetch(new Request("https://receiver.example/", { method: "POST", headers, body }));
+    await receiver.fetch(new Request("https://receiver.example/"));
+    await clock.advance(1_500);
+
+    const waiting = parseOpenMetrics(renderOpenMetrics(await receiver.stats()));
+    expect(waiting.get("workspace_tasks_inbox_oldest_pending_seconds")).toEqual({
+      type: "gauge",
+      unit: "seconds",
+      samples: [
+        { name: "workspace_tasks_inbox_oldest_pending_seconds", labels: { source: "portal" }, value: 1.5 },
+      ],
+    });
+
+    await receiver.start();
+    await clock.advance(1_000);
+    const families = parseOpenMetrics(renderOpenMetrics(await receiver.stats()));
+    const valuesOf = (name: string, label: string) =>
+      Object.fromEntries(
+        families.get(name)?.samples.map(({ labels, value }) => [labels[label] ?? "", value]) ?? [],
+      );
+    expect(valuesOf("workspace_tasks_receiver_deliveries", "outcome")).toEqual({
+      accepted: 1,
+      duplicate: 2,
+      quarantined: 1,
+    });
+    expect(valuesOf("workspace_tasks_receiver_conflicts", "source")).toEqual({ portal: 1 });
+    expect(valuesOf("workspace_tasks_receiver_rejections", "code")).toEqual({
+      SIGNATURE_MISMATCH: 1,
+      METHOD_NOT_ALLOWED: 1,
+    });
+    expect(valuesOf("workspace_tasks_receiver_attempts", "outcome")).toMatchObject({ dead: 1, done: 0 });
+    expect(valuesOf("workspace_tasks_receiver_running", "source")).toEqual({ portal: 0 });
+    const rows = valuesOf("workspace_tasks_inbox_rows", "state");
+    expect(Object.keys(rows).sort()).toEqual([...rowStates].sort());
+    expect(rows).toMatchObject({ dead: 1, quarantined: 1, pending: 0 });
+    expect(families.get("workspace_tasks_inbox_oldest_pending_seconds")?.samples).toEqual([]);
+  });
+
+  it("renders several receivers in one text, and escapes their labels", () => {
+    const stats = (source: string): ReceiverStats => ({
+      source,
+      ingest: { accepted: 1, duplicates: 0, quarantined: 0, conflicts: 0 },
+      rejections: {},
+      attempts: { done: 1, stale: 0, retried: 0, dead: 0, released: 0, lost: 0 },
+      running: 0,
+      inbox: {
+        rows: Object.fromEntries(rowStates.map((state) => [state, 0])) as ReceiverStats["inbox"]["rows"],
+        oldestPendingMs: null,
+      },
+    });
+    const text = renderOpenMetrics([stats("a"), stats('b"\\\n')]);
+    const accepted = parseOpenMetrics(text)
+      .get("workspace_tasks_receiver_deliveries")
+      ?.samples.filter(({ labels }) => labels["outcome"] === "accepted");
+    expect(accepted?.map(({ labels }) => labels["source"])).toEqual(["a", 'b"\\\n']);
+    expect(() => renderOpenMetrics([stats("a"), stats("a")])).toThrow(/got one source twice/);
+    const promise = Promise.resolve(stats("a")) as unknown as ReceiverStats;
+    expect(() => renderOpenMetrics(promise)).toThrow(/expected what receiver.stats\(\) resolves to/);
+  });
+});
+
+describe("the metrics of a receiver", () => {
+  const document = readFileSync("docs/production.md", "utf8");
+
+  it.each(metrics.map((metric) => [metric.name, metric] as const))(
+    "include %s, as documented",
+    (name, metric) => {
+      const suffix = metric.type === "counter" ? "_total" : "";
+      const row = document.split("\n").find((line) => line.startsWith(`| \`${name}\` |`));
+      expect(row).toContain(`| \`${familyName(metric)}${suffix}\` | ${metric.type} |`);
+      expect(name).toMatch(/^workspace_tasks\.[a-z_]+\.[a-z_]+$/);
+    },
+  );
+});
+
+describe("the OpenMetrics parser of the tests", () => {
+  it.each([
+    ["no end", "# TYPE a gauge\na 1\n"],
+    ["a counter without _total", "# TYPE a counter\na 1\n# EOF\n"],
+    ["a sample of another family", "# TYPE a gauge\nb 1\n# EOF\n"],
+    ["a repeated sample", '# TYPE a gauge\na{x="1"} 1\na{x="1"} 2\n# EOF\n'],
+    ["a unit that is not in the name", "# TYPE a gauge\n# UNIT a seconds\na 1\n# EOF\n"],
+    ["an unescaped quote", '# TYPE a gauge\na{x="""} 1\n# EOF\n'],
+    ["a value that is not a number", "# TYPE a gauge\na null\n# EOF\n"],
+    ["an interrupted family", "# TYPE a gauge\na 1\n# TYPE b gauge\n# TYPE a gauge\n# EOF\n"],
+  ])("rejects %s", (_, text) => {
+    expect(() => parseOpenMetrics(text)).toThrow();
+  });
+});

@@ -1,0 +1,199 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import * as api from "@opentelemetry/api";
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { memoryInbox } from "workspace-tasks/receiver-kit";
+import { openTelemetry } from "workspace-tasks/receiver-kit/telemetry";
+import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
+import { sampleEvent } from "../../../support/sample-event.ts";
+import { secretX, signDelivery } from "../../../support/signed-delivery.ts";
+
+const spans = new InMemorySpanExporter();
+const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 2 ** 30 });
+const storage = new AsyncLocalStorage<api.Context>();
+
+beforeAll(() => {
+  api.context.setGlobalContextManager({
+    active: () => storage.getStore() ?? api.ROOT_CONTEXT,
+    with: (context, run, self, ...args) => storage.run(context, () => run.call(self as never, ...args)),
+    bind: (_context, target) => target,
+    enable: () => api.context as never,
+    disable: () => api.context as never,
+  });
+  api.trace.setGlobalTracerProvider(
+    new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }),
+  );
+  api.metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
+});
+afterEach(() => spans.reset());
+afterAll(async () => {
+  await reader.shutdown();
+  for (const part of [api.context, api.trace, api.metrics]) part.disable();
+});
+
+const remote = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b7" };
+const traceparent = `00-${remote.traceId}-${remote.spanId}-01`;
+
+function createFixture(options: Parameters<typeof createReceiverFixture>[0] = {}) {
+  const clock = createFixtureClock();
+  const fixture = createReceiverFixture({ telemetry: openTelemetry(api, { clock }), clock, ...options });
+  const send = (headers: Record<string, string>, secret?: string) => {
+    const body = JSON.stringify(sampleEvent({ taskId: "task-1" }));
+    const timestampSeconds = Math.floor(clock.now() / 1000);
+    const delivery = signDelivery({ body, id: "msg_1", timestampSeconds, ...(secret && { secret }) });
+    const init = { method: "POST", headers: { ...delivery.headers, ...headers }, body };
+    return fixture.receiver.fetch(new Request("https://receiver.example/", init));
+  };
+  return { fixture, send, clock, receiver: fixture.receiver };
+}
+
+/** Points of the last collection, by instrument. */
+async function collect() {
+  await reader.forceFlush();
+  const scopes = exporter.getMetrics().at(-1)?.scopeMetrics ?? [];
+  return new Map(
+    scopes
+      .flatMap((scope) => scope.metrics)
+      .map(({ descriptor, dataPoints }) => [descriptor.name, { descriptor, dataPoints }]),
+  );
+}
+
+describe("openTelemetry", () => {
+  it("puts acceptance, each attempt and the spans of handlers into the trace of the request", async () => {
+    const { fixture, send, clock, receiver } = createFixture({ retry: { firstDelayMs: 1_000 } });
+    await using _ = fixture;
+    const contexts: (string | undefined)[] = [];
+    receiver.on("*", async (_event, context) => {
+      contexts.push(context.traceparent);
+      await Promise.resolve();
+      api.trace.getTracer("application").startSpan("handler").end();
+      if (context.attempt === 1) throw new TypeError("secret detail");
+    });
+    expect((await send({ traceparent })).status).toBe(200);
+    await receiver.start();
+    await clock.advance(3_000);
+    const finished = spans.getFinishedSpans();
+    expect(finished.map(({ name }) => name)).toEqual([
+      ...["accept default", "handler", "handle default", "handler", "handle default"],
+    ]);
+    const [accept, , first, second, last] = finished;
+    expect(new Set(finished.map((span) => span.spanContext().traceId))).toEqual(new Set([remote.traceId]));
+    expect(accept?.parentSpanContext?.spanId).toBe(remote.spanId);
+    expect(first?.parentSpanContext?.spanId).toBe(accept?.spanContext().spanId);
+    expect(second?.parentSpanContext?.spanId).toBe(last?.spanContext().spanId);
+    expect(contexts).toEqual(Array(2).fill(`00-${remote.traceId}-${accept?.spanContext().spanId}-01`));
+    expect(accept).toMatchObject({
+      kind: api.SpanKind.CONSUMER,
+      attributes: {
+        "messaging.system": "workspace_tasks",
+        "messaging.destination.name": "default",
+        "messaging.operation.name": "accept",
+        "messaging.operation.type": "receive",
+        "messaging.message.id": "msg_1",
+        "http.response.status_code": 200,
+        "workspace_tasks.outcome": "accepted",
+      },
+    });
+    expect(first).toMatchObject({
+      status: { code: api.SpanStatusCode.ERROR },
+      attributes: {
+        "messaging.operation.type": "process",
+        "workspace_tasks.event": "task.running",
+        "workspace_tasks.attempt": 1,
+        "workspace_tasks.outcome": "retried",
+        "error.type": "TypeError",
+      },
+    });
+    expect(last?.attributes).toMatchObject({
+      "workspace_tasks.attempt": 2,
+      "workspace_tasks.outcome": "done",
+    });
+    expect(JSON.stringify(finished.map(({ attributes }) => attributes))).not.toContain("secret detail");
+  });
+
+  it("makes the active span the parent, before the request's own traceparent", async () => {
+    const { fixture, send } = createFixture();
+    await using _ = fixture;
+    const server = api.trace.getTracer("http").startSpan("POST /webhooks");
+    await api.context.with(api.trace.setSpan(api.ROOT_CONTEXT, server), () => send({ traceparent }));
+    server.end();
+    const [accept] = spans.getFinishedSpans();
+    expect(accept?.parentSpanContext?.spanId).toBe(server.spanContext().spanId);
+  });
+
+  it("reports rejections with their code, and outages as errors", async () => {
+    const { fixture, send } = createFixture({
+      secrets: () => {
+        throw new Error("store is down");
+      },
+    });
+    await using _ = fixture;
+    await send({ traceparent: "00-malformed" });
+    const other = createFixture();
+    await using __ = other.fixture;
+    await other.send({}, secretX);
+    expect(spans.getFinishedSpans()).toMatchObject([
+      {
+        parentSpanContext: undefined,
+        status: { code: api.SpanStatusCode.ERROR },
+        attributes: { "http.response.status_code": 503, "error.type": "SECRETS_UNAVAILABLE" },
+      },
+      {
+        status: { code: api.SpanStatusCode.UNSET },
+        attributes: { "http.response.status_code": 401, "error.type": "SIGNATURE_MISMATCH" },
+      },
+    ]);
+  });
+
+  it("observes the numbers of open receivers, and records durations", async () => {
+    const telemetry = openTelemetry(api);
+    const clock = createFixtureClock();
+    const inbox = memoryInbox({ clock });
+    const one = createReceiverFixture({ source: "one", telemetry, clock, inbox });
+    const two = createReceiverFixture({ source: "two", telemetry, clock, inbox });
+    for (const { receiver } of [one, two]) await receiver.start();
+    await one.deliver(sampleEvent());
+    await clock.advance(1_000);
+    const collected = await collect();
+    const deliveries = collected.get("workspace_tasks.receiver.deliveries");
+    expect(deliveries?.descriptor).toMatchObject({ type: "OBSERVABLE_COUNTER", unit: "{delivery}" });
+    const accepted = deliveries?.dataPoints.filter(({ attributes }) => attributes["outcome"] === "accepted");
+    expect(accepted).toMatchObject([
+      { attributes: { source: "one" }, value: 1 },
+      { attributes: { source: "two" }, value: 0 },
+    ]);
+    const durations = collected.get("messaging.process.duration");
+    expect(durations?.descriptor.unit).toBe("s");
+    const ofOne = durations?.dataPoints.find(
+      ({ attributes }) => attributes["messaging.destination.name"] === "one",
+    );
+    expect(ofOne).toMatchObject({
+      attributes: { "workspace_tasks.outcome": "done", "messaging.operation.name": "handle" },
+      value: { count: 1 },
+    });
+    await one[Symbol.asyncDispose]();
+    await two[Symbol.asyncDispose]();
+    const stats = await Promise.all([one.receiver.stats(), two.receiver.stats()]);
+    expect(stats.map(({ source }) => source)).toEqual(["one", "two"]);
+  });
+
+  it("rejects what is not the API", () => {
+    expect(() => openTelemetry({} as never)).toThrow(
+      /openTelemetry: api: expected the package @opentelemetry\/api.*got an object/,
+    );
+    expect(() => openTelemetry(api, { clok: 1 } as never)).toThrow(
+      /unknown option clok; did you mean clock\?/,
+    );
+  });
+});
