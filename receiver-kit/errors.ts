@@ -48,6 +48,7 @@ export const receiverErrorCodes = [
   // The inbox.
   "INBOX_UNAVAILABLE",
   "INBOX_OPEN_FAILED",
+  "INBOX_FILE_LOST",
   "INBOX_VERSION_TOO_NEW",
   "INBOX_FULL",
   "BACKLOG_FULL",

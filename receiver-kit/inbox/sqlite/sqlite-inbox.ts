@@ -12,7 +12,7 @@ import {
   type SqliteValue,
   sqliteDriverNames,
 } from "./sqlite-driver.ts";
-import { migrateSqlite } from "./sqlite-migrations.ts";
+import { SqliteFile } from "./sqlite-file.ts";
 import * as operations from "./sqlite-operations.ts";
 import { sharedStatements } from "./sqlite-statements.ts";
 import { beginSqliteTransaction, type SqliteTransaction } from "./sqlite-transaction.ts";
@@ -62,8 +62,12 @@ export function sqliteInbox(options: string | SqliteInboxOptions): Inbox<SqliteT
   const settings = parseOptions("sqliteInbox", sqliteOptions, given);
   const { clock, driver, busyTimeoutMs, transactionTimeoutMs } = settings;
   let opener: SqliteOpener | undefined;
-  const connect = () => openDatabase(opener, settings.path);
-  const writer = new SqliteWriter({ connect, clock, busyTimeoutMs });
+  const file = new SqliteFile(settings.path);
+  const connect = () => {
+    if (!opener) throw new ReceiverError("INBOX_UNAVAILABLE", "sqlite inbox: expected open() before use");
+    return file.open(opener);
+  };
+  const writer = new SqliteWriter({ connect, checkFile: () => file.check(), clock, busyTimeoutMs });
   const subscribers = new Map<symbol, (source?: string) => void>();
   const wake = (source: string) => {
     for (const subscriber of subscribers.values()) subscriber(source);
@@ -79,7 +83,10 @@ export function sqliteInbox(options: string | SqliteInboxOptions): Inbox<SqliteT
       opener ??= typeof driver === "function" ? driver : await loadSqliteDriver(driver);
       await writer.write(() => undefined);
     },
-    close: () => writer.close(),
+    async close() {
+      await writer.close();
+      file.forget();
+    },
     ...sqlMethods(
       {
         read: (statement, values) => writer.read(query(statement, values)),
@@ -129,41 +136,4 @@ export function sqliteInbox(options: string | SqliteInboxOptions): Inbox<SqliteT
       }),
     heartbeat: (source) => write((connection, now) => operations.heartbeat(connection, source, now)),
   };
-}
-
-function openDatabase(opener: SqliteOpener | undefined, path: string): SqliteConnection {
-  if (!opener) throw new ReceiverError("INBOX_UNAVAILABLE", "sqlite inbox: expected open() before use");
-  const connection = openFile(opener, path);
-  try {
-    // Takes effect on a new file only. A commit writes whole pages, and one event changes about 18 of them: pages of 2 KB
-    // are an eighth of the writes of 16 KB and half of those of 4 KB. Bodies of 100 KB cost twice the CPU time.
-    connection.query("PRAGMA page_size = 2048");
-    connection.query("PRAGMA journal_mode = WAL");
-    connection.query("PRAGMA synchronous = FULL");
-    // In pages: 8 MB. Pages that many commits change are then copied into the file less often.
-    connection.query("PRAGMA wal_autocheckpoint = 4000");
-    // In KiB. Pages that do not fit are written before their commit, some of them twice: with SQLite's own 2 MB a
-    // commit of large bodies took a tenth longer.
-    connection.query("PRAGMA cache_size = -16384");
-    // SQLite's wait blocks the event loop: 5 ms are enough for another's commit, the writer waits for longer ones.
-    connection.query("PRAGMA busy_timeout = 5");
-    migrateSqlite(connection);
-  } catch (error) {
-    connection.close();
-    throw error;
-  }
-  return connection;
-}
-
-/** Names the file: the drivers' own messages have an error number at best. */
-function openFile(opener: SqliteOpener, path: string): SqliteConnection {
-  try {
-    return opener(path);
-  } catch (cause) {
-    throw new ReceiverError(
-      "INBOX_OPEN_FAILED",
-      `sqlite inbox: cannot open ${JSON.stringify(path)}; expected a file that may be written, or a folder where it can be created`,
-      { cause },
-    );
-  }
 }

@@ -25,6 +25,7 @@ import { ReceiverError } from "../../errors.ts";
 import { transactionEnded } from "../lazy-transaction.ts";
 import { endedBySql } from "../transaction-control.ts";
 import { type SqliteConnection, sqliteErrorCode, tryRollback } from "./sqlite-driver.ts";
+import { checkpoint } from "./sqlite-file.ts";
 
 interface Operation {
   run(connection: SqliteConnection): unknown;
@@ -39,6 +40,8 @@ interface ExclusiveRequest {
 
 export interface SqliteWriterOptions {
   readonly connect: () => SqliteConnection;
+  /** Throws when the path does not lead to the opened file any more. */
+  readonly checkFile: () => void;
   readonly clock: Clock;
   /** How long to retry while another process has the file's write lock. */
   readonly busyTimeoutMs: number;
@@ -106,7 +109,7 @@ export class SqliteWriter {
       cancelTimeout();
       try {
         if (how === "ROLLBACK") this.#rollBack(connection);
-        else connection.exec("COMMIT");
+        else this.#commitNow(connection);
       } catch (error) {
         this.#rollBack(connection);
         this.#disconnectIfBroken(error);
@@ -194,7 +197,7 @@ export class SqliteWriter {
     if (!connection) return;
     try {
       const results = batch.map((operation) => operation.run(connection));
-      connection.exec("COMMIT");
+      this.#commitNow(connection);
       batch.forEach((operation, index) => {
         operation.resolve(results[index]);
       });
@@ -203,6 +206,17 @@ export class SqliteWriter {
       this.#disconnectIfBroken(error);
       if (batch.length === 1) batch[0]?.reject(error);
       else for (const operation of batch) this.#commit([operation]);
+    }
+  }
+
+  /** Throws also when the commit is not in the file that the path names: then nothing may be acknowledged. */
+  #commitNow(connection: SqliteConnection): void {
+    connection.exec("COMMIT");
+    try {
+      this.#options.checkFile();
+    } catch (error) {
+      this.#disconnect();
+      throw error;
     }
   }
 
@@ -277,9 +291,10 @@ export class SqliteWriter {
     }
   }
 
-  /** Closes the file once everything queued is written. A later use opens it again. */
+  /** Closes the file, which is then complete, once everything queued is written. A later use opens it again. */
   async close(): Promise<void> {
     if (this.#connection) await this.write(() => undefined).catch(() => undefined);
+    if (this.#connection) checkpoint(this.#connection);
     this.#disconnect();
   }
 }

@@ -1,10 +1,12 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { statSync } from "node:fs";
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import Database from "libsql";
 import { describe, expect, it } from "vitest";
 import { createReceiver, silentLogger } from "workspace-tasks/receiver-kit";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { claimOptions, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
 import { secretA } from "../../../../support/signed-delivery.ts";
 
 describe("the file of a SQLite inbox", () => {
@@ -27,14 +29,154 @@ describe("the file of a SQLite inbox", () => {
   });
 });
 
-it("a receiver whose SQLite file cannot be opened names the file", async () => {
-  const inbox = sqliteInbox("/no/such/folder/webhooks.db");
-  await using receiver = createReceiver({ secrets: [secretA], inbox, logger: silentLogger });
-  await expect(receiver.start()).rejects.toMatchObject({
-    code: "INBOX_OPEN_FAILED",
-    message: expect.stringContaining('cannot open "/no/such/folder/webhooks.db"; expected a file'),
+const isPosix = process.platform !== "win32";
+
+describe("the files of a SQLite inbox", () => {
+  it.runIf(isPosix)("are created for their owner only, whatever the umask", async () => {
+    await using file = await temporaryFile();
+    const inbox = sqliteInbox(file.path);
+    await inbox.open();
+    await inbox.insert(runningAt("task-1", 1));
+    expect(["", "-wal", "-shm"].map((suffix) => modeOf(`${file.path}${suffix}`))).toEqual([
+      ...["600", "600", "600"],
+    ]);
+    await inbox.close();
+  });
+
+  it.runIf(isPosix)("keep the mode that they had before", async () => {
+    await using file = await temporaryFile();
+    await writeFile(file.path, "");
+    await chmod(file.path, 0o640);
+    await openAndClose(file.path);
+    expect(modeOf(file.path)).toBe("640");
+  });
+
+  it("are one complete file once every process has closed it", async () => {
+    await using file = await temporaryFile();
+    const [first, last] = [sqliteInbox(file.path), sqliteInbox(file.path)];
+    for (const inbox of [first, last]) await inbox.open();
+    for (let n = 0; n < 20; n++) await first.insert(runningAt(`task-${n}`, 1));
+    await first.close();
+    for (let n = 20; n < 40; n++) await last.insert(runningAt(`task-${n}`, 1));
+    await last.close();
+    await copyFile(file.path, `${file.path}.copy`);
+    expect(await rowsIn(`${file.path}.copy`)).toBe(40);
+  });
+
+  it("are copied by VACUUM INTO while the receiver stores deliveries", async () => {
+    await using file = await temporaryFile();
+    const inbox = sqliteInbox(file.path);
+    await inbox.open();
+    for (let n = 0; n < 20; n++) await inbox.insert(runningAt(`task-${n}`, 1));
+    const inserted = inbox.insert(runningAt("task-20", 1));
+    const operator = new Database(file.path);
+    operator.prepare("VACUUM INTO ?").run([`${file.path}.backup`]);
+    operator.close();
+    await inserted;
+    await inbox.close();
+    expect(await rowsIn(`${file.path}.backup`)).toBeGreaterThanOrEqual(20);
+    expect(await rowsIn(file.path)).toBe(21);
   });
 });
+
+describe("opening the file of a SQLite inbox", () => {
+  const opening = (options: Parameters<typeof sqliteInbox>[0]) => sqliteInbox(options).open();
+
+  it("fails with the path and the missing directory, and the receiver with it", async () => {
+    const inbox = sqliteInbox("/no/such/folder/webhooks.db");
+    await using receiver = createReceiver({ secrets: [secretA], inbox, logger: silentLogger });
+    await expect(receiver.start()).rejects.toMatchObject({
+      code: "INBOX_OPEN_FAILED",
+      message:
+        'sqlite inbox: cannot open "/no/such/folder/webhooks.db": the directory "/no/such/folder" does not exist; create it, or correct the path',
+    });
+  });
+
+  it("fails with the path of a file that is not a database, and leaves the file as it is", async () => {
+    await using file = await temporaryFile();
+    const text = "Dear diary, ".repeat(100);
+    await writeFile(file.path, text);
+    const failed = expect(opening(file.path)).rejects;
+    await failed.toMatchObject({ code: "INBOX_OPEN_FAILED" });
+    await expect(opening(file.path)).rejects.toThrow(
+      `cannot open ${JSON.stringify(file.path)}: it is not a SQLite database, or it is damaged or encrypted; restore a backup`,
+    );
+    expect(await readFile(file.path, "utf8")).toBe(text);
+  });
+
+  it("fails with the path of a directory", async () => {
+    await using file = await temporaryFile();
+    await mkdir(file.path);
+    await expect(opening(file.path)).rejects.toThrow("it is a directory; expected a file");
+  });
+
+  it.each([
+    ["SQLITE_READONLY", "may not be written; remount the file system for writing"],
+    ["SQLITE_CANTOPEN", "permission denied; let the user of this process read and write"],
+    ["SQLITE_FULL", "the disk is full; free some of it"],
+    ["SQLITE_OTHER", "the driver's own message"],
+  ])("fails on %s with a remedy", async (code, remedy) => {
+    await using file = await temporaryFile();
+    const driver = () => {
+      throw Object.assign(new Error("the driver's own message"), { code });
+    };
+    await expect(opening({ path: file.path, driver })).rejects.toThrow(remedy);
+  });
+});
+
+describe("a SQLite file that is deleted or replaced while it is open", () => {
+  it.each([["deleted"], ["replaced"]])(
+    "is noticed when it is %s, and accepted again when it is back",
+    async (change) => {
+      await using file = await temporaryFile();
+      const inbox = sqliteInbox(file.path);
+      await inbox.open();
+      await inbox.insert(runningAt("task-1", 1));
+      await rename(file.path, `${file.path}.away`);
+      if (change === "replaced") await writeFile(file.path, "");
+      const lost = {
+        code: "INBOX_FILE_LOST",
+        message: expect.stringContaining(`was ${change} while it was open`),
+      };
+      await expect(inbox.insert(runningAt("task-2", 1))).rejects.toMatchObject(lost);
+      await expect(inbox.insert(runningAt("task-3", 1))).rejects.toMatchObject(lost);
+      // The minutely sign of life notices it when no delivery arrives.
+      await expect(inbox.heartbeat("default")).rejects.toMatchObject(lost);
+      await rename(`${file.path}.away`, file.path);
+      expect(await inbox.insert(runningAt("task-4", 1))).toEqual({ outcome: "new" });
+      await inbox.close();
+    },
+  );
+
+  it("fails a handler's transaction, and a restart opens what is there then", async () => {
+    await using file = await temporaryFile();
+    const inbox = sqliteInbox(file.path);
+    await inbox.open();
+    await inbox.insert(runningAt("task-1", 1));
+    const [claim] = (await inbox.claim(claimOptions())).claims;
+    const transaction = inbox.begin(claim!, doneWith(claim!), { timeoutMs: 60_000 });
+    await transaction.handle.query("CREATE TABLE written (name TEXT)");
+    await rm(file.path);
+    await expect(transaction.commit()).rejects.toMatchObject({ code: "INBOX_FILE_LOST" });
+    await transaction.rollback();
+    await inbox.close();
+    await inbox.open();
+    expect(await inbox.list({})).toEqual([]);
+    await inbox.close();
+  });
+});
+
+function modeOf(filePath: string): string {
+  return (statSync(filePath).mode & 0o777).toString(8);
+}
+
+async function rowsIn(filePath: string): Promise<number> {
+  const inbox = sqliteInbox(filePath);
+  await inbox.open();
+  const rows = await inbox.list({ limit: 100 });
+  await inbox.close();
+  return rows.length;
+}
 
 async function openAndClose(filePath: string): Promise<void> {
   const inbox = sqliteInbox(filePath);

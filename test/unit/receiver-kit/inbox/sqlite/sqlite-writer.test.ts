@@ -9,7 +9,10 @@ const sqliteError = (code: string) => Object.assign(new Error(code.toLowerCase()
 function recordingWriter({ busyTimeoutMs = 5_000 } = {}) {
   const clock = createVirtualClock(0);
   const log: string[] = [];
-  const faults: { failWith: (sql: string) => Error | undefined } = { failWith: () => undefined };
+  const faults = {
+    failWith: (_: string): Error | undefined => undefined,
+    checkFile(): void {},
+  };
   let connections = 0;
   const connect = (): SqliteConnection => {
     connections += 1;
@@ -30,7 +33,7 @@ function recordingWriter({ busyTimeoutMs = 5_000 } = {}) {
       native: undefined,
     };
   };
-  const writer = new SqliteWriter({ connect, clock, busyTimeoutMs });
+  const writer = new SqliteWriter({ connect, checkFile: () => faults.checkFile(), clock, busyTimeoutMs });
   const statement = (sql: string) => (connection: SqliteConnection) => {
     connection.exec(sql);
     return sql;
