@@ -19,7 +19,7 @@ export const defaults = {
   orderWaitMs: 10_000,
   memory: { rowsMax: 100_000 },
   sqlite: { busyTimeoutMs: 5_000, transactionTimeoutMs: 1_000 },
-  postgres: { schema: "workspace_tasks", commitTimeoutMs: 8_000 },
+  postgres: { schema: "workspace_tasks", queryTimeoutMs: 5_000 },
 } as const;
 
 // setTimeout fires at once for a delay that does not fit in 31 bits.

@@ -24,7 +24,11 @@ function openStore(): Store {
     const inbox = sqliteInbox({ path: options.store });
     return { inbox, close: async () => {} };
   }
-  const pool = new pg.Pool({ connectionString: options.store, max: 16, connectionTimeoutMillis: 2_000 });
+  const pool = new pg.Pool({
+    connectionString: options.store,
+    max: (options.concurrency ?? 8) + 6,
+    connectionTimeoutMillis: options.connectionTimeoutMs ?? 2_000,
+  });
   return { inbox: postgresInbox(pool), close: () => pool.end() };
 }
 

@@ -17,6 +17,8 @@ export interface KillableReceiverOptions {
   readonly concurrency?: number;
   /** How long each handler takes. */
   readonly handlerMs?: number;
+  /** The pool's `connectionTimeoutMillis`. Default 2,000. */
+  readonly connectionTimeoutMs?: number;
 }
 
 /** A receiver in a child process, for tests that kill it. `load` resolves when its modules are loaded; `begin` starts it. */

@@ -4,6 +4,7 @@ import { createGroupCommit } from "../group-commit.ts";
 import type { Inbox, NewRow } from "../inbox.ts";
 import { toNumber } from "../inbox-row.ts";
 import { sqlMethods } from "../sql-methods.ts";
+import { boundPool } from "./bounded-pool.ts";
 import { listenForRows } from "./postgres-listener.ts";
 import { migratePostgres } from "./postgres-migrations.ts";
 import { createNotifier } from "./postgres-notifier.ts";
@@ -16,7 +17,7 @@ import {
   settleRows,
 } from "./postgres-operations.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
-import { postgresStatements } from "./postgres-statements.ts";
+import { type PostgresStatements, postgresStatements } from "./postgres-statements.ts";
 import { beginPostgresTransaction, type PostgresTransaction } from "./postgres-transaction.ts";
 
 export interface PostgresInboxOptions {
@@ -24,8 +25,11 @@ export interface PostgresInboxOptions {
   readonly schema?: string | undefined;
   /** `false`: the tables are created in another way, by a role that may. Default `true`. */
   readonly migrate?: boolean | undefined;
-  /** How long one commit of deliveries may take before the response is 503. Default 8,000. */
-  readonly commitTimeoutMs?: number | undefined;
+  /**
+   * How long a client of the pool may take to be available, and then to respond; one that does not respond is destroyed,
+   * and the call fails. Reports and retention have six times as long, a migration 15 minutes. Default 5,000.
+   */
+  readonly queryTimeoutMs?: number | undefined;
   /** Time of due rows, leases and retention. Default: the server's clock, which all processes share. */
   readonly clock?: Clock | undefined;
 }
@@ -35,11 +39,11 @@ const postgresOptions = strictOptions<PostgresInboxOptions>()({
     .string(/^[a-z_][a-z0-9_]{0,49}$/, "1 to 50 lower case letters, digits and _")
     .default(defaults.postgres.schema),
   migrate: option.boolean.default(true),
-  commitTimeoutMs: option.durationMs.default(defaults.postgres.commitTimeoutMs),
+  queryTimeoutMs: option.durationMs.default(defaults.postgres.queryTimeoutMs),
   clock: option.clock.optional(),
 });
 
-const postgresPool = option.objectWith<PostgresPool>("a Pool of the package pg", "query", "connect");
+const postgresPool = option.objectWith<PostgresPool>("a Pool of the package pg", "connect");
 
 /**
  * A durable inbox in PostgreSQL 13 or later, shared by any number of receiver processes.
@@ -62,19 +66,23 @@ const postgresPool = option.objectWith<PostgresPool>("a Pool of the package pg",
  * @throws {ReceiverError} `CONFIGURATION_INVALID`
  */
 export function postgresInbox(
-  pool: PostgresPool,
+  callersPool: PostgresPool,
   options: PostgresInboxOptions = {},
 ): Inbox<PostgresTransaction> {
-  parseOptions("postgresInbox: pool", postgresPool, pool);
-  const { schema, migrate, ...settings } = parseOptions("postgresInbox", postgresOptions, options);
+  parseOptions("postgresInbox: pool", postgresPool, callersPool);
+  const settings = parseOptions("postgresInbox", postgresOptions, options);
+  const { schema, migrate, queryTimeoutMs } = settings;
+  const pool = boundPool(callersPool, queryTimeoutMs);
   const sql = postgresStatements(schema);
   const channel = `${schema}_inbox`;
   const now = () => settings.clock?.now() ?? null;
   const database: PostgresDatabase = { pool, sql, now };
   const notify = createNotifier(pool, channel);
-  const { insert, settle } = groupCommits(database, settings.commitTimeoutMs);
+  const { insert, settle } = groupCommits(database, queryTimeoutMs);
+  // They read or change many rows.
+  const slow = new Set<string>([sql.countStates, sql.listRows, sql.reconcileCandidates, ...purges(sql)]);
   const query = async (statement: string, values: readonly unknown[]) =>
-    (await pool.query(statement, [...values])).rows;
+    (await pool.query(statement, [...values], slow.has(statement) ? 6 * queryTimeoutMs : undefined)).rows;
   const change = async (statement: string, values: readonly unknown[]) =>
     (await query(statement, values)).length;
   const methods = sqlMethods(
@@ -96,7 +104,7 @@ export function postgresInbox(
   const leave = () => {
     if (users === 0) return;
     users -= 1;
-    if (users === 0) pool.removeListener?.("error", onPoolError);
+    if (users === 0) callersPool.removeListener?.("error", onPoolError);
   };
 
   return {
@@ -104,7 +112,7 @@ export function postgresInbox(
     durable: true,
     async open() {
       // An idle client that loses its server emits `error` on the pool; without a listener that ends the process.
-      if (users === 0) pool.on?.("error", onPoolError);
+      if (users === 0) callersPool.on?.("error", onPoolError);
       users += 1;
       try {
         if (migrate) await migratePostgres(pool, schema, channel);
@@ -116,7 +124,9 @@ export function postgresInbox(
     },
     /** The pool belongs to the caller and stays open. */
     async close() {
+      if (users === 0) return;
       leave();
+      if (users === 0) await pool.close();
     },
     async insert(row) {
       const result = await insert(row);
@@ -129,7 +139,8 @@ export function postgresInbox(
       const settleInGroup = () => settle({ claim, settlement });
       return beginPostgresTransaction({ ...database, claim, settlement, timeoutMs, settleInGroup });
     },
-    subscribe: (wake) => listenForRows({ pool, channel, clock: systemClock }, wake),
+    subscribe: (wake) =>
+      listenForRows({ pool: callersPool, channel, clock: systemClock, queryTimeoutMs }, wake),
     async advanceHead({ source, key, position }) {
       if ((await change(sql.advanceHead, [now(), source, key, position])) > 0) return "newer";
       return (await methods.head(source, key))?.position === position ? "same" : "stale";
@@ -137,6 +148,8 @@ export function postgresInbox(
     heartbeat: async (source) => toNumber((await query(sql.heartbeat, [now(), source]))[0]?.["ago"]),
   };
 }
+
+const purges = (sql: PostgresStatements) => [sql.purgeRows, sql.purgeBodies, sql.purgeHeads];
 
 function groupCommits(database: PostgresDatabase, timeoutMs: number) {
   // Bodies are sent in one buffer, which both sides hold in memory.

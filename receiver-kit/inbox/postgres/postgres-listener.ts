@@ -2,13 +2,12 @@
 // the whole pool.
 //
 // CONNECTION. connecting ─► listening ─► lost ─► (after a second) connecting … ─► closed, with the last subscriber. A
-// connection that takes longer than `stepTimeoutMs` to connect, to start listening or to respond to a check is lost: a
-// peer that disappeared without closing the connection would otherwise never be noticed. Meanwhile rows are found by
-// polling, so that no subscriber waits for it.
+// connection that takes longer than the pool's limit to connect, to start listening or to respond to a check is lost.
+// Meanwhile rows are found by polling, so that no subscriber waits for it.
 
 import type { Clock } from "../../clock.ts";
-import { withTimeout } from "../../with-timeout.ts";
-import { checkOutClient, type PooledClient, type PostgresPool } from "./postgres-pool.ts";
+import { type BoundedPool, boundPool, type PooledClient } from "./bounded-pool.ts";
+import type { PostgresPool } from "./postgres-pool.ts";
 
 /** Called with the source of rows that may be claimable; without one after a reconnection, which may have missed some. */
 export type Wake = (source?: string) => void;
@@ -18,6 +17,7 @@ export interface ListenerOptions {
   /** A plain identifier. */
   readonly channel: string;
   readonly clock: Clock;
+  readonly queryTimeoutMs: number;
 }
 
 const listeners = new WeakMap<PostgresPool, Map<string, SharedListener>>();
@@ -34,6 +34,7 @@ export async function listenForRows(options: ListenerOptions, wake: Wake): Promi
 
 class SharedListener {
   readonly #options: ListenerOptions;
+  readonly #pool: BoundedPool;
   readonly #onClosed: () => void;
   readonly #subscribers = new Map<symbol, Wake>();
   #connected: Promise<void> | undefined;
@@ -43,6 +44,8 @@ class SharedListener {
 
   constructor(options: ListenerOptions, onClosed: () => void) {
     this.#options = options;
+    // Not that of the first subscriber's inbox, which destroys its clients when it is closed.
+    this.#pool = boundPool(options.pool, options.queryTimeoutMs, options.clock);
     this.#onClosed = onClosed;
   }
 
@@ -76,7 +79,7 @@ class SharedListener {
   async #connect(): Promise<void> {
     const { channel } = this.#options;
     try {
-      const pooled = await this.#checkOut();
+      const pooled = await this.#pool.checkOut();
       if (this.#closed) return pooled.release(true);
       this.#current = pooled;
       const onLost = () => this.#reconnectLater(pooled);
@@ -85,7 +88,7 @@ class SharedListener {
       );
       pooled.client.on("end", onLost);
       pooled.client.on("error", onLost);
-      await this.#query(pooled, `LISTEN ${channel}`);
+      await pooled.within(pooled.client.query(`LISTEN ${channel}`));
       this.#wakeAll();
       this.#checkLater(pooled);
     } catch {
@@ -94,30 +97,10 @@ class SharedListener {
     }
   }
 
-  /** A client that arrives after the time limit is returned to the pool at once. */
-  async #checkOut(): Promise<PooledClient> {
-    const pending = checkOutClient(this.#options.pool);
-    let timedOut = false;
-    const late = () => {
-      timedOut = true;
-      return new Error(`no client of the pool was free within ${stepTimeoutMs} ms`);
-    };
-    pending.then(
-      (pooled) => timedOut && pooled.release(),
-      () => {},
-    );
-    return withTimeout(pending, stepTimeoutMs, this.#options.clock, late);
-  }
-
-  #query({ client }: PooledClient, statement: string) {
-    const silent = () => new Error(`no response to ${statement} within ${stepTimeoutMs} ms`);
-    return withTimeout(client.query(statement), stepTimeoutMs, this.#options.clock, silent);
-  }
-
   #checkLater(pooled: PooledClient): void {
     if (this.#current !== pooled) return;
     const check = () => {
-      this.#query(pooled, "SELECT 1").then(
+      pooled.within(pooled.client.query("SELECT 1")).then(
         () => this.#checkLater(pooled),
         () => this.#reconnectLater(pooled),
       );
@@ -135,5 +118,4 @@ class SharedListener {
 }
 
 const retryMs = 1_000;
-const stepTimeoutMs = 5_000;
 const checkEveryMs = 15_000;

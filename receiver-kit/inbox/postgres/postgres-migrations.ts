@@ -5,7 +5,8 @@
 // nothing else; when the tables are up to date it does not try to change them.
 
 import { ReceiverError } from "../../errors.ts";
-import { inTransaction, type PostgresPool, type PostgresQueryable } from "./postgres-pool.ts";
+import type { BoundedPool } from "./bounded-pool.ts";
+import type { PostgresQueryable } from "./postgres-pool.ts";
 
 /** Ids and positions compare by bytes, whatever the database's language. */
 export const postgresMigrations: readonly ((schema: string) => string)[] = [
@@ -78,9 +79,9 @@ export const postgresMigrations: readonly ((schema: string) => string)[] = [
  * Migrates the schema to the newest version. Processes that start together do so one after the other, under an advisory
  * lock. An up-to-date schema is only read.
  */
-export async function migratePostgres(pool: PostgresPool, schema: string, lockKey: string): Promise<void> {
+export async function migratePostgres(pool: BoundedPool, schema: string, lockKey: string): Promise<void> {
   if ((await currentVersion(pool, schema)) === postgresMigrations.length) return;
-  await inTransaction(pool, "BEGIN", async (client) => {
+  const migrate = async (client: PostgresQueryable) => {
     await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [lockKey]);
     const version = await currentVersion(client, schema);
     if (version > postgresMigrations.length) throw versionTooNew(version);
@@ -90,8 +91,13 @@ export async function migratePostgres(pool: PostgresPool, schema: string, lockKe
       await client.query(migration(schema));
       await client.query(`INSERT INTO ${schema}.migrations (version) VALUES ($1)`, [index + 1]);
     }
-  });
+  };
+  await pool.transaction(`SET LOCAL lock_timeout = ${lockTimeoutMs}`, migrate, migrationLimitMs);
 }
+
+// A large table may take minutes. Another session that holds the lock, for whatever reason, is waited for one minute.
+const migrationLimitMs = 900_000;
+const lockTimeoutMs = 60_000;
 
 function versionTooNew(version: number): ReceiverError {
   return new ReceiverError(

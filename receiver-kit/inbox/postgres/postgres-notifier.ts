@@ -3,10 +3,10 @@
 // to write waits for no disk, so it is sent on its own after the commit. A lost one only delays the row until the next
 // poll. It names the source, so that only the receivers of that source poll.
 
-import type { PostgresPool } from "./postgres-pool.ts";
+import type { PostgresQueryable } from "./postgres-pool.ts";
 
 /** Returns a function that notifies `channel`, a plain identifier. Calls during a notification share the next one. */
-export function createNotifier(pool: PostgresPool, channel: string): (source: string) => void {
+export function createNotifier(pool: PostgresQueryable, channel: string): (source: string) => void {
   let notifying = false;
   const sources = new Set<string>();
 

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { ReceiverError } from "../../errors.ts";
 import type {
   Claim,
   ClaimOptions,
@@ -9,11 +10,11 @@ import type {
   SettleOutcome,
 } from "../inbox.ts";
 import { toClaim, toNumber, toReference } from "../inbox-row.ts";
-import { inTransaction, type PostgresPool } from "./postgres-pool.ts";
+import type { BoundedPool } from "./bounded-pool.ts";
 import type { PostgresStatements } from "./postgres-statements.ts";
 
 export interface PostgresDatabase {
-  readonly pool: PostgresPool;
+  readonly pool: BoundedPool;
   readonly sql: PostgresStatements;
   /** `$1` of the statements that need the time; `null` for the server's clock. */
   now(): number | null;
@@ -55,7 +56,7 @@ export async function insertRows(
   );
 }
 
-async function compareBodies(pool: PostgresPool, sql: PostgresStatements, newRows: readonly NewRow[]) {
+async function compareBodies(pool: BoundedPool, sql: PostgresStatements, newRows: readonly NewRow[]) {
   const { rows } = await pool.query(sql.compareBodies, [
     ...columns(newRows, "source", "id"),
     ...joinBodies(newRows),
@@ -114,8 +115,8 @@ export function claimRows(
   { source, worker, leaseMs, rowsMax, attemptsMax, keyOrder }: ClaimOptions,
   channel: string,
 ): Promise<ClaimResult> {
-  const lock = `BEGIN; SELECT pg_advisory_xact_lock(${lockNumber(`${channel}.claim.${source}`)})`;
-  return inTransaction(pool, lock, async (client) => {
+  const lock = lockNumber(`${channel}.claim.${source}`);
+  const claimed = pool.transaction(`SELECT pg_advisory_xact_lock(${lock})`, async (client) => {
     const at = now();
     const expired = await client.query(sql.reclaimExpired, [at, attemptsMax, source]);
     const statement = keyOrder === "strict" ? sql.claimStrict : sql.claimLatest;
@@ -127,7 +128,29 @@ export function claimRows(
       nextInMs: toNumber(next?.rows[0]?.["next_in"]),
     };
   });
+  return claimed.catch(async (error: unknown) => {
+    if ((error as { code?: unknown }).code !== lockNotAvailable) throw error;
+    throw await claimsBlocked(pool, lock, error);
+  });
 }
+
+const lockNotAvailable = "55P03";
+
+/** Any role of the database can take an advisory lock, so the message names the session that an operator may end. */
+async function claimsBlocked(pool: BoundedPool, lock: bigint, cause: unknown): Promise<ReceiverError> {
+  const { rows } = await pool.query(lockHolder, [String(lock)]).catch(() => ({ rows: [] }));
+  const [holder] = rows;
+  const name = holder ? `process ${holder["pid"]} of role ${holder["usename"]}` : "another session";
+  return new ReceiverError("INBOX_UNAVAILABLE", `postgres inbox: ${name} blocks the claims of events`, {
+    cause,
+  });
+}
+
+const lockHolder = `
+  SELECT activity.pid, activity.usename FROM pg_locks AS held JOIN pg_stat_activity AS activity USING (pid)
+  WHERE held.locktype = 'advisory' AND held.granted
+    AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND ((held.classid::bigint << 32) | held.objid::bigint) = $1::bigint`;
 
 /** A number, because statements that are sent together take no parameters. */
 function lockNumber(name: string): bigint {

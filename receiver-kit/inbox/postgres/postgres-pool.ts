@@ -27,62 +27,8 @@ export interface PostgresClient extends PostgresQueryable {
   removeListener(event: string, listener: () => void): unknown;
 }
 
-export interface PostgresPool extends PostgresQueryable {
+export interface PostgresPool {
   connect(): Promise<PostgresClient>;
   on?(event: "error", listener: () => void): unknown;
   removeListener?(event: "error", listener: () => void): unknown;
-}
-
-/** A client checked out of the pool. */
-export interface PooledClient {
-  readonly client: PostgresClient;
-  /** Returns the client to the pool, once; a client that had an error, or with `destroy`, is closed instead. */
-  release(destroy?: boolean): void;
-  /** Rolls back, then releases; closes the client when that fails. */
-  rollBack(): Promise<void>;
-}
-
-export async function checkOutClient(pool: PostgresPool): Promise<PooledClient> {
-  const client = await pool.connect();
-  let broken = false;
-  let released = false;
-  // An `error` event without a listener would end the process.
-  const onError = () => {
-    broken = true;
-  };
-  client.on("error", onError);
-  const release = (destroy = false) => {
-    if (released) return;
-    released = true;
-    client.removeListener("error", onError);
-    client.release(broken || destroy);
-  };
-  return {
-    client,
-    release,
-    rollBack: () =>
-      client.query("ROLLBACK").then(
-        () => release(),
-        () => release(true),
-      ),
-  };
-}
-
-/** Runs `work` in one transaction; an error rolls back and is thrown. */
-export async function inTransaction<Result>(
-  pool: PostgresPool,
-  begin: string,
-  work: (client: PostgresQueryable) => Promise<Result>,
-): Promise<Result> {
-  const { client, release, rollBack } = await checkOutClient(pool);
-  try {
-    await client.query(begin);
-    const result = await work(client);
-    await client.query("COMMIT");
-    release();
-    return result;
-  } catch (error) {
-    await rollBack();
-    throw error;
-  }
 }

@@ -172,7 +172,7 @@ export function postgresStatements(schema: string) {
       WHERE excluded.position > head.position OR ($8::boolean AND excluded.position = head.position)
       RETURNING 1)
     SELECT EXISTS (SELECT 1 FROM held) AS held, EXISTS (SELECT 1 FROM moved) AS moved,
-      pg_current_xact_id()::text AS id`,
+      pg_current_xact_id()::text AS id, pg_backend_pid() AS pid, transaction_timestamp()::text AS began`,
 
     /** Returns no row outside the transaction that `openTransaction` began. */
     settleOpened: `

@@ -1,8 +1,10 @@
 import type { Claim, HandlerTransaction, Settlement, SettleOutcome } from "../inbox.ts";
 import { createLazyTransaction, leaseLost, superseded } from "../lazy-transaction.ts";
 import { controlKeyword, controlRejected, endedBySql } from "../transaction-control.ts";
+import type { PooledClient } from "./bounded-pool.ts";
 import type { PostgresDatabase } from "./postgres-operations.ts";
-import { checkOutClient, type PooledClient, type PostgresClient, type PostgresRow } from "./postgres-pool.ts";
+import type { PostgresClient, PostgresRow } from "./postgres-pool.ts";
+import { endTransaction, watchTransaction } from "./watch-transaction.ts";
 
 /** What handlers see as `context.transaction` with the PostgreSQL inbox. */
 export interface PostgresTransaction {
@@ -34,13 +36,24 @@ export function beginPostgresTransaction(
   const { sql, claim, settlement, settleInGroup } = dependencies;
   const { opened, fail, commit, rollback } = createLazyTransaction<OpenedTransaction>({
     open: () => open(dependencies),
-    async commit({ id, pooled: { client, release } }) {
-      const settled = await client.query(sql.settleOpened, [claim.seq, settlement.state, id]);
-      if (settled.rows.length === 0) throw endedBySql(endings);
-      await client.query("COMMIT");
-      release();
+    async commit({ id, pooled, end }) {
+      const { client } = pooled;
+      const commit = async () => {
+        const settled = await client.query(sql.settleOpened, [claim.seq, settlement.state, id]);
+        if (settled.rows.length === 0) throw endedBySql(endings);
+        await client.query("COMMIT");
+      };
+      try {
+        await pooled.within(commit());
+        pooled.release();
+      } finally {
+        end();
+      }
     },
-    rollBack: ({ pooled }) => pooled.rollBack(),
+    rollBack: async ({ pooled, end }) => {
+      await pooled.rollBack();
+      end();
+    },
     settleInGroup,
   });
   const check = (statement: string, client?: PostgresClient) => {
@@ -95,6 +108,8 @@ interface OpenedTransaction {
   readonly pooled: PooledClient;
   /** Of the server's transaction. */
   readonly id: string;
+  /** Called when the transaction was committed or rolled back, or its client is dead. */
+  end(): void;
 }
 
 /**
@@ -103,9 +118,9 @@ interface OpenedTransaction {
  */
 async function open(dependencies: Dependencies): Promise<OpenedTransaction> {
   const { pool, sql, claim, settlement, timeoutMs, now } = dependencies;
-  const pooled = await checkOutClient(pool);
-  const { client, rollBack } = pooled;
-  try {
+  const pooled = await pool.checkOut();
+  const { client } = pooled;
+  const begin = async () => {
     const limitMs = Math.max(1, Math.ceil(timeoutMs));
     await client.query(
       `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${limitMs}; SET LOCAL statement_timeout = ${limitMs}`,
@@ -122,9 +137,21 @@ async function open(dependencies: Dependencies): Promise<OpenedTransaction> {
     ]);
     if (rows[0]?.["held"] !== true) throw leaseLost();
     if (settlement.advance && rows[0]?.["moved"] !== true) throw superseded();
-    return { pooled, id: String(rows[0]?.["id"]) };
+    return { id: String(rows[0]["id"]), pid: Number(rows[0]["pid"]), began: String(rows[0]["began"]) };
+  };
+  try {
+    const { id, ...backend } = await pooled.within(begin());
+    const unwatch = watchTransaction(pool, pooled, backend);
+    return {
+      ...{ id, pooled },
+      end() {
+        unwatch();
+        // The transaction of a dead client is still open at the server, with its row locked.
+        if (pooled.isDestroyed) void endTransaction(pool, backend);
+      },
+    };
   } catch (error) {
-    await rollBack();
+    await pooled.rollBack();
     throw error;
   }
 }

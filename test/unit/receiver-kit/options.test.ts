@@ -15,7 +15,6 @@ import { secretA } from "../../support/signed-delivery.ts";
 const secrets = [secretA];
 const inbox = memoryInbox();
 const pool: PostgresPool = {
-  query: () => Promise.reject(new Error("not connected")),
   connect: () => Promise.reject(new Error("not connected")),
 };
 

@@ -30,7 +30,6 @@ function createFixture() {
   const clients: FakeClient[] = [];
   let connecting: "works" | "fails" | "hangs" = "works";
   const pool: PostgresPool = {
-    query: async () => ({ rows: [] }),
     async connect() {
       if (connecting === "fails") throw new Error("connection refused");
       if (connecting === "hangs") await new Promise(() => {});
@@ -41,7 +40,9 @@ function createFixture() {
   };
   const woken: string[] = [];
   const listen = (name: string, channel = "inbox") =>
-    listenForRows({ pool, channel, clock }, (source = "any") => woken.push(`${name} ${source}`));
+    listenForRows({ pool, channel, clock, queryTimeoutMs: 5_000 }, (source = "any") =>
+      woken.push(`${name} ${source}`),
+    );
   return {
     clock,
     clients,

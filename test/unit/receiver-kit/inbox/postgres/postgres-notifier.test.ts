@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createNotifier } from "../../../../../receiver-kit/inbox/postgres/postgres-notifier.ts";
-import type { PostgresPool } from "../../../../../receiver-kit/inbox/postgres/postgres-pool.ts";
+import type { PostgresQueryable } from "../../../../../receiver-kit/inbox/postgres/postgres-pool.ts";
 import { postgresStatements } from "../../../../../receiver-kit/inbox/postgres/postgres-statements.ts";
 import { deferred } from "../../../../support/deferred.ts";
 
@@ -11,14 +11,13 @@ function recordingPool() {
     readonly values: unknown;
     readonly gate: ReturnType<typeof deferred<void>>;
   }[] = [];
-  const pool: PostgresPool = {
+  const pool: PostgresQueryable = {
     async query(text, values) {
       const gate = deferred();
       queries.push({ text, values, gate });
       await gate.promise;
       return { rows: [] };
     },
-    connect: () => Promise.reject(new Error("an notifyment needs no client of its own")),
   };
   const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
   return { pool, queries, turn };

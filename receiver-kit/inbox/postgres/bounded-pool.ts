@@ -1,0 +1,285 @@
+// A connection can die without a word: a cable, a NAT table, a machine that lost power. TCP notices after many minutes,
+// and a query on it waits that long. So everything that the inbox asks of the pool has a time limit, independent of how
+// the pool is configured.
+//
+// CLIENT. checked out ─► working ─► returned to the pool | destroyed. A client that does not respond within the limit is
+// destroyed with its socket, and never returned: the pool would hand it out again. After that, other clients that have
+// not responded for a while are destroyed as well instead of being used: what killed one connection mostly killed all,
+// and each of them would cost another time limit.
+//
+// SERVER. It may still execute what the client no longer waits for, and hold locks. Transactions of the inbox therefore
+// limit themselves on the server, too. Single statements do so from the first time-out on until one succeeds: three
+// messages in place of one would slow every commit down.
+
+import { type Clock, systemClock } from "../../clock.ts";
+import { isReceiverError, ReceiverError } from "../../errors.ts";
+import type { PostgresClient, PostgresPool, PostgresQueryable, PostgresResult } from "./postgres-pool.ts";
+
+/** A client checked out of the pool. */
+export interface PooledClient {
+  readonly client: PostgresClient;
+  /** Its transaction, if there was one, may still be open at the server. */
+  readonly isDestroyed: boolean;
+  /** Returns the client to the pool, once; a client that had an error, or with `destroy`, is closed instead. */
+  release(destroy?: boolean): void;
+  /** Rolls back, then releases; destroys the client when that fails or takes long. */
+  rollBack(): Promise<void>;
+  /** Settles as `work` does; when that takes longer than the limit, destroys the client and rejects. */
+  within<Result>(work: Promise<Result>, limitMs?: number): Promise<Result>;
+}
+
+export interface BoundedPool extends PostgresQueryable {
+  query(text: string, values?: unknown[], limitMs?: number): Promise<PostgresResult>;
+  /** Runs `work` in one transaction, after the statement `first`; an error rolls back and is thrown. */
+  transaction<Result>(
+    first: string,
+    work: (client: PostgresQueryable) => Promise<Result>,
+    limitMs?: number,
+  ): Promise<Result>;
+  checkOut(limitMs?: number): Promise<PooledClient>;
+  /** Destroys the clients that are still checked out and those of the pool that do not respond. */
+  close(): Promise<void>;
+}
+
+/** What is known of a pool; shared by all inboxes that use it. */
+interface PoolHealth {
+  /** Clients that have not responded since then are not used any more. */
+  distrustedBeforeMs: number;
+  /** Statements that timed out and have not succeeded since. */
+  readonly slow: Set<string>;
+}
+
+const healthOf = new WeakMap<PostgresPool, PoolHealth>();
+const respondedAtMs = new WeakMap<PostgresClient, number>();
+const rollbackLimitMs = 1_000;
+const closeLimitMs = 1_000;
+
+/** The part of the client's limit after which the server ends the work itself, so that the client survives. */
+const serverPart = 0.9;
+const lockPart = 0.8;
+
+/** @param defaultLimitMs for a client to be available, and again for it to respond */
+export function boundPool(
+  pool: PostgresPool,
+  defaultLimitMs: number,
+  clock: Clock = systemClock,
+): BoundedPool {
+  const health = healthOf.get(pool) ?? {
+    distrustedBeforeMs: Number.NEGATIVE_INFINITY,
+    slow: new Set<string>(),
+  };
+  healthOf.set(pool, health);
+  const checkedOut = new Set<PooledClient>();
+
+  const onSilence = (limitMs: number) => {
+    health.distrustedBeforeMs = clock.monotonic() - limitMs / 2;
+    // At once, and not when they are needed: the pool closes idle clients in a way that waits for the other side.
+    void forEachIdle(pool, (client) => (isTrusted(client) ? client.release() : destroy(client)));
+  };
+  const isTrusted = (client: PostgresClient) =>
+    (respondedAtMs.get(client) ?? Number.POSITIVE_INFINITY) >= health.distrustedBeforeMs;
+
+  const checkOut = async (limitMs = defaultLimitMs): Promise<PooledClient> => {
+    const endsAtMs = clock.monotonic() + limitMs;
+    for (;;) {
+      const client = await connectWithin(
+        pool,
+        { limitMs: Math.max(1, endsAtMs - clock.monotonic()), clock },
+        limitMs,
+      );
+      if (!isTrusted(client)) {
+        destroy(client);
+        continue;
+      }
+      const pooled = toPooledClient(client, { limitMs: defaultLimitMs, clock, onSilence, onReleased });
+      checkedOut.add(pooled);
+      return pooled;
+    }
+  };
+  let onAllReleased = () => {};
+  const onReleased = (pooled: PooledClient) => {
+    checkedOut.delete(pooled);
+    if (checkedOut.size === 0) onAllReleased();
+  };
+
+  return {
+    checkOut,
+    async query(text, values, limitMs = defaultLimitMs) {
+      const pooled = await checkOut(limitMs);
+      const { client } = pooled;
+      const isCareful = health.slow.has(text);
+      const run = async () => {
+        if (isCareful) await client.query(limitedBegin(limitMs));
+        const result = await client.query(text, values);
+        if (isCareful) await client.query("COMMIT");
+        return result;
+      };
+      try {
+        const result = await pooled.within(run(), limitMs);
+        pooled.release();
+        health.slow.delete(text);
+        return result;
+      } catch (error) {
+        if (isReceiverError(error, "INBOX_UNAVAILABLE")) health.slow.add(text);
+        // Of a transaction that failed, or that the server still works on, nothing else can be known.
+        pooled.release(isCareful || !isFromServer(error));
+        throw error;
+      }
+    },
+    async transaction(first, work, limitMs = defaultLimitMs) {
+      const pooled = await checkOut(limitMs);
+      const { client } = pooled;
+      const run = async () => {
+        await client.query(limitedBegin(limitMs, first));
+        const result = await work(client);
+        await client.query("COMMIT");
+        return result;
+      };
+      try {
+        const result = await pooled.within(run(), limitMs);
+        pooled.release();
+        return result;
+      } catch (error) {
+        await pooled.rollBack();
+        throw error;
+      }
+    },
+    async close() {
+      if (checkedOut.size > 0) {
+        const released = new Promise<void>((resolve) => {
+          onAllReleased = resolve;
+        });
+        const late = () => unavailable("closed");
+        await limited(released, { limitMs: closeLimitMs, clock }, late).catch(() => undefined);
+      }
+      for (const pooled of [...checkedOut]) pooled.release(true);
+      await forEachIdle(pool, (client) => checkIdle(client, clock));
+    },
+  };
+}
+
+/** One message: the limits hold for all that follows in the transaction. */
+function limitedBegin(limitMs: number, first = ""): string {
+  const serverMs = Math.max(1, Math.ceil(limitMs * serverPart));
+  return `BEGIN; SET LOCAL statement_timeout = ${serverMs};
+    SET LOCAL idle_in_transaction_session_timeout = ${serverMs};
+    SET LOCAL lock_timeout = ${Math.max(1, Math.ceil(limitMs * lockPart))}; ${first}`;
+}
+
+/** A client that arrives after the limit is returned to the pool at once. */
+function connectWithin(pool: PostgresPool, limit: Limit, reportedMs: number): Promise<PostgresClient> {
+  const pending = pool.connect();
+  return limited(pending, limit, () => {
+    pending.then(
+      (client) => client.release(),
+      () => {},
+    );
+    return unavailable(`no client of the pool was available within ${reportedMs} ms`);
+  });
+}
+
+interface Limit {
+  readonly limitMs: number;
+  readonly clock: Clock;
+}
+
+interface ClientHooks extends Limit {
+  onSilence(limitMs: number): void;
+  onReleased(pooled: PooledClient): void;
+}
+
+function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClient {
+  const { limitMs, clock, onSilence, onReleased } = hooks;
+  let isBroken = false;
+  let isReleased = false;
+  let isDestroyed = false;
+  // An `error` event without a listener would end the process.
+  const onError = () => {
+    isBroken = true;
+  };
+  client.on("error", onError);
+  const pooled: PooledClient = {
+    client,
+    get isDestroyed() {
+      return isDestroyed;
+    },
+    release(wanted = false) {
+      if (isReleased) return;
+      isReleased = true;
+      isDestroyed = isBroken || wanted;
+      onReleased(pooled);
+      client.removeListener("error", onError);
+      if (isDestroyed) return destroy(client);
+      client.release();
+    },
+    async rollBack() {
+      if (isReleased) return;
+      await pooled.within(client.query("ROLLBACK"), rollbackLimitMs).then(
+        () => pooled.release(),
+        () => pooled.release(true),
+      );
+    },
+    async within(work, workLimitMs = limitMs) {
+      const result = await limited(work, { limitMs: workLimitMs, clock }, () => {
+        pooled.release(true);
+        onSilence(workLimitMs);
+        return unavailable(`no response within ${workLimitMs} ms, the outcome is unknown`);
+      });
+      respondedAtMs.set(client, clock.monotonic());
+      return result;
+    },
+  };
+  return pooled;
+}
+
+/** `release(true)` alone says goodbye and waits for the answer, with the socket open, when no query is in progress. */
+function destroy(client: PostgresClient): void {
+  client.release(true);
+  const { connection } = client as { connection?: { readonly stream?: { destroy?(): unknown } } };
+  connection?.stream?.destroy?.();
+}
+
+/** Checks out as many clients as the pool has idle ones, all at once. */
+async function forEachIdle(pool: PostgresPool, use: (client: PostgresClient) => unknown): Promise<void> {
+  const count = Number((pool as { readonly idleCount?: unknown }).idleCount ?? 0);
+  const uses = Array.from({ length: count }, async () => use(await pool.connect()));
+  await Promise.allSettled(uses);
+}
+
+async function checkIdle(client: PostgresClient, clock: Clock): Promise<void> {
+  const silent = () => unavailable("an idle client of the pool did not respond");
+  await limited(client.query("SELECT 1"), { limitMs: closeLimitMs, clock }, silent).then(
+    () => client.release(),
+    () => destroy(client),
+  );
+}
+
+/** True for an error that the server reported and that leaves its connection usable. */
+export function isFromServer(error: unknown): boolean {
+  const code = String((error as { code?: unknown }).code ?? "");
+  return /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P)/.test(code);
+}
+
+/** Rejects with the error of `onLimit` when `work` takes longer than the limit. */
+function limited<Result>(
+  work: Promise<Result>,
+  { limitMs, clock }: Limit,
+  onLimit: () => Error,
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    let isSettled = false;
+    const cancel = clock.schedule(limitMs, () =>
+      // The response may already be in the socket, when it was this process that was busy.
+      setImmediate(() => {
+        if (!isSettled) reject(onLimit());
+      }),
+    );
+    const settle = () => {
+      isSettled = true;
+      cancel();
+    };
+    work.finally(settle).then(resolve, reject);
+  });
+}
+
+const unavailable = (message: string) => new ReceiverError("INBOX_UNAVAILABLE", `postgres inbox: ${message}`);
