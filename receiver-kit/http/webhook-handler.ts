@@ -7,6 +7,7 @@
 import type { Clock } from "../clock.ts";
 import type { AcceptEnd, DeliveryTelemetry } from "../delivery-telemetry.ts";
 import { isReceiverError, WebhookRejectedError } from "../errors.ts";
+import { option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import { findHeader, type WebhookHeaders } from "../signature/signature-headers.ts";
 import type { VerifiedWebhook, Verifier } from "../signature/verifier.ts";
 import { notifyListener } from "./notify-listener.ts";
@@ -43,6 +44,19 @@ export interface DeliverySink {
   readonly onRejected?: ((rejection: WebhookRejectedError) => void) | undefined;
   /** Called with what `accept` threw, or with an unexpected error before it. What it throws is ignored. */
   readonly onError?: ((error: unknown, webhook: VerifiedWebhook | undefined) => void) | undefined;
+}
+
+const deliverySink = option.objectWith<DeliverySink>("a receiver, such as createReceiver(…)", "accept");
+const sinkLimits = strictOptions<{ limits: RequestLimits }>()({ limits: sharedOptions.limits });
+
+/**
+ * The limits of a sink, which may be written by the caller.
+ *
+ * @throws {ReceiverError} `CONFIGURATION_INVALID`
+ */
+export function limitsOf(caller: string, sink: DeliverySink): RequestLimits {
+  parseOptions(caller, deliverySink, sink);
+  return parseOptions(caller, sinkLimits, { limits: sink.limits }).limits;
 }
 
 export interface WebhookRequest {

@@ -1,3 +1,4 @@
+import type { Clock } from "../clock.ts";
 import { ReceiverError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
 import { notifyListener } from "../http/notify-listener.ts";
@@ -20,6 +21,9 @@ export interface DedupeWebhookOptions {
   readonly source?: string | undefined;
   /** How long a handler may take before the next attempt of the sender starts it again. Default 30,000. */
   readonly leaseMs?: number | undefined;
+  /** How long the inbox may take before the response is 503. Default 10,000. */
+  readonly acceptTimeoutMs?: number | undefined;
+  readonly clock?: Clock | undefined;
   /** Called with what the inbox threw. What it throws is ignored. */
   readonly onError?: MiddlewareErrorListener | undefined;
 }
@@ -28,6 +32,8 @@ const dedupeOptions = strictOptions<DedupeWebhookOptions>()({
   inbox: option.inboxWith<Inbox>("open", "insert", "beginInline", "finishInline"),
   source: sharedOptions.source,
   leaseMs: option.durationMs.default(defaults.worker.leaseMs),
+  acceptTimeoutMs: option.durationMs.default(defaults.ingest.acceptTimeoutMs),
+  clock: sharedOptions.clock,
   onError: option.functionOf<MiddlewareErrorListener>().optional(),
 });
 
@@ -49,16 +55,16 @@ export function dedupeWebhook(options: DedupeWebhookOptions): WebhookMiddleware 
   const { inbox, leaseMs, onError } = settings;
   const open = openOnce(inbox);
   return afterVerify("dedupeWebhook", onError, async (webhook, response, next) => {
-    await orUnavailable(open());
+    await orUnavailable(settings, open());
     const { id, timestamp, body, problem: quarantine, secretIndex } = webhook;
     const source = tenantSource(settings.source, webhook.tenant?.id);
     if (quarantine !== undefined) {
       const { columns } = parseDelivery(body, timestamp * 1_000);
       const row = { ...columns, source, id, timestamp, body, channel: "webhook", quarantine } as const;
-      await orUnavailable(inbox.insert({ ...row, secretIndex, traceparent: null }));
+      await orUnavailable(settings, inbox.insert({ ...row, secretIndex, traceparent: null }));
       return endResponse(response);
     }
-    const begin = await orUnavailable(inbox.beginInline(webhook, { source, leaseMs }));
+    const begin = await orUnavailable(settings, inbox.beginInline(webhook, { source, leaseMs }));
     if (begin.state === "done") return endResponse(response);
     if (begin.state === "busy") {
       const retryAfterSeconds = Math.ceil(begin.retryAfterMs / 1_000);
@@ -70,7 +76,7 @@ export function dedupeWebhook(options: DedupeWebhookOptions): WebhookMiddleware 
     interceptEnd(response, async () => {
       const outcome = response.statusCode >= 200 && response.statusCode < 300 ? "done" : "failed";
       try {
-        await inbox.finishInline(id, { source, generation, outcome });
+        await orUnavailable(settings, inbox.finishInline(id, { source, generation, outcome }));
       } catch (error) {
         // The handler has done its work, so its own response is sent; the lease ends by itself.
         notifyListener(onError, error, webhook);

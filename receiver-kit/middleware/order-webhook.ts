@@ -22,6 +22,8 @@ export interface OrderWebhookOptions {
   readonly source?: string | undefined;
   /** How long a delivery waits for another of the same task or stage that is being handled. Default 10,000. */
   readonly waitMs?: number | undefined;
+  /** How long the inbox may take before the response is 503. Default 10,000. */
+  readonly acceptTimeoutMs?: number | undefined;
   readonly clock?: Clock | undefined;
   /** Called with what the inbox threw. What it throws is ignored. */
   readonly onError?: MiddlewareErrorListener | undefined;
@@ -31,6 +33,7 @@ const orderOptions = strictOptions<OrderWebhookOptions>()({
   inbox: option.inboxWith<Inbox>("open", "advanceHead"),
   source: sharedOptions.source,
   waitMs: option.durationMs.default(defaults.orderWaitMs),
+  acceptTimeoutMs: option.durationMs.default(defaults.ingest.acceptTimeoutMs),
   clock: sharedOptions.clock,
   onError: option.functionOf<MiddlewareErrorListener>().optional(),
 });
@@ -56,9 +59,9 @@ export function orderWebhook(options: OrderWebhookOptions): WebhookMiddleware {
     if (!order) return next();
     const { key, position } = order;
     const source = tenantSource(settings.source, webhook.tenant?.id);
-    await orUnavailable(open());
+    await orUnavailable(settings, open());
     const leave = await enterWithin(queue.enter(JSON.stringify([source, key])), waitMs, clock);
-    const verdict = await orUnavailable(inbox.advanceHead({ source, key, position })).catch(
+    const verdict = await orUnavailable(settings, inbox.advanceHead({ source, key, position })).catch(
       (error: unknown) => {
         leave();
         throw error;

@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { WebhookEvent } from "../../sdk/events/index.ts";
+import type { Clock } from "../clock.ts";
 import { isReceiverError, ReceiverError } from "../errors.ts";
 import { notifyListener } from "../http/notify-listener.ts";
 import { acknowledged, responseFor } from "../http/responses.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
+import { withTimeout } from "../with-timeout.ts";
 
 /** What `verifyWebhook` sets on the request for the handlers after it. */
 export interface ReceivedWebhook extends VerifiedWebhook {
@@ -56,10 +58,23 @@ export function afterVerify(
   };
 }
 
-/** What an inbox rejects with is an outage: the response is 503, and the delivery is sent again. */
-export async function orUnavailable<Result>(result: Promise<Result>): Promise<Result> {
+/** How long a middleware waits for its inbox. */
+export interface InboxLimit {
+  readonly acceptTimeoutMs: number;
+  readonly clock: Clock;
+}
+
+/**
+ * What an inbox rejects with, or does not resolve in time, is an outage: the response is 503, and the delivery is sent
+ * again.
+ */
+export async function orUnavailable<Result>(
+  { acceptTimeoutMs, clock }: InboxLimit,
+  result: Promise<Result>,
+): Promise<Result> {
+  const timedOut = () => new Error(`the inbox did not respond within ${acceptTimeoutMs} ms`);
   try {
-    return await result;
+    return await withTimeout(result, acceptTimeoutMs, clock, timedOut);
   } catch (cause) {
     if (isReceiverError(cause, "INBOX_UNAVAILABLE")) throw cause;
     throw new ReceiverError("INBOX_UNAVAILABLE", "the inbox is unavailable right now", { cause });

@@ -4,7 +4,7 @@ import type { WebhookRejectedError } from "../errors.ts";
 import { createMountingWarning } from "../http/mounting-warning.ts";
 import { readRequestBody, targetOf } from "../http/request-body.ts";
 import { sendResponse } from "../http/send-response.ts";
-import { type DeliverySink, handleWebhook } from "../http/webhook-handler.ts";
+import { type DeliverySink, handleWebhook, limitsOf } from "../http/webhook-handler.ts";
 
 /** Fits Express 4 and 5, Connect, and `http.createServer` alike. */
 export type WebhookRequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -23,10 +23,12 @@ export type WebhookRequestHandler = (request: IncomingMessage, response: ServerR
  * app.use(express.json());
  * ```
  *
+ * @throws {ReceiverError} `CONFIGURATION_INVALID` for what is no receiver
  * @see interface §6, "Delivery headers and verification"
  */
 export function webhookMiddleware(receiver: DeliverySink): WebhookRequestHandler {
-  const { limits, clock = systemClock } = receiver;
+  const limits = limitsOf("webhookMiddleware", receiver);
+  const { clock = systemClock } = receiver;
   const warnOfMounting = createMountingWarning();
   const onRejected = (rejection: WebhookRejectedError) => {
     warnOfMounting(rejection);

@@ -80,7 +80,7 @@ export class Handlers<Transaction> {
     handler: EventHandler<EventPatterns[Pattern], Transaction>,
   ): void {
     const test = testFor("on", eventTests, pattern);
-    this.#add(handler, (event, { channel }) => channel === "webhook" && test(event));
+    this.#add("on", handler, (event, { channel }) => channel === "webhook" && test(event));
   }
 
   onState<Pattern extends StatePattern>(
@@ -88,13 +88,18 @@ export class Handlers<Transaction> {
     handler: EventHandler<StatePatterns[Pattern], Transaction>,
   ): void {
     const test = testFor("onState", stateTests, pattern);
-    this.#add(handler, (event, { stale }) => !stale && test(event));
+    this.#add("onState", handler, (event, { stale }) => !stale && test(event));
   }
 
   #add<Event>(
+    method: string,
     handler: EventHandler<Event, Transaction>,
     matches: Registration<Transaction>["matches"],
   ): void {
+    if (typeof handler !== "function") {
+      const message = `${method}: handler: expected a function, got ${typeof handler}`;
+      throw new ReceiverError("ARGUMENT_INVALID", message);
+    }
     this.#registrations.push({ matches, handler: handler as EventHandler<WebhookEvent, Transaction> });
   }
 

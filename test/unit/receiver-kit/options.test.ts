@@ -2,12 +2,18 @@ import { describe, expect, it } from "vitest";
 import {
   createReceiver,
   createVerifier,
+  type DeliverySink,
   isReceiverError,
   type MemoryTransaction,
   memoryInbox,
   type ReceiverOptions,
 } from "workspace-tasks/receiver-kit";
-import { dedupeWebhook, orderWebhook, verifyWebhook } from "workspace-tasks/receiver-kit/express";
+import {
+  dedupeWebhook,
+  orderWebhook,
+  verifyWebhook,
+  webhookMiddleware,
+} from "workspace-tasks/receiver-kit/express";
 import { type PostgresPool, postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { secretA } from "../../support/signed-delivery.ts";
@@ -39,6 +45,33 @@ function messageOf(create: () => unknown): string {
   }
   return "accepted";
 }
+
+/** None of these is a valid value of any option, except text for a name. */
+const wrongValues: readonly unknown[] = [
+  ...[Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -1, 10n, "Strict"],
+  ...[Symbol("x"), null, [7], { unknown: 1 }],
+];
+
+/** Options that take any name. */
+const textOptions = (create: (options: object) => unknown) =>
+  knownOptions(create).filter((option) => option === "source" || option === "path");
+
+/** Secrets have codes and messages of their own. */
+function knownOptions(create: (options: object) => unknown): readonly string[] {
+  const [, names = ""] = /expected one of (.*)$/.exec(messageOf(() => create({ colour: "red" }))) ?? [];
+  return names.split(", ").filter((name) => name !== "secrets");
+}
+
+const nestedOptions = [
+  ...["createReceiver", "verifyWebhook"].flatMap((name) => [
+    [name, "limits", "bodyBytesMax"] as const,
+    [name, "limits", "bodyTimeoutMs"] as const,
+  ]),
+  ...["firstDelayMs", "delayMsMax", "attemptsMax"].map(
+    (option) => ["createReceiver", "retry", option] as const,
+  ),
+  ...["bodiesDays", "idsDays", "headsDays"].map((option) => ["createReceiver", "retention", option] as const),
+];
 
 describe("options of the receiver kit", () => {
   it.each(Object.entries(factories))(
@@ -149,6 +182,47 @@ describe("options of the receiver kit", () => {
     expect(messageOf(() => factories[name]?.(options))).toContain(`${name}: ${message}`);
   });
 
+  it.each(Object.entries(factories))(
+    "%s rejects values of the wrong kind for each of its options",
+    (name, create) => {
+      const accepted: string[] = [];
+      for (const option of knownOptions(create)) {
+        for (const value of wrongValues) {
+          const outcome = messageOf(() => create({ [option]: value }));
+          if (outcome === "accepted") accepted.push(`${option}: ${String(value)}`);
+          else
+            expect(outcome).toMatch(
+              new RegExp(`^${name}: (?:expected|unknown|${option}\\S*: (?:expected|unknown))`),
+            );
+        }
+      }
+      expect(accepted).toEqual(textOptions(create).map((option) => `${option}: Strict`));
+    },
+  );
+
+  it.each(nestedOptions)("%s rejects values of the wrong kind in %s.%s", (name, group, option) => {
+    for (const value of wrongValues) {
+      const outcome = messageOf(() => factories[name]?.({ [group]: { [option]: value } }));
+      expect(outcome, String(value)).toMatch(
+        new RegExp(`^${name}: ${group}\\.${option}: expected .+, got .+`),
+      );
+    }
+  });
+
+  it("webhookMiddleware rejects what is no receiver, and a sink whose limits are no limits", () => {
+    const receiver = createReceiver({ secrets, inbox });
+    const { verifier } = receiver;
+    const sink = { verifier, accept: receiver.accept, limits: receiver.limits };
+    const mount = (given: unknown) => messageOf(() => webhookMiddleware(given as DeliverySink));
+    expect(mount(sink)).toBe("accepted");
+    const expected = "webhookMiddleware: expected a receiver, such as createReceiver(…), got";
+    expect(mount(undefined)).toBe(`${expected} undefined`);
+    expect(mount({ secrets, inbox })).toBe(`${expected} an object`);
+    expect(mount({ ...sink, limits: { bodyBytesMax: Number.NaN, bodyTimeoutMs: 1 } })).toBe(
+      "webhookMiddleware: limits.bodyBytesMax: expected a positive whole number, got NaN",
+    );
+  });
+
   it.each<[string, () => unknown, string]>([
     [
       "createReceiver without options",
@@ -189,6 +263,9 @@ describe("options of the receiver kit", () => {
     });
     await expect(receiver.reconcile({} as never)).rejects.toThrow(
       "reconcile: client: expected a client with tasks.list",
+    );
+    expect(() => receiver.on("*", undefined as never)).toThrow(
+      "on: handler: expected a function, got undefined",
     );
     expect(() => receiver.close({ graceMs: -1 })).toThrow(
       "close: graceMs: expected a number of at least 0, got -1",
