@@ -74,3 +74,10 @@ export function measuredFor({ goals }: Result, what: string): string {
   if (!goal) throw new Error(`no goal is named ${JSON.stringify(what)}`);
   return goal.measured;
 }
+
+/** A table with one row per key. */
+export const tableOf = <Key>(
+  columns: readonly string[],
+  keys: readonly Key[],
+  rowOf: (key: Key) => readonly string[],
+): Table => ({ columns, rows: keys.map(rowOf) });

@@ -22,12 +22,17 @@ export function spread({ median, low, high }: Spread): string {
   return `${number(median)} (${number(low)}–${number(high)})`;
 }
 
+export const goal = (what: string, target: string, measured: string, met: boolean): Goal => ({
+  what,
+  target,
+  measured,
+  met,
+});
+
 export function atLeast(what: string, target: number, measured: Spread, unit = "×"): Goal {
-  const met = measured.median >= target;
-  return { what, target: `≥ ${target} ${unit}`, measured: `${spread(measured)} ${unit}`, met };
+  return goal(what, `≥ ${target} ${unit}`, `${spread(measured)} ${unit}`, measured.median >= target);
 }
 
 export function atMost(what: string, target: number, measured: Spread, unit: string): Goal {
-  const met = measured.median <= target;
-  return { what, target: `≤ ${target} ${unit}`, measured: `${spread(measured)} ${unit}`, met };
+  return goal(what, `≤ ${target} ${unit}`, `${spread(measured)} ${unit}`, measured.median <= target);
 }

@@ -1,10 +1,9 @@
 // npm run bench [-- --only verify,mock-query] [--quick] [--report]
 //
-// Installs the peers, runs each benchmark in its own process against the built package, records the results in results/
-// and writes docs/benchmarks.md from all of them.
+// Runs each benchmark in its own process against the built package, records the results in results/ and writes
+// docs/benchmarks.md from all of them. npm installs the peers before it.
 
 import { spawnSync } from "node:child_process";
-import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { benchmarkNames, writeReport } from "./report.ts";
@@ -37,7 +36,6 @@ if (failed.length > 0) console.error(`failed: ${failed.join(", ")}`);
 process.exit(failed.length > 0 ? 1 : 0);
 
 function measure(selected: readonly string[]): readonly string[] {
-  installPeers();
   return selected.filter((name) => {
     console.log(`\n── ${name}`);
     // Explicit collections would make V8 discard the code of functions that are not running.
@@ -45,22 +43,4 @@ function measure(selected: readonly string[]): readonly string[] {
     const args = [...flags, join(folder, "record.ts"), name, ...(values.quick ? ["--quick"] : [])];
     return spawnSync(process.execPath, args, { cwd: folder, stdio: "inherit" }).status !== 0;
   });
-}
-
-function installPeers(): void {
-  const peers = join(folder, "peers");
-  const installed = join(peers, "node_modules", ".package-lock.json");
-  const wanted = join(peers, "package-lock.json");
-  if (existsSync(installed) && statSync(installed).mtimeMs + 1 >= statSync(wanted).mtimeMs) return;
-  console.log("installing what the benchmarks compare with …");
-  const { status } = spawnSync(
-    "npm",
-    ["install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts"],
-    {
-      cwd: peers,
-      stdio: ["ignore", "ignore", "inherit"],
-      shell: process.platform === "win32",
-    },
-  );
-  if (status !== 0) process.exit(status ?? 1);
 }

@@ -32,27 +32,19 @@ export function medianIn<Field extends string>(rounds: Rounds<Field>, key: unkno
   return spreadIn(rounds, key, field).median;
 }
 
+const compare =
+  (difference: (ours: number, other: number) => number) =>
+  <Field extends string>(rounds: Rounds<Field>, ours: unknown, other: unknown, field: Field): Spread => {
+    const theirs = valuesIn(rounds, other, field);
+    const mine = valuesIn(rounds, ours, field);
+    return spreadOf(mine.map((value, round) => difference(value, theirs[round] ?? Number.NaN)));
+  };
+
 /** How many times as much `other` takes as `ours`, round by round. */
-export function ratioIn<Field extends string>(
-  rounds: Rounds<Field>,
-  ours: unknown,
-  other: unknown,
-  field: Field,
-): Spread {
-  const theirs = valuesIn(rounds, other, field);
-  return spreadOf(valuesIn(rounds, ours, field).map((mine, round) => (theirs[round] ?? Number.NaN) / mine));
-}
+export const ratioIn = compare((ours, other) => other / ours);
 
 /** How much more `ours` takes than `other`, round by round. */
-export function differenceIn<Field extends string>(
-  rounds: Rounds<Field>,
-  ours: unknown,
-  other: unknown,
-  field: Field,
-): Spread {
-  const theirs = valuesIn(rounds, other, field);
-  return spreadOf(valuesIn(rounds, ours, field).map((mine, round) => mine - (theirs[round] ?? Number.NaN)));
-}
+export const differenceIn = compare((ours, other) => ours - other);
 
 function valuesIn<Field extends string>(rounds: Rounds<Field>, key: unknown, field: Field) {
   return (rounds.get(key) ?? []).map((measurement) => measurement[field]);

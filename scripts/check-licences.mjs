@@ -2,6 +2,7 @@
 // product. `--write` updates docs/licences.md.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { locatePackage } from "./lock-file.mjs";
 
 const permitted = new Set(["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "0BSD", "Unlicense"]);
 
@@ -13,7 +14,7 @@ function shipped() {
   const found = new Map();
   const visit = (from, names) => {
     for (const name of names) {
-      const path = locate(from, name);
+      const path = locatePackage(lock.packages, from, name);
       if (!path || found.has(path)) continue;
       const entry = lock.packages[path];
       found.set(path, { name, version: entry.version, licence: entry.license ?? "unknown" });
@@ -22,14 +23,6 @@ function shipped() {
   };
   visit("", Object.keys(lock.packages[""].dependencies));
   return [...found.values()].sort((a, b) => a.name.localeCompare(b.name));
-}
-
-function locate(from, name) {
-  for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("/node_modules/")))) {
-    const path = `${folder ? `${folder}/` : ""}node_modules/${name}`;
-    if (lock.packages[path]) return path;
-    if (!folder) return undefined;
-  }
 }
 
 const packages = shipped();

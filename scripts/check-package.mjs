@@ -4,15 +4,14 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 
 const packedBytesMax = 600_000;
 const unpackedBytesMax = 2_500_000;
 const allowed =
   /^(dist\/(sdk|mock-server|receiver-kit|cli|shared)\/|bin\/|schema\.graphql$|package\.json$|README\.md$|LICENSE$|CHANGELOG\.md$)/;
 
-const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const root = join(import.meta.dirname, "..");
 const folder = mkdtempSync(join(tmpdir(), "workspace-tasks-pack-"));
 const run = (command, args, options = {}) =>
   spawnSync(command, args, { cwd: root, encoding: "utf8", ...options });

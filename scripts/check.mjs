@@ -1,10 +1,9 @@
 // Everything CI runs, in order of how soon it tells: `npm run check`. Each gate says what it prevents.
 // `npm run check -- --only <text>` runs the gates whose name holds the text.
 import { spawnSync } from "node:child_process";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 
-const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const root = join(import.meta.dirname, "..");
 const only = process.argv[process.argv.indexOf("--only") + 1];
 const gates = [
   ["formatting and lint", "npm run --silent lint"],

@@ -7,6 +7,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { locatePackage } from "./lock-file.mjs";
 
 const file = join(import.meta.dirname, "..", "package-lock.json");
 const lock = JSON.parse(readFileSync(file, "utf8"));
@@ -30,22 +31,15 @@ if (process.argv.includes("--check")) {
   console.log(`added ${missing.length} entries`);
 }
 
-/** Optional dependencies of a locked package that resolve to no entry, as Node would look them up. */
+/** Optional dependencies of a locked package that resolve to no entry. */
 function missingEntries(packages) {
   const found = new Map();
   for (const [path, entry] of Object.entries(packages)) {
     for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
-      if (!resolves(packages, path, name)) found.set(name, { name, version, dev: entry.dev === true });
+      if (!locatePackage(packages, path, name)) found.set(name, { name, version, dev: entry.dev === true });
     }
   }
   return [...found.values()];
-}
-
-function resolves(packages, from, name) {
-  for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("/node_modules/")))) {
-    if (packages[`${folder ? `${folder}/` : ""}node_modules/${name}`]) return true;
-    if (!folder) return false;
-  }
 }
 
 function entryOf(name, version, dev) {

@@ -4,10 +4,9 @@
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 
-const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const root = join(import.meta.dirname, "..");
 const folder = join(root, "examples");
 const sources = ["--conditions=workspace-tasks-source", "--import", import.meta.resolve("tsx")];
 // The default port of `workspace-tasks trigger`.

@@ -7,11 +7,12 @@
 //   node scripts/fresh-machine-matrix.mjs --list
 //
 // A cell that this machine cannot offer is reported as not run. Exit code 1 when a cell fails.
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { chmodSync, chownSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
+import { capture } from "./capture.mjs";
 import { projectFiles } from "./project-files.mjs";
 
 const root = join(import.meta.dirname, "..");
@@ -205,23 +206,8 @@ function run(cell, line, cwd, env) {
   const [command, args] = cell.node
     ? ["npx", ["-y", "-p", `node@${cell.node}`, "-c", script]]
     : ["sh", ["-c", script]];
-  return new Promise((resolve) => {
-    const child = spawn(command, args, {
-      cwd,
-      env,
-      stdio: ["ignore", "pipe", "pipe"],
-      timeout: commandTimeoutMs,
-      ...(cell.user ? { uid: cell.user, gid: cell.user } : {}),
-    });
-    let output = "";
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding("utf8").on("data", (text) => {
-        output += text;
-      });
-    }
-    child.once("error", (error) => resolve({ code: error.message, output }));
-    child.once("close", (code, signal) => resolve({ code: code ?? signal, output }));
-  });
+  const user = cell.user ? { uid: cell.user, gid: cell.user } : {};
+  return capture(command, args, { cwd, env, timeout: commandTimeoutMs, ...user });
 }
 
 /** Takes the port, unless something else has it already. */

@@ -1,15 +1,19 @@
 // `npm start` and `npm test` must work on a fresh clone. npm runs this before them: it installs when
 // node_modules is absent or does not belong to the lock file, and costs a few milliseconds otherwise.
-import { spawn } from "node:child_process";
+//
+//   node scripts/install.mjs [folder with a lock file of its own] [options of npm ci]
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { capture } from "./capture.mjs";
 
-const root = join(import.meta.dirname, "..");
+const [folder = ".", ...npmOptions] = process.argv.slice(2);
+const root = join(import.meta.dirname, "..", folder);
 const installed = join(root, "node_modules", ".package-lock.json");
 const installedHash = join(root, "node_modules", ".package-lock.sha256");
 const lockFile = join(root, "package-lock.json");
 const lockHash = createHash("sha256").update(readFileSync(lockFile)).digest("hex");
+const windows = process.platform === "win32";
 const reportEveryMs = 5_000;
 
 if (!isInstalled()) await install();
@@ -23,11 +27,13 @@ function isInstalled() {
 
 async function install() {
   const progress = reportProgress(packagesOfThisPlatform());
-  const { status, errors } = await runNpm(["ci", "--loglevel=http", "--no-progress"], progress.read);
+  const args = ["ci", "--loglevel=http", "--no-progress", ...npmOptions];
+  const options = { cwd: root, shell: windows, onLine: progress.read };
+  const { code, output } = await capture(windows ? "npm.cmd" : "npm", args, options);
   progress.end();
-  if (status !== 0) {
-    process.stderr.write(errors);
-    console.error("npm ci failed: the reason is above; `npm ci` runs it again");
+  if (code !== 0) {
+    console.error(output.replaceAll(/^npm (http|info|verb).*\n/gm, "") || code);
+    console.error(`npm ci failed in ${root}: the reason is above; \`npm ci\` runs it again`);
     process.exit(1);
   }
   writeFileSync(installedHash, lockHash);
@@ -62,30 +68,4 @@ function reportProgress(packages) {
       if (process.stdout.isTTY) process.stdout.write("\r\x1b[K");
     },
   };
-}
-
-/** Runs npm; gives its exit code and what it wrote other than the log of its requests. */
-function runNpm(args, readLine) {
-  const windows = process.platform === "win32";
-  return new Promise((resolve) => {
-    const npm = spawn(windows ? "npm.cmd" : "npm", args, {
-      cwd: root,
-      stdio: ["ignore", "ignore", "pipe"],
-      shell: windows,
-    });
-    let errors = "";
-    let rest = "";
-    npm.stderr.setEncoding("utf8").on("data", (text) => {
-      const lines = (rest + text).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) {
-        readLine(line);
-        if (!/^npm (http|info|verb)/.test(line)) errors += `${line}\n`;
-      }
-    });
-    npm.once("error", (error) =>
-      resolve({ status: 1, errors: `npm could not be started: ${error.message}\n` }),
-    );
-    npm.once("close", (status) => resolve({ status, errors: errors + rest }));
-  });
 }

@@ -6,13 +6,14 @@
 //   --json prints the report as JSON, with the modules that were loaded
 //
 // Needs a build. Versions other than the current one come from the package `node` of the npm registry.
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
+import { capture } from "./capture.mjs";
 
-const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const root = join(import.meta.dirname, "..");
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const json = process.argv.includes("--json");
 const asked = process.argv.slice(2).filter((argument) => argument !== "--json");
@@ -62,39 +63,26 @@ function install(folder) {
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "packed", private: true }));
 }
 
-function walk(version, entry, mock) {
+async function walk(version, entry, mock) {
   const moduleLog = join(project, "modules.log");
   writeFileSync(moduleLog, "");
-  const environment = {
-    ...process.env,
-    MODULE_LOG: moduleLog,
-    BASE_URL: mock.baseUrl,
-    GATEWAY_URL: mock.gatewayUrl,
-    API_KEY: mock.apiKey,
-    PARTNER_API_KEY: mock.partnerApiKey,
-  };
   const args = ["--import", pathToFileURL(join(project, "module-log.mjs")).href, join(project, entry)];
   const [command, ...rest] =
     version === "current" ? [process.execPath, ...args] : ["npx", "-y", `node@${version}`, ...args];
-  return new Promise((resolve) => {
-    const child = spawn(command, rest, {
-      cwd: project,
-      env: environment,
-      timeout: walkTimeoutMs,
-      shell: process.platform === "win32" && version !== "current",
-    });
-    let output = "";
-    let errors = "";
-    child.stdout.on("data", (text) => {
-      output += text;
-    });
-    child.stderr.on("data", (text) => {
-      errors += text;
-    });
-    child.on("error", (error) => resolve({ version, entry, ok: false, output: error.message, modules: [] }));
-    child.on("close", (code) => {
-      const modules = [...new Set(readFileSync(moduleLog, "utf8").split("\n").filter(Boolean))];
-      resolve({ version, entry, ok: code === 0, output: code === 0 ? output : output + errors, modules });
-    });
+  const { code, stdout, output } = await capture(command, rest, {
+    cwd: project,
+    env: {
+      ...process.env,
+      MODULE_LOG: moduleLog,
+      BASE_URL: mock.baseUrl,
+      GATEWAY_URL: mock.gatewayUrl,
+      API_KEY: mock.apiKey,
+      PARTNER_API_KEY: mock.partnerApiKey,
+    },
+    timeout: walkTimeoutMs,
+    shell: process.platform === "win32" && version !== "current",
   });
+  const modules = [...new Set(readFileSync(moduleLog, "utf8").split("\n").filter(Boolean))];
+  const ok = code === 0;
+  return { version, entry, ok, output: ok ? stdout : `${output}ended with ${code}`, modules };
 }

@@ -1,8 +1,7 @@
 // Writes docs/receiver-reports.md: check-receiver against receivers written as the documentation of libraries suggests.
 // Run it with: npx tsx --conditions=workspace-tasks-source scripts/receiver-reports.ts
 import { readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { type AuditProblem, type AuditResult, auditChecks } from "workspace-tasks/receiver-kit/audit";
 import { audit } from "../receiver-kit/audit/audit-receiver.ts";
 import { type Signing, standardWebhooks } from "../receiver-kit/audit/target/signing.ts";
@@ -15,7 +14,7 @@ import {
   startPythonReceiver,
 } from "../test/support/receivers/served-receiver.ts";
 
-const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const root = join(import.meta.dirname, "..");
 const secret = `whsec_${Buffer.alloc(32, 0x5a).toString("base64")}`;
 const oldSecret = `whsec_${Buffer.alloc(32, 0x6b).toString("base64")}`;
 const stillResponding = "baseline.still-responding";

@@ -4,10 +4,9 @@
 //
 // They come from the package `node` of the npm registry. Needs a build; takes minutes for each version.
 import { spawnSync } from "node:child_process";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 
-const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const root = join(import.meta.dirname, "..");
 const asked = process.argv.slice(2);
 const versions = asked.length > 0 ? asked : ["22", "24"];
 

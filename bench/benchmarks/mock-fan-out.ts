@@ -1,5 +1,5 @@
 import { createMockServer } from "workspace-tasks/mock-server";
-import { type Benchmark, cellOf, type MeasureOptions, type Result } from "../benchmark.ts";
+import { type Benchmark, cellOf, type MeasureOptions, type Result, tableOf } from "../benchmark.ts";
 import { spread } from "../format.ts";
 import { inTurns } from "../in-turns.ts";
 import { type Sample, startMeter } from "../meter.ts";
@@ -33,14 +33,11 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
   return {
     goals: [],
     tables: [
-      {
-        columns: ["endpoints", "µs per delivery", "µs per event"],
-        rows: endpointCounts.map((count) => [
-          String(count),
-          spread(spreadIn(rounds, count, "cpuUs")),
-          spread(scaled(spreadIn(rounds, count, "cpuUs"), count)),
-        ]),
-      },
+      tableOf(["endpoints", "µs per delivery", "µs per event"], endpointCounts, (count) => [
+        String(count),
+        spread(spreadIn(rounds, count, "cpuUs")),
+        spread(scaled(spreadIn(rounds, count, "cpuUs"), count)),
+      ]),
     ],
     plots: [
       {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { type Benchmark, type MeasureOptions, measuredFor, type Result } from "../benchmark.ts";
+import { type Benchmark, type MeasureOptions, measuredFor, type Result, tableOf } from "../benchmark.ts";
 import { atLeast, atMost, number, times } from "../format.ts";
 import { inTurns } from "../in-turns.ts";
 import type { Sample } from "../meter.ts";
@@ -46,16 +46,17 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
       atMost("this mock, wall time", 250, scaled(spreadIn(samples, ours, "wallUs"), 0.001), "ms"),
     ],
     tables: [
-      {
-        columns: ["", "wall time, ms", "CPU time, ms", "wall time ÷ this mock", "CPU time ÷ this mock"],
-        rows: names.map((name) => [
+      tableOf(
+        ["", "wall time, ms", "CPU time, ms", "wall time ÷ this mock", "CPU time ÷ this mock"],
+        names,
+        (name) => [
           name,
           number(medianIn(samples, name, "wallUs") / 1_000),
           number(medianIn(samples, name, "cpuUs") / 1_000),
           times(wallRatio(name)),
           times(ratioIn(samples, ours, name, "cpuUs")),
-        ]),
-      },
+        ],
+      ),
     ],
   };
 }

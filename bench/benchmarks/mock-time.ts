@@ -1,5 +1,5 @@
 import { createMockServer } from "workspace-tasks/mock-server";
-import { type Benchmark, type MeasureOptions, measuredFor, type Result } from "../benchmark.ts";
+import { type Benchmark, type MeasureOptions, measuredFor, type Result, tableOf } from "../benchmark.ts";
 import { atMost, spread, whole } from "../format.ts";
 import { inTurns } from "../in-turns.ts";
 import { heapBytes, startMeter } from "../meter.ts";
@@ -46,17 +46,18 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
       atMost("heap of 100,000 running tasks", 60, spreadIn(rounds, large, "runningMegabytes"), "MB"),
     ],
     tables: [
-      {
-        columns: ["", "start, s", "7 days, s", "CPU time, s", "heap running, MB", "heap done, MB"],
-        rows: scenarios.map((scenario) => [
+      tableOf(
+        ["", "start, s", "7 days, s", "CPU time, s", "heap running, MB", "heap done, MB"],
+        scenarios,
+        (scenario) => [
           `${whole(scenario.tasks)} tasks, ${scenario.delivers ? `${whole(scenario.tasks * 7)} deliveries` : "no endpoint"}`,
           spread(spreadIn(rounds, scenario, "startSeconds")),
           spread(weekSeconds(scenario)),
           spread(spreadIn(rounds, scenario, "weekCpuSeconds")),
           spread(spreadIn(rounds, scenario, "runningMegabytes")),
           spread(spreadIn(rounds, scenario, "doneMegabytes")),
-        ]),
-      },
+        ],
+      ),
     ],
   };
 }

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "libsql";
 import pg from "pg";
 import { PostgresServer } from "../../test/support/postgres.ts";
-import { type Benchmark, cellOf, type MeasureOptions, type Result } from "../benchmark.ts";
+import { withFolder } from "../../test/support/with-folder.ts";
+import { type Benchmark, cellOf, type MeasureOptions, type Result, tableOf } from "../benchmark.ts";
 import { deliver, deliveryRequests } from "../deliver.ts";
 import { number, spread, whole } from "../format.ts";
 import { inTurns } from "../in-turns.ts";
@@ -35,30 +35,26 @@ export const benchmark: Benchmark = {
 async function measure({ quick }: MeasureOptions): Promise<Result> {
   await using postgres = await PostgresServer.start();
   const rounds = await inTurns(names, { rounds: quick ? 1 : 5 }, (name) =>
-    receive(name, postgres, quick ? 300 : 5_000),
+    withFolder((folder) => receive(folder, name, postgres, quick ? 300 : 5_000)),
   );
   const perSecond = (name: Setup, field: "wallUs" | "handledUs") =>
     whole(1e6 / medianIn(rounds, name, field));
   return {
     goals: [],
     tables: [
-      {
-        columns: ["", "µs", "bytes kept", "acknowledged per second", "handled per second"],
-        rows: names.map((name) => [
-          name,
-          spread(spreadIn(rounds, name, "cpuUs")),
-          number(medianIn(rounds, name, "bytesKept")),
-          perSecond(name, "wallUs"),
-          perSecond(name, "handledUs"),
-        ]),
-      },
+      tableOf(["", "µs", "bytes kept", "acknowledged per second", "handled per second"], names, (name) => [
+        name,
+        spread(spreadIn(rounds, name, "cpuUs")),
+        number(medianIn(rounds, name, "bytesKept")),
+        perSecond(name, "wallUs"),
+        perSecond(name, "handledUs"),
+      ]),
     ],
   };
 }
 
-async function receive(name: Setup, postgres: PostgresServer, count: number) {
+async function receive(folder: string, name: Setup, postgres: PostgresServer, count: number) {
   const { store, processes } = setups[name];
-  const folder = mkdtempSync(join(tmpdir(), "workspace-tasks-cost-"));
   await using database = await postgres.database();
   const url = store === "sqlite" ? join(folder, "inbox.db") : database.url;
   const servers: ServerProcess[] = [];
@@ -74,7 +70,6 @@ async function receive(name: Setup, postgres: PostgresServer, count: number) {
     return { ...delivered, bytesKept: ((await bytesIn(url)) - bytesBefore) / count };
   } finally {
     for (const server of servers) await server[Symbol.asyncDispose]();
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 

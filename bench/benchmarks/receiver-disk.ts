@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { type PostgresDatabase, PostgresServer } from "../../test/support/postgres.ts";
+import { withFolder } from "../../test/support/with-folder.ts";
 import { type Benchmark, type MeasureOptions, measuredFor, type Result } from "../benchmark.ts";
 import { type Delivered, deliver, deliveryRequests } from "../deliver.ts";
 import { atLeast, times, whole } from "../format.ts";
@@ -42,9 +41,8 @@ export const benchmark: Benchmark = {
 
 async function measure({ quick }: MeasureOptions): Promise<Result> {
   const measured = new Map<string, Rounds<keyof Delivered>>();
-  const folder = mkdtempSync(join(tmpdir(), "workspace-tasks-disk-"));
   await using postgres = await PostgresServer.start();
-  try {
+  await withFolder(async (folder) => {
     for (const syncMs of syncsMs) {
       await using database = await slowDatabase(postgres, syncMs);
       const urls = { sqlite: join(folder, `${syncMs}`), postgres: database.url };
@@ -52,9 +50,7 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
         measured.set(`${store} ${syncMs}`, await compare(store, urls[store], syncMs, quick));
       }
     }
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
   const of = (store: Store, syncMs: number) => measured.get(`${store} ${syncMs}`) ?? new Map();
   const gain = (store: Store, syncMs: number) => ratioIn(of(store, syncMs), "kit", "hand-rolled", "wallUs");
   const perSecond = (store: Store, syncMs: number, receiver: Receiver) =>

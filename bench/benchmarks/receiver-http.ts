@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PostgresServer } from "../../test/support/postgres.ts";
+import { withFolder } from "../../test/support/with-folder.ts";
 import { type Benchmark, cellOf, type MeasureOptions, type Result } from "../benchmark.ts";
 import { type Delivered, deliver, deliveryRequests } from "../deliver.ts";
 import { atLeast, number, times, whole } from "../format.ts";
@@ -79,9 +78,8 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
 }
 
 /** A new receiver with its own store. */
-async function receive(kind: Kind, size: Size, postgres: PostgresServer): Promise<Delivered> {
-  const folder = mkdtempSync(join(tmpdir(), "workspace-tasks-receive-"));
-  try {
+function receive(kind: Kind, size: Size, postgres: PostgresServer): Promise<Delivered> {
+  return withFolder(async (folder) => {
     await using database = await postgres.database();
     const store = kind.includes("postgres") ? database.url : join(folder, "inbox.db");
     const warmUp = deliveryRequests("warm-up", size.warmUp, size.bytes);
@@ -89,9 +87,7 @@ async function receive(kind: Kind, size: Size, postgres: PostgresServer): Promis
     await using server = await startServer("servers/receiver.ts", kind, store);
     await deliver([server], warmUp, { untilHandled: isHandled(kind) });
     return await deliver([server], requests, { untilHandled: isHandled(kind) });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 function resultOf(measured: ReadonlyMap<string, Rounds<keyof Delivered>>): Result {

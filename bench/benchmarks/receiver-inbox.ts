@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import Database from "libsql";
 import { createReceiver } from "workspace-tasks/receiver-kit";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
-import { type Benchmark, cellOf, type MeasureOptions, type Result } from "../benchmark.ts";
+import { withFolder } from "../../test/support/with-folder.ts";
+import { type Benchmark, cellOf, type MeasureOptions, type Result, tableOf } from "../benchmark.ts";
 import { number, spread, whole } from "../format.ts";
 import { inTurns } from "../in-turns.ts";
 import { startMeter } from "../meter.ts";
@@ -26,11 +26,10 @@ export const benchmark: Benchmark = {
   measure,
 };
 
-async function measure({ quick }: MeasureOptions): Promise<Result> {
-  const sizes = quick ? [1_000, 10_000] : [10_000, 100_000, 1_000_000];
-  const folder = mkdtempSync(join(tmpdir(), "workspace-tasks-inbox-"));
-  const pathOf = (rows: number) => join(folder, `${rows}.db`);
-  try {
+function measure({ quick }: MeasureOptions): Promise<Result> {
+  return withFolder(async (folder) => {
+    const sizes = quick ? [1_000, 10_000] : [10_000, 100_000, 1_000_000];
+    const pathOf = (rows: number) => join(folder, `${rows}.db`);
     for (const rows of sizes) await fill(pathOf(rows), rows);
     const rounds = await inTurns(sizes, { rounds: quick ? 1 : 7, warmUpRounds: 1 }, (rows, round) =>
       receive(pathOf(rows), round),
@@ -40,16 +39,17 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
     return {
       goals: [],
       tables: [
-        {
-          columns: ["rows", "µs to store", "µs to store and handle", "µs for a duplicate", "file, MB"],
-          rows: sizes.map((rows) => [
+        tableOf(
+          ["rows", "µs to store", "µs to store and handle", "µs for a duplicate", "file, MB"],
+          sizes,
+          (rows) => [
             whole(rows),
             spread(spreadIn(rounds, rows, "stored")),
             spread(spreadIn(rounds, rows, "handled")),
             spread(spreadIn(rounds, rows, "duplicate")),
             number(statSync(pathOf(rows)).size / 1e6),
-          ]),
-        },
+          ],
+        ),
       ],
       plots: [
         {
@@ -65,9 +65,7 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
         },
       ],
     };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 /** CPU time per delivery. */

@@ -1,5 +1,5 @@
 import { PostgresServer } from "../../test/support/postgres.ts";
-import { type Benchmark, cellOf, type MeasureOptions, type Result } from "../benchmark.ts";
+import { type Benchmark, cellOf, type MeasureOptions, type Result, tableOf } from "../benchmark.ts";
 import { type Delivered, deliver, deliveryRequests } from "../deliver.ts";
 import { spread } from "../format.ts";
 import { inTurns } from "../in-turns.ts";
@@ -35,10 +35,11 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
   return {
     goals: [],
     tables: [
-      {
-        columns: ["processes", "handled per second", "µs per delivery"],
-        rows: processCounts.map((each) => [String(each), spread(perSecond(each)), spread(cpuUs(each))]),
-      },
+      tableOf(["processes", "handled per second", "µs per delivery"], processCounts, (each) => [
+        String(each),
+        spread(perSecond(each)),
+        spread(cpuUs(each)),
+      ]),
     ],
     plots: [
       {

@@ -1,9 +1,16 @@
 import { createClient } from "workspace-tasks/sdk";
 import { createFakeService, type FakeService } from "../../test/support/fake-service.ts";
-import { type Benchmark, type Goal, type MeasureOptions, measuredFor, type Result } from "../benchmark.ts";
+import {
+  type Benchmark,
+  type Goal,
+  type MeasureOptions,
+  measuredFor,
+  type Result,
+  tableOf,
+} from "../benchmark.ts";
 import { systemClock } from "../clock.ts";
 import { exchangeKey } from "../exchange-key.ts";
-import { number } from "../format.ts";
+import { goal, number } from "../format.ts";
 import { type CreatePeerClients, type Fetch, loadPeer, loadPeerClients } from "../load-peer.ts";
 
 interface FakeTime {
@@ -58,17 +65,10 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
   return {
     goals: outcomes.filter(({ name }) => name === ours).flatMap(goalsOf),
     tables: [
-      {
-        columns: [
-          "calls, window",
-          "client",
-          "succeeded",
-          "failed",
-          "429s",
-          "virtual seconds",
-          "of the rate limit",
-        ],
-        rows: outcomes.map(({ calls, name, window, failed, rejected, seconds, share }) => [
+      tableOf(
+        ["calls, window", "client", "succeeded", "failed", "429s", "virtual seconds", "of the rate limit"],
+        outcomes,
+        ({ calls, name, window, failed, rejected, seconds, share }) => [
           `${calls}, ${window}`,
           name,
           String(calls - failed),
@@ -76,8 +76,8 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
           String(rejected),
           number(seconds),
           failed > 0 ? "–" : `${number(share * 100)} %`,
-        ]),
-      },
+        ],
+      ),
     ],
   };
 }
@@ -85,18 +85,8 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
 function goalsOf({ calls, window, failed, rejected, share }: Outcome): readonly Goal[] {
   const what = `${calls} calls, ${window} window`;
   return [
-    {
-      what: `${what}: 429s and failures`,
-      target: "0",
-      measured: String(rejected + failed),
-      met: rejected + failed === 0,
-    },
-    {
-      what: `${what}: share of the rate limit`,
-      target: "≥ 99 %",
-      measured: `${number(share * 100)} %`,
-      met: share >= 0.99,
-    },
+    goal(`${what}: 429s and failures`, "0", String(rejected + failed), rejected + failed === 0),
+    goal(`${what}: share of the rate limit`, "≥ 99 %", `${number(share * 100)} %`, share >= 0.99),
   ];
 }
 

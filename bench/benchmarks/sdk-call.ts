@@ -1,5 +1,12 @@
 import { alternate } from "../alternate.ts";
-import { type Benchmark, cellOf, type MeasureOptions, measuredFor, type Result } from "../benchmark.ts";
+import {
+  type Benchmark,
+  cellOf,
+  type MeasureOptions,
+  measuredFor,
+  type Result,
+  tableOf,
+} from "../benchmark.ts";
 import { atLeast, atMost, number, times } from "../format.ts";
 import { differenceIn, medianIn, ratioIn } from "../statistics.ts";
 
@@ -43,15 +50,12 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
       atLeast("graphql-request with a DocumentNode ÷ this SDK", 1.1, ratio(documentNode)),
     ],
     tables: [
-      {
-        columns: ["", "µs", "µs over raw fetch", "÷ this SDK"],
-        rows: names.map((name) => [
-          name,
-          number(medianIn(samples, name, "cpuUs")),
-          number(over(name).median),
-          times(ratio(name)),
-        ]),
-      },
+      tableOf(["", "µs", "µs over raw fetch", "÷ this SDK"], names, (name) => [
+        name,
+        number(medianIn(samples, name, "cpuUs")),
+        number(over(name).median),
+        times(ratio(name)),
+      ]),
     ],
   };
 }

@@ -3,6 +3,7 @@ import { createFakeService, type FakeService } from "../../test/support/fake-ser
 import { type Legs, withLatency } from "../../test/support/latency.ts";
 import { type Benchmark, cellOf, type Goal, type Result } from "../benchmark.ts";
 import { exchangeKey } from "../exchange-key.ts";
+import { goal } from "../format.ts";
 
 const text = "query Probe { __typename }";
 const legs = (): Legs => ({ forwardMs: 50, backwardMs: 50 });
@@ -56,12 +57,14 @@ async function measure(): Promise<Result> {
       const { exchanges, failed } = await run(scenario, createCall);
       row.push(`${exchanges}${failed > 0 ? `, ${failed} calls fail` : ""}`);
       if (name !== ours) continue;
-      goals.push({
-        what: scenario.what,
-        target: `≤ ${scenario.max}, no call fails`,
-        measured: `${exchanges}, ${failed} calls fail`,
-        met: exchanges <= scenario.max && failed === 0,
-      });
+      goals.push(
+        goal(
+          scenario.what,
+          `≤ ${scenario.max}, no call fails`,
+          `${exchanges}, ${failed} calls fail`,
+          exchanges <= scenario.max && failed === 0,
+        ),
+      );
     }
     rows.push(row);
   }

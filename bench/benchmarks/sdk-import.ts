@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { type Benchmark, type MeasureOptions, measuredFor, type Result } from "../benchmark.ts";
+import { type Benchmark, type MeasureOptions, measuredFor, type Result, tableOf } from "../benchmark.ts";
 import { atMost, number, spread } from "../format.ts";
 import { inTurns } from "../in-turns.ts";
 import { differenceIn, medianIn, spreadIn } from "../statistics.ts";
@@ -40,14 +40,11 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
   return {
     goals: [atMost("this SDK beyond graphql-request", 15, over, "ms")],
     tables: [
-      {
-        columns: ["", "ms", "heap, MB"],
-        rows: modules.map((name) => [
-          name,
-          spread(spreadIn(imports, name, "cpuMs")),
-          number(medianIn(imports, name, "heapMegabytes")),
-        ]),
-      },
+      tableOf(["", "ms", "heap, MB"], modules, (name) => [
+        name,
+        spread(spreadIn(imports, name, "cpuMs")),
+        number(medianIn(imports, name, "heapMegabytes")),
+      ]),
     ],
   };
 }

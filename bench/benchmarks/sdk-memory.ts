@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { createClient } from "workspace-tasks/sdk";
-import { type Benchmark, type MeasureOptions, measuredFor, type Result } from "../benchmark.ts";
-import { number, whole } from "../format.ts";
+import { type Benchmark, type MeasureOptions, measuredFor, type Result, tableOf } from "../benchmark.ts";
+import { goal, number, whole } from "../format.ts";
 import { createMemoryClient } from "../memory-service.ts";
 import { heapBytes } from "../meter.ts";
 import { listTasksText } from "../sample-query.ts";
@@ -23,31 +23,16 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
   const { slope, points, listeners } = await heapOverCalls(calls);
   return {
     goals: [
-      {
-        what: `growth over ${whole(calls)} calls`,
-        target: "none (≤ 1 byte per call)",
-        measured: `${number(slope)} bytes per call`,
-        met: slope <= 1,
-      },
-      {
-        what: "listeners left on the shared signal",
-        target: "0",
-        measured: String(listeners),
-        met: listeners === 0,
-      },
-      {
-        what: "heap per client",
-        target: "≤ 50 KB",
-        measured: `${number(perClient / 1_000)} KB`,
-        met: perClient <= 50_000,
-      },
+      goal(
+        `growth over ${whole(calls)} calls`,
+        "none (≤ 1 byte per call)",
+        `${number(slope)} bytes per call`,
+        slope <= 1,
+      ),
+      goal("listeners left on the shared signal", "0", String(listeners), listeners === 0),
+      goal("heap per client", "≤ 50 KB", `${number(perClient / 1_000)} KB`, perClient <= 50_000),
     ],
-    tables: [
-      {
-        columns: ["calls", "heap, MB"],
-        rows: points.map(([count, bytes]) => [whole(count), number(bytes / 1e6)]),
-      },
-    ],
+    tables: [tableOf(["calls", "heap, MB"], points, ([count, bytes]) => [whole(count), number(bytes / 1e6)])],
   };
 }
 

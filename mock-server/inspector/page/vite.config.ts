@@ -1,16 +1,13 @@
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { defineConfig } from "vite";
 
-const here = dirname(fileURLToPath(import.meta.url));
-
 export default defineConfig({
-  root: here,
+  root: import.meta.dirname,
   // Relative, so that the page works wherever the mock is mounted.
   base: "./",
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
-    outDir: join(here, "../../../dist/mock-server/inspector/page"),
+    outDir: join(import.meta.dirname, "../../../dist/mock-server/inspector/page"),
     emptyOutDir: true,
     target: "es2022",
     // The first versions with `light-dark()`; everything else in the style sheets is older.
