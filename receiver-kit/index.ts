@@ -29,6 +29,7 @@ export type {
   WaitingSource,
 } from "./inbox/inbox.ts";
 export { type MemoryInboxOptions, type MemoryTransaction, memoryInbox } from "./inbox/memory/memory-inbox.ts";
+export type { HeadFilter, HeadReference, HeadSummary } from "./inbox/order-head.ts";
 export { consoleLogger, type ReceiverLogger, silentLogger } from "./logger.ts";
 export type { Random } from "./random.ts";
 export { createReceiver, type Receiver } from "./receiver.ts";
@@ -58,10 +59,5 @@ export type {
   StatePattern,
   StatePatterns,
 } from "./worker/handlers.ts";
-export type {
-  ReconcilableStage,
-  ReconcilableTask,
-  ReconcileClient,
-  ReconcileOptions,
-  ReconcileReport,
-} from "./worker/reconcile.ts";
+export type { ReconcileOptions, ReconcileReport } from "./worker/reconcile.ts";
+export type { ReconcilableStage, ReconcilableTask, ReconcileClient } from "./worker/task-changes.ts";

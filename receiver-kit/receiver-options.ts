@@ -10,6 +10,8 @@ import type { VerifierOptions } from "./signature/verifier.ts";
 export interface RetentionOptions {
   /** Days that bodies of settled events are kept. Default 7. */
   readonly bodiesDays?: number | undefined;
+  /** Days that bodies of dead and quarantined events are kept; without them the events cannot be replayed. Default 30. */
+  readonly unhandledBodiesDays?: number | undefined;
   /** Days that ids of settled events are kept, so that a late duplicate is recognised. Default 14, which is the minimum. */
   readonly idsDays?: number | undefined;
   /** Days that unchanged ordering heads are kept. Default 365, at least `idsDays`. */
@@ -69,6 +71,7 @@ const idsDaysMin = 14;
 
 const retention = strictOptions<RetentionOptions>()({
   bodiesDays: option.numberFrom(0).default(defaults.retention.bodiesDays),
+  unhandledBodiesDays: option.numberFrom(0).default(defaults.retention.unhandledBodiesDays),
   idsDays: option.numberFrom(idsDaysMin).default(defaults.retention.idsDays),
   headsDays: option.numberFrom(idsDaysMin).default(defaults.retention.headsDays),
 }).refine(({ headsDays, idsDays }) => headsDays >= idsDays, {
@@ -119,9 +122,10 @@ export type ReceiverSettings<Transaction = unknown> = ReturnType<typeof resolveR
 /** @throws {ReceiverError} `CONFIGURATION_INVALID` */
 export function resolveReceiverOptions<Transaction>(options: ReceiverOptions<Transaction>) {
   const settings = parseOptions("createReceiver", receiverOptions, options);
-  const { bodiesDays, idsDays, headsDays } = settings.retention;
+  const { bodiesDays, unhandledBodiesDays, idsDays, headsDays } = settings.retention;
   const kept: Retention = {
     bodiesMs: bodiesDays * dayMs,
+    unhandledBodiesMs: unhandledBodiesDays * dayMs,
     rowsMs: idsDays * dayMs,
     headsMs: headsDays * dayMs,
   };

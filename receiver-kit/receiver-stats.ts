@@ -24,6 +24,13 @@ export type WorkerCounts = Record<AttemptOutcome, number>;
 
 export type RejectionCounts = Partial<Record<ReceiverErrorCode, number>>;
 
+export interface ClockStats {
+  /** How often the inbox's clock was set by more than a second while this receiver ran. */
+  readonly jumps: number;
+  /** By how much, the last time; negative when it was set back. */
+  readonly lastJumpMs: number | null;
+}
+
 export interface ReceiverStats {
   /** The receiver's source. */
   readonly source: string;
@@ -35,6 +42,8 @@ export interface ReceiverStats {
   readonly attempts: Readonly<WorkerCounts>;
   /** Events being handled by this receiver right now. */
   readonly running: number;
+  /** Jumps of the inbox's clock that this receiver's worker noticed. */
+  readonly clock: ClockStats;
   /** Of the whole inbox, other sources included. */
   readonly inbox: InboxStats;
 }

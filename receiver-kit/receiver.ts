@@ -25,13 +25,9 @@ import {
 } from "./worker/handlers.ts";
 import { Ingest } from "./worker/ingest.ts";
 import { Maintenance } from "./worker/maintenance.ts";
-import {
-  type ReconcileClient,
-  type ReconcileOptions,
-  type ReconcileReport,
-  reconcileTasks,
-} from "./worker/reconcile.ts";
+import { type ReconcileOptions, type ReconcileReport, reconcileTasks } from "./worker/reconcile.ts";
 import { type ReplayOutcome, replayRow } from "./worker/replay.ts";
+import type { ReconcileClient } from "./worker/task-changes.ts";
 import { Worker } from "./worker/worker.ts";
 
 export interface Receiver<Transaction> extends DeliverySink, AsyncDisposable {
@@ -104,7 +100,13 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
   const open = openOnce(inbox);
   const ingest = new Ingest({ ...settings, open });
   const worker = new Worker<Transaction>({ ...settings, handlers });
-  const maintenance = new Maintenance(settings);
+  const maintenance = new Maintenance({
+    ...settings,
+    received: () => {
+      const { accepted, duplicates, quarantined } = ingest.counts;
+      return accepted + duplicates + quarantined;
+    },
+  });
   const rejectionLog = createRejectionLog(logger, clock);
   const rejections: RejectionCounts = {};
   const count = (code: ReceiverErrorCode) => {
@@ -175,7 +177,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
       stopObserving = telemetry?.observe(() => receiver.stats()) ?? stopObserving;
     },
     fetch: (request) => handleFetch(receiver, request),
-    ...operatorMethods({ settings, open, ingest, worker, maintenance, rejections }),
+    ...operatorMethods({ settings, open, ingest, worker, rejections }),
     close(closeOptions = {}) {
       const { graceMs } = parseOptions("close", closeSchema, closeOptions, "ARGUMENT_INVALID");
       closing ??= close(graceMs);
@@ -191,7 +193,6 @@ interface Dependencies<Transaction> {
   readonly open: () => Promise<void>;
   readonly ingest: Ingest;
   readonly worker: Worker<Transaction>;
-  readonly maintenance: Maintenance;
   readonly rejections: RejectionCounts;
 }
 
@@ -200,7 +201,6 @@ function operatorMethods<Transaction>({
   open,
   ingest,
   worker,
-  maintenance,
   rejections,
 }: Dependencies<Transaction>) {
   const { inbox, source, secrets, clock, logger } = settings;
@@ -218,9 +218,11 @@ function operatorMethods<Transaction>({
     async reconcile(client: ReconcileClient, options?: ReconcileOptions) {
       const tenant = sourceOf("reconcile", options?.tenant?.id);
       await open();
-      const downMs = maintenance.downMsOf(tenant);
-      const report = await reconcileTasks({ inbox, source: tenant, clock, downMs }, client, options);
-      maintenance.caughtUp(tenant);
+      const report = await reconcileTasks(
+        { inbox, source: tenant, receiverSource: source, clock },
+        client,
+        options,
+      );
       logger.info({ source: tenant, ...report }, "reconciled with the tasks API");
       return report;
     },
@@ -232,13 +234,13 @@ function operatorMethods<Transaction>({
     },
     async stats() {
       await open();
-      const { counts: attempts, running } = worker;
+      const { counts: attempts, running, clockStats: clock } = worker;
       const counts = {
         ingest: { ...ingest.counts },
         rejections: { ...rejections },
         attempts: { ...attempts },
       };
-      return { source, ...counts, running, inbox: await inbox.stats() };
+      return { source, ...counts, running, clock, inbox: await inbox.stats() };
     },
   };
 }

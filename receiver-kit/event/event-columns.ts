@@ -8,6 +8,14 @@ export interface EventColumns {
   readonly position: string | null;
   /** The status that the event reports. */
   readonly status: string | null;
+  /** The workspace that the event names. */
+  readonly workspaceId: string | null;
 }
 
-export const emptyColumns: EventColumns = { event: null, orderKey: null, position: null, status: null };
+export const emptyColumns: EventColumns = {
+  event: null,
+  orderKey: null,
+  position: null,
+  status: null,
+  workspaceId: null,
+};

@@ -72,6 +72,28 @@ export function encodePosition({ occurredAt, rank, id }: OrderPosition): string 
 
 const epochShift = 100_000_000_000_000_000_000n;
 
+/** Time and rank of an encoded position. */
+export function decodePosition(position: string): Omit<OrderPosition, "id"> {
+  const [instant = "0", rank = "0"] = position.split(".", 2);
+  return { occurredAt: BigInt(instant) - epochShift, rank: Number(rank) };
+}
+
+/** An instant as RFC 3339 text, with more digits than milliseconds only where it has them. */
+export function formatInstant(occurredAt: bigint): string {
+  const fraction = ((occurredAt % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
+  const second = new Date(Number((occurredAt - fraction) / 1_000_000n)).toISOString().slice(0, 19);
+  return `${second}.${fraction.toString().padStart(9, "0").replace(/0{6}$/, "")}Z`;
+}
+
+/**
+ * True for a time that clocks cannot explain. As an ordering head it would make every later event of its task stale.
+ */
+export function isFarFuture(occurredAt: bigint, nowMs: number): boolean {
+  return occurredAt > BigInt(Math.round(nowMs + futureMaxMs)) * 1_000_000n;
+}
+
+const futureMaxMs = 10 * 60_000;
+
 /** SQL compares bytes and JavaScript UTF-16 units; printable ASCII is the same in both, the rest is hashed. */
 function comparableId(id: string): string {
   return /^[\x21-\x7e]{1,200}$/.test(id) ? id : `~${sha256(id)}`;

@@ -5,7 +5,7 @@
 
 import { parseEvent, type WebhookEvent } from "../../sdk/events/index.ts";
 import { type EventColumns, emptyColumns } from "./event-columns.ts";
-import { eventOrder, orderKey } from "./event-order.ts";
+import { eventOrder, isFarFuture, orderKey } from "./event-order.ts";
 
 export type ParsedDelivery =
   | { readonly ok: true; readonly event: WebhookEvent; readonly columns: EventColumns }
@@ -25,14 +25,17 @@ export function parseDelivery(body: Uint8Array, nowMs: number): ParsedDelivery {
   }
   const { event } = parsed;
   const order = eventOrder(event);
-  if (order && order.occurredAt > BigInt(Math.round(nowMs + futureMaxMs)) * 1_000_000n) {
+  if (order && isFarFuture(order.occurredAt, nowMs)) {
     return unusable("occurredAt is more than 10 minutes in the future", value);
   }
   const { key: orderKey = null, position = null, status = null } = order ?? {};
-  return { ok: true, event, columns: { event: printable(event.event), orderKey, position, status } };
+  const workspaceId = workspaceIdOf(event["workspaceId"]);
+  return {
+    ok: true,
+    event,
+    columns: { event: printable(event.event), orderKey, position, status, workspaceId },
+  };
 }
-
-const futureMaxMs = 10 * 60_000;
 
 // A byte order mark is kept, so that JSON rejects it: without it, two different bodies would parse alike.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -61,14 +64,17 @@ function unusable(reason: string, value?: unknown): ParsedDelivery {
 
 function findColumns(value: unknown): EventColumns {
   if (typeof value !== "object" || value === null) return emptyColumns;
-  const { event, taskId, subTaskId } = value as Record<string, unknown>;
+  const { event, taskId, subTaskId, workspaceId } = value as Record<string, unknown>;
   const isId = (id: unknown): id is string => typeof id === "string" && id !== "";
   return {
     ...emptyColumns,
     event: typeof event === "string" ? printable(event) : null,
     orderKey: isId(taskId) ? orderKey([taskId, subTaskId].filter(isId)) : null,
+    workspaceId: workspaceIdOf(workspaceId),
   };
 }
+
+const workspaceIdOf = (id: unknown) => (typeof id === "string" ? printable(id) : null);
 
 /** Databases cannot store every text that JSON can. The column is for people; the body stays complete. */
 function printable(name: string): string | null {

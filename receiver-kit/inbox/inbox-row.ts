@@ -6,8 +6,7 @@ import {
   type Claim,
   type FailedAttempt,
   type InboxStats,
-  type OrderHead,
-  type ReconcileCandidate,
+  type Marks,
   type RowDetails,
   type RowReference,
   type RowState,
@@ -16,13 +15,14 @@ import {
   type StoredRow,
   type WaitingSource,
 } from "./inbox.ts";
+import type { HeadSummary, OrderHead, ReconcileCandidate } from "./order-head.ts";
 
 export type SqlRow = Readonly<Record<string, unknown>>;
 
 /** Columns of a summary; `body_bytes` is null when there is no body. */
 export const summaryColumns =
-  "seq, source, webhook_id, channel, state, event, order_key, position, status, signed_at, received_at, " +
-  "due_at, attempts, replays, last_error, secret_index, traceparent, body_bytes";
+  "seq, source, webhook_id, channel, state, event, order_key, position, status, workspace, signed_at, " +
+  "received_at, due_at, attempts, replays, last_error, secret_index, traceparent, body_bytes";
 
 export function toClaim(row: SqlRow): Claim {
   return {
@@ -53,17 +53,41 @@ export function toReference(row: SqlRow): RowReference {
 }
 
 export function toHead(row: SqlRow | undefined): OrderHead | undefined {
-  return row && { position: String(row["position"]), status: toText(row["status"]) };
+  return (
+    row && {
+      position: String(row["position"]),
+      status: toText(row["status"]),
+      unchangedMs: Number(row["unchanged"]),
+    }
+  );
+}
+
+export function toHeadSummary(row: SqlRow): HeadSummary {
+  return {
+    source: String(row["source"]),
+    key: String(row["order_key"]),
+    position: String(row["position"]),
+    status: toText(row["status"]),
+    workspaceId: toText(row["workspace"]),
+    movedAtMs: Number(row["moved_at"]),
+  };
 }
 
 /** A key may be found for several reasons; the first counts. */
-export function toCandidates(rows: readonly SqlRow[], limit: number): readonly ReconcileCandidate[] {
-  const found = new Map<string, ReconcileCandidate["reason"]>();
+export function toCandidates(rows: readonly SqlRow[]): readonly ReconcileCandidate[] {
+  const found = new Map<string, ReconcileCandidate>();
   for (const row of rows) {
     const key = String(row["order_key"]);
-    if (!found.has(key)) found.set(key, row["reason"] as ReconcileCandidate["reason"]);
+    const reason = row["reason"] as ReconcileCandidate["reason"];
+    if (!found.has(key)) found.set(key, { key, reason, workspaceId: toText(row["workspace"]) });
   }
-  return [...found].slice(0, limit).map(([key, reason]) => ({ key, reason }));
+  return [...found.values()];
+}
+
+/** From rows of `name` and `value`; one without a name where there are no marks. */
+export function toMarks(rows: readonly SqlRow[]): Marks {
+  const named = rows.filter((row) => row["name"] !== null);
+  return Object.fromEntries(named.map((row) => [String(row["name"]), String(row["value"])]));
 }
 
 export function toWaiting(row: SqlRow): WaitingSource {
@@ -74,15 +98,17 @@ export function emptyStates(): Record<RowState, number> {
   return Object.fromEntries(rowStates.map((state) => [state, 0])) as Record<RowState, number>;
 }
 
-/** From rows of `state`, `count` and, on the pending one, `oldest` in milliseconds. */
-export function toStats(counts: readonly SqlRow[]): InboxStats {
+/** From rows of `state`, `count` and, on the pending one, `oldest`, and how far the `newest` row is `ahead`, in milliseconds. */
+export function toStats(counts: readonly SqlRow[], newest: SqlRow | undefined): InboxStats {
   const rows = emptyStates();
   let oldestPendingMs: number | null = null;
   for (const { state, count, oldest } of counts) {
     rows[state as RowState] = Number(count);
-    if (state === "pending") oldestPendingMs = toNumber(oldest);
+    const pendingMs = state === "pending" ? toNumber(oldest) : null;
+    // Below 0 for rows stored before the clock was set back.
+    if (pendingMs !== null) oldestPendingMs = Math.max(0, pendingMs);
   }
-  return { rows, oldestPendingMs };
+  return { rows, oldestPendingMs, storedAheadMs: Math.max(0, Number(newest?.["ahead"] ?? 0)) };
 }
 
 /** What a failed attempt writes to its row. */
@@ -117,6 +143,7 @@ function toEventColumns(row: SqlRow): EventColumns {
     orderKey: toText(row["order_key"]),
     position: toText(row["position"]),
     status: toText(row["status"]),
+    workspaceId: toText(row["workspace"]),
   };
 }
 

@@ -23,10 +23,14 @@
 // KEY ORDER. At most one row of a key is running at any time, over all processes; of the due rows of a key the one
 // with the lowest position goes first. Rows of different keys do not wait for each other.
 //
-// TIME is the inbox's own: the server's clock on PostgreSQL, the given clock elsewhere. Callers pass durations.
+// TIME is the inbox's own: the server's clock on PostgreSQL, the given clock elsewhere. Callers pass durations. That
+// clock may be set forward or back by hours. A lease that seems to have ended ends only at `reclaimUntilMs`, which the
+// worker derives from its monotonic clock; what was stored in the future is found by `repairTimes`. While a row runs,
+// its due time is when the lease was granted or renewed.
 
 import type { EventColumns } from "../event/event-columns.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
+import type { HeadFilter, HeadReference, HeadSummary, OrderHead, ReconcileCandidate } from "./order-head.ts";
 
 export const rowStates = [
   "pending",
@@ -111,6 +115,8 @@ export interface ClaimOptions {
   /** A row whose lease expired after this many attempts becomes dead instead of claimable. */
   readonly attemptsMax: number;
   readonly keyOrder: KeyOrder;
+  /** Leases that ended after this time are not expired yet, whatever the inbox's clock says; `null`: trust the clock. */
+  readonly reclaimUntilMs: number | null;
 }
 
 export interface Claim extends StoredRow {
@@ -127,6 +133,8 @@ export interface ClaimResult {
   readonly died: readonly RowReference[];
   /** Until the next row is due or the next lease ends; `null` when no row waits. */
   readonly nextInMs: number | null;
+  /** The inbox's time, so that the worker notices when it jumps. */
+  readonly nowMs: number;
 }
 
 /** How a handled row advances its ordering head. */
@@ -136,6 +144,12 @@ export interface HeadAdvance {
   readonly status: string | null;
   /** A replayed row may be applied again while it is still the newest. */
   readonly allowSame: boolean;
+}
+
+/** The delays of a retry plan, without jitter. */
+export interface RetryDelays {
+  readonly firstDelayMs: number;
+  readonly delayMsMax: number;
 }
 
 export interface Settlement {
@@ -186,18 +200,12 @@ export interface InboxStats {
   readonly rows: Readonly<Record<RowState, number>>;
   /** Age of the longest waiting due row; `null` when none waits. */
   readonly oldestPendingMs: number | null;
+  /** How far the newest row was stored ahead of the inbox's clock: above 0 after the clock was set back. */
+  readonly storedAheadMs: number;
 }
 
-export interface OrderHead {
-  readonly position: string;
-  readonly status: string | null;
-}
-
-/** A key whose state may be behind the service's. */
-export interface ReconcileCandidate {
-  readonly key: string;
-  readonly reason: "running-too-long" | "dead" | "quarantined";
-}
+/** Small facts that outlive the process, by name. */
+export type Marks = Readonly<Record<string, string>>;
 
 export interface Retention {
   /** How long the bodies of settled rows are kept. */
@@ -206,6 +214,10 @@ export interface Retention {
   readonly rowsMs: number;
   /** How long unchanged ordering heads are kept. */
   readonly headsMs: number;
+  /** How long the bodies of dead and quarantined rows are kept. */
+  readonly unhandledBodiesMs: number;
+  /** Counts ages up to this time where the inbox's clock is ahead of it. Default: the inbox's clock. */
+  readonly asOfMs?: number | undefined;
 }
 
 export type BeginInlineResult =
@@ -284,6 +296,11 @@ export interface WorkQueue<Transaction> {
   /** False when the lease was lost. */
   fail(claim: Claim, failure: FailedAttempt): Promise<boolean>;
   /**
+   * After the clock was set back: makes rows due whose due time lies further ahead than `retry` allows, and starts the
+   * leases again that were granted in the future. Returns how many rows it changed.
+   */
+  repairTimes(options: { readonly source: string; readonly retry: RetryDelays }): Promise<number>;
+  /**
    * Calls `wake` when rows may have become claimable, also by other processes: with their source, or without one when
    * they may be of any source. Absent where polling must do.
    */
@@ -299,19 +316,26 @@ export interface RowStore {
   /** Dismisses a dead or quarantined row. False when it is neither. */
   discard(row: RowReference): Promise<boolean>;
   stats(): Promise<InboxStats>;
+  listHeads(filter: HeadFilter): Promise<readonly HeadSummary[]>;
+  /** Deletes a head: the next event of its key is applied, however old it is. False when there is none. */
+  resetHead(head: HeadReference): Promise<boolean>;
 }
 
 /** For reconciling and retention. */
 export interface MaintenanceStore {
-  /** Position and status of a key's head. */
   head(source: string, key: string): Promise<OrderHead | undefined>;
+  /** In the order of their keys, each key once, so that pages reach every candidate. */
   reconcileCandidates(options: {
     readonly source: string;
     readonly runningForMs: number;
+    /** Only keys after this one. */
+    readonly afterKey: string;
     readonly limit: number;
   }): Promise<readonly ReconcileCandidate[]>;
-  /** Records that the receiver is alive; returns how long ago that was last recorded, `null` when never. */
-  heartbeat(source: string): Promise<number | null>;
+  /** The marks of a source, and the inbox's time. */
+  readMarks(source: string): Promise<{ readonly nowMs: number; readonly marks: Marks }>;
+  /** Writes these marks and keeps the others. */
+  writeMarks(source: string, marks: Marks): Promise<void>;
   /** Removes at most `rowsMax` of each kind, oldest first; returns how many it changed, to be called until 0. */
   purge(retention: Retention, rowsMax: number): Promise<number>;
 }

@@ -9,6 +9,8 @@ import {
   toCandidates,
   toDetails,
   toHead,
+  toHeadSummary,
+  toMarks,
   toStats,
   toSummary,
   toWaiting,
@@ -43,7 +45,8 @@ export interface SqlMethodStatements extends SqlStatements {
 
 type Method =
   | ("fail" | "list" | "get" | "replay" | "discard" | "beginInline" | "finishInline")
-  | ("head" | "reconcileCandidates" | "purge" | "backlog" | "stats" | "waitingSources");
+  | ("head" | "listHeads" | "resetHead" | "readMarks" | "writeMarks" | "repairTimes")
+  | ("reconcileCandidates" | "purge" | "backlog" | "stats" | "waitingSources");
 
 export function sqlMethods(
   { read, change, now, wake, countStates, listStepRows, beginInline }: SqlExecutor,
@@ -82,27 +85,51 @@ export function sqlMethods(
       const [row] = await read(sql.getRow, [source, id]);
       return row && toDetails(row);
     },
-    replay: ({ source, id }, { event, orderKey, position, status }) =>
-      changeAndWake(source, sql.replayRow, [now(), source, id, event, orderKey, position, status]),
+    replay({ source, id }, { event, orderKey, position, status, workspaceId }) {
+      const columns = [event, orderKey, position, status, workspaceId];
+      return changeAndWake(source, sql.replayRow, [now(), source, id, ...columns]);
+    },
     discard: async ({ source, id }) => (await change(sql.discardRow, [source, id])) > 0,
     async beginInline(webhook, inlineOptions) {
       const [begun] = await beginInline(webhook, inlineOptions);
       if (begun) return { state: "begun", generation: Number(begun["generation"]) };
-      const [row] = await read(sql.inlineLease, [now(), inlineOptions.source, webhook.id]);
+      const { source, leaseMs } = inlineOptions;
+      const [row] = await read(sql.inlineLease, [now(), source, webhook.id]);
       if (row?.["state"] !== "inline") return { state: "done" };
-      return { state: "busy", retryAfterMs: Math.max(0, Number(row["ends_in"])) };
+      const isAhead = Number(row["ahead"]) > 0;
+      if (isAhead) await change(sql.repairInline, [now(), source, webhook.id, leaseMs]);
+      return { state: "busy", retryAfterMs: isAhead ? leaseMs : Math.max(0, Number(row["ends_in"])) };
     },
     async finishInline(id, { source, generation, outcome }) {
       const state = outcome === "done" ? "done" : "inline";
       return (await change(sql.finishInline, [source, id, generation, state])) > 0;
     },
-    head: async (source, key) => toHead((await read(sql.headPosition, [source, key]))[0]),
-    reconcileCandidates: async ({ source, runningForMs, limit }) =>
-      toCandidates(await read(sql.reconcileCandidates, [now(), source, runningForMs, limit * 3]), limit),
-    async purge({ bodiesMs, rowsMs, headsMs }, rowsMax) {
-      const bodies = await change(sql.purgeBodies, [now(), Math.min(bodiesMs, rowsMs), rowsMax]);
-      const rows = await change(sql.purgeRows, [now(), rowsMs, rowsMax]);
-      return rows + bodies + (await change(sql.purgeHeads, [now(), headsMs, rowsMax]));
+    async repairTimes({ source, retry: { firstDelayMs, delayMsMax } }) {
+      const due = await change(sql.repairDueTimes, [now(), source, firstDelayMs, delayMsMax]);
+      const leases = await change(sql.repairLeases, [now(), source]);
+      if (due > 0) wake(source);
+      return due + leases;
+    },
+    head: async (source, key) => toHead((await read(sql.headOf, [now(), source, key]))[0]),
+    listHeads: async ({ source, keyPrefix = "", afterKey = "", limit = 50 }) =>
+      (await read(sql.listHeads, [source, afterKey, keyPrefix, limit])).map(toHeadSummary),
+    resetHead: async ({ source, key }) => (await change(sql.resetHead, [source, key])) > 0,
+    reconcileCandidates: async ({ source, runningForMs, afterKey, limit }) =>
+      toCandidates(await read(sql.reconcileCandidates, [now(), source, runningForMs, afterKey, limit])),
+    async readMarks(source) {
+      const rows = await read(sql.readMarks, [now(), source]);
+      return { nowMs: Number(rows[0]?.["now"]), marks: toMarks(rows) };
+    },
+    async writeMarks(source, marks) {
+      for (const [name, value] of Object.entries(marks)) await change(sql.writeMark, [source, name, value]);
+    },
+    async purge({ bodiesMs, rowsMs, headsMs, unhandledBodiesMs, asOfMs = null }, rowsMax) {
+      const purged = (statement: string, afterMs: number) =>
+        change(statement, [now(), afterMs, rowsMax, asOfMs]);
+      const bodies = await purged(sql.purgeBodies, Math.min(bodiesMs, rowsMs));
+      const unhandled = await purged(sql.purgeUnhandledBodies, unhandledBodiesMs);
+      const rows = await purged(sql.purgeRows, rowsMs);
+      return rows + bodies + unhandled + (await purged(sql.purgeHeads, headsMs));
     },
     async waitingSources(source) {
       const { from, to } = tenantRange(source);
@@ -112,6 +139,6 @@ export function sqlMethods(
       const [row] = await read(sql.countBacklog, [source, limit]);
       return Math.min(limit, Number(row?.["count"]));
     },
-    stats: async () => toStats(await countStates()),
+    stats: async () => toStats(await countStates(), (await read(sql.newestRow, [now()]))[0]),
   };
 }

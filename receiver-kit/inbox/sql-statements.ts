@@ -1,7 +1,7 @@
 // The statements that both databases share. Those with row locks, several rows at once or durability of their own are in
 // sqlite-statements.ts and postgres-statements.ts: `insertRow(s)`, `reclaimExpired`, `claimRows`, `nextDue`,
-// `renewLease(s)`, `advanceHead`, `beginInline`, `finishInline`, `purgeBodies`, `countStates` and `heartbeat` are twins; a
-// change belongs in both.
+// `renewLease(s)`, `advanceHead`, `beginInline`, `finishInline`, `purgeBodies` and `countStates` are twins; a change belongs
+// in both.
 //
 // A body is in a table of its own, under the `seq` of its row, as long as the row's `body_bytes` is not null: claiming
 // and settling a row then never rewrite it.
@@ -12,8 +12,11 @@ export interface SqlDialect {
   readonly inbox: string;
   readonly bodies: string;
   readonly heads: string;
+  readonly marks: string;
   /** The time in milliseconds, from `$1`. */
   readonly now: string;
+  /** Function that returns the smaller of two values. */
+  readonly least: string;
   /** Condition on `state` with the list of states in `$3`. */
   readonly isListed: string;
   /** Locks the selected rows, without those of open transactions. */
@@ -29,9 +32,53 @@ const live = "state IN ('pending', 'running')";
 const settled = "state IN ('done', 'stale', 'discarded', 'inline')";
 
 /** `$1` is the time in every statement that needs it. */
-export function sqlStatements({ inbox, bodies, heads, now, isListed, skipLocked, returning }: SqlDialect) {
+export function sqlStatements(dialect: SqlDialect) {
+  const { inbox, bodies, heads, marks, now, least, isListed, skipLocked, returning } = dialect;
+  // A retry plan doubles its delay with each attempt; the jitter adds at most a fifth.
+  const retryDelay = `CASE WHEN attempts = 0 THEN 0 WHEN attempts > 30 THEN CAST($4 AS bigint)
+      ELSE ${least}(CAST($4 AS bigint), CAST($3 AS bigint) * (CAST(1 AS bigint) << (attempts - 1))) END * 6 / 5 + 1`;
+  const expiredBefore = `${least}(${now}, coalesce(CAST($4 AS bigint), ${now})) - CAST($2 AS bigint)`;
+  // A row that was replayed is as old as its last attempt.
+  const isExpired = `received_at <= ${expiredBefore} AND (replays = 0 OR due_at <= ${expiredBefore})`;
+  const candidates = (select: string) => `
+    SELECT * FROM (${select} GROUP BY order_key ORDER BY order_key LIMIT $5) AS page`;
+
   return {
-    headPosition: `SELECT position, status FROM ${heads} WHERE source = $1 AND order_key = $2`,
+    headOf: `
+    SELECT position, status, ${now} - moved_at AS unchanged FROM ${heads} WHERE source = $2 AND order_key = $3`,
+
+    listHeads: `
+    SELECT source, order_key, position, status, workspace, moved_at FROM ${heads}
+    WHERE source = $1 AND order_key > $2
+      AND substr(order_key, 1, length(CAST($3 AS text))) = CAST($3 AS text)
+    ORDER BY order_key LIMIT $4`,
+
+    resetHead: `DELETE FROM ${heads} WHERE source = $1 AND order_key = $2 ${returning}`,
+
+    readMarks: `
+    SELECT ${now} AS now, name, value FROM (SELECT 1) AS one LEFT JOIN ${marks} ON source = $2`,
+
+    writeMark: `
+    INSERT INTO ${marks} (source, name, value) VALUES ($1, $2, $3)
+    ON CONFLICT (source, name) DO UPDATE SET value = excluded.value ${returning}`,
+
+    newestRow: `SELECT received_at - ${now} AS ahead FROM ${inbox} ORDER BY seq DESC LIMIT 1`,
+
+    /** A row that never failed is due at once; a failed one at the latest after the delay of its attempt. */
+    repairDueTimes: `
+    UPDATE ${inbox} SET due_at = ${now} WHERE seq IN (
+      SELECT seq FROM ${inbox}
+      WHERE source = $2 AND state = 'pending' AND ${live} AND due_at > ${now} AND due_at > ${now} + ${retryDelay}
+      ${skipLocked}) ${returning}`,
+
+    repairLeases: `
+    UPDATE ${inbox} SET lease_until = ${now} + (lease_until - due_at), due_at = ${now} WHERE seq IN (
+      SELECT seq FROM ${inbox}
+      WHERE source = $2 AND state = 'running' AND ${live} AND due_at > ${now} ${skipLocked}) ${returning}`,
+
+    repairInline: `
+    UPDATE ${inbox} SET lease_until = ${now} + CAST($4 AS bigint), due_at = ${now}
+    WHERE source = $2 AND webhook_id = $3 AND state = 'inline' AND due_at > ${now} ${returning}`,
 
     failRow: `
     UPDATE ${inbox}
@@ -54,7 +101,7 @@ export function sqlStatements({ inbox, bodies, heads, now, isListed, skipLocked,
     replayRow: `
     UPDATE ${inbox}
     SET state = 'pending', due_at = ${now}, attempts = 0, replays = replays + 1,
-        event = $4, order_key = $5, position = $6, status = $7
+        event = $4, order_key = $5, position = $6, status = $7, workspace = $8
     WHERE source = $2 AND webhook_id = $3 AND body_bytes IS NOT NULL
       AND state IN ('dead', 'quarantined', 'done', 'stale', 'discarded') ${returning}`,
 
@@ -63,39 +110,50 @@ export function sqlStatements({ inbox, bodies, heads, now, isListed, skipLocked,
     WHERE source = $1 AND webhook_id = $2 AND state IN ('dead', 'quarantined') ${returning}`,
 
     inlineLease: `
-    SELECT state, lease_until - ${now} AS ends_in FROM ${inbox} WHERE source = $2 AND webhook_id = $3`,
+    SELECT state, lease_until - ${now} AS ends_in, due_at - ${now} AS ahead FROM ${inbox} WHERE source = $2 AND webhook_id = $3`,
 
+    /** A time in the future was stored before the clock was set back, and says nothing about age. */
     reconcileCandidates: `
-    SELECT order_key, 'dead' AS reason FROM ${inbox} AS row
-    WHERE source = $2 AND state = 'dead' AND order_key IS NOT NULL AND NOT EXISTS (
-      SELECT 1 FROM ${heads} AS head
-      WHERE head.source = row.source AND head.order_key = row.order_key AND head.position >= row.position)
-    UNION ALL
-    SELECT order_key, 'quarantined' FROM ${inbox} AS row
-    WHERE source = $2 AND state = 'quarantined' AND order_key IS NOT NULL AND NOT EXISTS (
-      SELECT 1 FROM ${heads} AS head
-      WHERE head.source = row.source AND head.order_key = row.order_key AND head.moved_at >= row.received_at)
-    UNION ALL
-    SELECT order_key, 'running-too-long' FROM ${heads}
-    WHERE source = $2 AND status = 'RUNNING' AND moved_at <= ${now} - CAST($3 AS bigint)
-    LIMIT $4`,
+    SELECT order_key, workspace, reason FROM (
+      ${candidates(`
+      SELECT order_key, min(workspace) AS workspace, 'dead' AS reason FROM ${inbox} AS row
+      WHERE source = $2 AND state = 'dead' AND order_key > $4 AND NOT EXISTS (
+        SELECT 1 FROM ${heads} AS head
+        WHERE head.source = row.source AND head.order_key = row.order_key AND head.position >= row.position)`)}
+      UNION ALL ${candidates(`
+      SELECT order_key, min(workspace) AS workspace, 'quarantined' AS reason FROM ${inbox} AS row
+      WHERE source = $2 AND state = 'quarantined' AND order_key > $4 AND NOT EXISTS (
+        SELECT 1 FROM ${heads} AS head
+        WHERE head.source = row.source AND head.order_key = row.order_key
+          AND head.moved_at >= row.received_at AND head.moved_at <= ${now})`)}
+      UNION ALL ${candidates(`
+      SELECT order_key, min(workspace) AS workspace, 'running-too-long' AS reason FROM ${heads}
+      WHERE source = $2 AND status = 'RUNNING' AND order_key > $4
+        AND (moved_at <= ${now} - CAST($3 AS bigint) OR moved_at > ${now})`)}) AS found
+    ORDER BY order_key, reason LIMIT $5`,
 
     /** Of rows whose bodies were purged. */
     purgeRows: `
     DELETE FROM ${inbox} WHERE seq IN (
       SELECT seq FROM ${inbox}
-      WHERE ${settled} AND body_bytes IS NULL AND received_at <= ${now} - CAST($2 AS bigint)
+      WHERE ${settled} AND body_bytes IS NULL AND ${isExpired}
       LIMIT $3 ${skipLocked}) ${returning}`,
 
     purgeBodies: `
     UPDATE ${inbox} SET body_bytes = NULL WHERE seq IN (
       SELECT seq FROM ${inbox}
-      WHERE body_bytes IS NOT NULL AND ${settled} AND received_at <= ${now} - CAST($2 AS bigint)
+      WHERE body_bytes IS NOT NULL AND ${settled} AND ${isExpired}
       ORDER BY received_at LIMIT $3 ${skipLocked})`,
+
+    purgeUnhandledBodies: `
+    UPDATE ${inbox} SET body_bytes = NULL WHERE seq IN (
+      SELECT seq FROM ${inbox}
+      WHERE body_bytes IS NOT NULL AND state IN ('dead', 'quarantined') AND ${isExpired}
+      LIMIT $3 ${skipLocked})`,
 
     purgeHeads: `
     DELETE FROM ${heads} WHERE (source, order_key) IN (
-      SELECT source, order_key FROM ${heads} WHERE moved_at <= ${now} - CAST($2 AS bigint)
+      SELECT source, order_key FROM ${heads} WHERE moved_at <= ${expiredBefore}
       LIMIT $3 ${skipLocked}) ${returning}`,
 
     /** The recursion finds one tenant after the other, with one probe of an index each. */

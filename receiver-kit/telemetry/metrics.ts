@@ -58,6 +58,13 @@ export const metrics: readonly Metric[] = [
     samples: ({ running }) => [{ labels: {}, value: running }],
   },
   {
+    name: "workspace_tasks.inbox.clock_jumps",
+    type: "counter",
+    unit: "{jump}",
+    help: "How often the clock of the inbox was set by more than a second.",
+    samples: ({ clock }) => [{ labels: {}, value: clock.jumps }],
+  },
+  {
     name: "workspace_tasks.inbox.rows",
     type: "gauge",
     unit: "{row}",

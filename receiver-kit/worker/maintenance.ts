@@ -1,34 +1,36 @@
+// Work that recurs while a receiver runs. Every minute it notes that deliveries were accepted and advances the
+// retention time; every hour it removes expired rows.
+//
+// RETENTION TIME. A clock that is set forward by a year would make every id, head and body expired at once. So ages are
+// counted up to a time that follows the inbox's clock at a limited speed: at most a day for each hour that a receiver
+// runs. It is kept in the inbox; after a downtime of a week it has caught up within a few hours.
+
 import type { ReceiverSettings } from "../receiver-options.ts";
 
-/** Records every minute that the receiver is alive, and removes expired rows every hour. */
+type Settings = ReceiverSettings & {
+  /** How many genuine deliveries have arrived so far. */
+  readonly received: () => number;
+};
+
 export class Maintenance {
-  readonly #settings: ReceiverSettings;
+  readonly #settings: Settings;
   #cancel = () => {};
   #running = false;
   #round: Promise<void> = Promise.resolve();
   #purgedAtMs = Number.NEGATIVE_INFINITY;
-  #downMs = 0;
-  readonly #caughtUp = new Set<string>();
+  #roundAtMs = 0;
+  #received = 0;
 
-  constructor(settings: ReceiverSettings) {
+  constructor(settings: Settings) {
     this.#settings = settings;
-  }
-
-  /** How long the receiver was down before it started; 0 when it was not, or after a reconciliation of the source. */
-  downMsOf(source: string): number {
-    return this.#caughtUp.has(source) ? 0 : this.#downMs;
-  }
-
-  caughtUp(source: string): void {
-    this.#caughtUp.add(source);
   }
 
   async start(): Promise<void> {
     if (this.#running) return;
     this.#running = true;
+    this.#roundAtMs = this.#settings.clock.monotonic();
     try {
-      const sinceLastMs = (await this.#settings.inbox.heartbeat(this.#settings.source)) ?? 0;
-      this.#downMs = sinceLastMs > 2 * everyMs ? sinceLastMs : 0;
+      await this.#note();
     } catch (error) {
       this.#running = false;
       throw error;
@@ -47,22 +49,38 @@ export class Maintenance {
   }
 
   async #run(): Promise<void> {
-    const { inbox, source, clock, logger } = this.#settings;
+    const { clock, logger } = this.#settings;
     try {
-      await inbox.heartbeat(source);
-      if (clock.monotonic() - this.#purgedAtMs < purgeEveryMs) return;
+      const asOfMs = await this.#note();
+      if (clock.monotonic() - this.#purgedAtMs < hourMs) return;
       this.#purgedAtMs = clock.monotonic();
-      await this.#purge();
+      await this.#purge(asOfMs);
     } catch (error) {
       logger.warn({ err: error }, "maintenance of the inbox failed; it is retried in a minute");
     }
   }
 
-  async #purge(): Promise<void> {
+  /** Returns the retention time. */
+  async #note(): Promise<number> {
+    const { inbox, source, clock, received } = this.#settings;
+    const { nowMs, marks } = await inbox.readMarks(everySource);
+    const elapsedMs = clock.monotonic() - this.#roundAtMs;
+    this.#roundAtMs += elapsedMs;
+    const lastMs = Number(marks[retentionTime] ?? nowMs);
+    const asOfMs = Math.round(Math.min(nowMs, lastMs + catchUp * elapsedMs));
+    await inbox.writeMarks(everySource, { [retentionTime]: String(asOfMs) });
+    if (received() > this.#received) {
+      this.#received = received();
+      await inbox.writeMarks(source, { [lastReceived]: String(nowMs) });
+    }
+    return asOfMs;
+  }
+
+  async #purge(asOfMs: number): Promise<void> {
     const { inbox, retention, logger } = this.#settings;
     let removed = 0;
     for (let changed = purgeRowsMax; changed > 0 && this.#running; removed += changed) {
-      changed = await inbox.purge(retention, purgeRowsMax);
+      changed = await inbox.purge({ ...retention, asOfMs }, purgeRowsMax);
     }
     if (removed > 0) logger.info({ removed }, "expired rows were removed from the inbox");
   }
@@ -75,6 +93,14 @@ export class Maintenance {
 }
 
 const everyMs = 60_000;
-const purgeEveryMs = 3_600_000;
+const hourMs = 3_600_000;
 // Small steps, so that storing deliveries never waits for long.
 const purgeRowsMax = 500;
+/** How much faster than time itself the retention time may pass. */
+const catchUp = 24;
+
+// Marks. One of no source counts for all.
+const everySource = "";
+const retentionTime = "retention-time";
+/** The inbox's time in the last minute in which a delivery was accepted. */
+export const lastReceived = "last-received";

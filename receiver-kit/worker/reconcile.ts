@@ -1,57 +1,51 @@
 // Webhooks are notifications; the tasks API is the truth. What it returns is written to the inbox as events of the
-// channel `reconcile` and handled like deliveries: same ordering guard, same handlers, same retries. A response that a
-// delivery has overtaken meanwhile is older than the head, and so is dropped.
+// channel `reconcile` and handled like deliveries: same ordering guard, same handlers, same retries.
+//
+// WHICH TASKS. Candidates: tasks `RUNNING` for too long, and those with dead or quarantined events, in the order of
+// their keys, each call from where the last one stopped. And the window: tasks that started since deliveries may have
+// been missed (see task-window.ts).
+//
+// WHICH STATE. A change that is newer than the ordering head is enqueued. Where the API names another status with an
+// older time, one of the two times is wrong, or a delivery has overtaken the response. So the task is fetched a second
+// time: if its head has not moved since before that request, the response is newer knowledge than the head, whatever
+// the times say, and its status is enqueued at the smallest position above the head. A head that moved less than
+// `settledMs` ago is left alone and counted as disputed, because a replica of the service may lag behind its events.
 
 import { z } from "zod";
-import {
-  isSubtaskEvent,
-  parseOccurredAt,
-  type SubtaskEvent,
-  type TaskEvent,
-} from "../../sdk/events/index.ts";
-import type { Clock } from "../clock.ts";
 import { ReceiverError } from "../errors.ts";
-import { encodePosition, orderKey, statusRank } from "../event/event-order.ts";
-import type { Inbox } from "../inbox/inbox.ts";
+import { decodePosition, statusRank } from "../event/event-order.ts";
+import type { OrderHead } from "../inbox/order-head.ts";
 import { defaults, option, parseOptions, strictOptions } from "../options.ts";
+import type { ReceiverSettings } from "../receiver-options.ts";
 import type { TenantIdentity } from "../signature/key-source.ts";
-
-export interface ReconcilableStage {
-  readonly id: string;
-  readonly type: string;
-  readonly status: string;
-  readonly startedAt: string;
-  readonly completedAt?: string | null | undefined;
-  readonly errorMessage?: string | null | undefined;
-}
-
-export interface ReconcilableTask extends ReconcilableStage {
-  readonly subTasks: readonly ReconcilableStage[];
-  readonly result?: { readonly __typename?: string } | null | undefined;
-  readonly client?: { readonly id: string } | null | undefined;
-}
-
-/** What reconciliation needs of the SDK's client, or of anything that reads the tasks API. */
-export interface ReconcileClient {
-  readonly tasks: {
-    /** Lists tasks, newest first; with `ids`, those of them that exist. */
-    list(options: {
-      readonly ids?: readonly string[];
-      readonly limit?: number;
-    }): AsyncIterable<ReconcilableTask>;
-  };
-  /** Called once for the workspace's id when `workspaceId` is not given. */
-  me?(): PromiseLike<unknown>;
-}
+import { type CandidatePage, findCandidates } from "./reconcile-candidates.ts";
+import {
+  changesOf,
+  positionOf,
+  type ReconcilableTask,
+  type ReconcileClient,
+  type TaskChange,
+  toRow,
+} from "./task-changes.ts";
+import { listWindow } from "./task-window.ts";
 
 export interface ReconcileOptions {
   /** Tasks that were reported `RUNNING` and have had no event for this long are fetched. Default 900,000. */
   readonly runningForMs?: number | undefined;
-  /** Also fetches every task started within this time. Default: the time the receiver was down before it started. */
+  /**
+   * Also fetches every task that started within this time; 0 for none. Default: what deliveries may have missed, which is
+   * the time in which the service retries (28 hours) before the last accepted delivery or the last complete
+   * reconciliation, once an hour, and what has started since in between.
+   */
   readonly sinceMs?: number | undefined;
-  /** Tasks fetched at most. Default 1,000. */
+  /** Also fetches these tasks, whatever is known of them. */
+  readonly taskIds?: readonly string[] | undefined;
+  /** Tasks listed at most, and candidates fetched at most, per call; the next call continues. Default 1,000. */
   readonly tasksMax?: number | undefined;
-  /** The workspace in the events that handlers receive. Default: the tenant's, else what `client.me()` returns. */
+  /**
+   * The workspace of the client, in events that handlers receive; tasks of others are skipped. Default: the tenant's, else
+   * what `client.me()` returns.
+   */
   readonly workspaceId?: string | undefined;
   /** Whose tasks the client reads; required where `secrets` finds the tenant. The client must be of its workspace. */
   readonly tenant?: TenantIdentity | undefined;
@@ -60,6 +54,12 @@ export interface ReconcileOptions {
 const reconcileOptions = strictOptions<ReconcileOptions>()({
   runningForMs: option.numberFrom(0).default(defaults.reconcile.runningForMs),
   sinceMs: option.numberFrom(0).optional(),
+  taskIds: option
+    .value<readonly string[]>(
+      "a list of task ids",
+      (given) => Array.isArray(given) && given.every((id) => typeof id === "string"),
+    )
+    .default([]),
   tasksMax: option.positiveInteger.default(defaults.reconcile.tasksMax),
   workspaceId: option.value<string>("a string", (given) => typeof given === "string").optional(),
   tenant: z.looseObject({ id: option.name, workspaceId: option.text }, { error: "a tenant" }).optional(),
@@ -75,71 +75,44 @@ export interface ReconcileReport {
   readonly examined: number;
   /** Changes that state handlers will receive, of tasks and stages. */
   readonly enqueued: number;
+  /** Those of them whose status replaces one with a later time. */
+  readonly corrected: number;
   /** Tasks and stages for which the API has nothing newer. */
   readonly unchanged: number;
+  /** The API names another status than an event of the last minute; the next call decides. */
+  readonly disputed: number;
   /** Tasks that the API does not have. */
   readonly missing: number;
+  /** Tasks of other workspaces that share the inbox, for which this client was not asked. */
+  readonly otherWorkspaces: number;
+  /** Times of the API that cannot be right: unreadable, or more than 10 minutes in the future. They are ignored. */
+  readonly untrustedTimes: number;
+  /** False when `tasksMax` ended the list of tasks or of candidates; the next call continues there. */
+  readonly complete: boolean;
 }
 
-interface Dependencies {
-  readonly inbox: Inbox;
-  readonly source: string;
-  readonly clock: Clock;
-  /** How long the receiver was down before it started. */
-  readonly downMs: number;
-}
+type Settings = Pick<ReceiverSettings, "inbox" | "source" | "clock"> & {
+  /** Of which `source` may be a tenant. */
+  readonly receiverSource: string;
+};
 
 /** @throws {ReceiverError} `ARGUMENT_INVALID`; errors of the client and the inbox are passed on */
 export async function reconcileTasks(
-  dependencies: Dependencies,
+  settings: Settings,
   client: ReconcileClient,
   options: ReconcileOptions = {},
 ): Promise<ReconcileReport> {
   parseOptions("reconcile: client", reconcileClient, client, "ARGUMENT_INVALID");
-  const settings = parseOptions("reconcile", reconcileOptions, options, "ARGUMENT_INVALID");
-  const { sinceMs = dependencies.downMs, runningForMs, tasksMax } = settings;
-  const workspaceId = await workspaceOf(client, settings);
-  const counts = { examined: 0, enqueued: 0, unchanged: 0, missing: 0 };
-  const seen = new Set<string>();
-  const apply = async (task: ReconcilableTask) => {
-    if (seen.has(task.id)) return;
-    seen.add(task.id);
-    counts.examined += 1;
-    for (const event of eventsOf(task, workspaceId)) {
-      if (await enqueue(dependencies, event)) counts.enqueued += 1;
-      else counts.unchanged += 1;
-    }
-  };
-  for await (const task of startedWithin(client, sinceMs, tasksMax, dependencies.clock)) await apply(task);
-
-  const candidates = await candidateTasks(dependencies, sinceMs > 0 ? 0 : runningForMs, tasksMax);
-  const ids = candidates.filter((id) => !seen.has(id));
-  for (let at = 0; at < ids.length; at += idsPerRequest) {
-    const batch = ids.slice(at, at + idsPerRequest);
-    for await (const task of client.tasks.list({ ids: batch, limit: batch.length })) await apply(task);
-  }
-  counts.missing = ids.filter((id) => !seen.has(id)).length;
-  return counts;
-}
-
-const idsPerRequest = 50;
-
-async function candidateTasks({ inbox, source }: Dependencies, runningForMs: number, limit: number) {
-  const candidates = await inbox.reconcileCandidates({ source, runningForMs, limit });
-  const ids = candidates.map(({ key }) => (JSON.parse(key) as string[])[0]).filter((id) => id !== undefined);
-  return [...new Set(ids)];
-}
-
-/** Newest first, so the first task that is too old ends the list. */
-async function* startedWithin(client: ReconcileClient, sinceMs: number, tasksMax: number, clock: Clock) {
-  if (sinceMs <= 0) return;
-  const oldestMs = clock.now() - sinceMs;
-  let count = 0;
-  for await (const task of client.tasks.list({ limit: 100 })) {
-    if (count >= tasksMax || Date.parse(task.startedAt) < oldestMs) return;
-    count += 1;
-    yield task;
-  }
+  const given = parseOptions("reconcile", reconcileOptions, options, "ARGUMENT_INVALID");
+  const { sinceMs, tasksMax, runningForMs, taskIds } = given;
+  const workspaceId = await workspaceOf(client, given);
+  const run = new Reconciliation(settings, client, workspaceId);
+  const window = await listWindow(settings, client, { sinceMs, tasksMax }, (task) => run.compare(task));
+  const candidates = await findCandidates(settings, { runningForMs, tasksMax, workspaceId });
+  await run.fetch([...new Set([...taskIds, ...candidates.taskIds])]);
+  await run.lookAgain();
+  await candidates.save();
+  return run.report(candidates, window.complete);
 }
 
 /** @throws {ReceiverError} `ARGUMENT_INVALID` when the client is of another workspace than the tenant */
@@ -161,82 +134,120 @@ async function fetchWorkspaceId(client: ReconcileClient): Promise<string> {
   return typeof me?.workspace?.id === "string" ? me.workspace.id : "";
 }
 
-type StateEvent = TaskEvent | SubtaskEvent;
+const idsPerRequest = 50;
+/** How long a head must not have moved before the API's status may replace it. */
+const settledMs = 60_000;
 
-/** The events that the current state of a task and its stages would have caused; stages report only their end. */
-function eventsOf(task: ReconcilableTask, workspaceId: string): readonly StateEvent[] {
-  const envelope = {
-    ...{ version: "2", workspaceId, clientId: task.client?.id ?? "" },
-    ...{ taskId: task.id, taskType: task.type },
+class Reconciliation {
+  readonly #settings: Settings;
+  readonly #client: ReconcileClient;
+  readonly #workspaceId: string;
+  readonly #seen = new Set<string>();
+  /** Position of the head of each key whose status differs, by task. */
+  readonly #differing = new Map<string, Map<string, string>>();
+  readonly #counts = {
+    ...{ examined: 0, enqueued: 0, corrected: 0, unchanged: 0, disputed: 0, missing: 0, untrustedTimes: 0 },
   };
-  const events: object[] = [];
-  const name = eventNames.get(task.status);
-  if (name) {
-    const { __typename, ...fields } = task.result ?? {};
-    events.push({
-      ...envelope,
-      ...stateOf(task, task.id),
-      event: `task.${name}`,
-      taxPrepResult: name === "completed" && __typename === "TaskTaxPrepResult" ? fields : null,
-      customerError: null,
-    });
+
+  constructor(settings: Settings, client: ReconcileClient, workspaceId: string) {
+    this.#settings = settings;
+    this.#client = client;
+    this.#workspaceId = workspaceId;
   }
-  for (const stage of task.subTasks) {
-    const stageEvent = eventNames.get(stage.status);
-    if (!stageEvent || stageEvent === "running") continue;
-    events.push({
-      ...envelope,
-      ...stateOf(stage, `${task.id}/${stage.id}`),
-      event: `subtask.${stageEvent}`,
-      subTaskId: stage.id,
-      subTaskType: stage.type,
-    });
+
+  report({ otherWorkspaces, complete }: CandidatePage, isWindowComplete: boolean): ReconcileReport {
+    return { ...this.#counts, otherWorkspaces, complete: complete && isWindowComplete };
   }
-  return events as StateEvent[];
+
+  async compare(task: ReconcilableTask): Promise<void> {
+    if (this.#seen.has(task.id)) return;
+    this.#seen.add(task.id);
+    this.#counts.examined += 1;
+    for (const change of this.#changesOf(task)) {
+      if (!change.hasTrustedTime) this.#counts.untrustedTimes += 1;
+      const head = await this.#headOf(change);
+      if (await this.#enqueueIfNewer(change, head)) continue;
+      const differing = this.#differing.get(task.id) ?? new Map<string, string>();
+      this.#differing.set(task.id, differing.set(change.key, head?.position ?? ""));
+    }
+  }
+
+  async fetch(taskIds: readonly string[]): Promise<void> {
+    const ids = taskIds.filter((id) => !this.#seen.has(id));
+    for await (const task of this.#tasksWith(ids)) await this.compare(task);
+    this.#counts.missing = ids.filter((id) => !this.#seen.has(id)).length;
+  }
+
+  /** Fetches the tasks again whose status differs: their heads were read before this request. */
+  async lookAgain(): Promise<void> {
+    for await (const task of this.#tasksWith([...this.#differing.keys()])) {
+      for (const change of this.#changesOf(task)) {
+        const before = this.#differing.get(task.id)?.get(change.key);
+        if (before === undefined) continue;
+        const head = await this.#headOf(change);
+        if (await this.#enqueueIfNewer(change, head)) continue;
+        if (head) await this.#decide(change, head, before);
+      }
+    }
+  }
+
+  async #decide(change: TaskChange, head: OrderHead, before: string): Promise<void> {
+    // A negative time says nothing: the clock was set back after the head moved.
+    const isRecent = head.unchangedMs >= 0 && head.unchangedMs < settledMs;
+    if (head.position !== before || isRecent) {
+      this.#counts.disputed += 1;
+      return;
+    }
+    const { occurredAt, rank } = decodePosition(head.position);
+    const isAbove = statusRank(change.status) > rank;
+    if (!(await this.#enqueue(change, isAbove ? occurredAt : occurredAt + 1n))) return;
+    this.#counts.corrected += 1;
+  }
+
+  /** True when nothing more is to be decided: the change was enqueued, or the head has the same status. */
+  async #enqueueIfNewer(change: TaskChange, head: OrderHead | undefined): Promise<boolean> {
+    const hasSameStatus = head !== undefined && (head.status === change.status || head.status === null);
+    const isNewer = head === undefined || positionOf(change, change.occurredAt) > head.position;
+    if (isNewer && (head === undefined || change.hasTrustedTime)) {
+      await this.#enqueue(change, change.occurredAt);
+      return true;
+    }
+    if (hasSameStatus) this.#counts.unchanged += 1;
+    return hasSameStatus;
+  }
+
+  async #enqueue(change: TaskChange, occurredAt: bigint): Promise<boolean> {
+    const { inbox, source } = this.#settings;
+    const { id, columns, timestamp, body } = toRow(change, occurredAt);
+    const row = {
+      ...{ ...columns, source, id, timestamp, body, channel: "reconcile", quarantine: null },
+      ...{ secretIndex: null, traceparent: null },
+    } as const;
+    const isNew = (await inbox.insert(row)).outcome === "new" || (await this.#replayDead(id, columns));
+    if (isNew) this.#counts.enqueued += 1;
+    else this.#counts.unchanged += 1;
+    return isNew;
+  }
+
+  /** The same change was found before and its event is dead. It is still missing, so it is handled again. */
+  async #replayDead(id: string, columns: ReturnType<typeof toRow>["columns"]): Promise<boolean> {
+    const { inbox, source } = this.#settings;
+    const row = await inbox.get({ source, id });
+    return row?.state === "dead" && inbox.replay(row, columns);
+  }
+
+  #headOf({ key }: TaskChange): Promise<OrderHead | undefined> {
+    return this.#settings.inbox.head(this.#settings.source, key);
+  }
+
+  #changesOf(task: ReconcilableTask): readonly TaskChange[] {
+    return changesOf(task, this.#workspaceId, this.#settings.clock.now());
+  }
+
+  async *#tasksWith(ids: readonly string[]): AsyncGenerator<ReconcilableTask> {
+    for (let at = 0; at < ids.length; at += idsPerRequest) {
+      const batch = ids.slice(at, at + idsPerRequest);
+      yield* this.#client.tasks.list({ ids: batch, limit: batch.length });
+    }
+  }
 }
-
-/** Tasks with a status added later have no event, and are skipped. */
-const eventNames: ReadonlyMap<string, string> = new Map([
-  ["RUNNING", "running"],
-  ["COMPLETED", "completed"],
-  ["FAILED", "failed"],
-]);
-
-function stateOf({ status, startedAt, completedAt, errorMessage }: ReconcilableStage, name: string) {
-  const occurredAt = status === "RUNNING" ? startedAt : (completedAt ?? startedAt);
-  // The id of a delivery has no slash, so this one cannot be equal to one.
-  const id = `reconcile/${name}/${status}/${occurredAt}`;
-  return { id, status, occurredAt, errorMessage: errorMessage ?? null };
-}
-
-/** True when the event is new to the inbox. */
-async function enqueue({ inbox, source }: Dependencies, event: StateEvent): Promise<boolean> {
-  const occurredAt = parseOccurredAt(event.occurredAt);
-  if (occurredAt === undefined) return false;
-  const { id, status } = event;
-  const key = orderKey(isSubtaskEvent(event) ? [event.taskId, event.subTaskId] : [event.taskId]);
-  // At the same instant a delivery ranks higher than the API, because it contains more.
-  const position = encodePosition({ occurredAt, rank: statusRank(status), id: lowestId });
-  const head = await inbox.head(source, key);
-  if (head && head.position >= position) return false;
-  const columns = { event: event.event, orderKey: key, position, status };
-  const result = await inbox.insert({
-    ...{
-      ...columns,
-      source,
-      id,
-      channel: "reconcile",
-      quarantine: null,
-      secretIndex: null,
-      traceparent: null,
-    },
-    timestamp: Number(occurredAt / 1_000_000_000n),
-    body: Buffer.from(JSON.stringify(event)),
-  });
-  if (result.outcome === "new") return true;
-  // The same change was found before and its event is dead. It is still missing, so it is handled again.
-  const row = await inbox.get({ source, id });
-  return row?.state === "dead" && inbox.replay(row, columns);
-}
-
-const lowestId = "!";

@@ -18,6 +18,9 @@
 // their leases are renewed at a third of `leaseMs`. A claim that a renewal does not confirm, or whose lease must have
 // ended while renewals failed, is aborted with LEASE_LOST.
 //
+// CLOCK. At its start, and when the inbox's clock was set back, the worker repairs the times of its source's rows before
+// it claims (see store-clock.ts).
+//
 // STOP. Waits for the attempts in progress; after `graceMs` they are aborted with RECEIVER_CLOSING and released.
 
 import { ReceiverError } from "../errors.ts";
@@ -30,6 +33,7 @@ import { isTenantSecrets } from "../signature/key-source.ts";
 import { includesSource, splitSource } from "../tenant-source.ts";
 import { runAttempt } from "./attempt.ts";
 import type { Handlers } from "./handlers.ts";
+import { StoreClock } from "./store-clock.ts";
 
 type Settings<Transaction> = ReceiverSettings<Transaction> & { readonly handlers: Handlers<Transaction> };
 
@@ -49,6 +53,8 @@ export class Worker<Transaction> {
   readonly #settings: Settings<Transaction>;
   readonly #name: string;
   readonly #running = new Map<number, RunningAttempt>();
+  readonly #storeClock: StoreClock;
+  #mustRepairTimes = true;
   #claims = 0;
   #lastSource = "";
   #state: "new" | "working" | "stopping" = "new";
@@ -63,10 +69,15 @@ export class Worker<Transaction> {
   constructor(settings: Settings<Transaction>) {
     this.#settings = settings;
     this.#name = randomName(settings.random);
+    this.#storeClock = new StoreClock(settings.leaseMs);
   }
 
   get running(): number {
     return this.#running.size;
+  }
+
+  get clockStats(): ClockStats {
+    return this.#storeClock.stats;
   }
 
   async start(): Promise<void> {
@@ -115,6 +126,7 @@ export class Worker<Transaction> {
     const free = concurrency - this.#running.size;
     if (free <= 0) return;
     try {
+      if (this.#mustRepairTimes) await this.#repairTimes();
       const claimed = isTenantSecrets(secrets) ? this.#claimFairly(free) : this.#claim(source, free);
       const { count, nextInMs } = await claimed;
       this.#failures = 0;
@@ -132,6 +144,7 @@ export class Worker<Transaction> {
     const waiting = await inbox.waitingSources(source);
     let nextInMs = Math.min(...waiting.map(({ dueInMs }) => dueInMs).filter((ms) => ms > 0));
     const due = waiting.filter(({ dueInMs }) => dueInMs <= 0).map((tenant) => tenant.source);
+    if (due.length === 0 && waiting.length > 0) await this.#readClock();
     const after = due.findIndex((name) => name > this.#lastSource);
     const inTurn = after < 0 ? due : [...due.slice(after), ...due.slice(0, after)];
     let count = 0;
@@ -153,18 +166,53 @@ export class Worker<Transaction> {
   }
 
   async #claim(source: string, rowsMax: number): Promise<Claimed> {
-    const { inbox, leaseMs, retry, keyOrder } = this.#settings;
+    const { inbox, leaseMs, retry, keyOrder, clock } = this.#settings;
     this.#claims += 1;
     // Each claim has its own name: even a generation that a crash of the database took back cannot match twice.
     const worker = `${this.#name}.${this.#claims}`;
     const { attemptsMax } = retry;
-    const result = await inbox.claim({ source, worker, rowsMax, leaseMs, keyOrder, attemptsMax });
+    const sentMs = clock.monotonic();
+    const reclaimUntilMs = this.#storeClock.reclaimUntilMs(sentMs);
+    const limits = { rowsMax, leaseMs, attemptsMax, reclaimUntilMs };
+    const result = await inbox.claim({ source, worker, keyOrder, ...limits });
+    this.#watchClock(sentMs, result.nowMs);
     for (const row of result.died) {
       this.counts.dead += 1;
       this.#reportDead(row, new Error(leaseExpired));
     }
     for (const claim of result.claims) void this.#run(claim);
     return { count: result.claims.length, nextInMs: result.nextInMs };
+  }
+
+  /** Without a claim nothing else would show that the clock was set back and everything waits. */
+  async #readClock(): Promise<void> {
+    const sentMs = this.#settings.clock.monotonic();
+    this.#watchClock(sentMs, (await this.#settings.inbox.readMarks("")).nowMs);
+  }
+
+  #watchClock(sentMs: number, nowMs: number): void {
+    const { source, clock, logger } = this.#settings;
+    const jumpMs = this.#storeClock.observe({ sentMs, receivedMs: clock.monotonic(), nowMs });
+    if (jumpMs === 0) return;
+    logger.warn({ source, jumpMs }, "the clock of the inbox was set while the receiver ran");
+    if (jumpMs > 0) return;
+    this.#mustRepairTimes = true;
+    this.#pollAgain = true;
+  }
+
+  async #repairTimes(): Promise<void> {
+    const { inbox, source: own, secrets, retry, logger } = this.#settings;
+    this.#mustRepairTimes = false;
+    try {
+      const waiting = isTenantSecrets(secrets) ? await inbox.waitingSources(own) : [{ source: own }];
+      for (const { source } of waiting) {
+        const rows = await inbox.repairTimes({ source, retry });
+        if (rows > 0) logger.warn({ source, rows }, "rows were due in the future: the clock was set back");
+      }
+    } catch (error) {
+      this.#mustRepairTimes = true;
+      throw error;
+    }
   }
 
   async #run(claim: Claim): Promise<void> {

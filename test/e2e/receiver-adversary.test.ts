@@ -390,7 +390,7 @@ describe("a receiver's secrets and clock", () => {
     await send(subject, { body: json(completedEvent({ taskId: "t1", occurredAt: "2026-03-01T09:00:01Z" })) });
     await subject.settled();
     subject.clock.ms += 10;
-    const retention = { bodiesMs: 1, rowsMs: 1, headsMs: 1e12 };
+    const retention = { bodiesMs: 1, rowsMs: 1, headsMs: 1e12, unhandledBodiesMs: 1e12 };
     expect(await subject.inbox.purge(retention, 100)).toBeGreaterThanOrEqual(2);
     expect(await statusOf(subject, older)).toBe(200);
     expect(await subject.settled()).toMatchObject({ stale: 1 });

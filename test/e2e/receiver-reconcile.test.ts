@@ -37,11 +37,13 @@ it("a receiver that missed deliveries gets the task states by reconciling, and l
   await mock.clock.advance(1_200_000);
   expect(states).toHaveLength(1);
 
-  expect(await advanceUntilSettled(receiver.reconcile(client))).toEqual({
+  expect(await advanceUntilSettled(receiver.reconcile(client))).toMatchObject({
     examined: 1,
     enqueued: 2,
+    corrected: 0,
     unchanged: 0,
     missing: 0,
+    complete: true,
   });
   await mock.clock.advance(2_000);
   expect(states.slice(1).toSorted()).toEqual([

@@ -9,7 +9,7 @@
 //   C6   the settlement is being committed              the transactional effect takes place once in both cases
 //   C7   an external effect is done, nothing settled    handled again with the same idempotency key
 //   C8   no crash: a pause longer than the lease        the late settlement is fenced off
-//   C9   in maintenance: heartbeat or purge             repeated
+//   C9   in maintenance: marks or purge                 repeated
 //   C10  no crash: two processes store one delivery     one insert is new, the other a duplicate
 
 export const crashPoints = ["C0", "C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10"] as const;

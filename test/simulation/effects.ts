@@ -63,5 +63,5 @@ export const keyOf = ({ taskId, subTaskId }: TaskEvent): string =>
 export function positionOf({ id, status, occurredAt }: TaskEvent): string {
   const [, second = "", fraction = ""] = /^(.{19})(?:\.(\d+))?Z$/.exec(occurredAt) ?? [];
   const rank = status === "RUNNING" ? 0 : 1;
-  return `${second}.${fraction.padEnd(9, "0")} ${rank} ${id.startsWith("reconcile/") ? "!" : id}`;
+  return `${second}.${fraction.padEnd(9, "0")} ${rank} ${id.startsWith("reconcile#") ? "!" : id}`;
 }

@@ -19,7 +19,9 @@ it("a receiver loses no event and applies none twice when any single call of its
   const methods = [
     "open",
     "subscribe",
-    "heartbeat",
+    "readMarks",
+    "writeMarks",
+    "repairTimes",
     "insert",
     "claim",
     "commit",

@@ -28,7 +28,7 @@ export function connectInbox(world: SimulationWorld, store: Store, process: Simu
     await process.sleep();
   };
   const connection = interceptInbox(store, async (method, call) => {
-    if (method === "heartbeat" || method === "purge") await process.crashPoint("C9");
+    if (method === "writeMarks" || method === "purge") await process.crashPoint("C9");
     await sendRequest();
     return receive(await call());
   });

@@ -63,7 +63,7 @@ export const mutants: readonly Mutant[] = [
     bug: "a row that a crashed process had claimed is never claimed again",
     violates: ["I5", "E1"],
     product: "receiver-kit",
-    patches: [{ find: "filter((row) => row.leaseUntilMs <= nowMs)", replace: "filter(() => false)" }],
+    patches: [{ find: "filter((row) => row.leaseUntilMs <= untilMs)", replace: "filter(() => false)" }],
   },
   {
     name: "order-not-strict",

@@ -93,7 +93,7 @@ export async function runReceiverScenario<Transaction>(options: ScenarioOptions<
 
 /** No delivery was lost or took effect twice, no row is unsettled, and the state is that of the newest events. */
 async function checkResult<Transaction>({ rows, committed }: ScenarioOptions<Transaction>): Promise<void> {
-  const states = (await rows.list({})).map(({ id, state }) => `${id.split("/")[0]} ${state}`).toSorted();
+  const states = (await rows.list({})).map(({ id, state }) => `${id.split("#")[0]} ${state}`).toSorted();
   const handled = [
     `${ids.late} stale`,
     `${ids.unfinished} done`,

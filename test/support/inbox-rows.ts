@@ -41,6 +41,7 @@ export function claimOptions(fields: Partial<ClaimOptions> = {}): ClaimOptions {
     leaseMs: 30_000,
     attemptsMax: 3,
     keyOrder: "latest",
+    reclaimUntilMs: null,
     ...fields,
   };
 }

@@ -20,7 +20,7 @@ export interface InboxFixture extends AsyncDisposable {
   };
 }
 
-const limits = { timeoutMs: 60_000 };
+export const limits = { timeoutMs: 60_000 };
 
 export function describeInbox(name: string, create: () => Promise<InboxFixture>): void {
   describe(`${name}: storing`, () => {
@@ -318,6 +318,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(await fixture.inbox.head("default", newer.orderKey!)).toEqual({
         position: newer.position,
         status: "COMPLETED",
+        unchangedMs: 0,
       });
       expect(await fixture.inbox.get(older)).toMatchObject({ state: "stale" });
     });
@@ -474,7 +475,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       await fixture.inbox.insert(dead);
       await fixture.inbox.fail(await claimOne(fixture.inbox), { kind: "dead", error: "broken" });
       await fixture.inbox.insert(runningAt("task-3", 1, { id: "waiting" }));
-      const retention = { bodiesMs: 1_000, rowsMs: 5_000, headsMs: 9_000 };
+      const retention = { bodiesMs: 1_000, rowsMs: 5_000, headsMs: 9_000, unhandledBodiesMs: 20_000 };
       expect(await fixture.inbox.purge(retention, 100)).toBe(0);
 
       await fixture.clock.advance(1_000);
@@ -506,7 +507,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
         await settle(fixture.inbox, await claimOne(fixture.inbox));
       }
       await fixture.clock.advance(10_000);
-      const retention = { bodiesMs: 1_000, rowsMs: 5_000, headsMs: 90_000 };
+      const retention = { bodiesMs: 1_000, rowsMs: 5_000, headsMs: 90_000, unhandledBodiesMs: 1_000 };
       const steps: number[] = [];
       for (let touched = 1; touched > 0; steps.push(touched))
         touched = await fixture.inbox.purge(retention, 2);
@@ -515,7 +516,7 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
     });
   });
 
-  describe(`${name}: statistics and reconciliation`, () => {
+  describe(`${name}: statistics`, () => {
     it("counts rows by state and returns the longest wait", async () => {
       await using fixture = await create();
       expect((await fixture.inbox.stats()).oldestPendingMs).toBeNull();
@@ -536,42 +537,6 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(await fixture.inbox.backlog("default", 100)).toBe(4);
       expect(await fixture.inbox.backlog("default", 3)).toBe(3);
       expect(await fixture.inbox.backlog("other", 100)).toBe(0);
-    });
-
-    it("returns the keys whose state may be behind", async () => {
-      await using fixture = await create();
-      await fixture.inbox.insert(runningAt("quiet", 1));
-      await settle(fixture.inbox, await claimOne(fixture.inbox));
-      await fixture.inbox.insert(completedAt("finished", 1));
-      await settle(fixture.inbox, await claimOne(fixture.inbox));
-      await fixture.inbox.insert(runningAt("failing", 1));
-      await fixture.inbox.fail(await claimOne(fixture.inbox), { kind: "dead", error: "broken" });
-      await fixture.inbox.insert(runningAt("odd", 1, { quarantine: "occurredAt is odd", position: null }));
-      await fixture.clock.advance(10_000);
-      const reconcileCandidates = await fixture.inbox.reconcileCandidates({
-        source: "default",
-        runningForMs: 10_000,
-        limit: 10,
-      });
-      expect(Object.fromEntries(reconcileCandidates.map(({ key, reason }) => [key, reason]))).toEqual({
-        '["quiet"]': "running-too-long",
-        '["failing"]': "dead",
-        '["odd"]': "quarantined",
-      });
-      expect(
-        await fixture.inbox.reconcileCandidates({ source: "default", runningForMs: 10_001, limit: 10 }),
-      ).toHaveLength(2);
-      expect(
-        await fixture.inbox.reconcileCandidates({ source: "other", runningForMs: 0, limit: 10 }),
-      ).toEqual([]);
-    });
-
-    it("returns the time since the last heartbeat", async () => {
-      await using fixture = await create();
-      expect(await fixture.inbox.heartbeat("default")).toBeNull();
-      await fixture.clock.advance(1_234);
-      expect(await (await fixture.reopen()).heartbeat("default")).toBe(1_234);
-      expect(await fixture.inbox.heartbeat("other")).toBeNull();
     });
   });
 
@@ -647,12 +612,12 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
   });
 }
 
-async function claimOne(inbox: Inbox, worker = "worker-1"): Promise<Claim> {
+export async function claimOne(inbox: Inbox, worker = "worker-1"): Promise<Claim> {
   const { claims } = await inbox.claim(claimOptions({ worker, rowsMax: 1 }));
   expect(claims).toHaveLength(1);
   return claims[0]!;
 }
 
-function settle(inbox: Inbox, claim: Claim, settlement = doneWith(claim)) {
+export function settle(inbox: Inbox, claim: Claim, settlement = doneWith(claim)) {
   return inbox.begin(claim, settlement, limits).commit();
 }

@@ -1,14 +1,11 @@
-import type { HeadAdvance, OrderHead } from "../inbox.ts";
-
-interface MemoryHead extends OrderHead {
-  readonly movedAtMs: number;
-}
+import type { Claim, HeadAdvance } from "../inbox.ts";
+import type { HeadFilter, HeadReference, HeadSummary } from "../order-head.ts";
 
 /** Ordering heads in memory: per source and key, the position of the newest applied event. */
 export class MemoryHeads {
-  readonly #heads = new Map<string, MemoryHead>();
+  readonly #heads = new Map<string, HeadSummary>();
 
-  get(source: string, key: string | null): MemoryHead | undefined {
+  get(source: string, key: string | null): HeadSummary | undefined {
     return this.#heads.get(JSON.stringify([source, key]));
   }
 
@@ -17,18 +14,35 @@ export class MemoryHeads {
     return !head || position > head.position || (allowSame && position === head.position);
   }
 
-  advance(source: string, { key, position, status }: HeadAdvance, nowMs: number): void {
-    this.#heads.set(JSON.stringify([source, key]), { position, status, movedAtMs: nowMs });
+  advance(
+    { source, workspaceId: named }: Pick<Claim, "source" | "workspaceId">,
+    { key, position, status }: HeadAdvance,
+    nowMs: number,
+  ): void {
+    const workspaceId = named ?? this.get(source, key)?.workspaceId ?? null;
+    const head = { source, key, position, status, workspaceId, movedAtMs: nowMs };
+    this.#heads.set(JSON.stringify([source, key]), head);
   }
 
-  /** Keys whose newest event reports RUNNING and was applied at `untilMs` or before. */
-  runningUntil(source: string, untilMs: number): readonly string[] {
-    const keys: string[] = [];
-    for (const [name, head] of this.#heads) {
-      const [headSource, key] = JSON.parse(name) as [string, string];
-      if (headSource === source && head.status === "RUNNING" && head.movedAtMs <= untilMs) keys.push(key);
-    }
-    return keys;
+  /** Heads whose newest event reports RUNNING and was applied at `untilMs` or before, or in the future. */
+  runningUntil(source: string, untilMs: number, nowMs: number): readonly HeadSummary[] {
+    return [...this.#heads.values()].filter(
+      (head) =>
+        head.source === source &&
+        head.status === "RUNNING" &&
+        (head.movedAtMs <= untilMs || head.movedAtMs > nowMs),
+    );
+  }
+
+  list({ source, keyPrefix = "", afterKey = "", limit = 50 }: HeadFilter): readonly HeadSummary[] {
+    return [...this.#heads.values()]
+      .filter((head) => head.source === source && head.key > afterKey && head.key.startsWith(keyPrefix))
+      .sort(byKey)
+      .slice(0, limit);
+  }
+
+  reset({ source, key }: HeadReference): boolean {
+    return this.#heads.delete(JSON.stringify([source, key]));
   }
 
   /** Returns how many it removed. */
@@ -43,3 +57,6 @@ export class MemoryHeads {
     return removed;
   }
 }
+
+export const byKey = (a: { readonly key: string }, b: { readonly key: string }): number =>
+  a.key < b.key ? -1 : a.key > b.key ? 1 : 0;

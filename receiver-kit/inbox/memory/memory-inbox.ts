@@ -1,9 +1,10 @@
 import type { Clock } from "../../clock.ts";
 import { emptyColumns } from "../../event/event-columns.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../../options.ts";
-import { type Claim, type Inbox, leaseExpired, type ReconcileCandidate, type RowState } from "../inbox.ts";
+import { type Claim, type Inbox, leaseExpired, type Marks, type RowState } from "../inbox.ts";
 import { transactionEnded } from "../lazy-transaction.ts";
-import { MemoryHeads } from "./memory-heads.ts";
+import type { ReconcileCandidate } from "../order-head.ts";
+import { byKey, MemoryHeads } from "./memory-heads.ts";
 import { type MemoryRow, MemoryRows, toClaim, toDetails } from "./memory-rows.ts";
 
 export interface MemoryInboxOptions {
@@ -50,7 +51,7 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
   readonly #clock: Clock;
   readonly #rows: MemoryRows;
   readonly #heads = new MemoryHeads();
-  readonly #heartbeats = new Map<string, number>();
+  readonly #marks = new Map<string, Marks>();
   readonly #subscribers = new Map<symbol, (source?: string) => void>();
 
   constructor(clock: Clock, rowsMax: number) {
@@ -73,25 +74,26 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
   };
 
   readonly claim: Methods["claim"] = async (options) => {
-    const { source, worker, leaseMs, attemptsMax } = options;
+    const { source, worker, leaseMs, attemptsMax, reclaimUntilMs } = options;
     const now = this.#clock.now();
-    const died = this.#reclaimExpired(source, attemptsMax, now);
+    const died = this.#reclaimExpired(source, attemptsMax, Math.min(now, reclaimUntilMs ?? now), now);
     const rows = this.#rows.claimable(now, options);
     for (const row of rows) {
       this.#rows.move(row, "running");
       row.worker = worker;
       row.generation += 1;
       row.attempts += 1;
+      row.dueAtMs = now;
       row.leaseUntilMs = now + leaseMs;
     }
     const claims = rows.map((row) =>
       toClaim(row, this.#heads.get(row.source, row.orderKey)?.position ?? null),
     );
-    return { claims, died, nextInMs: this.#rows.nextInMs(source, now) };
+    return { claims, died, nextInMs: this.#rows.nextInMs(source, now), nowMs: now };
   };
 
-  #reclaimExpired(source: string, attemptsMax: number, nowMs: number) {
-    const expired = this.#rows.running(source).filter((row) => row.leaseUntilMs <= nowMs);
+  #reclaimExpired(source: string, attemptsMax: number, untilMs: number, nowMs: number) {
+    const expired = this.#rows.running(source).filter((row) => row.leaseUntilMs <= untilMs);
     for (const row of expired) {
       if (row.attempts >= attemptsMax) this.#end(row, "dead", leaseExpired);
       else this.#makeDue(row, nowMs);
@@ -108,7 +110,10 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
 
   readonly renew: Methods["renew"] = async (claims, leaseMs) => {
     const held = claims.map((claim) => this.#held(claim)).filter((row) => row !== undefined);
-    for (const row of held) row.leaseUntilMs = this.#clock.now() + leaseMs;
+    for (const row of held) {
+      row.dueAtMs = this.#clock.now();
+      row.leaseUntilMs = row.dueAtMs + leaseMs;
+    }
     return new Set(held.map((row) => row.seq));
   };
 
@@ -132,7 +137,7 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
         return "settled-stale";
       }
       for (const change of changes) change();
-      if (advance) this.#heads.advance(claim.source, advance, this.#clock.now());
+      if (advance) this.#heads.advance(claim, advance, this.#clock.now());
       this.#end(row, state);
       return "settled";
     };
@@ -181,10 +186,18 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
     return row && toDetails(row);
   };
 
-  readonly replay: Methods["replay"] = async (reference, { event, orderKey, position, status }) => {
+  readonly repairTimes: Methods["repairTimes"] = async ({ source, retry }) => {
+    const repaired = this.#rows.repairTimes(source, retry, this.#clock.now());
+    if (repaired > 0) this.#wakeAll(source);
+    return repaired;
+  };
+
+  readonly replay: Methods["replay"] = async (reference, columns) => {
+    const { event, orderKey, position, status, workspaceId } = columns;
     const row = this.#rows.get(reference);
     if (!row?.body || ["pending", "running", "inline"].includes(row.state)) return false;
-    Object.assign(row, { event, orderKey, position, status, attempts: 0, replays: row.replays + 1 });
+    Object.assign(row, { event, orderKey, position, status, workspaceId });
+    Object.assign(row, { attempts: 0, replays: row.replays + 1 });
     this.#makeDue(row, this.#clock.now());
     return true;
   };
@@ -202,8 +215,11 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
     const columns = { ...emptyColumns, secretIndex: null, traceparent: null };
     const row = this.#rows.get(delivery) ?? this.#rows.add({ ...columns, ...delivery }, "inline", now);
     if (row.state !== "inline") return { state: "done" };
+    // Begun in the future: the clock was set back since, and the lease starts again.
+    if (row.dueAtMs > now) Object.assign(row, { dueAtMs: now, leaseUntilMs: now + leaseMs });
     if (row.leaseUntilMs > now) return { state: "busy", retryAfterMs: row.leaseUntilMs - now };
     row.generation += 1;
+    row.dueAtMs = now;
     row.leaseUntilMs = now + leaseMs;
     return { state: "begun", generation: row.generation };
   };
@@ -219,7 +235,7 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
   readonly advanceHead: Methods["advanceHead"] = async ({ source, key, position }) => {
     const advance = { key, position, status: null, allowSame: false };
     if (this.#heads.mayAdvance(source, advance)) {
-      this.#heads.advance(source, advance, this.#clock.now());
+      this.#heads.advance({ source, workspaceId: null }, advance, this.#clock.now());
       return "newer";
     }
     return this.#heads.get(source, key)?.position === position ? "same" : "stale";
@@ -227,33 +243,48 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
 
   readonly head: Methods["head"] = async (source, key) => {
     const head = this.#heads.get(source, key);
-    return head && { position: head.position, status: head.status };
+    if (!head) return undefined;
+    const { position, status, movedAtMs } = head;
+    return { position, status, unchangedMs: this.#clock.now() - movedAtMs };
   };
 
-  readonly reconcileCandidates: Methods["reconcileCandidates"] = async ({ source, runningForMs, limit }) => {
-    const found = new Map<string, ReconcileCandidate["reason"]>();
-    for (const { state, orderKey, position, receivedAtMs, ...row } of this.#rows.all()) {
+  readonly listHeads: Methods["listHeads"] = async (filter) => this.#heads.list(filter);
+
+  readonly resetHead: Methods["resetHead"] = async (head) => this.#heads.reset(head);
+
+  readonly reconcileCandidates: Methods["reconcileCandidates"] = async (options) => {
+    const { source, runningForMs, afterKey, limit } = options;
+    const now = this.#clock.now();
+    const found = new Map<string, ReconcileCandidate>();
+    const add = (key: string, reason: ReconcileCandidate["reason"], workspaceId: string | null) => {
+      if (key > afterKey && !found.has(key)) found.set(key, { key, reason, workspaceId });
+    };
+    for (const row of this.#rows.all()) {
+      const { state, orderKey, position, receivedAtMs, workspaceId } = row;
       if (row.source !== source || orderKey === null) continue;
       const head = this.#heads.get(source, orderKey);
-      if (state === "dead" && !(head && head.position >= (position ?? ""))) found.set(orderKey, "dead");
-      if (state !== "quarantined" || (head && head.movedAtMs >= receivedAtMs)) continue;
-      found.set(orderKey, "quarantined");
+      if (state === "dead" && !(head && head.position >= (position ?? "")))
+        add(orderKey, "dead", workspaceId);
+      const isCovered = head && head.movedAtMs >= receivedAtMs && head.movedAtMs <= now;
+      if (state === "quarantined" && !isCovered) add(orderKey, "quarantined", workspaceId);
     }
-    for (const key of this.#heads.runningUntil(source, this.#clock.now() - runningForMs)) {
-      if (!found.has(key)) found.set(key, "running-too-long");
+    for (const { key, workspaceId } of this.#heads.runningUntil(source, now - runningForMs, now)) {
+      add(key, "running-too-long", workspaceId);
     }
-    return [...found].slice(0, limit).map(([key, reason]) => ({ key, reason }));
+    return [...found.values()].sort(byKey).slice(0, limit);
   };
 
-  readonly heartbeat: Methods["heartbeat"] = async (source) => {
-    const now = this.#clock.now();
-    const last = this.#heartbeats.get(source);
-    this.#heartbeats.set(source, now);
-    return last === undefined ? null : now - last;
+  readonly readMarks: Methods["readMarks"] = async (source) => ({
+    nowMs: this.#clock.now(),
+    marks: this.#marks.get(source) ?? {},
+  });
+
+  readonly writeMarks: Methods["writeMarks"] = async (source, marks) => {
+    this.#marks.set(source, { ...this.#marks.get(source), ...marks });
   };
 
   readonly purge: Methods["purge"] = async (retention, rowsMax) => {
-    const now = this.#clock.now();
+    const now = Math.min(this.#clock.now(), retention.asOfMs ?? Number.POSITIVE_INFINITY);
     return this.#rows.purge(retention, rowsMax, now) + this.#heads.purge(now - retention.headsMs, rowsMax);
   };
 

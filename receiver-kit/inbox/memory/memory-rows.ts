@@ -7,6 +7,7 @@ import type {
   KeyOrder,
   NewRow,
   Retention,
+  RetryDelays,
   RowDetails,
   RowFilter,
   RowReference,
@@ -74,6 +75,20 @@ export class MemoryRows {
     else this.#open.delete(row);
   }
 
+  /** Rows of `source` that were made due, or claimed, in the future: the clock was set back since. Repairs their times. */
+  repairTimes(source: string, { firstDelayMs, delayMsMax }: RetryDelays, nowMs: number): number {
+    const retryMs = ({ attempts }: MemoryRow) =>
+      attempts === 0 ? 0 : 1.2 * Math.min(delayMsMax, firstDelayMs * 2 ** (attempts - 1)) + 1;
+    const wrong = this.#openOf(source).filter(
+      (row) => row.dueAtMs > nowMs + (row.state === "pending" ? retryMs(row) : 0),
+    );
+    for (const row of wrong) {
+      row.leaseUntilMs = nowMs + (row.leaseUntilMs - row.dueAtMs);
+      row.dueAtMs = nowMs;
+    }
+    return wrong.length;
+  }
+
   /** Due rows that are first in their key, while no other row of the key runs; in the order of their due times. */
   claimable(nowMs: number, { source, keyOrder, rowsMax }: ClaimOptions): readonly MemoryRow[] {
     const { busy, first } = this.#keys(nowMs, keyOrder);
@@ -139,13 +154,17 @@ export class MemoryRows {
   }
 
   /** Returns how many rows it changed. */
-  purge({ bodiesMs, rowsMs }: Retention, rowsMax: number, nowMs: number): number {
+  purge({ bodiesMs, rowsMs, unhandledBodiesMs }: Retention, rowsMax: number, nowMs: number): number {
     let changed = 0;
     for (const [name, row] of this.#rows) {
       if (changed >= rowsMax) break;
-      if (!settledStates.has(row.state)) continue;
-      if (row.receivedAtMs <= nowMs - rowsMs) this.#rows.delete(name);
-      else if (row.body && row.state !== "inline" && row.receivedAtMs <= nowMs - bodiesMs) row.body = null;
+      const isSettled = settledStates.has(row.state);
+      const bodyMs = isSettled ? bodiesMs : unhandledBodiesMs;
+      const hasBody = row.body !== null && !["pending", "running", "inline"].includes(row.state);
+      // A row that was replayed is as old as its last attempt.
+      const atMs = row.replays > 0 ? Math.max(row.receivedAtMs, row.dueAtMs) : row.receivedAtMs;
+      if (isSettled && atMs <= nowMs - rowsMs) this.#rows.delete(name);
+      else if (hasBody && atMs <= nowMs - bodyMs) row.body = null;
       else continue;
       changed += 1;
     }
@@ -160,11 +179,12 @@ export class MemoryRows {
       if (row.state !== "pending" || row.dueAtMs > nowMs) continue;
       oldestPendingMs = Math.max(oldestPendingMs ?? 0, nowMs - row.receivedAtMs);
     }
-    return { rows, oldestPendingMs };
+    const newest = [...this.#rows.values()].at(-1);
+    return { rows, oldestPendingMs, storedAheadMs: Math.max(0, (newest?.receivedAtMs ?? nowMs) - nowMs) };
   }
 }
 
-/** States that retention may remove; dead and quarantined rows wait for an operator. */
+/** States whose rows retention may remove; dead and quarantined rows wait for an operator, without their bodies. */
 const settledStates: ReadonlySet<RowState> = new Set(["done", "stale", "discarded", "inline"]);
 
 /** At most one row of a key runs at a time. */

@@ -2,7 +2,6 @@ import { type Clock, systemClock } from "../../clock.ts";
 import { defaults, option, parseOptions, strictOptions } from "../../options.ts";
 import { createGroupCommit } from "../group-commit.ts";
 import type { Inbox, NewRow } from "../inbox.ts";
-import { toNumber } from "../inbox-row.ts";
 import { sqlMethods } from "../sql-methods.ts";
 import { boundPool } from "./bounded-pool.ts";
 import { listenForRows } from "./postgres-listener.ts";
@@ -145,7 +144,6 @@ export function postgresInbox(
       if ((await change(sql.advanceHead, [now(), source, key, position])) > 0) return "newer";
       return (await methods.head(source, key))?.position === position ? "same" : "stale";
     },
-    heartbeat: async (source) => toNumber((await query(sql.heartbeat, [now(), source]))[0]?.["ago"]),
   };
 }
 

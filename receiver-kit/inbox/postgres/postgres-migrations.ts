@@ -73,6 +73,19 @@ export const postgresMigrations: readonly ((schema: string) => string)[] = [
     CREATE INDEX inbox_bodies ON ${schema}.inbox (received_at)
       WHERE body_bytes IS NOT NULL AND state IN ('done', 'stale', 'discarded', 'inline');`,
   (schema) => `ALTER TABLE ${schema}.inbox ADD COLUMN secret_index integer, ADD COLUMN traceparent text;`,
+  // A mark of no source counts for the whole schema.
+  (schema) => `
+    ALTER TABLE ${schema}.inbox ADD COLUMN workspace text;
+    ALTER TABLE ${schema}.order_heads ADD COLUMN workspace text;
+    CREATE TABLE ${schema}.marks (
+      source text COLLATE "C" NOT NULL,
+      name text NOT NULL,
+      value text NOT NULL,
+      PRIMARY KEY (source, name)
+    );
+    INSERT INTO ${schema}.marks (source, name, value)
+      SELECT '', 'retention-time', max(beat_at)::text FROM ${schema}.beats HAVING count(*) > 0;
+    DROP TABLE ${schema}.beats;`,
 ];
 
 /**

@@ -40,7 +40,7 @@ export async function insertRows(
   const { rows } = await pool.query(sql.insertRows, [
     now(),
     ...columns(inputs, "source", "id", "channel", "state", "event", "orderKey", "position", "status"),
-    ...columns(inputs, "timestamp", "quarantine", "secretIndex", "traceparent"),
+    ...columns(inputs, "workspaceId", "timestamp", "quarantine", "secretIndex", "traceparent"),
     ...joinBodies(newRows),
   ]);
   const stored = new Set(rows.map((row) => rowName(row["source"], row["webhook_id"])));
@@ -112,13 +112,13 @@ export async function settleRows(
  */
 export function claimRows(
   { pool, sql, now }: PostgresDatabase,
-  { source, worker, leaseMs, rowsMax, attemptsMax, keyOrder }: ClaimOptions,
+  { source, worker, leaseMs, rowsMax, attemptsMax, keyOrder, reclaimUntilMs }: ClaimOptions,
   channel: string,
 ): Promise<ClaimResult> {
   const lock = lockNumber(`${channel}.claim.${source}`);
   const claimed = pool.transaction(`SELECT pg_advisory_xact_lock(${lock})`, async (client) => {
     const at = now();
-    const expired = await client.query(sql.reclaimExpired, [at, attemptsMax, source]);
+    const expired = await client.query(sql.reclaimExpired, [at, attemptsMax, source, reclaimUntilMs]);
     const statement = keyOrder === "strict" ? sql.claimStrict : sql.claimLatest;
     const { rows } = await client.query(statement, [at, worker, leaseMs, rowsMax, source]);
     const next = rows.length < rowsMax ? await client.query(sql.nextDue, [at, source]) : undefined;
@@ -126,6 +126,8 @@ export function claimRows(
       claims: rows.map(toClaim),
       died: expired.rows.filter((row) => row["state"] === "dead").map(toReference),
       nextInMs: toNumber(next?.rows[0]?.["next_in"]),
+      // A row is due at the time of its claim.
+      nowMs: Number(rows[0]?.["due_at"] ?? next?.rows[0]?.["now"]),
     };
   });
   return claimed.catch(async (error: unknown) => {

@@ -24,12 +24,12 @@ export function postgresStatements(schema: string) {
   const inbox = `${schema}.inbox`;
   const bodies = `${schema}.bodies`;
   const heads = `${schema}.order_heads`;
-  const beats = `${schema}.beats`;
+  const marks = `${schema}.marks`;
 
   const claimRows = (earlierMustBeDue: string) => `
     WITH claimed AS (
       UPDATE ${inbox}
-      SET state = 'running', worker = $2, lease_until = ${now} + $3::bigint,
+      SET state = 'running', worker = $2, due_at = ${now}, lease_until = ${now} + $3::bigint,
           generation = generation + 1, attempts = attempts + 1
       WHERE seq IN (
         SELECT candidate.seq FROM ${inbox} AS candidate
@@ -53,18 +53,24 @@ export function postgresStatements(schema: string) {
     ORDER BY claimed.seq`;
 
   const shared = sqlStatements({
-    ...{ inbox, bodies, heads, now },
+    ...{ inbox, bodies, heads, marks, now, least: "least" },
     isListed: "(CAST($3 AS text[]) IS NULL OR state = ANY($3))",
     skipLocked: "FOR UPDATE SKIP LOCKED",
     returning: "RETURNING 1",
   });
 
+  const onHeadConflict = `ON CONFLICT (source, order_key) DO UPDATE
+      SET position = excluded.position, status = excluded.status, moved_at = excluded.moved_at,
+          workspace = coalesce(excluded.workspace, head.workspace)`;
+  const deleteBodies = (emptyRows: string) => `
+    WITH emptied AS (${emptyRows} RETURNING seq)
+    DELETE FROM ${bodies} WHERE seq IN (SELECT seq FROM emptied) RETURNING 1`;
+
   return {
     ...shared,
 
-    purgeBodies: `
-    WITH emptied AS (${shared.purgeBodies} RETURNING seq)
-    DELETE FROM ${bodies} WHERE seq IN (SELECT seq FROM emptied) RETURNING 1`,
+    purgeBodies: deleteBodies(shared.purgeBodies),
+    purgeUnhandledBodies: deleteBodies(shared.purgeUnhandledBodies),
 
     countStates: `
     SELECT state, count(*) AS count,
@@ -72,27 +78,27 @@ export function postgresStatements(schema: string) {
         SELECT min(received_at) FROM ${inbox} WHERE state = 'pending' AND due_at <= ${now}) END AS oldest
     FROM ${inbox} GROUP BY state`,
 
-    /** The first of equal ids is stored. `$16` is all bodies in one buffer: an array of them would be sent as hexadecimal text. */
+    /** The first of equal ids is stored. `$17` is all bodies in one buffer: an array of them would be sent as hexadecimal text. */
     insertRows: `
     WITH ${durable},
     input AS (
       SELECT DISTINCT ON (source, webhook_id) *
       FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-        $9::text[], $10::bigint[], $11::text[], $12::integer[], $13::text[], $14::integer[], $15::integer[])
-      WITH ORDINALITY AS input (source, webhook_id, channel, state, event, order_key, position, status, signed_at,
-        last_error, secret_index, traceparent, body_start, body_bytes, place)
+        $9::text[], $10::text[], $11::bigint[], $12::text[], $13::integer[], $14::text[], $15::integer[], $16::integer[])
+      WITH ORDINALITY AS input (source, webhook_id, channel, state, event, order_key, position, status, workspace,
+        signed_at, last_error, secret_index, traceparent, body_start, body_bytes, place)
       ORDER BY source, webhook_id, place),
     stored AS (
-      INSERT INTO ${inbox} (source, webhook_id, channel, state, event, order_key, position, status, signed_at,
+      INSERT INTO ${inbox} (source, webhook_id, channel, state, event, order_key, position, status, workspace, signed_at,
         received_at, due_at, last_error, secret_index, traceparent, body_bytes)
-      SELECT source, webhook_id, channel, state, event, order_key, position, status, signed_at,
+      SELECT source, webhook_id, channel, state, event, order_key, position, status, workspace, signed_at,
         ${now}, ${now}, last_error, secret_index, traceparent, body_bytes
       FROM input, durable WHERE durable.setting IS NOT NULL
       ON CONFLICT (source, webhook_id) DO NOTHING
       RETURNING seq, source, webhook_id),
     bodies AS (
       INSERT INTO ${bodies} (seq, body)
-      SELECT seq, substring($16::bytea FROM body_start FOR body_bytes)
+      SELECT seq, substring($17::bytea FROM body_start FOR body_bytes)
       FROM input JOIN stored USING (source, webhook_id))
     SELECT source, webhook_id FROM stored`,
 
@@ -110,7 +116,8 @@ export function postgresStatements(schema: string) {
         due_at = ${now}, worker = NULL, lease_until = NULL
     WHERE seq IN (
       SELECT seq FROM ${inbox}
-      WHERE source = $3 AND state = 'running' AND lease_until <= ${now} FOR UPDATE SKIP LOCKED)
+      WHERE source = $3 AND state = 'running' AND lease_until <= least(${now}, coalesce($4::bigint, ${now}))
+      FOR UPDATE SKIP LOCKED)
     RETURNING source, webhook_id, state`,
 
     claimLatest: claimRows(`AND earlier.due_at <= ${now}`),
@@ -120,7 +127,7 @@ export function postgresStatements(schema: string) {
     SELECT least(
       (SELECT min(due_at) FROM ${inbox} WHERE source = $2 AND state = 'pending' AND due_at > ${now}),
       (SELECT min(lease_until) FROM ${inbox}
-        WHERE source = $2 AND state = 'running' AND lease_until > ${now})) - ${now} AS next_in`,
+        WHERE source = $2 AND state = 'running' AND lease_until > ${now})) - ${now} AS next_in, ${now} AS now`,
 
     renewLeases: `
     WITH input AS (
@@ -129,7 +136,7 @@ export function postgresStatements(schema: string) {
       SELECT row.seq FROM ${inbox} AS row JOIN input USING (seq, worker, generation)
       WHERE row.state = 'running' ORDER BY row.seq FOR UPDATE OF row SKIP LOCKED),
     renewed AS (
-      UPDATE ${inbox} AS row SET lease_until = ${now} + $2::bigint FROM free WHERE row.seq = free.seq)
+      UPDATE ${inbox} AS row SET lease_until = ${now} + $2::bigint, due_at = ${now} FROM free WHERE row.seq = free.seq)
     SELECT row.seq FROM ${inbox} AS row JOIN input USING (seq, worker, generation) WHERE row.state = 'running'`,
 
     /** Settles rows and advances their heads; a row whose head is already further becomes stale. */
@@ -139,15 +146,14 @@ export function postgresStatements(schema: string) {
         $9::boolean[])
       AS input (seq, worker, generation, state, order_key, position, status, allow_same)),
     held AS (
-      SELECT row.seq, row.source, input.state, input.order_key, input.position, input.status, input.allow_same
+      SELECT row.seq, row.source, row.workspace, input.state, input.order_key, input.position, input.status, input.allow_same
       FROM ${inbox} AS row JOIN input USING (seq, worker, generation)
       WHERE row.state = 'running' ORDER BY row.seq FOR UPDATE OF row),
     moved AS (
-      INSERT INTO ${heads} AS head (source, order_key, position, status, moved_at)
-      SELECT source, order_key, position, status, ${now} FROM held
+      INSERT INTO ${heads} AS head (source, order_key, position, status, moved_at, workspace)
+      SELECT source, order_key, position, status, ${now}, workspace FROM held
       WHERE order_key IS NOT NULL ORDER BY source, order_key
-      ON CONFLICT (source, order_key) DO UPDATE
-      SET position = excluded.position, status = excluded.status, moved_at = excluded.moved_at
+      ${onHeadConflict}
       WHERE excluded.position > head.position
       RETURNING source, order_key)
     UPDATE ${inbox} AS row
@@ -163,12 +169,11 @@ export function postgresStatements(schema: string) {
 
     /** Locks a claimed row and advances its head, as the first statement of a handler's transaction. */
     openTransaction: `
-    WITH held AS (SELECT seq, source FROM ${inbox} WHERE seq = $2 AND ${held} FOR UPDATE),
+    WITH held AS (SELECT seq, source, workspace FROM ${inbox} WHERE seq = $2 AND ${held} FOR UPDATE),
     moved AS (
-      INSERT INTO ${heads} AS head (source, order_key, position, status, moved_at)
-      SELECT source, $5::text, $6::text, $7::text, ${now} FROM held WHERE $5::text IS NOT NULL
-      ON CONFLICT (source, order_key) DO UPDATE
-      SET position = excluded.position, status = excluded.status, moved_at = excluded.moved_at
+      INSERT INTO ${heads} AS head (source, order_key, position, status, moved_at, workspace)
+      SELECT source, $5::text, $6::text, $7::text, ${now}, workspace FROM held WHERE $5::text IS NOT NULL
+      ${onHeadConflict}
       WHERE excluded.position > head.position OR ($8::boolean AND excluded.position = head.position)
       RETURNING 1)
     SELECT EXISTS (SELECT 1 FROM held) AS held, EXISTS (SELECT 1 FROM moved) AS moved,
@@ -187,7 +192,7 @@ export function postgresStatements(schema: string) {
       SELECT $2, $3, 'webhook', 'inline', $4::bigint, ${now}, ${now}, ${now} + $5::bigint, 1, length($6::bytea)
       FROM durable WHERE durable.setting IS NOT NULL
       ON CONFLICT (source, webhook_id) DO UPDATE
-      SET lease_until = excluded.lease_until, generation = row.generation + 1
+      SET lease_until = excluded.lease_until, due_at = excluded.due_at, generation = row.generation + 1
       WHERE row.state = 'inline' AND row.lease_until <= ${now}
       RETURNING seq, generation),
     bodies AS (
@@ -205,15 +210,8 @@ export function postgresStatements(schema: string) {
     WITH ${durable}
     INSERT INTO ${heads} AS head (source, order_key, position, status, moved_at)
     SELECT $2, $3, $4, NULL, ${now} FROM durable WHERE durable.setting IS NOT NULL
-    ON CONFLICT (source, order_key) DO UPDATE
-    SET position = excluded.position, status = excluded.status, moved_at = excluded.moved_at
+    ${onHeadConflict}
     WHERE excluded.position > head.position
     RETURNING 1`,
-
-    /** The subquery sees the table as it was before the insert. */
-    heartbeat: `
-    INSERT INTO ${beats} (source, beat_at) VALUES ($2, ${now})
-    ON CONFLICT (source) DO UPDATE SET beat_at = excluded.beat_at
-    RETURNING beat_at - (SELECT last.beat_at FROM ${beats} AS last WHERE last.source = $2) AS ago`,
   };
 }

@@ -111,7 +111,7 @@ export function sqliteInbox(options: string | SqliteInboxOptions): Inbox<SqliteT
     },
     claim: (claimOptions) => write((connection, now) => operations.claimRows(connection, claimOptions, now)),
     renew: (claims, leaseMs) =>
-      write((connection, now) => operations.renewLeases(connection, claims, now + leaseMs)),
+      write((connection, now) => operations.renewLeases(connection, claims, leaseMs, now)),
     begin(claim, settlement, { timeoutMs }) {
       const transaction = beginSqliteTransaction({
         claim,
@@ -131,9 +131,10 @@ export function sqliteInbox(options: string | SqliteInboxOptions): Inbox<SqliteT
     advanceHead: ({ source, key, position }) =>
       write((connection, now) => {
         const advance = { key, position, status: null, allowSame: false };
-        if (operations.advanceHead(connection, source, advance, now)) return "newer";
-        return operations.readHead(connection, source, key)?.position === position ? "same" : "stale";
+        if (operations.advanceHead(connection, { source, workspaceId: null }, advance, now)) return "newer";
+        return operations.readHead(connection, { source, key }, now)?.position === position
+          ? "same"
+          : "stale";
       }),
-    heartbeat: (source) => write((connection, now) => operations.heartbeat(connection, source, now)),
   };
 }

@@ -106,6 +106,18 @@ export const sqliteMigrations: readonly string[] = [
      BEGIN DELETE FROM workspace_tasks_bodies WHERE seq = old.seq; END;`,
   `ALTER TABLE workspace_tasks_inbox ADD COLUMN secret_index INTEGER;
    ALTER TABLE workspace_tasks_inbox ADD COLUMN traceparent TEXT;`,
+  // A mark of no source counts for the whole file.
+  `ALTER TABLE workspace_tasks_inbox ADD COLUMN workspace TEXT;
+   ALTER TABLE workspace_tasks_order_heads ADD COLUMN workspace TEXT;
+   CREATE TABLE workspace_tasks_marks (
+     source TEXT NOT NULL,
+     name TEXT NOT NULL,
+     value TEXT NOT NULL,
+     PRIMARY KEY (source, name)
+   ) WITHOUT ROWID;
+   INSERT INTO workspace_tasks_marks (source, name, value)
+     SELECT '', 'retention-time', max(beat_at) FROM workspace_tasks_beats HAVING count(*) > 0;
+   DROP TABLE workspace_tasks_beats;`,
 ];
 
 /** Migrates the file to the newest version. Processes that start together do so one after the other, under the write lock. */

@@ -12,15 +12,16 @@ import type {
   SettleOutcome,
 } from "../inbox.ts";
 import { toClaim, toHead, toNumber, toReference } from "../inbox-row.ts";
+import type { HeadReference } from "../order-head.ts";
 import type { InlineOptions } from "../sql-methods.ts";
 import type { SqliteConnection, SqliteRow } from "./sqlite-driver.ts";
 import * as sql from "./sqlite-statements.ts";
 
 export function insertRow(connection: SqliteConnection, row: NewRow, nowMs: number): InsertResult {
-  const { source, id, channel, event, orderKey, position, status, timestamp, quarantine, body } = row;
-  const { secretIndex, traceparent } = row;
+  const { source, id, channel, event, orderKey, position, status, workspaceId } = row;
+  const { timestamp, quarantine, body, secretIndex, traceparent } = row;
   const state = quarantine === null ? "pending" : "quarantined";
-  const columns = [event, orderKey, position, status, timestamp, nowMs, quarantine];
+  const columns = [event, orderKey, position, status, workspaceId, timestamp, nowMs, quarantine];
   if (
     connection.changePrepared(sql.insertRow, [
       source,
@@ -42,13 +43,13 @@ export function insertRow(connection: SqliteConnection, row: NewRow, nowMs: numb
 }
 
 export function claimRows(connection: SqliteConnection, options: ClaimOptions, nowMs: number): ClaimResult {
-  const { source, worker, leaseMs, rowsMax, attemptsMax, keyOrder } = options;
-  const expired = connection.queryPrepared(sql.reclaimExpired, [nowMs, attemptsMax, source]);
+  const { source, worker, leaseMs, rowsMax, attemptsMax, keyOrder, reclaimUntilMs } = options;
+  const expired = connection.queryPrepared(sql.reclaimExpired, [nowMs, attemptsMax, source, reclaimUntilMs]);
   const values = [nowMs, worker, nowMs + leaseMs, rowsMax, source];
   const rows = connection.queryPrepared(sql.claimRows(keyOrder), values);
   const nextAtMs = toNumber(connection.queryPrepared(sql.nextDue, [nowMs, source])[0]?.["at"]);
   const headOf = (key: unknown) =>
-    key === null ? null : readHead(connection, source, String(key))?.position;
+    key === null ? null : readHead(connection, { source, key: String(key) }, nowMs)?.position;
   const bodyOf = (seq: unknown) => connection.queryPrepared(sql.readBody, [Number(seq)])[0]?.["body"];
   return {
     claims: rows
@@ -56,6 +57,7 @@ export function claimRows(connection: SqliteConnection, options: ClaimOptions, n
       .sort((a, b) => a.seq - b.seq),
     died: expired.filter((row) => row["state"] === "dead").map(toReference),
     nextInMs: nextAtMs === null ? null : nextAtMs - nowMs,
+    nowMs,
   };
 }
 
@@ -75,11 +77,12 @@ export function beginInline(
 export function renewLeases(
   connection: SqliteConnection,
   claims: readonly Claim[],
-  leaseUntilMs: number,
+  leaseMs: number,
+  nowMs: number,
 ): ReadonlySet<number> {
   const renewed = claims.filter(
     ({ seq, worker, generation }) =>
-      connection.changePrepared(sql.renewLease, [seq, worker, generation, leaseUntilMs]) > 0,
+      connection.changePrepared(sql.renewLease, [seq, worker, generation, nowMs + leaseMs, nowMs]) > 0,
   );
   return new Set(renewed.map(({ seq }) => seq));
 }
@@ -92,7 +95,7 @@ export function settleRow(
   nowMs: number,
 ): SettleOutcome {
   if (!isHeld(connection, claim)) return "lost";
-  const isNewest = !advance || advanceHead(connection, claim.source, advance, nowMs);
+  const isNewest = !advance || advanceHead(connection, claim, advance, nowMs);
   connection.changePrepared(sql.settleRow, [claim.seq, isNewest ? state : "stale"]);
   return isNewest ? "settled" : "settled-stale";
 }
@@ -104,20 +107,14 @@ export function isHeld(connection: SqliteConnection, { seq, worker, generation }
 /** True when the head advanced. */
 export function advanceHead(
   connection: SqliteConnection,
-  source: string,
+  { source, workspaceId }: Pick<Claim, "source" | "workspaceId">,
   { key, position, status, allowSame }: HeadAdvance,
   nowMs: number,
 ): boolean {
-  const values = [source, key, position, status, nowMs, allowSame ? 1 : 0];
+  const values = [source, key, position, status, nowMs, allowSame ? 1 : 0, workspaceId];
   return connection.changePrepared(sql.advanceHead, values) > 0;
 }
 
-export function readHead(connection: SqliteConnection, source: string, key: string) {
-  return toHead(connection.queryPrepared(sql.sharedStatements.headPosition, [source, key])[0]);
-}
-
-export function heartbeat(connection: SqliteConnection, source: string, nowMs: number): number | null {
-  const [last] = connection.queryPrepared(sql.readHeartbeat, [source]);
-  connection.queryPrepared(sql.writeHeartbeat, [source, nowMs]);
-  return last ? nowMs - Number(last["beat_at"]) : null;
+export function readHead(connection: SqliteConnection, { source, key }: HeadReference, nowMs: number) {
+  return toHead(connection.queryPrepared(sql.sharedStatements.headOf, [nowMs, source, key])[0]);
 }

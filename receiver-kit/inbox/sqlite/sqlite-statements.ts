@@ -6,9 +6,9 @@ import { sqlStatements } from "../sql-statements.ts";
 
 export const insertRow = `
   INSERT INTO workspace_tasks_inbox
-    (source, webhook_id, channel, state, event, order_key, position, status, signed_at, received_at, due_at,
+    (source, webhook_id, channel, state, event, order_key, position, status, workspace, signed_at, received_at, due_at,
      last_error, secret_index, traceparent, body_bytes)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10, ?11, ?12, ?13, ?14)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, ?12, ?13, ?14, ?15)
   ON CONFLICT (source, webhook_id) DO NOTHING`;
 
 /** The body of the row that the statement before has inserted. */
@@ -30,14 +30,15 @@ export const reclaimExpired = `
   SET state = CASE WHEN attempts >= ?2 THEN 'dead' ELSE 'pending' END,
       last_error = CASE WHEN attempts >= ?2 THEN '${leaseExpired}' ELSE last_error END,
       due_at = ?1, worker = NULL, lease_until = NULL
-  WHERE source = ?3 AND state = 'running' AND ${live} AND lease_until <= ?1
+  WHERE source = ?3 AND state = 'running' AND ${live} AND lease_until <= min(?1, coalesce(?4, ?1))
   RETURNING source, webhook_id, state`;
 
 /** Due rows that are first in their key while none of it runs. */
 export function claimRows(keyOrder: KeyOrder): string {
   return `
   UPDATE workspace_tasks_inbox
-  SET state = 'running', worker = ?2, lease_until = ?3, generation = generation + 1, attempts = attempts + 1
+  SET state = 'running', worker = ?2, due_at = ?1, lease_until = ?3, generation = generation + 1,
+      attempts = attempts + 1
   WHERE seq IN (
     SELECT candidate.seq FROM workspace_tasks_inbox AS candidate INDEXED BY workspace_tasks_inbox_due
     WHERE candidate.source = ?5 AND candidate.state = 'pending' AND candidate.${live} AND candidate.due_at <= ?1
@@ -67,23 +68,19 @@ const held = "seq = ?1 AND state = 'running' AND worker = ?2 AND generation = ?3
 
 export const checkHeld = `SELECT seq FROM workspace_tasks_inbox WHERE ${held}`;
 
-export const renewLease = `UPDATE workspace_tasks_inbox SET lease_until = ?4 WHERE ${held}`;
+export const renewLease = `UPDATE workspace_tasks_inbox SET lease_until = ?4, due_at = ?5 WHERE ${held}`;
 
 /** The compare-and-set of the ordering head: changes a row only when the head advances. */
 export const advanceHead = `
-  INSERT INTO workspace_tasks_order_heads AS head (source, order_key, position, status, moved_at)
-  VALUES (?1, ?2, ?3, ?4, ?5)
+  INSERT INTO workspace_tasks_order_heads AS head (source, order_key, position, status, moved_at, workspace)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?7)
   ON CONFLICT (source, order_key) DO UPDATE
-  SET position = excluded.position, status = excluded.status, moved_at = excluded.moved_at
+  SET position = excluded.position, status = excluded.status, moved_at = excluded.moved_at,
+      workspace = coalesce(excluded.workspace, workspace)
   WHERE excluded.position > head.position OR (?6 AND excluded.position = head.position)`;
 
 export const settleRow = `
   UPDATE workspace_tasks_inbox SET state = ?2, worker = NULL, lease_until = NULL WHERE seq = ?1`;
-
-export const readHeartbeat = "SELECT beat_at FROM workspace_tasks_beats WHERE source = ?1";
-export const writeHeartbeat = `
-  INSERT INTO workspace_tasks_beats (source, beat_at) VALUES (?1, ?2)
-  ON CONFLICT (source) DO UPDATE SET beat_at = excluded.beat_at`;
 
 /** Stores a row begun inline, or takes over one whose lease ended; otherwise changes nothing and returns no row. */
 export const beginInline = `
@@ -91,7 +88,7 @@ export const beginInline = `
     (source, webhook_id, channel, state, signed_at, received_at, due_at, lease_until, generation, body_bytes)
   VALUES (?2, ?3, 'webhook', 'inline', ?4, ?1, ?1, ?1 + ?5, 1, ?6)
   ON CONFLICT (source, webhook_id) DO UPDATE
-  SET lease_until = excluded.lease_until, generation = row.generation + 1
+  SET lease_until = excluded.lease_until, due_at = excluded.due_at, generation = row.generation + 1
   WHERE row.state = 'inline' AND row.lease_until <= ?1
   RETURNING seq, generation`;
 
@@ -128,7 +125,9 @@ const shared = {
     inbox: "workspace_tasks_inbox",
     bodies: "workspace_tasks_bodies",
     heads: "workspace_tasks_order_heads",
+    marks: "workspace_tasks_marks",
     now: "$1",
+    least: "min",
     isListed: "($3 IS NULL OR state IN (SELECT value FROM json_each($3)))",
     skipLocked: "",
     returning: "",

@@ -83,7 +83,7 @@ async function open({ beginExclusive, claim, settlement, now }: Dependencies): P
     const connection = transaction.connection();
     const { advance } = settlement;
     if (!isHeld(connection, claim)) throw leaseLost();
-    if (advance && !advanceHead(connection, claim.source, advance, now())) throw superseded();
+    if (advance && !advanceHead(connection, claim, advance, now())) throw superseded();
     return transaction;
   } catch (error) {
     transaction.end("ROLLBACK");

@@ -148,9 +148,12 @@ function createFixture(guard: Guard) {
 
 /** The inbox as a process sees it that is paused now and then. */
 function pausable(inner: MemoryBox, pause: { readonly active: boolean }): MemoryBox {
-  const nothing = { claims: [], died: [], nextInMs: null };
   return overrideInbox(inner, {
-    claim: async (options) => (pause.active ? nothing : inner.claim(options)),
+    async claim(options) {
+      if (!pause.active) return inner.claim(options);
+      const { nowMs } = await inner.readMarks("");
+      return { claims: [], died: [], nextInMs: null, nowMs };
+    },
     renew: async (claims, leaseMs) =>
       pause.active ? new Set(claims.map(({ seq }) => seq)) : inner.renew(claims, leaseMs),
   });

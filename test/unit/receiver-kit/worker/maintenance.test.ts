@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createReceiverFixture } from "../../../support/receiver-fixture.ts";
+import { memoryInbox } from "workspace-tasks/receiver-kit";
+import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { sampleEvent } from "../../../support/sample-event.ts";
 
 describe("retention", () => {
@@ -13,6 +14,42 @@ describe("retention", () => {
       body: null,
     });
     await fixture.clock.advance(7 * 86_400_000);
+    expect(await fixture.stateOf("msg_1")).toBeUndefined();
+  });
+
+  it("a clock that is set forward by a year removes nothing, also after a restart", async () => {
+    const clock = createFixtureClock();
+    const inbox = memoryInbox({ clock });
+    {
+      await using fixture = createReceiverFixture({ clock, inbox, pollMs: 86_400_000 });
+      await fixture.receiver.start();
+      await fixture.deliver(sampleEvent(), "msg_1");
+      await clock.advance(3_600_000);
+      clock.setNow(clock.now() + 365 * 86_400_000);
+      await clock.advance(3_600_000);
+    }
+    await using fixture = createReceiverFixture({ clock, inbox, pollMs: 86_400_000 });
+    await fixture.receiver.start();
+    await clock.advance(3_600_000);
+    expect(await fixture.inbox.get({ source: "default", id: "msg_1" })).toMatchObject({ state: "done" });
+    clock.setNow(clock.now() - 365 * 86_400_000);
+    await clock.advance(3_600_000);
+    expect((await fixture.inbox.get({ source: "default", id: "msg_1" }))?.body).not.toBeNull();
+  });
+
+  it("after a downtime of a month expired bodies are removed within a day and a half", async () => {
+    const clock = createFixtureClock();
+    const inbox = memoryInbox({ clock });
+    {
+      await using fixture = createReceiverFixture({ clock, inbox, pollMs: 86_400_000 });
+      await fixture.receiver.start();
+      await fixture.deliver(sampleEvent(), "msg_1");
+      await clock.settle();
+    }
+    await clock.advance(30 * 86_400_000);
+    await using fixture = createReceiverFixture({ clock, inbox, pollMs: 86_400_000 });
+    await fixture.receiver.start();
+    await clock.advance(36 * 3_600_000);
     expect(await fixture.stateOf("msg_1")).toBeUndefined();
   });
 });

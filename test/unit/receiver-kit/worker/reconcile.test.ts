@@ -11,13 +11,14 @@ import { completedEvent, sampleEvent } from "../../../support/sample-event.ts";
 
 /** The tasks API as a list in memory, newest first; keeps what was asked of it. */
 function tasksApi(tasks: readonly ReconcilableTask[]) {
-  const asked: (readonly string[] | "all")[] = [];
+  const asked: (readonly string[] | string)[] = [];
   const client: ReconcileClient = {
-    me: async () => ({ __typename: "WorkspaceUser", workspace: { id: "workspace-9" } }),
+    me: async () => ({ __typename: "WorkspaceUser", workspace: { id: "workspace-1" } }),
     tasks: {
-      async *list({ ids }) {
-        asked.push(ids ?? "all");
-        for (const task of tasks) if (!ids || ids.includes(task.id)) yield task;
+      async *list({ ids, offset = 0 }) {
+        asked.push(ids ?? (offset > 0 ? `from ${offset}` : "all"));
+        if (ids) yield* tasks.filter(({ id }) => ids.includes(id));
+        else yield* tasks.slice(offset);
       },
     },
   };
@@ -81,11 +82,9 @@ describe("receiver.reconcile", () => {
     await deliverAndSettle(fixture, completedEvent({ taskId: "finished", occurredAt: instant(2) }));
     await fixture.clock.advance(900_000);
     const api = tasksApi([task("missed"), task("still-running", { status: "RUNNING", completedAt: null })]);
-    expect(await fixture.receiver.reconcile(api.client)).toEqual({
-      examined: 2,
-      enqueued: 1,
-      unchanged: 1,
-      missing: 0,
+    expect(await fixture.receiver.reconcile(api.client, { sinceMs: 0 })).toEqual({
+      ...{ examined: 2, enqueued: 1, corrected: 0, unchanged: 1, disputed: 0, missing: 0 },
+      ...{ otherWorkspaces: 0, untrustedTimes: 0, complete: true },
     });
     await fixture.clock.settle();
     expect(api.asked.map((ids) => [...ids].toSorted())).toEqual([["missed", "still-running"]]);
@@ -99,7 +98,7 @@ describe("receiver.reconcile", () => {
     await deliverAndSettle(fixture, sampleEvent({ taskId: "young", occurredAt: instant(1) }));
     await fixture.clock.advance(899_999);
     const api = tasksApi([]);
-    expect((await fixture.receiver.reconcile(api.client)).examined).toBe(0);
+    expect((await fixture.receiver.reconcile(api.client, { sinceMs: 0 })).examined).toBe(0);
     expect(api.asked).toEqual([]);
   });
 
@@ -117,7 +116,8 @@ describe("receiver.reconcile", () => {
         },
       },
     };
-    expect(await fixture.receiver.reconcile(slow)).toMatchObject({ enqueued: 0, unchanged: 1 });
+    const report = await fixture.receiver.reconcile(slow, { sinceMs: 0 });
+    expect(report).toMatchObject({ enqueued: 0, disputed: 1 });
     expect(fixture.states.at(-1)).toBe("task-1 COMPLETED webhook");
   });
 
@@ -128,7 +128,7 @@ describe("receiver.reconcile", () => {
     const { client } = tasksApi([task("task-1")]);
     await fixture.receiver.reconcile(client);
     await fixture.clock.settle();
-    expect(await fixture.receiver.reconcile(client)).toMatchObject({ enqueued: 0 });
+    expect(await fixture.receiver.reconcile(client)).toMatchObject({ enqueued: 0, disputed: 0 });
     await deliverAndSettle(fixture, completedEvent({ taskId: "task-1", occurredAt: instant(5) }));
     expect(fixture.states.slice(1)).toEqual(["task-1 COMPLETED reconcile", "task-1 COMPLETED webhook"]);
     expect(await fixture.receiver.reconcile(client, { runningForMs: 1 })).toMatchObject({ enqueued: 0 });
@@ -155,12 +155,7 @@ describe("receiver.reconcile", () => {
       task("dead", { subTasks: [stage("s-1"), stage("s-2", { status: "RUNNING", completedAt: null })] }),
       task("odd", { subTasks: [stage("s-3", { status: "FAILED" })] }),
     ]);
-    expect(await fixture.receiver.reconcile(client)).toEqual({
-      examined: 2,
-      enqueued: 4,
-      unchanged: 0,
-      missing: 0,
-    });
+    expect(await fixture.receiver.reconcile(client)).toMatchObject({ examined: 2, enqueued: 4, missing: 0 });
     await fixture.clock.settle();
     expect(states.toSorted()).toEqual([
       "dead COMPLETED",
@@ -168,33 +163,6 @@ describe("receiver.reconcile", () => {
       "s-1 tax-extraction COMPLETED",
       "s-3 tax-extraction FAILED",
     ]);
-  });
-
-  it("fetches all tasks started during a downtime, once", async () => {
-    const clock = createFixtureClock();
-    const inbox = memoryInbox({ clock });
-    {
-      await using before = await watchingScene({ clock, inbox });
-      await deliverAndSettle(before, sampleEvent({ taskId: "known", occurredAt: instant(1) }));
-      await before.clock.advance(60_000);
-    }
-    await clock.advance(3_600_000);
-    const during = new Date(clock.now() - 1_800_000).toISOString();
-    const earlier = new Date(clock.now() - 86_400_000).toISOString();
-    await using fixture = await watchingScene({ clock, inbox });
-    const api = tasksApi([
-      task("never-heard-of", { startedAt: during, completedAt: during }),
-      task("long-ago", { startedAt: earlier, completedAt: earlier }),
-      task("known"),
-    ]);
-    expect(await fixture.receiver.reconcile(api.client)).toMatchObject({ examined: 2, enqueued: 2 });
-    await clock.settle();
-    expect(fixture.states.toSorted()).toEqual([
-      "known COMPLETED reconcile",
-      "never-heard-of COMPLETED reconcile",
-    ]);
-    await fixture.receiver.reconcile(api.client);
-    expect(api.asked).toEqual(["all", ["known"]]);
   });
 
   it("makes a dead event of an earlier reconciliation pending again", async () => {
@@ -240,12 +208,8 @@ describe("receiver.reconcile", () => {
     }
     await fixture.clock.advance(900_000);
     const { client } = tasksApi([task("paused", { status: "PAUSED" })]);
-    expect(await fixture.receiver.reconcile(client)).toEqual({
-      examined: 1,
-      enqueued: 0,
-      unchanged: 0,
-      missing: 1,
-    });
+    const report = await fixture.receiver.reconcile(client);
+    expect(report).toMatchObject({ examined: 1, enqueued: 0, missing: 1, otherWorkspaces: 0 });
   });
 
   it("passes an event of the usual shape to state handlers", async () => {
@@ -259,11 +223,11 @@ describe("receiver.reconcile", () => {
     await fixture.clock.settle();
     expect(seen).toEqual([
       {
-        id: `reconcile/task-1/COMPLETED/${instant(5)}`,
+        id: expect.stringMatching(/^reconcile#\["task-1"\]#\d+\.1\.!$/),
         event: "task.completed",
         version: "2",
         occurredAt: instant(5),
-        workspaceId: "workspace-9",
+        workspaceId: "workspace-1",
         clientId: "client-1",
         taskId: "task-1",
         taskType: "TAX_PREP",
@@ -273,5 +237,234 @@ describe("receiver.reconcile", () => {
         customerError: null,
       },
     ]);
+  });
+});
+
+const hourMs = 3_600_000;
+
+describe("receiver.reconcile when statuses differ", () => {
+  /** A receiver that applied RUNNING, stamped five minutes ahead, and then got COMPLETED with the true time. */
+  async function skewedFixture() {
+    const fixture = await watchingScene();
+    const { clock } = fixture;
+    const at = (offsetMs: number) => new Date(clock.now() + offsetMs).toISOString();
+    await deliverAndSettle(fixture, sampleEvent({ taskId: "task-1", occurredAt: at(300_000) }));
+    const completedAt = at(1_000);
+    await clock.advance(2_000);
+    await deliverAndSettle(fixture, completedEvent({ taskId: "task-1", occurredAt: completedAt }));
+    const api = tasksApi([task("task-1", { completedAt })]);
+    return { fixture, api, reconcile: () => fixture.receiver.reconcile(api.client, { runningForMs: 1 }) };
+  }
+
+  it("leaves a status alone that changed within the last minute, and counts it as disputed", async () => {
+    const { fixture, reconcile } = await skewedFixture();
+    await using _ = fixture;
+    expect(await reconcile()).toMatchObject({ enqueued: 0, disputed: 1 });
+    expect(fixture.states).toEqual(["task-1 RUNNING webhook"]);
+  });
+
+  it("replaces RUNNING with a time in the future by the COMPLETED of the API, once", async () => {
+    const { fixture, api, reconcile } = await skewedFixture();
+    await using _ = fixture;
+    await fixture.clock.advance(60_000);
+    expect(await reconcile()).toMatchObject({ enqueued: 1, corrected: 1, disputed: 0 });
+    await fixture.clock.settle();
+    expect(fixture.states).toEqual(["task-1 RUNNING webhook", "task-1 COMPLETED reconcile"]);
+    expect(await reconcile()).toMatchObject({ enqueued: 0, corrected: 0, disputed: 0 });
+    // The second look is a second request.
+    expect(api.asked.filter((ids) => ids !== "all").length).toBeGreaterThan(0);
+  });
+
+  it("applies a later event after a correction", async () => {
+    const { fixture, reconcile } = await skewedFixture();
+    await using _ = fixture;
+    await fixture.clock.advance(60_000);
+    await reconcile();
+    await fixture.clock.advance(600_000);
+    const occurredAt = new Date(fixture.clock.now()).toISOString();
+    await deliverAndSettle(fixture, sampleEvent({ taskId: "task-1", occurredAt }));
+    expect(fixture.states.at(-1)).toBe("task-1 RUNNING webhook");
+  });
+
+  it("finds a failed task that runs again, although it keeps its first start", async () => {
+    await using fixture = await watchingScene();
+    const failed = sampleEvent({
+      event: "task.failed",
+      status: "FAILED",
+      taskId: "t",
+      occurredAt: instant(9),
+    });
+    await deliverAndSettle(fixture, failed);
+    await fixture.clock.advance(60_000);
+    const { client } = tasksApi([task("t", { status: "RUNNING", completedAt: null })]);
+    const options = { taskIds: ["t"] };
+    expect(await fixture.receiver.reconcile(client, options)).toMatchObject({ corrected: 1 });
+    await fixture.clock.settle();
+    expect(fixture.states).toEqual(["t FAILED webhook", "t RUNNING reconcile"]);
+    await deliverAndSettle(fixture, completedEvent({ taskId: "t", occurredAt: instant(30) }));
+    expect(fixture.states.at(-1)).toBe("t COMPLETED webhook");
+  });
+
+  it("does not correct a head that moved between the two requests", async () => {
+    await using fixture = await watchingScene();
+    await deliverAndSettle(fixture, completedEvent({ taskId: "t", occurredAt: instant(50) }));
+    await fixture.clock.advance(60_000);
+    let requests = 0;
+    const client: ReconcileClient = {
+      tasks: {
+        async *list() {
+          requests += 1;
+          if (requests === 2) {
+            await deliverAndSettle(fixture, completedEvent({ taskId: "t", occurredAt: instant(60) }));
+            await fixture.clock.advance(61_000);
+          }
+          yield task("t", { status: "RUNNING", completedAt: null });
+        },
+      },
+    };
+    const report = await fixture.receiver.reconcile(client, { sinceMs: 0, taskIds: ["t"] });
+    expect(report).toMatchObject({ corrected: 0, disputed: 1 });
+    expect(fixture.states.at(-1)).toBe("t COMPLETED webhook");
+  });
+});
+
+describe("receiver.reconcile and wrong times of the tasks API", () => {
+  it.each(["2099-01-01T00:00:00.000Z", "yesterday"])(
+    "applies the status and ignores the time %s",
+    async (wrong) => {
+      await using fixture = await watchingScene();
+      await deliverAndSettle(fixture, sampleEvent({ taskId: "known", occurredAt: instant(1) }));
+      await fixture.clock.advance(900_000);
+      const api = tasksApi([task("new", { completedAt: wrong }), task("known", { completedAt: wrong })]);
+      const options = { taskIds: ["new"] };
+      expect(await fixture.receiver.reconcile(api.client, options)).toMatchObject({
+        ...{ enqueued: 2, corrected: 1, untrustedTimes: 2 },
+      });
+      await fixture.clock.settle();
+      expect(fixture.states.slice(1).toSorted()).toEqual([
+        "known COMPLETED reconcile",
+        "new COMPLETED reconcile",
+      ]);
+      expect(await fixture.receiver.reconcile(api.client, options)).toMatchObject({
+        enqueued: 0,
+        disputed: 0,
+      });
+      // Neither task is frozen: the next event is newer.
+      await fixture.clock.advance(1_000);
+      const occurredAt = new Date(fixture.clock.now()).toISOString();
+      for (const taskId of ["new", "known"]) {
+        await deliverAndSettle(fixture, sampleEvent({ taskId, occurredAt }));
+        expect(fixture.states.at(-1)).toBe(`${taskId} RUNNING webhook`);
+      }
+    },
+  );
+
+  it("a single old start does not end the list", async () => {
+    await using fixture = await watchingScene();
+    const recent = new Date(fixture.clock.now() - 1_000).toISOString();
+    const old = task("wrong", { startedAt: "1970-01-01T00:00:00.000Z" });
+    const { client } = tasksApi([old, task("recent", { startedAt: recent, completedAt: recent })]);
+    expect(await fixture.receiver.reconcile(client)).toMatchObject({ examined: 1, enqueued: 1 });
+  });
+});
+
+describe("the tasks that receiver.reconcile fetches by default", () => {
+  const startedAgo = (clock: { now(): number }, id: string, agoMs: number) => {
+    const at = new Date(clock.now() - agoMs).toISOString();
+    return task(id, { startedAt: at, completedAt: at });
+  };
+
+  it("include all that started while nothing was accepted and in the 28 hours before, once an hour", async () => {
+    await using fixture = await watchingScene({ pollMs: hourMs });
+    const { clock, receiver } = fixture;
+    await deliverAndSettle(fixture, completedEvent({ occurredAt: instant(1) }));
+    await clock.advance(60_000);
+    // The process lives, and a proxy in front of it is down for two days.
+    await clock.advance(48 * hourMs);
+    const api = tasksApi([
+      startedAgo(clock, "during", 40 * hourMs),
+      startedAgo(clock, "retried before", 48 * hourMs + 27 * hourMs),
+      startedAgo(clock, "long ago", 48 * hourMs + 29 * hourMs),
+    ]);
+    expect(await receiver.reconcile(api.client)).toMatchObject({ examined: 2, enqueued: 2, complete: true });
+    await clock.settle();
+    expect(fixture.states.slice(1).toSorted()).toEqual([
+      "during COMPLETED reconcile",
+      "retried before COMPLETED reconcile",
+    ]);
+    // Within the hour only what started since then is listed.
+    expect(await receiver.reconcile(api.client)).toMatchObject({ examined: 1, unchanged: 1 });
+    await clock.advance(hourMs);
+    expect(await receiver.reconcile(api.client)).toMatchObject({ examined: 2 });
+  });
+
+  it("include all that started since the last complete reconciliation, also after weeks", async () => {
+    const clock = createFixtureClock();
+    const inbox = memoryInbox({ clock });
+    const first = startedAgo(clock, "first", 1_000);
+    {
+      await using before = await watchingScene({ clock, inbox });
+      await before.receiver.reconcile(tasksApi([first]).client);
+      await clock.settle();
+    }
+    await clock.advance(30 * 24 * hourMs);
+    await using fixture = await watchingScene({ clock, inbox });
+    await deliverAndSettle(fixture, completedEvent({ occurredAt: instant(1) }));
+    const { client } = tasksApi([startedAgo(clock, "missed", 20 * 24 * hourMs), first]);
+    expect(await fixture.receiver.reconcile(client)).toMatchObject({ examined: 2, enqueued: 1 });
+  });
+
+  it("are listed over several calls when there are more than tasksMax", async () => {
+    await using fixture = await watchingScene();
+    const api = tasksApi(
+      Array.from({ length: 25 }, (_, n) => startedAgo(fixture.clock, `task-${n}`, n * 1_000)),
+    );
+    const reconcile = () => fixture.receiver.reconcile(api.client, { tasksMax: 10 });
+    const reports = [await reconcile(), await reconcile(), await reconcile(), await reconcile()];
+    expect(reports.map(({ complete }) => complete)).toEqual([false, false, false, true]);
+    await fixture.clock.settle();
+    expect(new Set(fixture.states).size).toBe(25);
+    expect(api.asked.filter((ids) => typeof ids === "string")).toEqual([
+      "all",
+      "from 5",
+      "from 10",
+      "from 15",
+    ]);
+  });
+
+  it("reach a running task behind any number of dead events of unknown tasks", async () => {
+    await using fixture = createReceiverFixture({ retry: { attemptsMax: 1 } });
+    const states: string[] = [];
+    fixture.receiver.onState("task", ({ taskId, status }) => {
+      if (taskId.startsWith("dead")) throw new Error("cannot be applied");
+      states.push(`${taskId} ${status}`);
+    });
+    await fixture.receiver.start();
+    for (let n = 0; n < 64; n++) {
+      await fixture.deliver(sampleEvent({ taskId: `dead-${n}`, occurredAt: instant(1) }));
+    }
+    await deliverAndSettle(fixture, sampleEvent({ taskId: "real", occurredAt: instant(1) }));
+    await fixture.clock.advance(900_000);
+    const { client } = tasksApi([task("real")]);
+    const reconcile = () => fixture.receiver.reconcile(client, { tasksMax: 20, sinceMs: 0 });
+    const reports = [await reconcile(), await reconcile(), await reconcile(), await reconcile()];
+    expect(reports.map(({ missing, enqueued }) => missing + enqueued)).toEqual([20, 20, 20, 20]);
+    await fixture.clock.settle();
+    expect(states).toEqual(["real RUNNING", "real COMPLETED"]);
+  });
+
+  it("are those of the client's workspace; others are counted and not reported as missing", async () => {
+    await using fixture = await watchingScene();
+    for (const [taskId, workspaceId] of [
+      ["mine", "workspace-1"],
+      ["theirs", "workspace-2"],
+    ] as const) {
+      await deliverAndSettle(fixture, sampleEvent({ taskId, workspaceId, occurredAt: instant(1) }));
+    }
+    await fixture.clock.advance(900_000);
+    const api = tasksApi([task("mine")]);
+    const report = await fixture.receiver.reconcile(api.client, { sinceMs: 0 });
+    expect(report).toMatchObject({ examined: 1, missing: 0, otherWorkspaces: 1 });
+    expect(api.asked).toEqual([["mine"]]);
   });
 });

@@ -15,6 +15,7 @@ function claimOf(seq: number, fields: Partial<Claim> = {}): Claim {
   return {
     ...{ seq, source: "default", id: `msg_${seq}`, channel: "webhook", timestamp: nowMs / 1_000 },
     ...{ event: "task.running", orderKey: `["task-${seq}"]`, position: "1", status: "RUNNING", head: null },
+    workspaceId: "workspace-1",
     ...{ receivedAtMs: nowMs, attempts: 1, replays: 0, worker: "w", generation: 1 },
     ...{ secretIndex: 0, traceparent: null },
     body: Buffer.from(JSON.stringify(sampleEvent({ taskId: `task-${seq}` }))),
@@ -38,6 +39,8 @@ function workerFixture(options: object = {}) {
     failClaims: false,
     failRenewals: false,
     wake: () => {},
+    nowMs: () => clock.now(),
+    repairs: 0,
   };
   const note = (call: string) => calls.push(`${clock.monotonic() - startMs} ${call}`);
   const inbox: Partial<Inbox<string>> = {
@@ -45,7 +48,12 @@ function workerFixture(options: object = {}) {
     async claim({ rowsMax }) {
       note(`claim ${rowsMax}`);
       if (queue.failClaims) throw new Error("server is away");
-      return { claims: queue.due.splice(0, rowsMax), died: queue.died.splice(0), nextInMs: queue.nextInMs };
+      const { due, died, nextInMs } = queue;
+      return { claims: due.splice(0, rowsMax), died: died.splice(0), nextInMs, nowMs: queue.nowMs() };
+    },
+    async repairTimes() {
+      queue.repairs += 1;
+      return 0;
     },
     async renew(claims) {
       note(`renew ${claims.map(({ seq }) => seq).join(",")}`);

@@ -1,10 +1,11 @@
 import { expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
 import { type MemoryTransaction, memoryInbox } from "workspace-tasks/receiver-kit";
+import { describeInboxMaintenance } from "../../../../support/inbox-maintenance-suite.ts";
 import { runningAt } from "../../../../support/inbox-rows.ts";
 import { describeInbox, type InboxFixture } from "../../../../support/inbox-suite.ts";
 
-describeInbox("memory inbox", async (): Promise<InboxFixture> => {
+const createFixture = async (): Promise<InboxFixture> => {
   const clock = createVirtualClock();
   const inbox = memoryInbox({ clock });
   const kept: string[] = [];
@@ -19,7 +20,10 @@ describeInbox("memory inbox", async (): Promise<InboxFixture> => {
     },
     [Symbol.asyncDispose]: () => inbox.close(),
   };
-});
+};
+
+describeInbox("memory inbox", createFixture);
+describeInboxMaintenance("memory inbox", createFixture);
 
 it("a memory inbox is not durable", () => {
   expect(memoryInbox().durable).toBe(false);

@@ -4,6 +4,7 @@ import { createVirtualClock } from "workspace-tasks/mock-server";
 import { type PostgresTransaction, postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { rowStates } from "../../../../../receiver-kit/inbox/inbox.ts";
 import { postgresMigrations } from "../../../../../receiver-kit/inbox/postgres/postgres-migrations.ts";
+import { describeInboxMaintenance } from "../../../../support/inbox-maintenance-suite.ts";
 import { claimOptions } from "../../../../support/inbox-rows.ts";
 import { describeInbox, type InboxFixture } from "../../../../support/inbox-suite.ts";
 import { describeWithPostgres } from "../../../../support/machine.ts";
@@ -61,6 +62,7 @@ const createFixture = async (): Promise<InboxFixture & { readonly pool: Pool }> 
 
 describeWithPostgres("with PostgreSQL", () => {
   describeInbox("PostgreSQL inbox", createFixture);
+  describeInboxMaintenance("PostgreSQL inbox", createFixture);
   describeSqlTransactions("PostgreSQL inbox", createFixture);
 
   it("a handler's statement that contains COMMIT after another statement is not executed", async () => {
@@ -122,6 +124,8 @@ describeWithPostgres("with PostgreSQL", () => {
         ...{ lastError: "error", bodyBytes: body?.byteLength ?? null },
       });
     }
+    expect(await inbox.head("default", '["task-1"]')).toMatchObject({ position: "1.0.a", status: "RUNNING" });
+    expect((await inbox.readMarks("")).marks).toEqual({ "retention-time": "5" });
     const { claims } = await inbox.claim(claimOptions());
     expect(claims.map(({ id, body }) => [id, Buffer.from(body).toString()])).toEqual([
       ["pending", "body pending"],
@@ -136,6 +140,10 @@ async function createVersion1(pool: Pool, schema: string): Promise<void> {
   await pool.query(postgresMigrations[0]!(schema));
   await pool.query(`CREATE TABLE ${schema}.migrations (version integer PRIMARY KEY)`);
   await pool.query(`INSERT INTO ${schema}.migrations VALUES (1)`);
+  await pool.query(
+    `INSERT INTO ${schema}.order_heads VALUES ('default', '["task-1"]', '1.0.a', 'RUNNING', 4);
+     INSERT INTO ${schema}.beats VALUES ('default', 5)`,
+  );
   for (const state of rowStates) {
     await pool.query(
       `INSERT INTO ${schema}.inbox

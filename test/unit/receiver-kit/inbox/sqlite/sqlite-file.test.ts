@@ -141,7 +141,7 @@ describe("a SQLite file that is deleted or replaced while it is open", () => {
       await expect(inbox.insert(runningAt("task-2", 1))).rejects.toMatchObject(lost);
       await expect(inbox.insert(runningAt("task-3", 1))).rejects.toMatchObject(lost);
       // The minutely sign of life notices it when no delivery arrives.
-      await expect(inbox.heartbeat("default")).rejects.toMatchObject(lost);
+      await expect(inbox.writeMarks("default", { beat: "1" })).rejects.toMatchObject(lost);
       await rename(`${file.path}.away`, file.path);
       expect(await inbox.insert(runningAt("task-4", 1))).toEqual({ outcome: "new" });
       await inbox.close();

@@ -4,6 +4,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
 import { type SqliteTransaction, sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { describeInboxMaintenance } from "../../../../support/inbox-maintenance-suite.ts";
 import { runningAt } from "../../../../support/inbox-rows.ts";
 import { describeInbox, type InboxFixture } from "../../../../support/inbox-suite.ts";
 import {
@@ -53,6 +54,7 @@ const createFixture = async (): Promise<InboxFixture> => {
 };
 
 describeInbox("SQLite inbox", createFixture);
+describeInboxMaintenance("SQLite inbox", createFixture);
 describeSqlTransactions("SQLite inbox", createFixture);
 
 describe("SQLite inbox: a transaction that SQLite has ended", () => {

@@ -1,0 +1,66 @@
+// The inbox's clock may be set while workers run: by NTP, by an administrator, by a failover to another server. Only a
+// monotonic clock shows it. Each response of the inbox gives bounds for the difference between both clocks; when two
+// of these intervals do not meet, the inbox's clock was set meanwhile.
+//
+// Set forward, every lease seems to have ended. Their holders renew them in the new time at a third of a lease, so for
+// the time of one lease the old time decides which leases have ended. Set back, what was stored lies in the future; the
+// worker asks the inbox to repair it.
+
+import type { ClockStats } from "../receiver-stats.ts";
+
+interface Bounds {
+  readonly lowMs: number;
+  readonly highMs: number;
+}
+
+export class StoreClock {
+  readonly #leaseMs: number;
+  #bounds: Bounds | undefined;
+  /** The difference before the clock was set forward, and until when it counts. */
+  #earlier: { readonly lowMs: number; readonly untilMs: number } | undefined;
+  #jumps = 0;
+  #lastJumpMs: number | null = null;
+
+  constructor(leaseMs: number) {
+    this.#leaseMs = leaseMs;
+  }
+
+  get stats(): ClockStats {
+    return { jumps: this.#jumps, lastJumpMs: this.#lastJumpMs };
+  }
+
+  /** Leases that ended after this time of the inbox are not expired yet; `null` before the first response. */
+  reclaimUntilMs(monotonicMs: number): number | null {
+    if (this.#earlier && monotonicMs >= this.#earlier.untilMs) this.#earlier = undefined;
+    const lowMs = this.#earlier?.lowMs ?? this.#bounds?.lowMs;
+    return lowMs === undefined ? null : Math.ceil(monotonicMs + lowMs);
+  }
+
+  /** Takes the inbox's time from a response; returns by how much the clock was set since the last one, mostly 0. */
+  observe(response: {
+    readonly sentMs: number;
+    readonly receivedMs: number;
+    readonly nowMs: number;
+  }): number {
+    const { sentMs, receivedMs, nowMs } = response;
+    const last = this.#bounds;
+    const next = { lowMs: nowMs - receivedMs, highMs: nowMs - sentMs };
+    this.#bounds = next;
+    const jumpMs = last ? jumpBetween(last, next) : 0;
+    if (jumpMs === 0 || !last) return 0;
+    this.#jumps += 1;
+    this.#lastJumpMs = Math.round(jumpMs);
+    const lowMs = this.#earlier?.lowMs ?? last.lowMs;
+    this.#earlier = jumpMs > 0 ? { lowMs, untilMs: receivedMs + this.#leaseMs } : undefined;
+    return this.#lastJumpMs;
+  }
+}
+
+/** Smaller steps are ordinary corrections, which leases and retries tolerate. */
+const toleranceMs = 1_000;
+
+function jumpBetween(last: Bounds, next: Bounds): number {
+  if (next.lowMs - last.highMs > toleranceMs) return next.lowMs - last.highMs;
+  if (last.lowMs - next.highMs > toleranceMs) return next.highMs - last.lowMs;
+  return 0;
+}

@@ -1,0 +1,122 @@
+// What the tasks API says about a task, as the events that its current state would have caused. A time that cannot be
+// read, or lies in the far future, is replaced by the time of the reading: the status is the API's in any case.
+
+import { parseOccurredAt } from "../../sdk/events/index.ts";
+import { encodePosition, formatInstant, isFarFuture, orderKey, statusRank } from "../event/event-order.ts";
+
+export interface ReconcilableStage {
+  readonly id: string;
+  readonly type: string;
+  readonly status: string;
+  readonly startedAt: string;
+  readonly completedAt?: string | null | undefined;
+  readonly errorMessage?: string | null | undefined;
+}
+
+export interface ReconcilableTask extends ReconcilableStage {
+  readonly subTasks: readonly ReconcilableStage[];
+  readonly result?: { readonly __typename?: string } | null | undefined;
+  readonly client?: { readonly id: string } | null | undefined;
+}
+
+/** What reconciliation needs of the SDK's client, or of anything that reads the tasks API. */
+export interface ReconcileClient {
+  readonly tasks: {
+    /** Lists tasks, newest first, without the first `offset`; with `ids`, those of them that exist. */
+    list(options: {
+      readonly ids?: readonly string[];
+      readonly limit?: number;
+      readonly offset?: number;
+    }): AsyncIterable<ReconcilableTask>;
+  };
+  /** Called once for the workspace's id when `workspaceId` is not given. */
+  me?(): PromiseLike<unknown>;
+}
+
+/** The state of a task or a stage, as the tasks API reports it. */
+export interface TaskChange {
+  readonly key: string;
+  readonly event: string;
+  readonly status: string;
+  readonly workspaceId: string | null;
+  /** Nanoseconds since the epoch: the API's time, or that of the reading. */
+  readonly occurredAt: bigint;
+  readonly hasTrustedTime: boolean;
+  /** Fields of the event besides `id` and `occurredAt`. */
+  readonly fields: object;
+}
+
+/** Events found by reconciling start with this; a `webhook-id` has no `#`, so none can be equal to one. */
+const idPrefix = "reconcile#";
+
+// Below the id of every delivery: at the same instant a delivery ranks higher than the API, because it contains more.
+const lowestId = "!";
+
+/** The position of a change at `occurredAt`. */
+export function positionOf({ status }: TaskChange, occurredAt: bigint): string {
+  return encodePosition({ occurredAt, rank: statusRank(status), id: lowestId });
+}
+
+/** The row of a change at a position: the same change at the same position is the same row. */
+export function toRow(change: TaskChange, occurredAt: bigint) {
+  const { key, event, status, workspaceId, fields } = change;
+  const position = positionOf(change, occurredAt);
+  const id = `${idPrefix}${key}#${position}`;
+  return {
+    id,
+    columns: { event, orderKey: key, position, status, workspaceId },
+    timestamp: Number(occurredAt / 1_000_000_000n),
+    body: Buffer.from(JSON.stringify({ ...fields, id, occurredAt: formatInstant(occurredAt) })),
+  };
+}
+
+/** The task's state and those of its finished stages; stages report only their end. Later statuses are skipped. */
+export function changesOf(task: ReconcilableTask, workspaceId: string, nowMs: number): readonly TaskChange[] {
+  const envelope = {
+    version: "2",
+    ...(workspaceId === "" ? {} : { workspaceId }),
+    ...(task.client ? { clientId: task.client.id } : {}),
+    ...{ taskId: task.id, taskType: task.type },
+  };
+  const changeOf = (record: ReconcilableStage, ids: readonly string[], event: string, details: object) => ({
+    key: orderKey(ids),
+    event,
+    status: record.status,
+    workspaceId: workspaceId || null,
+    ...timeOf(record, nowMs),
+    fields: {
+      ...envelope,
+      event,
+      status: record.status,
+      errorMessage: record.errorMessage ?? null,
+      ...details,
+    },
+  });
+  const changes: TaskChange[] = [];
+  const name = eventNames.get(task.status);
+  if (name) {
+    const { __typename, ...result } = task.result ?? {};
+    const taxPrepResult = name === "completed" && __typename === "TaskTaxPrepResult" ? result : null;
+    changes.push(changeOf(task, [task.id], `task.${name}`, { taxPrepResult, customerError: null }));
+  }
+  for (const stage of task.subTasks) {
+    const end = eventNames.get(stage.status);
+    if (!end || end === "running") continue;
+    const details = { subTaskId: stage.id, subTaskType: stage.type };
+    changes.push(changeOf(stage, [task.id, stage.id], `subtask.${end}`, details));
+  }
+  return changes;
+}
+
+const eventNames: ReadonlyMap<string, string> = new Map([
+  ["RUNNING", "running"],
+  ["COMPLETED", "completed"],
+  ["FAILED", "failed"],
+]);
+
+function timeOf({ status, startedAt, completedAt }: ReconcilableStage, nowMs: number) {
+  const occurredAt = parseOccurredAt(status === "RUNNING" ? startedAt : (completedAt ?? startedAt));
+  if (occurredAt !== undefined && !isFarFuture(occurredAt, nowMs))
+    return { occurredAt, hasTrustedTime: true };
+  return { occurredAt: BigInt(Math.round(nowMs)) * 1_000_000n, hasTrustedTime: false };
+}

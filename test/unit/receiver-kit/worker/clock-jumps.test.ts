@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import { memoryInbox } from "workspace-tasks/receiver-kit";
+import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
+import { sampleEvent } from "../../../support/sample-event.ts";
+
+const hourMs = 3_600_000;
+
+/** Receivers on one inbox and one clock; counts the attempts of each event by receiver. */
+function createReceivers(count: number) {
+  const clock = createFixtureClock();
+  const inbox = memoryInbox({ clock });
+  const attempts: string[] = [];
+  const fixtures = Array.from({ length: count }, () => createReceiverFixture({ clock, inbox }));
+  const set = (byMs: number) => clock.setNow(clock.now() + byMs);
+  return { clock, inbox, attempts, fixtures, set };
+}
+
+describe("a receiver whose inbox's clock is set", () => {
+  it("handles at its start what was stored before the clock was set back", async () => {
+    const { clock, fixtures, set } = createReceivers(1);
+    await using fixture = fixtures[0]!;
+    await fixture.deliver(sampleEvent(), "msg_1");
+    set(-2 * hourMs);
+    await fixture.receiver.start();
+    await clock.settle();
+    expect(await fixture.stateOf("msg_1")).toBe("done");
+  });
+
+  it("retries in time after the clock was set back, and shows the jump in its statistics", async () => {
+    const { clock, fixtures, set } = createReceivers(1);
+    await using fixture = fixtures[0]!;
+    let failures = 1;
+    fixture.receiver.on("*", () => {
+      if (failures-- > 0) throw new Error("not yet");
+    });
+    await fixture.receiver.start();
+    await fixture.deliver(sampleEvent(), "msg_1");
+    await clock.settle();
+    set(-2 * hourMs);
+    await clock.advance(2_000);
+    expect(await fixture.stateOf("msg_1")).toBe("done");
+    expect((await fixture.receiver.stats()).clock).toEqual({ jumps: 1, lastJumpMs: -2 * hourMs });
+  });
+
+  it("takes over the events of a crashed process one lease after the clock was set back", async () => {
+    const { clock, inbox, fixtures, set } = createReceivers(1);
+    await using fixture = fixtures[0]!;
+    await fixture.deliver(sampleEvent(), "msg_1");
+    const limits = { leaseMs: 30_000, attemptsMax: 3, rowsMax: 1, reclaimUntilMs: null };
+    await inbox.claim({ source: "default", worker: "crashed", keyOrder: "latest", ...limits });
+    set(-2 * hourMs);
+    await fixture.receiver.start();
+    await clock.advance(31_000);
+    expect(await fixture.stateOf("msg_1")).toBe("done");
+  });
+
+  it("does not handle an event twice when the clock is set forward during its handler", async () => {
+    const { clock, attempts, fixtures, set } = createReceivers(2);
+    await using first = fixtures[0]!;
+    await using second = fixtures[1]!;
+    for (const [index, { receiver }] of fixtures.entries()) {
+      receiver.on("*", (_, { id }) => {
+        attempts.push(`${id} by ${index}`);
+        return new Promise((resolve) => clock.schedule(25_000, resolve));
+      });
+    }
+    await first.receiver.start();
+    await second.receiver.start();
+    await first.deliver(sampleEvent(), "msg_1");
+    await clock.advance(1_000);
+    set(3 * hourMs);
+    await clock.advance(40_000);
+    expect(attempts).toHaveLength(1);
+    expect(await first.stateOf("msg_1")).toBe("done");
+    const jumps = await Promise.all(
+      fixtures.map(async ({ receiver }) => (await receiver.stats()).clock.jumps),
+    );
+    expect(Math.max(...jumps)).toBe(1);
+  });
+});
