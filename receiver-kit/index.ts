@@ -59,5 +59,6 @@ export type {
   StatePattern,
   StatePatterns,
 } from "./worker/handlers.ts";
+export type { OrderingHead, OrderingHeadFilter, OrderingHeadReference } from "./worker/heads.ts";
 export type { ReconcileOptions, ReconcileReport } from "./worker/reconcile.ts";
 export type { ReconcilableStage, ReconcilableTask, ReconcileClient } from "./worker/task-changes.ts";

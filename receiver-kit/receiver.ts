@@ -23,6 +23,13 @@ import {
   type StatePattern,
   type StatePatterns,
 } from "./worker/handlers.ts";
+import {
+  listHeads,
+  type OrderingHead,
+  type OrderingHeadFilter,
+  type OrderingHeadReference,
+  resetHead,
+} from "./worker/heads.ts";
 import { Ingest } from "./worker/ingest.ts";
 import { Maintenance } from "./worker/maintenance.ts";
 import { type ReconcileOptions, type ReconcileReport, reconcileTasks } from "./worker/reconcile.ts";
@@ -56,8 +63,8 @@ export interface Receiver<Transaction> extends DeliverySink, AsyncDisposable {
   /** Responds to a fetch `Request`; for frameworks other than Express. */
   fetch(request: Request): Promise<Response>;
   /**
-   * Fetches tasks whose events may have been missed and runs the state handlers for what is newer: tasks `RUNNING` for
-   * too long, those with dead or quarantined events, and after a downtime all tasks started since.
+   * Fetches tasks whose events may have been missed and runs the state handlers for what differs: tasks `RUNNING` for
+   * too long, those with dead or quarantined events, and those started since deliveries may have been missed.
    *
    * Safe to repeat and to run in several processes. Uses the tasks API, whose fields are not part of the interface.
    */
@@ -68,6 +75,13 @@ export interface Receiver<Transaction> extends DeliverySink, AsyncDisposable {
    */
   replay(id: string, options?: { readonly tenant?: string | undefined }): Promise<ReplayOutcome>;
   stats(): Promise<ReceiverStats>;
+  /** Ordering heads, by task: an event that is older than its head changes no state. */
+  heads(filter?: OrderingHeadFilter): Promise<readonly OrderingHead[]>;
+  /**
+   * Deletes an ordering head, so that the next event of the task or stage is applied, however old it is. Then fetch the
+   * task with `reconcile(client, { taskIds })`. False when there is no such head.
+   */
+  resetHead(head: OrderingHeadReference): Promise<boolean>;
   /**
    * Stops claiming, waits up to `graceMs` (default 10,000) for running handlers, releases unfinished events and closes
    * the inbox. The response to later deliveries is 503. Close the HTTP server first.
@@ -231,6 +245,16 @@ function operatorMethods<Transaction>({
       const row = { source: sourceOf("replay", tenant), id };
       await open();
       return replayRow(inbox, row, clock.now());
+    },
+    async heads({ tenant, ...filter }: OrderingHeadFilter = {}) {
+      const headSource = sourceOf("heads", tenant);
+      await open();
+      return listHeads(inbox, { ...filter, source: headSource });
+    },
+    async resetHead({ tenant, ...head }: OrderingHeadReference) {
+      const headSource = sourceOf("resetHead", tenant);
+      await open();
+      return resetHead(inbox, headSource, head);
     },
     async stats() {
       await open();

@@ -3,74 +3,16 @@ import {
   type CommandIo,
   noArgument,
   onlyArgument,
-  runCommand,
   runCommandGroup,
   type Subcommand,
-  toJson,
-  write,
 } from "../../cli/command-line.ts";
-import {
-  type FlagTable,
-  type FlagValues,
-  flag,
-  type ParsedArguments,
-  text,
-  toggle,
-  wholeNumber,
-} from "../../cli/flags.ts";
+import { flag, text, wholeNumber } from "../../cli/flags.ts";
 import { systemClock } from "../clock.ts";
 import { type Inbox, type RowState, rowStates } from "../inbox/inbox.ts";
-import { defaults } from "../options.ts";
 import { replayRow } from "../worker/replay.ts";
+import { heads } from "./heads-command.ts";
 import { renderRow, renderRows, renderStats, rowToJson } from "./inbox-report.ts";
-import { withInbox } from "./open-inbox.ts";
-
-const storeVariable = "WORKSPACE_TASKS_INBOX";
-
-const storeFlags = {
-  store: text("<file or URL>", `a SQLite file or postgres://… (${storeVariable})`),
-  schema: text("<name>", "schema of the PostgreSQL inbox", defaults.postgres.schema),
-  json: toggle("print one JSON document instead of text"),
-};
-
-/** What a command prints: `value` with --json. */
-interface Output {
-  readonly text: string;
-  readonly value: unknown;
-  readonly exitCode?: number;
-}
-
-/** A subcommand that opens the inbox and prints its output. */
-function inboxCommand<Table extends FlagTable>(command: {
-  readonly name: string;
-  readonly synopsis?: string;
-  readonly about: string;
-  readonly flags: Table;
-  check(args: ParsedArguments<Table>): void;
-  use(inbox: Inbox, args: ParsedArguments<Table>): Promise<Output>;
-}): Subcommand {
-  const { name, synopsis = "[options]", about } = command;
-  const definition = {
-    name: `inbox ${name}`,
-    synopsis,
-    about: `${about.charAt(0).toUpperCase()}${about.slice(1)}.`,
-    flags: { ...storeFlags, ...command.flags },
-    notes: `Exit code: 0 done, 1 a row was not found or its state does not allow it,
-2 wrong arguments, no inbox, or an inbox that cannot be used.`,
-    async run(args: ParsedArguments<typeof storeFlags & Table>, io: CommandIo) {
-      const own = args as unknown as ParsedArguments<Table>;
-      const { store = io.env[storeVariable], schema, json } = args.flags as FlagValues<typeof storeFlags>;
-      command.check(own);
-      if (store === undefined) throw new UsageError(`expected --store <file or URL> or ${storeVariable}`);
-      const output = await withInbox(store, schema, (inbox) => command.use(inbox, own));
-      write(io, json ? toJson(output.value) : output.text);
-      return output.exitCode ?? 0;
-    },
-  };
-  return { about, run: (argv, io) => runCommand(definition, argv, io) };
-}
-
-const position = { min: 1, max: Number.MAX_SAFE_INTEGER } as const;
+import { inboxCommand, position, sourceFlag } from "./inbox-subcommand.ts";
 
 const statesFlag = (about: string) =>
   flag("<states>", `${about}: ${rowStates.join(", ")}; several with commas`, {
@@ -99,8 +41,6 @@ const list = inboxCommand({
     return { text: renderRows(rows), value: rows };
   },
 });
-
-const sourceFlag = text("<name>", "endpoint of the row", defaults.source);
 
 const show = inboxCommand({
   name: "show",
@@ -177,7 +117,7 @@ export function runInboxCommand(argv: readonly string[], io: CommandIo): Promise
   const group = {
     name: "inbox",
     about: "Inspects and repairs the inbox of a receiver, a SQLite file or PostgreSQL.",
-    subcommands: { list, show, replay, discard, stats },
+    subcommands: { list, show, replay, discard, stats, heads },
   };
   return runCommandGroup(group, argv, io);
 }

@@ -1,4 +1,5 @@
 import type { InboxStats, RowDetails, RowSummary } from "../inbox/inbox.ts";
+import type { OrderingHead } from "../worker/heads.ts";
 
 /** A table with one line per row. */
 export function renderRows(rows: readonly RowSummary[]): string {
@@ -13,6 +14,16 @@ export function renderRows(rows: readonly RowSummary[]): string {
     row.lastError ?? "",
   ]);
   return renderTable(["SEQ", "STATE", "EVENT", "WEBHOOK-ID", "RECEIVED", "ATTEMPTS", "LAST ERROR"], lines);
+}
+
+/** A table with one line per head. */
+export function renderHeads(heads: readonly OrderingHead[]): string {
+  if (heads.length === 0) return "no heads\n";
+  const lines = heads.map(({ taskId, subTaskId, occurredAt, status, movedAtMs, key }) => [
+    ...[taskId, subTaskId ?? "-", status ?? "-"],
+    ...[occurredAt, isoTime(movedAtMs), key],
+  ]);
+  return renderTable(["TASK", "STAGE", "STATUS", "OCCURRED", "APPLIED", "KEY"], lines);
 }
 
 /** Everything about one row, its body last. */
@@ -37,10 +48,11 @@ export function renderRow(row: RowDetails): string {
   return `${lines.join("\n")}\n${body}`;
 }
 
-export function renderStats({ rows, oldestPendingMs }: InboxStats): string {
+export function renderStats({ rows, oldestPendingMs, storedAheadMs }: InboxStats): string {
   const lines = Object.entries(rows).map(([state, count]) => `${state.padEnd(12)}${count}`);
   const wait = oldestPendingMs === null ? "none" : `${Math.round(oldestPendingMs / 1000)} s`;
-  return `${lines.join("\n")}\nlongest wait ${wait}\n`;
+  const ahead = storedAheadMs > 0 ? `clock set back by ${Math.round(storedAheadMs / 1000)} s or more\n` : "";
+  return `${lines.join("\n")}\nlongest wait ${wait}\n${ahead}`;
 }
 
 /** A row as a JSON value; its body as text where it is UTF-8, in base64 in any case. */

@@ -28,7 +28,7 @@ import { type Claim, leaseExpired, type RowReference } from "../inbox/inbox.ts";
 import { leaseLost } from "../inbox/lazy-transaction.ts";
 import { randomName } from "../random.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
-import type { AttemptOutcome, WorkerCounts } from "../receiver-stats.ts";
+import type { AttemptOutcome, ClockStats, WorkerCounts } from "../receiver-stats.ts";
 import { isTenantSecrets } from "../signature/key-source.ts";
 import { includesSource, splitSource } from "../tenant-source.ts";
 import { runAttempt } from "./attempt.ts";

@@ -124,6 +124,26 @@ for (const kind of ["SQLite", "PostgreSQL"])
       expect(rows.map((row: { id: string }) => row.id)).toEqual(["fixable", "dead"]);
     });
 
+    it("inbox heads list shows the newest event of each task, and inbox heads reset deletes it", async () => {
+      const { code, out } = await inbox("heads", "list");
+      expect(code).toBe(0);
+      expect(out).toMatch(
+        /^TASK +STAGE +STATUS +OCCURRED +APPLIED +KEY\ntask-1 +- +RUNNING +2026-03-01T00:00:01.000Z +\S+ +\["task-1"\]\n$/,
+      );
+      expect((await inbox("heads", "list", "--task", "task")).out).toBe("no heads\n");
+      expect(JSON.parse((await inbox("heads", "list", "--task", "task-1", "--json")).out)).toHaveLength(1);
+      expect(await inbox("heads", "reset")).toMatchObject({ code: 2 });
+      expect(await inbox("heads", "reset", "--task", "task-1", "--stage", "s")).toMatchObject({
+        code: 1,
+        err: "inbox heads reset: no head of task-1, stage s\n",
+      });
+      expect(await inbox("heads", "reset", "--task", "task-1")).toMatchObject({
+        code: 0,
+        out: "task-1  reset\n",
+      });
+      expect((await inbox("heads", "list")).out).toBe("no heads\n");
+    });
+
     it("inbox discard discards rows by state", async () => {
       expect(await inbox("discard", "--state", "quarantined,dead")).toMatchObject({
         code: 0,
@@ -140,7 +160,7 @@ describe("the inbox command", () => {
     [
       ["lst", "--store", "x"],
       2,
-      'expected list, show, replay, discard, stats, got "lst"; did you mean list?',
+      'expected list, show, replay, discard, stats, heads, got "lst"; did you mean list?',
     ],
     [["list", "--store", "x", "--state", "finished"], 2, "--state: expected pending"],
     [

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { memoryInbox } from "workspace-tasks/receiver-kit";
 import { deferred } from "../../support/deferred.ts";
 import { createFixtureClock, createReceiverFixture } from "../../support/receiver-fixture.ts";
-import { sampleEvent } from "../../support/sample-event.ts";
+import { completedEvent, sampleEvent, stageEvent } from "../../support/sample-event.ts";
 import { overrideInbox } from "../../support/wrap-inbox.ts";
 
 describe("receiver.close", () => {
@@ -55,6 +55,27 @@ describe("receiver.close", () => {
     await fixture.clock.advance(120_000);
     await fixture.receiver.close();
     expect(fixture.clock.pending().timers).toBe(0);
+  });
+});
+
+describe("receiver.heads", () => {
+  it("lists the newest event of tasks and stages, and a reset lets an older event be applied", async () => {
+    await using fixture = createReceiverFixture();
+    const states: string[] = [];
+    fixture.receiver.onState("task", ({ status }) => void states.push(status));
+    await fixture.receiver.start();
+    await fixture.deliver(completedEvent({ taskId: "t", occurredAt: "2026-05-31T12:00:00.000001Z" }));
+    await fixture.deliver(stageEvent({ taskId: "t", subTaskId: "s", occurredAt: "2026-03-01T09:00:00Z" }));
+    await fixture.clock.settle();
+    expect(await fixture.receiver.heads({ taskId: "t" })).toMatchObject([
+      { taskId: "t", subTaskId: "s", status: "COMPLETED", occurredAt: "2026-03-01T09:00:00.000Z" },
+      { taskId: "t", status: "COMPLETED", occurredAt: "2026-05-31T12:00:00.000001000Z" },
+    ]);
+    expect(await fixture.receiver.resetHead({ taskId: "t" })).toBe(true);
+    expect(await fixture.receiver.resetHead({ taskId: "t" })).toBe(false);
+    await fixture.deliver(sampleEvent({ taskId: "t" }));
+    await fixture.clock.settle();
+    expect(states).toEqual(["COMPLETED", "RUNNING"]);
   });
 });
 
