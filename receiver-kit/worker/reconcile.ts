@@ -219,10 +219,13 @@ class Reconciliation {
   async #enqueue(change: TaskChange, occurredAt: bigint): Promise<boolean> {
     const { inbox, source } = this.#settings;
     const { id, columns, timestamp, body } = toRow(change, occurredAt);
-    const row = {
-      ...{ ...columns, source, id, timestamp, body, channel: "reconcile", quarantine: null },
-      ...{ secretIndex: null, traceparent: null },
+    const unsigned = {
+      channel: "reconcile",
+      quarantine: null,
+      secretIndex: null,
+      traceparent: null,
     } as const;
+    const row = { ...columns, source, id, timestamp, body, ...unsigned };
     const isNew = (await inbox.insert(row)).outcome === "new" || (await this.#replayDead(id, columns));
     if (isNew) this.#counts.enqueued += 1;
     else this.#counts.unchanged += 1;

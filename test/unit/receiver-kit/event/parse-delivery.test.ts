@@ -64,6 +64,7 @@ describe("parseDelivery rejects", () => {
       orderKey: '["t"]',
       position: null,
       status: null,
+      workspaceId: "workspace-1",
     });
     expect(parseEventBody({ taskId: "t", subTaskId: "s" }).columns.orderKey).toBe('["t","s"]');
   });

@@ -29,7 +29,8 @@ describe("the migration of a SQLite inbox from version 1", () => {
         ...{ lastError: "error", bodyBytes: body?.byteLength ?? null },
       });
     }
-    expect(await inbox.head("default", "key")).toEqual({ position: "p", status: "RUNNING" });
+    expect(await inbox.head("default", "key")).toMatchObject({ position: "p", status: "RUNNING" });
+    expect((await inbox.readMarks("")).marks).toEqual({ "retention-time": "5" });
     const { claims } = await inbox.claim(claimOptions());
     expect(claims.map(({ id, generation }) => [id, generation])).toEqual([
       ["pending", 5],
@@ -47,6 +48,7 @@ async function createVersion1(file: string): Promise<void> {
   connection.exec("CREATE TABLE workspace_tasks_migrations (version INTEGER PRIMARY KEY)");
   connection.exec("INSERT INTO workspace_tasks_migrations VALUES (1)");
   connection.exec("INSERT INTO workspace_tasks_order_heads VALUES ('default', 'key', 'p', 'RUNNING', 1)");
+  connection.exec("INSERT INTO workspace_tasks_beats VALUES ('default', 5)");
   for (const state of rowStates) {
     connection.query(
       `INSERT INTO workspace_tasks_inbox
