@@ -74,9 +74,11 @@ describe("renderOpenMetrics", () => {
       rejections: {},
       attempts: { done: 1, stale: 0, retried: 0, dead: 0, released: 0, lost: 0 },
       running: 0,
+      clock: { jumps: 0, lastJumpMs: null },
       inbox: {
         rows: Object.fromEntries(rowStates.map((state) => [state, 0])) as ReceiverStats["inbox"]["rows"],
         oldestPendingMs: null,
+        storedAheadMs: 0,
       },
     });
     const text = renderOpenMetrics([stats("a"), stats('b"\\\n')]);
