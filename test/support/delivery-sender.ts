@@ -11,6 +11,7 @@ export class DeliverySender implements Disposable {
   readonly acknowledged = new Set<string>();
   /** Number of responses by status other than 200; `0` stands for no response. */
   readonly rejections = new Map<number, number>();
+  attempts = 0;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
   #port = 0;
 
@@ -21,6 +22,7 @@ export class DeliverySender implements Disposable {
 
   /** One attempt; resolves to the status, or 0 when the connection failed. */
   async attempt({ id, body }: DeliveryToSend): Promise<number> {
+    this.attempts += 1;
     const delivery = signDelivery({
       id,
       body,

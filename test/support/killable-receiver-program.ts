@@ -6,13 +6,15 @@ import { createServer } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import express from "express";
 import pg from "pg";
-import { createReceiver, type Inbox } from "workspace-tasks/receiver-kit";
+import { createReceiver, type EventHandler, type Inbox } from "workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { createRandom } from "../simulation/random.ts";
 import type { KillableReceiverOptions } from "./killable-receiver.ts";
 import { listen } from "./listen.ts";
 import { secretA } from "./signed-delivery.ts";
+import { overrideInbox } from "./wrap-inbox.ts";
 
 type Transaction = { query(statement: string, values?: (string | number)[]): Promise<unknown> };
 type Store = { readonly inbox: Inbox<Transaction>; close(): Promise<void> };
@@ -44,31 +46,59 @@ console.log("loaded");
 await once(process.stdin, "data");
 process.stdin.resume();
 
+/** The inbox without the guard that a test leaves out. */
+function breakInbox(inbox: Inbox<Transaction>): Inbox<Transaction> {
+  let copies = 0;
+  return overrideInbox(inbox, {
+    async insert(row) {
+      if (options.broken === "no-uniqueness") {
+        copies += 1;
+        return inbox.insert({ ...row, id: `${row.id}#${process.pid}.${copies}` });
+      }
+      if (options.broken !== "acknowledge-first") return inbox.insert(row);
+      void pause(50).then(() => inbox.insert(row));
+      return { outcome: "new" };
+    },
+  });
+}
+
+const random = createRandom(options.seed ?? 0, "handlers");
+const mayFail = () => {
+  if (random.happens((options.failingShare ?? 0) / 2)) throw new Error("failed for now");
+};
+
 const store = openStore();
 const receiver = createReceiver<Transaction>({
   secrets: [secretA],
-  inbox: store.inbox,
+  inbox: breakInbox(store.inbox),
   leaseMs: options.leaseMs ?? 1_000,
   concurrency: options.concurrency ?? 8,
   pollMs: 100,
   retry: { firstDelayMs: 50, attemptsMax: 1_000 },
   logger: { info() {}, warn() {}, error: (fields, message) => console.error(message, fields) },
 });
-
-receiver.on("task.*", async ({ taskId, occurredAt }, { id, stale, transaction }) => {
-  const began = Date.now();
-  if (options.handlerMs) await pause(options.handlerMs);
-  await transaction.query(sql("INSERT INTO effects VALUES ($1, $2, $3, $4, $5, $6, $7)"), [
-    ...[id, taskId, occurredAt, String(stale), String(process.pid), began, Date.now()],
-  ]);
-});
-receiver.onState("task", async ({ taskId, status, occurredAt }, { transaction }) => {
+const setState: EventHandler<{ taskId: string; status: string; occurredAt: string }, Transaction> = async (
+  { taskId, status, occurredAt },
+  { transaction },
+) => {
   await transaction.query(
     sql(`INSERT INTO task_states VALUES ($1, $2, $3)
       ON CONFLICT (task) DO UPDATE SET status = excluded.status, occurred_at = excluded.occurred_at`),
     [taskId, status, occurredAt],
   );
+};
+
+receiver.on("task.*", async ({ taskId, occurredAt }, { id, stale, transaction }) => {
+  const began = Date.now();
+  if (options.handlerMs) await pause(options.handlerMs);
+  mayFail();
+  await transaction.query(sql("INSERT INTO effects VALUES ($1, $2, $3, $4, $5, $6, $7)"), [
+    ...[id, taskId, occurredAt, String(stale), String(process.pid), began, Date.now()],
+  ]);
+  mayFail();
 });
+if (options.broken === "no-order") receiver.on("task.*", setState);
+else receiver.onState("task", setState);
 
 const app = express();
 app.post("/webhooks", webhookMiddleware(receiver));

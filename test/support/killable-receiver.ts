@@ -19,7 +19,16 @@ export interface KillableReceiverOptions {
   readonly handlerMs?: number;
   /** The pool's `connectionTimeoutMillis`. Default 2,000. */
   readonly connectionTimeoutMs?: number;
+  /** How many of its handlers' attempts throw, before or after they write. */
+  readonly failingShare?: number;
+  /** Of the choice which ones throw. */
+  readonly seed?: number;
+  readonly broken?: BrokenReceiver | undefined;
 }
+
+/** Receivers without one of their guards, for tests that show what the guard prevents. */
+export const brokenReceivers = ["acknowledge-first", "no-uniqueness", "no-order"] as const;
+export type BrokenReceiver = (typeof brokenReceivers)[number];
 
 /** A receiver in a child process, for tests that kill it. `load` resolves when its modules are loaded; `begin` starts it. */
 export class KillableReceiver implements AsyncDisposable {
