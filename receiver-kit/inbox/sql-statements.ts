@@ -19,6 +19,8 @@ export interface SqlDialect {
   readonly least: string;
   /** Condition on `state` with the list of states in `$3`. */
   readonly isListed: string;
+  /** Makes the planner use an index; SQLite has no statistics by which it would. */
+  using(index: "inbox_attention" | "inbox_bodies" | "inbox_settled" | "order_heads_running"): string;
   /** Locks the selected rows, without those of open transactions. */
   readonly skipLocked: string;
   /** Returns the changed rows where changes are not counted otherwise. */
@@ -29,11 +31,12 @@ export type SqlStatements = ReturnType<typeof sqlStatements>;
 
 /** As the partial indexes have them: SQLite uses one only for the same text. */
 const live = "state IN ('pending', 'running')";
+const attention = "state IN ('dead', 'quarantined')";
 const settled = "state IN ('done', 'stale', 'discarded', 'inline')";
 
 /** `$1` is the time in every statement that needs it. */
 export function sqlStatements(dialect: SqlDialect) {
-  const { inbox, bodies, heads, marks, now, least, isListed, skipLocked, returning } = dialect;
+  const { inbox, bodies, heads, marks, now, least, isListed, using, skipLocked, returning } = dialect;
   // A retry plan doubles its delay with each attempt; the jitter adds at most a fifth.
   const retryDelay = `CASE WHEN attempts = 0 THEN 0 WHEN attempts > 30 THEN CAST($4 AS bigint)
       ELSE ${least}(CAST($4 AS bigint), CAST($3 AS bigint) * (CAST(1 AS bigint) << (attempts - 1))) END * 6 / 5 + 1`;
@@ -116,39 +119,41 @@ export function sqlStatements(dialect: SqlDialect) {
     reconcileCandidates: `
     SELECT order_key, workspace, reason FROM (
       ${candidates(`
-      SELECT order_key, min(workspace) AS workspace, 'dead' AS reason FROM ${inbox} AS row
-      WHERE source = $2 AND state = 'dead' AND order_key > $4 AND NOT EXISTS (
+      SELECT order_key, min(workspace) AS workspace, 'dead' AS reason FROM ${inbox} AS row ${using("inbox_attention")}
+      WHERE source = $2 AND state = 'dead' AND ${attention} AND order_key > $4 AND NOT EXISTS (
         SELECT 1 FROM ${heads} AS head
         WHERE head.source = row.source AND head.order_key = row.order_key AND head.position >= row.position)`)}
       UNION ALL ${candidates(`
       SELECT order_key, min(workspace) AS workspace, 'quarantined' AS reason FROM ${inbox} AS row
-      WHERE source = $2 AND state = 'quarantined' AND order_key > $4 AND NOT EXISTS (
+        ${using("inbox_attention")}
+      WHERE source = $2 AND state = 'quarantined' AND ${attention} AND order_key > $4 AND NOT EXISTS (
         SELECT 1 FROM ${heads} AS head
         WHERE head.source = row.source AND head.order_key = row.order_key
           AND head.moved_at >= row.received_at AND head.moved_at <= ${now})`)}
       UNION ALL ${candidates(`
       SELECT order_key, min(workspace) AS workspace, 'running-too-long' AS reason FROM ${heads}
+        ${using("order_heads_running")}
       WHERE source = $2 AND status = 'RUNNING' AND order_key > $4
         AND (moved_at <= ${now} - CAST($3 AS bigint) OR moved_at > ${now})`)}) AS found
     ORDER BY order_key, reason LIMIT $5`,
 
-    /** Of rows whose bodies were purged. */
+    /** Of the next expired rows those whose bodies were purged: to search for others would read them all. */
     purgeRows: `
-    DELETE FROM ${inbox} WHERE seq IN (
-      SELECT seq FROM ${inbox}
-      WHERE ${settled} AND body_bytes IS NULL AND ${isExpired}
+    DELETE FROM ${inbox} WHERE body_bytes IS NULL AND seq IN (
+      SELECT seq FROM ${inbox} ${using("inbox_settled")}
+      WHERE ${settled} AND ${isExpired}
       LIMIT $3 ${skipLocked}) ${returning}`,
 
     purgeBodies: `
     UPDATE ${inbox} SET body_bytes = NULL WHERE seq IN (
-      SELECT seq FROM ${inbox}
+      SELECT seq FROM ${inbox} ${using("inbox_bodies")}
       WHERE body_bytes IS NOT NULL AND ${settled} AND ${isExpired}
       ORDER BY received_at LIMIT $3 ${skipLocked})`,
 
     purgeUnhandledBodies: `
     UPDATE ${inbox} SET body_bytes = NULL WHERE seq IN (
-      SELECT seq FROM ${inbox}
-      WHERE body_bytes IS NOT NULL AND state IN ('dead', 'quarantined') AND ${isExpired}
+      SELECT seq FROM ${inbox} ${using("inbox_attention")}
+      WHERE body_bytes IS NOT NULL AND ${attention} AND ${isExpired}
       LIMIT $3 ${skipLocked})`,
 
     purgeHeads: `

@@ -55,6 +55,7 @@ export function postgresStatements(schema: string) {
   const shared = sqlStatements({
     ...{ inbox, bodies, heads, marks, now, least: "least" },
     isListed: "(CAST($3 AS text[]) IS NULL OR state = ANY($3))",
+    using: () => "",
     skipLocked: "FOR UPDATE SKIP LOCKED",
     returning: "RETURNING 1",
   });

@@ -129,6 +129,7 @@ const shared = {
     now: "$1",
     least: "min",
     isListed: "($3 IS NULL OR state IN (SELECT value FROM json_each($3)))",
+    using: (index) => `INDEXED BY workspace_tasks_${index}`,
     skipLocked: "",
     returning: "",
   }),

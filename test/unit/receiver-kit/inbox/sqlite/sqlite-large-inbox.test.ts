@@ -1,0 +1,107 @@
+// SQLite reads on the event loop: what takes long there delays every delivery.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createVirtualClock } from "workspace-tasks/mock-server";
+import type { Inbox } from "workspace-tasks/receiver-kit";
+import { type SqliteConnection, sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { listStepRows } from "../../../../../receiver-kit/inbox/sqlite/sqlite-counts.ts";
+import { loadSqliteDriver } from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
+import {
+  claimRows,
+  countSettled,
+  countUnsettled,
+  nextDue,
+  reclaimExpired,
+  settledStep,
+  sharedStatements,
+} from "../../../../../receiver-kit/inbox/sqlite/sqlite-statements.ts";
+
+const rows = 2 * listStepRows + 1;
+let directory: string;
+let inbox: Inbox;
+let connection: SqliteConnection;
+
+/** One row in quarantine, then many settled ones, of which half arrived at the same time. */
+beforeAll(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), "workspace-tasks-large-inbox-"));
+  const file = path.join(directory, "inbox.db");
+  inbox = sqliteInbox({ path: file, clock: createVirtualClock() });
+  await inbox.open();
+  connection = (await loadSqliteDriver())(file);
+  connection.query(
+    `WITH RECURSIVE counted (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM counted WHERE n < ?1)
+     INSERT INTO workspace_tasks_inbox (source, webhook_id, channel, state, signed_at, received_at, due_at)
+     SELECT 'default', 'msg_' || n, 'webhook', CASE WHEN n = 0 THEN 'quarantined' ELSE 'done' END, 0, n / 2, 0
+     FROM counted`,
+    [rows],
+  );
+});
+afterAll(async () => {
+  connection.close();
+  await inbox.close();
+  await rm(directory, { recursive: true });
+});
+
+/** How often other work could run while `work` ran. */
+async function turnsDuring<Result>(work: () => Promise<Result>) {
+  let turns = 0;
+  let running = true;
+  const turn = () => {
+    turns += 1;
+    if (running) setImmediate(turn);
+  };
+  setImmediate(turn);
+  const result = await work();
+  running = false;
+  return { result, turns };
+}
+
+describe("a SQLite inbox with more rows than one step reads", () => {
+  it("counts each row once, and lets other work run between the steps", async () => {
+    const { result, turns } = await turnsDuring(() => inbox.stats());
+    expect(result.rows).toMatchObject({ done: rows, quarantined: 1, stale: 0 });
+    expect(turns).toBeGreaterThan(3);
+  });
+
+  it("lists a row that is older than many others, and lets other work run between the steps", async () => {
+    const { result, turns } = await turnsDuring(() => inbox.list({ states: ["quarantined"] }));
+    expect(result.map(({ id }) => id)).toEqual(["msg_0"]);
+    expect(turns).toBeGreaterThan(2);
+  });
+
+  it("lists pages across the steps without repetition", async () => {
+    const ids: string[] = [];
+    let page = await inbox.list({ limit: 4_000 });
+    for (let last = page.at(-1); last; last = page.at(-1)) {
+      ids.push(...page.map(({ id }) => id));
+      page = await inbox.list({ limit: 4_000, beforeSeq: last.seq });
+    }
+    expect(ids).toEqual(Array.from({ length: rows + 1 }, (_, index) => `msg_${rows - index}`));
+  });
+});
+
+describe("the statements of a SQLite inbox", () => {
+  const own = {
+    claimRows: claimRows("latest"),
+    countSettled,
+    countUnsettled,
+    nextDue,
+    reclaimExpired,
+    settledStep,
+  };
+  // Reads the newest row only.
+  const { newestRow: _, ...shared } = sharedStatements;
+
+  it.each(Object.entries({ ...shared, ...own }))(
+    "%s reads no more of the inbox than it needs",
+    (_, statement) => {
+      const plan = connection.query(`EXPLAIN QUERY PLAN ${statement}`).map(({ detail }) => String(detail));
+      // All rows of the table, or of one source.
+      const excessive = /^SCAN (row|workspace_tasks_inbox)$|autoindex_workspace_tasks_inbox_1 \(source=\?\)$/;
+      expect(plan.filter((step) => excessive.test(step))).toEqual([]);
+    },
+  );
+});
