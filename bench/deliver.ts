@@ -23,10 +23,16 @@ export interface Delivered {
 }
 
 /** Signed deliveries as HTTP requests; built before the measurement. */
-export function deliveryRequests(name: string, count: number, bytes: number, tasks?: number): Buffer[] {
+export function deliveryRequests(
+  name: string,
+  count: number,
+  bytes: number,
+  tasks?: number,
+  pathOf = (_index: number) => "/webhooks",
+): Buffer[] {
   return Array.from({ length: count }, (_, index) => {
     const { headers, body } = signDelivery(`msg_${name}_${index}`, sampleBody(bytes, index, tasks));
-    return httpRequest("/webhooks", headers, body);
+    return httpRequest(pathOf(index), headers, body);
   });
 }
 

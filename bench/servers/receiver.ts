@@ -1,19 +1,19 @@
-// A receiver under Express: receiver.ts KIND STORE [SYNC_MS]. STORE is a path or the URL of a PostgreSQL database; each
-// commit takes SYNC_MS longer than on this disk.
+// A receiver under Express: receiver.ts KIND STORE [SYNC_MS] [TENANTS]. STORE is a path or the URL of a PostgreSQL
+// database; each commit takes SYNC_MS longer than on this disk.
 
 import { createServer } from "node:http";
 import express, { type RequestHandler } from "express";
 import Database from "libsql";
 import pg from "pg";
 import { Webhook } from "standardwebhooks";
-import { createReceiver, type Inbox, type Receiver } from "workspace-tasks/receiver-kit";
+import { createReceiver, type Inbox, type Receiver, type SecretsRequest } from "workspace-tasks/receiver-kit";
 import { verifyWebhook, webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
-import { secret } from "../sample-delivery.ts";
+import { sampleBody, secret } from "../sample-delivery.ts";
 import { serve } from "./serve.ts";
 
-const [kind = "", store = "", syncMs = "0"] = process.argv.slice(2);
+const [kind = "", store = "", syncMs = "0", tenantCount = "1"] = process.argv.slice(2);
 let handledCount = 0;
 
 type Insert = (id: string, body: Buffer) => unknown;
@@ -35,6 +35,8 @@ const kinds: Readonly<Record<string, () => readonly RequestHandler[] | Promise<r
     "kit-postgres-handled": () => handled(kit(postgres())),
     "kit-sqlite-writing": () => sqliteWriting(),
     "kit-postgres-writing": () => postgresWriting(),
+    "kit-postgres-tenants": () => postgresTenants(),
+    "kit-postgres-receivers": () => postgresReceivers(),
   };
 
 /** What no receiver under Express can avoid. */
@@ -125,6 +127,43 @@ async function postgresWriting(): Promise<readonly RequestHandler[]> {
   return writing(kit(postgresInbox(pool)), "INSERT INTO board VALUES ($1, $2)");
 }
 
+/** As documented: the pool is for a concurrency of 8, however many tenants there are. */
+const documented = { backlogMax: 10_000_000, concurrency: 8 };
+const tenantNames = Array.from({ length: Number(tenantCount) }, (_, index) => `tenant-${index}`);
+const insertIntoBoard = "INSERT INTO board VALUES ($1, $2)";
+
+async function documentedPool(): Promise<pg.Pool> {
+  const pool = new pg.Pool({ connectionString: store, max: 14, connectionTimeoutMillis: 5_000 });
+  await pool.query(table);
+  return pool;
+}
+
+/** One receiver of all tenants. */
+async function postgresTenants(): Promise<readonly RequestHandler[]> {
+  const { workspaceId } = JSON.parse(String(sampleBody(1)));
+  const tenants = new Map(
+    tenantNames.map((id) => [`/webhooks/${id}`, { id, workspaceId, secrets: [secret] }]),
+  );
+  const secrets = { byTenant: ({ path }: SecretsRequest) => tenants.get(path) };
+  const inbox = postgresInbox(await documentedPool());
+  return writing(createReceiver({ ...documented, secrets, inbox }), insertIntoBoard);
+}
+
+/** One receiver per tenant, all on one pool. */
+async function postgresReceivers(): Promise<readonly RequestHandler[]> {
+  const pool = await documentedPool();
+  const handlers = new Map<string, RequestHandler | undefined>();
+  for (const source of tenantNames) {
+    const options = { ...documented, concurrency: 1, pollMs: 30_000, secrets: [secret], source };
+    const [handler] = await writing(
+      createReceiver({ ...options, inbox: postgresInbox(pool) }),
+      insertIntoBoard,
+    );
+    handlers.set(`/webhooks/${source}`, handler);
+  }
+  return [(request, response, next) => handlers.get(request.path)?.(request, response, next)];
+}
+
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 function waitForDisk(): void {
   if (Number(syncMs) > 0) Atomics.wait(sleeper, 0, 0, Number(syncMs));
@@ -145,5 +184,5 @@ if (!createHandlers) throw new Error(`there is no receiver of kind ${kind}`);
 if (Number(syncMs) > 0) slowDownCommits();
 const app = express();
 app.disable("x-powered-by");
-app.post("/webhooks", ...(await createHandlers()));
+app.post(["/webhooks", "/webhooks/:tenant"], ...(await createHandlers()));
 await serve(createServer(app), () => handledCount);

@@ -57,6 +57,8 @@ export class Worker<Transaction> {
   #mustRepairTimes = true;
   #claims = 0;
   #lastSource = "";
+  #inTurn: string[] = [];
+  #askedAtMs = Number.NEGATIVE_INFINITY;
   #state: "new" | "working" | "stopping" = "new";
   #polling: Promise<void> | undefined;
   #pollAgain = false;
@@ -138,27 +140,50 @@ export class Worker<Transaction> {
     }
   }
 
-  /** Claims due rows of the tenants in turn, starting after the one that was served last. */
+  /**
+   * Claims due rows of the tenants in turn. Who has due rows is asked once per turn of all of them, and not for each row
+   * that a worker has room for.
+   */
   async #claimFairly(rowsMax: number): Promise<Claimed> {
-    const { inbox, source, tenantConcurrency } = this.#settings;
-    const waiting = await inbox.waitingSources(source);
-    let nextInMs = Math.min(...waiting.map(({ dueInMs }) => dueInMs).filter((ms) => ms > 0));
-    const due = waiting.filter(({ dueInMs }) => dueInMs <= 0).map((tenant) => tenant.source);
-    if (due.length === 0 && waiting.length > 0) await this.#readClock();
-    const after = due.findIndex((name) => name > this.#lastSource);
-    const inTurn = after < 0 ? due : [...due.slice(after), ...due.slice(0, after)];
+    const { tenantConcurrency, clock } = this.#settings;
+    let nextInMs: number | null = null;
     let count = 0;
-    for (const [index, name] of inTurn.entries()) {
-      const share = Math.ceil((rowsMax - count) / (inTurn.length - index));
-      const rows = Math.min(share, tenantConcurrency - this.#runningOf(name));
+    let asked = false;
+    if (clock.monotonic() - this.#askedAtMs > turnMsMax) this.#inTurn = [];
+    while (count < rowsMax && this.#state === "working") {
+      if (this.#inTurn.length === 0) {
+        if (asked) break;
+        asked = true;
+        nextInMs = earlier(nextInMs, await this.#askWhoWaits());
+      }
+      const source = this.#inTurn.shift();
+      if (source === undefined) break;
+      const share = Math.ceil((rowsMax - count) / (this.#inTurn.length + 1));
+      const rows = Math.min(share, tenantConcurrency - this.#runningOf(source));
       if (rows <= 0) continue;
-      const claimed = await this.#claim(name, rows);
-      nextInMs = Math.min(nextInMs, claimed.nextInMs ?? nextInMs);
+      const claimed = await this.#claim(source, rows);
+      nextInMs = earlier(nextInMs, claimed.nextInMs);
       count += claimed.count;
-      this.#lastSource = name;
-      if (count >= rowsMax || this.#state !== "working") break;
+      this.#lastSource = source;
     }
     return { count, nextInMs };
+  }
+
+  /** Lists the sources with due rows, those after the one that was served last first; returns when the next is due. */
+  async #askWhoWaits(): Promise<number | null> {
+    const { inbox, source, clock } = this.#settings;
+    this.#askedAtMs = clock.monotonic();
+    const waiting = await inbox.waitingSources(source);
+    const due = waiting.filter(({ dueInMs }) => dueInMs <= 0).map((tenant) => tenant.source);
+    if (due.length === 0 && waiting.length > 0) await this.#readClock();
+    this.#inTurn = [
+      ...due.filter((name) => name > this.#lastSource),
+      ...due.filter((name) => name <= this.#lastSource),
+    ];
+    return waiting.reduce<number | null>(
+      (next, { dueInMs }) => (dueInMs > 0 ? earlier(next, dueInMs) : next),
+      null,
+    );
   }
 
   #runningOf(source: string): number {
@@ -310,3 +335,9 @@ export class Worker<Transaction> {
 }
 
 const failureDelayMsMax = 30_000;
+/** After this a turn begins again with those who wait then. */
+const turnMsMax = 250;
+
+function earlier(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
+}

@@ -15,7 +15,7 @@ import {
   type SettleRequest,
   settleRows,
 } from "./postgres-operations.ts";
-import type { PostgresPool } from "./postgres-pool.ts";
+import { ignorePoolErrors, letPoolErrorsThrow, type PostgresPool } from "./postgres-pool.ts";
 import { type PostgresStatements, postgresStatements } from "./postgres-statements.ts";
 import { beginPostgresTransaction, type PostgresTransaction } from "./postgres-transaction.ts";
 
@@ -97,21 +97,18 @@ export function postgresInbox(
     sql,
     (states) => states,
   );
-  const onPoolError = () => {};
   // Receivers may share the inbox: each of them opens and closes it.
   let users = 0;
   const leave = () => {
-    if (users === 0) return;
     users -= 1;
-    if (users === 0) callersPool.removeListener?.("error", onPoolError);
+    letPoolErrorsThrow(callersPool);
   };
 
   return {
     ...methods,
     durable: true,
     async open() {
-      // An idle client that loses its server emits `error` on the pool; without a listener that ends the process.
-      if (users === 0) callersPool.on?.("error", onPoolError);
+      ignorePoolErrors(callersPool);
       users += 1;
       try {
         if (migrate) await migratePostgres(pool, schema, channel);

@@ -32,3 +32,22 @@ export interface PostgresPool {
   on?(event: "error", listener: () => void): unknown;
   removeListener?(event: "error", listener: () => void): unknown;
 }
+
+const users = new WeakMap<PostgresPool, number>();
+const ignore = () => {};
+
+/**
+ * An idle client that loses its server emits `error` on the pool, and without a listener that ends the process. Inboxes
+ * that share a pool share one listener. Each call needs one of `letPoolErrorsThrow`.
+ */
+export function ignorePoolErrors(pool: PostgresPool): void {
+  const count = users.get(pool) ?? 0;
+  if (count === 0) pool.on?.("error", ignore);
+  users.set(pool, count + 1);
+}
+
+export function letPoolErrorsThrow(pool: PostgresPool): void {
+  const count = (users.get(pool) ?? 0) - 1;
+  users.set(pool, Math.max(0, count));
+  if (count === 0) pool.removeListener?.("error", ignore);
+}
