@@ -6,7 +6,7 @@ import type { Receivers } from "./receivers.ts";
 import { callMsMax } from "./sdk-process.ts";
 import type { Service } from "./service.ts";
 import { pauseMsMax } from "./simulated-process.ts";
-import type { SimulationWorld } from "./world.ts";
+import { mainTenant, type SimulationWorld, storedSource } from "./world.ts";
 
 /** Everything that an action of one run can use. */
 export interface SimulationRun {
@@ -266,10 +266,12 @@ function replayRow({ world, receivers, random }: SimulationRun): void {
   const point = random.number();
   const receiver = receivers.running()[0]?.receiver;
   if (!receiver) return;
-  void receivers.store.list({ states: ["dead", "quarantined", "done"], limit: 20 }).then((rows) => {
+  const source = storedSource(world.settings);
+  const tenant = world.settings.tenants ? mainTenant : undefined;
+  void receivers.store.list({ source, states: ["dead", "quarantined", "done"], limit: 20 }).then((rows) => {
     const row = rows[Math.floor(point * rows.length)];
     if (!row) return;
     world.trace.log(`${world.trace.nameOf("delivery", row.id)} is replayed`);
-    receiver.replay(row.id).catch(() => {});
+    receiver.replay(row.id, { tenant }).catch(() => {});
   });
 }

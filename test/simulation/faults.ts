@@ -54,7 +54,12 @@ const otherFaults = {
   handlerSlow: 0.3,
 } as const;
 
-export type Fault = keyof typeof apiFaults | keyof typeof deliveryFaults | keyof typeof otherFaults;
+export type Fault =
+  | keyof typeof apiFaults
+  | keyof typeof deliveryFaults
+  | keyof typeof otherFaults
+  // Drawn for each call of the function that returns the signing secrets.
+  | "secretsUnavailable";
 
 const maxOf = <Name extends string>(faults: Readonly<Record<Name, { readonly max: number }>>) =>
   Object.entries<{ readonly max: number }>(faults).map(([name, { max }]) => [name, max] as [Name, number]);

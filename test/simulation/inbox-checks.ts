@@ -2,7 +2,7 @@ import type { RowSummary } from "workspace-tasks/receiver-kit";
 import type { TaskEvent } from "./effects.ts";
 import type { Receivers } from "./receivers.ts";
 import type { Service } from "./service.ts";
-import { type SimulationWorld, source } from "./world.ts";
+import { type SimulationWorld, storedSource } from "./world.ts";
 
 /** Checks the rows of the inbox after each step. */
 export interface InboxChecks {
@@ -12,10 +12,11 @@ export interface InboxChecks {
 }
 
 export function createInboxChecks(
-  { check, trace }: SimulationWorld,
+  { check, trace, settings }: SimulationWorld,
   service: Service,
   { store, effects, network }: Receivers,
 ): InboxChecks {
+  const source = storedSource(settings);
   const seen = new Set<number>();
   const rowCounts = new Map<string, number>();
   const heads = new Map<string, string>();
@@ -54,7 +55,7 @@ export function createInboxChecks(
 
   return {
     async run() {
-      const rows = await store.list({ limit: 100_000 });
+      const rows = await store.list({ source, limit: 100_000 });
       for (const row of rows.filter(({ seq }) => !seen.has(seq)).reverse()) {
         seen.add(row.seq);
         await checkNewRow(row);

@@ -7,6 +7,7 @@ export const invariants = {
   I6: "every genuine delivery is stored, and nothing else",
   L1: "the rate limit is never exceeded",
   L2: "no rate limit slot is held during a token exchange",
+  T1: "no tenant's delivery reaches another tenant",
   W1: "no call and no wait exceeds its time limit",
   O1: "a mutation took effect as its outcome says",
   O2: "every error of the SDK has a code and an outcome",

@@ -110,8 +110,45 @@ export const mutants: readonly Mutant[] = [
     product: "receiver-kit",
     patches: [
       {
-        find: "const keys = parseSecrets(texts);",
-        replace: "const keys = [...parseSecrets(texts), ...(cached?.keys ?? [])];",
+        find: "cache.delete(oldest);\n    return keys;",
+        replace: "cache.delete(oldest);\n    return [...cache.values()].flat();",
+      },
+    ],
+  },
+  {
+    name: "workspace-of-another-tenant",
+    bug: "an event that names another tenant's workspace is accepted",
+    violates: ["T1"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "if (named === undefined || named === null || named === tenant.workspaceId) return;",
+        replace: "if (named !== tenant) return;",
+      },
+    ],
+  },
+  {
+    name: "ids-of-all-tenants",
+    bug: "a delivery is taken for a copy of another tenant's with the same id that is being stored",
+    violates: ["I1", "T1"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "const name = JSON.stringify([source, webhook.id]);",
+        replace: "const name = webhook.id;",
+      },
+    ],
+  },
+  {
+    name: "tenant-of-the-last-request",
+    bug: "while the secrets are unavailable, those of the last request verify",
+    violates: ["T1", "I6"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "async function orUnavailable(name: string, find: () => Promise<SigningKeys>): Promise<SigningKeys> {\n  try {\n    return await find();\n  } catch (cause) {",
+        replace:
+          "let last: SigningKeys | undefined;\nasync function orUnavailable(name: string, find: () => Promise<SigningKeys>): Promise<SigningKeys> {\n  try {\n    last = await find();\n    return last;\n  } catch (cause) {\n    if (last) return last;",
       },
     ],
   },

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { Random } from "./random.ts";
 import { acceptTimeoutMs, type SimulatedReceiver } from "./simulated-receiver.ts";
-import { type SimulationWorld, type Store, source } from "./world.ts";
+import { type SimulationWorld, type Store, storedSource } from "./world.ts";
 
 /** The network between senders and the receiver processes. */
 export interface Network {
@@ -62,7 +62,7 @@ export function createNetwork(world: SimulationWorld, options: NetworkOptions): 
     // While the request was in flight, its secret may have been retired or its timestamp have become too old.
     if (isGenuineNow() === genuine) checkStatus(name, genuine, response.status);
     if (response.ok) {
-      const row = await options.store.get({ source, id });
+      const row = await options.store.get({ source: storedSource(world.settings), id });
       check("I1", row !== undefined, () => `${name} was acknowledged and is not in the inbox`);
       acknowledged.add(id);
     }
@@ -99,7 +99,8 @@ export function createNetwork(world: SimulationWorld, options: NetworkOptions): 
 
   function checkStatus(name: string, genuine: boolean, status: number): void {
     // A receiver without any secret cannot verify and returns 503.
-    const rejected = options.secrets().length > 0 ? [400, 401] : [400, 401, 503];
+    const mayBeUnavailable = world.settings.probabilities.secretsUnavailable > 0;
+    const rejected = options.secrets().length > 0 && !mayBeUnavailable ? [400, 401] : [400, 401, 503];
     const allowed = genuine ? [200, 429, 503] : rejected;
     const kind = genuine ? "genuine" : "not genuine";
     check("I6", allowed.includes(status), () => `${name} is ${kind} and got the status ${status}`);

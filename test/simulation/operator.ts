@@ -1,7 +1,7 @@
 import type { Receivers } from "./receivers.ts";
 import { callMsMax } from "./sdk-process.ts";
 import type { Service } from "./service.ts";
-import type { SimulationWorld } from "./world.ts";
+import { mainTenant, type SimulationWorld } from "./world.ts";
 
 /** The person who registers endpoints, rotates secrets, pauses and resumes, with the SDK. */
 export interface Operator {
@@ -98,7 +98,10 @@ export function createOperator(world: SimulationWorld, service: Service, receive
     async reconcile(sinceMs) {
       const { receiver } = random.sample(receivers.running())!;
       try {
-        const report = await receiver.reconcile(sdk().client, { sinceMs, runningForMs: 60_000 });
+        const tenant = world.settings.tenants
+          ? { id: mainTenant, workspaceId: service.mock.workspaceId }
+          : undefined;
+        const report = await receiver.reconcile(sdk().client, { sinceMs, runningForMs: 60_000, tenant });
         trace.log(`reconciling ends: ${JSON.stringify(report)}`);
       } catch (error) {
         const { code, message } = error as { code?: string; message?: string };

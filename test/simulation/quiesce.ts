@@ -5,6 +5,7 @@ import type { RowState } from "workspace-tasks/receiver-kit";
 import type { SimulationRun } from "./actions.ts";
 import { keyOf, positionOf } from "./effects.ts";
 import type { InboxChecks } from "./inbox-checks.ts";
+import { storedSource } from "./world.ts";
 
 const hourMs = 3_600_000;
 
@@ -50,6 +51,7 @@ export async function checkFinalState(run: SimulationRun, { eventOf }: InboxChec
   for (const row of await store.list({ limit: 100_000 })) {
     const name = trace.nameOf("delivery", row.id);
     check("I5", settled.includes(row.state), () => `${name} is still ${row.state}: ${row.lastError}`);
+    if (row.source !== storedSource(run.world.settings)) continue;
     if (row.state !== "done" && row.state !== "stale") continue;
     const handled = row.channel === "reconcile" || effects.counts.has(row.id);
     check("I4", handled, () => `${name} is ${row.state} and took no effect`);

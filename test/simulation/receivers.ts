@@ -1,6 +1,7 @@
 import { createEffects, type Effects } from "./effects.ts";
 import { createNetwork, type Network } from "./network.ts";
 import { type SimulatedReceiver, startReceiver } from "./simulated-receiver.ts";
+import { createOtherTenant, type OtherTenant } from "./tenants.ts";
 import type { SimulationWorld, Store } from "./world.ts";
 
 /** Everything behind the endpoint's URL: the receiver processes, their store, their secrets. */
@@ -8,6 +9,9 @@ export interface Receivers {
   readonly store: Store;
   readonly effects: Effects;
   readonly network: Network;
+  readonly otherTenant: OtherTenant;
+  /** Called once the service exists. */
+  setWorkspace(id: string): void;
   /** The secrets that verify, newest first. */
   readonly secrets: {
     add(secret: string): void;
@@ -36,11 +40,18 @@ export function createReceivers(world: SimulationWorld): Receivers {
 
   const running = () => receivers.filter(({ process }) => process.state !== "dead");
   const accepting = () => running().filter((receiver) => !closing.has(receiver));
-  const shared = { store, effects, secrets: () => [...secrets] };
+  let workspaceId = "";
+  const otherTenant = createOtherTenant();
+  const workspace = () => workspaceId;
+  const shared = { store, effects, secrets: () => [...secrets], workspaceId: workspace, otherTenant };
 
   return {
     store,
     effects,
+    otherTenant,
+    setWorkspace(id) {
+      workspaceId = id;
+    },
     network: createNetwork(world, { store, receivers: accepting, secrets: shared.secrets }),
     secrets: {
       add: (secret) => void secrets.unshift(secret),

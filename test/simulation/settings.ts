@@ -22,11 +22,15 @@ export interface SimulationSettings {
   readonly otherClient: boolean;
   /** Whether SDK processes are replaced. A new process does not know what the old one sent. */
   readonly sdkRestarts: boolean;
+  /** Whether the receivers serve another tenant too, who has a signing secret and attacks. */
+  readonly tenants: boolean;
   readonly probabilities: Readonly<Record<Fault, number>>;
 }
 
 export function settingsOf(seed: number): SimulationSettings {
   const random = createRandom(seed, "settings");
+  // Of its own, so that the other settings of a seed stay as they were.
+  const tenantRandom = createRandom(seed, "tenants");
   const noApiFaults = random.happens(0.4);
   const probabilities = Object.fromEntries(
     maxProbabilities.map(([fault, max]) => {
@@ -34,6 +38,7 @@ export function settingsOf(seed: number): SimulationSettings {
       return [fault, noApiFaults && fault.startsWith("api") ? 0 : probability];
     }),
   ) as Record<Fault, number>;
+  probabilities.secretsUnavailable = tenantRandom.happens(0.5) ? 0.15 * tenantRandom.number() : 0;
   return {
     seed,
     steps: random.integer(30, 70),
@@ -47,6 +52,7 @@ export function settingsOf(seed: number): SimulationSettings {
     keyLeftMs: random.pick([600_000, 7_200_000, 40 * 86_400_000]),
     otherClient: !noApiFaults && random.happens(0.3),
     sdkRestarts: random.happens(0.5),
+    tenants: tenantRandom.happens(0.5),
     probabilities,
   };
 }

@@ -2,7 +2,8 @@ import type { HandlerContext, MemoryTransaction, Receiver } from "workspace-task
 import type { Effects } from "./effects.ts";
 import { connectInbox } from "./inbox-connection.ts";
 import { createProcess, type SimulatedProcess } from "./simulated-process.ts";
-import { type SimulationWorld, type Store, source } from "./world.ts";
+import { type OtherTenant, resolveSecrets } from "./tenants.ts";
+import { mainTenant, type SimulationWorld, type Store, source } from "./world.ts";
 
 export interface SimulatedReceiver {
   readonly process: SimulatedProcess;
@@ -15,6 +16,9 @@ export interface SharedState {
   readonly effects: Effects;
   /** The secrets that the receivers verify with, read at every delivery. */
   readonly secrets: () => readonly string[];
+  /** The workspace of the service, once it is known. */
+  readonly workspaceId: () => string;
+  readonly otherTenant: OtherTenant;
 }
 
 export const acceptTimeoutMs = 10_000;
@@ -26,7 +30,7 @@ export function startReceiver(world: SimulationWorld, shared: SharedState, name:
   const process = createProcess(world, name);
   const connection = connectInbox(world, shared.store, process);
   const receiver = products.receiverKit.createReceiver<MemoryTransaction>({
-    secrets: shared.secrets,
+    secrets: resolveSecrets(world, shared, process),
     inbox: products.connection?.(connection) ?? connection,
     source,
     clock: process.clock,
@@ -38,7 +42,7 @@ export function startReceiver(world: SimulationWorld, shared: SharedState, name:
     logger: { info() {}, warn() {}, error() {} },
     ...{ acceptTimeoutMs, leaseMs, handlerTimeoutMs },
   });
-  addHandlers(world, shared.effects, process, receiver);
+  addHandlers(world, shared, process, receiver);
   // A supervisor would restart a process that fails to start.
   const start = (): Promise<void> => receiver.start().catch(() => process.sleep(1_000).then(start));
   void start();
@@ -48,10 +52,11 @@ export function startReceiver(world: SimulationWorld, shared: SharedState, name:
 
 function addHandlers(
   world: SimulationWorld,
-  effects: Effects,
+  { effects, otherTenant }: SharedState,
   process: SimulatedProcess,
   receiver: Receiver<MemoryTransaction>,
 ): void {
+  const expectedTenant = world.settings.tenants ? mainTenant : undefined;
   const random = world.random.stream(`handlers/${process.name}`);
   const { NonRetryableError } = world.products.receiverKit;
 
@@ -65,14 +70,25 @@ function addHandlers(
     if (world.faultOccurs("handlerFails", random)) throw new Error("failed for now");
     await process.crashPoint("C7");
   };
-  receiver.on("*", async (_, context) => {
+  /** True for an event of the service. */
+  const isOurs = (event: object, { tenant, id }: HandlerContext<MemoryTransaction>) => {
+    if (tenant === expectedTenant) return true;
+    const { workspaceId } = event as { readonly workspaceId?: unknown };
+    otherTenant.checkEvent(world, { tenant, id, workspaceId });
+    return false;
+  };
+  receiver.on("*", async (event, context) => {
+    if (!isOurs(event, context)) return;
     effects.add(process.name, context);
     await work();
   });
   receiver.onState("task", async (event, context: HandlerContext<MemoryTransaction>) => {
+    if (!isOurs(event, context)) return;
     effects.setState(process.name, event, context);
     // An event read from the tasks API reaches only state handlers.
     if (context.channel === "reconcile") await work();
   });
-  receiver.onState("subtask", (event, context) => effects.setState(process.name, event, context));
+  receiver.onState("subtask", (event, context) => {
+    if (isOurs(event, context)) effects.setState(process.name, event, context);
+  });
 }

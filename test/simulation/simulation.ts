@@ -16,6 +16,7 @@ import { checkFinalState, quiesceParts } from "./quiesce.ts";
 import { createReceivers, type Receivers } from "./receivers.ts";
 import { createService } from "./service.ts";
 import { settingsOf } from "./settings.ts";
+import { sendAsOtherTenant } from "./tenants.ts";
 import { createWorld, type Products, type SimulationWorld } from "./world.ts";
 
 export interface SimulationOptions {
@@ -41,6 +42,7 @@ export async function runSimulation({ seed, products }: SimulationOptions): Prom
   const { clock, trace } = world;
   const receivers = createReceivers(world);
   await using mock = await createMock(world, receivers);
+  receivers.setWorkspace(mock.workspaceId);
   const apiKey = await mock.control.createApiKey({ expiresInDays: 30 });
   await clock.advance(Math.max(0, keyLifetimeMs - settings.keyLeftMs));
   await mock.control.setFaults(faultPlanOf(settings.probabilities));
@@ -64,6 +66,7 @@ export async function runSimulation({ seed, products }: SimulationOptions): Prom
     const action = pickAction(timing.number());
     await step(action.name, async () => {
       await action.run(run);
+      sendAsOtherTenant(run);
       await clock.advance(timing.pick(pausesMs));
     });
   }

@@ -39,6 +39,12 @@ export interface SimulationWorld {
 }
 
 export const source = "default";
+export const mainTenant = "main";
+
+/** The source under which the deliveries of the service are stored. */
+export function storedSource({ tenants }: SimulationSettings): string {
+  return tenants ? `${source}/${mainTenant}` : source;
+}
 
 export function createWorld(settings: SimulationSettings, products: Products): SimulationWorld {
   const clock = createVirtualClock();
