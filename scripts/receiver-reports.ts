@@ -125,20 +125,32 @@ async function run({ start, signing = standardWebhooks, oldSecret }: Subject, on
   return await audit({ url, secret, oldSecret, observeUrl, only }, signing);
 }
 
-const problems: Readonly<Record<AuditProblem["code"], string>> = {
-  UNREACHABLE: "no connection: nothing listens, the name is unknown, or the certificate is not trusted",
-  NO_RESPONSE: "a valid delivery got no response in time",
+type Meanings = Readonly<Record<string, string>>;
+
+/** Exit code 1: the receiver did not acknowledge a valid delivery. */
+const failures = {
+  NO_RESPONSE: "no response in time; whether it responds later, or to text/plain, is tried",
   CLOSED: "the connection was closed without a response",
-  NOT_HTTP: "the server does not speak HTTP",
   NOT_FOUND: "404: there is no such path",
   WRONG_ROUTE: "405: the path does not take POST",
-  REDIRECTED: "3xx: a redirect is not followed",
-  REJECTED:
-    "another 4xx; near misses are sent (other secrets, other headers, another clock, a body parser in front) and the acknowledged one is named",
-  SERVER_ERROR: "5xx to a valid delivery; near misses are sent as well",
+  REDIRECTED: "3xx: a redirect is not followed; the report names its target",
+  REJECTED: "another 4xx",
+  SERVER_ERROR: "5xx",
+} as const satisfies Partial<Record<AuditProblem["code"], string>>;
+
+/** Exit code 2: there is no receiver to check. */
+const obstacles = {
+  UNREACHABLE: "no connection: nothing listens, the name is unknown, or the certificate is not trusted",
+  NOT_HTTP: "the server does not speak HTTP",
   OBSERVE_URL:
     "the observe URL does not return the expected JSON, or counts no effect of an acknowledged delivery",
-};
+  STOPPED: "stopped, or out of time, before the first response",
+} as const satisfies Record<Exclude<AuditProblem["code"], keyof typeof failures>, string>;
+
+const rowsOf = (meanings: Meanings) =>
+  Object.entries(meanings)
+    .map(([code, meaning]) => `| ${code} | ${meaning} |`)
+    .join("\n");
 
 const allResults: Results[] = [];
 for (const subject of subjects) {
@@ -180,16 +192,25 @@ ${subjects.map(section).join("\n\n")}
 |---|---|${subjects.map(() => "---|").join("")}
 ${auditChecks.map(({ id, requirement }) => `| ${id} | ${requirement} | ${allResults.map((each) => markOf(each.get(id))).join(" | ")} |`).join("\n")}
 
+## When a valid delivery is not acknowledged
+
+Then \`baseline.valid-delivery\` fails, no other check runs, the exit code is 1, and \`problem\` of the report has one of
+these codes. After a CLOSED, REJECTED or SERVER_ERROR, check-receiver sends deliveries that are valid for a receiver
+with one of the usual mistakes: the text of the secret as key, a body that was serialized again or has a newline added,
+other header names, other signed contents or formats, another clock, unit or time zone, the old secret, a body parser in
+front. The fix names the mistake whose delivery was acknowledged.
+
+| code | the response |
+|---|---|
+${rowsOf(failures)}
+
 ## When check-receiver could not run
 
-The receiver must acknowledge a valid delivery first. If it does not, check-receiver ends with exit code 2 and one of
-these codes.
+The exit code is 2, and the reason is on stderr.
 
 | code | meaning |
 |---|---|
-${Object.entries(problems)
-  .map(([code, meaning]) => `| ${code} | ${meaning} |`)
-  .join("\n")}
+${rowsOf(obstacles)}
 
 ## What the checks send
 

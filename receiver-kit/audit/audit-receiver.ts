@@ -1,11 +1,13 @@
-import { selectChecks } from "./checks/catalog.ts";
-import { isAcknowledged } from "./checks/probe-check.ts";
-import { diagnose, unreachableProblem } from "./diagnosis.ts";
-import type { AuditProblem, AuditReport } from "./result.ts";
-import { runChecks } from "./run-checks.ts";
-import { ObserverError, UnreachableError } from "./target/errors.ts";
+import { selectChecks, validDelivery } from "./checks/catalog.ts";
+import type { AuditCheck } from "./checks/check.ts";
+import { describeResult, isAcknowledged } from "./checks/probe-check.ts";
+import { diagnose, problemOf } from "./diagnosis.ts";
+import type { AuditReport } from "./result.ts";
+import { bounded, runChecks } from "./run-checks.ts";
+import type { ProbeResult } from "./target/connection.ts";
+import { UnfinishedError } from "./target/errors.ts";
 import { createObserver } from "./target/observer.ts";
-import { type AuditOptions, type ResolvedAuditOptions, resolveAuditOptions } from "./target/options.ts";
+import { type AuditOptions, resolveAuditOptions } from "./target/options.ts";
 import { type Signing, standardWebhooks } from "./target/signing.ts";
 import { createTarget, type Target } from "./target/target.ts";
 
@@ -13,9 +15,9 @@ import { createTarget, type Target } from "./target/target.ts";
  * Attacks a webhook receiver over HTTP and reports how it responds.
  *
  * Deliveries are signed with the given secret and name generated tasks: run it against a receiver that may take
- * them, not against one in production. Bounded by `runTimeoutMs`. Never throws for what the receiver does: a
- * receiver that cannot be checked results in a report with a `problem`. Not part of the interface; the checks
- * marked MUST follow from it.
+ * them, not against one in production. Bounded by `runTimeoutMs`. Never throws for what the receiver does: one that
+ * rejects even a valid delivery fails the check `baseline.valid-delivery`, and the report names the usual causes
+ * that were tried. Not part of the interface; the checks marked MUST follow from it.
  *
  * @example examples/check-receiver.test.ts#audit
  * ```ts
@@ -48,33 +50,44 @@ export async function audit(given: AuditOptions, signing: Signing): Promise<Audi
     ...rest,
   });
 
-  const prepared = await prepare(options, signing);
-  if ("problem" in prepared) return finish(prepared);
-  const run = await runChecks(prepared.target, checks);
-  return finish({ observed: prepared.target.observer !== undefined, ...run });
+  const target = createTarget(options, signing);
+  try {
+    return finish(await checkAll(target, checks));
+  } finally {
+    target.close();
+  }
 }
 
-type Prepared = { readonly target: Target } | { readonly problem: AuditProblem };
+type Findings = Partial<Pick<AuditReport, "problem" | "observed" | "results" | "stoppedDuring">>;
 
-/** Checks that the receiver acknowledges a valid delivery and, if asked for, that its effects can be observed. */
-async function prepare(options: ResolvedAuditOptions, signing: Signing): Promise<Prepared> {
-  const target = createTarget(options, signing);
+/** All checks, provided that a valid delivery is acknowledged and, if asked for, its effects can be observed. */
+async function checkAll(target: Target, checks: readonly AuditCheck[]): Promise<Findings> {
+  const { observeUrl } = target;
   const delivery = target.compose();
   try {
-    const result = await target.send(delivery);
-    if (!isAcknowledged(result)) return { problem: await diagnose(target, result) };
+    const result = await bounded(target, () => target.send(delivery));
+    if (!isAcknowledged(result)) return await withoutBaseline(target, result);
+    if (observeUrl === undefined) return await runChecks(target, checks);
+    const observer = await bounded(target, () =>
+      createObserver(observeUrl, target, delivery.id, target.nextId()),
+    );
+    return { observed: true, ...(await runChecks({ ...target, observer }, checks)) };
   } catch (error) {
-    if (error instanceof UnreachableError) return { problem: unreachableProblem(error) };
+    if (error instanceof UnfinishedError) return { problem: problemOf(error) };
     throw error;
   }
-  if (options.observeUrl === undefined) return { target };
-  try {
-    const observer = await createObserver(options.observeUrl, options, delivery.id, target.nextId());
-    return { target: createTarget(options, signing, observer) };
-  } catch (error) {
-    if (!(error instanceof ObserverError) && !(error instanceof TypeError)) throw error;
-    const hint =
-      'GET <observe-url>?id=<webhook-id> returns { "count": n }, how often the delivery took effect.';
-    return { problem: { code: "OBSERVE_URL", message: error.message, hints: [hint] } };
-  }
+}
+
+/** The first check fails, and no other has a meaning. Only what does not speak HTTP is not a receiver. */
+async function withoutBaseline(target: Target, result: ProbeResult): Promise<Findings> {
+  const problem = await diagnose(target, result);
+  if (result.kind === "not-http") return { problem };
+  const { id, requirement, title, sent, expected } = validDelivery;
+  const received = describeResult(result);
+  const durationMs = Math.round(result.durationMs);
+  const fix = problem.hints.join(" ");
+  return {
+    problem,
+    results: [{ id, requirement, title, outcome: "failed", sent, expected, received, fix, durationMs }],
+  };
 }

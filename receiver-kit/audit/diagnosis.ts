@@ -1,64 +1,120 @@
-// A receiver that rejects even a valid delivery usually has one mistake. Each near miss below is a delivery that is
-// valid for a receiver with that mistake; when one is acknowledged, the cause is known.
-
-import { type Change, type Changes, describeResult, isAcknowledged } from "./checks/probe-check.ts";
+import { bodyParserInFront, findCause, nearMisses } from "./near-misses.ts";
 import type { AuditProblem } from "./result.ts";
+import { bounded } from "./run-checks.ts";
 import type { ProbeResult } from "./target/connection.ts";
-import type { UnreachableError } from "./target/errors.ts";
-import type { HttpResponse } from "./target/response-reader.ts";
+import { ObserverError, UnfinishedError, UnreachableError } from "./target/errors.ts";
 import type { Target } from "./target/target.ts";
 
-/** Explains why the valid delivery was not acknowledged, with further deliveries where they help. */
-export async function diagnose(target: Target, result: ProbeResult): Promise<AuditProblem> {
-  if (result.kind !== "response") return unanswered[result.kind];
-  const { status } = result;
-  const message = `the receiver responded ${status} to a valid delivery`;
-  const known = status >= 300 && status < 400 ? redirected : statusProblems[status];
-  if (known) return problem(known[0], message, known[1]);
-  const cause = await acknowledgedNearMiss(target, result);
-  return status >= 500
-    ? problem("SERVER_ERROR", message, cause ?? failedHint)
-    : problem("REJECTED", message, cause ?? rejectedHint);
+type ReceivedResponse = Extract<ProbeResult, { kind: "response" }>;
+
+interface Diagnosis extends AuditProblem {
+  /** Tries to find the cause with further deliveries; its sentence then replaces the hints. */
+  readonly find?: () => Promise<string | undefined>;
 }
 
-type Code = AuditProblem["code"];
+/** Explains why the valid delivery was not acknowledged. */
+export async function diagnose(target: Target, result: ProbeResult): Promise<AuditProblem> {
+  const { find, ...problem } = diagnosisOf(target, result);
+  if (!find) return problem;
+  try {
+    const cause = await bounded(target, find);
+    return cause === undefined ? problem : { ...problem, hints: [cause] };
+  } catch (error) {
+    // The receiver or the run ended meanwhile.
+    if (error instanceof UnfinishedError) return problem;
+    throw error;
+  }
+}
 
-const problem = (code: Code, message: string, ...hints: string[]): AuditProblem => ({ code, message, hints });
+function diagnosisOf(target: Target, result: ProbeResult): Diagnosis {
+  switch (result.kind) {
+    case "response":
+      return {
+        message: `the receiver responded ${result.status} to a valid delivery`,
+        ...ofStatus(target, result),
+      };
+    case "timeout":
+      return {
+        code: "NO_RESPONSE",
+        message: `the receiver did not respond to a valid delivery within ${target.timeoutMs} ms`,
+        hints: [
+          "A body parser may have read the body before the webhook handler, which then waits for it: mount the handler before any body parser.",
+          "If the handler does its work before responding, store the delivery and respond first.",
+        ],
+        find: () => waitLonger(target),
+      };
+    case "closed":
+      return {
+        code: "CLOSED",
+        message: "the receiver closed the connection without a response to a valid delivery",
+        hints: ["Read its log: it may have crashed.", "An https receiver closes plain http connections."],
+        find: () => findCause(target, nearMisses(target, result)),
+      };
+    case "not-http":
+      return {
+        code: "NOT_HTTP",
+        message: "the server at this URL does not speak HTTP/1.1",
+        hints: ["Check the port, and whether the URL must begin with https."],
+      };
+  }
+}
 
-const unanswered: Readonly<Record<"timeout" | "closed" | "not-http", AuditProblem>> = {
-  timeout: problem(
-    "NO_RESPONSE",
-    "the receiver did not respond to a valid delivery in time",
-    "A body parser may have read the body before the webhook handler, which then waits for it: mount the handler before any body parser.",
-    "If the handler does its work before responding, store the delivery and respond first.",
-  ),
-  closed: problem(
-    "CLOSED",
-    "the receiver closed the connection without a response to a valid delivery",
-    "Read its log: it may have crashed.",
-    "An https receiver closes plain http connections.",
-  ),
-  "not-http": problem(
-    "NOT_HTTP",
-    "the server at this URL does not speak HTTP/1.1",
-    "Check the port, and whether the URL must begin with https.",
-  ),
-};
-
-const redirected = ["REDIRECTED", "A redirect is not followed: register and check the final URL."] as const;
-
-const statusProblems: Readonly<Record<number, readonly [code: Code, hint: string]>> = {
-  404: ["NOT_FOUND", "It has no such path: correct the path of the URL."],
-  405: ["WRONG_ROUTE", "The route exists, but not for POST: correct path or method."],
-  413: ["REJECTED", "Its limit for bodies is below one kilobyte."],
-  415: ["REJECTED", "It rejects application/json."],
-  429: ["REJECTED", "It limits the number of requests: lift the limit for check-receiver."],
-};
-
-const failedHint =
-  "Read its log: it failed on a valid delivery. A body parser that runs before the handler is the usual cause.";
-const rejectedHint =
+const usualCauses =
   "It has another secret, or its clock is wrong, or something altered the body or the headers before the signature was checked (a body parser, a proxy).";
+
+const statusHints: Readonly<Record<number, string>> = {
+  401: `${usualCauses} Or a proxy or a middleware asks for credentials: exempt the route.`,
+  403: `${usualCauses} Or a firewall or a protection against CSRF rejects it: exempt the route.`,
+  404: "It has no such path: correct the path of the URL.",
+  405: "The route exists, but not for POST: correct path or method.",
+  413: "Its limit for bodies is below one kilobyte.",
+  415: "It rejects application/json.",
+  419: "A protection against CSRF rejects it: exempt the route.",
+  429: "It limits the number of requests: lift the limit for check-receiver.",
+};
+
+function ofStatus(target: Target, response: ReceivedResponse): Omit<Diagnosis, "message"> {
+  const { status } = response;
+  const hints = [statusHints[status] ?? usualCauses];
+  const find = () => findCauseOfRejection(target, response);
+  if (status === 404) return { code: "NOT_FOUND", hints };
+  if (status === 405) return { code: "WRONG_ROUTE", hints };
+  if (status >= 300 && status < 400) return { code: "REDIRECTED", hints: [redirectHint(target, response)] };
+  if (status >= 500) {
+    return { code: "SERVER_ERROR", hints: ["Read its log: it failed on a valid delivery."], find };
+  }
+  return [413, 415, 429].includes(status) ? { code: "REJECTED", hints } : { code: "REJECTED", hints, find };
+}
+
+/** Names the location without its query, which may be confidential. */
+function redirectHint({ url, reveals }: Target, { headers }: ReceivedResponse): string {
+  const location = headers.get("location") ?? "";
+  if (!URL.canParse(location, url) || reveals(location)) {
+    return "A redirect is not followed: register the final URL.";
+  }
+  const { origin, pathname } = new URL(location, url);
+  return `A redirect is not followed: register the final URL, here ${origin}${pathname}.`;
+}
+
+async function findCauseOfRejection(target: Target, response: ReceivedResponse): Promise<string | undefined> {
+  const cause = await findCause(target, nearMisses(target, response));
+  if (cause !== undefined) return cause;
+  const forged = await target.send(target.forge());
+  if (forged.kind !== "response" || forged.status === response.status) return undefined;
+  return `It responds ${forged.status} to a forged delivery: it accepts the signature of the valid one, and rejects the event. Acknowledge events of tasks and workspaces that you do not know, and read its log.`;
+}
+
+async function waitLonger(target: Target): Promise<string | undefined> {
+  return target.withConnection(async (connection) => {
+    const delivery = target.compose();
+    void connection.write(target.request(delivery));
+    const inFront = await findCause(target, bodyParserInFront);
+    if (inFront !== undefined) return inFront;
+    const late = await target.receive(delivery, connection, target.stallTimeoutMs);
+    if (late.kind !== "response") return undefined;
+    return `It responded ${late.status} after ${Math.round(late.durationMs)} ms. A sender that waits so long counts a failure and sends again: store the delivery, acknowledge it, do the work afterwards.`;
+  });
+}
 
 const connectHints: Readonly<Record<string, string>> = {
   ECONNREFUSED: "Nothing listens on that port: start the receiver, or correct the port.",
@@ -72,59 +128,19 @@ const connectHints: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: "Its certificate is for another host name.",
 };
 
-/** Explains why no connection could be opened. */
-export const unreachableProblem = ({ code }: UnreachableError): AuditProblem =>
-  problem(
-    "UNREACHABLE",
-    `could not connect to the receiver (${code})`,
-    connectHints[code] ?? "Check the URL, and that the receiver runs and can be reached from here.",
-  );
-
-async function acknowledgedNearMiss(target: Target, response: HttpResponse): Promise<string | undefined> {
-  for (const [cause, change] of Object.entries(nearMisses(target, response))) {
-    const delivery = target.compose();
-    const result = await target.send({ ...delivery, ...(await change(delivery, target)) });
-    if (isAcknowledged(result))
-      return `${cause} (the response to such a delivery: ${describeResult(result)}).`;
+/** Explains why a run could not start: no connection, no effects to observe, or it was stopped. */
+export function problemOf(error: UnfinishedError): AuditProblem {
+  if (error instanceof UnreachableError) {
+    const hint = connectHints[error.code];
+    return {
+      code: "UNREACHABLE",
+      message: `could not connect to the receiver (${error.code})`,
+      hints: [hint ?? "Check the URL, and that the receiver runs and can be reached from here."],
+    };
   }
-  return undefined;
+  const { message } = error;
+  if (!(error instanceof ObserverError)) return { code: "STOPPED", message, hints: [] };
+  const hint =
+    'GET <observe-url>?id=<webhook-id> returns { "count": n }, how often the delivery took effect.';
+  return { code: "OBSERVE_URL", message, hints: [hint] };
 }
-
-/** By the cause that each of them shows. */
-function nearMisses(target: Target, response: HttpResponse): Changes {
-  const aheadMs = Date.parse(response.headers.get("date") ?? "") - target.clock.now();
-  const aheadSeconds = Math.round(aheadMs / 1000);
-  const { oldSecret } = target;
-  const decodeIt = "the key is the text after whsec_, decoded from base64";
-  return {
-    "It accepts the same delivery as text/plain: a JSON body parser consumes the body before the signature is checked; mount the webhook route before it":
-      () => ({ contentType: "text/plain" }),
-    ...(Math.abs(aheadSeconds) >= 30 && {
-      [`Its clock differs from this machine's by ${aheadSeconds} s, and it accepts a delivery with its own time`]:
-        (_, { compose }) => compose({ ageSeconds: -aheadSeconds }),
-    }),
-    [`It uses the text of the secret as the key, with its whsec_ prefix; ${decodeIt}`]: keyedByText(
-      (text) => text,
-    ),
-    [`It uses the text of the secret as the key; ${decodeIt}`]: keyedByText((text) =>
-      text.replace(/^whsec_/, ""),
-    ),
-    ...(oldSecret !== undefined && {
-      "It knows the secret given as --old-secret, but not the one given as --secret": (
-        delivery,
-        { signing },
-      ) => ({
-        signature: signing.sign(delivery, oldSecret),
-      }),
-    }),
-    "It reads the headers svix-id, svix-timestamp and svix-signature; the service sends webhook-…": () => ({
-      rename: (name) => name.replace("webhook-", "svix-"),
-    }),
-  };
-}
-
-const keyedByText =
-  (textOf: (secret: string) => string): Change =>
-  (delivery, { signing, secret }) => ({
-    signature: signing.signWithKey(delivery, Buffer.from(textOf(secret), "utf8")),
-  });

@@ -30,6 +30,10 @@ export function summaryOfReport({ results }: AuditReport): AuditSummary {
   return { MUST: outcomes("MUST"), SHOULD: outcomes("SHOULD") };
 }
 
+/** The checks that were judged by responses only. */
+const notObserved = ({ results }: AuditReport) =>
+  results.filter(({ responsesOnly }) => responsesOnly).map(({ id }) => id);
+
 /** One JSON document. `formatVersion` changes when a field is removed or changes its meaning. */
 export function renderJsonReport(report: AuditReport): string {
   const document = {
@@ -37,6 +41,7 @@ export function renderJsonReport(report: AuditReport): string {
     formatVersion: 1,
     verdict: verdictOf(report),
     summary: summaryOfReport(report),
+    notObserved: notObserved(report),
     ...report,
   };
   return `${JSON.stringify(document, null, 2)}\n`;
@@ -46,9 +51,11 @@ export function renderJsonReport(report: AuditReport): string {
 export function renderTextReport(report: AuditReport, options: { readonly color?: boolean } = {}): string {
   const paint: Paint = (text, tone) => (options.color ? `\u001b[${colors[tone]}m${text}\u001b[0m` : text);
   const title = `check-receiver: ${report.url} (tolerance ${report.toleranceSeconds} s)`;
-  const parts = report.problem
-    ? [title, problemLines(report.problem, paint)]
-    : [title, table(report.results, paint), ...details(report.results, paint), footer(report, paint)];
+  const { problem, results } = report;
+  const parts =
+    problem && results.length === 0
+      ? [title, problemLines(problem, paint)]
+      : [title, table(report.results, paint), ...details(report.results, paint), footer(report, paint)];
   return `${parts.join("\n\n")}\n`;
 }
 
@@ -99,10 +106,14 @@ function footer(report: AuditReport, paint: Paint): string {
     const rest = [skipped && `${skipped} skipped`, unfinished && `${unfinished} unfinished`].filter(Boolean);
     return `${requirement.padEnd(6)}  ${[`${passed} passed`, `${failed} failed`, ...rest].join(", ")}`;
   });
-  const unobserved = report.results.filter(({ responsesOnly }) => responsesOnly).length;
-  if (unobserved > 0) {
+  if (report.problem) lines.push("No other check ran: each needs a valid delivery to be acknowledged.");
+  const unobserved = notObserved(report);
+  if (unobserved.length > 0) {
+    const subjects = [...new Set(unobserved.map((id) => id.replace(/\..*/, "")))].join(", ");
+    const checks = unobserved.length === 1 ? "1 check" : `${unobserved.length} checks`;
     lines.push(
-      `${unobserved} passed by their responses only: --observe-url, with "count" and "status", shows effects.`,
+      `Effects not seen, judged by responses only: ${subjects} (${checks}).`,
+      '--observe-url, with "count" and "status", shows effects.',
     );
   }
   if (report.stoppedDuring) {
@@ -111,7 +122,7 @@ function footer(report: AuditReport, paint: Paint): string {
   }
   const { failed } = summary.MUST;
   const verdicts = {
-    passed: paint("Every MUST passed.", "good"),
+    passed: paint(`Every MUST passed${unobserved.length > 0 ? "; effects not seen" : ""}.`, "good"),
     failed: paint(failed === 0 ? "The receiver stopped." : `${failed} MUST failed.`, "bad"),
     "could-not-run": paint("Could not run every MUST.", "bad"),
   } as const;

@@ -8,15 +8,16 @@ export interface AuditResult extends Omit<AuditCheck, "stage" | "run">, Omit<Fin
 export interface AuditProblem {
   readonly code:
     | "UNREACHABLE"
+    | "NOT_HTTP"
+    | "OBSERVE_URL"
+    | "STOPPED"
     | "NO_RESPONSE"
     | "CLOSED"
-    | "NOT_HTTP"
     | "NOT_FOUND"
     | "WRONG_ROUTE"
     | "REDIRECTED"
     | "REJECTED"
-    | "SERVER_ERROR"
-    | "OBSERVE_URL";
+    | "SERVER_ERROR";
   readonly message: string;
   readonly hints: readonly string[];
 }
@@ -28,7 +29,10 @@ export interface AuditReport {
   readonly observed: boolean;
   readonly startedAt: string;
   readonly durationMs: number;
-  /** Why the checks could not run; `results` is empty then. */
+  /**
+   * Why the checks did not run. When the receiver did not acknowledge a valid delivery, `results` has the failed
+   * `baseline.valid-delivery`; otherwise, as when nothing listens at the URL, it is empty.
+   */
   readonly problem?: AuditProblem;
   /** The checks in progress when the receiver stopped accepting connections. */
   readonly stoppedDuring?: readonly string[];

@@ -12,25 +12,19 @@ export async function runChecks(
   target: Target,
   checks: readonly AuditCheck[],
 ): Promise<Pick<AuditReport, "results" | "stoppedDuring">> {
-  const { clock, signal, concurrency, onProgress } = target;
+  const { clock, concurrency, onProgress } = target;
   const results = new Map<string, AuditResult>();
   const inProgress = new Set<string>();
-  const deadline = clock.monotonic() + target.runTimeoutMs;
   let stoppedDuring: readonly string[] | undefined;
 
   async function findingOf(check: AuditCheck): Promise<Finding> {
-    const leftMs = deadline - clock.monotonic();
-    const limitMs = Math.min(leftMs, 3 * target.timeoutMs + target.stallTimeoutMs);
     if (stoppedDuring && check.id !== stillResponding) {
       throw new UnfinishedError("the receiver no longer accepts connections");
     }
     if (check.needs && target[check.needs] === undefined) {
       return { outcome: "skipped", received: "needs --old-secret" };
     }
-    if (leftMs <= 0) throw new UnfinishedError("the time limit of the whole run was reached");
-    const noResult = () => new UnfinishedError(`no result within ${Math.round(limitMs)} ms`);
-    const finding = unlessAborted(signal, () => check.run(target));
-    return withTimeout(finding, limitMs, clock, noResult);
+    return bounded(target, () => check.run(target), 3 * target.timeoutMs + target.stallTimeoutMs);
   }
 
   async function run(check: AuditCheck): Promise<void> {
@@ -67,15 +61,21 @@ function withoutResult(id: string, error: unknown): Finding {
   return { outcome, received: error.message, unreachable };
 }
 
-/** Rejects as soon as the signal is aborted; then the run is not waited for. */
-function unlessAborted<Value>(signal: AbortSignal | undefined, run: () => Promise<Value>): Promise<Value> {
+/** Settles as `use` does; rejects at the limit, at the time limit of the run, and when the run is stopped. */
+export function bounded<Value>(
+  { signal, clock, leftMs }: Target,
+  use: () => Promise<Value>,
+  limitMs = Number.POSITIVE_INFINITY,
+): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const abort = () => reject(new UnfinishedError("check-receiver was stopped"));
-    if (signal?.aborted) return abort();
-    signal?.addEventListener("abort", abort, { once: true });
-    run()
+    const stop = () => reject(new UnfinishedError("check-receiver was stopped"));
+    if (signal?.aborted) return stop();
+    const ms = Math.round(Math.min(limitMs, leftMs()));
+    if (ms <= 0) return reject(new UnfinishedError("the time limit of the whole run was reached"));
+    signal?.addEventListener("abort", stop, { once: true });
+    withTimeout(use(), ms, clock, () => new UnfinishedError(`no result within ${ms} ms`))
       .then(resolve, reject)
-      .finally(() => signal?.removeEventListener("abort", abort));
+      .finally(() => signal?.removeEventListener("abort", stop));
   });
 }
 

@@ -11,7 +11,7 @@ import { flagName, list, text, toggle, wholeNumber } from "../../cli/flags.ts";
 import { auditReceiver } from "../audit/audit-receiver.ts";
 import { auditChecks } from "../audit/checks/catalog.ts";
 import { exitCodeOf, renderJsonReport, renderTextReport } from "../audit/report.ts";
-import { type AuditOptions, auditDefaults } from "../audit/target/options.ts";
+import { type AuditOptions, type AuditProgress, auditDefaults } from "../audit/target/options.ts";
 import { isReceiverError } from "../errors.ts";
 
 const secretVariable = "WORKSPACE_TASKS_SIGNING_SECRET";
@@ -49,18 +49,23 @@ const command: Command<typeof flags> = {
 deliveries name generated tasks and some of them are correctly signed: do not
 run it against production.`,
   flags,
-  notes: `Exit code: 0 every MUST passed, 1 a MUST failed, 2 could not run or
-wrong arguments.`,
+  notes: `Exit code: 0 every MUST passed, 1 a MUST failed, 2 could not run (nothing
+listens there, for example) or wrong arguments.`,
   async run(args, io) {
     const { list, json, ...options } = args.flags;
     if (list) return write(io, listOfChecks(json));
     const url = onlyArgument(args, "one URL");
     const secret = options.secret ?? io.env[secretVariable];
     if (secret === undefined) throw new UsageError(`expected --secret <whsec_…> or ${secretVariable}`);
-    const report = await audit({ ...options, url, secret, signal: io.stop, ...progressTo(io) });
+    const progress = progressTo(io);
+    const { onProgress } = progress;
+    const report = await audit({ ...options, url, secret, signal: io.stop, onProgress }).finally(
+      progress.end,
+    );
     const color = io.isTTY === true && !io.env["NO_COLOR"];
+    const couldNotRun = report.problem !== undefined && report.results.length === 0;
     if (json) write(io, renderJsonReport(report));
-    else (report.problem ? io.stderr : io.stdout).write(renderTextReport(report, { color }));
+    else (couldNotRun ? io.stderr : io.stdout).write(renderTextReport(report, { color }));
     return exitCodeOf(report);
   },
 };
@@ -93,13 +98,21 @@ function listOfChecks(json: boolean): string {
     .join("");
 }
 
-/** One line on a terminal that overwrites itself. */
-function progressTo({ stderr }: CommandIo): Pick<AuditOptions, "onProgress"> {
-  if (stderr.isTTY !== true) return {};
+const progressEveryMs = 5_000;
+
+/** One line on a terminal that overwrites itself; elsewhere, such as in a CI log, a line every five seconds. */
+function progressTo({ stderr }: CommandIo) {
+  let latest = "waiting for the response to a valid delivery";
+  const timer = setInterval(() => {
+    if (stderr.isTTY !== true) stderr.write(`check-receiver: ${latest}\n`);
+  }, progressEveryMs);
   return {
-    onProgress({ done, total, id }) {
+    onProgress({ done, total, id }: AuditProgress) {
+      latest = `${done} of ${total} checks done`;
+      if (stderr.isTTY !== true) return;
       const line = `[${String(done).padStart(String(total).length)}/${total}] ${id}`;
       stderr.write(done === total ? "\r\u001b[K" : `\r\u001b[K${line}`);
     },
+    end: () => clearInterval(timer),
   };
 }

@@ -4,6 +4,7 @@ import {
   type AuditReport,
   auditChecks,
   auditReceiver,
+  exitCodeOf,
   renderTextReport,
   verdictOf,
 } from "workspace-tasks/receiver-kit/audit";
@@ -169,7 +170,6 @@ const detections: Readonly<Record<Flaw, Detection>> = {
   "dedupes-by-signature": { detectedBy: ["duplicates.fresh-signature", "duplicates.other-body"] },
   "dedupes-by-body": {
     detectedBy: ["duplicates.same-body", "duplicates.other-body"],
-    options: { timeoutMs: 500 },
   },
   "folds-the-case-of-ids": { detectedBy: ["duplicates.distinct-ids"] },
   "responds-409-to-duplicates": {
@@ -233,7 +233,6 @@ const detections: Readonly<Record<Flaw, Detection>> = {
   "inflates-bodies": { detectedBy: ["transfer.gzip"] },
   "reads-without-limit": {
     detectedBy: ["limits.announced-too-large", "limits.streamed-too-large"],
-    options: { timeoutMs: 2_000 },
   },
   "allows-10-kb": { detectedBy: ["limits.ordinary-size", "limits.large-event"] },
   "allows-100-kb": { detectedBy: ["limits.large-event"] },
@@ -262,6 +261,8 @@ const detections: Readonly<Record<Flaw, Detection>> = {
   "reveals-a-stack-trace": { detectedBy: ["responses.no-stack-trace"] },
   "responds-late": { detectedBy: ["responses.in-time"], options: { responseTimeMsMax: 50 } },
 };
+
+const musts = new Set(auditChecks.filter(({ requirement }) => requirement === "MUST").map(({ id }) => id));
 
 /** The subjects of the checks that detect a flaw: all of their checks run, no others. */
 const subjectsOf = (ids: readonly string[]) => [...new Set(ids.map((id) => id.replace(/\..*/, "")))];
@@ -294,7 +295,7 @@ describe.concurrent("check-receiver against a correct receiver", () => {
     expect(report.observed).toBe(false);
     expect(report.results).toMatchObject([{ outcome: "passed" }]);
     expect(report.results).toMatchObject([{ received: "200 (responses only)", responsesOnly: true }]);
-    expect(renderTextReport(report)).toContain("1 passed by their responses only: --observe-url");
+    expect(renderTextReport(report)).toContain("judged by responses only: duplicates (1 check)");
   });
 
   it("check-receiver skips the checks of an old secret when none is given, and still passes", async () => {
@@ -328,12 +329,31 @@ describe.concurrent("check-receiver against receivers with one flaw", () => {
     });
     expect(report.problem).toBeUndefined();
     expect(failedIds(report)).toEqual(detectedBy);
+    expect(exitCodeOf(report)).toBe(detectedBy.some((id) => musts.has(id)) ? 1 : 0);
+  });
+
+  it.each<[Flaw]>([
+    ["accepts-anything"],
+    ["acknowledges-before-reading"],
+    ["hashes-the-parsed-body"],
+    ["drops-the-byte-order-mark"],
+    ["has-no-past-limit"],
+    ["compares-a-prefix"],
+    ["responds-409-to-duplicates"],
+    ["stores-no-ids"],
+    ["lets-the-last-event-win"],
+    ["rejects-documents"],
+    ["knows-six-events-only"],
+    ["reads-the-first-signature-only"],
+    ["reveals-its-secret"],
+  ])("a MUST detects a receiver that %s", (flaw) => {
+    expect(detections[flaw].detectedBy.filter((id) => musts.has(id))).not.toEqual([]);
   });
 
   it("every check of check-receiver detects at least one flaw", () => {
     const detectedBy = new Set(Object.values(detections).flatMap((each) => each.detectedBy));
     const undetecting = auditChecks.map(({ id }) => id).filter((id) => !detectedBy.has(id));
-    // A receiver that fails this one gets a problem instead of results.
+    // A receiver that fails this one fails it alone: check-receiver-basic-faults.test.ts.
     expect(undetecting).toEqual(["baseline.valid-delivery"]);
   });
 });

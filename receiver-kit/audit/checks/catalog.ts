@@ -11,34 +11,42 @@ import { signatureChecks } from "./signature.ts";
 import { timestampChecks } from "./timestamp.ts";
 import { transferChecks } from "./transfer.ts";
 
-/** The only check for which a failure to connect is a finding. */
-export const stillResponding = "baseline.still-responding";
-
-/** Every check, in the order of reports. */
-export const auditChecks: readonly AuditCheck[] = Object.entries({
-  "baseline.valid-delivery": mustAcknowledge({
+/** The check that all others need. */
+export const validDelivery: AuditCheck = {
+  id: "baseline.valid-delivery",
+  ...mustAcknowledge({
     title: "acknowledges a valid delivery",
     sent: "a new, correctly signed task event",
     fix: "No other check has a meaning until a valid delivery is acknowledged.",
     change: unchanged,
   }),
-  ...signatureChecks,
-  ...timestampChecks,
-  ...headerChecks,
-  ...effectChecks,
-  ...payloadChecks,
-  ...contentTypeChecks,
-  ...transferChecks,
-  ...methodChecks,
-  ...responseChecks,
-  [stillResponding]: mustAcknowledge({
-    stage: "last",
-    title: "still acknowledges a valid delivery after all other checks",
-    sent: "a new, correctly signed task event, after all other checks",
-    fix: "An earlier request stopped the receiver: read its log, and use --only to find the request.",
-    change: unchanged,
-  }),
-}).map(([id, check]) => ({ id, ...check }));
+};
+
+/** The only check for which a failure to connect is a finding. */
+export const stillResponding = "baseline.still-responding";
+
+/** Every check, in the order of reports. */
+export const auditChecks: readonly AuditCheck[] = [
+  validDelivery,
+  ...Object.entries({
+    ...signatureChecks,
+    ...timestampChecks,
+    ...headerChecks,
+    ...effectChecks,
+    ...payloadChecks,
+    ...contentTypeChecks,
+    ...transferChecks,
+    ...methodChecks,
+    ...responseChecks,
+    [stillResponding]: mustAcknowledge({
+      stage: "last",
+      title: "still acknowledges a valid delivery after all other checks",
+      sent: "a new, correctly signed task event, after all other checks",
+      fix: "An earlier request stopped the receiver: read its log, and use --only to find the request.",
+      change: unchanged,
+    }),
+  }).map(([id, check]) => ({ id, ...check })),
+];
 
 /**
  * The checks that `only` names: whole ids, or subjects such as `signature`. All of them when it is empty.

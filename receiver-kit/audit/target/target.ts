@@ -1,5 +1,5 @@
 import { type Connection, openConnection, type ProbeResult } from "./connection.ts";
-import { UnreachableError } from "./errors.ts";
+import { UnfinishedError, UnreachableError } from "./errors.ts";
 import type { Observer } from "./observer.ts";
 import type { ResolvedAuditOptions } from "./options.ts";
 import { createSampleEvents, type JsonObject, type SampleEvents } from "./sample-events.ts";
@@ -46,14 +46,21 @@ export interface Target extends ResolvedAuditOptions {
   /** Waits for a response to `delivery` on an own connection, and adds it to the transcript. @throws {UnreachableError} */
   receive(delivery: Delivery, connection: Connection, timeoutMs?: number): Promise<ProbeResult>;
   wait(ms: number): Promise<void>;
+  /** What is left of the time limit of the whole run. */
+  leftMs(): number;
+  /** Closes all connections, also of checks that were given up; they can open no others. */
+  close(): void;
 }
 
-export function createTarget(options: ResolvedAuditOptions, signing: Signing, observer?: Observer): Target {
+export function createTarget(options: ResolvedAuditOptions, signing: Signing): Target {
   const { secret, oldSecret, clock, randomBytes } = options;
   const url = new URL(options.url);
   const canary = `canary-${randomBytes(9).toString("hex")}`;
   const unknownKey = randomBytes(32);
   const transcript: RoundTrip[] = [];
+  const connections = new Set<Connection>();
+  const deadline = clock.monotonic() + options.runTimeoutMs;
+  let isClosed = false;
   const nextId = () => `audit_${randomBytes(12).toString("hex")}`;
   const samples = createSampleEvents(canary, nextId, clock.now);
   const secrets = [secret, oldSecret ?? secret];
@@ -65,7 +72,7 @@ export function createTarget(options: ResolvedAuditOptions, signing: Signing, ob
   const target: Target = {
     ...options,
     signing,
-    observer,
+    observer: undefined,
     canary,
     samples,
     transcript,
@@ -89,13 +96,19 @@ export function createTarget(options: ResolvedAuditOptions, signing: Signing, ob
         return target.receive(delivery, connection);
       });
     },
-    connect: () => openConnection(url, clock),
+    connect() {
+      if (isClosed) throw new UnfinishedError("the run has ended");
+      const connection = openConnection(url, clock);
+      connections.add(connection);
+      return connection;
+    },
     async withConnection(use) {
       const connection = target.connect();
       try {
         return await use(connection);
       } finally {
         connection.close();
+        connections.delete(connection);
       }
     },
     request: (delivery) => requestBytes(url, signing, delivery),
@@ -106,6 +119,11 @@ export function createTarget(options: ResolvedAuditOptions, signing: Signing, ob
       return result;
     },
     wait: (ms) => new Promise((resolve) => void clock.schedule(ms, resolve)),
+    leftMs: () => deadline - clock.monotonic(),
+    close() {
+      isClosed = true;
+      for (const connection of connections) connection.close();
+    },
   };
   return target;
 }

@@ -26,9 +26,22 @@ export function serveInProcess(name: ReceiverName, ...secrets: string[]): Promis
   return running(spawn(process.execPath, args, { stdio: ["ignore", "pipe", "ignore"], env }));
 }
 
+/** The flaws that the receiver in Python can have. */
+export type PythonFlaw =
+  | "uses-the-text-as-key"
+  | "serializes-the-body-again"
+  | "checks-no-age"
+  | "compares-a-prefix"
+  | "requires-a-task"
+  | "responds-409-to-duplicates";
+
 /** A receiver on Python's standard library. `bodyTimeoutSeconds` is how long it waits for a stalled body. */
-export function startPythonReceiver(secret: string, bodyTimeoutSeconds: number): Promise<RunningReceiver> {
-  const args = [pythonScript, secret, String(bodyTimeoutSeconds)];
+export function startPythonReceiver(
+  secret: string,
+  bodyTimeoutSeconds: number,
+  flaw?: PythonFlaw,
+): Promise<RunningReceiver> {
+  const args = [pythonScript, secret, String(bodyTimeoutSeconds), ...(flaw ? [flaw] : [])];
   return running(spawn("python3", args, { stdio: ["ignore", "pipe", "ignore"] }));
 }
 

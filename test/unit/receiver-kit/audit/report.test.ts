@@ -108,6 +108,39 @@ Could not run: could not connect.
     );
   });
 
+  it("the text report has the failure and its cause when a valid delivery was not acknowledged", () => {
+    const problem = {
+      code: "REJECTED",
+      message: "the receiver responded 401",
+      hints: ["It has another secret."],
+    } as const;
+    const failed = {
+      ...failing,
+      id: "baseline.valid-delivery",
+      received: "401",
+      fix: "It has another secret.",
+    };
+    const report = reportOf([failed], { problem });
+    expect(renderTextReport(report)).toBe(
+      `check-receiver: http://127.0.0.1:3000/webhooks (tolerance 300 s)
+
+FAIL  MUST    baseline.valid-delivery  rejects an old delivery  401
+
+FAIL  baseline.valid-delivery (MUST): rejects an old delivery
+      sent      an old delivery
+      expected  a 4xx response
+      received  401
+      fix       It has another secret.
+
+MUST    0 passed, 1 failed
+SHOULD  0 passed, 0 failed
+No other check ran: each needs a valid delivery to be acknowledged.
+1 MUST failed. (1.2 s)
+`,
+    );
+    expect([verdictOf(report), exitCodeOf(report)]).toEqual(["failed", 1]);
+  });
+
   it("the text report shortens a long finding in the table and prints it in full below", () => {
     const received = `1: 200; ${"2: 200; ".repeat(20)}last: 500`;
     const text = renderTextReport(reportOf([{ ...failing, received }]));
@@ -126,8 +159,9 @@ Could not run: could not connect.
     const text = renderTextReport(
       reportOf([passing, { ...passing, id: "order.older", responsesOnly: true }]),
     );
-    expect(text).toContain("1 passed by their responses only");
-    expect(renderTextReport(reportOf([passing]))).not.toContain("responses only");
+    expect(text).toContain("Effects not seen, judged by responses only: order (1 check).");
+    expect(text).toContain("Every MUST passed; effects not seen.");
+    expect(renderTextReport(reportOf([passing]))).not.toContain("ffects");
   });
 
   it("the text report has colors only on request", () => {
@@ -164,16 +198,17 @@ describe("verdictOf", () => {
   });
 
   it("the JSON document has the verdict, the counts and the results", () => {
-    const report = reportOf([passing, failing, weak]);
+    const report = reportOf([passing, failing, weak, { ...skipped, responsesOnly: true }]);
     const document: unknown = JSON.parse(renderJsonReport(report));
     expect(document).toEqual({
       tool: "check-receiver",
       formatVersion: 1,
       verdict: "failed",
       summary: {
-        MUST: { passed: 1, failed: 1, skipped: 0, unfinished: 0 },
+        MUST: { passed: 1, failed: 1, skipped: 1, unfinished: 0 },
         SHOULD: { passed: 0, failed: 1, skipped: 0, unfinished: 0 },
       },
+      notObserved: ["rotation.old-secret"],
       ...report,
     });
     expect(summaryOfReport(report).MUST.passed).toBe(1);
@@ -193,7 +228,7 @@ describe("auditChecks", () => {
       "MUST signature.empty-key",
       "MUST signature.altered-byte",
       "MUST signature.reserialised",
-      "MUST signature.replacement-character",
+      "SHOULD signature.replacement-character",
       "MUST signature.byte-order-mark-added",
       "MUST signature.newline-added",
       "MUST signature.other-id",
