@@ -29,6 +29,7 @@ const products = ["sdk", "receiver-kit"] as const;
 export async function importPatched<Module>(
   product: (typeof products)[number],
   { name, patches }: NamedPatches,
+  entry = "index.ts",
 ): Promise<PatchedProduct<Module>> {
   const root = resolve(import.meta.dirname, "../..");
   // Inside the repository, so that the copies find its packages.
@@ -38,8 +39,8 @@ export async function importPatched<Module>(
   try {
     for (const copied of products) cpSync(join(root, copied), join(folder, copied), { recursive: true });
     for (const patch of patches) applyPatch(folder, name, patch);
-    const entry = pathToFileURL(join(folder, product, "index.ts")).href;
-    const module = (await import(/* @vite-ignore */ entry)) as Module;
+    const url = pathToFileURL(join(folder, product, entry)).href;
+    const module = (await import(/* @vite-ignore */ url)) as Module;
     return { module, [Symbol.dispose]: dispose };
   } catch (error) {
     dispose();
