@@ -46,7 +46,7 @@ const reset = inboxCommand({
 
 const group = {
   name: "inbox heads",
-  about: "Lists and resets ordering heads. An event that is older than its head changes no state.",
+  about: "Lists and resets ordering heads. An event older than its head changes no state.",
   subcommands: { list, reset },
 };
 

@@ -5,7 +5,7 @@ import { runCheckReceiverCommand } from "../../../receiver-kit/cli/check-receive
 import { runInboxCommand } from "../../../receiver-kit/cli/inbox-command.ts";
 import { runCommand } from "../../support/run-command.ts";
 
-const subcommands = ["list", "show", "replay", "discard", "stats"];
+const subcommands = ["list", "show", "replay", "discard", "stats", "heads"];
 const commands = ["mock", "mock exec", "trigger", "check-receiver", "inbox"].concat(
   subcommands.map((name) => `inbox ${name}`),
 );
