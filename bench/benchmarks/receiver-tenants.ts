@@ -34,8 +34,8 @@ export const benchmark: Benchmark = {
 
 async function measure({ quick }: MeasureOptions): Promise<Result> {
   await using postgres = await PostgresServer.start();
-  const rounds = await inTurns(names, { rounds: quick ? 1 : 5 }, (name) =>
-    receive(name, postgres, quick ? 400 : 4_000),
+  const rounds = await inTurns(names, { rounds: quick ? 1 : 3 }, (name) =>
+    receive(name, postgres, quick ? 400 : 2_000),
   );
   const median = (name: Setup, field: "wallUs" | "handledUs") => whole(1e6 / medianIn(rounds, name, field));
   return {

@@ -76,9 +76,17 @@ export async function handleWebhook(
 ): Promise<WebhookResponse> {
   const { telemetry, source = "" } = sink;
   const traceparent = readTraceparent(request.headers);
-  if (!telemetry) return (await acceptRequest(sink, request, onRejected, traceparent)).response;
-  const accept = (kept: string | undefined) => acceptRequest(sink, request, onRejected, kept);
-  return (await telemetry.accept({ source, traceparent }, accept)).response;
+  let accepted: Promise<Accepted> | undefined;
+  const accept = (kept: string | undefined) => {
+    accepted ??= acceptRequest(sink, request, onRejected, kept);
+    return accepted;
+  };
+  try {
+    if (telemetry) return (await telemetry.accept({ source, traceparent }, accept)).response;
+  } catch {
+    // A delivery does not fail because it could not be reported.
+  }
+  return (await accept(traceparent)).response;
 }
 
 type Accepted = AcceptEnd & { readonly response: WebhookResponse };

@@ -131,23 +131,24 @@ function collect(values: HeaderValues, givenName: unknown, value: unknown): void
  */
 export function findHeader(headers: WebhookHeaders, name: string): string | undefined {
   const lowered = name.toLowerCase();
-  const found = valuesOf(headers, lowered).filter((value) => typeof value === "string");
-  if (found.length > 1) {
-    throw new WebhookRejectedError("HEADER_REPEATED", `${lowered}: expected one header, got several`);
-  }
-  return found[0];
-}
-
-function valuesOf(headers: WebhookHeaders, lowered: string): readonly unknown[] {
+  if (hasGet(headers)) return headers.get(lowered) ?? undefined;
+  let found: string | undefined;
+  const add = (givenName: unknown, value: unknown) => {
+    if (typeof givenName !== "string" || typeof value !== "string") return;
+    if (givenName.length !== lowered.length || givenName.toLowerCase() !== lowered) return;
+    if (found !== undefined) {
+      throw new WebhookRejectedError("HEADER_REPEATED", `${lowered}: expected one header, got several`);
+    }
+    found = value;
+  };
   if (Array.isArray(headers)) {
-    const isNamed = (_: unknown, i: number) =>
-      i % 2 === 1 && String(headers[i - 1]).toLowerCase() === lowered;
-    return headers.filter(isNamed);
+    for (let i = 0; i + 1 < headers.length; i += 2) add(headers[i], headers[i + 1]);
+  } else {
+    for (const [givenName, value] of Object.entries(headers)) {
+      for (const one of Array.isArray(value) ? value : [value]) add(givenName, one);
+    }
   }
-  if (hasGet(headers)) return [headers.get(lowered)];
-  return Object.entries(headers)
-    .filter(([name]) => name.toLowerCase() === lowered)
-    .flatMap(([, value]) => value as unknown);
+  return found;
 }
 
 function hasGet(headers: WebhookHeaders): headers is { get(name: string): string | null } {

@@ -24,7 +24,10 @@ export interface VerifiedWebhook {
   readonly body: Uint8Array;
   /** Index of the secret that signed it: shows when an old one is no longer in use. */
   readonly secretIndex: number;
-  /** Whose secret that is, when `secrets` finds the tenant. */
+  /**
+   * Whose secret that is, when `secrets` finds the tenant. The verifier does not read the body: compare `workspaceId` with
+   * that of the event, as receivers and `verifyWebhook` do.
+   */
   readonly tenant?: TenantIdentity | undefined;
 }
 

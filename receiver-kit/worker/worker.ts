@@ -257,7 +257,7 @@ export class Worker<Transaction> {
     this.#poll();
   }
 
-  #attempt(claim: Claim, controller: AbortController): Promise<AttemptOutcome> {
+  async #attempt(claim: Claim, controller: AbortController): Promise<AttemptOutcome> {
     const { telemetry, clock } = this.#settings;
     const onDead = (error: unknown) => this.#reportDead({ source: claim.source, id: claim.id }, error);
     const options = { ...this.#settings, claim, controller, onDead };
@@ -269,7 +269,13 @@ export class Worker<Transaction> {
       waitedMs: Math.max(0, clock.now() - receivedAtMs),
       traceparent: traceparent ?? undefined,
     };
-    return telemetry.handle(start, (onFailed) => runAttempt({ ...options, onFailed }));
+    let attempted: Promise<AttemptOutcome> | undefined;
+    const run = (onFailed?: (error: unknown) => void) => {
+      attempted ??= runAttempt({ ...options, ...(onFailed && { onFailed }) });
+      return attempted;
+    };
+    // An event does not fail because it could not be reported.
+    return telemetry.handle(start, run).catch(() => run());
   }
 
   async #renew(): Promise<void> {

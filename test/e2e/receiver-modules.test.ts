@@ -4,11 +4,13 @@ import { loadedModules } from "../support/loaded-modules.ts";
 const modulesOf = (specifier: string) => loadedModules(`await import(${JSON.stringify(specifier)});`);
 const of = (modules: readonly string[], part: string) => modules.filter((module) => module.includes(part));
 
-it("importing the receiver kit loads neither the audit nor standardwebhooks", async () => {
+it("importing the receiver kit loads neither the audit nor standardwebhooks nor telemetry", async () => {
   const modules = await modulesOf("workspace-tasks/receiver-kit");
   expect(of(modules, "/receiver-kit/receiver").length).toBeGreaterThan(0);
   expect(of(modules, "/node_modules/standardwebhooks/")).toEqual([]);
   expect(of(modules, "/receiver-kit/audit/")).toEqual([]);
+  expect(of(modules, "/receiver-kit/telemetry")).toEqual([]);
+  expect(of(modules, "/node_modules/@opentelemetry/")).toEqual([]);
   for (const peer of ["express", "pg", "libsql", "better-sqlite3", "msw", "vitest"]) {
     expect(of(modules, `/node_modules/${peer}/`)).toEqual([]);
   }

@@ -12,7 +12,7 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { memoryInbox } from "workspace-tasks/receiver-kit";
+import { memoryInbox, type ReceiverTelemetry } from "workspace-tasks/receiver-kit";
 import { openTelemetry } from "workspace-tasks/receiver-kit/telemetry";
 import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { sampleEvent } from "../../../support/sample-event.ts";
@@ -42,6 +42,9 @@ afterAll(async () => {
   for (const part of [api.context, api.trace, api.metrics]) part.disable();
 });
 
+const fails = async (): Promise<never> => {
+  throw new Error("telemetry failed");
+};
 const remote = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b7" };
 const traceparent = `00-${remote.traceId}-${remote.spanId}-01`;
 
@@ -186,6 +189,28 @@ describe("openTelemetry", () => {
     await two[Symbol.asyncDispose]();
     const stats = await Promise.all([one.receiver.stats(), two.receiver.stats()]);
     expect(stats.map(({ source }) => source)).toEqual(["one", "two"]);
+  });
+
+  it.each<[string, () => ReceiverTelemetry]>([
+    ["before", () => ({ accept: fails, handle: fails, observe: () => () => {} })],
+    [
+      "after",
+      () => ({
+        accept: (_start, run) => run(undefined).then(fails),
+        handle: (_start, run) => run(() => {}).then(fails),
+        observe: () => () => {},
+      }),
+    ],
+  ])("cannot fail a delivery: one that throws %s the work changes nothing", async (_, create) => {
+    const { fixture, send, clock, receiver } = createFixture({ telemetry: create() });
+    await using _fixture = fixture;
+    let handled = 0;
+    receiver.on("*", () => void handled++);
+    await receiver.start();
+    expect((await send({})).status).toBe(200);
+    await clock.advance(1_000);
+    expect(handled).toBe(1);
+    expect(await fixture.stateOf("msg_1")).toBe("done");
   });
 
   it("rejects what is not the API", () => {
