@@ -53,8 +53,8 @@ export class SqliteFile {
 }
 
 function configure(connection: SqliteConnection): void {
-  // Takes effect on a new file only. A commit writes whole pages, and one event changes about 18 of them: pages of 2 KB
-  // are an eighth of the writes of 16 KB and half of those of 4 KB. Bodies of 100 KB cost twice the CPU time.
+  // Takes effect on a new file only. A commit writes whole pages, and one event changes about 18 of them: 45 KB with
+  // pages of 2 KB, 78 with 4, 282 with 16. To store a burst of bodies of 100 KB costs twice the CPU time of 16 KB.
   connection.query("PRAGMA page_size = 2048");
   connection.query("PRAGMA journal_mode = WAL");
   connection.query("PRAGMA synchronous = FULL");
