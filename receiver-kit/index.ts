@@ -53,6 +53,7 @@ export {
 } from "./signature/verifier.ts";
 export type {
   EventHandler,
+  EventOf,
   EventPattern,
   EventPatterns,
   HandlerContext,

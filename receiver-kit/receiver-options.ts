@@ -61,6 +61,8 @@ export interface ReceiverOptions<Transaction> extends VerifierOptions {
   readonly onRejected?: ((rejection: WebhookRejectedError) => void) | undefined;
   /** Called for every event that became dead. */
   readonly onDead?: ((row: RowReference, error: unknown) => void) | undefined;
+  /** Called for every delivery that was quarantined: it is genuine and cannot be parsed as an event. */
+  readonly onQuarantined?: ((row: RowReference, reason: string) => void) | undefined;
   readonly random?: Random | undefined;
   /** Traces and metrics: `openTelemetry(api)` of `workspace-tasks/receiver-kit/telemetry`. */
   readonly telemetry?: ReceiverTelemetry | undefined;
@@ -102,6 +104,7 @@ const receiverOptions = strictOptions<ReceiverOptions<unknown>>()({
     .objectWith<ReceiverLogger>("a logger with info, warn and error", "info", "warn", "error")
     .default(consoleLogger),
   onDead: option.functionOf<(row: RowReference, error: unknown) => void>().optional(),
+  onQuarantined: option.functionOf<(row: RowReference, reason: string) => void>().optional(),
   random: option.functionOf<Random>().default(() => systemRandom),
   telemetry: option
     .objectWith<ReceiverTelemetry>("openTelemetry(api)", "accept", "handle", "observe")

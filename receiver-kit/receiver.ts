@@ -17,9 +17,10 @@ import { createVerifier } from "./signature/verifier.ts";
 import { tenantSource } from "./tenant-source.ts";
 import {
   type EventHandler,
+  type EventOf,
   type EventPattern,
-  type EventPatterns,
   Handlers,
+  misspeltPattern,
   type StatePattern,
   type StatePatterns,
 } from "./worker/handlers.ts";
@@ -39,14 +40,15 @@ import { Worker } from "./worker/worker.ts";
 
 export interface Receiver<Transaction> extends DeliverySink, AsyncDisposable {
   /**
-   * Runs `handler` for every delivered event that matches the pattern, older ones too: see `context.stale`.
+   * Runs `handler` for every delivered event that matches the pattern, older ones too: see `context.stale`. The pattern is
+   * the name of an event, of the catalog or one that it may add, a prefix such as `task.*`, or `*`.
    *
    * Once per event if all its handlers succeed; after a failure or a crash all of them run again, and only what they
    * wrote through `context.transaction` is not repeated.
    */
   on<Pattern extends EventPattern>(
     pattern: Pattern,
-    handler: EventHandler<EventPatterns[Pattern], Transaction>,
+    handler: EventHandler<EventOf<Pattern>, Transaction>,
   ): this;
   /**
    * Runs `handler` for an event only if nothing newer of its task or stage was applied before, so that state never
@@ -170,6 +172,12 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
     },
     on(pattern, handler) {
       handlers.on(pattern, handler);
+      const meant = misspeltPattern(pattern);
+      if (meant)
+        logger.warn(
+          { source, pattern, meant },
+          "a handler is registered for an event that is not in the catalog",
+        );
       return receiver;
     },
     onState(pattern, handler) {

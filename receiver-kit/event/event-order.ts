@@ -89,6 +89,7 @@ export function formatInstant(occurredAt: bigint): string {
  * True for a time that clocks cannot explain. As an ordering head it would make every later event of its task stale.
  */
 export function isFarFuture(occurredAt: bigint, nowMs: number): boolean {
+  if (!Number.isFinite(nowMs)) return false;
   return occurredAt > BigInt(Math.round(nowMs + futureMaxMs)) * 1_000_000n;
 }
 

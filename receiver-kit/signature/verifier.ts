@@ -132,6 +132,7 @@ function matchSignature(
     for (const [secretIndex, key] of keys.entries()) {
       const expected = createHmac("sha256", key).update(signedPrefix).update(rawBody).digest("base64");
       if (!includesInConstantTime(signatures, expected)) continue;
+      rejectMovedDots(rawBody, id);
       return { id, timestamp, body: rawBody, secretIndex, ...(tenant && { tenant }) };
     }
   }
@@ -142,6 +143,21 @@ function matchSignature(
     { webhookId: id },
   );
 }
+
+/**
+ * The signed text `a.1772357400.1772357401.{…}` is also that of the id `a` with a body that begins with the second
+ * timestamp. The service signs objects, so the split in which the body begins with a brace is the right one.
+ */
+function rejectMovedDots(rawBody: Uint8Array, webhookId: string): void {
+  if (rawBody[0] === openingBrace) return;
+  const start = Buffer.from(rawBody.buffer, rawBody.byteOffset, Math.min(rawBody.byteLength, 300));
+  if (!/^(?:[A-Za-z0-9._:~+/=@-]{1,255}\.)?[1-9][0-9]{9,11}\./.test(start.toString("latin1"))) return;
+  const message =
+    "the body begins like the end of an id and a timestamp: the signature is that of another delivery";
+  throw new WebhookRejectedError("SIGNATURE_MISMATCH", message, { webhookId });
+}
+
+const openingBrace = 0x7b;
 
 // Base64 of a SHA-256 digest. The texts are compared and not the decoded bytes, so that only one spelling is accepted.
 const signatureChars = 44;

@@ -21,14 +21,15 @@ export type AttemptOptions<Transaction> = Omit<ReceiverSettings<Transaction>, "o
 /** Handles one claimed row, once. Never rejects. */
 export async function runAttempt<Transaction>(options: AttemptOptions<Transaction>): Promise<AttemptOutcome> {
   const { inbox, claim, handlerTimeoutMs } = options;
-  const stale = isStale(claim);
-  const transaction = inbox.begin(claim, settlementOf(claim, stale), { timeoutMs: handlerTimeoutMs });
+  const staleness = stalenessOf(claim);
+  const transaction = inbox.begin(claim, settlementOf(claim, staleness), { timeoutMs: handlerTimeoutMs });
   try {
-    await runHandlers(options, transaction, stale);
+    await runHandlers(options, transaction, staleness);
     const outcome = await transaction.commit();
     if (outcome === "superseded") throw superseded();
     if (outcome === "lost") throw leaseLost();
-    return stale || outcome === "settled-stale" ? "stale" : "done";
+    const isStale = staleness.stale || staleness.alreadyApplied || outcome === "settled-stale";
+    return isStale ? "stale" : "done";
   } catch (error) {
     await transaction.rollback().catch(() => {
       // The connection was lost, and the transaction with it.
@@ -37,14 +38,23 @@ export async function runAttempt<Transaction>(options: AttemptOptions<Transactio
   }
 }
 
-/** Equal positions are the same event, which has been applied unless an operator replayed it. */
-function isStale({ position, head, replays }: Claim): boolean {
-  if (position === null || head === null) return false;
-  return position < head || (position === head && replays === 0);
+interface Staleness {
+  /** Something newer was applied before. */
+  readonly stale: boolean;
+  /** Equal positions are the same event, which has been applied unless an operator replayed it. */
+  readonly alreadyApplied: boolean;
 }
 
-function settlementOf({ orderKey: key, position, status, replays }: Claim, stale: boolean): Settlement {
-  if (stale) return { state: "stale", advance: null };
+function stalenessOf({ position, head, replays }: Claim): Staleness {
+  if (position === null || head === null) return { stale: false, alreadyApplied: false };
+  return { stale: position < head, alreadyApplied: position === head && replays === 0 };
+}
+
+function settlementOf(
+  { orderKey: key, position, status, replays }: Claim,
+  { stale, alreadyApplied }: Staleness,
+): Settlement {
+  if (stale || alreadyApplied) return { state: "stale", advance: null };
   if (key === null || position === null) return { state: "done", advance: null };
   return { state: "done", advance: { key, position, status, allowSame: replays > 0 } };
 }
@@ -52,21 +62,21 @@ function settlementOf({ orderKey: key, position, status, replays }: Claim, stale
 async function runHandlers<Transaction>(
   options: AttemptOptions<Transaction>,
   { handle }: HandlerTransaction<Transaction>,
-  stale: boolean,
+  staleness: Staleness,
 ): Promise<void> {
   const { claim, handlers, controller, clock, handlerTimeoutMs } = options;
-  const event = readEvent(claim, clock.now());
-  const matching = handlers.matching(event, { channel: claim.channel, stale });
+  const event = readEvent(claim);
+  const matching = handlers.matching(event, { channel: claim.channel, ...staleness });
   if (matching.length === 0) return;
   const { id, channel, receivedAtMs, body } = claim;
   const context: HandlerContext<Transaction> = {
     ...splitSource(claim.source),
-    ...{ id, channel, receivedAtMs, body, stale },
+    ...{ id, channel, receivedAtMs, body, ...staleness },
     secretIndex: claim.secretIndex ?? undefined,
     traceparent: claim.traceparent ?? undefined,
     attempt: claim.attempts,
     replayed: claim.replays > 0,
-    idempotencyKey: `${claim.source}:${id}`,
+    idempotencyKey: `${claim.source}:${eventIdOf(event) ?? id}`,
     transaction: handle,
     signal: controller.signal,
   };
@@ -88,12 +98,17 @@ async function runHandlers<Transaction>(
 }
 
 /** Events read from the tasks API were written by the receiver itself; a delivery is parsed again. */
-function readEvent({ channel, body, receivedAtMs }: Claim, nowMs: number): WebhookEvent {
+function readEvent({ channel, body }: Claim): WebhookEvent {
   if (channel === "reconcile") return JSON.parse(new TextDecoder().decode(body)) as WebhookEvent;
-  // The clock may have been set back: what was not in the future when it was stored is not now.
-  const parsed = parseDelivery(body, Math.max(receivedAtMs, nowMs));
+  // Its time was checked when it was stored; the clock may have been set back since.
+  const parsed = parseDelivery(body, Number.POSITIVE_INFINITY);
   if (!parsed.ok) throw new NonRetryableError(`the stored delivery cannot be parsed: ${parsed.reason}`);
   return parsed.event;
+}
+
+function eventIdOf(event: WebhookEvent): string | undefined {
+  const id = event["id"];
+  return typeof id === "string" && id !== "" ? id : undefined;
 }
 
 function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {

@@ -1,3 +1,4 @@
+import { distance } from "fastest-levenshtein";
 import {
   type EventPayloads,
   isSubtaskEvent,
@@ -10,13 +11,20 @@ import {
 import { ReceiverError } from "../errors.ts";
 import type { Channel } from "../inbox/inbox.ts";
 
-/** The patterns of `on`, and the event each one receives. Events without a schema go to `*` only. */
+/** The patterns of `on` that this version knows, and the event each one receives. */
 export type EventPatterns = EventPayloads & {
   readonly "task.*": TaskEvent;
   readonly "subtask.*": SubtaskEvent;
   readonly "*": WebhookEvent;
 };
-export type EventPattern = keyof EventPatterns;
+
+/** A known pattern, or the name of an event that the catalog may add, or `prefix.*`. */
+export type EventPattern = keyof EventPatterns | (string & {});
+
+/** What a handler of this pattern receives. */
+export type EventOf<Pattern extends EventPattern> = Pattern extends keyof EventPatterns
+  ? EventPatterns[Pattern]
+  : WebhookEvent;
 
 export interface StatePatterns {
   readonly task: TaskEvent;
@@ -45,7 +53,15 @@ export interface HandlerContext<Transaction> {
   readonly replayed: boolean;
   /** Something newer of the same task or stage has been applied before. Always false for state handlers. */
   readonly stale: boolean;
-  /** The same for every attempt: use it as the idempotency key of other services. */
+  /**
+   * The same event has been applied before and is still the newest: it arrived in another delivery, as when two endpoints
+   * lead here. Always false for state handlers.
+   */
+  readonly alreadyApplied: boolean;
+  /**
+   * Use it as the idempotency key of other services: the same for every attempt, and for every delivery of the same
+   * event. It contains the `id` of the event, or the `webhook-id` where the event has none.
+   */
   readonly idempotencyKey: string;
   /**
    * The transaction in which the event counts as handled. What is written through it takes effect exactly once;
@@ -64,6 +80,7 @@ export type EventHandler<Event, Transaction> = (
 export interface DispatchContext {
   readonly channel: Channel;
   readonly stale: boolean;
+  readonly alreadyApplied: boolean;
 }
 
 interface Registration<Transaction> {
@@ -77,9 +94,9 @@ export class Handlers<Transaction> {
 
   on<Pattern extends EventPattern>(
     pattern: Pattern,
-    handler: EventHandler<EventPatterns[Pattern], Transaction>,
+    handler: EventHandler<EventOf<Pattern>, Transaction>,
   ): void {
-    const test = testFor("on", eventTests, pattern);
+    const test = testForEvent(pattern);
     this.#add("on", handler, (event, { channel }) => channel === "webhook" && test(event));
   }
 
@@ -87,8 +104,10 @@ export class Handlers<Transaction> {
     pattern: Pattern,
     handler: EventHandler<StatePatterns[Pattern], Transaction>,
   ): void {
-    const test = testFor("onState", stateTests, pattern);
-    this.#add("onState", handler, (event, { stale }) => !stale && test(event));
+    const test = testForState(pattern);
+    this.#add("onState", handler, (event, context) => {
+      return !context.stale && !context.alreadyApplied && test(event);
+    });
   }
 
   #add<Event>(
@@ -113,18 +132,36 @@ export class Handlers<Transaction> {
   }
 }
 
-const stateTests: Tests = { task: isTaskEvent, subtask: isSubtaskEvent };
-const eventTests: Tests = {
-  ...Object.fromEntries(knownEventNames.map((name) => [name, ({ event }: WebhookEvent) => event === name])),
+type Test = (event: WebhookEvent) => boolean;
+
+const stateTests: Readonly<Record<StatePattern, Test>> = { task: isTaskEvent, subtask: isSubtaskEvent };
+const groupTests: Readonly<Record<string, Test>> = {
   "task.*": isTaskEvent,
   "subtask.*": isSubtaskEvent,
   "*": () => true,
 };
-type Tests = Readonly<Record<string, (event: WebhookEvent) => boolean>>;
 
-function testFor(method: string, tests: Tests, pattern: string): Tests[string] {
-  const test = Object.hasOwn(tests, pattern) ? tests[pattern] : undefined;
-  if (test) return test;
-  const expected = `expected one of ${Object.keys(tests).join(", ")}`;
-  throw new ReceiverError("ARGUMENT_INVALID", `${method}: ${expected}, got ${JSON.stringify(pattern)}`);
+function testForEvent(pattern: string): Test {
+  if (typeof pattern !== "string" || !/^[^\s*]+(?:\.\*)?$|^\*$/.test(pattern)) {
+    const expected = "expected the name of an event, a prefix such as task.*, or *";
+    throw new ReceiverError("ARGUMENT_INVALID", `on: ${expected}, got ${JSON.stringify(pattern)}`);
+  }
+  const group = Object.hasOwn(groupTests, pattern) ? groupTests[pattern] : undefined;
+  if (group) return group;
+  if (!pattern.endsWith(".*")) return ({ event }) => event === pattern;
+  const prefix = pattern.slice(0, -1);
+  return ({ event }) => event.startsWith(prefix);
+}
+
+function testForState(pattern: string): Test {
+  if (Object.hasOwn(stateTests, pattern)) return stateTests[pattern as StatePattern];
+  const expected = `expected one of ${Object.keys(stateTests).join(", ")}`;
+  throw new ReceiverError("ARGUMENT_INVALID", `onState: ${expected}, got ${JSON.stringify(pattern)}`);
+}
+
+/** The pattern that was probably meant, when `pattern` is not one that this version knows and differs by two letters. */
+export function misspeltPattern(pattern: string): string | undefined {
+  const known = [...knownEventNames, ...Object.keys(groupTests)];
+  if (known.includes(pattern)) return undefined;
+  return known.find((name) => name.length > 3 && distance(name, pattern) <= 2);
 }

@@ -1,5 +1,6 @@
 import { ReceiverError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
+import { notifyListener } from "../http/notify-listener.ts";
 import type { AcceptContext, AcceptResult } from "../http/webhook-handler.ts";
 import type { NewRow } from "../inbox/inbox.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
@@ -70,6 +71,7 @@ export class Ingest {
     if (quarantine !== null) {
       this.counts.quarantined += 1;
       logger.warn({ id, source, reason: quarantine }, "a verified delivery is unusable and was quarantined");
+      notifyListener(this.#settings.onQuarantined, { source, id }, quarantine);
       return { outcome: "quarantined" };
     }
     this.counts.accepted += 1;

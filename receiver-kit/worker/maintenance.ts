@@ -1,11 +1,12 @@
 // Work that recurs while a receiver runs. Every minute it notes that deliveries were accepted and advances the
-// retention time; every hour it removes expired rows.
+// retention time; at the start and every hour it parses quarantined rows again, and every hour it removes expired rows.
 //
 // RETENTION TIME. A clock that is set forward by a year would make every id, head and body expired at once. So ages are
 // counted up to a time that follows the inbox's clock at a limited speed: at most a day for each hour that a receiver
 // runs. It is kept in the inbox; after a downtime of a week it has caught up within a few hours.
 
 import type { ReceiverSettings } from "../receiver-options.ts";
+import { replayReadable } from "./replay-readable.ts";
 
 type Settings = ReceiverSettings & {
   /** How many genuine deliveries have arrived so far. */
@@ -20,6 +21,7 @@ export class Maintenance {
   #purgedAtMs = Number.NEGATIVE_INFINITY;
   #roundAtMs = 0;
   #received = 0;
+  #rereadBeforeSeq: number | undefined;
 
   constructor(settings: Settings) {
     this.#settings = settings;
@@ -36,7 +38,18 @@ export class Maintenance {
       throw error;
     }
     // Unless it was stopped meanwhile.
-    if (this.#running) this.#schedule();
+    if (!this.#running) return;
+    this.#round = this.#reread();
+    this.#schedule();
+  }
+
+  async #reread(): Promise<void> {
+    const options = { beforeSeq: this.#rereadBeforeSeq, rowsMax: rereadRowsMax };
+    try {
+      this.#rereadBeforeSeq = await replayReadable(this.#settings, options);
+    } catch (error) {
+      this.#settings.logger.warn({ err: error }, "quarantined rows could not be read; they are in an hour");
+    }
   }
 
   #schedule(): void {
@@ -54,6 +67,7 @@ export class Maintenance {
       const asOfMs = await this.#note();
       if (clock.monotonic() - this.#purgedAtMs < hourMs) return;
       this.#purgedAtMs = clock.monotonic();
+      await this.#reread();
       await this.#purge(asOfMs);
     } catch (error) {
       logger.warn({ err: error }, "maintenance of the inbox failed; it is retried in a minute");
@@ -96,6 +110,7 @@ const everyMs = 60_000;
 const hourMs = 3_600_000;
 // Small steps, so that storing deliveries never waits for long: SQLite takes about 0.1 ms per row.
 const purgeRowsMax = 100;
+const rereadRowsMax = 1_000;
 /** How much faster than time itself the retention time may pass. */
 const catchUp = 24;
 

@@ -7,8 +7,8 @@ export const syncedDocumentSchema = z.looseObject({
   mimeType: z.string(),
 });
 
-// The interface names the fields about the pull; the envelope and the name of the document list are beyond it. Those may
-// be absent here, so that an event of the real service is never rejected for them.
+// The payload as the service sends it. The interface names the fields about the pull; the envelope and the name of the
+// document list are beyond it, and may be absent.
 export const documentsSyncedSchema = z.looseObject({
   event: z.literal("documents.synced"),
   id: z.string().optional(),
@@ -28,4 +28,3 @@ export const documentsSyncedSchema = z.looseObject({
 });
 
 export type SyncedDocument = z.infer<typeof syncedDocumentSchema>;
-export type DocumentsSyncedEvent = z.infer<typeof documentsSyncedSchema>;

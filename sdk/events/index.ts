@@ -1,27 +1,31 @@
-export { type CatalogEntry, catalogTaskTypes, eventCatalog, type TaskType } from "./catalog.ts";
-export {
-  type DocumentsSyncedEvent,
-  documentsSyncedSchema,
-  type SyncedDocument,
-} from "./documents-synced-event.ts";
+export { type CatalogEntry, eventCatalog } from "./catalog.ts";
+export { documentsSyncedSchema, type SyncedDocument } from "./documents-synced-event.ts";
 export { occurredAtSchema, parseOccurredAt } from "./occurred-at.ts";
 export { type JsonSchema, payloadJsonSchema } from "./payload-schema.ts";
+export type {
+  DocumentsSyncedEvent,
+  EventCustomerError,
+  EventTaxPrepResult,
+  SubtaskCompletedEvent,
+  SubtaskEvent,
+  SubtaskFailedEvent,
+  TaskCompletedEvent,
+  TaskEvent,
+  TaskFailedEvent,
+  TaskRunningEvent,
+} from "./readable-event.ts";
 export {
   type CustomerError,
   customerErrorSchema,
-  type SubtaskCompletedEvent,
-  type SubtaskFailedEvent,
   subtaskCompletedSchema,
   subtaskFailedSchema,
-  type TaskCompletedEvent,
-  type TaskFailedEvent,
-  type TaskRunningEvent,
   type TaxPrepResult,
   taskCompletedSchema,
   taskFailedSchema,
   taskRunningSchema,
   taxPrepResultSchema,
 } from "./task-event.ts";
+export { catalogTaskTypes, type TaskType } from "./task-type.ts";
 export {
   type EventIssue,
   type EventPayloads,
@@ -35,8 +39,6 @@ export {
   knownEventNames,
   type ParsedEvent,
   parseEvent,
-  type SubtaskEvent,
-  type TaskEvent,
   type UnknownEvent,
   type WebhookEvent,
 } from "./webhook-event.ts";

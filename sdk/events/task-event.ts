@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { occurredAtSchema } from "./occurred-at.ts";
 
-// Every object is loose and every nullable field may be absent: the service may add fields, and a receiver must not
-// reject an event because of one.
+// Payloads as the service sends them. Every object is loose and every nullable field may be absent: the service may add
+// fields.
 
 const identifier = z.string().min(1);
 
@@ -85,8 +85,3 @@ export const subtaskFailedSchema = z.looseObject({
 
 export type TaxPrepResult = z.infer<typeof taxPrepResultSchema>;
 export type CustomerError = z.infer<typeof customerErrorSchema>;
-export type TaskRunningEvent = z.infer<typeof taskRunningSchema>;
-export type TaskCompletedEvent = z.infer<typeof taskCompletedSchema>;
-export type TaskFailedEvent = z.infer<typeof taskFailedSchema>;
-export type SubtaskCompletedEvent = z.infer<typeof subtaskCompletedSchema>;
-export type SubtaskFailedEvent = z.infer<typeof subtaskFailedSchema>;

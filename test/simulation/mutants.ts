@@ -72,8 +72,8 @@ export const mutants: readonly Mutant[] = [
     product: "receiver-kit",
     patches: [
       {
-        find: "return position < head || (position === head && replays === 0);",
-        replace: "return position < head;",
+        find: "alreadyApplied: position === head && replays === 0",
+        replace: "alreadyApplied: false",
       },
       { find: "!head || position > head.position ||", replace: "!head || position >= head.position ||" },
     ],

@@ -95,7 +95,7 @@ describe("readSignatureHeaders", () => {
     ["text of SQL", "'; drop table inbox; --"],
     ["letters beyond ASCII", "Größe"],
     ["a NUL", "msg\0"],
-    ["the end of a timestamp, so that the dot could be moved", "msg_1.1772357400"],
+    ["a number sign, as events found by reconciling have", "reconcile#1"],
     ["not a string", 7],
   ])("rejects an id with %s", (_, id) => {
     expect(refusalOf({ ...good, "webhook-id": id })).toMatchObject({

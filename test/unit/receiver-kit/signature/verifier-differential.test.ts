@@ -84,7 +84,8 @@ const predicates: Record<string, (delivery: Delivery) => boolean> = {
     /\D/.test(timestamp) || String(Number(timestamp)) !== timestamp || timestamp.length > 12,
   "id-outside-alphabet": ({ id }) =>
     id.length > 255 || [...id].some((char) => !/[A-Za-z0-9]/.test(char) && !"._:~+/=@-".includes(char)),
-  "id-ends-like-timestamp": ({ id }) => /\.\d{10,12}$/.test(id),
+  "body-begins-like-timestamp": ({ body }) =>
+    /^([A-Za-z0-9._:~+/=@-]{1,255}\.)?[1-9]\d{9,11}\./.test(body.subarray(0, 300).toString("latin1")),
   "signature-list-malformed": ({ signature }) =>
     signature.split(" ").some((entry) => {
       const [version, mac, ...rest] = entry.split(",");
@@ -111,7 +112,8 @@ const examples: Record<string, () => Promise<{ receiver: boolean; package: boole
   "secret-not-as-issued": () => decide(packageDelivery({ ...honest, secret: "whsec_AA==" })),
   "timestamp-not-plain-digits": () => decide(packageDelivery({ ...honest, timestamp: `${nowSeconds}x` })),
   "id-outside-alphabet": () => decide(packageDelivery({ ...honest, id: "'; drop table inbox; --" })),
-  "id-ends-like-timestamp": () => decide(packageDelivery({ ...honest, id: `msg_1.${nowSeconds}` })),
+  "body-begins-like-timestamp": () =>
+    decide(packageDelivery({ ...honest, body: Buffer.from(`${nowSeconds}.{}`) })),
   "signature-list-malformed": () => decide({ ...honest, signature: `${packageSignature(honest)},junk` }),
   "signature-list-too-long": () =>
     decide({ ...honest, signature: `${"v2,AAAA ".repeat(16)}${packageSignature(honest)}` }),

@@ -38,7 +38,7 @@ describe("event handlers", () => {
     const contexts: object[] = [];
     fixture.receiver.on("*", (_, { transaction, signal, body, ...context }) => void contexts.push(context));
     await fixture.receiver.start();
-    await fixture.deliver(sampleEvent(), "msg_1");
+    await fixture.deliver(sampleEvent({ id: "event-1" }), "msg_1");
     await fixture.clock.settle();
     expect(contexts).toEqual([
       {
@@ -52,7 +52,8 @@ describe("event handlers", () => {
         attempt: 1,
         replayed: false,
         stale: false,
-        idempotencyKey: "portal:msg_1",
+        alreadyApplied: false,
+        idempotencyKey: "portal:event-1",
       },
     ]);
   });
@@ -85,12 +86,107 @@ describe("event handlers", () => {
     expect(seen).toEqual(["task COMPLETED", "stage-1"]);
   });
 
-  it("on and onState reject patterns that match no event", () => {
+  it.each(["", "task.*.failed", "t*", "a b", ".*.*", 7])("on rejects %j", (pattern) => {
     const { receiver } = createReceiverFixture();
-    expect(() => receiver.on("task.complete" as "task.completed", () => {})).toThrow(
-      /expected one of task\.running, .* got "task\.complete"/,
-    );
+    expect(() => receiver.on(pattern as string, () => {})).toThrow(/^on: expected the name of an event/);
+  });
+
+  it("onState rejects patterns other than task and subtask", () => {
+    const { receiver } = createReceiverFixture();
     expect(() => receiver.onState("job" as "task", () => {})).toThrow("expected one of task, subtask");
+  });
+
+  it("on accepts names that the catalog may add, and warns of one that is probably misspelt", async () => {
+    await using fixture = createReceiverFixture();
+    const seen: string[] = [];
+    for (const pattern of ["report.ready", "report.*", "task.cancelled", "task.complete"]) {
+      fixture.receiver.on(pattern, ({ event }) => void seen.push(`${pattern}: ${event}`));
+    }
+    expect(fixture.log.map(({ fields }) => fields)).toMatchObject([
+      { pattern: "task.complete", meant: "task.completed" },
+    ]);
+    await fixture.receiver.start();
+    for (const event of ["report.ready", "report.sent", "reporting", "task.cancelled"]) {
+      await fixture.deliver({ event }, `msg_${event}`);
+    }
+    await fixture.clock.settle();
+    expect(seen).toEqual([
+      "report.ready: report.ready",
+      "report.*: report.ready",
+      "report.*: report.sent",
+      "task.cancelled: task.cancelled",
+    ]);
+  });
+
+  it("an unknown task event with the envelope reaches task.* and state handlers, in its order", async () => {
+    await using fixture = createReceiverFixture();
+    const seen: string[] = [];
+    fixture.receiver.on("task.*", ({ status }, { stale }) => void seen.push(`on ${status} ${stale}`));
+    fixture.receiver.onState("task", ({ event }) => void seen.push(`state ${event}`));
+    fixture.receiver.onState("subtask", ({ subTaskId }) => void seen.push(`state ${subTaskId}`));
+    await fixture.receiver.start();
+    const deliver = async (fields: object) => {
+      await fixture.deliver({ ...sampleEvent({ taskId: "t" }), ...fields });
+      await fixture.clock.settle();
+    };
+    const cancelled = { event: "task.cancelled", status: "CANCELLED", occurredAt: instant(5) };
+    await deliver({ id: "a", ...cancelled });
+    await deliver({ id: "b", occurredAt: instant(4) });
+    await deliver({ id: "c", event: "subtask.skipped", status: "SKIPPED", subTaskId: "s" });
+    // Without the envelope it has no order, and reaches * only.
+    await deliver({ id: "d", ...cancelled, taskId: 7 });
+    expect(seen).toEqual(["on CANCELLED false", "state task.cancelled", "on RUNNING true", "state s"]);
+  });
+
+  it("unexpected details never quarantine an event, and are left out", async () => {
+    await using fixture = createReceiverFixture();
+    const seen: object[] = [];
+    fixture.receiver.onState("task", ({ customerError, taxPrepResult, clientId, workspaceId }) => {
+      seen.push({ customerError, taxPrepResult, clientId, workspaceId });
+    });
+    await fixture.receiver.start();
+    const failed = (fields: object) => sampleEvent({ event: "task.failed", status: "FAILED", ...fields });
+    const outcomes = [
+      await fixture.deliver(failed({ customerError: { code: "LATE", action: null } })),
+      await fixture.deliver(failed({ customerError: { code: "LATE" } })),
+      await fixture.deliver(
+        completedEvent({ taxPrepResult: { taxYear: null, reviewItems: [7, { severity: "low" }] } }),
+      ),
+      await fixture.deliver(
+        failed({ clientId: null, workspaceId: 7, version: 3, taskType: null, errorMessage: {} }),
+      ),
+    ];
+    await fixture.clock.settle();
+    expect(outcomes).toEqual(["accepted", "accepted", "accepted", "accepted"]);
+    const names = { clientId: "client-1", workspaceId: "workspace-1" };
+    expect(seen).toEqual([
+      { customerError: { code: "LATE" }, taxPrepResult: null, ...names },
+      { customerError: { code: "LATE" }, taxPrepResult: null, ...names },
+      { customerError: null, taxPrepResult: { reviewItems: [{ severity: "low" }] }, ...names },
+      { customerError: null, taxPrepResult: null },
+    ]);
+  });
+
+  it("a second delivery of the same event has the same idempotency key and is not called stale", async () => {
+    await using fixture = createReceiverFixture();
+    const seen: object[] = [];
+    fixture.receiver.on("*", (_, { id, stale, alreadyApplied, idempotencyKey }) => {
+      seen.push({ id, stale, alreadyApplied, idempotencyKey });
+    });
+    let states = 0;
+    fixture.receiver.onState("task", () => void states++);
+    await fixture.receiver.start();
+    const event = sampleEvent({ id: "event-1" });
+    for (const id of ["endpoint-1", "endpoint-2"]) {
+      await fixture.deliver(event, id);
+      await fixture.clock.settle();
+    }
+    const key = { stale: false, idempotencyKey: "default:event-1" };
+    expect(seen).toEqual([
+      { id: "endpoint-1", alreadyApplied: false, ...key },
+      { id: "endpoint-2", alreadyApplied: true, ...key },
+    ]);
+    expect(states).toBe(1);
   });
 
   it("handlers run once per webhook-id, however often it is delivered", async () => {

@@ -58,6 +58,38 @@ describe("parseEvent", () => {
     expect(parsed.ok && isKnownEvent(parsed.event)).toBe(false);
   });
 
+  it("parseEvent reads an unknown task event with the envelope as a task event", () => {
+    const { taxPrepResult: _, ...envelope } = completed;
+    const parsed = parseEvent({ ...envelope, event: "task.cancelled", status: "CANCELLED", clientId: 7 });
+    expect(parsed).toMatchObject({
+      ok: true,
+      event: { taskId: "t1", status: "CANCELLED", taxPrepResult: null },
+    });
+    expect(parsed.ok && [isTaskEvent(parsed.event), parsed.event["clientId"]]).toEqual([true, undefined]);
+  });
+
+  it.each([
+    ["version", 3],
+    ["workspaceId", null],
+    ["clientId", 7],
+    ["taskType", {}],
+    ["errorMessage", []],
+    ["taxPrepResult", "text"],
+    ["customerError", 1],
+  ])("parseEvent leaves out a detail of another form: %s", (field, value) => {
+    const parsed = parseEvent({ ...completed, [field]: value });
+    expect(parsed.ok && parsed.event[field]).toBeOneOf([null, undefined]);
+  });
+
+  it("parseEvent keeps the details of an object that have the right form", () => {
+    const customerError = { code: "C", action: { type: 5, connectionId: "k" }, later: 1 };
+    const parsed = parseEvent({ ...completed, event: "task.failed", status: "FAILED", customerError });
+    expect(parsed.ok && parsed.event["customerError"]).toEqual({
+      ...{ code: "C", later: 1 },
+      action: { type: undefined, connectionId: "k" },
+    });
+  });
+
   it("parseEvent does not take an inherited property name for an event name", () => {
     expect(parseEvent({ event: "constructor" })).toEqual({ ok: true, event: { event: "constructor" } });
   });
