@@ -1,6 +1,7 @@
 import type { WebhookRejectedError } from "./errors.ts";
 import type { RequestLimits } from "./http/request-body.ts";
 import type { Inbox, KeyOrder, Retention, RowReference } from "./inbox/inbox.ts";
+import { limitInbox } from "./inbox/limited-inbox.ts";
 import { consoleLogger, type ReceiverLogger } from "./logger.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "./options.ts";
 import { type Random, systemRandom } from "./random.ts";
@@ -36,6 +37,13 @@ export interface ReceiverOptions<Transaction> extends VerifierOptions {
   readonly limits?: Partial<RequestLimits> | undefined;
   /** How long storing one delivery may take before the response is 503. Default 10,000. */
   readonly acceptTimeoutMs?: number | undefined;
+  /** Bytes of deliveries that wait for the inbox to store them, beyond which the response is 503. Default 67,108,864. */
+  readonly storingBytesMax?: number | undefined;
+  /**
+   * How long one call of the inbox may take; six times as long for those that read or change many rows. More than the
+   * inbox's own limits. Default 10,000.
+   */
+  readonly inboxTimeoutMs?: number | undefined;
   /** Deliveries waiting to be handled, beyond which the response is 429. Default 100,000. */
   readonly backlogMax?: number | undefined;
   /** Events handled at the same time. Default 8. */
@@ -91,6 +99,8 @@ const receiverOptions = strictOptions<ReceiverOptions<unknown>>()({
   ...sharedOptions,
   inbox: option.inboxWith<Inbox>("insert", "claim"),
   acceptTimeoutMs: option.durationMs.default(defaults.ingest.acceptTimeoutMs),
+  storingBytesMax: option.positiveInteger.default(defaults.ingest.storingBytesMax),
+  inboxTimeoutMs: option.durationMs.default(defaults.inboxTimeoutMs),
   backlogMax: option.positiveInteger.default(defaults.ingest.backlogMax),
   concurrency: option.positiveInteger.default(defaults.worker.concurrency),
   tenantConcurrency: option.positiveInteger.optional(),
@@ -133,6 +143,7 @@ export function resolveReceiverOptions<Transaction>(options: ReceiverOptions<Tra
     headsMs: headsDays * dayMs,
   };
   const { tenantConcurrency = Math.ceil(settings.concurrency / 2) } = settings;
-  const { inbox, secrets } = options;
+  const { secrets } = options;
+  const inbox = limitInbox(options.inbox, { clock: settings.clock, timeoutMs: settings.inboxTimeoutMs });
   return { ...settings, inbox, secrets, tenantConcurrency, retention: kept };
 }

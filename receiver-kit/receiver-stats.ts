@@ -44,6 +44,8 @@ export interface ReceiverStats {
   readonly running: number;
   /** Jumps of the inbox's clock that this receiver's worker noticed. */
   readonly clock: ClockStats;
+  /** How long this receiver could not store deliveries, or claim events; `null` while it can. */
+  readonly outage: { readonly storingForMs: number | null; readonly claimingForMs: number | null };
   /** Of the whole inbox, other sources included. */
   readonly inbox: InboxStats;
 }

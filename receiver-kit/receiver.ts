@@ -15,6 +15,7 @@ import type { ReceiverStats, RejectionCounts } from "./receiver-stats.ts";
 import { isTenantSecrets } from "./signature/key-source.ts";
 import { createVerifier } from "./signature/verifier.ts";
 import { tenantSource } from "./tenant-source.ts";
+import { settledWithin } from "./with-timeout.ts";
 import {
   type EventHandler,
   type EventOf,
@@ -35,6 +36,7 @@ import { Ingest } from "./worker/ingest.ts";
 import { Maintenance } from "./worker/maintenance.ts";
 import { type ReconcileOptions, type ReconcileReport, reconcileTasks } from "./worker/reconcile.ts";
 import { type ReplayOutcome, replayRow } from "./worker/replay.ts";
+import { storeGraceMs } from "./worker/running-attempts.ts";
 import type { ReconcileClient } from "./worker/task-changes.ts";
 import { Worker } from "./worker/worker.ts";
 
@@ -143,9 +145,9 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
 
   const close = async (graceMs: number) => {
     stopObserving();
+    const stored = settledWithin(Promise.all([maintenance.stop(), ingest.drain()]), storeGraceMs, clock);
     await worker.stop(graceMs);
-    await maintenance.stop();
-    await ingest.drain();
+    await stored;
     await inbox.close();
   };
 
@@ -272,7 +274,8 @@ function operatorMethods<Transaction>({
         rejections: { ...rejections },
         attempts: { ...attempts },
       };
-      return { source, ...counts, running, clock, inbox: await inbox.stats() };
+      const outage = { storingForMs: ingest.failingForMs, claimingForMs: worker.failingForMs };
+      return { source, ...counts, running, outage, clock, inbox: await inbox.stats() };
     },
   };
 }

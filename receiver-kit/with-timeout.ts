@@ -12,3 +12,15 @@ export function withTimeout<Value>(
     pending.then(resolve, reject).finally(cancel);
   });
 }
+
+/** Resolves when `pending` has settled, after `timeoutMs` at the latest. */
+export function settledWithin(pending: Promise<unknown>, timeoutMs: number, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.schedule(timeoutMs, resolve);
+    const settle = () => {
+      cancel();
+      resolve();
+    };
+    pending.then(settle, settle);
+  });
+}

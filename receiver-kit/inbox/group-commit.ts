@@ -15,13 +15,17 @@ export interface GroupCommitOptions<Item, Result> {
   /** Bytes of all items of a commit; a single item may be larger. */
   readonly bytesMax: number;
   readonly concurrency: number;
-  /** After this the items of a commit have failed; whether it happened is unknown. */
+  /**
+   * After this an item that waits is rejected and leaves the queue, and the items of a commit have failed; whether that
+   * happened is unknown.
+   */
   readonly timeoutMs: number;
   readonly clock: Clock;
 }
 
 interface Entry<Item, Result> {
   readonly item: Item;
+  readonly sinceMs: number;
   resolve(result: Result): void;
   reject(error: unknown): void;
 }
@@ -33,6 +37,27 @@ export function createGroupCommit<Item, Result>(
   const waiting: Entry<Item, Result>[] = [];
   let commitsInProgress = 0;
   let scheduled = false;
+  let cancelExpiry: (() => void) | undefined;
+
+  // One timer for the queue: the first entry is the oldest.
+  const scheduleExpiry = () => {
+    const { clock, timeoutMs } = options;
+    cancelExpiry?.();
+    cancelExpiry = undefined;
+    const [first] = waiting;
+    if (!first) return;
+    cancelExpiry = clock.schedule(Math.max(0, first.sinceMs + timeoutMs - clock.monotonic()), expire);
+  };
+  const expire = () => {
+    const { clock, timeoutMs } = options;
+    const beforeMs = clock.monotonic() - timeoutMs;
+    const left = waiting.findIndex(({ sinceMs }) => sinceMs > beforeMs);
+    for (const { reject } of waiting.splice(0, left === -1 ? waiting.length : left)) {
+      reject(notCommitted(timeoutMs));
+    }
+    cancelExpiry = undefined;
+    scheduleExpiry();
+  };
 
   const schedule = () => {
     if (scheduled || commitsInProgress >= options.concurrency) return;
@@ -54,17 +79,24 @@ export function createGroupCommit<Item, Result>(
 
   const commitNext = async () => {
     commitsInProgress += 1;
-    await settleEntries(waiting.splice(0, countForNext()), options);
+    const entries = waiting.splice(0, countForNext());
+    scheduleExpiry();
+    await settleEntries(entries, options);
     commitsInProgress -= 1;
     if (waiting.length > 0) schedule();
   };
 
   return (item) =>
     new Promise<Result>((resolve, reject) => {
-      waiting.push({ item, resolve, reject });
+      waiting.push({ item, sinceMs: options.clock.monotonic(), resolve, reject });
       schedule();
+      // Otherwise it is committed in the next turn.
+      if (!scheduled && !cancelExpiry) scheduleExpiry();
     });
 }
+
+const notCommitted = (timeoutMs: number) =>
+  new ReceiverError("INBOX_UNAVAILABLE", `inbox: no commit began within ${timeoutMs} ms`);
 
 /** Never rejects: every entry is resolved or rejected. */
 async function settleEntries<Item, Result>(

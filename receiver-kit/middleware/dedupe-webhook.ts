@@ -1,3 +1,4 @@
+import { createByteBudget } from "../byte-budget.ts";
 import type { Clock } from "../clock.ts";
 import { ReceiverError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
@@ -23,6 +24,8 @@ export interface DedupeWebhookOptions {
   readonly leaseMs?: number | undefined;
   /** How long the inbox may take before the response is 503. Default 10,000. */
   readonly acceptTimeoutMs?: number | undefined;
+  /** Bytes of deliveries that wait for the inbox to store them, beyond which the response is 503. Default 67,108,864. */
+  readonly storingBytesMax?: number | undefined;
   readonly clock?: Clock | undefined;
   /** Called with what the inbox threw. What it throws is ignored. */
   readonly onError?: MiddlewareErrorListener | undefined;
@@ -33,6 +36,7 @@ const dedupeOptions = strictOptions<DedupeWebhookOptions>()({
   source: sharedOptions.source,
   leaseMs: option.durationMs.default(defaults.worker.leaseMs),
   acceptTimeoutMs: option.durationMs.default(defaults.ingest.acceptTimeoutMs),
+  storingBytesMax: option.positiveInteger.default(defaults.ingest.storingBytesMax),
   clock: sharedOptions.clock,
   onError: option.functionOf<MiddlewareErrorListener>().optional(),
 });
@@ -54,17 +58,26 @@ export function dedupeWebhook(options: DedupeWebhookOptions): WebhookMiddleware 
   const settings = parseOptions("dedupeWebhook", dedupeOptions, options);
   const { inbox, leaseMs, onError } = settings;
   const open = openOnce(inbox);
+  const storing = createByteBudget(settings.storingBytesMax);
+  /** The bytes are in use until the inbox is finished with them, also after its time limit. */
+  const store = async <Result>(body: Uint8Array, write: () => Promise<Result>): Promise<Result> => {
+    const release = storing.take(body.byteLength);
+    await orUnavailable(settings, open()).catch((error: unknown) => {
+      release();
+      throw error;
+    });
+    return orUnavailable(settings, write().finally(release));
+  };
   return afterVerify("dedupeWebhook", onError, async (webhook, response, next) => {
-    await orUnavailable(settings, open());
     const { id, timestamp, body, problem: quarantine, secretIndex } = webhook;
     const source = tenantSource(settings.source, webhook.tenant?.id);
     if (quarantine !== undefined) {
       const { columns } = parseDelivery(body, timestamp * 1_000);
       const row = { ...columns, source, id, timestamp, body, channel: "webhook", quarantine } as const;
-      await orUnavailable(settings, inbox.insert({ ...row, secretIndex, traceparent: null }));
+      await store(body, () => inbox.insert({ ...row, secretIndex, traceparent: null }));
       return endResponse(response);
     }
-    const begin = await orUnavailable(settings, inbox.beginInline(webhook, { source, leaseMs }));
+    const begin = await store(body, () => inbox.beginInline(webhook, { source, leaseMs }));
     if (begin.state === "done") return endResponse(response);
     if (begin.state === "busy") {
       const retryAfterSeconds = Math.ceil(begin.retryAfterMs / 1_000);

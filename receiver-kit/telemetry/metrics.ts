@@ -58,6 +58,16 @@ export const metrics: readonly Metric[] = [
     samples: ({ running }) => [{ labels: {}, value: running }],
   },
   {
+    name: "workspace_tasks.receiver.outage",
+    type: "gauge",
+    unit: "s",
+    help: "How long the inbox has failed to store deliveries, or to claim events; absent while it works.",
+    samples: ({ outage: { storingForMs, claimingForMs } }) =>
+      Object.entries({ store: storingForMs, claim: claimingForMs }).flatMap(([operation, forMs]) =>
+        forMs === null ? [] : [{ labels: { operation }, value: forMs / 1_000 }],
+      ),
+  },
+  {
     name: "workspace_tasks.inbox.clock_jumps",
     type: "counter",
     unit: "{jump}",

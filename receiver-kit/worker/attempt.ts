@@ -14,6 +14,8 @@ export type AttemptOptions<Transaction> = Omit<ReceiverSettings<Transaction>, "o
   readonly handlers: Handlers<Transaction>;
   readonly controller: AbortController;
   readonly onDead: (error: unknown) => void;
+  /** Called when the handlers have ended, however, and the end of the attempt is being recorded. */
+  readonly onHandled?: () => void;
   /** Called with the error of an attempt that failed. */
   readonly onFailed?: (error: unknown) => void;
 };
@@ -24,7 +26,7 @@ export async function runAttempt<Transaction>(options: AttemptOptions<Transactio
   const staleness = stalenessOf(claim);
   const transaction = inbox.begin(claim, settlementOf(claim, staleness), { timeoutMs: handlerTimeoutMs });
   try {
-    await runHandlers(options, transaction, staleness);
+    await runHandlers(options, transaction, staleness).finally(options.onHandled);
     const outcome = await transaction.commit();
     if (outcome === "superseded") throw superseded();
     if (outcome === "lost") throw leaseLost();

@@ -1,3 +1,4 @@
+import { type ByteBudget, createByteBudget } from "../byte-budget.ts";
 import { ReceiverError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
 import { notifyListener } from "../http/notify-listener.ts";
@@ -9,6 +10,7 @@ import { throwIfOtherWorkspace } from "../signature/tenant-workspace.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 import { tenantSource } from "../tenant-source.ts";
 import { withTimeout } from "../with-timeout.ts";
+import { OutageLog } from "./outage-log.ts";
 
 /** `open` opens the inbox, once; called again after it failed. */
 type Settings = ReceiverSettings & { readonly open: () => Promise<void> };
@@ -19,11 +21,17 @@ export class Ingest {
   readonly #settings: Settings;
   readonly #inProgress = new Map<string, Promise<AcceptResult>>();
   readonly #backlogs = new Map<string, ReturnType<typeof createBacklogEstimate>>();
-  readonly #outage: ReturnType<typeof createOutageLog>;
+  readonly #outage: OutageLog;
+  readonly #storing: ByteBudget;
+  #isOpen = false;
 
   constructor(settings: Settings) {
     this.#settings = settings;
-    this.#outage = createOutageLog(settings);
+    this.#outage = new OutageLog(settings, {
+      begins: "the inbox cannot store deliveries; the response is 503 and they will be sent again",
+      ends: "the inbox stores deliveries again",
+    });
+    this.#storing = createByteBudget(settings.storingBytesMax);
   }
 
   /** A duplicate that arrives while the first is being stored resolves or rejects with it. */
@@ -40,6 +48,11 @@ export class Ingest {
     const result = this.#store(webhook, source, context).finally(() => this.#inProgress.delete(name));
     this.#inProgress.set(name, result);
     return result;
+  }
+
+  /** How long no delivery could be stored; `null` when the last one could. */
+  get failingForMs(): number | null {
+    return this.#outage.failingForMs;
   }
 
   /** Resolves once no delivery is being stored. */
@@ -90,10 +103,17 @@ export class Ingest {
   /** Whatever keeps the inbox from storing, the sender is asked to send the delivery again. */
   async #insert(row: NewRow) {
     const { inbox, open, clock, acceptTimeoutMs } = this.#settings;
+    const startedMs = clock.monotonic();
     const timedOut = () => new Error(`the inbox did not store a delivery within ${acceptTimeoutMs} ms`);
     try {
-      const stored = open().then(() => inbox.insert(row));
-      const result = await withTimeout(stored, acceptTimeoutMs, clock, timedOut);
+      const release = this.#storing.take(row.body.byteLength);
+      if (!this.#isOpen)
+        await withTimeout(open(), acceptTimeoutMs, clock, timedOut).catch(rethrowAfter(release));
+      this.#isOpen = true;
+      const leftMs = Math.max(1, acceptTimeoutMs - (clock.monotonic() - startedMs));
+      // Its memory is in use until the inbox is finished with it, also after the time limit.
+      const stored = inbox.insert(row).finally(release);
+      const result = await withTimeout(stored, leftMs, clock, timedOut);
       this.#outage.end();
       return result;
     } catch (cause) {
@@ -102,6 +122,11 @@ export class Ingest {
     }
   }
 }
+
+const rethrowAfter = (run: () => void) => (error: unknown) => {
+  run();
+  throw error;
+};
 
 /** How many rows wait: counted once a second, plus those stored since. An exact count would cost a query per delivery. */
 function createBacklogEstimate({ inbox, open, source, backlogMax, clock }: Settings) {
@@ -139,25 +164,3 @@ function createBacklogEstimate({ inbox, open, source, backlogMax, clock }: Setti
 }
 
 const countEveryMs = 1_000;
-
-/** Logs once that the inbox fails, every ten seconds that it still does, and once that it works again. */
-function createOutageLog({ clock, logger }: Settings) {
-  let rejected = 0;
-  let loggedAtMs = 0;
-  return {
-    add(err: unknown) {
-      const now = clock.monotonic();
-      rejected += 1;
-      if (rejected > 1 && now - loggedAtMs < logEveryMs) return;
-      loggedAtMs = now;
-      const message = "the inbox cannot store deliveries; the response is 503 and they will be sent again";
-      logger.error({ err, rejected }, message);
-    },
-    end() {
-      if (rejected > 0) logger.info({ rejected }, "the inbox stores deliveries again");
-      rejected = 0;
-    },
-  };
-}
-
-const logEveryMs = 10_000;

@@ -21,27 +21,24 @@
 // CLOCK. At its start, and when the inbox's clock was set back, the worker repairs the times of its source's rows before
 // it claims (see store-clock.ts).
 //
-// STOP. Waits for the attempts in progress; after `graceMs` they are aborted with RECEIVER_CLOSING and released.
+// STOP. Waits for the attempts in progress; after `graceMs` they are aborted with RECEIVER_CLOSING and released, and
+// before that when the inbox does not renew their leases within 1.5 s: what they do could not be committed. What
+// only waits for the inbox is given 1.5 s, too: the leases of those rows end by themselves.
 
-import { ReceiverError } from "../errors.ts";
 import { type Claim, leaseExpired, type RowReference } from "../inbox/inbox.ts";
-import { leaseLost } from "../inbox/lazy-transaction.ts";
 import { randomName } from "../random.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { AttemptOutcome, ClockStats, WorkerCounts } from "../receiver-stats.ts";
 import { isTenantSecrets } from "../signature/key-source.ts";
 import { includesSource, splitSource } from "../tenant-source.ts";
+import { settledWithin } from "../with-timeout.ts";
 import { runAttempt } from "./attempt.ts";
 import type { Handlers } from "./handlers.ts";
+import { OutageLog } from "./outage-log.ts";
+import { type RunningAttempt, RunningAttempts, storeGraceMs } from "./running-attempts.ts";
 import { StoreClock } from "./store-clock.ts";
 
 type Settings<Transaction> = ReceiverSettings<Transaction> & { readonly handlers: Handlers<Transaction> };
-
-interface RunningAttempt {
-  readonly claim: Claim;
-  readonly controller: AbortController;
-  leaseEndsMs: number;
-}
 
 interface Claimed {
   readonly count: number;
@@ -52,7 +49,7 @@ export class Worker<Transaction> {
   readonly counts: WorkerCounts = { done: 0, stale: 0, retried: 0, dead: 0, released: 0, lost: 0 };
   readonly #settings: Settings<Transaction>;
   readonly #name: string;
-  readonly #running = new Map<number, RunningAttempt>();
+  readonly #running: RunningAttempts;
   readonly #storeClock: StoreClock;
   #mustRepairTimes = true;
   #claims = 0;
@@ -63,13 +60,17 @@ export class Worker<Transaction> {
   #polling: Promise<void> | undefined;
   #pollAgain = false;
   #failures = 0;
+  readonly #outage: OutageLog;
   #cancelPoll = () => {};
-  #cancelRenewal: (() => void) | undefined;
   #unsubscribe: (() => Promise<void>) | undefined;
-  #onIdle: (() => void) | undefined;
 
   constructor(settings: Settings<Transaction>) {
     this.#settings = settings;
+    this.#outage = new OutageLog(settings, {
+      begins: "events cannot be claimed from the inbox, so none are handled",
+      ends: "events are claimed from the inbox again",
+    });
+    this.#running = new RunningAttempts(settings);
     this.#name = randomName(settings.random);
     this.#storeClock = new StoreClock(settings.leaseMs);
   }
@@ -80,6 +81,11 @@ export class Worker<Transaction> {
 
   get clockStats(): ClockStats {
     return this.#storeClock.stats;
+  }
+
+  /** How long no event could be claimed; `null` when the last claim succeeded. */
+  get failingForMs(): number | null {
+    return this.#outage.failingForMs;
   }
 
   async start(): Promise<void> {
@@ -120,11 +126,12 @@ export class Worker<Transaction> {
   }
 
   #schedulePoll(delayMs: number): void {
+    if (this.#state !== "working") return;
     this.#cancelPoll = this.#settings.clock.schedule(delayMs, () => this.#poll(), { background: true });
   }
 
   async #claimRows(): Promise<void> {
-    const { concurrency, pollMs, logger, source, secrets } = this.#settings;
+    const { concurrency, pollMs, source, secrets } = this.#settings;
     const free = concurrency - this.#running.size;
     if (free <= 0) return;
     try {
@@ -132,10 +139,11 @@ export class Worker<Transaction> {
       const claimed = isTenantSecrets(secrets) ? this.#claimFairly(free) : this.#claim(source, free);
       const { count, nextInMs } = await claimed;
       this.#failures = 0;
+      this.#outage.end();
       if (count < free) this.#schedulePoll(Math.min(pollMs, nextInMs ?? pollMs));
     } catch (error) {
       this.#failures += 1;
-      if (this.#failures === 1) logger.error({ err: error }, "the inbox cannot be read");
+      this.#outage.add(error);
       this.#schedulePoll(Math.min(failureDelayMsMax, pollMs * 2 ** Math.min(this.#failures, 10)));
     }
   }
@@ -159,7 +167,7 @@ export class Worker<Transaction> {
       const source = this.#inTurn.shift();
       if (source === undefined) break;
       const share = Math.ceil((rowsMax - count) / (this.#inTurn.length + 1));
-      const rows = Math.min(share, tenantConcurrency - this.#runningOf(source));
+      const rows = Math.min(share, tenantConcurrency - this.#running.countOf(source));
       if (rows <= 0) continue;
       const claimed = await this.#claim(source, rows);
       nextInMs = earlier(nextInMs, claimed.nextInMs);
@@ -186,10 +194,6 @@ export class Worker<Transaction> {
     );
   }
 
-  #runningOf(source: string): number {
-    return [...this.#running.values()].filter(({ claim }) => claim.source === source).length;
-  }
-
   async #claim(source: string, rowsMax: number): Promise<Claimed> {
     const { inbox, leaseMs, retry, keyOrder, clock } = this.#settings;
     this.#claims += 1;
@@ -205,7 +209,9 @@ export class Worker<Transaction> {
       this.counts.dead += 1;
       this.#reportDead(row, new Error(leaseExpired));
     }
-    for (const claim of result.claims) void this.#run(claim);
+    // Stopped meanwhile, perhaps long ago.
+    if (this.#state !== "working") await this.#release(result.claims);
+    else for (const claim of result.claims) void this.#run(claim);
     return { count: result.claims.length, nextInMs: result.nextInMs };
   }
 
@@ -241,26 +247,31 @@ export class Worker<Transaction> {
   }
 
   async #run(claim: Claim): Promise<void> {
-    const { clock, leaseMs } = this.#settings;
-    const controller = new AbortController();
-    const attempt: RunningAttempt = { claim, controller, leaseEndsMs: clock.monotonic() + leaseMs };
-    this.#running.set(claim.seq, attempt);
-    this.#cancelRenewal ??= this.#scheduleRenewal();
-    const outcome = await this.#attempt(claim, controller);
+    const attempt = this.#running.add(claim);
+    const outcome = await this.#attempt(attempt);
     this.counts[outcome] += 1;
-    if (this.#running.get(claim.seq) === attempt) this.#running.delete(claim.seq);
-    if (this.#running.size === 0) {
-      this.#cancelRenewal?.();
-      this.#cancelRenewal = undefined;
-      this.#onIdle?.();
-    }
+    this.#running.remove(attempt);
     this.#poll();
   }
 
-  async #attempt(claim: Claim, controller: AbortController): Promise<AttemptOutcome> {
+  async #release(claims: readonly Claim[]): Promise<void> {
+    const { inbox, logger } = this.#settings;
+    for (const claim of claims) {
+      await inbox.fail(claim, { kind: "release" }).catch((error: unknown) => {
+        logger.warn(
+          { err: error, id: claim.id },
+          "an event was not released; it waits for the end of its lease",
+        );
+      });
+    }
+  }
+
+  async #attempt(running: RunningAttempt): Promise<AttemptOutcome> {
     const { telemetry, clock } = this.#settings;
+    const { claim, controller } = running;
+    const onHandled = () => this.#running.handled(running);
     const onDead = (error: unknown) => this.#reportDead({ source: claim.source, id: claim.id }, error);
-    const options = { ...this.#settings, claim, controller, onDead };
+    const options = { ...this.#settings, claim, controller, onDead, onHandled };
     if (!telemetry) return runAttempt(options);
     const { id, channel, event, attempts: attempt, receivedAtMs, body, traceparent } = claim;
     const start = {
@@ -278,30 +289,6 @@ export class Worker<Transaction> {
     return telemetry.handle(start, run).catch(() => run());
   }
 
-  async #renew(): Promise<void> {
-    const { inbox, leaseMs, clock, logger } = this.#settings;
-    const attempts = [...this.#running.values()];
-    const startedMs = clock.monotonic();
-    let held: ReadonlySet<number> | undefined;
-    try {
-      const claims = attempts.map(({ claim }) => claim);
-      held = await inbox.renew(claims, leaseMs);
-    } catch (error) {
-      logger.warn({ err: error, events: attempts.length }, "leases could not be renewed");
-    }
-    for (const attempt of attempts) {
-      if (held?.has(attempt.claim.seq)) attempt.leaseEndsMs = startedMs + leaseMs;
-      else if (held || clock.monotonic() >= attempt.leaseEndsMs) attempt.controller.abort(leaseLost());
-    }
-    if (this.#running.size === 0) this.#cancelRenewal = undefined;
-    else this.#cancelRenewal = this.#scheduleRenewal();
-  }
-
-  #scheduleRenewal(): () => void {
-    const { clock, leaseMs } = this.#settings;
-    return clock.schedule(leaseMs / 3, () => void this.#renew(), { background: true });
-  }
-
   #reportDead(row: RowReference, error: unknown): void {
     const { logger, onDead } = this.#settings;
     logger.error({ ...row, err: error }, "an event is dead: it failed at its last attempt");
@@ -317,30 +304,17 @@ export class Worker<Transaction> {
     if (this.#state !== "working") return;
     this.#state = "stopping";
     const { clock, logger } = this.#settings;
-    await this.#unsubscribe?.().catch((error: unknown) => {
+    const unsubscribed = this.#unsubscribe?.().catch((error: unknown) => {
       logger.warn({ err: error }, "the subscription to the inbox could not be ended");
     });
-    await this.#polling;
-    // Only now: the last poll has scheduled another one.
     this.#cancelPoll();
-    if (this.#running.size > 0) {
-      const idle = new Promise<void>((resolve) => {
-        this.#onIdle = resolve;
-      });
-      const cancelGrace = clock.schedule(graceMs, () => {
-        const closing = "the receiver is closing; the event will be handled again";
-        for (const { controller } of this.#running.values()) {
-          controller.abort(new ReceiverError("RECEIVER_CLOSING", closing));
-        }
-      });
-      await idle;
-      cancelGrace();
-    }
-    this.#cancelRenewal?.();
+    const attemptsEnded = this.#running.stop(graceMs);
+    await settledWithin(Promise.all([unsubscribed, this.#polling]), storeGraceMs, clock);
+    await attemptsEnded;
   }
 }
 
-const failureDelayMsMax = 30_000;
+const failureDelayMsMax = 10_000;
 /** After this a turn begins again with those who wait then. */
 const turnMsMax = 250;
 

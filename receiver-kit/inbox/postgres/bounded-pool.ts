@@ -52,7 +52,7 @@ interface PoolHealth {
 const healthOf = new WeakMap<PostgresPool, PoolHealth>();
 const respondedAtMs = new WeakMap<PostgresClient, number>();
 const rollbackLimitMs = 1_000;
-const closeLimitMs = 1_000;
+const closeLimitMs = 500;
 
 /** The part of the client's limit after which the server ends the work itself, so that the client survives. */
 const serverPart = 0.9;

@@ -52,9 +52,9 @@ async function ping(pooled: PooledClient): Promise<void> {
   }
 }
 
-const checkEveryMs = 2_000;
+const checkEveryMs = 1_000;
 const retryMs = 250;
-const probeLimitMs = 2_000;
+const probeLimitMs = 1_000;
 const pingLimitMs = 1_000;
 
 const transaction = "FROM pg_stat_activity WHERE pid = $1 AND xact_start = $2::timestamptz";

@@ -3,7 +3,7 @@ import { memoryInbox } from "workspace-tasks/receiver-kit";
 import { deferred } from "../../support/deferred.ts";
 import { createFixtureClock, createReceiverFixture } from "../../support/receiver-fixture.ts";
 import { completedEvent, sampleEvent, stageEvent } from "../../support/sample-event.ts";
-import { overrideInbox } from "../../support/wrap-inbox.ts";
+import { interceptInbox, overrideInbox } from "../../support/wrap-inbox.ts";
 
 describe("receiver.close", () => {
   it("waits for running handlers, and claims and accepts nothing more", async () => {
@@ -46,6 +46,33 @@ describe("receiver.close", () => {
       attempts: 0,
     });
   });
+
+  it.each(["claim", "renew", "commit", "fail", "insert", "heartbeat"])(
+    "ends within seconds when %s does not return",
+    async (silent) => {
+      const clock = createFixtureClock();
+      const inner = memoryInbox({ clock });
+      let isSilent = false;
+      const inbox = interceptInbox(inner, (method, call) =>
+        isSilent && (method === silent || method === "renew") ? new Promise<never>(() => {}) : call(),
+      );
+      const fixture = createReceiverFixture({ clock, inbox, pollMs: 60_000 });
+      const gate = deferred();
+      fixture.receiver.on("*", () => gate.promise);
+      await fixture.receiver.start();
+      await fixture.deliver(sampleEvent());
+      await clock.settle();
+      isSilent = true;
+      void fixture.deliver(sampleEvent()).catch(() => {});
+      if (silent === "heartbeat") await clock.advance(60_000);
+      if (silent === "fail") gate.reject(new Error("failed"));
+      else if (silent === "commit") gate.resolve();
+      const startedMs = clock.monotonic();
+      const closed = fixture.receiver.close({ graceMs: 60_000 }).then(() => clock.monotonic() - startedMs);
+      await clock.advance(10_000);
+      expect(await closed).toBeLessThanOrEqual(4_500);
+    },
+  );
 
   it("leaves no timer", async () => {
     const fixture = createReceiverFixture();
@@ -100,9 +127,11 @@ describe("receiver.start", () => {
     await fixture.deliver(sampleEvent());
     await clock.advance(60_000);
     expect(runs).toBe(0);
-    expect(fixture.log.filter(({ message }) => message === "the inbox cannot be read")).toHaveLength(1);
+    expect(fixture.log.some(({ message }) => message.startsWith("events cannot be claimed"))).toBe(true);
+    expect((await fixture.receiver.stats()).outage).toEqual({ storingForMs: null, claimingForMs: 60_000 });
     away = false;
-    await clock.advance(30_000);
+    await clock.advance(10_000);
     expect(runs).toBe(1);
+    expect((await fixture.receiver.stats()).outage.claimingForMs).toBeNull();
   });
 });

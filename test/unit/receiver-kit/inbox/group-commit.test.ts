@@ -117,4 +117,17 @@ describe("createGroupCommit", () => {
     expect(await next).toBe("B");
     expect(clock.pending().timers).toBe(0);
   });
+
+  it("empties its queue at the limit while no commit ends", async () => {
+    const { add, commits, turn, clock } = manualCommits({ itemsMax: 1, timeoutMs: 1_000 });
+    const items = ["a", "b", "c", "d"].map((item) => add(item).catch((error: Error) => error.message));
+    await turn();
+    await clock.advance(1_000);
+    const reasons = await Promise.all(items);
+    expect(reasons[0]).toMatch("whether it happened is unknown");
+    expect(reasons.slice(1)).toEqual(Array(3).fill("inbox: no commit began within 1000 ms"));
+    await turn();
+    expect(commits.map(({ items }) => items)).toEqual([["a"]]);
+    expect(clock.pending().timers).toBe(0);
+  });
 });

@@ -75,6 +75,7 @@ describe("renderOpenMetrics", () => {
       attempts: { done: 1, stale: 0, retried: 0, dead: 0, released: 0, lost: 0 },
       running: 0,
       clock: { jumps: 0, lastJumpMs: null },
+      outage: { storingForMs: null, claimingForMs: 1_500 },
       inbox: {
         rows: Object.fromEntries(rowStates.map((state) => [state, 0])) as ReceiverStats["inbox"]["rows"],
         oldestPendingMs: null,

@@ -53,6 +53,29 @@ describe("receiver.accept", () => {
     ]);
   });
 
+  it("rejects at once while storingBytesMax bytes wait for the inbox, also for those whose response was sent", async () => {
+    const clock = createFixtureClock();
+    const inner = memoryInbox({ clock });
+    const gate = deferred();
+    const inbox = overrideInbox(inner, { insert: (row) => gate.promise.then(() => inner.insert(row)) });
+    const limits = { acceptTimeoutMs: 2_000, inboxTimeoutMs: 60_000, storingBytesMax: 250_000 };
+    await using fixture = createReceiverFixture({ clock, inbox, ...limits });
+    const large = () => sampleEvent({ note: "x".repeat(100_000) });
+    const waiting = [large(), large()].map((event) => fixture.deliver(event).catch(() => "503"));
+    const rejected = await fixture.deliver(large()).catch((error: unknown) => error);
+    expect(rejected).toMatchObject({
+      code: "INBOX_UNAVAILABLE",
+      retryAfterSeconds: 5,
+      cause: { message: "more than 250000 bytes of deliveries wait for the inbox to store them" },
+    });
+    await clock.advance(2_000);
+    expect(await Promise.all(waiting)).toEqual(["503", "503"]);
+    await expect(fixture.deliver(large())).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
+    gate.resolve();
+    await clock.settle();
+    expect(await fixture.deliver(large())).toBe("accepted");
+  });
+
   it("opens the inbox again at the next delivery after opening failed", async () => {
     const clock = createFixtureClock();
     let opens = 0;

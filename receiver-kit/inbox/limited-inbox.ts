@@ -1,0 +1,76 @@
+// A call of an inbox may never return, for example when its connection died silently. The inboxes of this package limit
+// their own calls; here every call has a last limit, whatever the inbox is, so that no loop of the receiver waits for
+// one call without end. What a call does after its limit is harmless: rows are unique, and claims are fenced.
+
+import type { Clock } from "../clock.ts";
+import { ReceiverError } from "../errors.ts";
+import { withTimeout } from "../with-timeout.ts";
+import type { ClaimResult, HandlerTransaction, Inbox } from "./inbox.ts";
+
+export interface InboxLimits {
+  readonly clock: Clock;
+  /** Of one call. Those that read or change many rows have six times as long. */
+  readonly timeoutMs: number;
+}
+
+type AnyMethod = (...values: unknown[]) => unknown;
+
+const slowMethods = new Set(["list", "stats", "purge", "reconcileCandidates", "subscribe"]);
+// A migration of a large table takes minutes.
+const openTimeoutMs = 1_200_000;
+
+/** The inbox, or a part of it, with a time limit for each call. @throws {ReceiverError} `INBOX_UNAVAILABLE` at the limit */
+export function limitInbox<Part extends object>(inbox: Part, limits: InboxLimits): Part {
+  const limit = <Result>(name: string, result: Promise<Result>, limitMs = limits.timeoutMs) => {
+    const message = `inbox: ${name} did not return within ${limitMs} ms`;
+    const late = () => new ReceiverError("INBOX_UNAVAILABLE", message);
+    return withTimeout(result, limitMs, limits.clock, late);
+  };
+  const limitOf = (name: string) => {
+    if (name === "open") return openTimeoutMs;
+    return slowMethods.has(name) ? 6 * limits.timeoutMs : limits.timeoutMs;
+  };
+  return new Proxy(inbox, {
+    get(target, name: string) {
+      const member: unknown = Reflect.get(target, name, target);
+      if (typeof member !== "function") return member;
+      return (...values: unknown[]) => {
+        const result = (member as AnyMethod).apply(target, values);
+        if (name === "begin") return limitTransaction(result as AnyTransaction, limit);
+        if (!(result instanceof Promise)) return result;
+        const limited = limit(name, result, limitOf(name));
+        return name === "claim" ? releaseLate(target as Pick<Inbox, "fail">, result, limited) : limited;
+      };
+    },
+  });
+}
+
+type AnyTransaction = HandlerTransaction<unknown>;
+type Limit = <Result>(name: string, result: Promise<Result>) => Promise<Result>;
+
+function limitTransaction({ handle, commit, rollback }: AnyTransaction, limit: Limit): AnyTransaction {
+  return {
+    handle,
+    commit: () => limit("commit", commit()),
+    rollback: () => limit("rollback", rollback()),
+  };
+}
+
+/** Rows that are claimed after the limit would wait for the end of their leases. */
+async function releaseLate(
+  inbox: Pick<Inbox, "fail">,
+  claimed: Promise<ClaimResult>,
+  limited: Promise<ClaimResult>,
+): Promise<ClaimResult> {
+  try {
+    return await limited;
+  } catch (error) {
+    claimed.then(
+      async ({ claims }) => {
+        for (const claim of claims) await inbox.fail(claim, { kind: "release" }).catch(() => false);
+      },
+      () => {},
+    );
+    throw error;
+  }
+}
