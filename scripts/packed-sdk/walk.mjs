@@ -9,7 +9,7 @@ export async function walk(sdk) {
   const me = await client.me();
   assert.equal(me.__typename, "WorkspaceUser");
   const catalog = await client.webhooks.catalog();
-  assert.equal(catalog.length, 6);
+  assert(catalog.some(({ name }) => name === "task.completed"));
 
   const { endpoint } = await client.webhooks.endpoints.create({ url: "https://receiver.example/hook" });
   const listed = await client.webhooks.endpoints.list({ limit: 1 }).toArray({ itemsMax: 500 });

@@ -1,6 +1,7 @@
 import { HttpResponse, http } from "msw";
 import { setupServer } from "msw/node";
 import { afterEach, expect, it } from "vitest";
+import { eventCatalog } from "workspace-tasks/events";
 import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
 import { mockHandlers } from "workspace-tasks/mock-server/msw";
 import { workspaceToken } from "../../support/mock-client.ts";
@@ -33,7 +34,7 @@ it("mockHandlers responds to requests to the client's URLs, each router at its o
   const mock = await intercept();
   const token = await workspaceToken(mock);
   const base = await fetch(`${addresses.baseUrl}/graphql`, query("{ webhookEventCatalog { name } }", token));
-  expect(await base.json()).toMatchObject({ data: { webhookEventCatalog: { length: 6 } } });
+  expect(await base.json()).toMatchObject({ data: { webhookEventCatalog: { length: eventCatalog.length } } });
   const gateway = await fetch(
     "https://partners.example.com/gw/graphql",
     query("{ webhookEventCatalog { name } }", token),
