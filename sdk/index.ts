@@ -87,8 +87,8 @@ export type {
 export type { WebhookEventType, Webhooks } from "./operations/webhooks.ts";
 export type { ArtifactInput, JobArtifact, Works } from "./operations/works.ts";
 export type { CallOptions, CreateClientOptions, RateLimitOptions } from "./options.ts";
+export type { PostgresClient, PostgresPool } from "./rate-limit/bounded-query.ts";
 export {
-  type PostgresPool,
   type PostgresRateLimitStoreOptions,
   postgresRateLimitStore,
 } from "./rate-limit/postgres-rate-limit-store.ts";

@@ -1,31 +1,34 @@
 import { ConfigurationError } from "../errors.ts";
-import { optional, parse, strictObject, string } from "../validation/schema.ts";
+import { durationMs, optional, parse, strictObject, string, withDefault } from "../validation/schema.ts";
+import { createBoundedQuery, type PostgresPool } from "./bounded-query.ts";
 import type { AcquiredSlot, RateLimitStore } from "./rate-limit-store.ts";
 
 // One row per slot. Acquiring a slot moves its `free_at` past the lease, releasing it moves `free_at` to one window after
 // the response. `skip locked` lets processes acquire different rows at once, and the database's clock is the only
 // clock. `fence` is incremented by each acquisition, so a process whose lease ended cannot release the next one's slot.
 
-export interface PostgresPool {
-  query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
-}
-
 export interface PostgresRateLimitStoreOptions {
   /** Schema of the two tables. Default: the first of the connection's search path. */
   readonly schema?: string | undefined;
+  /** How long a client of the pool may take to be available, and then to respond. Default 4,000. */
+  readonly queryTimeoutMs?: number | undefined;
 }
 
-const storeOptions = strictObject({ schema: optional(string) });
+const storeOptions = strictObject({
+  schema: optional(string),
+  queryTimeoutMs: withDefault(durationMs, 4_000),
+});
 
 // Another process may release an unused slot before the end of its lease.
 const retryMsMax = 1_000;
 
 /**
  * Lets processes that use one API key share its rate limit through PostgreSQL 9.5 or newer. Takes a pool of the package
- * `pg`, or anything with its `query`; pass the result as `rateLimit.store`. Beyond the interface.
+ * `pg`; pass the result as `rateLimit.store`. Beyond the interface.
  *
  * Creates the tables `workspace_tasks_rate_limit_slot` and `workspace_tasks_rate_limit_block` on first use. Stores
- * hashes of keys, never a key. The pool stays yours: it is not closed.
+ * hashes of keys, never a key. The pool stays yours: it is not closed. Give it a `connectionTimeoutMillis`; a client that
+ * does not respond is destroyed.
  *
  * @example examples/sdk.test.ts#rate-limit-store
  * ```ts
@@ -37,20 +40,22 @@ export function postgresRateLimitStore(
   pool: PostgresPool,
   options: PostgresRateLimitStoreOptions = {},
 ): RateLimitStore {
-  const { schema } = parse(
+  const { schema, queryTimeoutMs } = parse(
     storeOptions,
     options,
     ({ message }) => new ConfigurationError(`postgresRateLimitStore: ${message}`),
   );
   const sql = statements(schema === undefined ? "" : `"${schema.replaceAll('"', '""')}".`);
+  const query = createBoundedQuery(pool, queryTimeoutMs);
   const prepared = new Map<string, Promise<unknown>>();
 
   // Remembered per key and limit, and forgotten after a failure, so that the next call tries again.
   async function prepare(key: string, limit: number): Promise<void> {
     const name = `${key} ${limit}`;
     const createAll = async () => {
-      await pool.query(sql.createTables);
-      await pool.query(sql.createSlots, [key, limit]);
+      const [tables] = await query(sql.findTables);
+      if (!fieldOf(tables, "exist")) await query(sql.createTables);
+      await query(sql.createSlots, [key, limit]);
     };
     const preparing = prepared.get(name) ?? createAll();
     prepared.set(name, preparing);
@@ -65,14 +70,13 @@ export function postgresRateLimitStore(
   return {
     async acquire({ key, limit, count, leaseMs }) {
       await prepare(key, limit);
-      const { rows } = await pool.query(sql.acquire, [key, limit, count, leaseMs]);
-      const slots = rows.map(readSlot);
+      const slots = (await query(sql.acquire, [key, limit, count, leaseMs])).map(readSlot);
       if (slots.length >= count) return { slots, retryInMs: 0 };
-      const [row] = (await pool.query(sql.nextFree, [key, limit])).rows;
+      const [row] = await query(sql.nextFree, [key, limit]);
       return { slots, retryInMs: Math.min(retryMsMax, Math.max(0, numberIn(row, "wait_ms"))) };
     },
     async release(key, slots) {
-      await pool.query(sql.release, [
+      await query(sql.release, [
         key,
         slots.map(({ slot }) => slot),
         slots.map(({ fence }) => fence),
@@ -80,7 +84,7 @@ export function postgresRateLimitStore(
       ]);
     },
     async block(key, durationMs) {
-      await pool.query(sql.block, [key, durationMs]);
+      await query(sql.block, [key, durationMs]);
     },
   };
 }
@@ -89,15 +93,20 @@ function statements(prefix: string) {
   const slots = `${prefix}workspace_tasks_rate_limit_slot`;
   const blocks = `${prefix}workspace_tasks_rate_limit_block`;
   return {
-    // Without the lock two processes that start together collide inside `create table if not exists`.
+    findTables: `select to_regclass(${literal(slots)}) is not null and to_regclass(${literal(blocks)}) is not null as exist`,
+    // Without the lock two processes that start together collide inside `create table if not exists`. Any role can hold
+    // it, so it is waited for briefly, and only while the tables do not exist.
     createTables: `
+      begin;
+      set local lock_timeout = 3000;
       select pg_advisory_xact_lock(hashtext('workspace-tasks rate limit tables'));
       create table if not exists ${slots} (
         key_hash text not null, slot integer not null,
         free_at timestamptz not null, fence bigint not null,
         primary key (key_hash, slot)
       );
-      create table if not exists ${blocks} (key_hash text primary key, blocked_until timestamptz not null);`,
+      create table if not exists ${blocks} (key_hash text primary key, blocked_until timestamptz not null);
+      commit;`,
     createSlots: `
       insert into ${slots} (key_hash, slot, free_at, fence)
       select $1, slot, '-infinity', 0 from generate_series(1, $2::integer) as slot
@@ -133,6 +142,8 @@ function statements(prefix: string) {
       do update set blocked_until = greatest(existing.blocked_until, excluded.blocked_until)`,
   };
 }
+
+const literal = (name: string) => `'${name.replaceAll("'", "''")}'`;
 
 function readSlot(row: unknown): AcquiredSlot {
   return { slot: numberIn(row, "slot"), fence: String(fieldOf(row, "fence")) };

@@ -4,7 +4,8 @@ import type { AcquiredSlot, RateLimitStore, ReleasedSlot } from "./rate-limit-st
 
 // The slots of a rate limit that several processes share through a store. Slots are acquired for all waiting calls at
 // once and released in batches, so a busy process queries the store a few times a second and not twice per call. A slot
-// that no call needs any more is released at once.
+// that no call needs any more is released at once. A store that does not return within 5 s has failed; slots that it
+// hands out later are released.
 
 export interface SharedSlot {
   release(freeInMs: number): void;
@@ -25,6 +26,7 @@ export interface SharedSlotsListener {
   onFailure(failure: Failure): void;
 }
 
+const storeTimeoutMs = 5_000;
 const releaseDelayMs = 20;
 const acquireDelayMsMin = 20;
 
@@ -64,10 +66,10 @@ export class SharedSlots {
   }
 
   block(durationMs: number): void {
-    this.#track(this.#options.store.block(this.#options.key, durationMs));
+    this.#track(this.#limited(this.#options.store.block(this.#options.key, durationMs)));
   }
 
-  /** Resolves when every released slot has reached the store. */
+  /** Resolves when every released slot has reached the store, or the store has failed. */
   async flush(): Promise<void> {
     this.#stopAcquiring();
     this.#flush();
@@ -78,7 +80,10 @@ export class SharedSlots {
     const { store, key, limit, leaseMs, clock, redactCause } = this.#options;
     try {
       const count = this.#requested - this.#slots.length;
-      const { slots, retryInMs } = await store.acquire({ key, limit, count, leaseMs });
+      const acquired = store.acquire({ key, limit, count, leaseMs });
+      const { slots, retryInMs } = await this.#limited(acquired, (late) => {
+        for (const slot of late.slots) this.#release(slot, 0);
+      });
       this.#slots.push(...slots);
       this.#acquiring = false;
       if (slots.length < count) {
@@ -112,7 +117,21 @@ export class SharedSlots {
     const batch = this.#releases.splice(0).map(({ slot, fence, freeInMs, atMs }) => {
       return { slot, fence, freeInMs: Math.max(0, freeInMs - (nowMs - atMs)) };
     });
-    if (batch.length > 0) this.#track(this.#options.store.release(this.#options.key, batch));
+    if (batch.length > 0) this.#track(this.#limited(this.#options.store.release(this.#options.key, batch)));
+  }
+
+  #limited<Value>(work: Promise<Value>, onLate?: (value: Value) => void): Promise<Value> {
+    return new Promise((resolve, reject) => {
+      let isLate = false;
+      const cancel = this.#options.clock.schedule(storeTimeoutMs, () => {
+        isLate = true;
+        reject(new Error(`the store did not return within ${storeTimeoutMs} ms`));
+      });
+      work.finally(cancel).then((value) => {
+        if (isLate) onLate?.(value);
+        else resolve(value);
+      }, reject);
+    });
   }
 
   // A release that fails concerns no call: the slot becomes free at the end of its lease.

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
 import { createClient, postgresRateLimitStore } from "workspace-tasks/sdk";
 import { busiestWindow } from "../support/engine-fixture.ts";
+import { createFreezingProxy } from "../support/freezing-proxy.ts";
 import { describeWithPostgres } from "../support/machine.ts";
 import { PostgresServer } from "../support/postgres.ts";
 import type { RateLimitProcessInput } from "../support/rate-limit-process.ts";
@@ -114,7 +115,7 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     await using mock = await createMockServer();
     const { apiKey, baseUrl } = mock;
     const pool = {
-      query: () => Promise.reject(Object.assign(new Error("no route"), { code: "EHOSTUNREACH" })),
+      connect: () => Promise.reject(Object.assign(new Error("no route"), { code: "EHOSTUNREACH" })),
     };
     const client = createClient({
       apiKey,
@@ -130,6 +131,43 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
       cause: { code: "EHOSTUNREACH" },
     });
     await client.close();
+  });
+
+  it("calls succeed again within 10 s after the store's connections died silently, and close ends", async () => {
+    await using database = await postgres.database();
+    await using mock = await createMockServer();
+    await using proxy = await createFreezingProxy(postgres.port);
+    const { apiKey, baseUrl } = mock;
+    const connectionString = database.url.replace(`:${postgres.port}/`, `:${proxy.port}/`);
+    const pool = database.pool({ connectionString });
+    const store = postgresRateLimitStore(pool, { queryTimeoutMs: 1_000 });
+    const client = createClient({ apiKey, baseUrl, rateLimit: { store } });
+    await Promise.all([client.me(), client.me(), client.me()]);
+    proxy.freezeExisting();
+    const frozenMs = performance.now();
+    expect((await client.me()).__typename).toBe("WorkspaceUser");
+    expect(performance.now() - frozenMs).toBeLessThan(10_000);
+    proxy.freezeAll();
+    const failed = client.me().catch((error: { code: string }) => error.code);
+    const startedMs = performance.now();
+    await client.close();
+    expect(performance.now() - startedMs).toBeLessThan(6_000);
+    expect(["CLIENT_CLOSED", "RATE_LIMIT_STORE_FAILED"]).toContain(await failed);
+    proxy.heal();
+  });
+
+  it("a held lock on creating tables does not stop a store whose tables exist", async () => {
+    await using database = await postgres.database();
+    const acquire = { key: "k", limit: 3, count: 1, leaseMs: 60_000 };
+    await postgresRateLimitStore(database.pool()).acquire(acquire);
+    const other = database.pool();
+    await other.query("select pg_advisory_lock(hashtext('workspace-tasks rate limit tables'))");
+    expect((await postgresRateLimitStore(database.pool()).acquire(acquire)).slots).toHaveLength(1);
+    const elsewhere = { schema: "public", queryTimeoutMs: 4_000 };
+    await other.query("drop table workspace_tasks_rate_limit_block");
+    await expect(postgresRateLimitStore(database.pool(), elsewhere).acquire(acquire)).rejects.toThrow(
+      "lock timeout",
+    );
   });
 
   it("the store contains a hash of the key, never the key", async () => {

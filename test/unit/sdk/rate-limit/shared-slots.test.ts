@@ -1,4 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { AcquireSlotsResult } from "../../../../sdk/rate-limit/rate-limit-store.ts";
+import { SharedSlots } from "../../../../sdk/rate-limit/shared-slots.ts";
+import { deferred } from "../../../support/deferred.ts";
 import { busiestWindow, createTestEngine, jitteryLegs } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { seeded, withLatency } from "../../../support/latency.ts";
@@ -92,5 +95,52 @@ describe("processes that share a rate limit through a store", () => {
     await service.clock.advance(3_000);
     await Promise.all(calls);
     expect(service.log.accepted).toBe(120);
+  });
+});
+
+describe("a store that does not return", () => {
+  it("fails the calls that wait for it, and the slots that it hands out later are released", async () => {
+    const clock = createFakeService().clock;
+    const acquired = deferred<AcquireSlotsResult>();
+    const released: string[] = [];
+    const failures: string[] = [];
+    const slots = new SharedSlots({
+      ...{ key: "k", limit: 3, leaseMs: 60_000, clock, redactCause: (error: unknown) => error },
+      store: {
+        acquire: () => acquired.promise,
+        release: async (_, given) => void released.push(...given.map(({ fence }) => fence)),
+        block: async () => {},
+      },
+    });
+    slots.connect({ onChange() {}, onFailure: ({ code }) => failures.push(code) });
+    slots.request(1);
+    await clock.advance(5_000);
+    expect(failures).toEqual(["RATE_LIMIT_STORE_FAILED"]);
+    slots.request(0);
+    acquired.resolve({ slots: [{ slot: 1, fence: "late" }], retryInMs: 0 });
+    await clock.advance(100);
+    expect(released).toEqual(["late"]);
+  });
+
+  it("does not keep a client from closing", async () => {
+    const clock = createFakeService().clock;
+    const slots = new SharedSlots({
+      ...{ key: "k", limit: 3, leaseMs: 60_000, clock, redactCause: (error: unknown) => error },
+      store: {
+        acquire: () => new Promise(() => {}),
+        release: async () => {},
+        block: () => new Promise(() => {}),
+      },
+    });
+    slots.connect({ onChange() {}, onFailure() {} });
+    slots.request(1);
+    slots.block(1_000);
+    let flushed = false;
+    void slots.flush().then(() => {
+      flushed = true;
+    });
+    await clock.advance(5_000);
+    expect(flushed).toBe(true);
+    expect(clock.pending().timers).toBe(0);
   });
 });
