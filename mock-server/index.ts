@@ -1,8 +1,14 @@
-export type { AttemptView, DeliveryDetail, DeliverySummary } from "./control/contract/deliveries.ts";
+export type { DeliveryAttempt, DeliveryDetail, DeliverySummary } from "./control/contract/deliveries.ts";
 export type { EndpointDetail, EndpointSummary } from "./control/contract/endpoints.ts";
-export type { RequestView } from "./control/contract/requests.ts";
+export type { RecordedRequest } from "./control/contract/requests.ts";
 export type { ScenarioInput, ScenarioReport } from "./control/contract/scenarios.ts";
-export type { NewTask, StageChange, TaskChange, TaskDetail, TaskSummary } from "./control/contract/tasks.ts";
+export type {
+  SetStageStatusInput,
+  SetTaskStatusInput,
+  StartTaskInput,
+  TaskDetail,
+  TaskSummary,
+} from "./control/contract/tasks.ts";
 export type { ControlApi } from "./control/control-api.ts";
 export { type ControlClientOptions, createControlClient } from "./control/control-client.ts";
 export {

@@ -62,7 +62,7 @@ export type {
   TaskTaxPrepResult,
   TaskUnknownResult,
 } from "./operations/task.ts";
-export { TaskFailedError, type WaitForOptions } from "./operations/task-poller.ts";
+export { TaskFailedError, type WaitForTaskOptions } from "./operations/task-poller.ts";
 export type { ListTasksOptions, Tasks } from "./operations/tasks.ts";
 export type {
   AddClientDocumentsInput,

@@ -28,7 +28,7 @@ export interface FaultStore {
   /** The faults injected into this call, in order. Uses up the next instruction of each matching rule. */
   drawApi(call: ApiCall): ApiFault[];
   /** The faults injected into this delivery attempt, in order. */
-  drawDelivery(attempt: DeliveryAttempt): DeliveryFault[];
+  drawDelivery(attempt: AttemptTarget): DeliveryFault[];
   snapshot(): FaultSnapshot;
   restore(snapshot: FaultSnapshot): void;
 }
@@ -43,7 +43,7 @@ export interface ApiCall {
   readonly operations: readonly string[];
 }
 
-export interface DeliveryAttempt {
+export interface AttemptTarget {
   readonly endpointId: string;
   readonly eventName: string;
   /** The delivery. */
@@ -130,7 +130,7 @@ function matchesCall(rule: ApiFaultRule, call: ApiCall): boolean {
   );
 }
 
-function matchesAttempt(rule: DeliveryFaultRule, attempt: DeliveryAttempt): boolean {
+function matchesAttempt(rule: DeliveryFaultRule, attempt: AttemptTarget): boolean {
   return (
     (rule.endpointId === undefined || rule.endpointId === attempt.endpointId) &&
     (rule.event === undefined || rule.event === attempt.eventName)

@@ -38,7 +38,7 @@ export class TaskFailedError extends WorkspaceTasksError {
   }
 }
 
-export interface WaitForOptions {
+export interface WaitForTaskOptions {
   /** Ends the wait, not the task. */
   readonly signal?: AbortSignal | undefined;
   /** Longest wait. Default 3,600,000 ms, at most 2,147,483,647 ms. */
@@ -52,7 +52,7 @@ export interface WaitForOptions {
 }
 
 export interface TaskPoller {
-  waitFor(taskId: string, options?: WaitForOptions): Promise<Task>;
+  waitFor(taskId: string, options?: WaitForTaskOptions): Promise<Task>;
 }
 
 const waitForInput = strictObject({

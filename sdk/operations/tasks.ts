@@ -5,7 +5,7 @@ import { array, nonEmptyString, optional, strictObject } from "../validation/sch
 import { notFound, workspaceIn } from "./me.ts";
 import { createOffsetList, offsetInput, type PagedList } from "./pagination.ts";
 import { listTasks, readTask, type Task, type TaskStatus, taskStatus } from "./task.ts";
-import type { TaskPoller, WaitForOptions } from "./task-poller.ts";
+import type { TaskPoller, WaitForTaskOptions } from "./task-poller.ts";
 
 export interface ListTasksOptions {
   readonly ids?: readonly string[] | undefined;
@@ -54,7 +54,7 @@ export interface Tasks {
    * }
    * ```
    */
-  waitFor(taskId: string, options?: WaitForOptions): Promise<Task>;
+  waitFor(taskId: string, options?: WaitForTaskOptions): Promise<Task>;
 }
 
 const checkGet = inputOf("tasks.get", nonEmptyString);

@@ -1,7 +1,7 @@
 import { Ajv } from "ajv";
 import { describe, expect } from "vitest";
 import { isKnownEvent, parseEvent } from "workspace-tasks/events";
-import type { TaskChange } from "workspace-tasks/mock-server";
+import type { SetTaskStatusInput } from "workspace-tasks/mock-server";
 import { it, mockTest, useService } from "./harness.ts";
 import { subscribe } from "./subscriber.ts";
 
@@ -27,7 +27,8 @@ async function readCatalog(): Promise<Entry[]> {
 const startTask = (workspaceId: string, task: Record<string, unknown> = {}): Promise<{ taskId: string }> =>
   service.control.startTask({ workspaceId, taskType: "TAX_PREP", progression: "manual", ...task });
 
-const setTaskStatus = (taskId: string, move: TaskChange) => service.control.setTaskStatus(taskId, move);
+const setTaskStatus = (taskId: string, move: SetTaskStatusInput) =>
+  service.control.setTaskStatus(taskId, move);
 
 const taskFields = [
   "id",
@@ -241,7 +242,7 @@ describe("E4 stage events", () => {
     async () => {
       await using all = await subscribe(service, { eventTypes: ["subtask.completed", "subtask.failed"] });
       const { taskId } = await startTask(all.workspaceId);
-      const move = (subTaskType: string, status: TaskChange["status"], errorMessage?: string) =>
+      const move = (subTaskType: string, status: SetTaskStatusInput["status"], errorMessage?: string) =>
         service.control.setStageStatus(taskId, { subTaskType, status, errorMessage });
       await move("tax-extraction", "RUNNING");
       await move("tax-extraction", "COMPLETED");

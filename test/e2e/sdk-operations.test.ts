@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { MockServer, NewTask } from "workspace-tasks/mock-server";
+import type { MockServer, StartTaskInput } from "workspace-tasks/mock-server";
 import { isWorkspaceTasksError, type TaskFailedError } from "workspace-tasks/sdk";
 import { createSdkFixture, transports } from "../support/sdk-fixture.ts";
 
@@ -421,7 +421,7 @@ describe("tasks.waitFor under the virtual clock", () => {
 async function startTasks(
   mock: MockServer,
   count: number,
-  task: Omit<NewTask, "taskType">,
+  task: Omit<StartTaskInput, "taskType">,
 ): Promise<string[]> {
   const started = Array.from({ length: count }, () =>
     mock.control.startTask({ taskType: "TAX_PREP", ...task }),

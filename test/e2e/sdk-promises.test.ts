@@ -3,7 +3,7 @@ import {
   createMockServer,
   type MockServer,
   type MockServerOptions,
-  type RequestView,
+  type RecordedRequest,
 } from "workspace-tasks/mock-server";
 import {
   type CreateClientOptions,
@@ -35,7 +35,7 @@ function constant(latencyMs: number): () => Legs {
 
 /** Every entry of the journal, a page at a time. */
 async function journal(mock: MockServer) {
-  const entries: RequestView[] = [];
+  const entries: RecordedRequest[] = [];
   for (let iterator: string | undefined; ; ) {
     const page = await mock.control.listRequests({ limit: 1_000, iterator });
     entries.push(...page.data);

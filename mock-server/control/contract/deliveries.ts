@@ -37,7 +37,7 @@ export const expectedDeliveries = z.strictObject({
   timeoutMs: z.int().min(0).max(600_000).optional().describe("In real time. Default: 10000."),
 });
 
-export type AttemptView = z.output<typeof attempt>;
+export type DeliveryAttempt = z.output<typeof attempt>;
 export type DeliverySummary = z.output<typeof deliverySummary>;
 export type DeliveryDetail = z.output<typeof deliveryDetail>;
 export type ExpectedDeliveries = z.output<typeof expectedDeliveries>;

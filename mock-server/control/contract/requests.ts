@@ -6,7 +6,7 @@ import { defineRoute } from "./route.ts";
 const { atMs: _, ...entryFields } = journalEntrySchema.shape;
 const request = z.object({ ...entryFields, at: time });
 
-export type RequestView = z.output<typeof request>;
+export type RecordedRequest = z.output<typeof request>;
 
 export const requestRoutes = {
   listRequests: defineRoute("GET /requests", {

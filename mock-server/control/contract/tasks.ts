@@ -89,10 +89,10 @@ const tasksQuery = z.strictObject({
   workspaceId: id.optional(),
 });
 
-export type NewTask = Immutable<z.input<typeof newTask>>;
+export type StartTaskInput = Immutable<z.input<typeof newTask>>;
 export type TaskPlanInput = Immutable<z.input<typeof taskPlan>>;
-export type TaskChange = Immutable<z.input<typeof taskChange>>;
-export type StageChange = Immutable<z.input<typeof stageChange>>;
+export type SetTaskStatusInput = Immutable<z.input<typeof taskChange>>;
+export type SetStageStatusInput = Immutable<z.input<typeof stageChange>>;
 export type StageView = z.output<typeof stage>;
 export type TaskSummary = z.output<typeof taskSummary>;
 export type TaskDetail = z.output<typeof taskDetail>;

@@ -7,7 +7,7 @@ import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
 import type { World } from "../../world/world.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type {
-  AttemptView,
+  DeliveryAttempt,
   DeliveryDetail,
   DeliverySummary,
   deliveryRoutes,
@@ -91,7 +91,7 @@ const deliveryFields = (world: World, delivery: DeliveryRecord) => ({
   nextAttemptAt: isoTimeOrNull(delivery.nextAttemptAtMs),
 });
 
-const viewAttempt = ({ startedAtMs, ...attempt }: AttemptRecord): AttemptView => ({
+const viewAttempt = ({ startedAtMs, ...attempt }: AttemptRecord): DeliveryAttempt => ({
   ...attempt,
   startedAt: isoTime(startedAtMs),
 });

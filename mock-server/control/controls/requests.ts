@@ -2,7 +2,7 @@ import { notFound } from "../../rules/service-error.ts";
 import type { JournalEntry } from "../../state/journal-entry.ts";
 import { isoTime } from "../../time/iso-time.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
-import type { RequestView, requestRoutes } from "../contract/requests.ts";
+import type { RecordedRequest, requestRoutes } from "../contract/requests.ts";
 import type { ControlsOf } from "../contract/route.ts";
 import { listPage } from "./list-page.ts";
 
@@ -21,7 +21,7 @@ export function createRequestControls(worlds: WorldHolder): ControlsOf<typeof re
   };
 }
 
-const viewRequest = ({ atMs, ...entry }: JournalEntry): RequestView => ({
+const viewRequest = ({ atMs, ...entry }: JournalEntry): RecordedRequest => ({
   ...entry,
   at: isoTime(atMs),
   operations: [...entry.operations],

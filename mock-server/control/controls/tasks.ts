@@ -11,8 +11,8 @@ import type { World } from "../../world/world.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { ControlsOf } from "../contract/route.ts";
 import type {
+  SetTaskStatusInput,
   StageView,
-  TaskChange,
   TaskDetail,
   TaskPlanInput,
   TaskSummary,
@@ -78,7 +78,7 @@ function planOf(world: World, taskType: string, changes: TaskPlanInput): TaskPla
   };
 }
 
-function toCustomerError(error: TaskChange["customerError"]): CustomerError | null | undefined {
+function toCustomerError(error: SetTaskStatusInput["customerError"]): CustomerError | null | undefined {
   return error && { ...error, action: { ...error.action, connectionId: error.action.connectionId ?? null } };
 }
 

@@ -5,7 +5,7 @@ import { notFound } from "../service-error.ts";
 import { startProgress } from "./progression.ts";
 import { notifyTaskChange } from "./task-status.ts";
 
-export interface StartTaskInput {
+export interface NewTask {
   readonly workspaceId: string;
   readonly clientId: string;
   /** An open set: the catalog's five, and more. */
@@ -20,7 +20,7 @@ export interface StartTaskInput {
  * Starts a task: it emits `task.running` and then follows its plan.
  * @throws ServiceError `NOT_FOUND` for a client that the workspace does not have
  */
-export function startTask(world: World, input: StartTaskInput): TaskRecord {
+export function startTask(world: World, input: NewTask): TaskRecord {
   const client = world.state.clients.get(input.clientId);
   if (client?.workspaceId !== input.workspaceId) throw notFound("Client not found");
   const nowMs = world.clock.now();

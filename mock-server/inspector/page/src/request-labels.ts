@@ -1,17 +1,17 @@
-import type { RequestView } from "./api-types.ts";
+import type { RecordedRequest } from "./api-types.ts";
 
-export const nameOf = ({ operationName, operations }: RequestView) =>
+export const nameOf = ({ operationName, operations }: RecordedRequest) =>
   operationName ?? (operations.join(", ") || "(no valid document)");
 
-export const isRejected = ({ rejection, errors, status }: RequestView) =>
+export const isRejected = ({ rejection, errors, status }: RecordedRequest) =>
   rejection !== null || errors.length > 0 || (status !== null && status >= 400);
 
 /** The error in the response, or what happened to the response. */
-export function reasonOf({ errors, rejection, faults, status }: RequestView): string {
+export function reasonOf({ errors, rejection, faults, status }: RecordedRequest): string {
   return errors[0]?.message ?? rejection ?? (faults.length > 0 ? `fault: ${faults.join(", ")}` : `${status}`);
 }
 
 export const results = ["succeeded", "rejected", "faulty"] as const;
 
-export const resultOf = (request: RequestView): (typeof results)[number] =>
+export const resultOf = (request: RecordedRequest): (typeof results)[number] =>
   request.faults.length > 0 ? "faulty" : isRejected(request) ? "rejected" : "succeeded";

@@ -6,7 +6,7 @@ import type { RawTask, Task } from "../../../../sdk/operations/task.ts";
 import {
   createTaskPoller,
   TaskFailedError,
-  type WaitForOptions,
+  type WaitForTaskOptions,
 } from "../../../../sdk/operations/task-poller.ts";
 import { createTasks } from "../../../../sdk/operations/tasks.ts";
 import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
@@ -69,7 +69,8 @@ function setUp({ taskAt, failAt, pageMax = 1_000 }: WorldOptions) {
   return {
     engine,
     start: waitFor,
-    wait: (id: string, options?: WaitForOptions) => advanceUntilSettled(engine.clock, waitFor(id, options)),
+    wait: (id: string, options?: WaitForTaskOptions) =>
+      advanceUntilSettled(engine.clock, waitFor(id, options)),
     polls: () => engine.sent.map(({ atMs }) => atMs),
   };
 }

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
-import type { AttemptView } from "../api-types.ts";
+import type { DeliveryAttempt } from "../api-types.ts";
 import { formatDuration, formatRelative, formatTime, formatTimeOfDay, shortId, toCurl } from "../format.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
 import { BodyText } from "../parts/body-text.tsx";
@@ -83,8 +83,8 @@ export function DeliveryDetail({ id, urls, nowMs }: Props) {
 }
 
 interface AttemptProps {
-  readonly attempt: AttemptView;
-  readonly before: AttemptView | undefined;
+  readonly attempt: DeliveryAttempt;
+  readonly before: DeliveryAttempt | undefined;
   /** Only the last attempt is open at first. */
   readonly last: boolean;
   readonly url: string | undefined;

@@ -1,5 +1,5 @@
 import { hashOf } from "../address.ts";
-import type { Overview, RequestView } from "../api-types.ts";
+import type { Overview, RecordedRequest } from "../api-types.ts";
 import { formatRelative, formatTimeOfDay, shortId } from "../format.ts";
 import type { Activity } from "../live.ts";
 import { ConfirmButton, useAction } from "../parts/action.tsx";
@@ -177,5 +177,5 @@ function describe(activity: Activity): string {
   return words.join(" ");
 }
 
-const isRequest = (value: unknown): value is RequestView =>
+const isRequest = (value: unknown): value is RecordedRequest =>
   typeof value === "object" && value !== null && "operations" in value;

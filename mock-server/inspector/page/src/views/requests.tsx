@@ -1,5 +1,5 @@
 import type { Filter } from "../address.ts";
-import type { RequestView } from "../api-types.ts";
+import type { RecordedRequest } from "../api-types.ts";
 import { formatDuration, formatTime, formatTimeOfDay } from "../format.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Fact } from "../parts/fact.tsx";
@@ -12,7 +12,7 @@ import { nameOf, reasonOf, resultOf, results } from "../request-labels.ts";
 import { control, useResource } from "../resource.ts";
 import type { ViewProps } from "../view.ts";
 
-const columns: readonly Column<RequestView>[] = [
+const columns: readonly Column<RecordedRequest>[] = [
   column("time", ["62px", "66px"], ({ at }) => formatTimeOfDay(at), "muted"),
   column("operation", ["minmax(130px, 1.8fr)", "minmax(0, 1fr)"], nameOf),
   column("router", ["60px"], ({ router }) => router, "muted"),
@@ -21,7 +21,7 @@ const columns: readonly Column<RequestView>[] = [
   column("reason", ["minmax(60px, 1fr)"], reasonIfAny, "muted"),
 ];
 
-function reasonIfAny(request: RequestView): string {
+function reasonIfAny(request: RecordedRequest): string {
   return resultOf(request) === "succeeded" ? "" : reasonOf(request);
 }
 
@@ -47,7 +47,7 @@ export function RequestsView({ id, filter }: ViewProps) {
   );
 }
 
-function matches(request: RequestView, { operation = "", result = "" }: Filter): boolean {
+function matches(request: RecordedRequest, { operation = "", result = "" }: Filter): boolean {
   const needle = operation.trim().toLowerCase();
   return (
     (result === "" || resultOf(request) === result) &&
