@@ -27,7 +27,7 @@ export const benchmark: Benchmark = {
     "through its transaction. µs of CPU time of the process per delivery; deliveries per second of wall time; CPU time while nothing arrives; and the database " +
     "connections in use then and at the end.",
   notes: [
-    "One receiver finds its tenants by path and claims their events in turn. 200 receivers have a concurrency of 1 and a poll interval of 30 s each; they share one listening connection.",
+    "One receiver finds its tenants by path and claims their events in turn. 200 receivers have a concurrency of 1 and a poll interval of 30 s each; they share one inbox, and with it the commits and one listening connection.",
   ],
   measure,
 };

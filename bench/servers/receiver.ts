@@ -149,16 +149,13 @@ async function postgresTenants(): Promise<readonly RequestHandler[]> {
   return writing(createReceiver({ ...documented, secrets, inbox }), insertIntoBoard);
 }
 
-/** One receiver per tenant, all on one pool. */
+/** One receiver per tenant, all on one inbox. */
 async function postgresReceivers(): Promise<readonly RequestHandler[]> {
-  const pool = await documentedPool();
+  const inbox = postgresInbox(await documentedPool());
   const handlers = new Map<string, RequestHandler | undefined>();
   for (const source of tenantNames) {
     const options = { ...documented, concurrency: 1, pollMs: 30_000, secrets: [secret], source };
-    const [handler] = await writing(
-      createReceiver({ ...options, inbox: postgresInbox(pool) }),
-      insertIntoBoard,
-    );
+    const [handler] = await writing(createReceiver({ ...options, inbox }), insertIntoBoard);
     handlers.set(`/webhooks/${source}`, handler);
   }
   return [(request, response, next) => handlers.get(request.path)?.(request, response, next)];

@@ -59,6 +59,7 @@ export interface ReceivedRequest {
 export type KeySource = (request: ReceivedRequest) => SigningKeys | Promise<SigningKeys>;
 
 const secretsTimeoutMs = 5_000;
+const waitingMax = 256;
 /** Each costs one hash of the body per forged request, so the secrets of many tenants cannot be one list. */
 const secretsMax = 16;
 
@@ -72,17 +73,18 @@ const secretsMax = 16;
  */
 export function createKeySource(secrets: Secrets, clock: Clock): KeySource {
   const keysOf = createKeyCache();
+  const resolve = createResolver(clock);
   if (isTenantSecrets(secrets)) {
     return (request) =>
       orUnavailable("secrets.byTenant", async () => {
-        const tenant = await resolve("secrets.byTenant", secrets.byTenant(requestView(request)), clock);
+        const tenant = await resolve("secrets.byTenant", () => secrets.byTenant(requestView(request)));
         return tenantKeys(tenant, keysOf);
       });
   }
   if (typeof secrets === "function") {
     return (request) =>
       orUnavailable("secrets", async () => {
-        const texts = await resolve("secrets", secrets(requestView(request)), clock);
+        const texts = await resolve("secrets", () => secrets(requestView(request)));
         return { keys: keysOf(texts), tenant: undefined };
       });
   }
@@ -122,19 +124,31 @@ async function orUnavailable(name: string, find: () => Promise<SigningKeys>): Pr
   }
 }
 
-async function resolve<Result>(
-  name: string,
-  pending: Result | Promise<Result>,
-  clock: Clock,
-): Promise<Result> {
-  // No timer for a function that returns from memory.
-  if (typeof (pending as { then?: unknown } | null | undefined)?.then !== "function") return pending;
-  return withTimeout(
-    Promise.resolve(pending),
-    secretsTimeoutMs,
-    clock,
-    () => new Error(`${name}: the function did not resolve within ${secretsTimeoutMs} ms`),
-  );
+/** Each call that waits holds the body of a request. */
+function createResolver(clock: Clock) {
+  let waiting = 0;
+  return async <Result>(name: string, call: () => Result | Promise<Result>): Promise<Result> => {
+    if (waiting >= waitingMax) {
+      throw new ReceiverError(
+        "SECRETS_UNAVAILABLE",
+        `${name}: ${waitingMax} calls of the function wait already`,
+      );
+    }
+    const pending = call();
+    // No timer for a function that returns from memory.
+    if (typeof (pending as { then?: unknown } | null | undefined)?.then !== "function") return pending;
+    waiting += 1;
+    const timedOut = () =>
+      new ReceiverError(
+        "SECRETS_UNAVAILABLE",
+        `${name}: the function did not resolve within ${secretsTimeoutMs} ms`,
+      );
+    try {
+      return await withTimeout(Promise.resolve(pending), secretsTimeoutMs, clock, timedOut);
+    } finally {
+      waiting -= 1;
+    }
+  };
 }
 
 function requestView({ headers, url = "/" }: ReceivedRequest): SecretsRequest {

@@ -37,6 +37,7 @@ import type { Handlers } from "./handlers.ts";
 import { OutageLog } from "./outage-log.ts";
 import { type RunningAttempt, RunningAttempts, storeGraceMs } from "./running-attempts.ts";
 import { StoreClock } from "./store-clock.ts";
+import { TenantTurns } from "./tenant-turns.ts";
 
 type Settings<Transaction> = ReceiverSettings<Transaction> & { readonly handlers: Handlers<Transaction> };
 
@@ -53,9 +54,7 @@ export class Worker<Transaction> {
   readonly #storeClock: StoreClock;
   #mustRepairTimes = true;
   #claims = 0;
-  #lastSource = "";
-  #inTurn: string[] = [];
-  #askedAtMs = Number.NEGATIVE_INFINITY;
+  readonly #turns: TenantTurns;
   #state: "new" | "working" | "stopping" = "new";
   #polling: Promise<void> | undefined;
   #pollAgain = false;
@@ -72,6 +71,7 @@ export class Worker<Transaction> {
     });
     this.#running = new RunningAttempts(settings);
     this.#name = randomName(settings.random);
+    this.#turns = new TenantTurns(settings);
     this.#storeClock = new StoreClock(settings.leaseMs);
   }
 
@@ -148,50 +148,32 @@ export class Worker<Transaction> {
     }
   }
 
-  /**
-   * Claims due rows of the tenants in turn. Who has due rows is asked once per turn of all of them, and not for each row
-   * that a worker has room for.
-   */
+  /** Claims due rows of the tenants in turn. */
   async #claimFairly(rowsMax: number): Promise<Claimed> {
-    const { tenantConcurrency, clock } = this.#settings;
+    const { tenantConcurrency } = this.#settings;
+    const turns = this.#turns;
     let nextInMs: number | null = null;
     let count = 0;
     let asked = false;
-    if (clock.monotonic() - this.#askedAtMs > turnMsMax) this.#inTurn = [];
+    turns.expire();
     while (count < rowsMax && this.#state === "working") {
-      if (this.#inTurn.length === 0) {
+      if (turns.left === 0) {
         if (asked) break;
         asked = true;
-        nextInMs = earlier(nextInMs, await this.#askWhoWaits());
+        const turn = await turns.begin();
+        nextInMs = earlier(nextInMs, turn.nextInMs);
+        if (turns.left === 0 && turn.waiting > 0) await this.#readClock();
       }
-      const source = this.#inTurn.shift();
+      const share = Math.ceil((rowsMax - count) / turns.left);
+      const source = turns.next();
       if (source === undefined) break;
-      const share = Math.ceil((rowsMax - count) / (this.#inTurn.length + 1));
       const rows = Math.min(share, tenantConcurrency - this.#running.countOf(source));
       if (rows <= 0) continue;
       const claimed = await this.#claim(source, rows);
       nextInMs = earlier(nextInMs, claimed.nextInMs);
       count += claimed.count;
-      this.#lastSource = source;
     }
     return { count, nextInMs };
-  }
-
-  /** Lists the sources with due rows, those after the one that was served last first; returns when the next is due. */
-  async #askWhoWaits(): Promise<number | null> {
-    const { inbox, source, clock } = this.#settings;
-    this.#askedAtMs = clock.monotonic();
-    const waiting = await inbox.waitingSources(source);
-    const due = waiting.filter(({ dueInMs }) => dueInMs <= 0).map((tenant) => tenant.source);
-    if (due.length === 0 && waiting.length > 0) await this.#readClock();
-    this.#inTurn = [
-      ...due.filter((name) => name > this.#lastSource),
-      ...due.filter((name) => name <= this.#lastSource),
-    ];
-    return waiting.reduce<number | null>(
-      (next, { dueInMs }) => (dueInMs > 0 ? earlier(next, dueInMs) : next),
-      null,
-    );
   }
 
   async #claim(source: string, rowsMax: number): Promise<Claimed> {
@@ -315,8 +297,6 @@ export class Worker<Transaction> {
 }
 
 const failureDelayMsMax = 10_000;
-/** After this a turn begins again with those who wait then. */
-const turnMsMax = 250;
 
 function earlier(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);

@@ -121,7 +121,7 @@ describe("a receiver of many tenants", () => {
   const faults: [string, () => unknown, RegExp][] = [
     ["throws", () => JSON.parse("{"), /the function failed/],
     ["rejects", () => Promise.reject(new Error("store is down")), /the function failed/],
-    ["never resolves", hangs, /the function failed/],
+    ["never resolves", hangs, /the function did not resolve within 5000 ms/],
     ["returns a list", () => [secretA], /expected an object, got an array/],
     ["returns no secrets", () => ({ ...acme, secrets: [] }), /expected a list of at least one secret/],
     ["returns a malformed secret", () => ({ ...acme, secrets: ["whsec_a"] }), /secrets\[0\]/],
@@ -155,6 +155,26 @@ describe("a receiver of many tenants", () => {
       expect(log).toHaveLength(2);
     },
   );
+
+  it("responds 503 at once when 256 calls of byTenant wait, so that bodies cannot pile up", async () => {
+    let calls = 0;
+    const byTenant = () => {
+      calls += 1;
+      return hangs();
+    };
+    const { fixture, send, clock } = tenantFixture({ secrets: { byTenant } });
+    await using _ = fixture;
+    const waiting = Array.from({ length: 256 }, () => send("/webhooks/acme", secretA, eventOf(acme)));
+    await clock.settle();
+    expect(await send("/webhooks/acme", secretA, eventOf(acme))).toMatchObject({ status: 503 });
+    expect(calls).toBe(256);
+    await clock.advance(5_000);
+    expect(new Set((await Promise.all(waiting)).map(({ status }) => status))).toEqual(new Set([503]));
+    const later = send("/webhooks/acme", secretA, eventOf(acme));
+    await clock.advance(5_000);
+    await later;
+    expect(calls).toBe(257);
+  });
 
   it("handles what was stored before it started, of tenants that send nothing any more", async () => {
     const clock = createFixtureClock();

@@ -1,0 +1,53 @@
+import type { Clock } from "../clock.ts";
+import type { Inbox } from "../inbox/inbox.ts";
+
+/**
+ * Which tenant is served next. Tenants with due rows take turns; who they are is asked once per turn of all of them, and
+ * not for each row that a worker has room for.
+ */
+export class TenantTurns {
+  readonly #inbox: Pick<Inbox, "waitingSources">;
+  readonly #source: string;
+  readonly #clock: Clock;
+  #inTurn: string[] = [];
+  #served = "";
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor({ inbox, source, clock }: { inbox: Inbox; source: string; clock: Clock }) {
+    this.#inbox = inbox;
+    this.#source = source;
+    this.#clock = clock;
+  }
+
+  /** Tenants that are still in turn. */
+  get left(): number {
+    return this.#inTurn.length;
+  }
+
+  /** Ends a turn that began long ago: others may wait by now. */
+  expire(): void {
+    if (this.#clock.monotonic() - this.#askedAtMs > turnMsMax) this.#inTurn = [];
+  }
+
+  /** Begins a turn with the tenant after the one that was served last. */
+  async begin(): Promise<{ readonly waiting: number; readonly nextInMs: number | null }> {
+    this.#askedAtMs = this.#clock.monotonic();
+    const waiting = await this.#inbox.waitingSources(this.#source);
+    const due = waiting.filter(({ dueInMs }) => dueInMs <= 0).map(({ source }) => source);
+    this.#inTurn = [
+      ...due.filter((name) => name > this.#served),
+      ...due.filter((name) => name <= this.#served),
+    ];
+    const later = waiting.map(({ dueInMs }) => dueInMs).filter((dueInMs) => dueInMs > 0);
+    return { waiting: waiting.length, nextInMs: later.length > 0 ? Math.min(...later) : null };
+  }
+
+  /** The stored source of the next tenant. */
+  next(): string | undefined {
+    const source = this.#inTurn.shift();
+    this.#served = source ?? this.#served;
+    return source;
+  }
+}
+
+const turnMsMax = 250;
