@@ -62,18 +62,22 @@ describe("a receiver of many tenants", () => {
     await receiver.start();
     const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     const traced = { id: "msg_1", headers: { traceparent } };
-    expect(await send("/webhooks/acme", secretA, eventOf(acme), traced)).toMatchObject({ status: 200 });
+    expect(await send("/webhooks/acme", secretA, eventOf(acme, { id: "event-1" }), traced)).toMatchObject({
+      status: 200,
+    });
     const malformed = { id: "msg_1", headers: { traceparent: traceparent.replace("00-", "0-") } };
-    expect(await send("/webhooks/bolt", secretB, eventOf(bolt), malformed)).toMatchObject({ status: 200 });
+    expect(await send("/webhooks/bolt", secretB, eventOf(bolt, { id: "event-1" }), malformed)).toMatchObject({
+      status: 200,
+    });
     await clock.advance(2_000);
     expect(contexts).toEqual([
       {
         ...{ source: "default", tenant: "acme", secretIndex: 1, traceparent },
-        idempotencyKey: "default/acme:msg_1",
+        idempotencyKey: "default/acme:event-1",
       },
       {
         ...{ source: "default", tenant: "bolt", secretIndex: 0, traceparent: undefined },
-        idempotencyKey: "default/bolt:msg_1",
+        idempotencyKey: "default/bolt:event-1",
       },
     ]);
   });
