@@ -7,6 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createRandom, type Random } from "../simulation/random.ts";
 import { DeliverySender, type DeliveryToSend } from "../support/delivery-sender.ts";
 import { type BrokenReceiver, KillableReceiver } from "../support/killable-receiver.ts";
+import { bundleReceiver } from "./bundle-receiver.ts";
 import { type CrashStore, type CrashStoreName, openStores } from "./crash-store.ts";
 import { createTraffic, shuffled } from "./crash-traffic.ts";
 
@@ -46,7 +47,7 @@ export interface CrashReport {
 export const isFlawless = ({ lost, twice, wrong }: CrashReport): boolean => lost + twice + wrong === 0;
 
 const roundsPerStore = 20;
-const tasksPerRound = 50;
+const tasksPerRound = 80;
 const killWithinMs = 700;
 const sendersPerProcess = 4;
 const drainTimeoutMs = 120_000;
@@ -56,10 +57,12 @@ export async function runCrashRounds(options: CrashOptions): Promise<CrashReport
   const counts = { kills: 0, sent: 0, acknowledged: 0, lost: 0, twice: 0, wrong: 0, roundsDone: 0 };
   const report: CrashReport = { store, processes, seed, rounds, ...counts, examples: [] };
   await using stores = await openStores(store);
+  using bundled = await bundleReceiver();
   for (let done = 0; done < rounds; done += roundsPerStore) {
     await using crashStore = await stores.create();
     const count = Math.min(roundsPerStore, rounds - done);
-    await runOnStore(crashStore, { ...options, seed: seed + done, rounds: count }, report);
+    const { program } = bundled;
+    await runOnStore(crashStore, { ...options, program, seed: seed + done, rounds: count }, report);
     onProgress?.(report);
   }
   return report;
@@ -73,16 +76,17 @@ interface Sending {
   pending: DeliveryToSend[];
 }
 
-async function runOnStore(store: CrashStore, options: CrashOptions, report: CrashReport): Promise<void> {
-  const load = () =>
-    Promise.all(
-      Array.from({ length: options.processes }, (_, index) =>
-        KillableReceiver.load({
-          ...{ store: store.location, failingShare: 0.05, broken: options.broken },
-          seed: options.seed * 100 + index,
-        }),
-      ),
-    );
+type StoreOptions = CrashOptions & { readonly program: readonly string[] };
+
+async function runOnStore(store: CrashStore, options: StoreOptions, report: CrashReport): Promise<void> {
+  const { processes, broken, program } = options;
+  let loaded = 0;
+  const loadOne = () => {
+    loaded += 1;
+    const seed = options.seed * 1_000 + loaded;
+    return KillableReceiver.load({ store: store.location, failingShare: 0.05, broken, seed }, program);
+  };
+  const load = () => Promise.all(Array.from({ length: processes }, loadOne));
   const senders = Array.from({ length: options.processes }, () => new DeliverySender());
   const sending: Sending = { senders, acknowledged: new Set(), finalStates: new Map(), pending: [] };
   let next = load();

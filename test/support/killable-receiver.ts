@@ -1,7 +1,12 @@
 import { fileURLToPath } from "node:url";
 import { RunningProgram } from "./running-program.ts";
 
-const script = fileURLToPath(new URL("./killable-receiver-program.ts", import.meta.url));
+export const receiverProgram = fileURLToPath(new URL("./killable-receiver-program.ts", import.meta.url));
+
+const fromSources: readonly string[] = [
+  ...["--conditions=workspace-tasks-source", "--import", "tsx"],
+  receiverProgram,
+];
 
 /** The tables that its handlers write to. A test creates them before the start. */
 export const receiverTables = [
@@ -38,9 +43,9 @@ export class KillableReceiver implements AsyncDisposable {
     this.#program = program;
   }
 
-  static async load(options: KillableReceiverOptions): Promise<KillableReceiver> {
-    const node = ["--conditions=workspace-tasks-source", "--import", "tsx"];
-    const program = new RunningProgram([...node, script, JSON.stringify(options)]);
+  /** @param args arguments of `node`: the program, or a bundle of it */
+  static async load(options: KillableReceiverOptions, args = fromSources): Promise<KillableReceiver> {
+    const program = new RunningProgram([...args, JSON.stringify(options)]);
     await program.said(/^loaded$/m);
     return new KillableReceiver(program);
   }
