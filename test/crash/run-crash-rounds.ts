@@ -50,6 +50,7 @@ const roundsPerStore = 20;
 const tasksPerRound = 80;
 const killWithinMs = 700;
 const sendersPerProcess = 4;
+const lateDuplicates = 50;
 const drainTimeoutMs = 120_000;
 
 export async function runCrashRounds(options: CrashOptions): Promise<CrashReport> {
@@ -73,6 +74,7 @@ interface Sending {
   readonly senders: readonly DeliverySender[];
   readonly acknowledged: Set<string>;
   readonly finalStates: Map<string, string>;
+  readonly all: DeliveryToSend[];
   pending: DeliveryToSend[];
 }
 
@@ -88,7 +90,10 @@ async function runOnStore(store: CrashStore, options: StoreOptions, report: Cras
   };
   const load = () => Promise.all(Array.from({ length: processes }, loadOne));
   const senders = Array.from({ length: options.processes }, () => new DeliverySender());
-  const sending: Sending = { senders, acknowledged: new Set(), finalStates: new Map(), pending: [] };
+  const sending: Sending = {
+    ...{ senders, acknowledged: new Set(), finalStates: new Map() },
+    ...{ all: [], pending: [] },
+  };
   let next = load();
   try {
     for (let round = 0; round < options.rounds; round++) {
@@ -115,6 +120,7 @@ async function runRound(
 ): Promise<void> {
   const { deliveries, finalStates } = createTraffic(`seed-${seed}`, tasksPerRound, random);
   for (const [task, status] of finalStates) sending.finalStates.set(task, status);
+  sending.all.push(...deliveries);
   const queue = shuffled([...sending.pending, ...deliveries, ...deliveries.slice(0, 20)], random);
   const known = [...sending.pending, ...deliveries];
   const take = () => queue.pop() ?? random.sample(known)!;
@@ -160,7 +166,7 @@ async function sendWhileAlive(
   await Promise.all(Array.from({ length: sendersPerProcess }, send));
 }
 
-/** Sends what was never acknowledged, and lets the receivers handle everything and stop. */
+/** Sends what was never acknowledged, a part of the rest again, and lets the receivers handle everything and stop. */
 async function drain(receivers: readonly KillableReceiver[], store: CrashStore, sending: Sending) {
   const ports = await Promise.all(receivers.map((receiver) => receiver.begin()));
   for (const [index, sender] of sending.senders.entries()) sender.aimAt(ports[index]!);
@@ -171,6 +177,7 @@ async function drain(receivers: readonly KillableReceiver[], store: CrashStore, 
     for (const { id } of sending.pending) if (sender!.acknowledged.has(id)) sending.acknowledged.add(id);
     sending.pending = sending.pending.filter(({ id }) => !sending.acknowledged.has(id));
   }
+  await sending.senders[0]!.sweep(sending.all.slice(-lateDuplicates), 8);
   while ((await store.inbox.backlog("default", 1)) > 0 && Date.now() < deadlineMs) await pause(20);
   await Promise.all(receivers.map((receiver) => receiver.stop()));
 }
