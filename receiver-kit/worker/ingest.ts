@@ -35,7 +35,8 @@ export class Ingest {
   }
 
   /** A duplicate that arrives while the first is being stored resolves or rejects with it. */
-  accept(webhook: VerifiedWebhook, context: AcceptContext = {}): Promise<AcceptResult> {
+  async accept(webhook: VerifiedWebhook, context: AcceptContext = {}): Promise<AcceptResult> {
+    throwIfOtherWorkspace(webhook);
     const source = tenantSource(this.#settings.source, webhook.tenant?.id);
     const name = JSON.stringify([source, webhook.id]);
     const first = this.#inProgress.get(name);
@@ -63,7 +64,6 @@ export class Ingest {
   async #store(webhook: VerifiedWebhook, source: string, context: AcceptContext): Promise<AcceptResult> {
     const { id, timestamp, body, secretIndex } = webhook;
     const { clock, logger } = this.#settings;
-    throwIfOtherWorkspace(webhook);
     const backlog = this.#backlogOf(source);
     backlog.throwIfFull();
     const parsed = parseDelivery(body, clock.now());

@@ -59,7 +59,9 @@ export type Fault =
   | keyof typeof deliveryFaults
   | keyof typeof otherFaults
   // Drawn for each call of the function that returns the signing secrets.
-  | "secretsUnavailable";
+  | "secretsUnavailable"
+  // Drawn for each call of the inbox: its connection dies without a word.
+  | "inboxSilent";
 
 const maxOf = <Name extends string>(faults: Readonly<Record<Name, { readonly max: number }>>) =>
   Object.entries<{ readonly max: number }>(faults).map(([name, { max }]) => [name, max] as [Name, number]);

@@ -3,18 +3,30 @@ import type { SimulatedProcess } from "./simulated-process.ts";
 import type { SimulationWorld, Store } from "./world.ts";
 
 /**
- * One process's connection to the store. Between them: latency, outages, commits whose outcome is lost, and crashes.
+ * One process's connection to the store. Between them: latency, outages, commits whose outcome is lost, connections that
+ * die without a word, and crashes.
  * The store itself changes atomically, as a committed transaction does: what was not committed is lost.
  */
 export function connectInbox(world: SimulationWorld, store: Store, process: SimulatedProcess): Store {
   const random = world.random.stream(`inbox/${process.name}`);
 
-  const sendRequest = async () => {
+  const silenceRandom = world.random.stream(`silence/${process.name}`);
+  const silence = new Promise<never>(() => {});
+  const isSilent = () => world.faultOccurs("inboxSilent", silenceRandom);
+
+  /** @param mayArriveLate false for a commit: the rows of an open transaction stay locked until it is known */
+  const sendRequest = async (mayArriveLate = true) => {
+    if (isSilent()) {
+      if (!mayArriveLate || silenceRandom.happens(0.5)) await silence;
+      // After the caller's time limit, and mostly after the lease.
+      await process.sleep(silenceRandom.integer(11_000, 90_000));
+    }
     const slow = world.faultOccurs("inboxSlow", random);
     await process.sleep(slow ? random.integer(1, 12_000) : 0);
     if (world.faultOccurs("inboxDown", random)) throw new Error("connection refused");
   };
   const receive = async <Result>(result: Result): Promise<Result> => {
+    if (isSilent()) await silence;
     if (world.faultOccurs("inboxOutcomeUnknown", random)) throw new Error("connection lost while committing");
     await process.sleep();
     return result;
@@ -42,7 +54,7 @@ export function connectInbox(world: SimulationWorld, store: Store, process: Simu
         handle: begun.handle,
         rollback: () => begun.rollback(),
         async commit() {
-          await sendRequest();
+          await sendRequest(false);
           await crashDuringCommit("C6", () => begun.commit());
           const outcome = await begun.commit();
           if (outcome === "lost") world.crashes.C8 += 1;

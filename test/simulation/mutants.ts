@@ -66,6 +66,31 @@ export const mutants: readonly Mutant[] = [
     patches: [{ find: "filter((row) => row.leaseUntilMs <= untilMs)", replace: "filter(() => false)" }],
   },
   {
+    name: "calls-without-limit",
+    bug: "a call of the inbox whose connection died is awaited without limit",
+    violates: ["I5", "E1"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "return withTimeout(result, limitMs, limits.clock, late);",
+        replace: "void late; void withTimeout; return result;",
+      },
+    ],
+  },
+  {
+    name: "late-insert-acknowledged",
+    bug: "a delivery that the inbox did not store in time is acknowledged",
+    violates: ["I1"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "const result = await withTimeout(stored, leftMs, clock, timedOut);",
+        replace:
+          'const result = await withTimeout(stored, leftMs, clock, timedOut).catch(() => ({ outcome: "new" }) as const);',
+      },
+    ],
+  },
+  {
     name: "order-not-strict",
     bug: "`>` became `>=`: an event that arrives with a second id is applied again",
     violates: ["I3"],

@@ -38,6 +38,8 @@ export function settingsOf(seed: number): SimulationSettings {
       return [fault, noApiFaults && fault.startsWith("api") ? 0 : probability];
     }),
   ) as Record<Fault, number>;
+  const silenceRandom = createRandom(seed, "silence");
+  probabilities.inboxSilent = silenceRandom.happens(0.5) ? 0.04 * silenceRandom.number() : 0;
   probabilities.secretsUnavailable = tenantRandom.happens(0.5) ? 0.15 * tenantRandom.number() : 0;
   return {
     seed,
