@@ -31,13 +31,19 @@ export function createLazyTransaction<Opened>(options: LazyTransactionOptions<Op
     }
   };
 
+  const throwIfEnded = () => {
+    if (ended) throw transactionEnded();
+  };
+
   return {
+    /** @throws {ReceiverError} `TRANSACTION_ENDED` */
+    throwIfEnded,
     /** Begins the transaction at the first call. @throws {ReceiverError} `TRANSACTION_ENDED` */
     async opened(): Promise<Opened> {
-      if (ended) throw transactionEnded();
+      throwIfEnded();
       opening ??= options.open();
       const opened = await opening;
-      if (ended) throw transactionEnded();
+      throwIfEnded();
       return opened;
     },
     /** Throws `error` now and at the commit: a handler may catch what its query throws. */

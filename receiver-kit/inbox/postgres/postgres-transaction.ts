@@ -17,8 +17,8 @@ export interface PostgresTransaction {
    */
   query(statement: string, values?: unknown[]): Promise<readonly PostgresRow[]>;
   /**
-   * The client of `pg` that the transaction runs on, as an ORM takes it. It must not be released; what would begin or
-   * end a transaction is rejected as by `query`.
+   * The client of `pg` that the transaction runs on, as an ORM takes it. It must not be released. What would begin or
+   * end a transaction is rejected as by `query`, and so is every query after the end.
    */
   client(): Promise<PostgresClient>;
 }
@@ -34,7 +34,7 @@ export function beginPostgresTransaction(
   dependencies: Dependencies,
 ): HandlerTransaction<PostgresTransaction> {
   const { sql, claim, settlement, settleInGroup } = dependencies;
-  const { opened, fail, commit, rollback } = createLazyTransaction<OpenedTransaction>({
+  const { opened, throwIfEnded, fail, commit, rollback } = createLazyTransaction<OpenedTransaction>({
     open: () => open(dependencies),
     async commit({ id, pooled, end }) {
       const { client } = pooled;
@@ -57,6 +57,8 @@ export function beginPostgresTransaction(
     settleInGroup,
   });
   const check = (statement: string, client?: PostgresClient) => {
+    // Afterwards the client belongs to another transaction of the pool.
+    throwIfEnded();
     const keyword = controlKeyword(statement);
     if (keyword) fail(controlRejected(keyword));
     // The server would execute and commit each statement after the end by itself.

@@ -89,6 +89,14 @@ describeWithPostgres("with PostgreSQL", () => {
     await expectUndone(fixture, begun);
   });
 
+  it("a handler's client rejects queries after the end of its transaction, when it belongs to another one", async () => {
+    await using fixture = await createFixture();
+    const { transaction } = await beginTransaction(fixture);
+    const client = await (transaction.handle as PostgresTransaction).client();
+    expect(await transaction.commit()).toBe("settled");
+    await expect(client.query("SELECT 1")).rejects.toMatchObject({ code: "TRANSACTION_ENDED" });
+  });
+
   it.each([["COMMIT"], ["COMMIT; BEGIN"]])(
     "a transaction that %j ended on the pool's own client executes and settles nothing more",
     async (statements) => {
