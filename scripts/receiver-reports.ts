@@ -147,11 +147,6 @@ const obstacles = {
   STOPPED: "stopped, or out of time, before the first response",
 } as const satisfies Record<Exclude<AuditProblem["code"], keyof typeof failures>, string>;
 
-const rowsOf = (meanings: Meanings) =>
-  Object.entries(meanings)
-    .map(([code, meaning]) => `| ${code} | ${meaning} |`)
-    .join("\n");
-
 const allResults: Results[] = [];
 for (const subject of subjects) {
   console.log(`checking ${subject.column} …`);
@@ -178,9 +173,10 @@ Each finding can be reproduced with the commands of its section, in a clone of t
 \`npm run build\`: the first prints the two URLs for the second. A secret is made with
 \`echo "whsec_$(openssl rand -base64 32)"\`.
 
-| receiver | MUST | SHOULD |
-|---|---|---|
-${subjects.map((subject, index) => `| ${subject.column} | ${counted(index, "MUST")} | ${counted(index, "SHOULD")} |`).join("\n")}
+${table(
+  ["receiver", "MUST", "SHOULD"],
+  subjects.map(({ column }, index) => [column, counted(index, "MUST"), counted(index, "SHOULD")]),
+)}
 
 ${subjects.map(section).join("\n\n")}
 
@@ -188,9 +184,14 @@ ${subjects.map(section).join("\n\n")}
 
 ✓ passed · ○ correct responses, the effects could not be observed · ✗ failed · ✗✗ failed and ended the process · – does not apply (another kind of signature, or no second secret given)
 
-| check | | ${subjects.map(({ column }) => column).join(" | ")} |
-|---|---|${subjects.map(() => "---|").join("")}
-${auditChecks.map(({ id, requirement }) => `| ${id} | ${requirement} | ${allResults.map((each) => markOf(each.get(id))).join(" | ")} |`).join("\n")}
+${table(
+  ["check", "", ...subjects.map(({ column }) => column)],
+  auditChecks.map(({ id, requirement }) => [
+    id,
+    requirement,
+    ...allResults.map((each) => markOf(each.get(id))),
+  ]),
+)}
 
 ## When a valid delivery is not acknowledged
 
@@ -200,23 +201,20 @@ with one of the usual mistakes: the text of the secret as key, a body that was s
 other header names, other signed contents or formats, another clock, unit or time zone, the old secret, a body parser in
 front. The fix names the mistake whose delivery was acknowledged.
 
-| code | the response |
-|---|---|
-${rowsOf(failures)}
+${table(["code", "the response"], Object.entries(failures))}
 
 ## When check-receiver could not run
 
 The exit code is 2, and the reason is on stderr.
 
-| code | meaning |
-|---|---|
-${rowsOf(obstacles)}
+${table(["code", "meaning"], Object.entries(obstacles))}
 
 ## What the checks send
 
-| check | a correct receiver | sent | expected |
-|---|---|---|---|
-${auditChecks.map(({ id, title, sent, expected }) => `| ${id} | ${cell(title)} | ${cell(sent)} | ${cell(expected)} |`).join("\n")}
+${table(
+  ["check", "a correct receiver", "sent", "expected"],
+  auditChecks.map(({ id, title, sent, expected }) => [id, cell(title), cell(sent), cell(expected)]),
+)}
 `;
 }
 
@@ -229,13 +227,9 @@ function section(
   const failures = auditChecks.filter(({ id }) => allResults[index]?.get(id)?.outcome === "failed");
   const findings = failures.map(({ id, requirement, title, expected }) => {
     const received = allResults[index]?.get(id)?.received ?? "";
-    return `| ${id} | ${requirement} | ${cell(title)} | ${cell(expected)} | ${cell(received)} |`;
+    return [id, requirement, cell(title), cell(expected), cell(received)];
   });
-  const table = [
-    "| check | | a correct receiver | expected | received |",
-    "|---|---|---|---|---|",
-    ...findings,
-  ];
+  const columns = ["check", "", "a correct receiver", "expected", "received"];
   return `## ${column}
 
 ${about}.
@@ -246,7 +240,7 @@ ${[command, ...(signing ? [] : [check])].join("\n")}
 
 ${comment}
 
-${failures.length === 0 ? "No failure." : table.join("\n")}`;
+${failures.length === 0 ? "No failure." : table(columns, findings)}`;
 }
 
 function counted(index: number, requirement: "MUST" | "SHOULD"): string {
@@ -263,6 +257,10 @@ function markOf(result: Result | undefined): string {
   if (result?.fatal) return "✗✗";
   if (result?.responsesOnly) return "○";
   return { passed: "✓", failed: "✗", skipped: "–", unfinished: "?" }[result?.outcome ?? "skipped"];
+}
+
+function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [columns, columns.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
 }
 
 /** Measured times differ between runs; the page must not change for them. */

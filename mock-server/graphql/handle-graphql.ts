@@ -23,6 +23,7 @@ export async function handleGraphql(
   request: GraphqlRequest,
 ): Promise<WireResponse> {
   const context: RequestContext = {
+    world,
     router,
     request,
     startedMs: world.clock.monotonic(),
@@ -33,17 +34,17 @@ export async function handleGraphql(
   };
   let response: WireResponse;
   try {
-    response = await readAndRun(world, context);
+    response = await readAndRun(context);
   } catch (error) {
     context.rejection = `internal error: ${error instanceof Error ? error.message : String(error)}`;
     response = reject(context, 500, "Internal server error", "INTERNAL_SERVER_ERROR");
   }
-  recordRequest(world, context, response);
+  recordRequest(context, response);
   return response;
 }
 
-async function readAndRun(world: World, context: RequestContext): Promise<WireResponse> {
-  const { request, router } = context;
+async function readAndRun(context: RequestContext): Promise<WireResponse> {
+  const { world, request, router } = context;
   if (request.method !== "POST") {
     return {
       ...reject(context, 405, "GraphQL requests must be sent with POST"),
@@ -52,6 +53,7 @@ async function readAndRun(world: World, context: RequestContext): Promise<WireRe
   }
   const mediaType = negotiateMediaType(singleHeader(request, "accept"));
   if (!mediaType) return reject(context, 406, "Accept must allow application/json");
+  context.mediaType = mediaType;
   const { body } = request;
   if (typeof body !== "string") {
     return body.problem === "too-large"
@@ -68,7 +70,7 @@ async function readAndRun(world: World, context: RequestContext): Promise<WireRe
   const operation = context.prepared.operation(params.operationName);
   if (operation) context.operation = operation;
 
-  const run = async () => runOperation(world, context, mediaType);
+  const run = async () => runOperation(context);
   context.faults = world.faults.drawApi({
     keyId: keyIdOf(context.caller),
     router,
@@ -83,21 +85,17 @@ async function readAndRun(world: World, context: RequestContext): Promise<WireRe
   return serveWithFaults(context.faults, { ...effects, expireToken }, run);
 }
 
-async function runOperation(
-  world: World,
-  context: RequestContext,
-  mediaType: MediaType,
-): Promise<PlainResponse> {
-  const { router, params, prepared, operation, caller } = context;
+async function runOperation(context: RequestContext): Promise<PlainResponse> {
+  const { world, router, params, prepared, operation, caller } = context;
   if (!params || !prepared) throw new Error("the request has no document");
-  const rejected = countRequest(world, context);
+  const rejected = countRequest(context);
   if (rejected) return rejected;
   if (prepared.errors.length > 0 || !prepared.document) {
-    return toResponse(world, context, mediaType, { errors: prepared.errors }, "GRAPHQL_VALIDATION_FAILED");
+    return toResponse(context, { errors: prepared.errors }, "GRAPHQL_VALIDATION_FAILED");
   }
   if (!operation) {
     const error = new GraphQLError("operationName must name one operation of the document");
-    return toResponse(world, context, mediaType, { errors: [error] }, "GRAPHQL_VALIDATION_FAILED");
+    return toResponse(context, { errors: [error] }, "GRAPHQL_VALIDATION_FAILED");
   }
   const result = await execute({
     schema: routerSchema(router),
@@ -106,15 +104,15 @@ async function runOperation(
     variableValues: params.variables ?? null,
     contextValue: { world, caller },
   });
-  return toResponse(world, context, mediaType, result, "BAD_USER_INPUT");
+  return toResponse(context, result, "BAD_USER_INPUT");
 }
 
 /** The logins need no token and do not count (L3, A-20). */
 const uncounted = new Set(["exchangeSurfaceRefreshTokenForAccessTokens", "loginViaPersonalApiToken"]);
 
 /** Counts the request on its key, on both routers together (L2). @returns the rejection past the rate limit */
-function countRequest(world: World, context: RequestContext): PlainResponse | null {
-  const { caller, operation } = context;
+function countRequest(context: RequestContext): PlainResponse | null {
+  const { world, caller, operation } = context;
   if (caller.kind !== "member" && caller.kind !== "partner") return null;
   if (operation?.fields.every((field) => uncounted.has(field))) return null;
   const permit = world.limiter.take(caller.keyId, world.clock.now());
@@ -124,27 +122,20 @@ function countRequest(world: World, context: RequestContext): PlainResponse | nu
 }
 
 function toResponse(
-  world: World,
   context: RequestContext,
-  mediaType: MediaType,
   result: ExecutionResult,
   codeOfMistakes: "BAD_USER_INPUT" | "GRAPHQL_VALIDATION_FAILED",
 ): PlainResponse {
-  const headers = headersOf[mediaType];
+  const headers = headersOf[context.mediaType ?? "application/json"];
   if (!result.errors) return { status: 200, headers, body: JSON.stringify(result) };
   const errors = result.errors.map((error) => formatError(error, codeOfMistakes));
   context.errors = errors;
   context.rejection = result.errors.map(reasonOf).join("; ");
-  const status = statusOf(world, mediaType, errors, "data" in result);
+  const status = statusOf(context, "data" in result);
   return { status, headers, body: JSON.stringify({ ...result, errors }) };
 }
 
-function statusOf(
-  world: World,
-  mediaType: MediaType,
-  errors: readonly FormattedError[],
-  hasData: boolean,
-): number {
+function statusOf({ world, mediaType, errors }: RequestContext, hasData: boolean): number {
   const unauthenticated = errors.some(({ extensions }) => extensions.code === "UNAUTHENTICATED");
   if (unauthenticated) return world.settings.unauthenticatedStatus;
   return hasData || mediaType === "application/json" ? 200 : 400;

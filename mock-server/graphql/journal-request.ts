@@ -1,13 +1,12 @@
 import type { WireResponse } from "../faults/serve-with-faults.ts";
 import { keyIdOf } from "../rules/identity/caller.ts";
-import type { World } from "../world/world.ts";
 import { withoutValue } from "./error-format.ts";
 import { redactVariables } from "./redaction.ts";
 import { type RequestContext, singleHeader } from "./request-context.ts";
 
 /** Records the request and its response, without the secrets in them. */
-export function recordRequest(world: World, context: RequestContext, response: WireResponse): void {
-  const { router, request, caller, params, prepared, operation } = context;
+export function recordRequest(context: RequestContext, response: WireResponse): void {
+  const { world, router, request, caller, params, prepared, operation } = context;
   const { journalTextCharsMax } = world.settings.bounds;
   const { abort } = response;
   const cut = abort?.kind === "cut" && abort.afterBytes === null;

@@ -2,8 +2,10 @@ import { isUtf8 } from "node:buffer";
 import type { Caller } from "../rules/identity/caller.ts";
 import type { ApiFault } from "../state/fault.ts";
 import type { Router } from "../state/router.ts";
+import type { World } from "../world/world.ts";
 import type { PreparedDocument, PreparedOperation } from "./document-cache.ts";
 import type { FormattedError } from "./error-format.ts";
+import type { MediaType } from "./media-type.ts";
 import type { RequestParams } from "./request-params.ts";
 
 export interface GraphqlRequest {
@@ -24,10 +26,12 @@ export function decodeBody(bytes: Buffer | null): RequestBody {
 
 /** What is known about one request; each step adds its result, the journal records all of it. */
 export interface RequestContext {
+  readonly world: World;
   readonly router: Router;
   readonly request: GraphqlRequest;
   readonly startedMs: number;
   caller: Caller;
+  mediaType?: MediaType;
   params?: RequestParams;
   prepared?: PreparedDocument;
   operation?: PreparedOperation;

@@ -14,7 +14,7 @@ import {
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { checkInput, inputOf } from "../validation/check-input.ts";
+import { checkInput, inputOf, inputVariableOf } from "../validation/check-input.ts";
 import {
   array,
   integer,
@@ -110,7 +110,7 @@ const getClient = defineOperation("GetClient", GetClientDocument);
 const listClientTasks = defineOperation("ListClientTasks", ListClientTasksDocument);
 
 // Fields that the interface does not show are passed on.
-const checkCreate = inputOf(
+const checkCreate = inputVariableOf(
   "taxClients.create",
   looseObject({
     name: nonBlankString,
@@ -120,11 +120,11 @@ const checkCreate = inputOf(
     uploadIds: nullish(array(nonEmptyString)),
   }),
 );
-const checkAddDocuments = inputOf(
+const checkAddDocuments = inputVariableOf(
   "taxClients.addDocuments",
   looseObject({ clientId: nonEmptyString, uploadIds: nonEmptyArray(nonEmptyString) }),
 );
-const checkTriggerTaxPrep = inputOf(
+const checkTriggerTaxPrep = inputVariableOf(
   "taxClients.triggerTaxPrep",
   looseObject({ clientId: nonEmptyString, returnType: nonEmptyString }),
 );
@@ -140,23 +140,13 @@ const listTasksInput = strictObject({
 
 export function createTaxClients(send: Send): TaxClients {
   return {
-    create: (input, call) => send(createClient, () => ({ input: checkCreate(input) }), "createClient", call),
+    create: (input, call) => send(createClient, () => checkCreate(input), "createClient", call),
 
     addDocuments: (clientId, input, call) =>
-      send(
-        addDocuments,
-        () => ({ input: checkAddDocuments({ ...input, clientId }) }),
-        "addClientDocuments",
-        call,
-      ),
+      send(addDocuments, () => checkAddDocuments({ ...input, clientId }), "addClientDocuments", call),
 
     triggerTaxPrep: (clientId, input, call) =>
-      send(
-        triggerTaxPrep,
-        () => ({ input: checkTriggerTaxPrep({ ...input, clientId }) }),
-        "triggerTaxPrep",
-        call,
-      ),
+      send(triggerTaxPrep, () => checkTriggerTaxPrep({ ...input, clientId }), "triggerTaxPrep", call),
 
     list: (options = {}, call) =>
       createOffsetList(

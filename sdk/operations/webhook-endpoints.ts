@@ -14,7 +14,7 @@ import {
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { inputOf } from "../validation/check-input.ts";
+import { inputOf, inputVariableOf } from "../validation/check-input.ts";
 import {
   array,
   boolean,
@@ -146,7 +146,7 @@ const checkList = inputOf(
     iterator: nullish(nonEmptyString),
   }),
 );
-const checkCreate = inputOf(
+const checkCreate = inputVariableOf(
   "webhooks.endpoints.create",
   strictObject({
     url: deliveryUrl,
@@ -154,7 +154,7 @@ const checkCreate = inputOf(
     eventTypes: nullish(eventTypes),
   }),
 );
-const checkUpdate = inputOf(
+const checkUpdate = inputVariableOf(
   "webhooks.endpoints.update",
   refineWith(
     strictObject({
@@ -170,7 +170,7 @@ const checkUpdate = inputOf(
   ),
 );
 const checkDelete = inputOf("webhooks.endpoints.delete", nonEmptyString);
-const checkRotateSecret = inputOf(
+const checkRotateSecret = inputVariableOf(
   "webhooks.endpoints.rotateSecret",
   strictObject({
     endpointId: nonEmptyString,
@@ -202,16 +202,10 @@ export function createWebhookEndpoints(send: Send): WebhookEndpoints {
       return createPagedList(() => fetchPage, iterator);
     },
 
-    create: (input, call) =>
-      send(createEndpoint, () => ({ input: checkCreate(input) }), "createWebhookEndpoint", call),
+    create: (input, call) => send(createEndpoint, () => checkCreate(input), "createWebhookEndpoint", call),
 
     update: (endpointId, input, call) =>
-      send(
-        updateEndpoint,
-        () => ({ input: checkUpdate({ ...input, endpointId }) }),
-        "updateWebhookEndpoint",
-        call,
-      ),
+      send(updateEndpoint, () => checkUpdate({ ...input, endpointId }), "updateWebhookEndpoint", call),
 
     delete: (endpointId, call) =>
       send(deleteEndpoint, () => ({ endpointId: checkDelete(endpointId) }), "deleteWebhookEndpoint", call),
@@ -219,7 +213,7 @@ export function createWebhookEndpoints(send: Send): WebhookEndpoints {
     rotateSecret: (endpointId, input, call) =>
       send(
         rotateSecret,
-        () => ({ input: checkRotateSecret({ ...input, endpointId }) }),
+        () => checkRotateSecret({ ...input, endpointId }),
         "rotateWebhookEndpointSecret",
         call,
       ),
