@@ -20,7 +20,7 @@ export function createOpenapiDocument(contract: Readonly<Record<string, Route>>)
     },
     servers: [{ url: "/_mock/v1" }],
     paths,
-    components: { schemas: { Error: errorSchema } },
+    components: { schemas: { Error: schemaOf(errorSchema, "output") } },
   };
 }
 
@@ -73,28 +73,13 @@ function schemaOf(schema: z.ZodType, io: "input" | "output"): Json {
 
 const jsonContent = (schema: Json) => ({ "application/json": { schema } });
 
-const errorSchema = {
-  type: "object",
-  required: ["error"],
-  properties: {
-    error: {
-      type: "object",
-      required: ["code", "message", "issues"],
-      properties: {
-        code: { type: "string", enum: Object.keys(errorStatuses) },
-        message: { type: "string" },
-        issues: {
-          type: "array",
-          items: {
-            type: "object",
-            required: ["path", "message"],
-            properties: { path: { type: "string" }, message: { type: "string" } },
-          },
-        },
-      },
-    },
-  },
-};
+const errorSchema = z.object({
+  error: z.object({
+    code: z.enum(Object.keys(errorStatuses)),
+    message: z.string(),
+    issues: z.array(z.object({ path: z.string(), message: z.string() })),
+  }),
+});
 
 const streamOperation = {
   summary: "Server-sent events of all activity; resumable with `Last-Event-ID`.",

@@ -2,6 +2,7 @@
 // creation-defer-length and termination. Bytes are kept as they arrive: a client that lost its connection gets the
 // offset with HEAD and resumes there.
 
+import { authorise } from "../rules/identity/caller.ts";
 import { UploadError } from "../rules/uploads/upload-error.ts";
 import {
   appendToUpload,
@@ -21,26 +22,13 @@ import {
   tusVersion,
 } from "./tus-headers.ts";
 
-/** The workspace that the `Authorization` header gives access to. @throws UploadError without one */
-export type AuthoriseUpload = (
-  authorization: string | null,
-  writes: boolean,
-) => { readonly workspaceId: string };
-
-export interface UploadOptions {
-  readonly world: World;
-  readonly authorise: AuthoriseUpload;
-  /** Path of the collection. */
-  readonly path: string;
-}
-
 /** Uploads that are being written, so that two PATCH requests cannot interleave. */
 const writing = new WeakSet<UploadRecord>();
 
-/** Serves one request below the upload path. Does not count towards the rate limit. */
-export async function handleUpload(request: Request, options: UploadOptions): Promise<Response> {
+/** Serves one request below `path`, that of the collection. Does not count towards the rate limit. */
+export async function handleUpload(request: Request, world: World, path: string): Promise<Response> {
   try {
-    return await dispatch(request, options);
+    return await dispatch(request, world, path);
   } catch (error) {
     if (!(error instanceof UploadError)) throw error;
     const headers = error.status === 412 ? { "Tus-Version": tusVersion } : {};
@@ -48,19 +36,18 @@ export async function handleUpload(request: Request, options: UploadOptions): Pr
   }
 }
 
-async function dispatch(request: Request, options: UploadOptions): Promise<Response> {
-  const { world } = options;
+async function dispatch(request: Request, world: World, path: string): Promise<Response> {
   const method = request.headers.get("x-http-method-override")?.toUpperCase() ?? request.method;
   if (method === "OPTIONS") return capabilities(world);
   if (request.headers.get("tus-resumable") !== tusVersion) {
     throw new UploadError(412, `Tus-Resumable must be ${tusVersion}`);
   }
-  const { workspaceId } = options.authorise(request.headers.get("authorization"), method !== "HEAD");
+  const workspaceId = workspaceOf(world, request.headers.get("authorization"), method !== "HEAD");
   const url = new URL(request.url);
-  const uploadId = url.pathname.slice(options.path.length).replace(/^\//, "");
+  const uploadId = url.pathname.slice(path.length).replace(/^\//, "");
   if (uploadId === "") {
     if (method !== "POST") throw new UploadError(405, `${method} needs the URL of an upload`);
-    return create(request, world, workspaceId, new URL(options.path, url));
+    return create(request, world, workspaceId, new URL(path, url));
   }
   const upload = findUpload(world, workspaceId, uploadId);
   if (method === "HEAD") return progress(upload);
@@ -70,6 +57,14 @@ async function dispatch(request: Request, options: UploadOptions): Promise<Respo
     return respond(204);
   }
   throw new UploadError(405, `${method} is not a method of uploads`);
+}
+
+/** The workspace that the `Authorization` header gives access to. */
+function workspaceOf(world: World, authorization: string | null, writes: boolean): string {
+  const caller = authorise(world, authorization);
+  if (caller.kind !== "member") throw new UploadError(401, "Unauthorized");
+  if (writes && caller.access === "read_only") throw new UploadError(403, "Unauthorized");
+  return caller.workspace.id;
 }
 
 function capabilities(world: World): Response {
