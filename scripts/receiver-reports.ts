@@ -125,8 +125,6 @@ async function run({ start, signing = standardWebhooks, oldSecret }: Subject, on
   return await audit({ url, secret, oldSecret, observeUrl, only }, signing);
 }
 
-type Meanings = Readonly<Record<string, string>>;
-
 /** Exit code 1: the receiver did not acknowledge a valid delivery. */
 const failures = {
   NO_RESPONSE: "no response in time; whether it responds later, or to text/plain, is tried",
@@ -260,7 +258,8 @@ function markOf(result: Result | undefined): string {
 }
 
 function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
-  return [columns, columns.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
+  const text = (row: readonly string[]) => `| ${row.join(" | ")} |`;
+  return [text(columns), `|${"---|".repeat(columns.length)}`, ...rows.map(text)].join("\n");
 }
 
 /** Measured times differ between runs; the page must not change for them. */
