@@ -6,6 +6,7 @@ import type { TaskSummary } from "../control/contract/tasks.ts";
 import type { ControlApi } from "../control/control-api.ts";
 import { createControlClient } from "../control/control-client.ts";
 import { isMockServerError } from "../errors.ts";
+import { isPlainObject } from "../plain-object.ts";
 
 const flags = {
   mock: flag("<url>", "address of the mock (WORKSPACE_TASKS_BASE_URL, or http://127.0.0.1:4010)", {
@@ -65,8 +66,7 @@ type TriggerOptions = FlagValues<typeof flags> & { readonly event: string };
 function parseObject(value: string): Record<string, unknown> | undefined {
   try {
     const parsed: unknown = JSON.parse(value);
-    const isObject = typeof parsed === "object" && parsed !== null && !Array.isArray(parsed);
-    return isObject ? (parsed as Record<string, unknown>) : undefined;
+    return isPlainObject(parsed) ? parsed : undefined;
   } catch {
     return undefined;
   }

@@ -15,3 +15,9 @@ export class ServiceError extends MockServerError {
 export const badInput = (message: string) => new ServiceError("BAD_USER_INPUT", message);
 export const notFound = (message: string) => new ServiceError("NOT_FOUND", message);
 export const conflict = (message: string) => new ServiceError("CONFLICT", message);
+
+/** @throws ServiceError NOT_FOUND without a value */
+export function found<Value>(value: Value | null | undefined, message: string): Value {
+  if (value == null) throw notFound(message);
+  return value;
+}

@@ -1,6 +1,6 @@
 import { MockServerError } from "../../errors.ts";
 import { replayDelivery } from "../../rules/deliveries/deliveries.ts";
-import { notFound } from "../../rules/service-error.ts";
+import { found } from "../../rules/service-error.ts";
 import type { AttemptRecord, DeliveryRecord } from "../../state/records.ts";
 import type { Clock } from "../../time/clock.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
@@ -23,11 +23,8 @@ export type DeliveryControls = ControlsOf<typeof deliveryRoutes>;
 
 /** @param wallClock measures the time limits of waits */
 export function createDeliveryControls(worlds: WorldHolder, wallClock: Clock): DeliveryControls {
-  const find = (deliveryId: string): DeliveryRecord => {
-    const delivery = worlds.current.state.deliveries.get(deliveryId);
-    if (!delivery) throw notFound(`delivery "${deliveryId}" not found`);
-    return delivery;
-  };
+  const find = (deliveryId: string): DeliveryRecord =>
+    found(worlds.current.state.deliveries.get(deliveryId), `delivery "${deliveryId}" not found`);
   return {
     listDeliveries(query = {}) {
       const world = worlds.current;
@@ -48,11 +45,11 @@ export function createDeliveryControls(worlds: WorldHolder, wallClock: Clock): D
       const find = () =>
         [...world.state.deliveries.values()].filter((delivery) => matches(world, delivery, filter));
       const findAll = () => {
-        const found = find();
-        return found.length >= count ? found : undefined;
+        const matching = find();
+        return matching.length >= count ? matching : undefined;
       };
-      const found = await waitFor(world, findAll, { timeoutMs, wallClock, signal });
-      if (found) return { data: found.map((delivery) => viewDeliverySummary(world, delivery)) };
+      const matching = await waitFor(world, findAll, { timeoutMs, wallClock, signal });
+      if (matching) return { data: matching.map((delivery) => viewDeliverySummary(world, delivery)) };
       throw new MockServerError(
         "WAIT_TIMED_OUT",
         `${find().length} of ${count} deliveries existed after ${timeoutMs} ms`,

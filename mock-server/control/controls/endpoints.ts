@@ -1,4 +1,4 @@
-import { notFound } from "../../rules/service-error.ts";
+import { found, notFound } from "../../rules/service-error.ts";
 import { addEndpoint } from "../../rules/webhooks/endpoints.ts";
 import type { SigningSecretRecord, WebhookEndpointRecord } from "../../state/records.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
@@ -21,8 +21,7 @@ export function createEndpointControls(worlds: WorldHolder): ControlsOf<typeof e
       }),
     }),
     getEndpoint(endpointId) {
-      const endpoint = worlds.current.state.endpoints.get(endpointId);
-      if (!endpoint) throw notFound("Webhook endpoint not found");
+      const endpoint = found(worlds.current.state.endpoints.get(endpointId), "Webhook endpoint not found");
       return viewEndpoint(worlds.current, endpoint);
     },
   };

@@ -1,4 +1,4 @@
-import { notFound } from "../../rules/service-error.ts";
+import { found, notFound } from "../../rules/service-error.ts";
 import { addToCatalog, isCatalogEvent } from "../../rules/webhooks/catalog.ts";
 import { emitCustomEvent } from "../../rules/webhooks/events.ts";
 import { syncDocuments } from "../../rules/workspaces/client-documents.ts";
@@ -29,8 +29,7 @@ export function createEventControls(worlds: WorldHolder): EventControls {
       return { eventId: emitCustomEvent(world, { workspaceId, name, payload }) };
     },
     getEvent(eventId) {
-      const event = worlds.current.state.events.get(eventId);
-      if (!event) throw notFound(`event "${eventId}" not found`);
+      const event = found(worlds.current.state.events.get(eventId), `event "${eventId}" not found`);
       const [view] = viewEvents(worlds.current, [event]);
       return { ...(view as EventView), workspaceId: event.workspaceId, body: event.body };
     },

@@ -4,6 +4,7 @@ import {
   exchangeApiKey,
   revokeApiKey,
 } from "../../rules/identity/api-keys.ts";
+import { membershipOf } from "../../rules/identity/members.ts";
 import type { ApiKeyRecord } from "../../state/records.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
 import type { World } from "../../world/world.ts";
@@ -42,9 +43,7 @@ export function createKeyControls(worlds: WorldHolder): ControlsOf<typeof keyRou
 }
 
 function viewApiKey(world: World, key: ApiKeyRecord): ApiKeyView {
-  const membership = [...world.state.memberships.values()].find(
-    ({ userId, workspaceId }) => userId === key.userId && workspaceId === key.workspaceId,
-  );
+  const membership = membershipOf(world, key);
   return {
     id: key.id,
     workspaceId: key.workspaceId,

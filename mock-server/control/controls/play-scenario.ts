@@ -1,4 +1,5 @@
 import { MockServerError } from "../../errors.ts";
+import { isPlainObject } from "../../plain-object.ts";
 import type { Scenario, ScenarioReport, ScenarioStep } from "../contract/scenarios.ts";
 import type { DeliveryControls } from "./deliveries.ts";
 import type { EventControls } from "./events.ts";
@@ -112,12 +113,9 @@ function resolveReferences<Value>(value: Value, values: Record<string, unknown>,
   const lookUp = (path: string): string => {
     const found = path
       .split(".")
-      .reduce<unknown>((holder, name) => (isRecord(holder) ? holder[name] : undefined), values);
+      .reduce<unknown>((holder, name) => (isPlainObject(holder) ? holder[name] : undefined), values);
     if (typeof found === "string" || typeof found === "number") return String(found);
     throw failure(`scenario step ${position}: {{${path}}} refers to nothing`);
   };
   return resolve(value) as Value;
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

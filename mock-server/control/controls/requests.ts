@@ -1,4 +1,4 @@
-import { notFound } from "../../rules/service-error.ts";
+import { found } from "../../rules/service-error.ts";
 import type { JournalEntry } from "../../state/journal-entry.ts";
 import { isoTime } from "../../time/iso-time.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
@@ -14,8 +14,10 @@ export function createRequestControls(worlds: WorldHolder): ControlsOf<typeof re
         view: viewRequest,
       }),
     getRequest(sequence) {
-      const entry = worlds.current.journal.entries().find((entry) => String(entry.sequence) === sequence);
-      if (!entry) throw notFound(`the journal has no request ${sequence}`);
+      const entry = found(
+        worlds.current.journal.entries().find((entry) => String(entry.sequence) === sequence),
+        `the journal has no request ${sequence}`,
+      );
       return viewRequest(entry);
     },
   };

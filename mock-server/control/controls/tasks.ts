@@ -1,5 +1,5 @@
 import type { CustomerError } from "../../../sdk/events/index.ts";
-import { notFound } from "../../rules/service-error.ts";
+import { found, notFound } from "../../rules/service-error.ts";
 import { planFor, setTaskPlan, upcomingStages } from "../../rules/tasks/progression.ts";
 import { findTask, setStageStatus, setTaskStatus } from "../../rules/tasks/task-status.ts";
 import { startTask } from "../../rules/tasks/tasks.ts";
@@ -84,8 +84,7 @@ function toCustomerError(error: SetTaskStatusInput["customerError"]): CustomerEr
 
 function clientWorkspace(world: World, clientId: string | undefined): string | undefined {
   if (clientId === undefined) return undefined;
-  const client = world.state.clients.get(clientId);
-  if (!client) throw notFound("Client not found");
+  const client = found(world.state.clients.get(clientId), "Client not found");
   return client.workspaceId;
 }
 

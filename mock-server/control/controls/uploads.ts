@@ -1,4 +1,4 @@
-import { notFound } from "../../rules/service-error.ts";
+import { found } from "../../rules/service-error.ts";
 import { uploadContent } from "../../rules/uploads/uploads.ts";
 import type { UploadRecord } from "../../state/records.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
@@ -10,8 +10,7 @@ export function createUploadControls(worlds: WorldHolder): ControlsOf<typeof upl
   return {
     listUploads: () => ({ data: [...worlds.current.state.uploads.values()].map(viewUpload) }),
     getUpload(uploadId) {
-      const upload = worlds.current.state.uploads.get(uploadId);
-      if (!upload) throw notFound("Upload not found");
+      const upload = found(worlds.current.state.uploads.get(uploadId), "Upload not found");
       return {
         ...viewUpload(upload),
         contentBase64: uploadContent(worlds.current, uploadId).toString("base64"),

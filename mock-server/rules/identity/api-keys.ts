@@ -3,7 +3,7 @@ import { keyLifetimeInDaysDefault, keyLifetimesInDays } from "../../settings.ts"
 import type { ApiKeyRecord, KeyAccess, PartnerKeyRecord, Role } from "../../state/records.ts";
 import type { TokenClaims } from "../../world/tokens.ts";
 import type { World } from "../../world/world.ts";
-import { badInput, notFound, ServiceError } from "../service-error.ts";
+import { badInput, found, notFound, ServiceError } from "../service-error.ts";
 import { addMember, addUser, membershipOf } from "./members.ts";
 
 export interface CreateApiKeyInput {
@@ -56,8 +56,7 @@ export function createApiKey(world: World, input: CreateApiKeyInput) {
 
 /** Issued tokens stay valid until their own expiry; the next exchange fails. */
 export function revokeApiKey(world: World, apiKeyId: string): ApiKeyRecord {
-  const record = world.state.apiKeys.get(apiKeyId);
-  if (!record) throw notFound("API key not found");
+  const record = found(world.state.apiKeys.get(apiKeyId), "API key not found");
   record.revokedAtMs ??= world.clock.now();
   world.emit({ type: "api-key.revoked", apiKeyId });
   return record;

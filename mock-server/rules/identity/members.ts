@@ -1,6 +1,6 @@
 import type { MembershipRecord, Role, UserRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
-import { notFound } from "../service-error.ts";
+import { found } from "../service-error.ts";
 
 export interface NewUser {
   readonly name?: string;
@@ -60,8 +60,5 @@ export function membershipOf(
   return undefined;
 }
 
-function findMembership(world: World, membershipId: string): MembershipRecord {
-  const membership = world.state.memberships.get(membershipId);
-  if (!membership) throw notFound("Membership not found");
-  return membership;
-}
+const findMembership = (world: World, membershipId: string): MembershipRecord =>
+  found(world.state.memberships.get(membershipId), "Membership not found");

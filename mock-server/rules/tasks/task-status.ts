@@ -1,7 +1,7 @@
 import type { CustomerError, TaxPrepResult } from "../../../sdk/events/index.ts";
 import type { StageRecord, TaskRecord, TaskStatus } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
-import { conflict, notFound } from "../service-error.ts";
+import { conflict, found } from "../service-error.ts";
 import { timeAfter } from "../touch.ts";
 import { emitStageEvent, emitTaskEvent } from "../webhooks/events.ts";
 import { draftTaxPrepResult } from "./tax-prep-result.ts";
@@ -128,11 +128,8 @@ export function finishStage(
 /** Never before the change that set the task running, which may be stamped ahead of the clock. */
 const stageTimeMs = (world: World, task: TaskRecord) => Math.max(world.clock.now(), task.changedAtMs);
 
-export function findTask(world: World, taskId: string): TaskRecord {
-  const task = world.state.tasks.get(taskId);
-  if (!task) throw notFound("Task not found");
-  return task;
-}
+export const findTask = (world: World, taskId: string): TaskRecord =>
+  found(world.state.tasks.get(taskId), "Task not found");
 
 /** Reports the status that a task has just entered and emits its event. */
 export function notifyTaskChange(world: World, task: TaskRecord, withinRetryGrace: boolean): void {

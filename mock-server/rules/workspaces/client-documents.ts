@@ -3,7 +3,7 @@
 
 import type { ClientRecord, ConnectionRecord, DocumentRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
-import { notFound } from "../service-error.ts";
+import { found, notFound } from "../service-error.ts";
 import { type DocumentsPull, emitDocumentsSynced } from "../webhooks/events.ts";
 import { addClient } from "./clients.ts";
 import { guessMimeType } from "./mime-type.ts";
@@ -76,8 +76,7 @@ export interface SyncDocumentsInput {
  * @throws ServiceError `NOT_FOUND` for an unknown connection or client
  */
 export function syncDocuments(world: World, input: SyncDocumentsInput): DocumentsPull {
-  const connection = world.state.connections.get(input.connectionId);
-  if (!connection) throw notFound("Provider connection not found");
+  const connection = found(world.state.connections.get(input.connectionId), "Provider connection not found");
   const client = clientOf(world, connection.workspaceId, input.clientId);
   return pullDocuments(world, {
     connection,

@@ -9,7 +9,7 @@ import type { ClientRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { type Caller, requireWritingMember } from "../identity/caller.ts";
 import { checkListLength, checkSlice, type Slice } from "../list-bounds.ts";
-import { badInput, conflict, notFound } from "../service-error.ts";
+import { badInput, conflict, found, notFound } from "../service-error.ts";
 import { startTask } from "../tasks/tasks.ts";
 
 /** With `uploadIds`, a `BINDER` task starts on those documents. */
@@ -111,11 +111,8 @@ export function clientOrNull(
   return client?.workspaceId === workspace.id ? client : null;
 }
 
-function findClient(world: World, workspace: WorkspaceRecord, clientId: string): ClientRecord {
-  const client = clientOrNull(world, workspace, clientId);
-  if (!client) throw notFound("Client not found");
-  return client;
-}
+const findClient = (world: World, workspace: WorkspaceRecord, clientId: string): ClientRecord =>
+  found(clientOrNull(world, workspace, clientId), "Client not found");
 
 function checkUploads(world: World, workspace: WorkspaceRecord, uploadIds: readonly string[]): void {
   checkListLength(world, "uploadIds", uploadIds);

@@ -30,7 +30,7 @@ const controlOnly = [
 const patterns = [
   /new ServiceError\(\s*"([A-Z_]+)",\s*(?:"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g,
   /throw (badInput|conflict|notFound)\(\s*(?:"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g,
-  /reachable\([^"]*()"([^"]+)"/g,
+  /\b(?:reachable|found)\([^"`]*()(?:"([^"]+)"|`([^`]+)`)/g,
 ];
 
 const factories: Readonly<Record<string, string>> = {
