@@ -195,6 +195,24 @@ describe("a receiver of many tenants", () => {
     expect(handled).toEqual(["acme msg_a", "bolt msg_b"]);
   });
 
+  it("serves tenants with due events in turn, and what it stored before it had tenants", async () => {
+    const clock = createFixtureClock();
+    const inbox = memoryInbox({ clock });
+    const before = createReceiverFixture({ clock, inbox });
+    await before.deliver(sampleEvent(), "msg_before");
+    const { fixture, receiver, send } = tenantFixture({ clock, inbox, concurrency: 1 });
+    await using _ = fixture;
+    for (const n of [1, 2, 3]) await send("/webhooks/acme", secretA, eventOf(acme), { id: `msg_${n}` });
+    for (const n of [1, 2]) await send("/webhooks/bolt", secretB, eventOf(bolt), { id: `msg_${n}` });
+    const handled: string[] = [];
+    receiver.on("*", (_event, { tenant = "none", id }) => void handled.push(`${tenant} ${id}`));
+    await receiver.start();
+    await clock.advance(2_000);
+    expect(handled).toEqual([
+      ...["none msg_before", "acme msg_1", "bolt msg_1", "acme msg_2", "bolt msg_2", "acme msg_3"],
+    ]);
+  });
+
   it("handles the events of the others while a tenant's handlers hang and its backlog is long", async () => {
     const { fixture, receiver, send, clock } = tenantFixture({ concurrency: 4, backlogMax: 200 });
     await using _ = fixture;
