@@ -13,6 +13,7 @@ const pool = new pg.Pool({
   connectionString: process.env["DATABASE_URL"],
   max: concurrency + 6, // a transaction per running handler, one to listen, five to store, settle and notify
   connectionTimeoutMillis: 5_000,
+  keepAlive: true, // firewalls drop connections that are idle for minutes
 });
 await pool.query(
   `CREATE TABLE IF NOT EXISTS task_states

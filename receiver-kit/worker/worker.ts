@@ -142,6 +142,8 @@ export class Worker<Transaction> {
       this.#outage.end();
       if (count < free) this.#schedulePoll(Math.min(pollMs, nextInMs ?? pollMs));
     } catch (error) {
+      // The inbox was closed before the claim returned.
+      if (this.#state !== "working") return;
       this.#failures += 1;
       this.#outage.add(error);
       this.#schedulePoll(Math.min(failureDelayMsMax, pollMs * 2 ** Math.min(this.#failures, 10)));
