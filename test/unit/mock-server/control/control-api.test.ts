@@ -336,12 +336,14 @@ describe("faults", () => {
     await callGraphql(mock, "{ me { __typename } }", { token });
   });
 
-  it("of an unknown kind are rejected with the position of the mistake", async ({ api }) => {
+  it("of an unknown kind are rejected with the position of the mistake", async ({ mock, api }) => {
     const faults = { api: [{ instructions: [{ kind: "gremlin" }] }] } as never;
-    await expect(api.setFaults(faults)).rejects.toMatchObject({
-      code: "BODY_INVALID",
-      issues: [{ path: "api.0.instructions.0.kind", message: expect.any(String) }],
-    });
+    for (const control of [mock.control, api]) {
+      await expect(control.setFaults(faults)).rejects.toMatchObject({
+        code: "BODY_INVALID",
+        issues: [{ path: "api.0.instructions.0.kind", message: expect.any(String) }],
+      });
+    }
   });
 });
 
