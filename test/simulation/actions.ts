@@ -258,8 +258,8 @@ function pauseReceiver({ world, receivers, random }: SimulationRun): void {
 }
 
 function reconcile({ operator, receivers, random }: SimulationRun): void {
-  const sinceMs = random.pick([0, 3_600_000]);
-  if (receivers.running().length > 0) void operator.reconcile(sinceMs);
+  const sinceMs = random.pick([0, 3_600_000, undefined]);
+  if (receivers.running().length > 0) void operator.reconcile({ sinceMs });
 }
 
 function replayRow({ world, receivers, random }: SimulationRun): void {

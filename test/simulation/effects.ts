@@ -1,4 +1,5 @@
 import type { HandlerContext, MemoryTransaction } from "workspace-tasks/receiver-kit";
+import type { SimulatedProcess } from "./simulated-process.ts";
 import type { SimulationWorld } from "./world.ts";
 
 export interface TaskEvent {
@@ -8,6 +9,9 @@ export interface TaskEvent {
   readonly occurredAt: string;
   readonly subTaskId?: string;
 }
+
+/** How long the handlers of one event may take. */
+export const handlerTimeoutMs = 20_000;
 
 interface TaskState {
   readonly status: string;
@@ -21,12 +25,15 @@ export interface Effects {
   /** The state of each task, and of each stage under `task/stage`. */
   readonly states: ReadonlyMap<string, TaskState>;
   add(process: string, context: HandlerContext<MemoryTransaction>): void;
+  /** Runs the work of an attempt, and checks that no other process is at the same event for no reason. */
+  attempt(process: SimulatedProcess, id: string, work: () => Promise<void>): Promise<void>;
   setState(process: string, event: TaskEvent, context: HandlerContext<MemoryTransaction>): void;
 }
 
-export function createEffects({ check, trace }: SimulationWorld): Effects {
+export function createEffects({ check, trace, clock }: SimulationWorld): Effects {
   const counts = new Map<string, number>();
   const states = new Map<string, TaskState>();
+  const running = new Map<string, Set<RunningAttempt>>();
   return {
     counts,
     states,
@@ -35,6 +42,22 @@ export function createEffects({ check, trace }: SimulationWorld): Effects {
         counts.set(id, (counts.get(id) ?? 0) + 1);
         trace.log(`${process} commits the effect of ${trace.nameOf("delivery", id)}`);
       });
+    },
+    async attempt(process, id, work) {
+      const attempts = running.get(id) ?? new Set();
+      running.set(id, attempts);
+      for (const other of attempts) {
+        check("C1", !isHealthy(other, clock.monotonic()), () => {
+          return `${trace.nameOf("delivery", id)} is handled by ${process.name} while ${other.process.name} handles it`;
+        });
+      }
+      const attempt = { process, pauses: process.pauses, startedMs: clock.monotonic() };
+      attempts.add(attempt);
+      try {
+        await work();
+      } finally {
+        attempts.delete(attempt);
+      }
     },
     setState(process, event, { id, replayed, transaction }) {
       const key = keyOf(event);
@@ -51,6 +74,18 @@ export function createEffects({ check, trace }: SimulationWorld): Effects {
       });
     },
   };
+}
+
+interface RunningAttempt {
+  readonly process: SimulatedProcess;
+  readonly pauses: number;
+  readonly startedMs: number;
+}
+
+/** True while the process of an attempt has no reason to lose its lease: it was never paused, and its inbox worked. */
+function isHealthy({ process, pauses, startedMs }: RunningAttempt, nowMs: number): boolean {
+  const isUndisturbed = process.pauses === pauses && process.inboxTroubleMs < startedMs;
+  return process.state === "running" && isUndisturbed && nowMs - startedMs < handlerTimeoutMs;
 }
 
 export const keyOf = ({ taskId, subTaskId }: TaskEvent): string =>

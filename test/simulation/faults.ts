@@ -61,7 +61,9 @@ export type Fault =
   // Drawn for each call of the function that returns the signing secrets.
   | "secretsUnavailable"
   // Drawn for each call of the inbox: its connection dies without a word.
-  | "inboxSilent";
+  | "inboxSilent"
+  // Drawn for each task that the tasks API returns to a receiver.
+  | "wrongTime";
 
 const maxOf = <Name extends string>(faults: Readonly<Record<Name, { readonly max: number }>>) =>
   Object.entries<{ readonly max: number }>(faults).map(([name, { max }]) => [name, max] as [Name, number]);

@@ -1,8 +1,11 @@
 import type { RowSummary } from "workspace-tasks/receiver-kit";
+import { decodePosition } from "../../receiver-kit/event/event-order.ts";
 import type { TaskEvent } from "./effects.ts";
 import type { Receivers } from "./receivers.ts";
 import type { Service } from "./service.ts";
 import { type SimulationWorld, storedSource } from "./world.ts";
+
+const farFutureMs = 11 * 60_000;
 
 /** Checks the rows of the inbox after each step. */
 export interface InboxChecks {
@@ -12,7 +15,7 @@ export interface InboxChecks {
 }
 
 export function createInboxChecks(
-  { check, trace, settings }: SimulationWorld,
+  { check, trace, settings, clock }: SimulationWorld,
   service: Service,
   { store, effects, network }: Receivers,
 ): InboxChecks {
@@ -51,6 +54,10 @@ export function createInboxChecks(
     const before = heads.get(orderKey) ?? "";
     check("I3", position >= before, () => `the head of ${orderKey} moved back from ${before} to ${position}`);
     heads.set(orderKey, position);
+    const occurredAtMs = position === "" ? 0 : Number(decodePosition(position).occurredAt / 1_000_000n);
+    check("C2", occurredAtMs <= clock.now() + farFutureMs, () => {
+      return `the head of ${orderKey} lies at ${new Date(occurredAtMs).toISOString()}`;
+    });
   }
 
   return {

@@ -17,17 +17,27 @@ export function connectInbox(world: SimulationWorld, store: Store, process: Simu
   /** @param mayArriveLate false for a commit: the rows of an open transaction stay locked until it is known */
   const sendRequest = async (mayArriveLate = true) => {
     if (isSilent()) {
+      process.inboxTroubleMs = world.clock.monotonic();
       if (!mayArriveLate || silenceRandom.happens(0.5)) await silence;
       // After the caller's time limit, and mostly after the lease.
       await process.sleep(silenceRandom.integer(11_000, 90_000));
     }
     const slow = world.faultOccurs("inboxSlow", random);
+    if (slow) process.inboxTroubleMs = world.clock.monotonic();
     await process.sleep(slow ? random.integer(1, 12_000) : 0);
-    if (world.faultOccurs("inboxDown", random)) throw new Error("connection refused");
+    if (!world.faultOccurs("inboxDown", random)) return;
+    process.inboxTroubleMs = world.clock.monotonic();
+    throw new Error("connection refused");
   };
   const receive = async <Result>(result: Result): Promise<Result> => {
-    if (isSilent()) await silence;
-    if (world.faultOccurs("inboxOutcomeUnknown", random)) throw new Error("connection lost while committing");
+    if (isSilent()) {
+      process.inboxTroubleMs = world.clock.monotonic();
+      await silence;
+    }
+    if (world.faultOccurs("inboxOutcomeUnknown", random)) {
+      process.inboxTroubleMs = world.clock.monotonic();
+      throw new Error("connection lost while committing");
+    }
     await process.sleep();
     return result;
   };

@@ -91,6 +91,67 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
+    name: "leases-by-the-clock",
+    bug: "a lease ends when the clock of the store says so, also when that clock was set forward",
+    violates: ["C1"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "return lowMs === undefined ? null : Math.ceil(monotonicMs + lowMs);",
+        replace: "return lowMs === undefined ? null : Number.MAX_SAFE_INTEGER;",
+      },
+    ],
+  },
+  {
+    name: "due-in-the-future",
+    bug: "what was stored before the clock of the store was set back waits until that time comes again",
+    violates: ["I5", "E1"],
+    product: "receiver-kit",
+    patches: [
+      { find: "for (const row of wrong) {", replace: "for (const row of wrong.slice(wrong.length)) {" },
+    ],
+  },
+  {
+    name: "retention-by-the-clock",
+    bug: "a clock that is set forward by a year makes every row expire",
+    violates: ["I1", "I2", "I3", "I6"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "Math.round(Math.min(nowMs, lastMs + catchUp * elapsedMs))",
+        replace: "Math.round(Math.max(nowMs, 0 * catchUp * (lastMs + elapsedMs)))",
+      },
+    ],
+  },
+  {
+    name: "api-times-trusted",
+    bug: "a time of the tasks API in the far future becomes an ordering head",
+    violates: ["C2"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "if (occurredAt !== undefined && !isFarFuture(occurredAt, nowMs))",
+        replace: "if (occurredAt !== undefined)",
+      },
+    ],
+  },
+  {
+    name: "reconcile-compares-times",
+    bug: "a status with an older time than the head is never applied, although the tasks API says so",
+    violates: ["E1"],
+    product: "receiver-kit",
+    patches: [
+      { find: "if (head.position !== before || isRecent) {", replace: "if (head.position.length > 0) {" },
+    ],
+  },
+  {
+    name: "candidates-from-the-start",
+    bug: "each reconciliation fetches the same first candidates",
+    violates: ["R1"],
+    product: "receiver-kit",
+    patches: [{ find: "if (key !== cursor) await", replace: "if (key.length > 0 && key < cursor) await" }],
+  },
+  {
     name: "order-not-strict",
     bug: "`>` became `>=`: an event that arrives with a second id is applied again",
     violates: ["I3"],

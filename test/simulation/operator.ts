@@ -1,7 +1,9 @@
+import type { ReconcileClient, ReconcileOptions } from "workspace-tasks/receiver-kit";
 import type { Receivers } from "./receivers.ts";
 import { callMsMax } from "./sdk-process.ts";
 import type { Service } from "./service.ts";
 import { mainTenant, type SimulationWorld } from "./world.ts";
+import { withWrongTimes } from "./wrong-times.ts";
 
 /** The person who registers endpoints, rotates secrets, pauses and resumes, with the SDK. */
 export interface Operator {
@@ -11,7 +13,9 @@ export interface Operator {
   registerLabelled(): void;
   rotate(graceSeconds: number): Promise<void>;
   setEnabled(enabled: boolean): Promise<void>;
-  reconcile(sinceMs: number): Promise<void>;
+  reconcile(options: ReconcileOptions): Promise<void>;
+  /** Ids of the tasks that reconciling has asked for. */
+  readonly askedTaskIds: Set<string>;
   /** How many endpoints with a label may exist, by the outcome of its registration. */
   readonly labels: ReadonlyMap<string, "one" | "none" | "at most one">;
 }
@@ -53,8 +57,20 @@ export function createOperator(world: SimulationWorld, service: Service, receive
     }
   };
 
+  const askedTaskIds = new Set<string>();
+  const recordAsked = (client: ReconcileClient): ReconcileClient => ({
+    me: () => client.me?.() ?? Promise.resolve(),
+    tasks: {
+      list(options) {
+        for (const id of options.ids ?? []) askedTaskIds.add(id);
+        return client.tasks.list(options);
+      },
+    },
+  });
+
   return {
     labels,
+    askedTaskIds,
     async register() {
       for (;;) {
         const { client, call } = sdk();
@@ -95,13 +111,16 @@ export function createOperator(world: SimulationWorld, service: Service, receive
         await call(enabled ? "resume the endpoint" : "pause the endpoint", callMsMax, update);
       }
     },
-    async reconcile(sinceMs) {
+    async reconcile(options) {
       const { receiver } = random.sample(receivers.running())!;
       try {
         const tenant = world.settings.tenants
           ? { id: mainTenant, workspaceId: service.mock.workspaceId }
           : undefined;
-        const report = await receiver.reconcile(sdk().client, { sinceMs, runningForMs: 60_000, tenant });
+        const report = await receiver.reconcile(withWrongTimes(world, recordAsked(sdk().client)), {
+          ...{ runningForMs: 60_000, tenant },
+          ...options,
+        });
         trace.log(`reconciling ends: ${JSON.stringify(report)}`);
       } catch (error) {
         const { code, message } = error as { code?: string; message?: string };

@@ -13,6 +13,8 @@ const hourMs = 3_600_000;
 export const quiesceParts: readonly ((run: SimulationRun) => Promise<unknown>)[] = [
   async ({ world: { clock, ...world }, service, receivers, operator }) => {
     world.disableFaults();
+    // What is stored now lies half a day in the future.
+    if (world.settings.storeClockIsSet) world.storeClock.set(-12 * hourMs);
     await service.mock.control.clearFaults();
     await service.replaceApiKey();
     for (const { process } of receivers.running()) process.resume();
@@ -34,12 +36,37 @@ export const quiesceParts: readonly ((run: SimulationRun) => Promise<unknown>)[]
     // Two attempts of a delivery are at most an hour apart, or two where the receiver asked for it.
     await world.clock.advance(2.1 * hourMs);
   },
+  reconcileCandidates,
   async ({ world, operator }) => {
-    void operator.reconcile(30 * 24 * hourMs);
+    void operator.reconcile({ sinceMs: 30 * 24 * hourMs });
     await world.clock.advance(0.2 * hourMs);
   },
   ({ world }) => world.clock.advance(0.2 * hourMs),
 ];
+
+/** Reconciles two candidates at a time, until each has had its turn. */
+async function reconcileCandidates({ world, operator, receivers, service }: SimulationRun): Promise<void> {
+  const source = storedSource(world.settings);
+  const options = { source, runningForMs: 60_000, afterKey: "", limit: 100_000 };
+  const taskIds = async () => {
+    const found = await receivers.store.reconcileCandidates(options);
+    const own = found.filter(({ workspaceId }) => [null, service.mock.workspaceId].includes(workspaceId));
+    return new Set(own.map(({ key }) => (JSON.parse(key) as string[])[0] ?? ""));
+  };
+  const before = await taskIds();
+  operator.askedTaskIds.clear();
+  const reconcileAll = async () => {
+    for (let left = before.size + 2; left > 0; left -= 2)
+      await operator.reconcile({ sinceMs: 0, tasksMax: 2 });
+  };
+  void reconcileAll();
+  await world.clock.advance(hourMs);
+  for (const id of await taskIds()) {
+    world.check("R1", !before.has(id) || operator.askedTaskIds.has(id), () => {
+      return `${world.trace.nameOf("task", id)} is one of ${before.size} candidates and was never asked for`;
+    });
+  }
+}
 
 const settled: readonly RowState[] = ["done", "stale", "dead", "quarantined"];
 

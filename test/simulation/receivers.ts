@@ -28,8 +28,8 @@ export interface Receivers {
 }
 
 export function createReceivers(world: SimulationWorld): Receivers {
-  const { clock, trace, settings, products } = world;
-  const rows = products.receiverKit.memoryInbox({ clock });
+  const { trace, settings, products } = world;
+  const rows = products.receiverKit.memoryInbox({ clock: world.storeClock.clock });
   const store = products.store?.(rows) ?? rows;
   const effects = createEffects(world);
   const secrets: string[] = [];

@@ -24,6 +24,10 @@ export interface SimulationSettings {
   readonly sdkRestarts: boolean;
   /** Whether the receivers serve another tenant too, who has a signing secret and attacks. */
   readonly tenants: boolean;
+  /** Whether the clock of the store is set while the receivers run. */
+  readonly storeClockIsSet: boolean;
+  /** Whether events and the tasks API have wrong times. */
+  readonly wrongTimes: boolean;
   readonly probabilities: Readonly<Record<Fault, number>>;
 }
 
@@ -31,6 +35,7 @@ export function settingsOf(seed: number): SimulationSettings {
   const random = createRandom(seed, "settings");
   // Of its own, so that the other settings of a seed stay as they were.
   const tenantRandom = createRandom(seed, "tenants");
+  const timeRandom = createRandom(seed, "times");
   const noApiFaults = random.happens(0.4);
   const probabilities = Object.fromEntries(
     maxProbabilities.map(([fault, max]) => {
@@ -41,6 +46,8 @@ export function settingsOf(seed: number): SimulationSettings {
   const silenceRandom = createRandom(seed, "silence");
   probabilities.inboxSilent = silenceRandom.happens(0.5) ? 0.04 * silenceRandom.number() : 0;
   probabilities.secretsUnavailable = tenantRandom.happens(0.5) ? 0.15 * tenantRandom.number() : 0;
+  const wrongTimes = timeRandom.happens(0.4);
+  probabilities.wrongTime = wrongTimes ? 0.3 : 0;
   return {
     seed,
     steps: random.integer(30, 70),
@@ -55,6 +62,8 @@ export function settingsOf(seed: number): SimulationSettings {
     otherClient: !noApiFaults && random.happens(0.3),
     sdkRestarts: random.happens(0.5),
     tenants: tenantRandom.happens(0.5),
+    storeClockIsSet: timeRandom.happens(0.4),
+    wrongTimes,
     probabilities,
   };
 }

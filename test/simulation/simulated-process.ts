@@ -14,6 +14,8 @@ export interface SimulatedProcess {
   readonly state: "running" | "paused" | "dead";
   /** Number of pauses so far. */
   readonly pauses: number;
+  /** When a call of the inbox last failed or was slow, in monotonic time. */
+  inboxTroubleMs: number;
   /** Rejects with a connection error when the process dies. */
   readonly death: Promise<never>;
   /** Resolves after the delay, or later when the process is paused; never when it is dead. */
@@ -65,6 +67,7 @@ export function createProcess(world: SimulationWorld, name: string): SimulatedPr
   };
   const process: SimulatedProcess = {
     name,
+    inboxTroubleMs: Number.NEGATIVE_INFINITY,
     death,
     clock: { now: clock.now, monotonic: clock.monotonic, schedule },
     get state() {

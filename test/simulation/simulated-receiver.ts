@@ -1,5 +1,5 @@
 import type { HandlerContext, MemoryTransaction, Receiver } from "workspace-tasks/receiver-kit";
-import type { Effects } from "./effects.ts";
+import { type Effects, handlerTimeoutMs } from "./effects.ts";
 import { connectInbox } from "./inbox-connection.ts";
 import { createProcess, type SimulatedProcess } from "./simulated-process.ts";
 import { type OtherTenant, resolveSecrets } from "./tenants.ts";
@@ -23,7 +23,6 @@ export interface SharedState {
 
 export const acceptTimeoutMs = 10_000;
 const leaseMs = 30_000;
-const handlerTimeoutMs = 20_000;
 
 export function startReceiver(world: SimulationWorld, shared: SharedState, name: string): SimulatedReceiver {
   const { products, settings, random } = world;
@@ -80,13 +79,13 @@ function addHandlers(
   receiver.on("*", async (event, context) => {
     if (!isOurs(event, context)) return;
     effects.add(process.name, context);
-    await work();
+    await effects.attempt(process, context.id, work);
   });
   receiver.onState("task", async (event, context: HandlerContext<MemoryTransaction>) => {
     if (!isOurs(event, context)) return;
     effects.setState(process.name, event, context);
     // An event read from the tasks API reaches only state handlers.
-    if (context.channel === "reconcile") await work();
+    if (context.channel === "reconcile") await effects.attempt(process, context.id, work);
   });
   receiver.onState("subtask", (event, context) => {
     if (isOurs(event, context)) effects.setState(process.name, event, context);

@@ -16,8 +16,10 @@ import { checkFinalState, quiesceParts } from "./quiesce.ts";
 import { createReceivers, type Receivers } from "./receivers.ts";
 import { createService } from "./service.ts";
 import { settingsOf } from "./settings.ts";
+import { maybeSetStoreClock } from "./store-clock.ts";
 import { sendAsOtherTenant } from "./tenants.ts";
 import { createWorld, type Products, type SimulationWorld } from "./world.ts";
+import { maybeSendSkewedEvent } from "./wrong-times.ts";
 
 export interface SimulationOptions {
   readonly seed: number;
@@ -67,6 +69,8 @@ export async function runSimulation({ seed, products }: SimulationOptions): Prom
     await step(action.name, async () => {
       await action.run(run);
       sendAsOtherTenant(run);
+      maybeSetStoreClock(run);
+      await maybeSendSkewedEvent(run);
       await clock.advance(timing.pick(pausesMs));
     });
   }

@@ -6,6 +6,7 @@ import type { Fault } from "./faults.ts";
 import type { Invariant, Violation } from "./invariants.ts";
 import { createRandom, type Random } from "./random.ts";
 import type { SimulationSettings } from "./settings.ts";
+import { createStoreClock, type StoreClock } from "./store-clock.ts";
 import { createTrace, type Trace } from "./trace.ts";
 
 export type Store = ReceiverKit.Inbox<ReceiverKit.MemoryTransaction>;
@@ -25,6 +26,7 @@ export interface SimulationWorld {
   readonly settings: SimulationSettings;
   readonly products: Products;
   readonly clock: VirtualClock;
+  readonly storeClock: StoreClock;
   readonly random: Random;
   readonly trace: Trace;
   readonly crashes: CrashCounts;
@@ -52,7 +54,7 @@ export function createWorld(settings: SimulationSettings, products: Products): S
   let violation: Violation | undefined;
   let faultsOff = false;
   return {
-    ...{ settings, products, clock, trace },
+    ...{ settings, products, clock, trace, storeClock: createStoreClock(clock) },
     random: createRandom(settings.seed),
     crashes: noCrashes(),
     get violation() {
