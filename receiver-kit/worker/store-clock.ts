@@ -4,7 +4,7 @@
 //
 // Set forward, every lease seems to have ended. Their holders renew them in the new time at a third of a lease, so for
 // the time of one lease the old time decides which leases have ended. Set back, what was stored lies in the future; the
-// worker asks the inbox to repair it.
+// worker asks the inbox to repair it. A clock that is set and set back between two polls is not noticed.
 
 import type { ClockStats } from "../receiver-stats.ts";
 

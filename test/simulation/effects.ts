@@ -10,9 +10,6 @@ export interface TaskEvent {
   readonly subTaskId?: string;
 }
 
-/** How long the handlers of one event may take. */
-export const handlerTimeoutMs = 20_000;
-
 interface TaskState {
   readonly status: string;
   readonly position: string;
@@ -26,7 +23,7 @@ export interface Effects {
   readonly states: ReadonlyMap<string, TaskState>;
   add(process: string, context: HandlerContext<MemoryTransaction>): void;
   /** Runs the work of an attempt, and checks that no other process is at the same event for no reason. */
-  attempt(process: SimulatedProcess, id: string, work: () => Promise<void>): Promise<void>;
+  attempt(process: SimulatedProcess, context: AttemptContext, work: () => Promise<void>): Promise<void>;
   setState(process: string, event: TaskEvent, context: HandlerContext<MemoryTransaction>): void;
 }
 
@@ -43,15 +40,15 @@ export function createEffects({ check, trace, clock }: SimulationWorld): Effects
         trace.log(`${process} commits the effect of ${trace.nameOf("delivery", id)}`);
       });
     },
-    async attempt(process, id, work) {
+    async attempt(process, { id, signal }, work) {
       const attempts = running.get(id) ?? new Set();
       running.set(id, attempts);
       for (const other of attempts) {
-        check("C1", !isHealthy(other, clock.monotonic()), () => {
+        check("C1", !isInProgress(other), () => {
           return `${trace.nameOf("delivery", id)} is handled by ${process.name} while ${other.process.name} handles it`;
         });
       }
-      const attempt = { process, pauses: process.pauses, startedMs: clock.monotonic() };
+      const attempt = { process, signal, pauses: process.pauses, startedMs: clock.monotonic() };
       attempts.add(attempt);
       try {
         await work();
@@ -76,16 +73,19 @@ export function createEffects({ check, trace, clock }: SimulationWorld): Effects
   };
 }
 
+type AttemptContext = Pick<HandlerContext<MemoryTransaction>, "id" | "signal">;
+
 interface RunningAttempt {
   readonly process: SimulatedProcess;
+  readonly signal: AbortSignal;
   readonly pauses: number;
   readonly startedMs: number;
 }
 
-/** True while the process of an attempt has no reason to lose its lease: it was never paused, and its inbox worked. */
-function isHealthy({ process, pauses, startedMs }: RunningAttempt, nowMs: number): boolean {
+/** True while an attempt has not ended and its process has no reason to lose the lease: no pause, and no inbox trouble. */
+function isInProgress({ process, signal, pauses, startedMs }: RunningAttempt): boolean {
   const isUndisturbed = process.pauses === pauses && process.inboxTroubleMs < startedMs;
-  return process.state === "running" && isUndisturbed && nowMs - startedMs < handlerTimeoutMs;
+  return process.state === "running" && !signal.aborted && isUndisturbed;
 }
 
 export const keyOf = ({ taskId, subTaskId }: TaskEvent): string =>

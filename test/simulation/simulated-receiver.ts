@@ -1,5 +1,5 @@
 import type { HandlerContext, MemoryTransaction, Receiver } from "workspace-tasks/receiver-kit";
-import { type Effects, handlerTimeoutMs } from "./effects.ts";
+import type { Effects } from "./effects.ts";
 import { connectInbox } from "./inbox-connection.ts";
 import { createProcess, type SimulatedProcess } from "./simulated-process.ts";
 import { type OtherTenant, resolveSecrets } from "./tenants.ts";
@@ -23,6 +23,8 @@ export interface SharedState {
 
 export const acceptTimeoutMs = 10_000;
 const leaseMs = 30_000;
+export const pollMs = 300_000;
+const handlerTimeoutMs = 20_000;
 
 export function startReceiver(world: SimulationWorld, shared: SharedState, name: string): SimulatedReceiver {
   const { products, settings, random } = world;
@@ -37,9 +39,8 @@ export function startReceiver(world: SimulationWorld, shared: SharedState, name:
     keyOrder: settings.keyOrder,
     retry: { firstDelayMs: 1_000, delayMsMax: 120_000, attemptsMax: 6 },
     concurrency: 4,
-    pollMs: 300_000,
     logger: { info() {}, warn() {}, error() {} },
-    ...{ acceptTimeoutMs, leaseMs, handlerTimeoutMs },
+    ...{ acceptTimeoutMs, leaseMs, handlerTimeoutMs, pollMs },
   });
   addHandlers(world, shared, process, receiver);
   // A supervisor would restart a process that fails to start.
@@ -79,13 +80,13 @@ function addHandlers(
   receiver.on("*", async (event, context) => {
     if (!isOurs(event, context)) return;
     effects.add(process.name, context);
-    await effects.attempt(process, context.id, work);
+    await effects.attempt(process, context, work);
   });
   receiver.onState("task", async (event, context: HandlerContext<MemoryTransaction>) => {
     if (!isOurs(event, context)) return;
     effects.setState(process.name, event, context);
     // An event read from the tasks API reaches only state handlers.
-    if (context.channel === "reconcile") await effects.attempt(process, context.id, work);
+    if (context.channel === "reconcile") await effects.attempt(process, context, work);
   });
   receiver.onState("subtask", (event, context) => {
     if (isOurs(event, context)) effects.setState(process.name, event, context);

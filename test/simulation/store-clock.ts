@@ -3,18 +3,23 @@
 
 import type { Clock } from "workspace-tasks/receiver-kit";
 import type { SimulationRun } from "./actions.ts";
+import { pollMs } from "./simulated-receiver.ts";
 
 export interface StoreClock {
   readonly clock: Clock;
   /** Sets the clock to the true time plus `aheadMs`. */
   set(aheadMs: number): void;
+  /** When it was last set, in true time. */
+  readonly setAtMs: number;
 }
 
 const hourMs = 3_600_000;
+const slowestCallMs = 30_000;
 const aheadMs = [0, hourMs, 12 * hourMs, -hourMs, -12 * hourMs, 400 * 24 * hourMs] as const;
 
 export function createStoreClock(clock: Clock): StoreClock {
   let offsetMs = 0;
+  let setAtMs = 0;
   return {
     clock: {
       now: () => clock.now() + offsetMs,
@@ -23,15 +28,23 @@ export function createStoreClock(clock: Clock): StoreClock {
     },
     set(aheadMs) {
       offsetMs = aheadMs;
+      setAtMs = clock.now();
+    },
+    get setAtMs() {
+      return setAtMs;
     },
   };
 }
 
-/** Sometimes sets the clock of the store. */
+/**
+ * Sometimes sets the clock of the store, for longer than the receivers need to see it: a clock that is set back again
+ * between two polls looks as if it had not been set.
+ */
 export function maybeSetStoreClock({ world }: SimulationRun): void {
   const random = world.random.stream(`store clock/${world.clock.now()}`);
   const ahead = random.pick(aheadMs);
-  if (!world.settings.storeClockIsSet || !random.happens(0.15)) return;
+  const wasSeen = world.clock.now() - world.storeClock.setAtMs > pollMs + slowestCallMs;
+  if (!world.settings.storeClockIsSet || !random.happens(0.3) || !wasSeen) return;
   world.storeClock.set(ahead);
   world.trace.log(`the clock of the store is ${ahead / hourMs} h ahead`);
 }

@@ -52,6 +52,21 @@ function tenantFixture(options: ReceiverFixtureOptions = {}) {
 const eventOf = ({ workspaceId }: Tenant, fields: object = {}) => sampleEvent({ workspaceId, ...fields });
 
 describe("a receiver of many tenants", () => {
+  it("retries in time after the clock of the inbox was set back", async () => {
+    const { fixture, receiver, send, clock } = tenantFixture();
+    await using _ = fixture;
+    let failures = 1;
+    receiver.on("*", () => {
+      if (failures-- > 0) throw new Error("not yet");
+    });
+    await receiver.start();
+    await send("/webhooks/acme", secretA, eventOf(acme));
+    await clock.settle();
+    clock.setNow(clock.now() - 2 * 3_600_000);
+    await clock.advance(3_000);
+    expect((await receiver.stats()).inbox.rows).toMatchObject({ done: 1, pending: 0 });
+  });
+
   it("tells handlers the tenant, the secret that signed, and the trace", async () => {
     const { fixture, receiver, send, clock } = tenantFixture();
     await using _ = fixture;
