@@ -48,6 +48,9 @@ export function settingsOf(seed: number): SimulationSettings {
   probabilities.secretsUnavailable = tenantRandom.happens(0.5) ? 0.15 * tenantRandom.number() : 0;
   const wrongTimes = timeRandom.happens(0.4);
   probabilities.wrongTime = wrongTimes ? 0.3 : 0;
+  const storeClockIsSet = timeRandom.happens(0.4);
+  // Leases are at stake only while events are being handled.
+  if (storeClockIsSet) probabilities.handlerSlow = 0.4;
   return {
     seed,
     steps: random.integer(30, 70),
@@ -62,7 +65,7 @@ export function settingsOf(seed: number): SimulationSettings {
     otherClient: !noApiFaults && random.happens(0.3),
     sdkRestarts: random.happens(0.5),
     tenants: tenantRandom.happens(0.5),
-    storeClockIsSet: timeRandom.happens(0.4),
+    storeClockIsSet,
     wrongTimes,
     probabilities,
   };

@@ -9,6 +9,8 @@ import type { SimulationWorld } from "./world.ts";
 
 export interface SimulatedProcess {
   readonly name: string;
+  /** In true time. */
+  readonly startedMs: number;
   /** The clock as the process sees it. */
   readonly clock: Clock;
   readonly state: "running" | "paused" | "dead";
@@ -67,6 +69,7 @@ export function createProcess(world: SimulationWorld, name: string): SimulatedPr
   };
   const process: SimulatedProcess = {
     name,
+    startedMs: clock.now(),
     inboxTroubleMs: Number.NEGATIVE_INFINITY,
     death,
     clock: { now: clock.now, monotonic: clock.monotonic, schedule },

@@ -69,7 +69,7 @@ export async function runSimulation({ seed, products }: SimulationOptions): Prom
     await step(action.name, async () => {
       await action.run(run);
       sendAsOtherTenant(run);
-      maybeSetStoreClock(run);
+      await maybeSetStoreClock(run);
       await maybeSendSkewedEvent(run);
       await clock.advance(timing.pick(pausesMs));
     });

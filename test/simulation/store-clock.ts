@@ -40,11 +40,15 @@ export function createStoreClock(clock: Clock): StoreClock {
  * Sometimes sets the clock of the store, for longer than the receivers need to see it: a clock that is set back again
  * between two polls looks as if it had not been set.
  */
-export function maybeSetStoreClock({ world }: SimulationRun): void {
+export async function maybeSetStoreClock({ world, receivers, service }: SimulationRun): Promise<void> {
   const random = world.random.stream(`store clock/${world.clock.now()}`);
   const ahead = random.pick(aheadMs);
+  // Mostly while an event is being handled, when a lease is at stake.
+  const probability = receivers.effects.isHandling() ? 0.9 : 0.2;
   const wasSeen = world.clock.now() - world.storeClock.setAtMs > pollMs + slowestCallMs;
-  if (!world.settings.storeClockIsSet || !random.happens(0.3) || !wasSeen) return;
+  if (!world.settings.storeClockIsSet || !random.happens(probability) || !wasSeen) return;
   world.storeClock.set(ahead);
+  // Its delivery makes the receivers claim rows before the leases are renewed.
+  await service.mock.control.startTask({ taskType: "BINDER", progression: "immediate" });
   world.trace.log(`the clock of the store is ${ahead / hourMs} h ahead`);
 }
