@@ -58,7 +58,7 @@ export async function loadSqliteDriver(
   for (const candidate of name ? [name] : sqliteDriverNames) {
     try {
       const native = databaseConstructor(candidate, await load(candidate));
-      return (path) => connectionOf(new native(path), { spread: candidate === "node:sqlite" });
+      return (path) => connectionOf(new native(path), valueStyles[candidate]);
     } catch (cause) {
       causes.push(cause);
     }
@@ -85,29 +85,42 @@ function databaseConstructor(name: SqliteDriverName, module: unknown): NativeCon
   return found as NativeConstructor;
 }
 
-/** Wraps a driver's connection. `spread`: node:sqlite takes values one by one, the others as an array. */
-export function connectionOf(native: NativeDatabase, { spread = false } = {}): SqliteConnection {
+/** How a driver takes values: in one array, one by one, or those of numbered parameters (`?1`) by name. */
+export type ValueStyle = "array" | "spread" | "named";
+
+const valueStyles: Readonly<Record<SqliteDriverName, ValueStyle>> = {
+  libsql: "array",
+  "better-sqlite3": "named",
+  "node:sqlite": "spread",
+};
+
+const hasNumberedParameter = (sql: string) => /\?\d/.test(sql.replace(/'[^']*'/g, ""));
+
+/** Wraps a driver's connection. */
+export function connectionOf(native: NativeDatabase, style: ValueStyle = "array"): SqliteConnection {
   const prepared = new Map<string, NativeStatement>();
   const prepare = (sql: string) => {
     const statement = prepared.get(sql) ?? native.prepare(sql);
     prepared.set(sql, statement);
     return statement;
   };
-  const bind = (values: readonly SqliteValue[]) => {
+  const bind = (sql: string, values: readonly SqliteValue[]): readonly unknown[] => {
     const bound = values.map(toBindable);
-    return spread ? bound : [bound];
+    if (style === "spread") return bound;
+    if (style === "array" || !hasNumberedParameter(sql)) return [bound];
+    return [Object.fromEntries(bound.map((value, index) => [String(index + 1), value]))];
   };
-  const rowsOf = (statement: NativeStatement, values: readonly SqliteValue[]) => {
-    if (statement.reader !== false) return statement.all(...bind(values)) as SqliteRow[];
-    statement.run(...bind(values));
+  const rowsOf = (statement: NativeStatement, sql: string, values: readonly SqliteValue[]) => {
+    if (statement.reader !== false) return statement.all(...bind(sql, values)) as SqliteRow[];
+    statement.run(...bind(sql, values));
     return [];
   };
   return {
     native,
     exec: (sql) => native.exec(sql),
-    query: (sql, values = []) => rowsOf(native.prepare(sql), values),
-    queryPrepared: (sql, values = []) => rowsOf(prepare(sql), values),
-    changePrepared: (sql, values) => Number(prepare(sql).run(...bind(values)).changes),
+    query: (sql, values = []) => rowsOf(native.prepare(sql), sql, values),
+    queryPrepared: (sql, values = []) => rowsOf(prepare(sql), sql, values),
+    changePrepared: (sql, values) => Number(prepare(sql).run(...bind(sql, values)).changes),
     isInTransaction: () => native.inTransaction ?? native.isTransaction ?? !canBegin(native),
     close: () => native.close(),
   };

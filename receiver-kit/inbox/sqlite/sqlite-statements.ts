@@ -11,13 +11,14 @@ export const insertRow = `
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, ?12, ?13, ?14, ?15)
   ON CONFLICT (source, webhook_id) DO NOTHING`;
 
-/** The body of the row that the statement before has inserted. */
-export const insertBody = "INSERT INTO workspace_tasks_bodies (seq, body) VALUES (last_insert_rowid(), ?1)";
+/** Of the row that the statement before has inserted. node:sqlite of Node 22 passes an empty body as null. */
+export const insertBody = `
+  INSERT INTO workspace_tasks_bodies (seq, body) VALUES (last_insert_rowid(), coalesce(?1, x''))`;
 
 export const readBody = "SELECT body FROM workspace_tasks_bodies WHERE seq = ?1";
 
 export const compareBody = `
-  SELECT body = ?3 AS same FROM workspace_tasks_inbox LEFT JOIN workspace_tasks_bodies USING (seq)
+  SELECT body = coalesce(?3, x'') AS same FROM workspace_tasks_inbox LEFT JOIN workspace_tasks_bodies USING (seq)
   WHERE source = ?1 AND webhook_id = ?2`;
 
 // SQLite uses a partial index only for a condition with the same text as the index's own, besides which `state` may be
@@ -94,7 +95,7 @@ export const beginInline = `
 
 /** The body of a row begun inline; one that was taken over has it already. */
 export const insertInlineBody = `
-  INSERT INTO workspace_tasks_bodies (seq, body) VALUES (?1, ?2) ON CONFLICT (seq) DO NOTHING`;
+  INSERT INTO workspace_tasks_bodies (seq, body) VALUES (?1, coalesce(?2, x'')) ON CONFLICT (seq) DO NOTHING`;
 
 /** States whose rows are few: they wait, run, or wait for an operator. */
 export const countUnsettled = `

@@ -49,8 +49,11 @@ describe("a SQLite connection", () => {
     };
     const native = { exec() {}, prepare: () => statement as never, close() {} };
     connectionOf(native).query("SELECT ?, ?", ["a", 1]);
-    connectionOf(native, { spread: true }).query("SELECT ?, ?", ["a", 1]);
-    expect(calls).toEqual([[["a", 1]], ["a", 1]]);
+    connectionOf(native, "spread").query("SELECT ?, ?", ["a", 1]);
+    connectionOf(native, "named").query("SELECT ?, '?1'", ["a"]);
+    // better-sqlite3 counts numbered parameters among those with a name.
+    connectionOf(native, "named").query("SELECT ?2, ?1", ["a", 1]);
+    expect(calls).toEqual([[["a", 1]], ["a", 1], [["a"]], [{ 1: "a", 2: 1 }]]);
   });
 
   it("does not keep the values of a handler's last statement", async () => {

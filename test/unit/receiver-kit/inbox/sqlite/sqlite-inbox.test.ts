@@ -4,6 +4,11 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
 import { type SqliteTransaction, sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import {
+  loadSqliteDriver,
+  type SqliteDriverName,
+  sqliteDriverNames,
+} from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { describeInboxMaintenance } from "../../../../support/inbox-maintenance-suite.ts";
 import { runningAt } from "../../../../support/inbox-rows.ts";
 import { describeInbox, type InboxFixture } from "../../../../support/inbox-suite.ts";
@@ -13,12 +18,12 @@ import {
   expectUndone,
 } from "../../../../support/sql-transaction-suite.ts";
 
-const createFixture = async (): Promise<InboxFixture> => {
+const createFixture = async (driver: SqliteDriverName = "libsql"): Promise<InboxFixture> => {
   const directory = await mkdtemp(path.join(tmpdir(), "workspace-tasks-sqlite-"));
   const clock = createVirtualClock();
   const opened: { close(): Promise<void> }[] = [];
   const open = async () => {
-    const inbox = sqliteInbox({ path: path.join(directory, "inbox.db"), clock });
+    const inbox = sqliteInbox({ path: path.join(directory, "inbox.db"), driver, clock });
     await inbox.open();
     opened.push(inbox);
     return inbox;
@@ -36,10 +41,7 @@ const createFixture = async (): Promise<InboxFixture> => {
         await query("INSERT INTO effects (name) VALUES (?)", [name]);
       },
       async kept() {
-        const { loadSqliteDriver } = await import(
-          "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts"
-        );
-        const connection = (await loadSqliteDriver())(path.join(directory, "inbox.db"));
+        const connection = (await loadSqliteDriver(driver))(path.join(directory, "inbox.db"));
         connection.exec(createTable);
         const rows = connection.query("SELECT name FROM effects ORDER BY rowid");
         connection.close();
@@ -53,9 +55,17 @@ const createFixture = async (): Promise<InboxFixture> => {
   };
 };
 
-describeInbox("SQLite inbox", createFixture);
-describeInboxMaintenance("SQLite inbox", createFixture);
-describeSqlTransactions("SQLite inbox", createFixture);
+/** The drivers of this machine: libsql everywhere, node:sqlite on newer versions of Node. */
+async function installedDrivers(): Promise<readonly SqliteDriverName[]> {
+  const loaded = await Promise.allSettled(sqliteDriverNames.map((name) => loadSqliteDriver(name)));
+  return sqliteDriverNames.filter((_, index) => loaded[index]?.status === "fulfilled");
+}
+
+describe.each(await installedDrivers())("with %s", (driver) => {
+  describeInbox("SQLite inbox", () => createFixture(driver));
+  describeInboxMaintenance("SQLite inbox", () => createFixture(driver));
+  describeSqlTransactions("SQLite inbox", () => createFixture(driver));
+});
 
 describe("SQLite inbox: a transaction that SQLite has ended", () => {
   const tables = `
