@@ -4,7 +4,7 @@ import { goTo } from "../route.ts";
 import { useKeys } from "./keys.ts";
 import type { PagedList } from "./pages.ts";
 import { type Options, Select } from "./select.tsx";
-import { type Column, WindowedRows } from "./windowed-rows.tsx";
+import { WindowedRows, type WindowedRowsProps } from "./windowed-rows.tsx";
 import "./list-view.css";
 
 /** A field of the filter: a choice of `options`, or any text. */
@@ -16,7 +16,7 @@ interface FilterField {
   readonly placeholder?: string | undefined;
 }
 
-interface Props<Row> {
+interface Props<Row> extends Pick<WindowedRowsProps<Row>, "keyOf" | "columns"> {
   /** Name of the view, which is also what it lists: `tasks`. */
   readonly view: string;
   readonly title: string;
@@ -27,8 +27,6 @@ interface Props<Row> {
   readonly list: PagedList<Row>;
   /** The rows to show, unless all. */
   readonly rows?: readonly Row[] | undefined;
-  readonly keyOf: (row: Row) => string;
-  readonly columns: readonly Column<Row>[];
   /** Text of the empty list. */
   readonly nothing: string;
   readonly detail: (id: string) => ComponentChildren;

@@ -76,9 +76,7 @@ function Secrets({ endpoint, nowMs }: Pick<Props, "endpoint" | "nowMs">) {
   const [fetched, setFetched] = useState<EndpointDetail | null>(null);
   const action = useAction();
   const secrets = fetched?.updatedAt === endpoint.updatedAt ? fetched.secrets : null;
-  const fetchSecrets = async () => {
-    setFetched(await control.getEndpoint(endpoint.id));
-  };
+  const fetchSecrets = () => control.getEndpoint(endpoint.id).then(setFetched);
   return (
     <>
       <div class="title-bar">
