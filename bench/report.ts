@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Benchmark, Goal, Machine, RecordedResult, Table } from "./benchmark.ts";
+import { markdownTable } from "../scripts/markdown-table.ts";
+import type { Benchmark, Goal, Machine, RecordedResult } from "./benchmark.ts";
 import { drawPlot } from "./draw-plot.ts";
 
 /** By the first word of a benchmark's name. */
@@ -77,7 +78,7 @@ function answers(product: string, entries: readonly Entry[]): string {
   const rows = entries
     .filter((each) => each.product === product)
     .map(({ title, question, answer, result }) => [`[${question}](#${anchor(title)})`, answer(result)]);
-  return markdown({ columns: [product, ""], rows }, "---");
+  return markdownTable([product, ""], rows);
 }
 
 function goalSummary(entries: readonly Entry[]): string {
@@ -99,7 +100,7 @@ function section({ title, about, notes = [], result }: Entry): string {
     `### ${title}`,
     about,
     ...(goals.length > 0 ? [goalTable(goals)] : []),
-    ...tables.map((table) => markdown(table)),
+    ...tables.map(({ columns, rows }) => markdownTable(columns, rows, "---:")),
     ...plots.map((plot) => `![${plot.title}](images/benchmark-${plot.name}.svg)`),
     ...notes,
     `<sub>${describeMachine(machine)}</sub>`,
@@ -107,20 +108,8 @@ function section({ title, about, notes = [], result }: Entry): string {
 }
 
 function goalTable(goals: readonly Goal[]): string {
-  return markdown({
-    columns: ["goal", "target", "measured", ""],
-    rows: goals.map(({ what, target, measured, met }) => [what, target, measured, met ? "✓" : "missed"]),
-  });
-}
-
-function markdown({ columns, rows }: Table, alignment = "---:"): string {
-  const text = (cells: readonly string[]) =>
-    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
-  return [
-    text(columns),
-    `|${columns.map((_, index) => `${index ? alignment : "---"}|`).join("")}`,
-    ...rows.map(text),
-  ].join("\n");
+  const rows = goals.map(({ what, target, measured, met }) => [what, target, measured, met ? "✓" : "missed"]);
+  return markdownTable(["goal", "target", "measured", ""], rows, "---:");
 }
 
 function describeMachine({ date, node, processor, cores, load: [before, after] }: Machine): string {

@@ -13,6 +13,7 @@ import {
   serveInProcess,
   startPythonReceiver,
 } from "../test/support/receivers/served-receiver.ts";
+import { markdownTable } from "./markdown-table.ts";
 
 const root = join(import.meta.dirname, "..");
 const secret = `whsec_${Buffer.alloc(32, 0x5a).toString("base64")}`;
@@ -171,7 +172,7 @@ Each finding can be reproduced with the commands of its section, in a clone of t
 \`npm run build\`: the first prints the two URLs for the second. A secret is made with
 \`echo "whsec_$(openssl rand -base64 32)"\`.
 
-${table(
+${markdownTable(
   ["receiver", "MUST", "SHOULD"],
   subjects.map(({ column }, index) => [column, counted(index, "MUST"), counted(index, "SHOULD")]),
 )}
@@ -182,7 +183,7 @@ ${subjects.map(section).join("\n\n")}
 
 ✓ passed · ○ correct responses, the effects could not be observed · ✗ failed · ✗✗ failed and ended the process · – does not apply (another kind of signature, or no second secret given)
 
-${table(
+${markdownTable(
   ["check", "", ...subjects.map(({ column }) => column)],
   auditChecks.map(({ id, requirement }) => [
     id,
@@ -199,17 +200,17 @@ with one of the usual mistakes: the text of the secret as key, a body that was s
 other header names, other signed contents or formats, another clock, unit or time zone, the old secret, a body parser in
 front. The fix names the mistake whose delivery was acknowledged.
 
-${table(["code", "the response"], Object.entries(failures))}
+${markdownTable(["code", "the response"], Object.entries(failures))}
 
 ## When check-receiver could not run
 
 The exit code is 2, and the reason is on stderr.
 
-${table(["code", "meaning"], Object.entries(obstacles))}
+${markdownTable(["code", "meaning"], Object.entries(obstacles))}
 
 ## What the checks send
 
-${table(
+${markdownTable(
   ["check", "a correct receiver", "sent", "expected"],
   auditChecks.map(({ id, title, sent, expected }) => [id, cell(title), cell(sent), cell(expected)]),
 )}
@@ -238,7 +239,7 @@ ${[command, ...(signing ? [] : [check])].join("\n")}
 
 ${comment}
 
-${failures.length === 0 ? "No failure." : table(columns, findings)}`;
+${failures.length === 0 ? "No failure." : markdownTable(columns, findings)}`;
 }
 
 function counted(index: number, requirement: "MUST" | "SHOULD"): string {
@@ -257,15 +258,7 @@ function markOf(result: Result | undefined): string {
   return { passed: "✓", failed: "✗", skipped: "–", unfinished: "?" }[result?.outcome ?? "skipped"];
 }
 
-function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
-  const text = (row: readonly string[]) => `| ${row.join(" | ")} |`;
-  return [text(columns), `|${"---|".repeat(columns.length)}`, ...rows.map(text)].join("\n");
-}
-
 /** Measured times differ between runs; the page must not change for them. */
 function cell(text: string): string {
-  return text
-    .replaceAll(/\b\d+ ms\b(?! apart)/g, "… ms")
-    .replaceAll("|", "\\|")
-    .replaceAll("\u00a0", " ");
+  return text.replaceAll(/\b\d+ ms\b(?! apart)/g, "… ms").replaceAll("\u00a0", " ");
 }
