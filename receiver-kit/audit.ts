@@ -1,6 +1,6 @@
 export { auditReceiver } from "./audit/audit-receiver.ts";
 export { auditChecks } from "./audit/checks/catalog.ts";
-export type { AuditCheck, AuditOutcome, Requirement } from "./audit/checks/check.ts";
+export type { AuditCheck, AuditOutcome, AuditRequirement } from "./audit/checks/check.ts";
 export {
   type AuditSummary,
   type AuditVerdict,

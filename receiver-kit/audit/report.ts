@@ -1,9 +1,9 @@
-import type { AuditOutcome, Requirement } from "./checks/check.ts";
+import type { AuditOutcome, AuditRequirement } from "./checks/check.ts";
 import type { AuditProblem, AuditReport, AuditResult } from "./result.ts";
 
 export type AuditVerdict = "passed" | "failed" | "could-not-run";
 
-export type AuditSummary = Readonly<Record<Requirement, Readonly<Record<AuditOutcome, number>>>>;
+export type AuditSummary = Readonly<Record<AuditRequirement, Readonly<Record<AuditOutcome, number>>>>;
 
 const textWidth = 100;
 const receivedWidth = 48;
@@ -22,7 +22,7 @@ export function exitCodeOf(report: AuditReport): 0 | 1 | 2 {
 }
 
 export function summaryOfReport({ results }: AuditReport): AuditSummary {
-  const outcomes = (requirement: Requirement) => {
+  const outcomes = (requirement: AuditRequirement) => {
     const counts = { passed: 0, failed: 0, skipped: 0, unfinished: 0 };
     for (const result of results) if (result.requirement === requirement) counts[result.outcome] += 1;
     return counts;

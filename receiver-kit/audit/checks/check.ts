@@ -1,7 +1,7 @@
 import type { Target } from "../target/target.ts";
 
 /** MUST follows from the interface or from forgery being possible; SHOULD is robustness. */
-export type Requirement = "MUST" | "SHOULD";
+export type AuditRequirement = "MUST" | "SHOULD";
 
 export type AuditOutcome = "passed" | "failed" | "skipped" | "unfinished";
 
@@ -17,7 +17,7 @@ export interface Finding {
 
 /** One attack with its expected outcome. */
 export interface CheckDefinition {
-  readonly requirement: Requirement;
+  readonly requirement: AuditRequirement;
   /** What a correct receiver does, as a sentence. */
   readonly title: string;
   readonly sent: string;

@@ -6,12 +6,12 @@ import { UnreachableError } from "../target/errors.ts";
 import type { Delivery } from "../target/signing.ts";
 import type { Target } from "../target/target.ts";
 import {
+  type AuditRequirement,
   type CheckDefinition,
   type CheckTexts,
   type Finding,
   failed,
   passed,
-  type Requirement,
 } from "./check.ts";
 
 /** What differs from a valid, signed delivery: any of its fields, or how it is sent. */
@@ -24,7 +24,7 @@ export type ProbeCheck = CheckTexts & { readonly change: Change | Changes };
 
 /** Makes a check that passes when the response to every changed delivery is correct. */
 export const probeCheck =
-  (requirement: Requirement, expected: string, isCorrect: (result: ProbeResult) => boolean) =>
+  (requirement: AuditRequirement, expected: string, isCorrect: (result: ProbeResult) => boolean) =>
   ({ change, ...check }: ProbeCheck): CheckDefinition => ({
     requirement,
     expected,
