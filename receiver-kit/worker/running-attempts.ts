@@ -147,4 +147,4 @@ export class RunningAttempts {
 }
 
 /** How long a worker that stops waits for calls of the inbox. */
-export const storeGraceMs = 1_500;
+export const storeGraceMs = 1_000;

@@ -22,8 +22,8 @@
 // it claims (see store-clock.ts).
 //
 // STOP. Waits for the attempts in progress; after `graceMs` they are aborted with RECEIVER_CLOSING and released, and
-// before that when the inbox does not renew their leases within 1.5 s: what they do could not be committed. What
-// only waits for the inbox is given 1.5 s, too: the leases of those rows end by themselves.
+// before that when the inbox does not renew their leases within 1 s: what they do could not be committed. What
+// only waits for the inbox is given 1 s, too: the leases of those rows end by themselves.
 
 import { type Claim, leaseExpired, type RowReference } from "../inbox/inbox.ts";
 import { randomName } from "../random.ts";
