@@ -1,5 +1,5 @@
 export interface TimerOptions {
-  /** Nothing awaits this timer (a poll, a renewal, a heartbeat): it does not keep the process alive. Default false. */
+  /** Nothing awaits this timer (a poll, a renewal, maintenance): it does not keep the process alive. Default false. */
   readonly background?: boolean | undefined;
 }
 

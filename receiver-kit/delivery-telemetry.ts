@@ -33,6 +33,10 @@ export interface HandleStart {
   readonly traceparent: string | undefined;
 }
 
+/**
+ * Both methods call `run` before they return. What they return is ignored: work begins without a `run` that was not
+ * called, and waits for no report.
+ */
 export interface DeliveryTelemetry {
   /** Runs the acceptance of one request; the argument of `run` is the `traceparent` that the row keeps. */
   accept<End extends AcceptEnd>(
@@ -44,4 +48,25 @@ export interface DeliveryTelemetry {
     start: HandleStart,
     run: (onFailed: (error: unknown) => void) => Promise<Outcome>,
   ): Promise<Outcome>;
+}
+
+/**
+ * Runs `work` once, inside `report` where that calls it. Telemetry may throw, reject, or never resolve: neither a response
+ * nor an event depends on it.
+ */
+export function reported<Argument, Result>(
+  work: (argument?: Argument) => Promise<Result>,
+  report: (run: (argument?: Argument) => Promise<Result>) => Promise<unknown>,
+): Promise<Result> {
+  let working: Promise<Result> | undefined;
+  const run = (argument?: Argument) => {
+    working ??= work(argument);
+    return working;
+  };
+  try {
+    report(run).catch(() => {});
+  } catch {
+    // It threw before it returned a promise, or returned something else.
+  }
+  return run();
 }

@@ -7,6 +7,18 @@ export interface ReceiverLogger {
 
 export const silentLogger: ReceiverLogger = { info() {}, warn() {}, error() {} };
 
+/** What the logger throws is ignored: neither a response nor an event depends on its log. */
+export function guardLogger(logger: ReceiverLogger): ReceiverLogger {
+  const guarded = (level: keyof ReceiverLogger) => (fields: object, message: string) => {
+    try {
+      logger[level](fields, message);
+    } catch {
+      // There is no other place to report it.
+    }
+  };
+  return { info: guarded("info"), warn: guarded("warn"), error: guarded("error") };
+}
+
 /** Warnings and errors on stderr. The default, so that a wrong secret is visible before a logger is configured. */
 export const consoleLogger: ReceiverLogger = {
   info() {},

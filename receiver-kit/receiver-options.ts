@@ -2,7 +2,7 @@ import type { WebhookRejectedError } from "./errors.ts";
 import type { RequestLimits } from "./http/request-body.ts";
 import type { Inbox, KeyOrder, Retention, RowReference } from "./inbox/inbox.ts";
 import { limitInbox } from "./inbox/limited-inbox.ts";
-import { consoleLogger, type ReceiverLogger } from "./logger.ts";
+import { consoleLogger, guardLogger, type ReceiverLogger } from "./logger.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "./options.ts";
 import { type Random, systemRandom } from "./random.ts";
 import type { ReceiverTelemetry } from "./receiver-stats.ts";
@@ -145,5 +145,6 @@ export function resolveReceiverOptions<Transaction>(options: ReceiverOptions<Tra
   const { tenantConcurrency = Math.ceil(settings.concurrency / 2) } = settings;
   const { secrets } = options;
   const inbox = limitInbox(options.inbox, { clock: settings.clock, timeoutMs: settings.inboxTimeoutMs });
-  return { ...settings, inbox, secrets, tenantConcurrency, retention: kept };
+  const logger = guardLogger(settings.logger);
+  return { ...settings, inbox, logger, secrets, tenantConcurrency, retention: kept };
 }

@@ -5,7 +5,7 @@
 // side nothing of HTTP.
 
 import type { Clock } from "../clock.ts";
-import type { AcceptEnd, DeliveryTelemetry } from "../delivery-telemetry.ts";
+import { type AcceptEnd, type DeliveryTelemetry, reported } from "../delivery-telemetry.ts";
 import { isReceiverError, WebhookRejectedError } from "../errors.ts";
 import { option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import { findHeader, type WebhookHeaders } from "../signature/signature-headers.ts";
@@ -76,17 +76,9 @@ export async function handleWebhook(
 ): Promise<WebhookResponse> {
   const { telemetry, source = "" } = sink;
   const traceparent = readTraceparent(request.headers);
-  let accepted: Promise<Accepted> | undefined;
-  const accept = (kept: string | undefined) => {
-    accepted ??= acceptRequest(sink, request, onRejected, kept);
-    return accepted;
-  };
-  try {
-    if (telemetry) return (await telemetry.accept({ source, traceparent }, accept)).response;
-  } catch {
-    // A delivery does not fail because it could not be reported.
-  }
-  return (await accept(traceparent)).response;
+  const accept = (kept = traceparent) => acceptRequest(sink, request, onRejected, kept);
+  if (!telemetry) return (await accept()).response;
+  return (await reported(accept, (run) => telemetry.accept({ source, traceparent }, run))).response;
 }
 
 type Accepted = AcceptEnd & { readonly response: WebhookResponse };

@@ -1,6 +1,7 @@
 import type { WebhookEvent } from "../../sdk/events/index.ts";
 import { isReceiverError, NonRetryableError, ReceiverError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
+import { notifyListener } from "../http/notify-listener.ts";
 import type { Claim, HandlerTransaction, Settlement } from "../inbox/inbox.ts";
 import { leaseLost, superseded } from "../inbox/lazy-transaction.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
@@ -129,7 +130,7 @@ async function settleFailure<Transaction>(
   const { source, id, attempts: attempt } = claim;
   // What a handler throws after its attempt was aborted is a consequence, not the cause.
   const cause = controller.signal.aborted ? controller.signal.reason : error;
-  options.onFailed?.(cause);
+  notifyListener(options.onFailed, cause);
   if (isReceiverError(cause, "LEASE_LOST")) {
     logger.warn({ source, id }, "the lease on an event was lost while it was being handled");
     return "lost";

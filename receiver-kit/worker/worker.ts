@@ -25,6 +25,7 @@
 // before that when the inbox does not renew their leases within 1 s: what they do could not be committed. What
 // only waits for the inbox is given 1 s, too: the leases of those rows end by themselves.
 
+import { reported } from "../delivery-telemetry.ts";
 import { type Claim, leaseExpired, type RowReference } from "../inbox/inbox.ts";
 import { randomName } from "../random.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
@@ -264,13 +265,8 @@ export class Worker<Transaction> {
       waitedMs: Math.max(0, clock.now() - receivedAtMs),
       traceparent: traceparent ?? undefined,
     };
-    let attempted: Promise<AttemptOutcome> | undefined;
-    const run = (onFailed?: (error: unknown) => void) => {
-      attempted ??= runAttempt({ ...options, ...(onFailed && { onFailed }) });
-      return attempted;
-    };
-    // An event does not fail because it could not be reported.
-    return telemetry.handle(start, run).catch(() => run());
+    const run = (onFailed: (error: unknown) => void = () => {}) => runAttempt({ ...options, onFailed });
+    return reported(run, (attempt) => telemetry.handle(start, attempt));
   }
 
   #reportDead(row: RowReference, error: unknown): void {

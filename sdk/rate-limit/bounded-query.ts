@@ -1,4 +1,5 @@
 import { systemClock } from "../clock.ts";
+import { withTimeout } from "./with-timeout.ts";
 
 // A connection can die without a word, and TCP notices after many minutes. So every query has a time limit: a client
 // that does not respond is destroyed, and so are the others that have been silent as long before they are used. A
@@ -22,6 +23,7 @@ export type Query = (text: string, values?: unknown[]) => Promise<readonly unkno
 export function createBoundedQuery(pool: PostgresPool, limitMs: number): Query {
   const respondedAtMs = new WeakMap<PostgresClient, number>();
   const slow = new Set<string>();
+  const limit = { timeoutMs: limitMs, clock: systemClock };
   let distrustedBeforeMs = Number.NEGATIVE_INFINITY;
 
   const isTrusted = (client: PostgresClient) =>
@@ -29,14 +31,11 @@ export function createBoundedQuery(pool: PostgresPool, limitMs: number): Query {
 
   async function checkOut(): Promise<PostgresClient> {
     for (;;) {
-      const connecting = pool.connect();
-      const client = await within(connecting, limitMs, () => {
-        // It may still arrive, and then belongs to the pool.
-        connecting.then(
-          (late) => late.release(),
-          () => {},
-        );
-        return new Error(`no client of the pool was available within ${limitMs} ms`);
+      const client = await withTimeout(() => pool.connect(), {
+        ...limit,
+        createError: () => new Error(`no client of the pool was available within ${limitMs} ms`),
+        // It belongs to the pool.
+        onLate: (late) => late.release(),
       });
       if (isTrusted(client)) return client;
       destroy(client);
@@ -59,11 +58,12 @@ export function createBoundedQuery(pool: PostgresPool, limitMs: number): Query {
       return result;
     };
     try {
-      const { rows } = await within(run(), limitMs, () => {
+      const createError = () => {
         slow.add(text);
         distrustedBeforeMs = systemClock.monotonic() - limitMs / 2;
         return new Error(`the database did not respond within ${limitMs} ms`);
-      });
+      };
+      const { rows } = await withTimeout(run, { ...limit, createError });
       slow.delete(text);
       respondedAtMs.set(client, systemClock.monotonic());
       return rows;
@@ -83,11 +83,4 @@ function destroy(client: PostgresClient): void {
   client.release(true);
   const { connection } = client as { connection?: { readonly stream?: { destroy?(): unknown } } };
   connection?.stream?.destroy?.();
-}
-
-function within<Value>(work: Promise<Value>, limitMs: number, onLimit: () => Error): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const cancel = systemClock.schedule(limitMs, () => reject(onLimit()));
-    work.finally(cancel).then(resolve, reject);
-  });
 }

@@ -1,6 +1,7 @@
 import { type Failure, failure } from "../call/failure.ts";
 import type { Clock } from "../clock.ts";
 import type { AcquiredSlot, RateLimitStore, ReleasedSlot } from "./rate-limit-store.ts";
+import { withTimeout } from "./with-timeout.ts";
 
 // The slots of a rate limit that several processes share through a store. Slots are acquired for all waiting calls at
 // once and released in batches, so a busy process queries the store a few times a second and not twice per call. A slot
@@ -66,7 +67,8 @@ export class SharedSlots {
   }
 
   block(durationMs: number): void {
-    this.#track(this.#limited(this.#options.store.block(this.#options.key, durationMs)));
+    const { store, key } = this.#options;
+    this.#track(this.#limited(() => store.block(key, durationMs)));
   }
 
   /** Resolves when every released slot has reached the store, or the store has failed. */
@@ -80,8 +82,8 @@ export class SharedSlots {
     const { store, key, limit, leaseMs, clock, redactCause } = this.#options;
     try {
       const count = this.#requested - this.#slots.length;
-      const acquired = store.acquire({ key, limit, count, leaseMs });
-      const { slots, retryInMs } = await this.#limited(acquired, (late) => {
+      const acquire = () => store.acquire({ key, limit, count, leaseMs });
+      const { slots, retryInMs } = await this.#limited(acquire, (late) => {
         for (const slot of late.slots) this.#release(slot, 0);
       });
       this.#slots.push(...slots);
@@ -113,25 +115,18 @@ export class SharedSlots {
   #flush(): void {
     this.#cancelFlush?.();
     this.#cancelFlush = undefined;
-    const nowMs = this.#options.clock.monotonic();
+    const { store, key, clock } = this.#options;
+    const nowMs = clock.monotonic();
     const batch = this.#releases.splice(0).map(({ slot, fence, freeInMs, atMs }) => {
       return { slot, fence, freeInMs: Math.max(0, freeInMs - (nowMs - atMs)) };
     });
-    if (batch.length > 0) this.#track(this.#limited(this.#options.store.release(this.#options.key, batch)));
+    if (batch.length > 0) this.#track(this.#limited(() => store.release(key, batch)));
   }
 
-  #limited<Value>(work: Promise<Value>, onLate?: (value: Value) => void): Promise<Value> {
-    return new Promise((resolve, reject) => {
-      let isLate = false;
-      const cancel = this.#options.clock.schedule(storeTimeoutMs, () => {
-        isLate = true;
-        reject(new Error(`the store did not return within ${storeTimeoutMs} ms`));
-      });
-      work.finally(cancel).then((value) => {
-        if (isLate) onLate?.(value);
-        else resolve(value);
-      }, reject);
-    });
+  #limited<Value>(call: () => Promise<Value>, onLate?: (value: Value) => void): Promise<Value> {
+    const createError = () => new Error(`the store did not return within ${storeTimeoutMs} ms`);
+    const { clock } = this.#options;
+    return withTimeout(call, { timeoutMs: storeTimeoutMs, clock, createError, onLate });
   }
 
   // A release that fails concerns no call: the slot becomes free at the end of its lease.

@@ -85,7 +85,7 @@ describe("a process with a receiver", () => {
     expect(await program.ended()).toEqual({ code: 0, output: "closed\nINBOX_UNAVAILABLE\n" });
   });
 
-  it("exits when only polls, renewals and heartbeats are left", async () => {
+  it("exits when only polls, renewals and maintenance are left", async () => {
     const file = path.join(directory, "idle.db");
     using program = runModule(`
       const receiver = createReceiver({ secrets, inbox: sqliteInbox(${JSON.stringify(file)}) });

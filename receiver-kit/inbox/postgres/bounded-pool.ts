@@ -74,7 +74,14 @@ export function boundPool(
   const onSilence = (limitMs: number) => {
     health.distrustedBeforeMs = clock.monotonic() - limitMs / 2;
     // At once, and not when they are needed: the pool closes idle clients in a way that waits for the other side.
-    void forEachIdle(pool, (client) => (isTrusted(client) ? client.release() : destroy(client)));
+    void forEachIdle((client) => (isTrusted(client) ? client.release() : destroy(client)));
+  };
+  /** Checks out as many clients as the pool has idle ones, all at once. */
+  const forEachIdle = async (use: (client: PostgresClient) => unknown) => {
+    const count = Number((pool as { readonly idleCount?: unknown }).idleCount ?? 0);
+    // Another user of the pool may take them first.
+    const idle = () => connectWithin(pool, { limitMs: closeLimitMs, clock }, closeLimitMs);
+    await Promise.allSettled(Array.from({ length: count }, async () => use(await idle())));
   };
   const isTrusted = (client: PostgresClient) =>
     (respondedAtMs.get(client) ?? Number.POSITIVE_INFINITY) >= health.distrustedBeforeMs;
@@ -153,7 +160,7 @@ export function boundPool(
         await limited(released, { limitMs: closeLimitMs, clock }, late).catch(() => undefined);
       }
       for (const pooled of [...checkedOut]) pooled.release(true);
-      await forEachIdle(pool, (client) => checkIdle(client, clock));
+      await forEachIdle((client) => checkIdle(client, clock));
     },
   };
 }
@@ -237,13 +244,6 @@ function destroy(client: PostgresClient): void {
   client.release(true);
   const { connection } = client as { connection?: { readonly stream?: { destroy?(): unknown } } };
   connection?.stream?.destroy?.();
-}
-
-/** Checks out as many clients as the pool has idle ones, all at once. */
-async function forEachIdle(pool: PostgresPool, use: (client: PostgresClient) => unknown): Promise<void> {
-  const count = Number((pool as { readonly idleCount?: unknown }).idleCount ?? 0);
-  const uses = Array.from({ length: count }, async () => use(await pool.connect()));
-  await Promise.allSettled(uses);
 }
 
 async function checkIdle(client: PostgresClient, clock: Clock): Promise<void> {

@@ -5,6 +5,22 @@ import { createFixtureClock, createReceiverFixture } from "../../support/receive
 import { completedEvent, sampleEvent, stageEvent } from "../../support/sample-event.ts";
 import { interceptInbox, overrideInbox } from "../../support/wrap-inbox.ts";
 
+describe("a logger that throws", () => {
+  it("changes neither the response to a delivery nor what becomes of its event", async () => {
+    const fail = (): never => {
+      throw new Error("the log is full");
+    };
+    await using fixture = createReceiverFixture({ logger: { info: fail, warn: fail, error: fail } });
+    fixture.receiver.on("*", (_, { attempt }) => {
+      if (attempt === 1) throw new Error("the first attempt fails");
+    });
+    await fixture.receiver.start();
+    expect(await fixture.deliver(sampleEvent(), "msg_1")).toBe("accepted");
+    await fixture.clock.advance(5_000);
+    expect(await fixture.stateOf("msg_1")).toBe("done");
+  });
+});
+
 describe("receiver.close", () => {
   it("waits for running handlers, and claims and accepts nothing more", async () => {
     await using fixture = createReceiverFixture({ concurrency: 1 });
@@ -47,7 +63,7 @@ describe("receiver.close", () => {
     });
   });
 
-  it.each(["claim", "renew", "commit", "fail", "insert", "heartbeat"])(
+  it.each(["claim", "renew", "commit", "fail", "insert", "readMarks", "writeMarks"])(
     "ends within seconds when %s does not return",
     async (silent) => {
       const clock = createFixtureClock();
@@ -64,7 +80,7 @@ describe("receiver.close", () => {
       await clock.settle();
       isSilent = true;
       void fixture.deliver(sampleEvent()).catch(() => {});
-      if (silent === "heartbeat") await clock.advance(60_000);
+      if (silent.endsWith("Marks")) await clock.advance(60_000);
       if (silent === "fail") gate.reject(new Error("failed"));
       else if (silent === "commit") gate.resolve();
       const startedMs = clock.monotonic();

@@ -45,6 +45,7 @@ afterAll(async () => {
 const fails = async (): Promise<never> => {
   throw new Error("telemetry failed");
 };
+const hangs = () => new Promise<never>(() => {});
 const remote = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b7" };
 const traceparent = `00-${remote.traceId}-${remote.spanId}-01`;
 
@@ -201,14 +202,37 @@ describe("openTelemetry", () => {
         observe: () => () => {},
       }),
     ],
-  ])("cannot fail a delivery: one that throws %s the work changes nothing", async (_, create) => {
+    ["without", () => ({ accept: hangs, handle: hangs, observe: () => () => {} })],
+    [
+      "and hangs after",
+      () => ({
+        accept: (_start, run) => run(undefined).then(hangs),
+        handle: (_start, run) => run(() => {}).then(hangs),
+        observe: () => () => {},
+      }),
+    ],
+    [
+      "from the report of a failure during",
+      () => ({
+        accept: (_start, run) => run(undefined),
+        handle: (_start, run) =>
+          run(() => {
+            throw new Error("telemetry is broken");
+          }),
+        observe: () => () => {},
+      }),
+    ],
+  ])("cannot fail a delivery: one that throws or hangs %s the work changes nothing", async (_, create) => {
     const { fixture, send, clock, receiver } = createFixture({ telemetry: create() });
     await using _fixture = fixture;
     let handled = 0;
-    receiver.on("*", () => void handled++);
+    receiver.on("*", (_event, { attempt }) => {
+      if (attempt === 1) throw new Error("the first attempt fails");
+      handled++;
+    });
     await receiver.start();
     expect((await send({})).status).toBe(200);
-    await clock.advance(1_000);
+    await clock.advance(5_000);
     expect(handled).toBe(1);
     expect(await fixture.stateOf("msg_1")).toBe("done");
   });

@@ -155,7 +155,7 @@ describe("invalid input", () => {
     ],
     [
       "partner.workspaces.addUsers: userEmails.1: expected an e-mail address, got a string without @",
-      ({ workspaces }) => workspaces.addUsers("w", { userEmails: ["a@b.example", "nobody"] }),
+      ({ workspaces }) => workspaces.addUsers("w", { userEmails: ["a@b.example", "not-an-email"] }),
     ],
     [
       "partner.connections.start: providerKey: expected a string, got nothing",

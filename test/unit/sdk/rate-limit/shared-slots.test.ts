@@ -98,6 +98,33 @@ describe("processes that share a rate limit through a store", () => {
   });
 });
 
+describe("a store that throws instead of returning a promise", () => {
+  it("fails the calls that wait for it, and nothing else", async () => {
+    const clock = createFakeService().clock;
+    const failures: string[] = [];
+    const fail = (): never => {
+      throw new Error("the store is broken");
+    };
+    let acquire = async () => ({ slots: [{ slot: 1, fence: "first" }], retryInMs: 0 });
+    const slots = new SharedSlots({
+      ...{ key: "k", limit: 3, leaseMs: 60_000, clock, redactCause: (error: unknown) => error },
+      store: { acquire: () => acquire(), release: fail, block: fail },
+    });
+    slots.connect({ onChange() {}, onFailure: ({ code }) => failures.push(code) });
+    slots.request(1);
+    await clock.advance(0);
+    slots.take()?.release(0);
+    slots.block(1_000);
+    await clock.advance(1_000);
+    acquire = fail;
+    slots.request(0);
+    slots.request(1);
+    await clock.advance(0);
+    expect(failures).toEqual(["RATE_LIMIT_STORE_FAILED"]);
+    await slots.flush();
+  });
+});
+
 describe("a store that does not return", () => {
   it("fails the calls that wait for it, and the slots that it hands out later are released", async () => {
     const clock = createFakeService().clock;
