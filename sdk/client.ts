@@ -42,6 +42,15 @@ export interface RequestOptions extends CallOptions {
   readonly authenticated?: boolean | undefined;
 }
 
+/** What follows the document of `client.request`: its variables, required when one of them is, and options. */
+export type RequestArguments<Variables> =
+  Record<string, never> extends Variables
+    ? [variables?: Variables | undefined, options?: RequestOptions | undefined]
+    : [variables: Variables, options?: RequestOptions | undefined];
+
+// The document alone decides what its variables are. `NoInfer` says the same, from TypeScript 5.4 on.
+type NotInferred<Type> = [Type][Type extends unknown ? 0 : never];
+
 /** A client of the Workspace Task and Integration Service. Create one per process; it can be shared. */
 export interface WorkspaceTasksClient {
   /**
@@ -59,17 +68,17 @@ export interface WorkspaceTasksClient {
   readonly partner: Partner;
 
   /**
-   * Sends any document, with types for a typed document, under the same policy as every other call: token, rate
-   * limit, retries of queries, deadline. For operations of the service that this client does not have.
+   * Sends any document under the same policy as every other call: token, rate limit, retries of queries, deadline. For
+   * operations of the service that this client does not have.
    *
-   * The document holds one query or mutation. Errors: `ARGUMENT_INVALID`, `DOCUMENT_INVALID`, and all of the others.
+   * The document holds one query or mutation. A typed document checks its variables, which may be omitted when none is
+   * required. Errors: `ARGUMENT_INVALID`, `DOCUMENT_INVALID`, and all of the others.
    *
    * @see interface §4
    */
   request<Result = unknown, Variables = Readonly<Record<string, unknown>>>(
     document: GraphQLDocument<Result, Variables>,
-    variables?: Variables,
-    options?: RequestOptions,
+    ...args: RequestArguments<NotInferred<Variables>>
   ): Call<Result>;
 
   /** The rate limit of a router's key; undefined before its first call, and without rate limiting. @see interface §8 */
@@ -127,7 +136,7 @@ const requestInput = strictObject({
 
 function createRequest(engine: Engine): WorkspaceTasksClient["request"] {
   const documents = createDocumentReader();
-  return (document, variables, options) => {
+  return (document, ...[variables, options]) => {
     const run = async () => {
       const checked = options === undefined ? undefined : checkInput("request", requestInput, options);
       const { router = "base", authenticated = true, ...call } = checked ?? {};

@@ -6,11 +6,17 @@ export {
   type Logger,
 } from "./call/diagnostics.ts";
 export type { Router, TypedDocument } from "./call/operation.ts";
-export { createClient, type Partner, type RequestOptions, type WorkspaceTasksClient } from "./client.ts";
+export {
+  createClient,
+  type Partner,
+  type RequestArguments,
+  type RequestOptions,
+  type WorkspaceTasksClient,
+} from "./client.ts";
 export type { Clock, Random, TimerOptions } from "./clock.ts";
 export type { ApiKeySource } from "./credentials/key-exchange.ts";
 export type { Call, CallMeta, ResultWithMeta } from "./engine/call.ts";
-export type { GraphQLDocument } from "./engine/document.ts";
+export type { GraphQLDocument, ParsedDocument } from "./engine/document.ts";
 export {
   AbortedError,
   AuthenticationError,
@@ -44,7 +50,7 @@ export type {
   JobWork,
   JobWorkInput,
 } from "./operations/jobs.ts";
-export type { Me, User, WorkspaceRole, WorkspaceUser } from "./operations/me.ts";
+export type { Me, User, Workspace, WorkspaceRole, WorkspaceUser } from "./operations/me.ts";
 export type { Page, PagedList } from "./operations/pagination.ts";
 export type {
   AddedUser,
@@ -61,6 +67,7 @@ export type {
   TaskStatus,
   TaskTaxPrepResult,
   TaskUnknownResult,
+  UserShortDetails,
 } from "./operations/task.ts";
 export { TaskFailedError, type WaitForTaskOptions } from "./operations/task-poller.ts";
 export type { ListTasksOptions, Tasks } from "./operations/tasks.ts";

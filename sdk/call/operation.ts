@@ -1,10 +1,8 @@
 import type { DocumentTypeDecoration } from "@graphql-typed-document-node/core";
 import { operationTable } from "../generated/operation-table.ts";
 
-/** A generated document: the text of one operation, with its result and variables as types. */
-export interface TypedDocument<Result, Variables> extends DocumentTypeDecoration<Result, Variables> {
-  toString(): string;
-}
+/** A generated document of one operation, a text or parsed, with its result and variables as types. */
+export interface TypedDocument<Result, Variables> extends DocumentTypeDecoration<Result, Variables> {}
 
 export type OperationKind = "query" | "mutation";
 export type Router = "base" | "gateway";
@@ -29,7 +27,7 @@ export type OperationName = keyof typeof operationTable;
 /** The operation of a document under `sdk/operations`. */
 export function defineOperation<Result, Variables>(
   name: OperationName,
-  document: TypedDocument<Result, Variables>,
+  document: TypedDocument<Result, Variables> & { toString(): string },
 ): Operation<Result, Variables> {
   return { document: document.toString().trim(), name, ...operationTable[name] };
 }

@@ -6,8 +6,14 @@ import { BoundedCache } from "../call/bounded-cache.ts";
 import type { Operation, Router, TypedDocument } from "../call/operation.ts";
 import { WorkspaceTasksError } from "../errors.ts";
 
+/** A parsed document, of any version of graphql-js. */
+export interface ParsedDocument {
+  readonly kind: string;
+  readonly definitions: readonly unknown[];
+}
+
 /** A GraphQL document: a string, a generated typed document, or a parsed document. */
-export type GraphQLDocument<Result, Variables> = string | TypedDocument<Result, Variables> | DocumentNode;
+export type GraphQLDocument<Result, Variables> = string | TypedDocument<Result, Variables> | ParsedDocument;
 
 export interface DocumentReader {
   /** The operation of a document that contains exactly one. */

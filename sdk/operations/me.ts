@@ -16,16 +16,15 @@ type RawWorkspaceUser = Extract<RawMe, { readonly __typename: "WorkspaceUser" }>
 
 /** `admin`, `l1`, `l2`, `l3`, or a role added later. @see interface §2 */
 export type WorkspaceRole = OpenUnion<KnownWorkspaceRole>;
+/** The workspace of a key. @see interface §2 */
+export interface Workspace extends PickSelected<schema.Workspace, RawWorkspaceUser["workspace"]> {}
 /** The user in one workspace: what a workspace's API key acts as. @see interface §2 */
 export interface WorkspaceUser
   extends Pick<RawWorkspaceUser, "__typename">,
     PickSelected<
       schema.WorkspaceUser,
       RawWorkspaceUser,
-      {
-        readonly role: WorkspaceRole;
-        readonly workspace: PickSelected<schema.Workspace, RawWorkspaceUser["workspace"]>;
-      }
+      { readonly role: WorkspaceRole; readonly workspace: Workspace }
     > {}
 /** The account-wide user. Its fields are beyond the interface (documented). */
 export interface User extends schema.User {

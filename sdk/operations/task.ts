@@ -28,6 +28,9 @@ export interface TaskUnknownResult extends schema.TaskUnknownResult {
 /** Compare `__typename`; kinds of result that are added later become `TaskUnknownResult`. */
 export type TaskResult = TaskTaxPrepResult | TaskUnknownResult;
 
+export interface UserShortDetails
+  extends PickSelected<schema.UserShortDetails, NonNullable<RawTask["triggeredBy"]>> {}
+
 /** A task with its stages and its result. Its fields are beyond the interface (documented). @see interface §3 */
 export interface Task
   extends Override<
@@ -36,7 +39,7 @@ export interface Task
       readonly status: TaskStatus;
       readonly subTasks: readonly SubTask[];
       readonly result: TaskResult;
-      readonly triggeredBy: PickSelected<schema.UserShortDetails, NonNullable<RawTask["triggeredBy"]>> | null;
+      readonly triggeredBy: UserShortDetails | null;
     }
   > {}
 

@@ -1,4 +1,5 @@
-import type { TypedDocumentNode } from "@graphql-typed-document-node/core";
+import type { DocumentTypeDecoration, TypedDocumentNode } from "@graphql-typed-document-node/core";
+import type { DocumentNode } from "graphql";
 import { describe, expectTypeOf, it } from "vitest";
 import {
   type Call,
@@ -14,6 +15,7 @@ import {
   type Page,
   type PagedList,
   type ProviderConnection,
+  type RequestArguments,
   type Task,
   TaskFailedError,
   type TaskStatus,
@@ -121,19 +123,85 @@ describe("arguments of calls", () => {
   });
 });
 
-describe("client.request", () => {
-  it("infers the types of variables and result from a typed document", () => {
-    const text = {} as TypedDocument<{ readonly a: number }, { readonly id: string }>;
-    expectTypeOf(client.request(text, { id: "x" })).resolves.toEqualTypeOf<{ readonly a: number }>();
-    // @ts-expect-error a variable is missing
-    client.request(text, {});
-    const parsed = {} as TypedDocumentNode<{ readonly b: string }, { readonly n: number }>;
-    expectTypeOf(client.request(parsed, { n: 1 })).resolves.toEqualTypeOf<{ readonly b: string }>();
+/** What graphql-codegen generates for the variables of an operation. */
+type Exact<Variables extends { [key: string]: unknown }> = { [Name in keyof Variables]: Variables[Name] };
+/** graphql-codegen's document in string mode. */
+declare class DocumentString<Result, Variables>
+  extends String
+  implements DocumentTypeDecoration<Result, Variables>
+{
+  __apiType?: (variables: Variables) => Result;
+  toString(): string & DocumentTypeDecoration<Result, Variables>;
+}
+interface Result {
+  readonly a: number;
+}
+
+describe("client.request with a typed document of graphql-codegen, as text or parsed", () => {
+  type Typed<Variables> = DocumentString<Result, Variables> | TypedDocumentNode<Result, Variables>;
+  const required = {} as Typed<Exact<{ id: string; limit?: number | null | undefined }>>;
+  const input = {} as Typed<Exact<{ input: { url: string; eventTypes?: readonly string[] | null } }>>;
+  const optional = {} as Typed<Exact<{ limit?: number | null | undefined }>>;
+  const none = {} as Typed<Exact<{ [key: string]: never }>>;
+
+  it("infers variables and result", () => {
+    expectTypeOf(client.request(required, { id: "x" })).toEqualTypeOf<Call<Result>>();
+    expectTypeOf(client.request(optional)).toEqualTypeOf<Call<Result>>();
+    client.request(required, { id: "x", limit: 1 }, { router: "gateway" });
+    client.request(input, { input: { url: "x", eventTypes: ["task.failed"] } });
+    client.request(optional, { limit: 1 });
+    client.request(none, undefined, { deadlineMs: 1_000 });
+    client.request(none, {});
   });
 
-  it("returns unknown for a plain string unless the caller gives a type", () => {
+  it("rejects a required variable that is omitted", () => {
+    // @ts-expect-error id is missing
+    client.request(required);
+    // @ts-expect-error id is missing
+    client.request(required, {});
+    // @ts-expect-error url is missing
+    client.request(input, { input: {} });
+  });
+
+  it("rejects an unknown variable", () => {
+    // @ts-expect-error other is no variable
+    client.request(required, { id: "x", other: 1 });
+    // @ts-expect-error other is no field of the input
+    client.request(input, { input: { url: "x", other: 1 } });
+    // @ts-expect-error other is no variable
+    client.request(optional, { other: 1 });
+    // @ts-expect-error the operation has no variables
+    client.request(none, { id: "x" });
+  });
+
+  it("rejects a variable of the wrong type and an unknown option", () => {
+    // @ts-expect-error id is a string
+    client.request(required, { id: 1 });
+    // @ts-expect-error a misspelt option
+    client.request(required, { id: "x" }, { rooter: "gateway" });
+  });
+});
+
+describe("client.request", () => {
+  it("can be wrapped for any typed document", () => {
+    const send = <Data, Variables>(
+      document: TypedDocument<Data, Variables>,
+      ...args: RequestArguments<Variables>
+    ): Call<Data> => client.request(document, ...args);
+    const document = {} as DocumentString<Result, Exact<{ id: string }>>;
+    expectTypeOf(send(document, { id: "x" })).toEqualTypeOf<Call<Result>>();
+    // @ts-expect-error id is missing
+    send(document);
+  });
+
+  it("accepts any variables with a string and with a parsed document without types", () => {
     expectTypeOf(client.request("{ me { __typename } }")).resolves.toBeUnknown();
+    expectTypeOf(client.request("{ ok }", { any: 1 })).resolves.toBeUnknown();
     expectTypeOf(client.request<{ ok: boolean }>("{ ok }")).resolves.toEqualTypeOf<{ ok: boolean }>();
+    expectTypeOf(client.request({} as DocumentNode, { any: 1 })).resolves.toBeUnknown();
+    expectTypeOf(client.request({} as TypedDocumentNode, { any: 1 })).resolves.toExtend<object>();
+    // @ts-expect-error not a document
+    client.request({ kind: 1 });
   });
 });
 
