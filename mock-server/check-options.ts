@@ -49,7 +49,7 @@ export function checkNames(caller: string, place: string, given: object, known: 
 }
 
 /** `; did you mean settings?`, or nothing when no known name is near. */
-function didYouMean(given: string, known: readonly string[]): string {
+export function didYouMean(given: string, known: readonly string[]): string {
   const edits = (name: string) => distance(name.toLowerCase(), given.toLowerCase());
   const [nearest = ""] = known.toSorted((a, b) => edits(a) - edits(b));
   const editsMax = Math.min(given.length - 1, Math.max(2, given.length / 3));

@@ -2,6 +2,7 @@ import { MockServerError } from "../errors.ts";
 import type { controlCalls } from "../generated/control-calls.ts";
 import { ServiceError } from "../rules/service-error.ts";
 import { type Clock, createRealClock } from "../time/clock.ts";
+import { type CallName, readArguments } from "./call-arguments.ts";
 import type { contract } from "./contract/contract.ts";
 import type { ControlsOf, RouteMethod } from "./contract/route.ts";
 import { createDeliveryControls } from "./controls/deliveries.ts";
@@ -53,13 +54,21 @@ export function createControls(options: ControlsOptions): Controls {
 
 type Method = (...parameters: unknown[]) => unknown;
 
+/**
+ * The controls with the checks of the HTTP API: the same input is accepted, and rejected with the same code and
+ * message. A `body` that JSON cannot express is rejected as the client does.
+ */
 export function createControlApi(controls: Controls): ControlApi {
   // Copied before anything else can run: the records are the world's own.
   const ownSnapshot = { getSnapshot: () => JSON.parse(JSON.stringify(controls.getSnapshot())) };
   const methods = Object.entries({ ...controls, ...ownSnapshot }).map(([name, control]) => {
     const method = async (...parameters: unknown[]) => {
       try {
-        return await (control as Method)(...parameters);
+        const { ids, input, options } = readArguments(name as CallName, parameters);
+        if (input === undefined) return await (control as Method)(...ids, options);
+        // Loaded when first needed, with zod.
+        inputChecks ??= await loadInputChecks();
+        return await (control as Method)(...ids, inputChecks(name as CallName, input), options);
       } catch (error) {
         throw toMockServerError(error);
       }
@@ -67,6 +76,16 @@ export function createControlApi(controls: Controls): ControlApi {
     return [name, method];
   });
   return Object.fromEntries(methods) as ControlApi;
+}
+
+type InputCheck = (name: CallName, input: unknown) => unknown;
+
+let inputChecks: InputCheck | undefined;
+
+async function loadInputChecks(): Promise<InputCheck> {
+  const { contract } = await import("./contract/contract.ts");
+  const { checkRouteInput } = await import("./contract/check-input.ts");
+  return (name, input) => checkRouteInput(contract[name], input);
 }
 
 /** The error as callers of the control API get it: without the classes and codes of the service's own API. */

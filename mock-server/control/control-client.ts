@@ -1,11 +1,4 @@
-import {
-  checkOptions,
-  describeValue,
-  functionKind,
-  type Kind,
-  numberFrom,
-  urlKind,
-} from "../check-options.ts";
+import { checkOptions, functionKind, type Kind, numberFrom, urlKind } from "../check-options.ts";
 import {
   isMockServerError,
   MockServerError,
@@ -15,6 +8,7 @@ import {
 } from "../errors.ts";
 import { controlCalls } from "../generated/control-calls.ts";
 import { createRealClock } from "../time/clock.ts";
+import { type CallName, readArguments } from "./call-arguments.ts";
 import type { CallOptions } from "./contract/route.ts";
 import type { ControlApi } from "./control-api.ts";
 
@@ -59,54 +53,18 @@ export function createControlClient(options: ControlClientOptions): ControlApi {
   const methods = Object.entries(controlCalls).map(([name, [call, kind]]) => {
     const [method = "", pattern = ""] = call.split(" ");
     const send = async (...parameters: unknown[]) => {
-      const path = pattern.replace(/\{(\w+)\}/, (_, id) => segmentOf(`${name}: ${id}`, parameters.shift()));
-      const url = new URL(`${baseUrl}/_mock/v1${path}`);
-      const input = kind && ((parameters.shift() ?? {}) as Input);
-      if (kind === "query") addQuery(url, name, input);
-      if (kind === "body") checkJson(name, input);
+      const { ids, input, options: callOptions } = readArguments(name as CallName, parameters);
+      const path = pattern.replace(/\{\w+\}/, () => encodeURIComponent(ids[0] ?? ""));
+      const query = kind === "query" ? `?${new URLSearchParams(input as Record<string, string>)}` : "";
+      const url = new URL(`${baseUrl}/_mock/v1${path}${query}`);
       const body = kind === "body" ? JSON.stringify(input) : undefined;
       const waitMs = typeof input?.["timeoutMs"] === "number" ? input["timeoutMs"] : 0;
-      return sendCall({ ...options, baseUrl }, { method, url, body, waitMs }, parameters[0] as CallOptions);
+      return sendCall({ ...options, baseUrl }, { method, url, body, waitMs }, callOptions);
     };
     return [name, send];
   });
   return Object.fromEntries(methods) as ControlApi;
 }
-
-type Input = Readonly<Record<string, unknown>>;
-
-function segmentOf(place: string, id: unknown): string {
-  const isId = (typeof id === "string" && id !== "") || Number.isFinite(id);
-  if (!isId) throw wrongArgument(place, "an id", describeValue(id));
-  return encodeURIComponent(id as string | number);
-}
-
-function addQuery(url: URL, name: string, input: Input = {}): void {
-  for (const [field, value] of Object.entries(input)) {
-    if (value === undefined) continue;
-    const isText = typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
-    if (!isText)
-      throw wrongArgument(`${name}: ${field}`, "text, a number, true or false", describeValue(value));
-    url.searchParams.set(field, String(value));
-  }
-}
-
-/** Rejects what `JSON.stringify` would drop, change or throw for. */
-function checkJson(place: string, value: unknown, parents: readonly unknown[] = []): void {
-  if (value === undefined || value === null || Number.isFinite(value)) return;
-  if (typeof value === "string" || typeof value === "boolean") return;
-  if (parents.includes(value)) throw wrongArgument(place, jsonValue, "an object that contains itself");
-  if (typeof value === "object" && typeof Reflect.get(value, "toJSON") === "function") return;
-  const isTree = Array.isArray(value) || Object.prototype.toString.call(value) === "[object Object]";
-  if (!isTree) throw wrongArgument(place, jsonValue, describeValue(value));
-  for (const [field, inner] of Object.entries(value as object)) {
-    checkJson(`${place}${parents.length === 0 ? ": " : "."}${field}`, inner, [...parents, value]);
-  }
-}
-
-const jsonValue = "a value that JSON can express";
-const wrongArgument = (place: string, expected: string, got: string) =>
-  new MockServerError("ARGUMENT_INVALID", `${place}: expected ${expected}, got ${got}`);
 
 interface Call {
   readonly method: string;

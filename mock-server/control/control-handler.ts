@@ -1,6 +1,5 @@
-import { z } from "zod";
 import { MockServerError } from "../errors.ts";
-import { checkInput } from "./contract/check-input.ts";
+import { checkRouteInput } from "./contract/check-input.ts";
 import { contract } from "./contract/contract.ts";
 import { errorStatuses } from "./contract/error-statuses.ts";
 import { methodOf, pathOf, type Route } from "./contract/route.ts";
@@ -41,10 +40,10 @@ async function respond(request: Request, options: ControlHandlerOptions): Promis
   if (method === "GET" && path === "/stream")
     return options.stream.open(headers.get("last-event-id"), signal);
   const { name, route, ids } = findRoute(method, path);
-  const input =
-    method === "GET"
-      ? checkInput(route.input ?? z.object({}), Object.fromEntries(searchParams), "QUERY_INVALID")
-      : checkInput(route.input ?? z.strictObject({}), await readJson(request, options), "BODY_INVALID");
+  const input = checkRouteInput(
+    route,
+    method === "GET" ? Object.fromEntries(searchParams) : await readJson(request, options),
+  );
   const control = options.controls[name] as (...parameters: unknown[]) => unknown;
   const parameters = route.input ? [...ids, input, { signal }] : [...ids, { signal }];
   const returned = control(...parameters);

@@ -2,10 +2,7 @@ import { MockServerError } from "../../errors.ts";
 import { checkInput } from "../contract/check-input.ts";
 import { type Scenario, scenario } from "../contract/scenarios.ts";
 
-/** @throws MockServerError BODY_INVALID that names the first step and field that are wrong */
-export const readScenario = (value: unknown): Scenario => checkInput(scenario, value, "BODY_INVALID");
-
-/** Reads a scenario from the text of a file. @throws MockServerError BODY_INVALID */
+/** Reads a scenario from the text of a file. @throws MockServerError BODY_INVALID that names the first step and field that are wrong */
 export function parseScenario(text: string): Scenario {
   let value: unknown;
   try {
@@ -13,5 +10,5 @@ export function parseScenario(text: string): Scenario {
   } catch (cause) {
     throw new MockServerError("BODY_INVALID", "the text is not JSON", { cause });
   }
-  return readScenario(value);
+  return checkInput(scenario, value, "BODY_INVALID");
 }

@@ -123,6 +123,97 @@ describe("ControlApi", () => {
   });
 });
 
+describe("input that is wrong", () => {
+  it.each<[Name, readonly unknown[], string, string]>([
+    ["startTask", [], "BODY_INVALID", "taskType: expected text, got nothing"],
+    [
+      "startTask",
+      [{ taskTyp: "BINDER" }],
+      "BODY_INVALID",
+      "body: unknown field taskTyp; did you mean taskType?",
+    ],
+    ["startTask", [[]], "BODY_INVALID", "body: expected an object, got an array"],
+    [
+      "startTask",
+      [{ taskType: "" }],
+      "BODY_INVALID",
+      'taskType: expected text of at least 1 character, got ""',
+    ],
+    [
+      "createApiKey",
+      [{ role: "boss" }],
+      "BODY_INVALID",
+      'role: expected "admin", "l1", "l2", "l3", got "boss"',
+    ],
+    [
+      "createApiKey",
+      [{ expiresInDays: 31 }],
+      "BODY_INVALID",
+      "expiresInDays: expected 30 or 60 or 90 or 365, got 31",
+    ],
+    ["advanceClock", [{ by: true }], "BODY_INVALID", "by: expected a number or text, got true"],
+    [
+      "setFaults",
+      [{ api: [{ instructions: [{ kind: "dely" }] }] }],
+      "BODY_INVALID",
+      'api.0.instructions.0.kind: expected "pass", "status"',
+    ],
+    [
+      "listTasks",
+      [{ statuss: "FAILED" }],
+      "QUERY_INVALID",
+      "query: unknown field statuss; did you mean status?",
+    ],
+    ["listTasks", [{ limit: 0 }], "QUERY_INVALID", "limit: expected a number of at least 1, got 0"],
+    ["getTask", [undefined], "ARGUMENT_INVALID", "getTask: id: expected an id, got undefined"],
+    [
+      "sendEvent",
+      [{ name: "x", payload: { at: new Map() } }],
+      "ARGUMENT_INVALID",
+      "payload.at: expected a value that JSON can express, got a Map",
+    ],
+  ])("%s %j is rejected in process as over HTTP", async (name, parameters, code, message) => {
+    const { mock } = await setUp();
+    const inProcess = await outcomeOf(mock.control, name, parameters);
+    expect(inProcess).toEqual({ code, message: expect.stringContaining(message) });
+    expect(await outcomeOf(checkedControlClient(mock), name, parameters)).toEqual(inProcess);
+    await mock.close();
+  });
+
+  it("any JSON has the same outcome in process and over HTTP", async () => {
+    const withInput = (Object.keys(contract) as Name[]).filter(
+      (name) => contract[name].input && name !== "waitForDeliveries",
+    );
+    const fields = fc.constantFrom(
+      "taskType",
+      "role",
+      "by",
+      "name",
+      "payload",
+      "status",
+      "limit",
+      "url",
+      "steps",
+    );
+    const input = fc.oneof(
+      fc.jsonValue({ maxDepth: 2 }),
+      fc.dictionary(fields, fc.jsonValue({ maxDepth: 2 })),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...withInput), input, async (name, given) => {
+        const [inProcess, overHttp] = [await setUp(), await setUp()];
+        const [id] = examples[name](inProcess.ids);
+        const parameters = contract[name].call.includes("{") ? [id, given] : [given];
+        expect(await outcomeOf(checkedControlClient(overHttp.mock), name, parameters)).toEqual(
+          await outcomeOf(inProcess.mock.control, name, parameters),
+        );
+        await Promise.all([inProcess.mock.close(), overHttp.mock.close()]);
+      }),
+      { numRuns: 150, seed: 20_260_115 },
+    );
+  });
+});
+
 describe("createControlClient", () => {
   it("calls a mock on a port", async () => {
     await using mock = await createMockServer();

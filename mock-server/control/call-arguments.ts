@@ -1,0 +1,73 @@
+// Arguments of a control call, checked before anything is sent or run: what HTTP could not transport is rejected in
+// this process too. Without zod, which the client does not load.
+
+import { describeValue } from "../check-options.ts";
+import { MockServerError } from "../errors.ts";
+import { controlCalls } from "../generated/control-calls.ts";
+import type { CallOptions } from "./contract/route.ts";
+
+export type CallName = keyof typeof controlCalls;
+export type CallInput = Readonly<Record<string, unknown>>;
+
+export interface CallArguments {
+  readonly ids: readonly string[];
+  /** Texts for a query, any JSON for a body; `undefined` for a call without input. */
+  readonly input: CallInput | undefined;
+  readonly options: CallOptions | undefined;
+}
+
+/** @throws MockServerError ARGUMENT_INVALID for an id that is none and for a value that JSON cannot express */
+export function readArguments(name: CallName, parameters: readonly unknown[]): CallArguments {
+  const { idNames, kind } = shapes[name];
+  const ids = idNames.map((idName, index) => idOf(name, idName, parameters[index]));
+  const [first, second] = parameters.slice(ids.length);
+  if (!kind) return { ids, input: undefined, options: first as CallOptions | undefined };
+  const given = (first ?? {}) as CallInput;
+  if (kind === "body") checkJson(name, given);
+  const input = kind === "query" ? toQuery(name, given) : given;
+  return { ids, input, options: second as CallOptions | undefined };
+}
+
+type Shape = { readonly idNames: readonly string[]; readonly kind: "query" | "body" | undefined };
+
+const shapes = Object.fromEntries(
+  Object.entries(controlCalls).map(([name, [call, kind]]): [string, Shape] => {
+    const idNames = [...call.matchAll(/\{(\w+)\}/g)].map(([, idName = ""]) => idName);
+    return [name, { idNames, kind }];
+  }),
+) as Readonly<Record<CallName, Shape>>;
+
+function idOf(name: string, idName: string, id: unknown): string {
+  const isId = (typeof id === "string" && id !== "") || Number.isFinite(id);
+  if (!isId) throw wrongArgument(`${name}: ${idName}`, "an id", describeValue(id));
+  return String(id);
+}
+
+function toQuery(name: string, input: CallInput): Record<string, string> {
+  const entries = Object.entries(input).filter(([, value]) => value !== undefined);
+  for (const [field, value] of entries) {
+    const isText = typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
+    if (!isText)
+      throw wrongArgument(`${name}: ${field}`, "text, a number, true or false", describeValue(value));
+  }
+  return Object.fromEntries(entries.map(([field, value]) => [field, String(value)]));
+}
+
+/** Rejects what `JSON.stringify` would drop, change or throw for. */
+function checkJson(place: string, value: unknown, parents: readonly unknown[] = []): void {
+  if (value === undefined || value === null || Number.isFinite(value)) return;
+  if (typeof value === "string" || typeof value === "boolean") return;
+  if (parents.includes(value)) throw wrongArgument(place, jsonValue, "an object that contains itself");
+  if (typeof value === "object" && typeof Reflect.get(value, "toJSON") === "function") return;
+  const isTree = Array.isArray(value) || Object.prototype.toString.call(value) === "[object Object]";
+  if (!isTree) throw wrongArgument(place, jsonValue, describeValue(value));
+  const path = [...parents, value];
+  for (const [field, inner] of Object.entries(value as object)) {
+    if (typeof inner === "string") continue;
+    checkJson(`${place}${parents.length === 0 ? ": " : "."}${field}`, inner, path);
+  }
+}
+
+const jsonValue = "a value that JSON can express";
+const wrongArgument = (place: string, expected: string, got: string) =>
+  new MockServerError("ARGUMENT_INVALID", `${place}: expected ${expected}, got ${got}`);
