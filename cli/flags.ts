@@ -95,12 +95,23 @@ export function choice<const Choice extends string, Fallback extends Choice | un
   return flag(`<${choices.join("|")}>`, about, { parse, expected, known: choices, fallback });
 }
 
+const anyText = { accepts: () => true, expected: "text" };
+
 /** A flag that may be repeated; each value may hold several, separated by commas. */
-export function list(placeholder: string, about: string): Flag<readonly string[]> {
+export function list(
+  placeholder: string,
+  about: string,
+  items: { readonly accepts: (item: string) => boolean; readonly expected: string } = anyText,
+): Flag<readonly string[]> {
   return {
     placeholder,
     about,
-    parse: (_, texts) => texts.flatMap((value) => value.split(",")).filter((value) => value !== ""),
+    parse(name, texts) {
+      const given = texts.flatMap((value) => value.split(",")).filter((value) => value !== "");
+      const wrong = given.find((item) => !items.accepts(item));
+      if (wrong === undefined) return given;
+      throw new UsageError(`${name}: expected ${items.expected}, got ${JSON.stringify(wrong)}`);
+    },
   };
 }
 

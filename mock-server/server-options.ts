@@ -37,14 +37,21 @@ export interface MockServerOptions {
   readonly trustedCertificates?: readonly string[] | undefined;
   /** Replaces the check of a provider connection: `true` makes it `active`. */
   readonly checkConnection?: ((check: ConnectionCheck) => boolean | Promise<boolean>) | undefined;
-  /** Host names besides the loopback ones that the control API accepts. Default: none. */
+  /** Host names besides the loopback ones under which the socket serves. Default: none. */
   readonly hostsAllowed?: readonly string[] | undefined;
+  /** Origins of web pages that may call the mock, such as `http://localhost:3000`. Default: none. */
+  readonly originsAllowed?: readonly string[] | undefined;
 }
 
 const isClock = (value: unknown) =>
   typeof value === "object" &&
   value !== null &&
   ["now", "monotonic", "schedule"].every((name) => typeof Reflect.get(value, name) === "function");
+
+const isListOf = (value: unknown, accepts: (item: string) => boolean) =>
+  Array.isArray(value) && value.every((item) => typeof item === "string" && accepts(item));
+export const isHostName = (text: string) => /^[a-z0-9._-]+$|^[0-9a-f:.]+$/i.test(text);
+export const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text;
 
 const kinds: { readonly [Name in keyof Required<MockServerOptions>]: Kind } = {
   listen: boolean,
@@ -63,7 +70,10 @@ const kinds: { readonly [Name in keyof Required<MockServerOptions>]: Kind } = {
   ),
   trustedCertificates: strings,
   checkConnection: functionKind,
-  hostsAllowed: strings,
+  hostsAllowed: kind("an array of host names without a port", (value) => isListOf(value, isHostName)),
+  originsAllowed: kind("an array of origins such as http://localhost:3000", (value) =>
+    isListOf(value, isOrigin),
+  ),
 };
 
 const caller = "createMockServer";

@@ -75,7 +75,6 @@ export async function createMockServer(options: MockServerOptions = {}): Promise
   const service: Service = {
     worlds,
     controls,
-    hostsAllowed: options.hostsAllowed ?? [],
     stream: stream.open,
   };
   const handler = createHandler(service);
@@ -152,11 +151,11 @@ function createLazyStream(worlds: WorldHolder) {
 }
 
 async function listenIfEnabled(
-  { listen = true, host = "127.0.0.1", port = 0 }: MockServerOptions,
+  { listen = true, host = "127.0.0.1", port = 0, hostsAllowed = [], originsAllowed = [] }: MockServerOptions,
   service: Service,
   handler: (request: Request) => Promise<Response>,
 ): Promise<HttpListener | null> {
-  return listen ? listenHttp({ service, handler, host, port }) : null;
+  return listen ? listenHttp({ service, handler, host, port, hostsAllowed, originsAllowed }) : null;
 }
 
 function packageVersion(): string {

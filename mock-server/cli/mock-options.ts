@@ -1,7 +1,7 @@
 import { choice, type FlagValues, flag, list, text, wholeNumber } from "../../cli/flags.ts";
 import { contractProfile } from "../faults/contract-profile.ts";
 import { isLoopbackHost } from "../rules/loopback.ts";
-import type { MockServerOptions } from "../server-options.ts";
+import { isHostName, isOrigin, type MockServerOptions } from "../server-options.ts";
 
 /** The flags that `mock` and `mock exec` share. */
 export const mockFlags = {
@@ -21,7 +21,14 @@ export const mockFlags = {
   chaos: choice(["contract"], "duplicate, delay and reorder deliveries"),
   rateWindow: choice(["sliding", "fixed"], "kind of rate limit", "sliding"),
   unauthenticatedStatus: choice(["200", "401"], "status without a token", "200"),
-  allowHost: list("<name>", "also a host of the control API; repeatable"),
+  allowHost: list("<name>", "serve under this host name too; repeatable", {
+    accepts: isHostName,
+    expected: "a host name without a port",
+  }),
+  allowOrigin: list("<origin>", "serve web pages of this origin; repeatable", {
+    accepts: isOrigin,
+    expected: "an origin such as http://localhost:3000",
+  }),
 };
 
 export const portFlag = (fallback: number) =>
@@ -30,7 +37,8 @@ export const portFlag = (fallback: number) =>
 export type MockOptions = FlagValues<typeof mockFlags> & { readonly port: number };
 
 export function serverOptionsOf(options: MockOptions): MockServerOptions {
-  const { port, host, clock, seed, chaos, rateWindow, unauthenticatedStatus, allowHost } = options;
+  const { port, host, clock, seed, chaos, rateWindow, unauthenticatedStatus, allowHost, allowOrigin } =
+    options;
   return {
     port,
     host,
@@ -41,7 +49,8 @@ export function serverOptionsOf(options: MockOptions): MockServerOptions {
       rateLimit: { window: rateWindow },
       unauthenticatedStatus: unauthenticatedStatus === "401" ? 401 : 200,
     },
-    hostsAllowed: allowHost.map((name) => name.toLowerCase()),
+    hostsAllowed: allowHost,
+    originsAllowed: allowOrigin,
   };
 }
 

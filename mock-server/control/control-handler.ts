@@ -5,7 +5,6 @@ import { errorStatuses } from "./contract/error-statuses.ts";
 import { methodOf, pathOf, type Route } from "./contract/route.ts";
 import { type Controls, toMockServerError } from "./control-api.ts";
 import type { EventStream } from "./event-stream.ts";
-import { guardControl } from "./guard.ts";
 import { createOpenapiDocument } from "./openapi.ts";
 
 export const controlPath = "/_mock/v1";
@@ -13,8 +12,6 @@ export const controlPath = "/_mock/v1";
 export interface ControlHandlerOptions {
   readonly controls: Controls;
   readonly stream: EventStream;
-  /** Host names besides the loopback ones that the API responds to. Default: none. */
-  readonly hostsAllowed?: readonly string[] | undefined;
   /** Longest request body. Default: 64 MiB, enough for a large snapshot. */
   readonly bodyBytesMax?: number | undefined;
 }
@@ -24,7 +21,6 @@ const bodyBytesMaxDefault = 64 * 1_048_576;
 /** Serves one request below `/_mock/v1`; never rejects. */
 export async function handleControl(request: Request, options: ControlHandlerOptions): Promise<Response> {
   try {
-    guardControl(request, options.hostsAllowed ?? []);
     return await respond(request, options);
   } catch (error) {
     const { code, message, issues } = toMockServerError(error);

@@ -2,11 +2,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import type { MockServerError } from "../errors.ts";
 import { ConnectionCutError, writeResponse } from "../faults/write-response.ts";
 import { handleGraphql } from "../graphql/handle-graphql.ts";
 import { decodeBody } from "../graphql/request-context.ts";
 import { readIncomingBody } from "../read-body.ts";
 import type { Router } from "../state/router.ts";
+import { allowPage, isPreflight } from "./cors.ts";
+import { createRequestGuard, type RequestGuard } from "./request-guard.ts";
 import { routerAt, type Service } from "./router.ts";
 
 export interface HttpListener {
@@ -22,6 +25,8 @@ export interface HttpListenerOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
+  readonly hostsAllowed: readonly string[];
+  readonly originsAllowed: readonly string[];
 }
 
 /** Addresses that mean all interfaces of this computer, and one that a client on it can call. */
@@ -29,8 +34,9 @@ const wildcards: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", ":
 
 /** @throws Error with the system's `code` (such as EADDRINUSE) when the port is not available */
 export async function listenHttp(options: HttpListenerOptions): Promise<HttpListener> {
+  const guard = createRequestGuard(options);
   const server = createServer((request, response) => {
-    serveRequest(options, request, response).catch((error: unknown) => {
+    serveRequest(options, guard, request, response).catch((error: unknown) => {
       if (error instanceof ConnectionCutError) request.socket.resetAndDestroy();
       else failClosed(response);
     });
@@ -50,11 +56,19 @@ export async function listenHttp(options: HttpListenerOptions): Promise<HttpList
 
 async function serveRequest(
   options: HttpListenerOptions,
+  guard: RequestGuard,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const path = request.url?.split("?", 1)[0] ?? "/";
   const router = routerAt(path);
+  const rejection = guard.rejectionOf(request);
+  if (rejection) return reject(response, rejection, router);
+  const origin = guard.allowedOrigin(request);
+  if (origin !== null) {
+    allowPage(request, response, origin);
+    if (isPreflight(request)) return void response.writeHead(204).end();
+  }
   if (router) await serveGraphql(options.service, router, request, response);
   else await serveFetch(options.handler, request, response);
 }
@@ -97,7 +111,9 @@ function toFetchRequest(request: IncomingMessage, response: ServerResponse): Req
   response.once("close", () => closed.abort());
   try {
     const bodyless = method === "GET" || method === "HEAD";
-    return new Request(new URL(url, `http://${headers.host ?? "localhost"}`), {
+    // Joined, not resolved: a path that starts with two slashes would name another host.
+    const absolute = url.startsWith("/") ? `http://${headers.host ?? "localhost"}${url}` : url;
+    return new Request(absolute, {
       method,
       headers: Object.entries(headers).flatMap(([name, value]) =>
         (Array.isArray(value) ? value : [value ?? ""]).map((item): [string, string] => [name, item]),
@@ -111,6 +127,12 @@ function toFetchRequest(request: IncomingMessage, response: ServerResponse): Req
   }
 }
 
+/** In the format of the path, so that a GraphQL client shows the message. */
+function reject(response: ServerResponse, { code, message }: MockServerError, router: Router | null): void {
+  const body = router ? { errors: [{ message, extensions: { code } }] } : { error: { code, message } };
+  endWithJson(response, 403, body);
+}
+
 /** Last resort: a 500 without internals (T6). */
 function failClosed(response: ServerResponse): void {
   if (response.headersSent) response.destroy();
@@ -118,8 +140,17 @@ function failClosed(response: ServerResponse): void {
 }
 
 function endWithError(response: ServerResponse, status: number, code: string, message: string): void {
-  response.writeHead(status, { "content-type": "application/json; charset=utf-8" });
-  response.end(JSON.stringify({ error: { code, message } }));
+  endWithJson(response, status, { error: { code, message } });
+}
+
+function endWithJson(response: ServerResponse, status: number, body: object): void {
+  const bytes = Buffer.from(JSON.stringify(body));
+  response.writeHead(status, {
+    "content-type": "application/json; charset=utf-8",
+    "content-length": bytes.length,
+    "x-content-type-options": "nosniff",
+  });
+  response.end(bytes);
 }
 
 function closeServer(server: Server): Promise<void> {

@@ -15,8 +15,6 @@ import type { WorldHolder } from "../world/world-holder.ts";
 export interface Service {
   readonly worlds: WorldHolder;
   readonly controls: Controls;
-  /** Host names besides the loopback ones that the control API accepts. */
-  readonly hostsAllowed: readonly string[];
   /** Created for the first reader. */
   stream(): Promise<EventStream>;
 }
@@ -70,6 +68,5 @@ async function inspectorResponse(path: string): Promise<Response> {
 
 async function controlResponse(service: Service, request: Request): Promise<Response> {
   const { handleControl } = await import("../control/control-handler.ts");
-  const { controls, hostsAllowed } = service;
-  return handleControl(request, { controls, hostsAllowed, stream: await service.stream() });
+  return handleControl(request, { controls: service.controls, stream: await service.stream() });
 }

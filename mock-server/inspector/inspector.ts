@@ -43,6 +43,8 @@ export function createInspector(folder: string | null = builtPage()): (path: str
         "content-security-policy": contentSecurityPolicy,
         // Names in assets/ carry a hash of the content.
         "cache-control": name.startsWith("assets/") ? "public, max-age=31536000, immutable" : "no-cache",
+        // A page that opens this one in a window gets no handle of it.
+        "cross-origin-opener-policy": "same-origin",
         "referrer-policy": "no-referrer",
         "x-content-type-options": "nosniff",
       },

@@ -13,6 +13,8 @@ export type HeaderLine = readonly [name: string, value: string];
 export interface RawRequest {
   readonly method?: string;
   readonly path?: string;
+  /** Default: `receiver.test`. */
+  readonly host?: string;
   readonly headers?: readonly HeaderLine[];
   readonly body?: Uint8Array | string;
   /** `null`: no such header. Default: the length of the body. */
@@ -21,13 +23,11 @@ export interface RawRequest {
 
 /** A request as bytes, so that a test can send what no HTTP client would. */
 export function requestBytes(request: RawRequest): Buffer {
-  const { method = "POST", path = "/webhooks", headers = [] } = request;
+  const { method = "POST", path = "/webhooks", host = "receiver.test", headers = [] } = request;
   const body = Buffer.from((request.body ?? "") as string);
   const { contentLength = body.length } = request;
   const length: HeaderLine[] = contentLength === null ? [] : [["Content-Length", String(contentLength)]];
-  const lines = [["Host", "receiver.test"], ...headers, ...length].map(
-    ([name, value]) => `${name}: ${value}\r\n`,
-  );
+  const lines = [["Host", host], ...headers, ...length].map(([name, value]) => `${name}: ${value}\r\n`);
   return Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`, "latin1"), body]);
 }
 

@@ -29,8 +29,8 @@ type Chromium =
  * A browser without a window. The packed one runs on Linux on x64; elsewhere the Chrome of the machine is
  * taken. `WORKSPACE_TASKS_CHROMIUM` names the file of another one.
  */
-export function launchChromium(): Promise<Browser> {
-  return chromium.launch({ ...locate(), args: chromiumFlags });
+export function launchChromium(flags: readonly string[] = []): Promise<Browser> {
+  return chromium.launch({ ...locate(), args: [...chromiumFlags, ...flags] });
 }
 
 /** In one sentence why no browser can be started on this machine, or undefined. */

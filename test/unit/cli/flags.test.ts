@@ -7,13 +7,22 @@ const table = {
   timeoutMs: wholeNumber("a limit", { min: 1, max: 1000, fallback: 50 }),
   kind: choice(["sliding", "fixed"], "a kind"),
   only: list("<ids>", "ids"),
+  names: list("<names>", "names", { accepts: (name) => /^[a-z]+$/.test(name), expected: "letters" }),
   json: toggle("as JSON"),
 };
 
 describe("parseFlags", () => {
   it("parseFlags returns fallbacks for flags that are absent", () => {
     expect(parseFlags([], table)).toEqual({
-      flags: { store: undefined, schema: "main", timeoutMs: 50, kind: undefined, only: [], json: false },
+      flags: {
+        store: undefined,
+        schema: "main",
+        timeoutMs: 50,
+        kind: undefined,
+        only: [],
+        names: [],
+        json: false,
+      },
       positionals: [],
       rest: [],
     });
@@ -45,6 +54,7 @@ describe("parseFlags", () => {
     [["--store"], "--store: expected a value; write --store <file>"],
     [["--store", "--json"], "--store: expected a value, got the flag --json; write --store <file>"],
     [["--json=yes"], "--json: expected no value; write --json alone"],
+    [["--names", "a,b1"], '--names: expected letters, got "b1"'],
     [["--timeout-ms", "1.5"], '--timeout-ms: expected a whole number from 1 to 1000, got "1.5"'],
     [["--kind", "slidign"], '--kind: expected sliding or fixed, got "slidign"; did you mean sliding?'],
   ])("parseFlags rejects %j", (argv, message) => {
