@@ -87,10 +87,11 @@ export class WorkspaceTasksError extends Error {
   readonly outcome: Outcome;
   /** Requests sent for this call. */
   readonly attempts: number;
+  // Declared only, so that printing an error shows no field without a value.
   /** How long the service, or the local rate limiter, asks to wait before the next attempt. */
-  readonly retryAfterMs: number | undefined;
-  readonly httpStatus: number | undefined;
-  readonly operationName: string | undefined;
+  declare readonly retryAfterMs: number | undefined;
+  declare readonly httpStatus: number | undefined;
+  declare readonly operationName: string | undefined;
   // Private: partial data can hold a signing secret, and `util.inspect` prints every public field.
   readonly #data: unknown;
   readonly #errors: readonly GraphQLErrorEntry[];
@@ -100,9 +101,10 @@ export class WorkspaceTasksError extends Error {
     this.code = code;
     this.outcome = details.outcome ?? "not_sent";
     this.attempts = details.attempts ?? 0;
-    this.retryAfterMs = details.retryAfterMs;
-    this.httpStatus = details.httpStatus;
-    this.operationName = details.operationName;
+    const { retryAfterMs, httpStatus, operationName } = details;
+    for (const [name, value] of Object.entries({ retryAfterMs, httpStatus, operationName })) {
+      if (value !== undefined) Object.assign(this, { [name]: value });
+    }
     this.#data = details.data;
     this.#errors = details.errors ?? [];
     Object.defineProperty(this, brand, { value: true });

@@ -18,7 +18,7 @@ const shapes =
 // Shorter values occur in ordinary words, and a key of this length protects nothing.
 const secretLengthMin = 6;
 // Tokens are replaced every few minutes; when one is dropped here, it expired long before.
-const secretsMax = 64;
+const secretsMax = 256;
 const causeDepthMax = 5;
 const systemFields = ["code", "errno", "syscall", "address", "port", "hostname"] as const;
 
@@ -43,7 +43,18 @@ export function createRedactor(): Redactor {
 // A secret with a quote or a slash looks different inside JSON and inside a URL.
 function writtenForms(secret: string): readonly string[] {
   if (secret.length < secretLengthMin) return [];
-  return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)];
+  return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), ...base64Forms(secret)];
+}
+
+// In base64 a text looks different at each of three positions, because each group of four characters holds three bytes.
+// The characters that also depend on what is before or after it are left out.
+function base64Forms(secret: string): readonly string[] {
+  const bytes = Buffer.from(secret);
+  return [0, 1, 2].flatMap((before) => {
+    const whole = Math.floor((before + bytes.length) / 3) * 3 - before;
+    const aligned = bytes.subarray(before === 0 ? 0 : 3 - before, whole);
+    return [aligned.toString("base64"), aligned.toString("base64url")];
+  });
 }
 
 function copyCause(error: unknown, text: (value: string) => string, depth: number): unknown {

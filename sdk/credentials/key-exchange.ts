@@ -66,7 +66,7 @@ export function createCredentials(options: KeyExchangeOptions): Credentials {
   });
 }
 
-/** True for a key that can be sent in a header; a line end at its end is the most common error. */
+/** True for a key or token that can be sent in a header; a line end at its end is the most common error. */
 export function isSendableKey(key: string): boolean {
   return /^[\x21-\x7e]+$/.test(key);
 }
@@ -97,7 +97,7 @@ async function exchangeKey(options: KeyExchangeOptions, key: Key): Promise<Excha
       const token = readToken(options, result);
       if (token) return token;
       const { classification } = result;
-      const failed = classification.ok ? noToken : keyFailure(classification.failure, exchange);
+      const failed = classification.ok ? noToken(exchange) : keyFailure(classification.failure, exchange);
       const state = { kind: "query", retries, maxRetries, hadFreshToken: true } as const;
       const decision = decideRetry(failed, { ...state, remainingMs: pauseMsMax }, random);
       if (decision.type !== "repeat") throw new FailureError({ ...failed, remedy: "none" });
@@ -113,13 +113,17 @@ function readToken(
   { classification, response }: AttemptResult,
 ): ExchangedToken | undefined {
   const token = classification.ok ? exchange.readToken(classification.data) : undefined;
-  if (typeof token !== "string" || token === "") return undefined;
+  if (typeof token !== "string") return undefined;
   redactor.remember(token);
+  if (!isSendableKey(token)) return undefined;
   const serverDate = response?.headers.get("date") ?? null;
   return { token, lifetimeMs: tokenLifetimeMs(token, serverDate, clock.now()) };
 }
 
-const noToken = failure("RESPONSE_INVALID", "expected the exchange to return a token, got none");
+function noToken({ name }: KeyExchange): Failure {
+  const message = `${name} exchange: expected a token without spaces or line ends, got none`;
+  return failure("RESPONSE_INVALID", message);
+}
 
 // Interface §7 says only that an error is returned for a key that is wrong, revoked or expired.
 function keyFailure(cause: Failure, { name }: KeyExchange): Failure {

@@ -1,4 +1,5 @@
 import type { Operation } from "../call/operation.ts";
+import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import { type CallOptions, checkCallOptions } from "../options.ts";
 
 /** A promise of the plain result that also has the metadata of its call. */
@@ -59,10 +60,32 @@ export function createSend(execute: Execute): Send {
       if (options !== undefined) checkCallOptions(options);
       const checked = typeof variables === "function" ? (variables as () => Variables)() : variables;
       const { data, meta } = await execute(operation, checked, options);
-      return { data: typeof pick === "function" ? pick(data) : data[pick], meta };
+      return { data: readResult(operation, data, pick, meta), meta };
     };
     return toCall(run());
   };
+}
+
+/** The service sends every field that a generated document asks for, or an error. */
+function readResult<Data, Variables>(
+  { name, kind }: Operation<Data, Variables>,
+  data: Data,
+  pick: keyof Data | ((data: Data) => unknown),
+  { attempts }: CallMeta,
+): unknown {
+  const lacks = () => {
+    const message = `${name}: expected a response with all fields of the document, got one without some`;
+    const outcome = kind === "mutation" ? "unknown" : "rejected";
+    return new WorkspaceTasksError("RESPONSE_INVALID", message, { outcome, attempts, operationName: name });
+  };
+  let result: unknown;
+  try {
+    result = typeof pick === "function" ? pick(data) : data[pick];
+  } catch (error) {
+    throw isWorkspaceTasksError(error) ? error : lacks();
+  }
+  if (result === undefined || (result === null && typeof pick !== "function")) throw lacks();
+  return result;
 }
 
 export function toCall<Result>(result: Promise<ResultWithMeta<Result>>): Call<Result> {

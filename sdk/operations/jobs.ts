@@ -54,7 +54,9 @@ export interface Jobs {
    *
    * `externalId` is the calling platform's client identifier, unique per connection. Errors: `NOT_FOUND`, `CONFLICT`
    * for an `externalId` used before or a job past `pending`, `PERMISSION_DENIED`. The uniqueness makes it safe to
-   * repeat: after an error with outcome `unknown` send the same works again; `CONFLICT` means that they exist.
+   * repeat: after an error with outcome `unknown` send the same works again; `CONFLICT` means that they exist. Their ids,
+   * which `works.attachArtifacts` needs, are then lost, because no operation lists the works of a job: create another
+   * job and add the works with other external ids, and leave the first job `pending`, where it has no effect.
    *
    * @see interface §4
    */

@@ -36,7 +36,7 @@ export function createAttemptSender(options: AttemptSenderOptions): SendAttempt 
   const { fetch, clock, redactor, responseBytesMax } = options;
   return async ({ operation, variables, url, headers, timeoutMs, scope, kind }) => {
     if (scope.failure) return withoutResponse(scope.failure, false);
-    const attemptScope = scope.child({ limitMs: timeoutMs, onLimit: timedOut });
+    const attemptScope = scope.child({ limitMs: timeoutMs, onLimit: (ms) => timedOut(url, ms) });
     let respondedAtMs: number | undefined;
     const onHeaders = () => {
       respondedAtMs = clock.monotonic();
@@ -46,7 +46,7 @@ export function createAttemptSender(options: AttemptSenderOptions): SendAttempt 
       const trip = new RoundTrip(request);
       attemptScope.onEnd(() => trip.abort());
       const result = await attemptScope.race(trip.result);
-      const classification = classifyResponse(result, { kind, redactor, nowMs: clock.now() });
+      const classification = classifyResponse(result, { kind, redactor, host: url.host, nowMs: clock.now() });
       const response = "response" in result ? result.response : undefined;
       return { classification, sent: result.type !== "unsendable", response, respondedAtMs };
     } catch (error) {
@@ -63,7 +63,7 @@ function withoutResponse(failure: Failure, sent: boolean): AttemptResult {
   return { classification: { ok: false, failure }, sent, response: undefined, respondedAtMs: undefined };
 }
 
-function timedOut(limitMs: number): Failure {
-  const message = `the request took longer than timeoutMs (${limitMs})`;
+function timedOut({ host }: URL, limitMs: number): Failure {
+  const message = `the request to ${host} took longer than timeoutMs (${limitMs})`;
   return failure("REQUEST_TIMEOUT", message, { outcome: "unknown", remedy: "repeat" });
 }

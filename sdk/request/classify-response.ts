@@ -8,6 +8,7 @@ import { type Failure, failure } from "../call/failure.ts";
 import type { OperationKind } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { GraphQLErrorEntry } from "../errors.ts";
+import { networkFailure } from "./network-failure.ts";
 import { parseRetryAfterMs } from "./retry-after.ts";
 import { readServiceError } from "./service-messages.ts";
 import type { GraphQLResponse, ResponseHead, SendResult } from "./transport.ts";
@@ -19,6 +20,8 @@ export type Classification =
 export interface ClassificationContext {
   readonly kind: OperationKind;
   readonly redactor: Redactor;
+  /** The host that the request was sent to. */
+  readonly host: string;
   readonly nowMs: number;
 }
 
@@ -43,49 +46,47 @@ export function classifyResponse(result: SendResult, context: ClassificationCont
 
 function withoutResponse(
   result: Exclude<SendResult, { type: "response" }>,
-  { redactor }: ClassificationContext,
+  context: ClassificationContext,
 ): Failure {
   if (result.type === "too_large") {
     const details = { outcome: "unknown", httpStatus: result.response.status } as const;
     return failure("RESPONSE_INVALID", "the response is larger than responseBytesMax", details);
   }
-  const cause = redactor.cause(result.cause);
+  if (result.type === "no_response") {
+    const message = `expected the option fetch to return a Response, got ${result.got}`;
+    return failure("RESPONSE_INVALID", message, { outcome: "unknown" });
+  }
   if (result.type === "unsendable") {
+    const cause = context.redactor.cause(result.cause);
     return failure("ARGUMENT_INVALID", "expected variables that can be written as JSON", { cause });
   }
-  const isConnected = result.response !== undefined || !neverConnected(result.cause);
-  const what = result.response
-    ? "the connection was cut inside the response"
-    : isConnected
-      ? "the connection was lost"
-      : "the service could not be reached";
-  const code = systemCode(result.cause);
-  return failure("NETWORK_FAILED", code === undefined ? what : `${what} (${code})`, {
-    outcome: isConnected ? "unknown" : "not_sent",
-    remedy: "repeat",
-    cause,
-  });
+  return networkFailure(result.cause, result.response !== undefined, context);
 }
 
 function failureOf(
   response: GraphQLResponse,
   errors: readonly GraphQLErrorEntry[],
-  { nowMs }: ClassificationContext,
+  { kind, host, nowMs }: ClassificationContext,
 ): Failure | undefined {
   const { status } = response;
+  const isService = errors.length > 0;
   if (status === 429 || errors.some((error) => error.code === "RATE_LIMITED")) {
     return rateLimited(response, nowMs);
   }
   if (errors.some((error) => error.code === "FORBIDDEN")) return denied(errors, "none");
+  if (status === 401 && !isService && isPage(response)) {
+    return { ...requestRejected(response, host), remedy: "fresh_token" };
+  }
   if (status === 401 || errors.some(isUnauthorized)) return denied(errors, "fresh_token");
-  if (status === 403) return denied(errors, "none");
+  if (status === 403 && isService) return denied(errors, "none");
   if (status >= 500 || status === 408) return unavailable(response, errors, nowMs);
   if (errors.length > 0) return serviceError(errors);
-  if (status >= 400) return requestRejected(status);
+  if (status >= 400) return requestRejected(response, host);
   if (status >= 300) return redirected(status);
   if (!response.isGraphQL || !isRecord(response.data)) return notGraphQL(response);
-  // Public documentation of the service shows an unauthenticated `me` as null without an error.
-  if (response.data["me"] === null) return denied(errors, "fresh_token");
+  // Public documentation of the service shows an unauthenticated `me` as null without an error. A field of a mutation
+  // may have the same alias.
+  if (kind === "query" && response.data["me"] === null) return denied(errors, "fresh_token");
   return undefined;
 }
 
@@ -124,8 +125,11 @@ function serviceError(errors: readonly GraphQLErrorEntry[]): Failure {
   });
 }
 
-function requestRejected(status: number): Failure {
-  const message = `the service rejected the request with HTTP ${status}`;
+function requestRejected(response: GraphQLResponse, host: string): Failure {
+  const { status } = response;
+  const message = isPage(response)
+    ? `a proxy or firewall in front of ${host} rejected the request with HTTP ${status} (${contentType(response)})`
+    : `the service, or a proxy in front of it, rejected the request with HTTP ${status}`;
   return failure("HTTP_REQUEST_REJECTED", message, { outcome: "rejected" });
 }
 
@@ -136,15 +140,31 @@ function redirected(status: number): Failure {
   return failure("RESPONSE_INVALID", message, { outcome });
 }
 
-function notGraphQL({ status, headers }: ResponseHead): Failure {
-  const label = /^[a-z]+\/[a-z0-9.+-]{1,60}/.exec(headers.get("content-type") ?? "")?.[0];
+function notGraphQL(response: GraphQLResponse): Failure {
+  const { status, isTruncated } = response;
+  if (isTruncated) {
+    const message = `the response ends inside its JSON text (HTTP ${status})`;
+    return failure("RESPONSE_INVALID", message, { outcome: "unknown", remedy: "repeat" });
+  }
+  const label = contentType(response);
   const got = label === undefined || label.endsWith("json") ? "something else" : label;
   const message = `expected a GraphQL response with data, got ${got} (HTTP ${status}); check baseUrl and gatewayUrl`;
   return failure("RESPONSE_INVALID", message, { outcome: "unknown" });
 }
 
-function isUnauthorized(error: GraphQLErrorEntry): boolean {
-  return error.code === "UNAUTHENTICATED" || /^unauthorized\.?$/i.test(error.message.trim());
+function contentType({ headers }: ResponseHead): string | undefined {
+  return /^[a-z]+\/[a-z0-9.+-]{1,60}/.exec(headers.get("content-type")?.toLowerCase() ?? "")?.[0];
+}
+
+/** A page for people: the service itself never sends one. */
+function isPage(response: GraphQLResponse): boolean {
+  return !response.isGraphQL && contentType(response) === "text/html";
+}
+
+// A code says more than the message: the platform's rejection, passed on with a code of its own, may read "Unauthorized".
+function isUnauthorized({ code, message }: GraphQLErrorEntry): boolean {
+  if (code !== undefined) return code === "UNAUTHENTICATED";
+  return /^unauthorized\.?$/i.test(message.trim());
 }
 
 const messageLengthMax = 300;
@@ -185,39 +205,4 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 
 function hasData(data: unknown): boolean {
   return isRecord(data) && Object.values(data).some((field) => field !== null);
-}
-
-const neverConnectedCodes = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "UND_ERR_CONNECT_TIMEOUT",
-  "CERT_HAS_EXPIRED",
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "ERR_TLS_CERT_ALTNAME_INVALID",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-]);
-
-/** True when the error proves that no byte of the request was sent, to any of the host's addresses. */
-function neverConnected(error: unknown, depth = 0): boolean {
-  if (!(error instanceof Error) || depth > 5) return false;
-  if (error instanceof AggregateError) {
-    return error.errors.length > 0 && error.errors.every((each) => neverConnected(each, depth + 1));
-  }
-  const code: unknown = Reflect.get(error, "code");
-  if (typeof code === "string" && neverConnectedCodes.has(code)) return true;
-  return neverConnected(error.cause, depth + 1);
-}
-
-/** The platform's error code, such as `ECONNREFUSED`. */
-function systemCode(error: unknown, depth = 0): string | undefined {
-  if (!(error instanceof Error) || depth > 5) return undefined;
-  const code: unknown = Reflect.get(error, "code");
-  if (typeof code === "string" && /^[A-Z][A-Z0-9_]{2,60}$/.test(code)) return code;
-  const next: unknown = error instanceof AggregateError ? error.errors[0] : error.cause;
-  return systemCode(next, depth + 1);
 }

@@ -28,15 +28,25 @@ const extensionCodes = new Map<string, ErrorCode>([
   ["GRAPHQL_PARSE_FAILED", "DOCUMENT_INVALID"],
 ]);
 
+// With these codes, which say little, and without a code the message decides. Any other code says what happened: the
+// platform's rejection that the service passes on may use the same words.
+const vagueCodes: ReadonlySet<string | undefined> = new Set([
+  undefined,
+  "BAD_USER_INPUT",
+  "INTERNAL_SERVER_ERROR",
+]);
+
 /** What an entry of `errors` means; undefined when neither its code nor its message is recognised. */
 export function readServiceError(message: string, code: string | undefined): ServiceError | undefined {
   const text = message.trim().toLowerCase();
   const [, byMessage] = messages.find(([prefix]) => text.startsWith(prefix)) ?? [];
-  if (byMessage) return { code: byMessage, outcome: "rejected" };
+  if (byMessage && vagueCodes.has(code)) return { code: byMessage, outcome: "rejected" };
   // A resolver that failed half-way returns this, so its effect is unknown.
   if (code === "INTERNAL_SERVER_ERROR") return { code: "SERVICE_FAILED", outcome: "unknown" };
   const byCode = code === undefined ? undefined : extensionCodes.get(code);
   if (byCode) return { code: byCode, outcome: "rejected" };
   // Interface §7 says "not found" of partner operations without showing message or code.
-  return /\bnot found\b/.test(text) ? { code: "NOT_FOUND", outcome: "rejected" } : undefined;
+  return code === undefined && /\bnot found\b/.test(text)
+    ? { code: "NOT_FOUND", outcome: "rejected" }
+    : undefined;
 }

@@ -6,6 +6,9 @@
 
 import { ClientError, GraphQLClient } from "graphql-request";
 import type { UntypedOperation } from "../call/operation.ts";
+import { kindOf } from "../validation/schema.ts";
+import { ResponseBody } from "./response-body.ts";
+import { isTruncatedJson } from "./truncated-json.ts";
 
 export type Fetch = (input: URL | string, init?: RequestInit) => Promise<Response>;
 
@@ -24,6 +27,8 @@ export interface SendRequest {
 export type SendResult =
   | { readonly type: "response"; readonly response: GraphQLResponse }
   | { readonly type: "unsendable"; readonly cause: unknown }
+  /** The `fetch` that was passed returned something else than a `Response`. */
+  | { readonly type: "no_response"; readonly got: string }
   | { readonly type: "too_large"; readonly response: ResponseHead }
   | { readonly type: "broken"; readonly cause: unknown; readonly response: ResponseHead | undefined };
 
@@ -35,6 +40,8 @@ export interface ResponseHead {
 export interface GraphQLResponse extends ResponseHead {
   /** False when the body was not JSON, or JSON without `data` and `errors`. */
   readonly isGraphQL: boolean;
+  /** The body is the beginning of a JSON text. */
+  readonly isTruncated: boolean;
   readonly data: unknown;
   readonly errors: unknown;
 }
@@ -47,9 +54,10 @@ export class RoundTrip {
   readonly #controller = new AbortController();
   #isSent = false;
   #head: ResponseHead | undefined;
-  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
-  #isBodyRead = false;
+  #body: ResponseBody | undefined;
+  #text: string | undefined;
   #isTooLarge = false;
+  #noResponse: string | undefined;
 
   constructor(request: SendRequest) {
     this.#request = request;
@@ -59,8 +67,7 @@ export class RoundTrip {
   /** Gives up the request and its body, even when `fetch` ignores its signal. */
   abort(): void {
     this.#controller.abort();
-    // A stream that has already failed rejects again.
-    this.#reader?.cancel(this.#controller.signal.reason).catch(() => {});
+    this.#body?.cancel(this.#controller.signal.reason);
   }
 
   async #send(): Promise<SendResult> {
@@ -92,56 +99,54 @@ export class RoundTrip {
 
   #resultOf(error: unknown): SendResult {
     if (!this.#isSent) return { type: "unsendable", cause: error };
+    if (this.#noResponse !== undefined) return { type: "no_response", got: this.#noResponse };
     if (this.#isTooLarge && this.#head) return { type: "too_large", response: this.#head };
     if (error instanceof ClientError) {
       const { data, errors } = error.response;
       return this.#responded(data, errors, data !== undefined || errors !== undefined);
     }
     // The body was read completely, so it was not JSON. The parser's message quotes it and is dropped.
-    if (this.#isBodyRead) return this.#responded(undefined, undefined, false);
+    if (this.#text !== undefined) {
+      return this.#responded(undefined, undefined, false, isTruncatedJson(this.#text));
+    }
     return { type: "broken", cause: error, response: this.#head };
   }
 
-  #responded(data: unknown, errors: unknown, isGraphQL: boolean): SendResult {
+  #responded(data: unknown, errors: unknown, isGraphQL: boolean, isTruncated = false): SendResult {
     const { status, headers } = this.#head ?? { status: 0, headers: new Headers() };
-    return { type: "response", response: { status, headers, isGraphQL, data, errors } };
+    return { type: "response", response: { status, headers, isGraphQL, isTruncated, data, errors } };
   }
 
   async #fetch(input: Request | URL | string, init: RequestInit | undefined): Promise<Response> {
-    const { fetch, onHeaders } = this.#request;
+    const { fetch, onHeaders, responseBytesMax } = this.#request;
     this.#isSent = true;
-    const response = await fetch(input instanceof Request ? input.url : input, init);
+    const response: unknown = await fetch(input instanceof Request ? input.url : input, init);
+    if (!isResponse(response)) {
+      this.#noResponse = kindOf(response);
+      throw new Error("expected a Response");
+    }
     const { ok, status, headers } = response;
     this.#head = { status, headers };
     onHeaders?.();
-    const body = await this.#readText(response);
-    this.#isBodyRead = true;
-    // graphql-request uses these four fields, and of the headers only the content type. It gets "JSON" whatever the
-    // service sent: the label proves nothing, the parser decides.
-    return { ok, status, headers: jsonHeaders, text: async () => body } as unknown as Response;
-  }
-
-  /** Reads the body; throws when it is larger than `responseBytesMax`. */
-  async #readText(response: Response): Promise<string> {
-    if (!response.body) return response.text();
-    const reader = response.body.getReader();
-    this.#reader = reader;
+    this.#body = new ResponseBody(response);
     // The response arrived although the request was aborted; its body would stay open.
     if (this.#controller.signal.aborted) this.abort();
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return new TextDecoder().decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
-      bytes += value.byteLength;
-      if (bytes > this.#request.responseBytesMax) {
-        this.#isTooLarge = true;
-        this.abort();
-        throw new Error("the response is larger than responseBytesMax");
-      }
-      chunks.push(value);
+    const text = await this.#body.text(responseBytesMax);
+    if (text === undefined) {
+      this.#isTooLarge = true;
+      this.abort();
+      throw new Error("the response is larger than responseBytesMax");
     }
+    this.#text = text;
+    // graphql-request uses these four fields, and of the headers only the content type. It gets "JSON" whatever the
+    // service sent: the label proves nothing, the parser decides.
+    return { ok, status, headers: jsonHeaders, text: async () => text } as unknown as Response;
   }
+}
+
+function isResponse(value: unknown): value is Response {
+  const { status, headers } = (value ?? {}) as Partial<Response>;
+  return typeof status === "number" && typeof headers?.get === "function";
 }
 
 const jsonHeaders = { get: () => "application/json" };

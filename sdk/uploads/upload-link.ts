@@ -6,6 +6,8 @@ import { type Failure, FailureError, failure } from "../call/failure.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Engine } from "../engine/engine.ts";
+import { networkFailure } from "../request/network-failure.ts";
+import { ResponseBody } from "../request/response-body.ts";
 import { parseRetryAfterMs } from "../request/retry-after.ts";
 import { backoffMs } from "../request/retry-policy.ts";
 import type { Fetch } from "../request/transport.ts";
@@ -93,16 +95,10 @@ async function sendRequest(
       redirect: "manual",
       signal,
     });
-    await response.body?.cancel();
+    new ResponseBody(response).cancel();
     return { status: response.status, headers: response.headers };
   } catch (error) {
-    throw new FailureError(
-      failure("NETWORK_FAILED", "the connection was lost during an upload", {
-        outcome: "unknown",
-        remedy: "repeat",
-        cause: redactor.cause(error),
-      }),
-    );
+    throw new FailureError(networkFailure(error, false, { redactor, host: new URL(url).host }));
   }
 }
 

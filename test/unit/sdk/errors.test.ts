@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { toError } from "../../../sdk/call/failure.ts";
 import {
@@ -46,6 +47,15 @@ describe("an error", () => {
       expect(isWorkspaceTasksError(value)).toBe(false);
     },
   );
+
+  it("an error prints no field without a value", () => {
+    const details = { outcome: "rejected", attempts: 1 } as const;
+    expect(inspect(new WorkspaceTasksError("CONFLICT", "taken", details))).not.toContain("undefined");
+    const full = { ...details, retryAfterMs: 5, httpStatus: 429, operationName: "Me" };
+    expect(inspect(new WorkspaceTasksError("RATE_LIMITED", "wait", full))).toMatch(
+      /retryAfterMs: 5,\s+httpStatus: 429,\s+operationName: 'Me'/,
+    );
+  });
 
   it("an error as JSON has its fields but no data", () => {
     const error = new WorkspaceTasksError("CONFLICT", "taken", {

@@ -144,6 +144,23 @@ describe("the redactor", () => {
     expect(text).toBe('a [redacted] b "[redacted]" c [redacted]');
   });
 
+  it("the redactor removes a remembered value that is part of a base64 text, whatever is around it", () => {
+    const key = "key_1?>~1234567890abc";
+    const redactor = createRedactor();
+    redactor.remember(key);
+    for (const before of ["", "u:", "user:", "a:b:", "name:"]) {
+      for (const after of ["", ":", "::", "\n"]) {
+        for (const encoding of ["base64", "base64url"] as const) {
+          const encoded = Buffer.from(before + key + after).toString(encoding);
+          const printed = redactor.text(`Basic realm ${encoded}`);
+          expect(printed).toContain("[redacted]");
+          const kept = Buffer.from(printed.replace(/^.* (.*)\[redacted\](.*)$/, "$2"), encoding);
+          expect(kept.toString()).not.toContain(key.slice(-3));
+        }
+      }
+    }
+  });
+
   it("the redactor removes text with the pattern of a secret", () => {
     const { text } = createRedactor();
     expect(text(`x ${signingSecret} y`)).toBe("x [redacted] y");

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { constantLegs, createEngineFixture, createTestEngine } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { withLatency } from "../../../support/latency.ts";
-import { codeOf } from "../../../support/outcome-of.ts";
+import { codeOf, failureOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
 const minuteMs = 60_000;
@@ -175,6 +175,18 @@ describe("the API key", () => {
 });
 
 describe("a failed exchange", () => {
+  it.each(["to\nken", "token\n", "", null, 12])(
+    "a failed exchange that returns the token %j is RESPONSE_INVALID and names the exchange",
+    async (workspaceToken) => {
+      const tokens = { exchangeSurfaceRefreshTokenForAccessTokens: { workspaceToken } };
+      const fetch = async () => Response.json({ data: tokens });
+      const engine = createTestEngine({ apiKey: "key_1234567890", baseUrl: "http://localhost:1", fetch });
+      const failure = await failureOf(engine.execute(probe.mutation, {}));
+      expect(failure).toMatchObject({ code: "RESPONSE_INVALID", outcome: "not_sent", attempts: 0 });
+      expect(failure.message).toContain("apiKey exchange: expected a token without spaces or line ends");
+    },
+  );
+
   it("a failed exchange is repeated, and the calls that wait for it succeed", async () => {
     const service = createFakeService();
     const { apiKey, baseUrl, clock } = service;

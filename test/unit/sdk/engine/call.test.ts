@@ -3,6 +3,7 @@ import { defineOperation } from "../../../../sdk/call/operation.ts";
 import type { Send } from "../../../../sdk/engine/call.ts";
 import { DeleteWebhookEndpointDocument } from "../../../../sdk/generated/operations.ts";
 import { createFakeEngine } from "../../../support/fake-engine.ts";
+import { codeOf, failureOf } from "../../../support/outcome-of.ts";
 
 const operation = defineOperation("DeleteWebhookEndpoint", DeleteWebhookEndpointDocument);
 const deleteEndpoint = (send: Send) =>
@@ -23,6 +24,25 @@ describe("a call", () => {
       meta: { attempts: 1, queuedMs: 0, retryAfterSeenMs: undefined },
     });
     expect(engine.sent).toHaveLength(1);
+  });
+
+  it.each([
+    ["a mutation without its field", {}, "unknown"],
+    ["a mutation whose field is null", { deleteWebhookEndpoint: null }, "unknown"],
+  ])("%s is RESPONSE_INVALID", async (_, data, outcome) => {
+    const engine = createFakeEngine({ respond: () => data });
+    const call = engine.send(operation, { endpointId: "e" }, "deleteWebhookEndpoint", undefined);
+    const failure = await failureOf(call);
+    expect(failure).toMatchObject({ code: "RESPONSE_INVALID", outcome, attempts: 1 });
+    expect(failure.operationName).toBe("DeleteWebhookEndpoint");
+  });
+
+  it("a response without a field that is read below another is RESPONSE_INVALID", async () => {
+    const engine = createFakeEngine({ respond: () => ({}) });
+    const read = (data: unknown) => (data as { me: { id: string } }).me.id;
+    expect(await codeOf(engine.send(operation, { endpointId: "e" }, read, undefined))).toBe(
+      "RESPONSE_INVALID",
+    );
   });
 
   it("a failed call leaves no unhandled rejection when only withMeta is awaited", async () => {

@@ -1,66 +1,26 @@
-import { createServer, type RequestListener } from "node:http";
+import type { RequestListener } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
 import type { CreateClientOptions } from "../../../../sdk/options.ts";
 import type { Fetch } from "../../../../sdk/request/transport.ts";
-import { createTestEngine } from "../../../support/engine-fixture.ts";
-import { type ListeningServer, listen } from "../../../support/listen.ts";
+import { closeServers, responding, serveGraphQL } from "../../../support/graphql-server.ts";
 import { failureOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
-const servers: ListeningServer[] = [];
-
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server[Symbol.asyncDispose]();
-});
-
-/** A real server: token exchanges succeed, `respond` handles all other requests. */
-async function serve(respond: RequestListener) {
-  const requests: string[] = [];
-  const server = createServer((request, response) => {
-    let body = "";
-    request.on("data", (chunk: Buffer) => {
-      body += chunk.toString();
-    });
-    request.on("end", () => {
-      if (body.includes("ExchangeApiKey")) {
-        response.setHeader("content-type", "application/json");
-        const tokens = { userToken: "user", workspaceToken: "opaque-token" };
-        response.end(JSON.stringify({ data: { exchangeSurfaceRefreshTokenForAccessTokens: tokens } }));
-        return;
-      }
-      requests.push(body);
-      respond(request, response);
-    });
-  });
-  const listening = await listen(server);
-  servers.push(listening);
-  return { baseUrl: listening.origin, requests, server };
-}
-
-function open(baseUrl: string, options: Partial<CreateClientOptions> = {}) {
-  return createTestEngine({ apiKey: "key_1234567890", baseUrl, maxRetries: 0, ...options });
-}
+afterEach(closeServers);
 
 async function failureFrom(respond: RequestListener, options: Partial<CreateClientOptions> = {}) {
-  const { baseUrl } = await serve(respond);
-  return failureOf(open(baseUrl, options).execute(probe.mutation, { ref: "r" }));
-}
-
-function text(status: number, body: string, headers: Record<string, string> = {}): RequestListener {
-  return (_, response) => {
-    response.writeHead(status, { "content-type": "application/json", ...headers });
-    response.end(body);
-  };
+  const { open } = await serveGraphQL(respond);
+  return failureOf(open(options).execute(probe.mutation, { ref: "r" }));
 }
 
 function errors(...entries: readonly object[]): RequestListener {
-  return text(200, JSON.stringify({ data: null, errors: entries }));
+  return responding(200, JSON.stringify({ data: null, errors: entries }));
 }
 
 describe("a request", () => {
   it("a request contains the document as generated, its name and its variables", async () => {
-    const { baseUrl, requests } = await serve(text(200, '{"data":{"probe":"1"}}'));
-    expect(await open(baseUrl).execute(probe.mutation, { ref: "r" })).toEqual({ probe: "1" });
+    const { open, requests } = await serveGraphQL(responding(200, '{"data":{"probe":"1"}}'));
+    expect(await open().execute(probe.mutation, { ref: "r" })).toEqual({ probe: "1" });
     expect(requests.map((body) => JSON.parse(body))).toEqual([
       { query: probe.mutation.document, variables: { ref: "r" }, operationName: "ProbeMutation" },
     ]);
@@ -68,11 +28,15 @@ describe("a request", () => {
 
   it("a request has a Bearer token and, to the gateway only, the source platform", async () => {
     const seen: (readonly [string | undefined, unknown, unknown])[] = [];
-    const { baseUrl } = await serve((request, response) => {
+    const { baseUrl, open } = await serveGraphQL((request, response) => {
       seen.push([request.url, request.headers.authorization, request.headers["source-platform"]]);
-      text(200, '{"data":{}}')(request, response);
+      responding(200, '{"data":{}}')(request, response);
     });
-    const engine = open(`${baseUrl}/`, { gatewayUrl: `${baseUrl}/gateway`, sourcePlatform: "acme-portal" });
+    const engine = open({
+      baseUrl: `${baseUrl}/`,
+      gatewayUrl: `${baseUrl}/gateway`,
+      sourcePlatform: "acme-portal",
+    });
     await engine.execute(probe.query, {});
     await engine.execute({ ...probe.query, router: "gateway" }, {});
     await engine.execute({ ...probe.query, authenticated: false }, {});
@@ -86,15 +50,15 @@ describe("a request", () => {
 
 describe("a response that is not GraphQL", () => {
   it.each([
-    ["HTML with 200", text(200, "<html>Sign in</html>", { "content-type": "text/html" })],
-    ["an empty body", text(200, "")],
-    ["an empty object", text(200, "{}")],
-    ["null", text(200, "null")],
-    ["a number", text(200, "12")],
-    ["a list", text(200, '[{"data":{}}]')],
-    ["data that is no object", text(200, '{"data":"yes"}')],
-    ["half of a JSON text", text(200, '{"data":{"probe"')],
-    ["JSON with a zero byte", text(200, '{"data":\u0000}')],
+    ["HTML with 200", responding(200, "<html>Sign in</html>", { "content-type": "text/html" })],
+    ["an empty body", responding(200, "")],
+    ["an empty object", responding(200, "{}")],
+    ["null", responding(200, "null")],
+    ["a number", responding(200, "12")],
+    ["a list", responding(200, '[{"data":{}}]')],
+    ["data that is no object", responding(200, '{"data":"yes"}')],
+    ["half of a JSON text", responding(200, '{"data":{"probe"')],
+    ["JSON with a zero byte", responding(200, '{"data":\u0000}')],
   ])("%s is RESPONSE_INVALID with outcome unknown", async (_, respond) => {
     const failure = await failureFrom(respond);
     expect(failure).toMatchObject({
@@ -108,12 +72,12 @@ describe("a response that is not GraphQL", () => {
 
   it("a redirect is not followed, so the token is not sent elsewhere", async () => {
     const followed: string[] = [];
-    const elsewhere = await serve((request, response) => {
+    const elsewhere = await serveGraphQL((request, response) => {
       followed.push(String(request.headers.authorization));
-      text(200, '{"data":{}}')(request, response);
+      responding(200, '{"data":{}}')(request, response);
     });
     for (const status of [301, 302, 303, 307, 308]) {
-      const failure = await failureFrom(text(status, "", { location: `${elsewhere.baseUrl}/graphql` }));
+      const failure = await failureFrom(responding(status, "", { location: `${elsewhere.baseUrl}/graphql` }));
       const outcome = status >= 307 ? "rejected" : "unknown";
       expect(failure).toMatchObject({ code: "RESPONSE_INVALID", outcome, httpStatus: status });
     }
@@ -136,14 +100,14 @@ describe("a response that is not GraphQL", () => {
   });
 
   it("a port that does not listen is NETWORK_FAILED with outcome not_sent", async () => {
-    const { baseUrl, server } = await serve(text(200, ""));
-    await new Promise((resolve) => server.close(resolve));
-    const failure = await failureOf(open(baseUrl).execute(probe.mutation, {}));
+    const { open, close } = await serveGraphQL(responding(200, ""));
+    await close();
+    const failure = await failureOf(open().execute(probe.mutation, {}));
     expect(failure).toMatchObject({ code: "NETWORK_FAILED", outcome: "not_sent", attempts: 0 });
   });
 
   it("a body larger than responseBytesMax is not read completely", async () => {
-    const failure = await failureFrom(text(200, JSON.stringify({ data: "x".repeat(50_000) })), {
+    const failure = await failureFrom(responding(200, JSON.stringify({ data: "x".repeat(50_000) })), {
       responseBytesMax: 10_000,
     });
     expect(failure).toMatchObject({ code: "RESPONSE_INVALID", outcome: "unknown" });
@@ -162,14 +126,12 @@ describe("a response that is not GraphQL", () => {
         cancelled = true;
       },
     });
-    const { baseUrl } = await serve(text(200, ""));
+    const { open } = await serveGraphQL(responding(200, ""));
     const fetch: Fetch = async (input, init) =>
       String(init?.body).includes("ExchangeApiKey")
         ? globalThis.fetch(input, init)
         : new Response(endless, { headers: { "content-length": "10" } });
-    const failure = await failureOf(
-      open(baseUrl, { fetch, responseBytesMax: 10_000 }).execute(probe.query, {}),
-    );
+    const failure = await failureOf(open({ fetch, responseBytesMax: 10_000 }).execute(probe.query, {}));
     expect(failure).toMatchObject({ code: "RESPONSE_INVALID", httpStatus: 200 });
     expect(cancelled).toBe(true);
     expect(sentBytes).toBeLessThan(15_000);
@@ -184,31 +146,32 @@ describe("an unusual response", () => {
       { "content-type": "application/graphql-response+json; charset=utf-8" },
     ],
   ])("data with the content type %s is accepted", async (_, headers) => {
-    const { baseUrl } = await serve(text(200, '{"data":{"probe":"é"}}', headers));
-    expect(await open(baseUrl).execute(probe.query, {})).toEqual({ probe: "é" });
+    const { open } = await serveGraphQL(responding(200, '{"data":{"probe":"é"}}', headers));
+    expect(await open().execute(probe.query, {})).toEqual({ probe: "é" });
   });
 
   it("a byte order mark and characters split between chunks are decoded", async () => {
-    const { baseUrl } = await serve((_, response) => {
+    const { open } = await serveGraphQL((_, response) => {
       const bytes = Buffer.from('\uFEFF{"data":{"probe":"Zürich 🏔"}}');
       response.writeHead(200, { "content-type": "application/json" });
       for (const byte of bytes) response.write(Buffer.of(byte));
       response.end();
     });
-    expect(await open(baseUrl).execute(probe.query, {})).toEqual({ probe: "Zürich 🏔" });
+    expect(await open().execute(probe.query, {})).toEqual({ probe: "Zürich 🏔" });
   });
 
   it("unknown fields and enum values are passed on", async () => {
     const data = { me: { __typename: "Robot", role: "l9", extra: [1, null] } };
-    const { baseUrl } = await serve(text(200, JSON.stringify({ data, extensions: { cost: 3 } })));
-    expect(await open(baseUrl).execute(probe.query, {})).toEqual(data);
+    const { open } = await serveGraphQL(responding(200, JSON.stringify({ data, extensions: { cost: 3 } })));
+    expect(await open().execute(probe.query, {})).toEqual(data);
   });
 });
 
 describe("a response with an HTTP error", () => {
   it.each([
     [400, "HTTP_REQUEST_REJECTED", "rejected"],
-    [403, "PERMISSION_DENIED", "rejected"],
+    [401, "HTTP_REQUEST_REJECTED", "rejected"],
+    [403, "HTTP_REQUEST_REJECTED", "rejected"],
     [404, "HTTP_REQUEST_REJECTED", "rejected"],
     [413, "HTTP_REQUEST_REJECTED", "rejected"],
     [408, "SERVICE_UNAVAILABLE", "unknown"],
@@ -216,15 +179,30 @@ describe("a response with an HTTP error", () => {
     [502, "SERVICE_UNAVAILABLE", "unknown"],
     [503, "SERVICE_UNAVAILABLE", "unknown"],
   ])("HTTP %i is %s with outcome %s", async (httpStatus, code, outcome) => {
-    const failure = await failureFrom(text(httpStatus, "<html></html>", { "content-type": "text/html" }));
-    expect(failure).toMatchObject({ code, outcome, httpStatus, attempts: 1 });
+    const failure = await failureFrom(
+      responding(httpStatus, "<html></html>", { "content-type": "text/html" }),
+    );
+    expect(failure).toMatchObject({ code, outcome, httpStatus });
+    expect(failure.message).not.toContain("token");
+  });
+
+  it.each([401, 403, 451])("a page with HTTP %i is named as that of a proxy or firewall", async (status) => {
+    const page = responding(status, "<html>Blocked</html>", { "content-type": "text/html; charset=utf-8" });
+    const { message, code } = await failureFrom(page);
+    expect(code).toBe("HTTP_REQUEST_REJECTED");
+    expect(message).toMatch(/a proxy or firewall in front of 127\.0\.0\.1:\d+ rejected .* \(text\/html\)/);
+  });
+
+  it("a GraphQL error with HTTP 403 is PERMISSION_DENIED", async () => {
+    const failure = await failureFrom(responding(403, '{"errors":[{"message":"Administrators only"}]}'));
+    expect(failure).toMatchObject({ code: "PERMISSION_DENIED", outcome: "rejected" });
   });
 
   it("a GraphQL error in a response with status 400 has its own code", async () => {
     const body = {
       errors: [{ message: "Unknown field", extensions: { code: "GRAPHQL_VALIDATION_FAILED" } }],
     };
-    expect(await failureFrom(text(400, JSON.stringify(body)))).toMatchObject({
+    expect(await failureFrom(responding(400, JSON.stringify(body)))).toMatchObject({
       code: "DOCUMENT_INVALID",
       outcome: "rejected",
     });
@@ -271,10 +249,29 @@ describe("a response with GraphQL errors", () => {
   it.each([[[{}]], [["text"]], [[null]], [{ message: 12 }], [[{ message: "", path: 3, extensions: "x" }]]])(
     "errors of the shape %j are recognised",
     async (odd) => {
-      const failure = await failureFrom(text(200, JSON.stringify({ data: null, errors: odd })));
+      const failure = await failureFrom(responding(200, JSON.stringify({ data: null, errors: odd })));
       expect(failure).toMatchObject({ code: "GRAPHQL_ERROR" });
     },
   );
+
+  it.each([
+    ["Unauthorized", "GRAPHQL_ERROR"],
+    ["Provider account not found", "GRAPHQL_ERROR"],
+    ["Invalid iterator", "GRAPHQL_ERROR"],
+  ])("the message %s of an error with an unknown code decides nothing", async (message, code) => {
+    const { open, requests } = await serveGraphQL(
+      errors({ message, extensions: { code: "PROVIDER_ERROR" } }),
+    );
+    const failure = await failureOf(open({ maxRetries: 3 }).execute(probe.mutation, { ref: "r" }));
+    expect(failure).toMatchObject({ code, outcome: "unknown", attempts: 1 });
+    expect(requests).toHaveLength(1);
+  });
+
+  it("a mutation whose field named me is null is not sent again", async () => {
+    const { open, requests } = await serveGraphQL(responding(200, '{"data":{"me":null}}'));
+    expect(await open().execute(probe.mutation, { ref: "r" })).toEqual({ me: null });
+    expect(requests).toHaveLength(1);
+  });
 
   it("a long error message is cut", async () => {
     const failure = await failureFrom(errors({ message: "a".repeat(100_000) }));
@@ -285,28 +282,28 @@ describe("a response with GraphQL errors", () => {
 describe("a failed query", () => {
   it("a query is repeated after a transient failure", async () => {
     let count = 0;
-    const { baseUrl } = await serve((request, response) =>
-      text(count++ < 2 ? 502 : 200, '{"data":{"probe":"1"}}')(request, response),
+    const { open } = await serveGraphQL((request, response) =>
+      responding(count++ < 2 ? 502 : 200, '{"data":{"probe":"1"}}')(request, response),
     );
-    const engine = open(baseUrl, { maxRetries: 3, random: () => 0 });
+    const engine = open({ maxRetries: 3, random: () => 0 });
     const { data, meta } = await engine.execute(probe.query, {}).withMeta();
     expect(data).toEqual({ probe: "1" });
     expect(meta.attempts).toBe(3);
   });
 
   it("a query is not repeated after a permanent failure", async () => {
-    const { baseUrl, requests } = await serve(text(404, ""));
-    await failureOf(open(baseUrl, { maxRetries: 3 }).execute(probe.query, {}));
+    const { open, requests } = await serveGraphQL(responding(404, ""));
+    await failureOf(open({ maxRetries: 3 }).execute(probe.query, {}));
     expect(requests).toHaveLength(1);
   });
 });
 
 it("variables that JSON cannot represent are rejected before anything is sent", async () => {
-  const { baseUrl, requests } = await serve(text(200, "{}"));
+  const { open, requests } = await serveGraphQL(responding(200, "{}"));
   const circular: Record<string, unknown> = {};
   circular["self"] = circular;
   for (const variables of [circular, { big: 1n }]) {
-    const failure = await failureOf(open(baseUrl).execute(probe.mutation, variables));
+    const failure = await failureOf(open().execute(probe.mutation, variables));
     expect(failure).toMatchObject({ code: "ARGUMENT_INVALID", outcome: "not_sent", attempts: 0 });
   }
   expect(requests).toEqual([]);

@@ -1,0 +1,78 @@
+// `fetch` can be the platform's, whose bodies are web streams, or node-fetch and cross-fetch, whose bodies are streams
+// of Node. Both are read here, so that their size is limited while they arrive.
+
+/** The body of one response. */
+export class ResponseBody {
+  readonly #response: Response;
+  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+
+  constructor(response: Response) {
+    this.#response = response;
+  }
+
+  /** Reads the body as text; undefined when it is larger than `bytesMax`. */
+  async text(bytesMax: number): Promise<string | undefined> {
+    const body: unknown = this.#response.body;
+    if (isWebStream(body)) return this.#readWebStream(body, bytesMax);
+    if (isIterable(body)) return readIterable(body, bytesMax);
+    const text = await this.#response.text();
+    return Buffer.byteLength(text) > bytesMax ? undefined : text;
+  }
+
+  /** Closes the connection of a body that is not read to its end. */
+  cancel(reason?: unknown): void {
+    const body: unknown = this.#response.body;
+    // A stream that has already failed rejects again.
+    if (this.#reader) this.#reader.cancel(reason).catch(() => {});
+    else if (isWebStream(body)) body.cancel(reason).catch(() => {});
+    else if (isIterable(body)) body.destroy?.();
+  }
+
+  async #readWebStream(body: ReadableStream<Uint8Array>, bytesMax: number): Promise<string | undefined> {
+    const reader = body.getReader();
+    this.#reader = reader;
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return decode(chunks);
+      bytes += value.byteLength;
+      if (bytes > bytesMax) {
+        this.cancel();
+        return undefined;
+      }
+      chunks.push(value);
+    }
+  }
+}
+
+interface NodeStream extends AsyncIterable<unknown> {
+  destroy?(): void;
+}
+
+async function readIterable(body: NodeStream, bytesMax: number): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const value of body) {
+    const chunk = value instanceof Uint8Array ? value : Buffer.from(String(value));
+    bytes += chunk.byteLength;
+    if (bytes > bytesMax) {
+      body.destroy?.();
+      return undefined;
+    }
+    chunks.push(chunk);
+  }
+  return decode(chunks);
+}
+
+function decode(chunks: readonly Uint8Array[]): string {
+  return new TextDecoder().decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
+}
+
+function isWebStream(body: unknown): body is ReadableStream<Uint8Array> {
+  return typeof body === "object" && body !== null && "getReader" in body;
+}
+
+function isIterable(body: unknown): body is NodeStream {
+  return typeof body === "object" && body !== null && Symbol.asyncIterator in body;
+}

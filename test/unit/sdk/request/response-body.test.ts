@@ -1,0 +1,102 @@
+import { Readable } from "node:stream";
+import { gzipSync } from "node:zlib";
+import { afterEach, describe, expect, it } from "vitest";
+import type { CreateClientOptions } from "../../../../sdk/options.ts";
+import type { Fetch } from "../../../../sdk/request/transport.ts";
+import { isTruncatedJson } from "../../../../sdk/request/truncated-json.ts";
+import { createTestEngine } from "../../../support/engine-fixture.ts";
+import { closeServers, serveGraphQL } from "../../../support/graphql-server.ts";
+import { failureOf } from "../../../support/outcome-of.ts";
+import { probe } from "../../../support/probe-operations.ts";
+
+afterEach(closeServers);
+
+const token = { exchangeSurfaceRefreshTokenForAccessTokens: { userToken: "user", workspaceToken: "opaque" } };
+
+/** As node-fetch and cross-fetch respond: the body is a stream of Node. */
+function nodeFetch(bodies: Readable[], create: () => Readable): Fetch {
+  return async (_, init) => {
+    const isExchange = String(init?.body).includes("ExchangeApiKey");
+    const body = isExchange ? Readable.from([JSON.stringify({ data: token })]) : create();
+    bodies.push(body);
+    return { ok: true, status: 200, headers: new Headers(), body } as unknown as Response;
+  };
+}
+
+function engineWith(create: () => Readable, options: Partial<CreateClientOptions> = {}) {
+  const bodies: Readable[] = [];
+  const fetch = nodeFetch(bodies, create);
+  const engine = createTestEngine({
+    apiKey: "key_1234567890",
+    baseUrl: "http://localhost:1",
+    maxRetries: 0,
+    fetch,
+    ...options,
+  });
+  return { engine, bodies };
+}
+
+describe("a response whose body is a stream of Node", () => {
+  it("is read, with characters split between chunks", async () => {
+    const bytes = Buffer.from('{"data":{"probe":"Zürich 🏔"}}');
+    const { engine } = engineWith(() => Readable.from([...bytes].map((byte) => Buffer.of(byte))));
+    expect(await engine.execute(probe.query, {})).toEqual({ probe: "Zürich 🏔" });
+  });
+
+  it("is destroyed at responseBytesMax", async () => {
+    const endless = () => Readable.from(Array.from({ length: 1_000 }, () => Buffer.alloc(1_000)));
+    const { engine, bodies } = engineWith(endless, { responseBytesMax: 10_000 });
+    const failure = await failureOf(engine.execute(probe.query, {}));
+    expect(failure.message).toContain("responseBytesMax");
+    expect(bodies[1]?.destroyed).toBe(true);
+  });
+
+  it("is destroyed when it stalls until timeoutMs", async () => {
+    const stalled = () => new Readable({ read() {} });
+    const { engine, bodies } = engineWith(stalled, { timeoutMs: 50 });
+    expect(await failureOf(engine.execute(probe.query, {}))).toMatchObject({ code: "REQUEST_TIMEOUT" });
+    expect(bodies[1]?.destroyed).toBe(true);
+  });
+});
+
+describe("a truncated response", () => {
+  it.each([
+    ["JSON", (text: string) => Buffer.from(text), {}],
+    ["gzip", (text: string) => gzipSync(text), { "content-encoding": "gzip" }],
+  ] as const)("of a query is repeated when its %s is cut", async (_, encode, headers) => {
+    const text = JSON.stringify({ data: { probe: Array.from({ length: 500 }, (_, index) => `v${index}`) } });
+    let responses = 0;
+    const { open } = await serveGraphQL((_, response) => {
+      const bytes = encode(text);
+      const isCut = responses++ === 0;
+      response.writeHead(200, { "content-type": "application/json", ...headers });
+      response.end(isCut ? bytes.subarray(0, bytes.byteLength - 40) : bytes);
+    });
+    const { meta } = await open({ maxRetries: 1, random: () => 0 })
+      .execute(probe.query, {})
+      .withMeta();
+    expect(meta.attempts).toBe(2);
+  });
+
+  it("of a mutation is RESPONSE_INVALID and not repeated", async () => {
+    const { open, requests } = await serveGraphQL((_, response) => response.end('{"data":{"probe":"1"}'));
+    const failure = await failureOf(open({ maxRetries: 3 }).execute(probe.mutation, {}));
+    expect(failure).toMatchObject({ code: "RESPONSE_INVALID", outcome: "unknown", attempts: 1 });
+    expect(failure.message).toContain("ends inside its JSON text");
+    expect(requests).toHaveLength(1);
+  });
+
+  it.each([
+    ['{"a":{"b":[1,2]}', true],
+    ['{"a":"}}', true],
+    ['{"a":"\\"}', true],
+    ["[", true],
+    ['{"a":"{"}', false],
+    ['{"a":1}x', false],
+    ["<html>{", false],
+    ["", false],
+    ["12", false],
+  ])("the text %s is truncated JSON: %s", (text, isTruncated) => {
+    expect(isTruncatedJson(text)).toBe(isTruncated);
+  });
+});
