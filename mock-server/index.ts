@@ -9,8 +9,10 @@ export type {
   TaskDetail,
   TaskSummary,
 } from "./control/contract/tasks.ts";
+export type { WorldView } from "./control/contract/worlds.ts";
 export type { ControlApi } from "./control/control-api.ts";
 export { type ControlClientOptions, createControlClient } from "./control/control-client.ts";
+export type { NewWorld } from "./control/controls/world-directory.ts";
 export {
   isMockServerError,
   MockServerError,
@@ -18,6 +20,8 @@ export {
   type MockServerIssue,
   mockServerErrorCodes,
 } from "./errors.ts";
+export type { MockWorld } from "./mock-world.ts";
+export type { MockWorlds } from "./named-worlds.ts";
 export type { ReceiverFunction } from "./outbound/in-process-transport.ts";
 export type { ConnectionCheck } from "./outbound/port.ts";
 export { createMockServer, type MockServer } from "./server.ts";

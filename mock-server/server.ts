@@ -1,40 +1,20 @@
 import { createRequire } from "node:module";
-import { type ControlApi, createControlApi, createControls } from "./control/control-api.ts";
-import type { EventStream } from "./control/event-stream.ts";
 import { type HttpListener, listenHttp } from "./http/listener.ts";
-import { createHandler, type Service } from "./http/router.ts";
+import { createHandler } from "./http/router.ts";
+import type { Service } from "./http/service.ts";
+import { hostWorld, type MockWorld, toMockWorld } from "./mock-world.ts";
+import { createNamedWorlds, type MockWorlds } from "./named-worlds.ts";
 import { createHttpTransport } from "./outbound/http-transport.ts";
 import { createInProcessTransport } from "./outbound/in-process-transport.ts";
 import type { Transport } from "./outbound/port.ts";
-import { seedWorld } from "./rules/workspaces/seed-world.ts";
 import { checkMockOptions, type MockServerOptions } from "./server-options.ts";
 import { type Settings, withSettings } from "./settings.ts";
 import { type Clock, createRealClock } from "./time/clock.ts";
-import { createMockClock, type MockClock } from "./time/mock-clock.ts";
 import { createVirtualClock, type VirtualClock } from "./time/virtual-clock.ts";
-import type { NumberedActivity } from "./world/world.ts";
-import { createWorldHolder, type WorldHolder } from "./world/world-holder.ts";
 
-export interface MockServer extends AsyncDisposable {
-  /** Operations at `/graphql`, uploads at `/api/uploads`. */
-  readonly baseUrl: string;
-  /** Partner operations at `/graphql` below it. */
-  readonly gatewayUrl: string;
-  readonly inspectorUrl: string;
-  /** An administrator's `read_write` key of the first workspace. */
-  readonly apiKey: string;
-  /** A key of the partner who created the first workspace. */
-  readonly partnerApiKey: string;
-  readonly workspaceId: string;
-  /** Calls the service in this process, without a socket. Accepts paths such as `/graphql` too. */
-  fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
-  readonly clock: MockClock;
-  /** The control API, without HTTP. */
-  readonly control: ControlApi;
-  /** Calls `listener` with all activity from now on, also after a reset. Returns a function that stops it. */
-  subscribe(listener: (activity: NumberedActivity) => void): () => void;
-  /** Stops the mock; resolves when all its sockets are closed. Idempotent. */
-  close(): Promise<void>;
+/** A running mock. It has a world of its own, and any number of others. */
+export interface MockServer extends MockWorld {
+  readonly worlds: MockWorlds;
 }
 
 // Clients have one rate limiter per key and URL in a process, and equal seeds yield equal keys: two mocks without a
@@ -60,33 +40,32 @@ export async function createMockServer(options: MockServerOptions = {}): Promise
   await checkMockOptions(options);
   const clock = clockOf(options.clock ?? "real");
   const settings = withSettings(options.settings);
-  const worlds = createWorldHolder({
-    seed: options.seed ?? 1,
-    clock,
-    settings,
-    transport: transportOf(options, settings),
-    seedWorld(world) {
-      if (options.faults) world.faults.replace(options.faults);
-      return seedWorld(world);
-    },
+  const { seed = 1, faults } = options;
+  const shared = { seed, settings, faults, version: packageVersion() };
+  let origin = "";
+  const named = createNamedWorlds({
+    shared,
+    main: () => main,
+    origin: () => origin,
+    createTransport: (changed) => transportOf(options, changed),
   });
-  const controls = createControls({ worlds, clock, version: packageVersion() });
-  const stream = createLazyStream(worlds);
-  const service: Service = {
-    worlds,
-    controls,
-    stream: stream.open,
-  };
-  const handler = createHandler(service);
-  const listener = await listenIfEnabled(options, service, handler).catch((error: unknown) => {
-    worlds.end();
+  const main = hostWorld({
+    ...shared,
+    name: null,
+    clock,
+    transport: transportOf(options, settings),
+    named: named.services,
+    directory: named.directory,
+  });
+  const listener = await listenIfEnabled(options, main.service).catch((error: unknown) => {
+    main.end();
     throw error;
   });
-  const origin = listener?.origin ?? `http://mock-${++mocksWithoutPort}.localhost`;
+  origin = listener?.origin ?? `http://mock-${++mocksWithoutPort}.localhost`;
 
   const stop = async () => {
-    stream.close();
-    worlds.end();
+    named.end();
+    main.end();
     await listener?.close();
   };
   let stopping: Promise<void> | undefined;
@@ -94,28 +73,7 @@ export async function createMockServer(options: MockServerOptions = {}): Promise
     stopping ??= stop();
     return stopping;
   };
-
-  return {
-    baseUrl: origin,
-    gatewayUrl: `${origin}/gateway`,
-    inspectorUrl: `${origin}/_mock/`,
-    get apiKey() {
-      return worlds.seedData.apiKey;
-    },
-    get partnerApiKey() {
-      return worlds.seedData.partnerApiKey;
-    },
-    get workspaceId() {
-      return worlds.seedData.workspaceId;
-    },
-    fetch: (input, init) =>
-      handler(new Request(input instanceof Request ? input : new URL(input, origin), init)),
-    clock: createMockClock(clock),
-    control: createControlApi(controls),
-    subscribe: worlds.subscribe,
-    close,
-    [Symbol.asyncDispose]: close,
-  };
+  return Object.assign(toMockWorld(main, origin, close), { worlds: named.facade });
 }
 
 function clockOf(choice: NonNullable<MockServerOptions["clock"]>): Clock | VirtualClock {
@@ -132,30 +90,13 @@ function transportOf(
   return checkConnection ? { ...transport, checkConnection } : transport;
 }
 
-/** The event stream, created for its first reader. */
-function createLazyStream(worlds: WorldHolder) {
-  let opening: Promise<EventStream> | undefined;
-  const open = async (): Promise<EventStream> => {
-    const { createEventStream } = await import("./control/event-stream.ts");
-    return createEventStream(worlds, createRealClock());
-  };
-  return {
-    open() {
-      opening ??= open();
-      return opening;
-    },
-    close() {
-      void opening?.then((stream) => stream.close());
-    },
-  };
-}
-
 async function listenIfEnabled(
   { listen = true, host = "127.0.0.1", port = 0, hostsAllowed = [], originsAllowed = [] }: MockServerOptions,
   service: Service,
-  handler: (request: Request) => Promise<Response>,
 ): Promise<HttpListener | null> {
-  return listen ? listenHttp({ service, handler, host, port, hostsAllowed, originsAllowed }) : null;
+  if (!listen) return null;
+  const handler = createHandler(service);
+  return listenHttp({ service, handler, host, port, hostsAllowed, originsAllowed });
 }
 
 function packageVersion(): string {

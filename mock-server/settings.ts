@@ -86,6 +86,8 @@ export const defaultSettings = {
     journalEntriesMax: 10_000,
     /** Length of a query, and of its variables as JSON, that is kept per journal entry. */
     journalTextCharsMax: 8_192,
+    /** Worlds at the same time, besides the mock's own. */
+    worldsMax: 2_000,
     deliveriesMax: 1_000_000,
     uploadBytesMax: 100 * 1_048_576,
     /** Bytes of all uploads together. */
@@ -115,8 +117,8 @@ export type SettingsChanges = {
 const caller = "createMockServer";
 
 /** @throws MockServerError CONFIGURATION_INVALID for an unknown setting or a value of the wrong type */
-export const withSettings = (changes: SettingsChanges = {}): Settings =>
-  merge("settings", defaultSettings, changes);
+export const withSettings = (changes: SettingsChanges = {}, base: Settings = defaultSettings): Settings =>
+  merge("settings", base, changes);
 
 function merge<Defaults extends object>(place: string, defaults: Defaults, changes: unknown): Defaults {
   checkValue(caller, place, changes, object);

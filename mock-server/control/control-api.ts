@@ -16,6 +16,8 @@ import { createScenarioControls } from "./controls/scenarios.ts";
 import { createTaskControls } from "./controls/tasks.ts";
 import { createUploadControls } from "./controls/uploads.ts";
 import { createWorkspaceControls } from "./controls/workspaces.ts";
+import type { WorldDirectory } from "./controls/world-directory.ts";
+import { createWorldControls } from "./controls/worlds.ts";
 
 type Methods = {
   readonly [Name in keyof typeof controlCalls]: RouteMethod<(typeof contract)[Name]>;
@@ -33,12 +35,15 @@ export type Controls = ControlsOf<typeof contract>;
 export type ControlsOptions = MockControlsOptions & {
   /** Measures the time limits of waits. Default: the computer's clock. */
   readonly wallClock?: Clock | undefined;
+  /** The worlds of the mock. Default: none can be reached. */
+  readonly directory?: WorldDirectory | null | undefined;
 };
 
 export function createControls(options: ControlsOptions): Controls {
-  const { worlds, wallClock = createRealClock() } = options;
+  const { worlds, wallClock = createRealClock(), directory = null } = options;
   const controls = {
     ...createMockControls(options),
+    ...createWorldControls(directory),
     ...createWorkspaceControls(worlds),
     ...createKeyControls(worlds),
     ...createTaskControls(worlds),

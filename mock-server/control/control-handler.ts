@@ -10,6 +10,8 @@ import { createOpenapiDocument } from "./openapi.ts";
 export const controlPath = "/_mock/v1";
 
 export interface ControlHandlerOptions {
+  /** From `/_mock/v1` on, without the prefix of a world. */
+  readonly path: string;
   readonly controls: Controls;
   readonly stream: EventStream;
   /** Longest request body. Default: 64 MiB, enough for a large snapshot. */
@@ -29,8 +31,8 @@ export async function handleControl(request: Request, options: ControlHandlerOpt
 }
 
 async function respond(request: Request, options: ControlHandlerOptions): Promise<Response> {
-  const { pathname, searchParams } = new URL(request.url);
-  const path = pathname.slice(controlPath.length);
+  const { searchParams } = new URL(request.url);
+  const path = options.path.slice(controlPath.length);
   const { method, headers, signal } = request;
   if (method === "GET" && path === "/openapi.json") return json(200, createOpenapiDocument(contract));
   if (method === "GET" && path === "/stream")

@@ -15,6 +15,14 @@ export const controlCalls = {
   getSnapshot: ["GET /snapshot"],
   /** Restores a snapshot, with its pending deliveries and stages. */
   restoreSnapshot: ["PUT /snapshot", "body"],
+  /** Creates an isolated world with its own keys, clock, faults, deliveries and seed. */
+  createWorld: ["POST /worlds", "body"],
+  /** All worlds; `main` is the mock's own. */
+  listWorlds: ["GET /worlds"],
+  /** One world. */
+  getWorld: ["GET /worlds/{name}"],
+  /** Ends a world: its timers, deliveries and streams. */
+  dropWorld: ["DELETE /worlds/{name}"],
   /** All workspaces. */
   listWorkspaces: ["GET /workspaces"],
   /** Changes a member's role, at once and also for issued tokens. */

@@ -4,13 +4,14 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { MockServerError } from "../errors.ts";
 import { ConnectionCutError, writeResponse } from "../faults/write-response.ts";
-import { handleGraphql } from "../graphql/handle-graphql.ts";
 import { decodeBody } from "../graphql/request-context.ts";
 import { readIncomingBody } from "../read-body.ts";
 import type { Router } from "../state/router.ts";
 import { allowPage, isPreflight } from "./cors.ts";
+import { type Located, locate } from "./find-world.ts";
 import { createRequestGuard, type RequestGuard } from "./request-guard.ts";
-import { routerAt, type Service } from "./router.ts";
+import { routerAt, serveGraphql } from "./router.ts";
+import type { Service } from "./service.ts";
 
 export interface HttpListener {
   /** For example `http://127.0.0.1:4010`. */
@@ -61,7 +62,8 @@ async function serveRequest(
   response: ServerResponse,
 ): Promise<void> {
   const path = request.url?.split("?", 1)[0] ?? "/";
-  const router = routerAt(path);
+  const located = locate(options.service, path);
+  const router = located && routerAt(located.path);
   const rejection = guard.rejectionOf(request);
   if (rejection) return reject(response, rejection, router);
   const origin = guard.allowedOrigin(request);
@@ -69,20 +71,21 @@ async function serveRequest(
     allowPage(request, response, origin);
     if (isPreflight(request)) return void response.writeHead(204).end();
   }
-  if (router) await serveGraphql(options.service, router, request, response);
+  if (router) await respondToGraphql(located, router, request, response);
   else await serveFetch(options.handler, request, response);
 }
 
 // The hot path: without a fetch `Request` and `Response`, which cost more than a small query.
-async function serveGraphql(
-  { worlds }: Service,
+async function respondToGraphql(
+  located: Located,
   router: Router,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const body = decodeBody(await readIncomingBody(request, worlds.current.settings.bounds.bodyBytesMax));
+  const { bodyBytesMax } = located.service.worlds.current.settings.bounds;
+  const body = decodeBody(await readIncomingBody(request, bodyBytesMax));
   const { method = "GET", headers } = request;
-  writeResponse(response, await handleGraphql(worlds.current, router, { method, headers, body }));
+  writeResponse(response, await serveGraphql(located, router, { method, headers, body }));
 }
 
 async function serveFetch(

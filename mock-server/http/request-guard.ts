@@ -66,4 +66,6 @@ const isAddressOf = ({ socket }: IncomingMessage, name: string) =>
 
 /** A link on another site may open the inspector: its page is a constant and contains no data. */
 const opensInspector = ({ method, url, headers }: IncomingMessage) =>
-  method === "GET" && (url === "/_mock/" || url === "/_mock") && headers["sec-fetch-dest"] === "document";
+  method === "GET" &&
+  /^(?:\/w\/[^/]+)?\/_mock\/?$/.test(url ?? "") &&
+  headers["sec-fetch-dest"] === "document";

@@ -2,22 +2,14 @@
 // `handleGraphql` itself for the two GraphQL paths. Modules that a first GraphQL request does not need are loaded when
 // first used.
 
-import type { Controls } from "../control/control-api.ts";
-import type { EventStream } from "../control/event-stream.ts";
+import type { WireResponse } from "../faults/serve-with-faults.ts";
 import { toFetchResponse } from "../faults/write-response.ts";
 import { handleGraphql } from "../graphql/handle-graphql.ts";
-import { decodeBody } from "../graphql/request-context.ts";
+import { decodeBody, type GraphqlRequest, singleHeader } from "../graphql/request-context.ts";
 import { readBody } from "../read-body.ts";
 import type { Router } from "../state/router.ts";
-import type { WorldHolder } from "../world/world-holder.ts";
-
-/** One running mock, as the adapters see it. */
-export interface Service {
-  readonly worlds: WorldHolder;
-  readonly controls: Controls;
-  /** Created for the first reader. */
-  stream(): Promise<EventStream>;
-}
+import { findWorld, type Located, locate } from "./find-world.ts";
+import type { Service } from "./service.ts";
 
 export const uploadPath = "/api/uploads";
 
@@ -28,45 +20,66 @@ export function routerAt(path: string): Router | null {
 }
 
 /** The whole service as a function of a request; rejects only when a fault cuts the connection. */
-export function createHandler(service: Service): (request: Request) => Promise<Response> {
+export function createHandler(main: Service): (request: Request) => Promise<Response> {
   return async (request) => {
-    const { pathname } = new URL(request.url);
-    const router = routerAt(pathname);
-    if (router) return graphqlResponse(service, router, request);
-    if (pathname === uploadPath || pathname.startsWith(`${uploadPath}/`))
-      return uploadResponse(service, request);
-    if (pathname.startsWith("/_mock/v1/")) return controlResponse(service, request);
-    if (pathname === "/_mock" || pathname.startsWith("/_mock/")) return inspectorResponse(pathname);
-    const message =
-      "unknown path; the paths are /graphql, /gateway/graphql, /api/uploads, /_mock/ and /_mock/v1";
-    return Response.json({ error: { code: "NOT_FOUND", message } }, { status: 404 });
+    const located = locate(main, new URL(request.url).pathname);
+    if (!located) return notFound("there is no world with this name");
+    const { service, path, prefix } = located;
+    const router = routerAt(path);
+    if (router) return graphqlResponse(located, router, request);
+    if (path === uploadPath || path.startsWith(`${uploadPath}/`)) return uploadResponse(located, request);
+    if (path.startsWith("/_mock/v1/")) return controlResponse(service, path, request);
+    if (path === "/_mock" || path.startsWith("/_mock/")) return inspectorResponse(path, prefix);
+    return notFound(
+      "unknown path; the paths are /graphql, /gateway/graphql, /api/uploads, /_mock/ and /_mock/v1, also below /w/{world}",
+    );
   };
 }
 
-async function graphqlResponse({ worlds }: Service, router: Router, request: Request): Promise<Response> {
-  const headers = Object.fromEntries(request.headers);
-  const body = decodeBody(await readBody(request, worlds.current.settings.bounds.bodyBytesMax));
-  return toFetchResponse(
-    await handleGraphql(worlds.current, router, { method: request.method, headers, body }),
-  );
+const notFound = (message: string) =>
+  Response.json({ error: { code: "NOT_FOUND", message } }, { status: 404 });
+
+/** Serves a request of a router in the world that it is for; never rejects. */
+export async function serveGraphql(
+  located: Located,
+  router: Router,
+  request: GraphqlRequest,
+): Promise<WireResponse> {
+  const service = findWorld(located, singleHeader(request, "authorization"), request.body);
+  return service ? handleGraphql(service.worlds.current, router, request) : ambiguousKey;
 }
 
-async function uploadResponse({ worlds }: Service, request: Request): Promise<Response> {
+const ambiguousMessage = "several worlds have this key; address one by its path, /w/{name}/graphql";
+const ambiguousKey: WireResponse = {
+  status: 400,
+  headers: { "content-type": "application/json; charset=utf-8" },
+  body: JSON.stringify({ errors: [{ message: ambiguousMessage, extensions: { code: "BAD_REQUEST" } }] }),
+};
+
+async function graphqlResponse(located: Located, router: Router, request: Request): Promise<Response> {
+  const headers = Object.fromEntries(request.headers);
+  const { bodyBytesMax } = located.service.worlds.current.settings.bounds;
+  const body = decodeBody(await readBody(request, bodyBytesMax));
+  return toFetchResponse(await serveGraphql(located, router, { method: request.method, headers, body }));
+}
+
+async function uploadResponse(located: Located, request: Request): Promise<Response> {
   const { serveUpload } = await import("../tus/serve-upload.ts");
-  return serveUpload(worlds.current, request, uploadPath);
+  const service = findWorld(located, request.headers.get("authorization"), null) ?? located.service;
+  return serveUpload(service.worlds.current, request, `${located.prefix}${uploadPath}`);
 }
 
 let inspector: ((path: string) => Response) | undefined;
 
-async function inspectorResponse(path: string): Promise<Response> {
+async function inspectorResponse(path: string, prefix: string): Promise<Response> {
   const { createInspector, inspectorPath } = await import("../inspector/inspector.ts");
   if (!path.startsWith(inspectorPath))
-    return new Response(null, { status: 308, headers: { location: inspectorPath } });
+    return new Response(null, { status: 308, headers: { location: `${prefix}${inspectorPath}` } });
   inspector ??= createInspector();
   return inspector(path);
 }
 
-async function controlResponse(service: Service, request: Request): Promise<Response> {
+async function controlResponse(service: Service, path: string, request: Request): Promise<Response> {
   const { handleControl } = await import("../control/control-handler.ts");
-  return handleControl(request, { controls: service.controls, stream: await service.stream() });
+  return handleControl(request, { path, controls: service.controls, stream: await service.stream() });
 }

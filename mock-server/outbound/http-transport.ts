@@ -39,14 +39,23 @@ export function createHttpTransport({
   clock = createRealClock(),
 }: HttpTransportOptions): Transport {
   const pool = { keepAlive: true, maxSockets: socketsPerOriginMax, timeout: idleSocketMs };
-  const ca = trustedCertificates.length > 0 ? [...rootCertificates, ...trustedCertificates] : undefined;
-  const agents = { http: new HttpAgent(pool), https: new HttpsAgent(ca ? { ...pool, ca } : pool) };
+  // Created when first needed: most of a thousand worlds deliver nothing.
+  const agents: { http?: HttpAgent; https?: HttpsAgent } = {};
+  const httpAgent = () => {
+    agents.http ??= new HttpAgent(pool);
+    return agents.http;
+  };
+  const httpsAgent = () => {
+    const ca = trustedCertificates.length > 0 ? [...rootCertificates, ...trustedCertificates] : undefined;
+    agents.https ??= new HttpsAgent(ca ? { ...pool, ca } : pool);
+    return agents.https;
+  };
   const inFlight = new Set<() => void>();
 
   const open = ({ method, headers, ...call }: HttpCall): ClientRequest | null => {
     const url = URL.canParse(call.url) ? new URL(call.url) : null;
-    if (url?.protocol === "https:") return httpsRequest(url, { method, headers, agent: agents.https });
-    if (url?.protocol === "http:") return httpRequest(url, { method, headers, agent: agents.http });
+    if (url?.protocol === "https:") return httpsRequest(url, { method, headers, agent: httpsAgent() });
+    if (url?.protocol === "http:") return httpRequest(url, { method, headers, agent: httpAgent() });
     return null;
   };
 
@@ -98,8 +107,8 @@ export function createHttpTransport({
     },
     abort() {
       for (const abort of [...inFlight]) abort();
-      agents.http.destroy();
-      agents.https.destroy();
+      agents.http?.destroy();
+      agents.https?.destroy();
     },
   };
 }

@@ -11,6 +11,8 @@ import { createHeap } from "./heap.ts";
  * has settled, so virtual time never overtakes real sockets. Concurrent calls of `advance` run one after the other.
  */
 export interface VirtualClock extends Clock {
+  /** Wall time at the start. */
+  readonly startMs: number;
   /**
    * Moves time forward by milliseconds or text such as `"3m"`, `"7d"`; resolves with the number of timers that fired.
    * A receiver must not await it before it responds to a delivery: `advance` waits for that response.
@@ -106,6 +108,7 @@ export function createVirtualClock(startMs = Date.UTC(2026, 0, 15, 12)): Virtual
   };
 
   return {
+    startMs,
     now: () => offsetMs + elapsedMs,
     monotonic: () => elapsedMs,
     schedule,

@@ -3,6 +3,7 @@
 
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { createBoundedCache } from "../cache.ts";
+import { isPlainObject } from "../plain-object.ts";
 import type { KeyAccess } from "../state/records.ts";
 
 export interface TokenClaims {
@@ -16,6 +17,8 @@ export interface TokenClaims {
   readonly workspaceId?: string | undefined;
   readonly membershipId?: string | undefined;
   readonly access?: KeyAccess | undefined;
+  /** The named world that issued it; requests without a prefix are served by that world. */
+  readonly world?: string | undefined;
   /** Seconds since the epoch. */
   readonly iat: number;
   readonly exp: number;
@@ -32,8 +35,10 @@ const header = encode(JSON.stringify({ alg: "HS256", typ: "JWT" }));
 /** This service issues no longer ones. */
 const tokenCharsMax = 4_096;
 
-export function createTokenSigner(seed: number): TokenSigner {
-  const key = createHash("sha256").update(`${seed}/token-signing-key`).digest();
+/** @param world name of the world: worlds with equal seeds do not accept each other's tokens; `null`: the mock's own */
+export function createTokenSigner(seed: number, world: string | null = null): TokenSigner {
+  const scope = world === null ? seed : `${seed}/${world}`;
+  const key = createHash("sha256").update(`${scope}/token-signing-key`).digest();
   // Checking a signature costs more than the rest of finding the caller.
   const verified = createBoundedCache<string, TokenClaims>(1_000);
 
@@ -41,7 +46,7 @@ export function createTokenSigner(seed: number): TokenSigner {
 
   return {
     mint(claims) {
-      const signed = `${header}.${encode(JSON.stringify(claims))}`;
+      const signed = `${header}.${encode(JSON.stringify(world === null ? claims : { ...claims, world }))}`;
       return `${signed}.${signatureOf(signed).toString("base64url")}`;
     },
     read(token) {
@@ -53,6 +58,19 @@ export function createTokenSigner(seed: number): TokenSigner {
       return claims;
     },
   };
+}
+
+/** The world that a token says it is from; its signature is not checked. */
+export function worldOfToken(token: string): string | null {
+  const payload = token.length > tokenCharsMax ? undefined : token.split(".")[1];
+  if (!payload) return null;
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"));
+    const world = isPlainObject(claims) ? claims["world"] : undefined;
+    return typeof world === "string" ? world : null;
+  } catch {
+    return null;
+  }
 }
 
 function readSigned(token: string, signatureOf: (signed: string) => Buffer): TokenClaims | null {

@@ -18,6 +18,8 @@ import { createTokenSigner, type TokenSigner } from "./tokens.ts";
  * its transport.
  */
 export interface World {
+  /** `null` for the mock's own world. */
+  readonly name: string | null;
   /** Incremented with every replacement of the world; results of work from an older epoch are dropped. */
   readonly epoch: number;
   readonly state: State;
@@ -59,6 +61,8 @@ export interface NumberedActivity extends Activity {
 }
 
 export interface WorldOptions {
+  /** Default: `null`, the mock's own world. */
+  readonly name?: string | null | undefined;
   readonly epoch: number;
   readonly seed: number;
   readonly clock: Clock | VirtualClock;
@@ -67,7 +71,7 @@ export interface WorldOptions {
 }
 
 export function createWorld(options: WorldOptions): World {
-  const { clock, settings, transport, epoch } = options;
+  const { name = null, clock, settings, transport, epoch } = options;
   const random = createRandomStreams(options.seed);
   const cancels = new Set<() => void>();
   const listeners = new Set<(activity: NumberedActivity) => void>();
@@ -84,6 +88,7 @@ export function createWorld(options: WorldOptions): World {
   };
 
   return {
+    name,
     epoch,
     state: createState(),
     clock,
@@ -93,7 +98,7 @@ export function createWorld(options: WorldOptions): World {
     faults: createFaultStore({ random, clock, emit }),
     limiter: createRateLimiter(settings.rateLimit),
     journal: createRequestJournal(settings.bounds.journalEntriesMax),
-    tokens: createTokenSigner(options.seed),
+    tokens: createTokenSigner(options.seed, name),
     signal: ending.signal,
     schedule(delayMs, run, options) {
       if (ended) return () => undefined;

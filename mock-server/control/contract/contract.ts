@@ -9,10 +9,12 @@ import { scenarioRoutes } from "./scenarios.ts";
 import { taskRoutes } from "./tasks.ts";
 import { uploadRoutes } from "./uploads.ts";
 import { workspaceRoutes } from "./workspaces.ts";
+import { worldRoutes } from "./worlds.ts";
 
 /** Every call of the control API by the name of its method; only the event stream is not among them. */
 export const contract = {
   ...mockRoutes,
+  ...worldRoutes,
   ...workspaceRoutes,
   ...keyRoutes,
   ...taskRoutes,

@@ -2,6 +2,8 @@ import type { MockServerErrorCode } from "../../errors.ts";
 
 /** HTTP statuses of the codes that the control API responds with. */
 export const errorStatuses: { readonly [Code in MockServerErrorCode]?: number } = {
+  CONFIGURATION_INVALID: 400,
+  ARGUMENT_INVALID: 400,
   BODY_INVALID: 400,
   QUERY_INVALID: 400,
   FOREIGN_HOST: 403,

@@ -144,6 +144,11 @@ function mintToken(
   return world.tokens.mint({ jti: world.newId("token"), ...claims, iat, exp: iat + lifetimeSeconds });
 }
 
+/** Whether this text is an API key or a partner key of the world, valid or not. */
+export const hasKey = (world: World, key: string): boolean =>
+  findByHash(world.state.apiKeys, key) !== undefined ||
+  findByHash(world.state.partnerKeys, key) !== undefined;
+
 function findByHash<Key extends { readonly keyHash: string }>(
   keys: ReadonlyMap<string, Key>,
   presented: string,

@@ -45,7 +45,9 @@ describe("the control API rejects a request", () => {
   it("with a body larger than the limit", async () => {
     const request = new Request("http://localhost/_mock/v1/api-keys", post(" ".repeat(100)));
     const unused = { controls: {} as never, stream: {} as never };
-    expect((await handleControl(request, { ...unused, bodyBytesMax: 99 })).status).toBe(413);
+    expect(
+      (await handleControl(request, { ...unused, path: "/_mock/v1/api-keys", bodyBytesMax: 99 })).status,
+    ).toBe(413);
   });
 });
 

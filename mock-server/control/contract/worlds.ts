@@ -1,0 +1,56 @@
+import { z } from "zod";
+import type { SettingsChanges } from "../../settings.ts";
+import type { Snapshot } from "../../snapshot/snapshot-schema.ts";
+import { faultPlanSchema } from "../../state/fault.ts";
+import { id, listOf, time } from "./fields.ts";
+import { defineRoute } from "./route.ts";
+
+const name = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, "expected 1 to 64 letters, digits, hyphens and underscores");
+
+const world = z.object({
+  name: z.string(),
+  baseUrl: z.string(),
+  gatewayUrl: z.string(),
+  inspectorUrl: z.string(),
+  apiKey: z.string(),
+  partnerApiKey: z.string(),
+  workspaceId: id,
+  seed: z.number(),
+  clock: z.enum(["real", "virtual"]),
+  now: time,
+});
+
+export const newWorld = z.strictObject({
+  name: name.optional().describe("Part of its URLs: `/w/{name}/graphql`. Default: `world-1`, `world-2`, …."),
+  seed: z.number().optional().describe("Default: from the mock's seed and the name, or that of its origin."),
+  clock: z.enum(["real", "virtual"]).optional().describe("Default: as that of its origin, or of the mock."),
+  from: z.string().optional().describe("Name of a world to copy, `main` for the mock's own."),
+  snapshot: (z.looseObject({}) as unknown as z.ZodType<Snapshot, object>)
+    .optional()
+    .describe("Snapshot to start from."),
+  faults: faultPlanSchema.optional().describe("Injected from the start; a reset restores them."),
+  settings: (z.looseObject({}) as unknown as z.ZodType<SettingsChanges, object>)
+    .optional()
+    .describe("Changes to the mock's settings."),
+});
+
+export type WorldView = z.output<typeof world>;
+
+export const worldRoutes = {
+  createWorld: defineRoute("POST /worlds", {
+    summary: "Creates an isolated world with its own keys, clock, faults, deliveries and seed.",
+    input: newWorld,
+    status: 201,
+    response: world,
+  }),
+  listWorlds: defineRoute("GET /worlds", {
+    summary: "All worlds; `main` is the mock's own.",
+    response: listOf(world),
+  }),
+  getWorld: defineRoute("GET /worlds/{name}", { summary: "One world.", response: world }),
+  dropWorld: defineRoute("DELETE /worlds/{name}", {
+    summary: "Ends a world: its timers, deliveries and streams.",
+  }),
+};

@@ -1,0 +1,15 @@
+import type { Controls } from "../control/control-api.ts";
+import type { EventStream } from "../control/event-stream.ts";
+import type { WorldHolder } from "../world/world-holder.ts";
+
+/** One world of a running mock, as the adapters see it. */
+export interface Service {
+  readonly worlds: WorldHolder;
+  /** The other worlds of the mock, by name; empty in one of them. */
+  readonly named: ReadonlyMap<string, Service>;
+  /** The world that the prefix `/w/{name}` addresses. */
+  find(name: string): Service | null;
+  readonly controls: Controls;
+  /** Created for the first reader. */
+  stream(): Promise<EventStream>;
+}

@@ -1,0 +1,173 @@
+import type { WorldView } from "./control/contract/worlds.ts";
+import { type ControlApi, createControlApi, createControls } from "./control/control-api.ts";
+import { mainWorld, type WorldDirectory } from "./control/controls/world-directory.ts";
+import type { EventStream } from "./control/event-stream.ts";
+import { createHandler } from "./http/router.ts";
+import type { Service } from "./http/service.ts";
+import type { Transport } from "./outbound/port.ts";
+import { seedWorld } from "./rules/workspaces/seed-world.ts";
+import type { Settings } from "./settings.ts";
+import type { FaultPlan } from "./state/fault.ts";
+import { type Clock, createRealClock } from "./time/clock.ts";
+import { isoTime } from "./time/iso-time.ts";
+import { createMockClock, type MockClock } from "./time/mock-clock.ts";
+import type { VirtualClock } from "./time/virtual-clock.ts";
+import type { NumberedActivity } from "./world/world.ts";
+import { createWorldHolder, type WorldHolder } from "./world/world-holder.ts";
+
+/** A world of a mock: its URLs, keys, clock and control API. Nothing in it is shared with other worlds. */
+export interface MockWorld extends AsyncDisposable {
+  /** `main` for the mock's own world. */
+  readonly name: string;
+  /** Operations at `/graphql`, uploads at `/api/uploads`. */
+  readonly baseUrl: string;
+  /** Partner operations at `/graphql` below it. */
+  readonly gatewayUrl: string;
+  readonly inspectorUrl: string;
+  /** An administrator's `read_write` key of the first workspace. */
+  readonly apiKey: string;
+  /** A key of the partner who created the first workspace. */
+  readonly partnerApiKey: string;
+  readonly workspaceId: string;
+  /** Calls the service in this process, without a socket. Accepts paths such as `/graphql` too. */
+  fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
+  readonly clock: MockClock;
+  /** The control API, without HTTP. */
+  readonly control: ControlApi;
+  /** Calls `listener` with all activity from now on, also after a reset. Returns a function that stops it. */
+  subscribe(listener: (activity: NumberedActivity) => void): () => void;
+  /** Drops the world, or stops the mock; resolves when everything of it is closed. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface WorldSetup {
+  /** `null` for the mock's own world. */
+  readonly name: string | null;
+  readonly seed: number;
+  readonly clock: Clock | VirtualClock;
+  readonly settings: Settings;
+  readonly faults: FaultPlan | undefined;
+  readonly transport: Transport;
+  readonly version: string;
+  /** The other worlds, for the mock's own. */
+  readonly named: ReadonlyMap<string, Service>;
+  readonly directory: WorldDirectory | null;
+}
+
+/** A world that is served. */
+export interface HostedWorld {
+  readonly setup: WorldSetup;
+  readonly service: Service;
+  readonly worlds: WorldHolder;
+  view(origin: string): WorldView;
+  /** Ends it without a successor: its timers, deliveries, waits and streams. */
+  end(): void;
+}
+
+export function hostWorld(setup: WorldSetup): HostedWorld {
+  const { name, clock, settings, transport, version, directory, named } = setup;
+  const worlds = createWorldHolder({
+    name,
+    seed: setup.seed,
+    clock,
+    settings,
+    transport,
+    seedWorld(world) {
+      if (setup.faults) world.faults.replace(setup.faults);
+      return seedWorld(world);
+    },
+  });
+  const stream = createLazyStream(worlds);
+  let controls: Service["controls"] | undefined;
+  const service: Service = {
+    worlds,
+    named,
+    find: (wanted) => (wanted === (name ?? mainWorld) ? service : (named.get(wanted) ?? null)),
+    // Created when first needed: most of a thousand worlds are never controlled.
+    get controls() {
+      controls ??= createControls({ worlds, clock, version, directory });
+      return controls;
+    },
+    stream: stream.open,
+  };
+  return {
+    setup,
+    service,
+    worlds,
+    view: (origin) => ({
+      name: name ?? mainWorld,
+      ...urlsOf(origin, name),
+      ...worlds.seedData,
+      seed: worlds.current.random.seed,
+      clock: "advance" in clock ? "virtual" : "real",
+      now: isoTime(clock.now()),
+    }),
+    end() {
+      stream.close();
+      worlds.end();
+    },
+  };
+}
+
+/** The object that tests use. */
+export function toMockWorld(
+  { setup, service, worlds }: HostedWorld,
+  origin: string,
+  close: () => Promise<void>,
+): MockWorld {
+  const { name, clock } = setup;
+  const urls = urlsOf(origin, name);
+  const handler = createHandler(service);
+  const mockClock = createMockClock(clock);
+  let control: ControlApi | undefined;
+  return {
+    name: name ?? mainWorld,
+    ...urls,
+    get apiKey() {
+      return worlds.seedData.apiKey;
+    },
+    get partnerApiKey() {
+      return worlds.seedData.partnerApiKey;
+    },
+    get workspaceId() {
+      return worlds.seedData.workspaceId;
+    },
+    fetch: (input, init) => handler(new Request(resolveInput(input, urls.baseUrl), init)),
+    clock: mockClock,
+    get control() {
+      control ??= createControlApi(service.controls);
+      return control;
+    },
+    subscribe: worlds.subscribe,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** A path is below the world's own URL. */
+function resolveInput(input: Request | URL | string, baseUrl: string): Request | URL | string {
+  return typeof input === "string" && input.startsWith("/") ? `${baseUrl}${input}` : input;
+}
+
+function urlsOf(origin: string, name: string | null) {
+  const baseUrl = name === null ? origin : `${origin}/w/${name}`;
+  return { baseUrl, gatewayUrl: `${baseUrl}/gateway`, inspectorUrl: `${baseUrl}/_mock/` };
+}
+
+/** The event stream, created for its first reader. */
+function createLazyStream(worlds: WorldHolder) {
+  let opening: Promise<EventStream> | undefined;
+  const open = async (): Promise<EventStream> => {
+    const { createEventStream } = await import("./control/event-stream.ts");
+    return createEventStream(worlds, createRealClock());
+  };
+  return {
+    open() {
+      opening ??= open();
+      return opening;
+    },
+    close() {
+      void opening?.then((stream) => stream.close());
+    },
+  };
+}

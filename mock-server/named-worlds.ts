@@ -1,0 +1,190 @@
+// The worlds of a mock besides its own. Each one has a seed, clock, settings, transport and state of its own; they share
+// the listening socket, the schemas, and the cache of parsed documents.
+
+import { hash } from "node:crypto";
+import { mainWorld, type NewWorld, type WorldDirectory } from "./control/controls/world-directory.ts";
+import { MockServerError } from "./errors.ts";
+import type { Service } from "./http/service.ts";
+import { type HostedWorld, hostWorld, type MockWorld, toMockWorld, type WorldSetup } from "./mock-world.ts";
+import { withSettings } from "./settings.ts";
+import type { restoreWorld } from "./snapshot/restore-world.ts";
+import type { Snapshot } from "./snapshot/snapshot-schema.ts";
+import { type Clock, createRealClock } from "./time/clock.ts";
+import { createVirtualClock } from "./time/virtual-clock.ts";
+
+/** Worlds of one mock by name. */
+export interface MockWorlds {
+  /**
+   * Creates an isolated world; rejects with CONFLICT for a name in use, and past `settings.bounds.worldsMax`.
+   *
+   * @example examples/worlds.test.ts#worlds
+   */
+  create(options?: NewWorld): Promise<MockWorld>;
+  /** `undefined` when there is none. */
+  get(name: string): MockWorld | undefined;
+  /** All but the mock's own. */
+  list(): MockWorld[];
+}
+
+export interface NamedWorldsOptions {
+  /** What worlds have in common with the mock's own. */
+  readonly shared: Pick<WorldSetup, "seed" | "settings" | "faults" | "version">;
+  readonly main: () => HostedWorld;
+  readonly origin: () => string;
+  createTransport(settings: WorldSetup["settings"]): WorldSetup["transport"];
+}
+
+export interface NamedWorlds {
+  readonly services: ReadonlyMap<string, Service>;
+  readonly directory: WorldDirectory;
+  readonly facade: MockWorlds;
+  /** Drops all of them. */
+  end(): void;
+}
+
+interface Entry {
+  readonly hosted: HostedWorld;
+  readonly world: MockWorld;
+}
+
+export function createNamedWorlds({
+  shared,
+  main,
+  origin: mockOrigin,
+  createTransport,
+}: NamedWorldsOptions): NamedWorlds {
+  const entries = new Map<string, Entry>();
+  const services = new Map<string, Service>();
+  let counter = 0;
+  let ended = false;
+
+  const find = (name: string): HostedWorld => {
+    const found = name === mainWorld ? main() : entries.get(name)?.hosted;
+    if (!found) throw new MockServerError("NOT_FOUND", `world ${JSON.stringify(name)} not found`);
+    return found;
+  };
+
+  const drop = (name: string): void => {
+    if (name === mainWorld) {
+      throw new MockServerError(
+        "CONFLICT",
+        "the mock's own world cannot be dropped; reset it, or stop the mock",
+      );
+    }
+    find(name).end();
+    entries.delete(name);
+    services.delete(name);
+  };
+
+  const freeName = (): string => {
+    let name: string;
+    do name = `world-${++counter}`;
+    while (entries.has(name));
+    return name;
+  };
+
+  const add = async (input: NewWorld): Promise<Entry> => {
+    const { from, settings, faults = shared.faults } = input;
+    const source = from === undefined ? main() : find(from);
+    const origin = await originOf(input, source);
+    // Nothing is awaited from here on: two worlds that are created at once cannot get one name.
+    const name = checkedName(input.name);
+    const seed = input.seed ?? origin?.snapshot.seed ?? seedOf(shared.seed, name);
+    const ownSettings = withSettings(settings, from === undefined ? shared.settings : source.setup.settings);
+    const hosted = hostWorld({
+      ...shared,
+      name,
+      seed,
+      faults,
+      clock: clockLike(source.setup.clock, input.clock),
+      settings: ownSettings,
+      transport: createTransport(ownSettings),
+      named: new Map(),
+      directory: null,
+    });
+    if (origin) {
+      const world = origin.restoreWorld(hosted.worlds, origin.snapshot);
+      if (input.faults) world.faults.replace(input.faults);
+    }
+    const close = async () => {
+      if (entries.get(name)?.hosted === hosted) drop(name);
+    };
+    const entry = { hosted, world: toMockWorld(hosted, mockOrigin(), close) };
+    entries.set(name, entry);
+    services.set(name, hosted.service);
+    return entry;
+  };
+
+  const checkedName = (wanted: string | undefined): string => {
+    if (ended) throw new MockServerError("CONFLICT", "the mock is closed");
+    if (wanted === mainWorld || (wanted !== undefined && entries.has(wanted))) {
+      throw new MockServerError("CONFLICT", `there is a world ${JSON.stringify(wanted)} already`);
+    }
+    const { worldsMax } = shared.settings.bounds;
+    if (entries.size < worldsMax) return wanted ?? freeName();
+    throw new MockServerError(
+      "CONFLICT",
+      `the mock has ${worldsMax} worlds; drop one, or raise settings.bounds.worldsMax`,
+    );
+  };
+
+  return {
+    services,
+    directory: {
+      create: async (input) => (await add(input)).hosted.view(mockOrigin()),
+      list: () =>
+        [main(), ...[...entries.values()].map(({ hosted }) => hosted)].map((each) => each.view(mockOrigin())),
+      get: (name) => find(name).view(mockOrigin()),
+      drop,
+    },
+    facade: {
+      async create(options = {}) {
+        // Loaded when first needed, with zod.
+        const { checkRouteInput } = await import("./control/contract/check-input.ts");
+        const { worldRoutes } = await import("./control/contract/worlds.ts");
+        return (await add(checkRouteInput(worldRoutes.createWorld, options) as NewWorld)).world;
+      },
+      get: (name) => entries.get(name)?.world,
+      list: () => [...entries.values()].map(({ world }) => world),
+    },
+    end() {
+      ended = true;
+      for (const name of [...entries.keys()]) drop(name);
+    },
+  };
+}
+
+interface Origin {
+  readonly snapshot: Snapshot;
+  readonly restoreWorld: typeof restoreWorld;
+}
+
+/** What a world starts from; `null` for one that starts from its seed. */
+async function originOf(input: NewWorld, { worlds }: HostedWorld): Promise<Origin | null> {
+  if (input.from === undefined && input.snapshot === undefined) return null;
+  if (input.from !== undefined && input.snapshot !== undefined) {
+    throw new MockServerError("BODY_INVALID", "expected from or snapshot, got both");
+  }
+  if (input.seed !== undefined) {
+    throw new MockServerError("BODY_INVALID", "seed: a copy has the seed of its origin");
+  }
+  const { restoreWorld } = await import("./snapshot/restore-world.ts");
+  if (input.snapshot) {
+    const { readSnapshot } = await import("./snapshot/read-snapshot.ts");
+    return { snapshot: readSnapshot(input.snapshot), restoreWorld };
+  }
+  const { takeSnapshot } = await import("./snapshot/snapshot.ts");
+  const snapshot = structuredClone(takeSnapshot(worlds.current, worlds.seedData.workspaceId));
+  return { snapshot, restoreWorld };
+}
+
+/** A name has the same seed in every run, in whichever order worlds are created. */
+const seedOf = (mockSeed: number, name: string): number =>
+  Number.parseInt(hash("sha256", `${mockSeed}/world/${name}`).slice(0, 12), 16);
+
+function clockLike(clock: WorldSetup["clock"], mode: NewWorld["clock"]): WorldSetup["clock"] {
+  const isVirtual = "advance" in clock;
+  const wanted = mode ?? (isVirtual ? "virtual" : "real");
+  if (wanted === "virtual") return createVirtualClock(isVirtual ? clock.startMs : undefined);
+  return isVirtual ? createRealClock() : (clock as Clock);
+}
