@@ -1,6 +1,6 @@
 import { choice, type FlagValues, flag, list, text, wholeNumber } from "../../cli/flags.ts";
 import { contractProfile } from "../faults/contract-profile.ts";
-import { isLoopbackHost } from "../rules/loopback.ts";
+import { isReceiverUrl } from "../rules/service-url.ts";
 import { isHostName, isOrigin, type MockServerOptions } from "../server-options.ts";
 
 /** The flags that `mock` and `mock exec` share. */
@@ -52,11 +52,4 @@ export function serverOptionsOf(options: MockOptions): MockServerOptions {
     hostsAllowed: allowHost,
     originsAllowed: allowOrigin,
   };
-}
-
-/** What the service accepts as the URL of an endpoint. */
-function isReceiverUrl(value: string): boolean {
-  if (!URL.canParse(value)) return false;
-  const { protocol, hostname } = new URL(value);
-  return protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname));
 }

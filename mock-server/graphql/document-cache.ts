@@ -12,6 +12,7 @@ import {
   parse,
   type SelectionSetNode,
   specifiedRules,
+  type ValidationRule,
   validate,
 } from "graphql";
 import { createBoundedCache, getOrCreate } from "../cache.ts";
@@ -47,7 +48,7 @@ const caches = new Map<string, DocumentCache>();
 
 /** Shared by all mocks of the process that have the same bounds. */
 export function documentCache(router: Router, bounds: DocumentBounds): DocumentCache {
-  const name = `${router}/${bounds.queryTokensMax}/${bounds.queryDepthMax}`;
+  const name = `${router}/${bounds.queryTokensMax}/${bounds.queryDepthMax}/${bounds.journalTextCharsMax}`;
   return getOrCreate(caches, name, () => createDocumentCache(router, bounds));
 }
 
@@ -55,7 +56,7 @@ const cachedDocumentsMax = 500;
 /** Longer texts are not cached. */
 const cachedCharsMax = 20_000;
 
-type DocumentBounds = Pick<Settings["bounds"], "queryTokensMax" | "queryDepthMax">;
+type DocumentBounds = Pick<Settings["bounds"], "queryTokensMax" | "queryDepthMax" | "journalTextCharsMax">;
 
 function createDocumentCache(router: Router, bounds: DocumentBounds): DocumentCache {
   // Bounded: a client that interpolates values into its documents must not fill the memory.
@@ -80,7 +81,7 @@ function prepareDocument(router: Router, bounds: DocumentBounds, query: string):
   return {
     document,
     errors,
-    redacted: redactDocument(query, document),
+    redacted: redactDocument(query, document, bounds.journalTextCharsMax),
     operation: (name) => find(name ?? null),
   };
 }
@@ -92,10 +93,23 @@ function validateDocument(router: Router, bounds: DocumentBounds, query: string)
   } catch (error) {
     return { document: null, errors: [asParseError(error)] };
   }
-  const rules = [...specifiedRules, NoSchemaIntrospectionCustomRule, depthRule(bounds.queryDepthMax)];
+  const rules = [
+    ...specifiedRules,
+    NoSchemaIntrospectionCustomRule,
+    operationTypeRule,
+    depthRule(bounds.queryDepthMax),
+  ];
   const errors = validate(routerSchema(router), document, rules, { maxErrors: 20 });
   return { document, errors };
 }
+
+/** Rejects an operation of a type that the schema does not have, before execution would. */
+const operationTypeRule: ValidationRule = (context) => ({
+  OperationDefinition(node) {
+    if (context.getSchema().getRootType(node.operation)) return;
+    context.reportError(new GraphQLError(`The service has no ${node.operation} operations`, { nodes: node }));
+  },
+});
 
 function asParseError(error: unknown): GraphQLError {
   // Anything but a syntax error comes from the parser's own recursion running out of stack.

@@ -41,7 +41,7 @@ export function reasonOf(error: GraphQLError): string {
   return withoutValue(withoutSuggestion(error.message));
 }
 
-/** Coercion errors quote the value, which may be a secret. */
+/** Errors about the type of a value quote it, and it may be a secret. */
 export function withoutValue(message: string): string {
-  return message.replace(/(Variable "\$\w+" got invalid value).*/s, "$1");
+  return message.replace(/(?<=Variable "\$\w+" got invalid value).*|, found .*/s, "");
 }

@@ -1,7 +1,7 @@
 import type { WireResponse } from "../faults/serve-with-faults.ts";
 import { keyIdOf } from "../rules/identity/caller.ts";
 import { withoutValue } from "./error-format.ts";
-import { redactVariables } from "./redaction.ts";
+import { redactText, redactVariables } from "./redaction.ts";
 import { type RequestContext, singleHeader } from "./request-context.ts";
 
 /** Records the request and its response, without the secrets in them. */
@@ -13,9 +13,9 @@ export function recordRequest(context: RequestContext, response: WireResponse): 
   const entry = world.journal.append({
     atMs: world.clock.now(),
     router,
-    operationName: operation?.name ?? null,
+    operationName: redactCut(operation?.name, 200),
     operations: operation?.fields ?? [],
-    query: prepared ? prepared.redacted.text.slice(0, journalTextCharsMax) : null,
+    query: prepared ? prepared.redacted.text : null,
     variables:
       prepared &&
       params?.variables &&
@@ -27,16 +27,19 @@ export function recordRequest(context: RequestContext, response: WireResponse): 
     keyId: keyIdOf(caller),
     userId: caller.kind === "anonymous" ? null : caller.user.id,
     workspaceId: caller.kind === "member" ? caller.workspace.id : null,
-    sourcePlatform: singleHeader(request, "source-platform")?.slice(0, 200) ?? null,
+    sourcePlatform: redactCut(singleHeader(request, "source-platform"), 200),
     status: cut ? null : response.status,
     errors: context.errors.map(({ message, path, extensions }) => ({
-      message: withoutValue(message).slice(0, 500),
+      message: redactText(withoutValue(message).slice(0, 500)),
       code: extensions.code,
-      path: path ? path.join(".") : null,
+      path: redactCut(path?.join("."), 500),
     })),
-    rejection: context.rejection,
+    rejection: redactCut(context.rejection, 2_000),
     faults: context.faults.map(({ kind }) => kind),
     durationMs: world.clock.monotonic() - context.startedMs,
   });
   world.emit({ type: "request.completed", request: entry });
 }
+
+const redactCut = (text: string | null | undefined, charsMax: number) =>
+  text == null ? null : redactText(text.slice(0, charsMax));

@@ -1,34 +1,41 @@
-// People copy journal entries into bug reports, so secrets are removed before they get there: API keys, partner keys,
-// and the credentials of a provider connection, in the document and in variables of any name.
+// People copy journal entries into bug reports, so secrets are removed before they get there. They are found in two ways:
+// by their place, which is an argument, input field or variable with a name of secrets, and by their shape, which works
+// in comments, in misspelled arguments and in documents that cannot be parsed.
 
 import { type ArgumentNode, type DocumentNode, Kind, type ValueNode, visit } from "graphql";
 
-const secretNames: ReadonlySet<string> = new Set([
-  "refreshToken",
-  "token",
-  "apiKey",
-  "securityToken",
-  "password",
-  "secret",
-  "clientSecret",
-  "accessToken",
-]);
-
 const redacted = "[redacted]";
+
+/** Keys of this service, signing secrets, JWTs; credentials of an `Authorization` header; user info of a URL. */
+const secretShape =
+  /wt[kp]_[\w-]{8,}|whsec_[\w+/=-]{8,}|eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?|\b(bearer |basic )[^\s",;\\]{6,}|(:\/\/)[^\s/?#"@]+(?=@)/gi;
+
+/** The text without anything that has the shape of a secret. Takes quadratic time for hostile text: cut it before. */
+export const redactText = (text: string): string =>
+  text.replace(secretShape, (_, scheme = "", slashes = "") => `${scheme}${slashes}${redacted}`);
+
+const secretName = /token|secret|passw|apikey|authorization|credential|^key$/i;
+const isSecretName = (name: string) => secretName.test(name.replaceAll(/[-_]/g, ""));
 
 export interface RedactedDocument {
   readonly text: string;
-  /** Names under which variables hold secrets. */
+  /** Variables that hold secrets, besides those that are called so. */
   readonly secretVariables: ReadonlySet<string>;
 }
 
 type Span = { readonly start: number; readonly end: number };
 
-export function redactDocument(query: string, document: DocumentNode | null): RedactedDocument {
+/** @param charsMax of the text; it is cut there */
+export function redactDocument(
+  query: string,
+  document: DocumentNode | null,
+  charsMax: number,
+): RedactedDocument {
+  const cut = (text: string) => redactText(text.slice(0, charsMax));
   // Without a syntax tree nothing is known about strings: the text is cut at the first quotation mark.
-  if (!document) return { text: query.split('"', 1)[0] ?? "", secretVariables: secretNames };
+  if (!document) return { text: cut(query.split('"', 1)[0] ?? ""), secretVariables: new Set() };
   const spans: Span[] = [];
-  const secretVariables = new Set(secretNames);
+  const secretVariables = new Set<string>();
 
   const addSecret = (value: ValueNode): void => {
     if (value.kind === Kind.VARIABLE) secretVariables.add(value.name.value);
@@ -41,20 +48,28 @@ export function redactDocument(query: string, document: DocumentNode | null): Re
       }
     },
     ObjectField(field) {
-      if (secretNames.has(field.name.value)) addSecret(field.value);
+      if (isSecretName(field.name.value)) addSecret(field.value);
     },
   });
   visit(document, {
-    VariableDefinition({ variable, defaultValue }) {
-      if (defaultValue?.loc && secretVariables.has(variable.name.value)) spans.push(defaultValue.loc);
+    VariableDefinition({ variable: { name }, defaultValue }) {
+      const isSecret = secretVariables.has(name.value) || isSecretName(name.value);
+      if (defaultValue?.loc && isSecret) spans.push(defaultValue.loc);
     },
   });
-  return { text: replaceSpans(query, spans), secretVariables };
+  return { text: cut(replaceSpans(query, spans)), secretVariables };
 }
 
+/** Fields whose every argument may be a secret: its name may be misspelled, or known to the partner's platform only. */
+const publicArguments: ReadonlyMap<string, readonly string[]> = new Map([
+  ["exchangeSurfaceRefreshTokenForAccessTokens", ["expiresInSeconds"]],
+  ["loginViaPersonalApiToken", []],
+  ["startProviderConnection", ["workspaceId", "providerKey"]],
+]);
+
 function isSecretArgument(field: string, { name }: ArgumentNode): boolean {
-  // The credentials of the start step have names that only the partner's platform knows.
-  return secretNames.has(name.value) || (field === "startProviderConnection" && name.value === "inputs");
+  const known = publicArguments.get(field);
+  return isSecretName(name.value) || (known !== undefined && !known.includes(name.value));
 }
 
 function replaceSpans(text: string, spans: readonly Span[]): string {
@@ -69,14 +84,15 @@ function replaceSpans(text: string, spans: readonly Span[]): string {
   return result + text.slice(from);
 }
 
-/** A copy of the variables without the values of secret names, at any depth. */
+/** A copy of the variables without secrets, at any depth. */
 export function redactVariables(value: unknown, secretVariables: ReadonlySet<string>): unknown {
+  if (typeof value === "string") return redactText(value);
   if (Array.isArray(value)) return value.map((item) => redactVariables(item, secretVariables));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [
-      name,
-      inner !== null && secretVariables.has(name) ? redacted : redactVariables(inner, secretVariables),
-    ]),
+    Object.entries(value).map(([name, inner]) => {
+      const isSecret = inner !== null && (secretVariables.has(name) || isSecretName(name));
+      return [redactText(name), isSecret ? redacted : redactVariables(inner, secretVariables)];
+    }),
   );
 }

@@ -1,3 +1,4 @@
+import { lookup } from "node:dns";
 import {
   type ClientRequest,
   Agent as HttpAgent,
@@ -6,6 +7,7 @@ import {
   type IncomingMessage,
 } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import type { LookupFunction } from "node:net";
 import { rootCertificates } from "node:tls";
 import type { Settings } from "../settings.ts";
 import { type Clock, createRealClock } from "../time/clock.ts";
@@ -54,8 +56,9 @@ export function createHttpTransport({
 
   const open = ({ method, headers, ...call }: HttpCall): ClientRequest | null => {
     const url = URL.canParse(call.url) ? new URL(call.url) : null;
-    if (url?.protocol === "https:") return httpsRequest(url, { method, headers, agent: httpsAgent() });
-    if (url?.protocol === "http:") return httpRequest(url, { method, headers, agent: httpAgent() });
+    const options = { method, headers, lookup: lookupLocalhost };
+    if (url?.protocol === "https:") return httpsRequest(url, { ...options, agent: httpsAgent() });
+    if (url?.protocol === "http:") return httpRequest(url, { ...options, agent: httpAgent() });
     return null;
   };
 
@@ -82,6 +85,11 @@ export function createHttpTransport({
         });
       });
       request.once("error", (error) => finish(failed(error)));
+      // Without a listener the socket of a 101 would stay open and the request would never end.
+      request.once("upgrade", ({ statusCode = 101, headers }) => {
+        finish({ status: statusCode, headers, head: Buffer.alloc(0), bytes: 0 });
+        request.destroy();
+      });
       request.once("response", (response) => {
         readResponse(response, call.bodyBytesMax).then(finish, (error) => finish(failed(error)));
       });
@@ -112,6 +120,10 @@ export function createHttpTransport({
     },
   };
 }
+
+/** Subdomains of `localhost` are this computer by RFC 6761, but not for every system's resolver. */
+const lookupLocalhost: LookupFunction = (name, options, callback) =>
+  lookup(name.toLowerCase().endsWith(".localhost") ? "localhost" : name, options, callback);
 
 interface HttpCall {
   readonly url: string;

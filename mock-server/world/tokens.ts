@@ -19,9 +19,11 @@ export interface TokenClaims {
   readonly access?: KeyAccess | undefined;
   /** The named world that issued it; requests without a prefix are served by that world. */
   readonly world?: string | undefined;
-  /** Seconds since the epoch. */
+  /** Seconds since the epoch, rounded down: neither is ever later than the time it stands for. */
   readonly iat: number;
   readonly exp: number;
+  /** The exact end, in milliseconds since the epoch. */
+  readonly endsAtMs: number;
 }
 
 export interface TokenSigner {
@@ -76,8 +78,9 @@ export function worldOfToken(token: string): string | null {
 function readSigned(token: string, signatureOf: (signed: string) => Buffer): TokenClaims | null {
   const [first, payload, signature, ...rest] = token.split(".");
   if (first !== header || !payload || !signature || rest.length > 0) return null;
-  const expected = signatureOf(`${first}.${payload}`);
-  const presented = Buffer.from(signature, "base64url");
+  // Compared as text: the decoder ignores what is not base64url.
+  const expected = Buffer.from(signatureOf(`${first}.${payload}`).toString("base64url"));
+  const presented = Buffer.from(signature);
   if (presented.length !== expected.length || !timingSafeEqual(presented, expected)) return null;
   // The signature proves that `mint` created this payload.
   return JSON.parse(Buffer.from(payload, "base64url").toString("utf8")) as TokenClaims;

@@ -208,7 +208,24 @@ describe("W6 url", () => {
     "javascript:alert(1)",
     "http://127.0.0.1.example.com/",
     "http://[::2]/",
+    " https://hooks.example.com/",
+    "https://hooks.example.com/ ",
+    "https:hooks.example.com",
+    "https:///hooks.example.com",
+    "https://hooks.example.com/a\nb",
+    "https://hooks.example.com\\a",
+    "https://hooks.exa mple.com/",
+    "https://user:password@hooks.example.com/",
+    "https://user@hooks.example.com/",
   ];
+  it.each([
+    "https://hooks.example.com",
+    "HTTPS://Hooks.example.com:8443/a%20b?c=d@e&f=http://g#h",
+    "https://[2001:db8::1]/in",
+  ])("W6 the url %j is accepted and returned as it is", async (right) => {
+    expect((await created({ url: right })).endpoint.url).toBe(right);
+  });
+
   it.each(wrong)("W6 the url %j is rejected on creation", async (wrongUrl) => {
     const response = await create({ url: wrongUrl });
     expect(response.errors?.[0]?.message).toBe("Webhook endpoint url must be an HTTPS URL");

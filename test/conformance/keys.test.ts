@@ -63,6 +63,25 @@ describe("K2 lifetime", () => {
     expect((await me(workspaceToken)).errors).toHaveLength(1);
   });
 
+  mockTest("K2 tokens issued within a second expire after exactly 180 seconds too", async () => {
+    await service.advance(437);
+    for (const [expiresInSeconds, lifetimeMs] of [
+      [undefined, 180_000],
+      [999, 180_000],
+      [1, 1_000],
+    ] as const) {
+      const { workspaceToken } = await service.tokens(service.apiKey, expiresInSeconds);
+      const nowMs = Date.parse((await service.control.getClock()).now);
+      const { iat, exp } = payloadOf(workspaceToken);
+      expect(iat).toBe(Math.floor(nowMs / 1_000));
+      expect(exp).toBe(Math.floor((nowMs + lifetimeMs) / 1_000));
+      await service.advance(lifetimeMs - 1);
+      expect((await me(workspaceToken)).errors).toBeUndefined();
+      await service.advance(1);
+      expect((await me(workspaceToken)).errors).toHaveLength(1);
+    }
+  });
+
   it.each([0, -1])("K2 a lifetime of %i seconds is rejected", async (expiresInSeconds) => {
     const response = await exchange(service.apiKey, expiresInSeconds);
     expect(response.data ?? null).toBeNull();

@@ -150,6 +150,7 @@ describe("P1 createWorkspace", () => {
   it.each([
     ["an empty displayName", { displayName: "" }],
     ["a blank displayName", { displayName: " \t\n" }],
+    ["a displayName without a visible character", { displayName: "\u200b\ufeff\u00a0" }],
     ["a missing displayName", {}],
     ["a displayName of null", { displayName: null }],
     ["an unknown firm size", { displayName: "Firm", firmSize: "xxl" }],
@@ -673,6 +674,35 @@ describe("P7 tasks and clients", () => {
       options,
     );
     expect(added.data.addClientDocuments.taskId).not.toBe(made.taskId);
+  });
+
+  mockTest("P7 an upload that is named twice becomes one document", async () => {
+    const options = await ownWorkspace();
+    const made = await fetch(`${service.baseUrl}/api/uploads`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${options.token}`,
+        "tus-resumable": "1.0.0",
+        "upload-length": "1",
+        "content-type": "application/offset+octet-stream",
+      },
+      body: "a",
+    });
+    const uploadId = made.headers.get("location")?.split("/").at(-1);
+    const held = async () => {
+      const { documents } = (await service.control.getSnapshot()).state;
+      return documents.filter(({ externalId }) => externalId === uploadId).length;
+    };
+    await createClient({ ...client, uploadIds: [uploadId, uploadId] }, options);
+    expect(await held()).toBe(1);
+    const { id: clientId } = (await createClient({ ...client, externalId: "twice" }, options)).data
+      .createClient.client;
+    await service.graphql(
+      "mutation ($input: AddClientDocumentsInput!) { addClientDocuments(input: $input) { taskId } }",
+      { input: { clientId, uploadIds: [uploadId, uploadId] } },
+      options,
+    );
+    expect(await held()).toBe(2);
   });
 
   mockTest("P7 lists are paged by offset and limit, newest first, and can be filtered", async () => {

@@ -42,7 +42,7 @@ it("an upload keeps the bytes received before a lost connection, and the client 
 });
 
 it("the Location of an upload has the host of the client's request", async () => {
-  await using mock = await createMockServer();
+  await using mock = await createMockServer({ hostsAllowed: ["uploads.test"] });
   const authorization = `Bearer ${await workspaceToken(mock)}`;
   const { port, hostname } = new URL(mock.baseUrl);
   const socket = connect(Number(port), hostname);

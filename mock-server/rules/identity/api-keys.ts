@@ -136,12 +136,18 @@ const invalidPartnerToken = (reason: string) =>
 
 function mintToken(
   world: World,
-  claims: Omit<TokenClaims, "jti" | "iat" | "exp">,
+  claims: Omit<TokenClaims, "jti" | "iat" | "exp" | "endsAtMs">,
   lifetimeSeconds: number,
 ): string {
-  // JWT times are whole seconds. Rounding up never makes a lifetime shorter than promised.
-  const iat = Math.ceil(world.clock.now() / 1_000);
-  return world.tokens.mint({ jti: world.newId("token"), ...claims, iat, exp: iat + lifetimeSeconds });
+  const nowMs = world.clock.now();
+  const endsAtMs = nowMs + lifetimeSeconds * 1_000;
+  return world.tokens.mint({
+    jti: world.newId("token"),
+    ...claims,
+    iat: Math.floor(nowMs / 1_000),
+    exp: Math.floor(endsAtMs / 1_000),
+    endsAtMs,
+  });
 }
 
 /** Whether this text is an API key or a partner key of the world, valid or not. */

@@ -46,7 +46,7 @@ export function authorise(world: World, authorization: string | null | undefined
   if (!token) return anonymous("authorization header is not a Bearer token");
   const claims = world.tokens.read(token);
   if (!claims) return anonymous("token was not issued by this service");
-  if (claims.exp * 1_000 <= world.clock.now()) return anonymous("token expired");
+  if (claims.endsAtMs <= world.clock.now()) return anonymous("token expired");
   if (world.state.endedTokens.has(claims.jti)) return anonymous("token was ended by a fault");
 
   const user = world.state.users.get(claims.sub);

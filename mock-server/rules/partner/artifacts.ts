@@ -1,9 +1,11 @@
 import type { MutationCreateJobWorkArtifactsArgs } from "../../generated/resolvers.ts";
 import type { ArtifactRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
+import { isBlank } from "../blank.ts";
 import { type Caller, requireWriter } from "../identity/caller.ts";
 import { checkListLength } from "../list-bounds.ts";
 import { badInput, conflict } from "../service-error.ts";
+import { isHttpUrl } from "../service-url.ts";
 import { createdNow } from "../touch.ts";
 import { findJobWork } from "./works.ts";
 
@@ -43,9 +45,7 @@ export function createArtifacts(
 }
 
 function checkArtifact(name: string, externalId: string, url: string | null | undefined): void {
-  if (name.trim() === "") throw badInput("Artifact name must not be empty");
-  if (externalId.trim() === "") throw badInput("Artifact externalId must not be empty");
-  if (url != null && !(URL.canParse(url) && /^https?:$/.test(new URL(url).protocol))) {
-    throw badInput("Artifact url must be an HTTP or HTTPS URL");
-  }
+  if (isBlank(name)) throw badInput("Artifact name must not be empty");
+  if (isBlank(externalId)) throw badInput("Artifact externalId must not be empty");
+  if (url != null && !isHttpUrl(url)) throw badInput("Artifact url must be an HTTP or HTTPS URL");
 }

@@ -8,9 +8,12 @@ import type {
 import { isPlainObject } from "../../plain-object.ts";
 import type { ConnectionRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
+import { worldCache } from "../../world/world-cache.ts";
+import { isBlank } from "../blank.ts";
 import { type Caller, reachable, requireWriter } from "../identity/caller.ts";
 import { isLoopbackHost } from "../loopback.ts";
 import { badInput, conflict } from "../service-error.ts";
+import { isHttpUrl } from "../service-url.ts";
 import { createdNow, touch } from "../touch.ts";
 import { reachWorkspace } from "../workspaces/workspaces.ts";
 
@@ -21,7 +24,7 @@ export function startConnection(
   input: MutationStartProviderConnectionArgs,
 ): ConnectionRecord {
   const workspace = reachWorkspace(world, requireWriter(caller), input.workspaceId);
-  if (input.providerKey.trim() === "") throw badInput("Provider key must not be empty");
+  if (isBlank(input.providerKey)) throw badInput("Provider key must not be empty");
   checkInputs(input.inputs);
   const connection: ConnectionRecord = {
     id: world.newId("connection"),
@@ -50,15 +53,29 @@ export async function collectConnection(
 ): Promise<ConnectionRecord> {
   const connection = findConnection(world, requireWriter(caller), input.connectionId);
   checkInputs(input.inputs);
-  if (connection.status === "disconnected") throw conflict("Provider connection is disconnected");
-  const checking = platformAccepts(world, connection);
+  return inOrder(world, connection.id, async () => {
+    if (connection.status === "disconnected") throw conflict("Provider connection is disconnected");
+    const accepted = await platformAccepts(world, connection);
+    connection.status = accepted ? "active" : "failed";
+    if (accepted && input.inputs != null) connection.settings = input.inputs;
+    touch(world, connection);
+    emitStatus(world, connection);
+    return { ...connection };
+  });
+}
+
+const lastChecks = worldCache(() => new Map<string, Promise<unknown>>());
+
+/** Runs the checks of one connection one after the other: its state is the result of the last one that was asked for. */
+function inOrder<Result>(world: World, connectionId: string, check: () => Promise<Result>): Promise<Result> {
+  const last = lastChecks(world);
+  const before = last.get(connectionId);
+  const checking = before ? before.then(check, check) : check();
+  const forget = () => last.get(connectionId) === checking && last.delete(connectionId);
+  checking.then(forget, forget);
+  last.set(connectionId, checking);
   world.track(checking);
-  const accepted = await checking;
-  connection.status = accepted ? "active" : "failed";
-  if (input.inputs != null) connection.settings = input.inputs;
-  touch(world, connection);
-  emitStatus(world, connection);
-  return connection;
+  return checking;
 }
 
 export const findConnection = (world: World, caller: Caller, connectionId: string): ConnectionRecord =>
@@ -72,7 +89,7 @@ async function platformAccepts(world: World, connection: ConnectionRecord): Prom
   }
   const apiKey = textOf(startInputs, "apiKey") ?? "";
   const baseUrl = textOf(startInputs, "baseUrl");
-  if (baseUrl !== null && URL.canParse(baseUrl) && isLoopbackHost(new URL(baseUrl).hostname)) {
+  if (baseUrl !== null && isHttpUrl(baseUrl) && isLoopbackHost(new URL(baseUrl).hostname)) {
     const { status } = await world.transport.read(baseUrl, { authorization: `Bearer ${apiKey}` });
     return status !== null && status >= 200 && status < 300;
   }

@@ -4,6 +4,7 @@
 import type { MutationCreateConnectionJobArgs } from "../../generated/resolvers.ts";
 import type { JobRecord, JobWorkRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
+import { isBlank } from "../blank.ts";
 import { type Caller, reachable, requireWriter } from "../identity/caller.ts";
 import { badInput, conflict } from "../service-error.ts";
 import { createdNow } from "../touch.ts";
@@ -14,7 +15,7 @@ import { startImport } from "./imports.ts";
 export function createJob(world: World, caller: Caller, input: MutationCreateConnectionJobArgs): JobRecord {
   const connection = findConnection(world, requireWriter(caller), input.connectionId);
   if (connection.status !== "active") throw conflict("Provider connection is not active");
-  if (input.jobName.trim() === "") throw badInput("Job name must not be empty");
+  if (isBlank(input.jobName)) throw badInput("Job name must not be empty");
   const job: JobRecord = {
     id: world.newId("job"),
     workspaceId: connection.workspaceId,

@@ -1,6 +1,7 @@
 import type { MutationCreateJobWorksArgs } from "../../generated/resolvers.ts";
 import type { JobWorkRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
+import { isBlank } from "../blank.ts";
 import { type Caller, reachable, requireWriter } from "../identity/caller.ts";
 import { checkListLength } from "../list-bounds.ts";
 import { badInput, conflict } from "../service-error.ts";
@@ -41,8 +42,8 @@ export const findJobWork = (world: World, caller: Caller, jobWorkId: string): Jo
 
 function checkWorks(inputs: MutationCreateJobWorksArgs["inputs"], taken: Set<string>): void {
   for (const { name, externalId } of inputs) {
-    if (name.trim() === "") throw badInput("Work name must not be empty");
-    if (externalId.trim() === "") throw badInput("Work externalId must not be empty");
+    if (isBlank(name)) throw badInput("Work name must not be empty");
+    if (isBlank(externalId)) throw badInput("Work externalId must not be empty");
     if (taken.has(externalId)) {
       throw conflict(`externalId "${externalId}" is already used in this connection`);
     }

@@ -15,8 +15,8 @@ import { pauseDeliveries, resumeDeliveries } from "../deliveries/deliveries.ts";
 import { cancelDeliveries } from "../deliveries/delivery-scheduler.ts";
 import { newSecret } from "../deliveries/signing.ts";
 import { type Caller, requireAdministrator } from "../identity/caller.ts";
-import { isLoopbackHost } from "../loopback.ts";
 import { badInput, conflict, notFound } from "../service-error.ts";
+import { isReceiverUrl } from "../service-url.ts";
 import { createdNow, touch } from "../touch.ts";
 import { checkEventTypes } from "./event-types.ts";
 import { decodeIterator, encodeIterator } from "./page-iterator.ts";
@@ -173,9 +173,5 @@ function findEndpoint(world: World, caller: Caller, endpointId: string): Webhook
 }
 
 function checkUrl(world: World, url: string): void {
-  const parsed = URL.canParse(url) ? new URL(url) : null;
-  const allowed =
-    parsed?.protocol === "https:" ||
-    (parsed?.protocol === "http:" && world.settings.allowLoopbackHttp && isLoopbackHost(parsed.hostname));
-  if (!allowed) throw badInput("Webhook endpoint url must be an HTTPS URL");
+  if (!isReceiverUrl(url, world.settings)) throw badInput("Webhook endpoint url must be an HTTPS URL");
 }

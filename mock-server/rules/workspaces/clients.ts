@@ -7,6 +7,7 @@ import type {
 } from "../../generated/resolvers.ts";
 import type { ClientRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
+import { isBlank } from "../blank.ts";
 import { type Caller, requireWritingMember } from "../identity/caller.ts";
 import { checkListLength, checkSlice, type Slice } from "../list-bounds.ts";
 import { badInput, conflict, found, notFound } from "../service-error.ts";
@@ -20,12 +21,13 @@ export function createClient(
 ): { client: ClientRecord; taskId: string | null } {
   const { workspace, user } = requireWritingMember(caller);
   for (const name of ["name", "externalId", "returnType"] as const) {
-    if (input[name].trim() === "") throw badInput(`Client ${name} must not be empty`);
+    if (isBlank(input[name])) throw badInput(`Client ${name} must not be empty`);
   }
   if (findClientByExternalId(world, workspace.id, input.externalId)) {
     throw conflict(`externalId "${input.externalId}" is already used in this workspace`);
   }
-  const uploadIds = input.uploadIds ?? [];
+  // An upload that is named twice is one document.
+  const uploadIds = [...new Set(input.uploadIds)];
   checkUploads(world, workspace, uploadIds);
   const { name, externalId, returnType, taxYear } = input;
   const client = addClient(world, workspace.id, { name, externalId, returnType, taxYear });
@@ -37,8 +39,9 @@ export function addClientDocuments(world: World, caller: Caller, input: AddClien
   const { workspace, user } = requireWritingMember(caller);
   const client = findClient(world, workspace, input.clientId);
   if (input.uploadIds.length === 0) throw badInput("At least one upload is required");
-  checkUploads(world, workspace, input.uploadIds);
-  return { taskId: startBinder(world, client, input.uploadIds, user.id) };
+  const uploadIds = [...new Set(input.uploadIds)];
+  checkUploads(world, workspace, uploadIds);
+  return { taskId: startBinder(world, client, uploadIds, user.id) };
 }
 
 export function triggerTaxPrep(world: World, caller: Caller, input: TriggerTaxPrepInput) {

@@ -6,6 +6,7 @@ import type {
 import { isPlainObject } from "../../plain-object.ts";
 import type { MembershipRecord, UserRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
+import { isBlank } from "../blank.ts";
 import { type Caller, forbidden, reachesWorkspace, requireToken, requireWriter } from "../identity/caller.ts";
 import { addMember, addUser, membershipOf, type NewMember } from "../identity/members.ts";
 import { checkListLength } from "../list-bounds.ts";
@@ -19,7 +20,7 @@ export function createWorkspace(world: World, caller: Caller, input: CreateWorks
   const partner = requireToken(caller);
   if (partner.kind !== "partner") throw forbidden("only a partner's token creates workspaces");
   const { displayName } = input;
-  if (displayName.trim() === "") throw badInput("Workspace displayName must not be empty");
+  if (isBlank(displayName)) throw badInput("Workspace displayName must not be empty");
   if (input.firmSize != null && !firmSizes.includes(input.firmSize)) {
     throw badInput(`Workspace firmSize must be one of ${firmSizes.join(", ")}`);
   }

@@ -43,8 +43,16 @@ describe("document cache", () => {
   });
 });
 
+describe("documents with operations that the service does not have", () => {
+  it("are invalid before they are executed", () => {
+    expect(messages("subscription { me { __typename } }")).toEqual([
+      "The service has no subscription operations",
+    ]);
+  });
+});
+
 describe("document bounds", () => {
-  const shallow = documentCache("base", { queryTokensMax: 100, queryDepthMax: 3 });
+  const shallow = documentCache("base", { queryTokensMax: 100, journalTextCharsMax: 100, queryDepthMax: 3 });
 
   it("limit the depth of fields, in the document and through fragments", () => {
     const at = (fields: string) => `{ me { ... on WorkspaceUser { ${fields} } } }`;

@@ -1,8 +1,8 @@
 import { parse } from "graphql";
 import { describe, expect, it } from "vitest";
-import { redactDocument, redactVariables } from "../../../../mock-server/graphql/redaction.ts";
+import { redactDocument, redactText, redactVariables } from "../../../../mock-server/graphql/redaction.ts";
 
-const mask = (query: string) => redactDocument(query, parse(query));
+const mask = (query: string) => redactDocument(query, parse(query), 1_000);
 
 describe("redactDocument", () => {
   it("redacts literals with secret names and nothing else", () => {
@@ -38,11 +38,57 @@ describe("redactDocument", () => {
   });
 
   it("cuts a text that cannot be parsed at its first quotation mark", () => {
-    expect(redactDocument('mutation { a(token: "hush', null).text).toBe("mutation { a(token: ");
+    expect(redactDocument('mutation { a(token: "hush', null, 1_000).text).toBe("mutation { a(token: ");
+  });
+});
+
+describe("redactText", () => {
+  const jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1LTEifQ.c2lnbmF0dXJl";
+  it.each([
+    ["an API key", "wtk_9GByzmwQi9sFZSW7aKZ-GsSW9mMwsM7SEEFQAEBFVhg"],
+    ["a partner key", "wtp_9GByzmwQi9sFZSW7aKZ-GsSW9mMwsM7SEEFQAEBFVhg"],
+    ["a signing secret", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD/w=="],
+    ["a token", jwt],
+    ["an unsigned token", "eyJhbGciOiJub25lIn0.eyJzdWIiOiJ1LTEifQ."],
+  ])("redacts %s anywhere in a text", (_, secret) => {
+    expect(redactText(`# key ${secret}, and ${secret}`)).toBe("# key [redacted], and [redacted]");
+  });
+
+  it("redacts credentials behind their scheme, and user info of a URL", () => {
+    expect(redactText("Authorization: Bearer hush-hush")).toBe("Authorization: Bearer [redacted]");
+    expect(redactText("basic dXNlcjpwYXNz")).toBe("basic [redacted]");
+    expect(redactText("see https://user:pass@host/a")).toBe("see https://[redacted]@host/a");
+    expect(redactText("see https://host/a@b, a bearer of news")).toBe(
+      "see https://host/a@b, a bearer of news",
+    );
+  });
+
+  it("takes milliseconds for hostile text of the longest length that is kept", () => {
+    for (const part of ["eyJaaaaaaaa", " ", "bearer ", "://a", "wtk_", "whsec_", "eyJaaaaaaaa.a"]) {
+      const text = part.repeat(8_192 / part.length);
+      const startedMs = performance.now();
+      redactText(text);
+      expect(performance.now() - startedMs, part).toBeLessThan(250);
+    }
   });
 });
 
 describe("redactVariables", () => {
+  it("redacts names of secrets in any spelling, and secrets under any name", () => {
+    const variables = {
+      API_KEY: "hush",
+      "x-authorization": "hush",
+      note: "wtk_0123456789",
+      wtk_0123456789: 1,
+    };
+    expect(redactVariables(variables, new Set())).toEqual({
+      API_KEY: "[redacted]",
+      "x-authorization": "[redacted]",
+      note: "[redacted]",
+      "[redacted]": 1,
+    });
+  });
+
   it("redacts at any depth, keeps null, and does not change the original", () => {
     const variables = {
       k: "hush",

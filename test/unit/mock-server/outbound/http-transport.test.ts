@@ -52,6 +52,23 @@ describe("http transport", () => {
     expect(ports.size).toBe(1);
   });
 
+  it("records a 101 at once and closes its socket", async () => {
+    const closed = deferred();
+    const url = await serve((incoming) => {
+      incoming.socket.on("close", () => closed.resolve());
+      incoming.socket.write("HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n");
+    });
+    expect(await createTransport().deliver(request(url))).toMatchObject({ status: 101, body: "" });
+    await closed.promise;
+  });
+
+  it("sends to a subdomain of localhost on every system", async () => {
+    const url = await serve((_, response) => response.end("ok"));
+    const { port } = new URL(url);
+    const response = await createTransport().deliver(request(`http://receiver.LOCALHOST:${port}/`));
+    expect(response).toMatchObject({ status: 200, body: "ok" });
+  });
+
   it("times out by its clock without a response", async () => {
     const clock = createVirtualClock();
     const received = deferred();
