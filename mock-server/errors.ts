@@ -27,6 +27,7 @@ export const mockServerErrorCodes = [
   "FOREIGN_ORIGIN",
   // What the control API could not do.
   "CLOCK_IS_REAL",
+  "CLOCK_BLOCKED",
   "WAIT_TIMED_OUT",
   "SNAPSHOT_INVALID",
   "SCENARIO_FAILED",

@@ -33,4 +33,9 @@ export type { JournalEntry } from "./state/journal-entry.ts";
 export type { StagePlan, TaskOutcome, TaskPlan } from "./state/task-plan.ts";
 export type { Clock, TimerOptions } from "./time/clock.ts";
 export type { MockClock } from "./time/mock-clock.ts";
-export { createVirtualClock, type VirtualClock } from "./time/virtual-clock.ts";
+export {
+  createVirtualClock,
+  type RunUntilOptions,
+  type VirtualClock,
+  type VirtualClockOptions,
+} from "./time/virtual-clock.ts";

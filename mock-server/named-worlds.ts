@@ -32,6 +32,8 @@ export interface NamedWorldsOptions {
   readonly main: () => HostedWorld;
   readonly origin: () => string;
   createTransport(settings: WorldSetup["settings"]): WorldSetup["transport"];
+  /** Called when a world with a virtual clock is created. */
+  onVirtualClock(): void;
 }
 
 export interface NamedWorlds {
@@ -47,12 +49,8 @@ interface Entry {
   readonly world: MockWorld;
 }
 
-export function createNamedWorlds({
-  shared,
-  main,
-  origin: mockOrigin,
-  createTransport,
-}: NamedWorldsOptions): NamedWorlds {
+export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
+  const { shared, main, origin: mockOrigin, createTransport } = options;
   const entries = new Map<string, Entry>();
   const services = new Map<string, Service>();
   let counter = 0;
@@ -106,6 +104,7 @@ export function createNamedWorlds({
       const world = origin.restoreWorld(hosted.worlds, origin.snapshot);
       if (input.faults) world.faults.replace(input.faults);
     }
+    if ("hold" in hosted.setup.clock) options.onVirtualClock();
     const close = async () => {
       if (entries.get(name)?.hosted === hosted) drop(name);
     };
@@ -138,11 +137,11 @@ export function createNamedWorlds({
       drop,
     },
     facade: {
-      async create(options = {}) {
+      async create(input = {}) {
         // Loaded when first needed, with zod.
         const { checkRouteInput } = await import("./control/contract/check-input.ts");
         const { worldRoutes } = await import("./control/contract/worlds.ts");
-        return (await add(checkRouteInput(worldRoutes.createWorld, options) as NewWorld)).world;
+        return (await add(checkRouteInput(worldRoutes.createWorld, input) as NewWorld)).world;
       },
       get: (name) => entries.get(name)?.world,
       list: () => [...entries.values()].map(({ world }) => world),

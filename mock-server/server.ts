@@ -48,6 +48,7 @@ export async function createMockServer(options: MockServerOptions = {}): Promise
     main: () => main,
     origin: () => origin,
     createTransport: (changed) => transportOf(options, changed),
+    onVirtualClock: () => listener?.watchClients(),
   });
   const main = hostWorld({
     ...shared,
@@ -57,10 +58,13 @@ export async function createMockServer(options: MockServerOptions = {}): Promise
     named: named.services,
     directory: named.directory,
   });
-  const listener = await listenIfEnabled(options, main.service).catch((error: unknown) => {
-    main.end();
-    throw error;
-  });
+  const listener: HttpListener | null = await listenIfEnabled(options, main.service).catch(
+    (error: unknown) => {
+      main.end();
+      throw error;
+    },
+  );
+  if ("hold" in clock) listener?.watchClients();
   origin = listener?.origin ?? `http://mock-${++mocksWithoutPort}.localhost`;
 
   const stop = async () => {

@@ -1,11 +1,23 @@
 import { type Caller, endToken, keyIdOf } from "../rules/identity/caller.ts";
+import type { Hold } from "../time/work-in-flight.ts";
 import type { World } from "../world/world.ts";
 import type { FaultEffects } from "./serve-with-faults.ts";
 
-/** What the faults of one call do to the world. */
-export function faultEffects(world: World, caller: () => Caller): FaultEffects {
+/**
+ * What the faults of one call do to the world.
+ * @param hold makes virtual time wait for the call, except while the call waits for time
+ */
+export function faultEffects(
+  world: World,
+  caller: () => Caller,
+  hold: Pick<Hold, "pause" | "resume"> | null = null,
+): FaultEffects {
   return {
-    wait: (delayMs) => waitOnClock(world, delayMs),
+    async wait(delayMs) {
+      const waited = waitOnClock(world, delayMs, () => hold?.resume());
+      hold?.pause();
+      await waited;
+    },
     expireToken: () => endToken(world, caller()),
     burnQuota(requests) {
       const keyId = keyIdOf(caller());
@@ -15,9 +27,10 @@ export function faultEffects(world: World, caller: () => Caller): FaultEffects {
 }
 
 /** Resolves after `delayMs` on the mock's clock, or when the world ends. */
-function waitOnClock(world: World, delayMs: number): Promise<void> {
+function waitOnClock(world: World, delayMs: number, onEnd: () => void): Promise<void> {
   return new Promise((resolve) => {
     const finish = () => {
+      onEnd();
       world.signal.removeEventListener("abort", finish);
       resolve();
     };

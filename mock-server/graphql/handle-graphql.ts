@@ -77,7 +77,7 @@ async function readAndRun(context: RequestContext): Promise<WireResponse> {
     operations: operation?.fields ?? [],
   });
   if (context.faults.length === 0) return run();
-  const effects = faultEffects(world, () => context.caller);
+  const effects = faultEffects(world, () => context.caller, request.hold);
   const expireToken = () => {
     effects.expireToken();
     context.caller = authorise(world, singleHeader(request, "authorization"));

@@ -2,6 +2,8 @@ import { isUtf8 } from "node:buffer";
 import type { Caller } from "../rules/identity/caller.ts";
 import type { ApiFault } from "../state/fault.ts";
 import type { Router } from "../state/router.ts";
+import type { Clock } from "../time/clock.ts";
+import type { Hold } from "../time/work-in-flight.ts";
 import type { World } from "../world/world.ts";
 import type { PreparedDocument, PreparedOperation } from "./document-cache.ts";
 import type { FormattedError } from "./error-format.ts";
@@ -13,7 +15,11 @@ export interface GraphqlRequest {
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: RequestBody;
+  /** Makes virtual time wait for the request. */
+  readonly hold?: RequestHold | null | undefined;
 }
+
+type RequestHold = Pick<Hold, "pause" | "resume"> & { moveTo(clock: Clock): void };
 
 /** The text, or what is wrong with its bytes. */
 export type RequestBody = string | { readonly problem: "too-large" | "not-utf-8" };

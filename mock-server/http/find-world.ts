@@ -5,6 +5,8 @@
 import { createBoundedCache, getOrCreate } from "../cache.ts";
 import type { RequestBody } from "../graphql/request-context.ts";
 import { hasKey } from "../rules/identity/api-keys.ts";
+import type { Clock } from "../time/clock.ts";
+import type { VirtualClock } from "../time/virtual-clock.ts";
 import { worldOfToken } from "../world/tokens.ts";
 import type { Service } from "./service.ts";
 
@@ -41,6 +43,21 @@ export function findWorld(
 }
 
 /** Equal seeds yield equal keys, so that several worlds may have it; the mock's own world is then meant. */
+/** The clocks that wait for a request: of its world, or of each world that it may be for. */
+export function clocksFor(
+  main: Service,
+  pathname: string,
+  authorization: string | null | undefined,
+): readonly (Clock | VirtualClock)[] {
+  const located = locate(main, pathname);
+  // Control calls move time, or wait for it.
+  if (!located || located.path === "/_mock" || located.path.startsWith("/_mock/")) return [];
+  const { service, prefix } = located;
+  if (prefix !== "" || service.named.size === 0) return [service.worlds.current.clock];
+  if (authorization) return [(findWorld(located, authorization, null) ?? service).worlds.current.clock];
+  return [service, ...service.named.values()].map(({ worlds }) => worlds.current.clock);
+}
+
 function worldWithKey(service: Service, key: string): Service | null {
   if (hasKey(service.worlds.current, key)) return service;
   const found = [...service.named.values()].filter(({ worlds }) => hasKey(worlds.current, key));

@@ -7,22 +7,26 @@ import { ConnectionCutError, writeResponse } from "../faults/write-response.ts";
 import { decodeBody } from "../graphql/request-context.ts";
 import { readIncomingBody } from "../read-body.ts";
 import type { Router } from "../state/router.ts";
+import { type ClientRequests, watchClientRequests } from "./client-requests.ts";
 import { allowPage, isPreflight } from "./cors.ts";
-import { type Located, locate } from "./find-world.ts";
+import { clocksFor, type Located, locate } from "./find-world.ts";
 import { createRequestGuard, type RequestGuard } from "./request-guard.ts";
-import { routerAt, serveGraphql } from "./router.ts";
+import { holdRequest, type RequestHold } from "./request-hold.ts";
+import { type Handler, routerAt, serveGraphql } from "./router.ts";
 import type { Service } from "./service.ts";
 
 export interface HttpListener {
   /** For example `http://127.0.0.1:4010`. */
   readonly origin: string;
+  /** Makes virtual clocks wait for requests in flight. Called when the first world has one. */
+  watchClients(): void;
   /** Stops listening and closes every open connection. */
   close(): Promise<void>;
 }
 
 export interface HttpListenerOptions {
   readonly service: Service;
-  readonly handler: (request: Request) => Promise<Response>;
+  readonly handler: Handler;
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
@@ -36,8 +40,14 @@ const wildcards: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", ":
 /** @throws Error with the system's `code` (such as EADDRINUSE) when the port is not available */
 export async function listenHttp(options: HttpListenerOptions): Promise<HttpListener> {
   const guard = createRequestGuard(options);
+  let clients: ClientRequests | null = null;
   const server = createServer((request, response) => {
-    serveRequest(options, guard, request, response).catch((error: unknown) => {
+    const received = {
+      request,
+      response,
+      hold: clients ? holdReceived(options, clients, request, response) : null,
+    };
+    serveRequest(options, guard, received).catch((error: unknown) => {
       if (error instanceof ConnectionCutError) request.socket.resetAndDestroy();
       else failClosed(response);
     });
@@ -52,15 +62,52 @@ export async function listenHttp(options: HttpListenerOptions): Promise<HttpList
   const { port } = server.address() as AddressInfo;
   const reachable = wildcards[options.host] ?? options.host;
   const host = reachable.includes(":") ? `[${reachable}]` : reachable;
-  return { origin: `http://${host}:${port}`, close: () => closeServer(server) };
+  const origin = `http://${host}:${port}`;
+  return {
+    origin,
+    watchClients() {
+      const clocksOf = (path: string, authorization: string | undefined) =>
+        clocksFor(options.service, path, authorization);
+      clients ??= watchClientRequests({ origin, clocksOf });
+    },
+    close() {
+      clients?.stop();
+      return closeServer(server);
+    },
+  };
+}
+
+interface Received {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** `null` while every world has a real clock. */
+  readonly hold: RequestHold | null;
+}
+
+function holdReceived(
+  { service }: HttpListenerOptions,
+  clients: ClientRequests,
+  request: IncomingMessage,
+  response: ServerResponse,
+): RequestHold {
+  const { method = "GET", url = "/", headers, socket } = request;
+  const path = url.split("?", 1)[0] ?? "/";
+  const what = `${method} ${path}`;
+  const hold = holdRequest(
+    clocksFor(service, path, headers.authorization),
+    { what },
+    clients.sentFrom(socket.remotePort),
+  );
+  response.once("close", hold.release);
+  return hold;
 }
 
 async function serveRequest(
   options: HttpListenerOptions,
   guard: RequestGuard,
-  request: IncomingMessage,
-  response: ServerResponse,
+  received: Received,
 ): Promise<void> {
+  const { request, response } = received;
   const path = request.url?.split("?", 1)[0] ?? "/";
   const located = locate(options.service, path);
   const router = located && routerAt(located.path);
@@ -71,34 +118,35 @@ async function serveRequest(
     allowPage(request, response, origin);
     if (isPreflight(request)) return void response.writeHead(204).end();
   }
-  if (router) await respondToGraphql(located, router, request, response);
-  else await serveFetch(options.handler, request, response);
+  if (router) await respondToGraphql(located, router, received);
+  else await serveFetch(options.handler, received);
 }
 
 // The hot path: without a fetch `Request` and `Response`, which cost more than a small query.
 async function respondToGraphql(
   located: Located,
   router: Router,
-  request: IncomingMessage,
-  response: ServerResponse,
+  { request, response, hold }: Received,
 ): Promise<void> {
   const { bodyBytesMax } = located.service.worlds.current.settings.bounds;
   const body = decodeBody(await readIncomingBody(request, bodyBytesMax));
   const { method = "GET", headers } = request;
-  writeResponse(response, await serveGraphql(located, router, { method, headers, body }));
+  const written = await serveGraphql(located, router, { method, headers, body, hold });
+  // The client waits for the rest until its own time limit.
+  if (written.abort?.kind === "stall") hold?.pause();
+  writeResponse(response, written);
 }
 
 async function serveFetch(
-  handler: HttpListenerOptions["handler"],
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
+  handler: Handler,
+  { request: incoming, response: outgoing, hold }: Received,
 ): Promise<void> {
   const request = toFetchRequest(incoming, outgoing);
   if (!request) {
     endWithError(outgoing, 400, "BAD_REQUEST", "invalid URL or method");
     return;
   }
-  const response = await handler(request);
+  const response = await handler(request, hold);
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   // An event stream may have nothing to send for long: its reader must learn at once that it is open.
   outgoing.flushHeaders();

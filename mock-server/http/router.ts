@@ -8,7 +8,8 @@ import { handleGraphql } from "../graphql/handle-graphql.ts";
 import { decodeBody, type GraphqlRequest, singleHeader } from "../graphql/request-context.ts";
 import { readBody } from "../read-body.ts";
 import type { Router } from "../state/router.ts";
-import { findWorld, type Located, locate } from "./find-world.ts";
+import { clocksFor, findWorld, type Located, locate } from "./find-world.ts";
+import { holdRequest, type RequestHold } from "./request-hold.ts";
 import type { Service } from "./service.ts";
 
 export const uploadPath = "/api/uploads";
@@ -19,20 +20,31 @@ export function routerAt(path: string): Router | null {
   return path === "/gateway/graphql" ? "gateway" : null;
 }
 
+/** @param hold of a request that a socket has received */
+export type Handler = (request: Request, hold?: RequestHold | null) => Promise<Response>;
+
 /** The whole service as a function of a request; rejects only when a fault cuts the connection. */
-export function createHandler(main: Service): (request: Request) => Promise<Response> {
-  return async (request) => {
+export function createHandler(main: Service): Handler {
+  const serve: Handler = async (request, hold = null) => {
     const located = locate(main, new URL(request.url).pathname);
     if (!located) return notFound("there is no world with this name");
     const { service, path, prefix } = located;
     const router = routerAt(path);
-    if (router) return graphqlResponse(located, router, request);
-    if (path === uploadPath || path.startsWith(`${uploadPath}/`)) return uploadResponse(located, request);
+    if (router) return graphqlResponse(located, router, request, hold);
+    if (path === uploadPath || path.startsWith(`${uploadPath}/`))
+      return uploadResponse(located, request, hold);
     if (path.startsWith("/_mock/v1/")) return controlResponse(service, path, request);
     if (path === "/_mock" || path.startsWith("/_mock/")) return inspectorResponse(path, prefix);
     return notFound(
       "unknown path; the paths are /graphql, /gateway/graphql, /api/uploads, /_mock/ and /_mock/v1, also below /w/{world}",
     );
+  };
+  return async (request, received) => {
+    if (received) return serve(request, received);
+    const { pathname } = new URL(request.url);
+    const clocks = clocksFor(main, pathname, request.headers.get("authorization"));
+    const hold = holdRequest(clocks, { what: `${request.method} ${pathname}`, hasSequel: true });
+    return serve(request, hold).finally(hold.release);
   };
 }
 
@@ -46,7 +58,9 @@ export async function serveGraphql(
   request: GraphqlRequest,
 ): Promise<WireResponse> {
   const service = findWorld(located, singleHeader(request, "authorization"), request.body);
-  return service ? handleGraphql(service.worlds.current, router, request) : ambiguousKey;
+  if (!service) return ambiguousKey;
+  request.hold?.moveTo(service.worlds.current.clock);
+  return handleGraphql(service.worlds.current, router, request);
 }
 
 const ambiguousMessage = "several worlds have this key; address one by its path, /w/{name}/graphql";
@@ -56,17 +70,28 @@ const ambiguousKey: WireResponse = {
   body: JSON.stringify({ errors: [{ message: ambiguousMessage, extensions: { code: "BAD_REQUEST" } }] }),
 };
 
-async function graphqlResponse(located: Located, router: Router, request: Request): Promise<Response> {
+async function graphqlResponse(
+  located: Located,
+  router: Router,
+  request: Request,
+  hold: RequestHold | null,
+): Promise<Response> {
   const headers = Object.fromEntries(request.headers);
   const { bodyBytesMax } = located.service.worlds.current.settings.bounds;
   const body = decodeBody(await readBody(request, bodyBytesMax));
-  return toFetchResponse(await serveGraphql(located, router, { method: request.method, headers, body }));
+  const { method } = request;
+  return toFetchResponse(await serveGraphql(located, router, { method, headers, body, hold }));
 }
 
-async function uploadResponse(located: Located, request: Request): Promise<Response> {
+async function uploadResponse(
+  located: Located,
+  request: Request,
+  hold: RequestHold | null,
+): Promise<Response> {
   const { serveUpload } = await import("../tus/serve-upload.ts");
   const service = findWorld(located, request.headers.get("authorization"), null) ?? located.service;
-  return serveUpload(service.worlds.current, request, `${located.prefix}${uploadPath}`);
+  hold?.moveTo(service.worlds.current.clock);
+  return serveUpload(service.worlds.current, request, { path: `${located.prefix}${uploadPath}`, hold });
 }
 
 let inspector: ((path: string) => Response) | undefined;

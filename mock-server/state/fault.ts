@@ -6,6 +6,8 @@ const delayMs = z
   .number()
   .nonnegative()
   .max(86_400_000 * 7);
+/** A hundred years, before or after the present. */
+const ageSeconds = z.int().min(-3_155_760_000).max(3_155_760_000);
 const httpStatus = z.int().min(200).max(599);
 
 export const apiFaultSchema = z.discriminatedUnion("kind", [
@@ -50,7 +52,7 @@ export const deliveryFaultSchema = z.discriminatedUnion("kind", [
   /** Signs with a secret the endpoint never had. */
   z.strictObject({ kind: z.literal("wrong-signature") }),
   /** Signs a timestamp in the past. Default: 600 s. */
-  z.strictObject({ kind: z.literal("stale-timestamp"), ageSeconds: z.int().optional() }),
+  z.strictObject({ kind: z.literal("stale-timestamp"), ageSeconds: ageSeconds.optional() }),
   /** Signs only with the oldest secret that is still in its grace period. */
   z.strictObject({ kind: z.literal("old-secret-only") }),
   /** Changes the body after it was signed. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { customerErrorSchema, taxPrepResultSchema } from "../../sdk/events/index.ts";
+import { durationMsMax } from "../time/duration.ts";
 import type { Immutable } from "./immutable.ts";
 
 const endStatus = z.enum(["COMPLETED", "FAILED"]);
@@ -7,7 +8,7 @@ const endStatus = z.enum(["COMPLETED", "FAILED"]);
 export const stagePlanSchema = z.strictObject({
   /** Free text, for example `tax-extraction`. */
   type: z.string().min(1).describe("Free text, for example `tax-extraction`."),
-  durationMs: z.number().nonnegative(),
+  durationMs: z.number().nonnegative().max(durationMsMax),
   /** A failed stage fails the task; later stages do not start. Default: `COMPLETED`. */
   status: endStatus.optional().describe("Default: `COMPLETED`."),
   errorMessage: z.string().optional(),

@@ -4,6 +4,9 @@ import { MockServerError } from "../errors.ts";
 /** What counts as a duration, for messages. */
 export const durationForms = 'milliseconds or text such as "90s", "3m", "1h30m", "7d"';
 
+/** Longest duration of a stage: 100 years. */
+export const durationMsMax = 100 * 365.25 * 86_400_000;
+
 const unitMs: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1_000,
@@ -23,7 +26,7 @@ export function parseDurationMs(duration: unknown): number | undefined {
   for (const [, amount, unit = ""] of duration.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) {
     totalMs += Number(amount) * (unitMs[unit] ?? 0);
   }
-  return totalMs;
+  return Number.isFinite(totalMs) ? totalMs : undefined;
 }
 
 /** @throws MockServerError ARGUMENT_INVALID that names the argument, as `clock.advance: by` */

@@ -1,14 +1,17 @@
-import { checkValue, number } from "../check-options.ts";
-import type { Clock } from "./clock.ts";
+import { checkOptions, checkValue, kind, numberFrom } from "../check-options.ts";
+import { MockServerError } from "../errors.ts";
+import { type Clock, createRealClock } from "./clock.ts";
 import { checkDurationMs } from "./duration.ts";
 import { createHeap } from "./heap.ts";
+import { isoTime, timeMsMax, timeMsMin } from "./iso-time.ts";
+import { createWorkInFlight, type Hold, type HoldOptions, workLimitMs } from "./work-in-flight.ts";
 
 /**
- * Time that moves only by `advance`.
+ * Time that moves only by `advance` and `runUntil`.
  *
- * `advance` runs timers in the order (due time, order of scheduling). Work that a timer starts (a delivery on a real
- * socket, a handler in this process) is registered with `track`; the next instant starts only when all tracked work
- * has settled, so virtual time never overtakes real sockets. Concurrent calls of `advance` run one after the other.
+ * Timers run in the order (due time, order of scheduling). The next instant starts only when nothing is in flight: no
+ * delivery, no request to a mock that has this clock, and no work that was registered with `track`. So virtual time
+ * never overtakes real sockets. Concurrent calls run one after the other.
  */
 export interface VirtualClock extends Clock {
   /** Wall time at the start. */
@@ -16,19 +19,39 @@ export interface VirtualClock extends Clock {
   /**
    * Moves time forward by milliseconds or text such as `"3m"`, `"7d"`; resolves with the number of timers that fired.
    * A receiver must not await it before it responds to a delivery: `advance` waits for that response.
+   * @throws MockServerError ARGUMENT_INVALID for another value, and past the year 9999; CLOCK_BLOCKED when something in
+   *   flight does not end
    */
   advance(by: number | string): Promise<number>;
+  /**
+   * Moves time from timer to timer until the promise settles, and returns it.
+   * @throws MockServerError CLOCK_BLOCKED when something in flight does not end, or when the promise has not settled after
+   *   `limit` and nothing that the clock knows of can settle it
+   */
+  runUntil<Result>(promise: Promise<Result>, options?: RunUntilOptions): Promise<Result>;
   /** Resolves when all tracked work has settled and nothing more is due now. */
   settle(): Promise<void>;
   /** Makes `advance` and `settle` wait for `work`, and returns it. */
-  track<Result>(work: Promise<Result>): Promise<Result>;
+  track<Result>(work: Promise<Result>, options?: Partial<HoldOptions>): Promise<Result>;
+  /** As `track`, for work that is not one promise. Used by mocks that have this clock. */
+  hold(options: HoldOptions): Hold;
   /** Sets wall time without firing timers; monotonic time is unaffected. */
   setNow(nowMs: number): void;
   /** Number of scheduled timers, and when the next is due. */
   pending(): { readonly timers: number; readonly nextAtMs: number | null };
 }
 
-type Timer = { readonly dueMs: number; readonly order: number; run: (() => void) | null };
+export interface VirtualClockOptions {
+  /** Real time that virtual time waits for one piece of work. Default: 20000. */
+  readonly waitLimitMs?: number | undefined;
+}
+
+export interface RunUntilOptions {
+  /** Longest virtual time that passes. Default: `"30d"`. */
+  readonly limit?: number | string | undefined;
+}
+
+type Timer = { dueMs: number; readonly order: number; run: (() => void) | null };
 
 /**
  * @example examples/mock-server.test.ts#shared-clock
@@ -46,18 +69,26 @@ type Timer = { readonly dueMs: number; readonly order: number; run: (() => void)
  *
  * @param startMs wall time at the start. Default: 2026-01-15T12:00:00Z, so that equal runs have equal times.
  */
-export function createVirtualClock(startMs = Date.UTC(2026, 0, 15, 12)): VirtualClock {
-  checkValue("createVirtualClock", "startMs", startMs, number);
+export function createVirtualClock(
+  startMs = Date.UTC(2026, 0, 15, 12),
+  options: VirtualClockOptions = {},
+): VirtualClock {
+  checkValue("createVirtualClock", "startMs", startMs, timeKind);
+  checkOptions("createVirtualClock", options, { waitLimitMs: numberFrom(1) });
+  const { waitLimitMs = workLimitMs } = options;
   // Timers use monotonic time, so that `setNow` cannot move them.
   const timers = createTimerHeap();
-  const inFlight = new Set<Promise<unknown>>();
+  const wallClock = createRealClock();
+  const work = createWorkInFlight(wallClock, waitLimitMs);
   let elapsedMs = 0;
   let offsetMs = startMs;
   let order = 0;
   let advancing: Promise<unknown> = Promise.resolve();
 
   const schedule: Clock["schedule"] = (delayMs, run) => {
-    const timer: Timer = { dueMs: elapsedMs + Math.max(0, delayMs), order: order++, run };
+    // A delay that is not a number would put the timers out of order.
+    const delay = delayMs > 0 ? delayMs : 0;
+    const timer: Timer = { dueMs: elapsedMs + delay, order: order++, run };
     timers.push(timer);
     return () => {
       if (timer.run) timers.forget();
@@ -65,44 +96,88 @@ export function createVirtualClock(startMs = Date.UTC(2026, 0, 15, 12)): Virtual
     };
   };
 
-  const track = <Result>(work: Promise<Result>): Promise<Result> => {
-    const settled: Promise<unknown> = work.then(
-      () => inFlight.delete(settled),
-      () => inFlight.delete(settled),
-    );
-    inFlight.add(settled);
-    return work;
+  const track: VirtualClock["track"] = (tracked, options) => {
+    work.track(tracked, { what: "work that was registered with clock.track", ...options });
+    return tracked;
   };
 
+  /** Resolves when nothing is in flight. Work that was ends in turns of its own: its client sends the next request. */
   const quiet = async () => {
-    do {
+    let sequels = work.sequels;
+    let turnsLeft = 1;
+    while (turnsLeft > 0) {
       await turn();
-      while (inFlight.size > 0) await Promise.all(inFlight);
-    } while (inFlight.size > 0);
+      turnsLeft--;
+      if (work.size > 0) {
+        await work.whenIdle();
+        turnsLeft = 1;
+      }
+      if (work.sequels !== sequels) {
+        sequels = work.sequels;
+        turnsLeft = turnsAfterRequest;
+      }
+    }
   };
 
-  const runUntil = async (endMs: number) => {
+  /** Fires everything due at the next instant, if there is one until `endMs`. */
+  const runInstant = (endMs: number): number => {
+    const next = timers.peek();
+    if (!next || next.dueMs > endMs) return 0;
     let fired = 0;
-    await quiet();
-    for (let next = timers.peek(); next && next.dueMs <= endMs; next = timers.peek()) {
-      elapsedMs = Math.max(elapsedMs, next.dueMs);
-      // All timers due at one instant fire before their work is awaited: a thousand deliveries are sent together.
-      for (let due = timers.peek(); due && due.dueMs <= elapsedMs; due = timers.peek()) {
-        timers.pop();
-        const run = due.run;
-        if (!run) continue;
-        due.run = null;
-        fired++;
-        run();
-      }
+    elapsedMs = Math.max(elapsedMs, next.dueMs);
+    // All timers due at one instant fire before their work is awaited: a thousand deliveries are sent together.
+    for (let due = timers.peek(); due && due.dueMs <= elapsedMs; due = timers.peek()) {
+      timers.pop();
+      const run = due.run;
+      if (!run) continue;
+      due.run = null;
+      fired++;
+      run();
+    }
+    return fired;
+  };
+
+  const runTo = async (endMs: number) => {
+    let fired = 0;
+    await startQuiet();
+    for (let ran = runInstant(endMs); ran > 0; ran = runInstant(endMs)) {
+      fired += ran;
       await quiet();
     }
     elapsedMs = Math.max(elapsedMs, endMs);
     return fired;
   };
 
-  const inTurn = (work: () => Promise<number>): Promise<number> => {
-    const result = advancing.then(work);
+  /** As `quiet`; a client may also be reading a file or loading a module before its next request. */
+  const startQuiet = async () => {
+    const endMs = wallClock.monotonic() + pendingIoLimitMs;
+    for (let turns = 0; turns < turnsAfterRequest; turns++) await quiet();
+    while (hasPendingIo() && wallClock.monotonic() < endMs) {
+      await pause(1);
+      await quiet();
+    }
+  };
+
+  const pause = (ms: number) => new Promise<void>((resolve) => void wallClock.schedule(ms, resolve));
+
+  /** Waits for what the clock does not know of, such as another process. @throws MockServerError CLOCK_BLOCKED */
+  const unseenProgress = async (hasProgressed: () => boolean) => {
+    const endMs = wallClock.monotonic() + waitLimitMs;
+    for (let waitMs = 1; !hasProgressed(); waitMs = Math.min(2 * waitMs, 50)) {
+      if (wallClock.monotonic() > endMs) throw neverSettled(isoTime(offsetMs + elapsedMs));
+      await pause(waitMs);
+      await quiet();
+    }
+  };
+
+  /** Float precision ends far beyond every time of day; only resets after many long advances get there. */
+  const restartElapsed = () => {
+    timers.shift(elapsedMs);
+    elapsedMs = 0;
+  };
+
+  const inTurn = <Result>(run: () => Promise<Result>): Promise<Result> => {
+    const result = advancing.then(run);
     advancing = result.catch(() => undefined);
     return result;
   };
@@ -113,14 +188,38 @@ export function createVirtualClock(startMs = Date.UTC(2026, 0, 15, 12)): Virtual
     monotonic: () => elapsedMs,
     schedule,
     track,
+    hold: work.hold,
     async advance(by) {
       const byMs = checkDurationMs("clock.advance: by", by);
-      return inTurn(() => runUntil(elapsedMs + byMs));
+      return inTurn(async () => {
+        checkEnd(offsetMs + elapsedMs + byMs);
+        return runTo(elapsedMs + byMs);
+      });
+    },
+    async runUntil(promise, { limit = "30d" } = {}) {
+      const limitMs = checkDurationMs("clock.runUntil: limit", limit);
+      const endMs = Math.min(elapsedMs + limitMs, timeMsMax - offsetMs);
+      let settled = false;
+      const settle = () => {
+        settled = true;
+      };
+      promise.then(settle, settle);
+      await inTurn(startQuiet);
+      // One instant per turn: the promise may depend on another call that moves time.
+      while (!settled) {
+        await inTurn(async () => {
+          if (settled || runInstant(endMs) > 0) return quiet();
+          await unseenProgress(() => settled || (timers.peek()?.dueMs ?? Number.POSITIVE_INFINITY) <= endMs);
+        });
+      }
+      return promise;
     },
     settle: async () => {
-      await inTurn(() => runUntil(elapsedMs));
+      await inTurn(() => runTo(elapsedMs));
     },
     setNow: (nowMs) => {
+      checkValue("clock.setNow", "nowMs", nowMs, timeKind);
+      if (elapsedMs > elapsedMsMax) restartElapsed();
       offsetMs = nowMs - elapsedMs;
     },
     pending: () => ({
@@ -129,6 +228,32 @@ export function createVirtualClock(startMs = Date.UTC(2026, 0, 15, 12)): Virtual
     }),
   };
 }
+
+/** Real time that a file operation may take before time moves without it. */
+const pendingIoLimitMs = 200;
+/** A client needs some turns from the end of a response to its next request. */
+const turnsAfterRequest = 4;
+const elapsedMsMax = 2 ** 50;
+
+const ioRequests = new Set(["FSReqCallback", "FSReqPromise", "GetAddrInfoReqWrap"]);
+const hasPendingIo = () => process.getActiveResourcesInfo().some((name) => ioRequests.has(name));
+
+const timeKind = kind(
+  "a time in milliseconds until the year 9999",
+  (value) => Number.isFinite(value) && Number(value) >= timeMsMin && Number(value) <= timeMsMax,
+);
+
+function checkEnd(endMs: number): void {
+  if (endMs <= timeMsMax) return;
+  const message = `clock.advance: by: expected a duration until ${isoTime(timeMsMax)} at the latest, got a longer one`;
+  throw new MockServerError("ARGUMENT_INVALID", message);
+}
+
+const neverSettled = (now: string) =>
+  new MockServerError(
+    "CLOCK_BLOCKED",
+    `clock.runUntil: at ${now} the promise has not settled, nothing more is due within the limit, and nothing is in flight`,
+  );
 
 /** One turn of the event loop: promises that the last timer resolved get to run. */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -155,5 +280,17 @@ function createTimerHeap() {
       live--;
     },
     size: () => live,
+    /** Makes every timer due this much earlier. */
+    shift(byMs: number) {
+      const kept: Timer[] = [];
+      for (let timer = heap.peek(); timer; timer = heap.peek()) {
+        heap.pop();
+        if (timer.run) kept.push(timer);
+      }
+      for (const timer of kept) {
+        timer.dueMs -= byMs;
+        heap.push(timer);
+      }
+    },
   };
 }

@@ -117,7 +117,8 @@ export function createWorld(options: WorldOptions): World {
       };
     },
     track(work) {
-      if (!ended && "track" in clock) void clock.track(work);
+      // Deliveries and imports have time limits of their own.
+      if (!ended && "track" in clock) void clock.track(work, { limitMs: Number.POSITIVE_INFINITY });
     },
     emit,
     subscribe(listener) {

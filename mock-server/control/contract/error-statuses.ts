@@ -13,6 +13,7 @@ export const errorStatuses: { readonly [Code in MockServerErrorCode]?: number } 
   WAIT_TIMED_OUT: 408,
   CONFLICT: 409,
   CLOCK_IS_REAL: 409,
+  CLOCK_BLOCKED: 409,
   BODY_TOO_LARGE: 413,
   SNAPSHOT_INVALID: 422,
   SCENARIO_FAILED: 422,

@@ -17,7 +17,7 @@ describe("virtual clock", () => {
 
   it("rejects a start that is not a number of milliseconds", () => {
     expect(() => createVirtualClock("2026-01-15" as never)).toThrow(
-      'createVirtualClock: startMs: expected a number, got "2026-01-15"',
+      'createVirtualClock: startMs: expected a time in milliseconds until the year 9999, got "2026-01-15"',
     );
   });
 
@@ -114,5 +114,107 @@ describe("virtual clock", () => {
     clock.setNow(0);
     await clock.advance(10);
     expect([firedAt, clock.monotonic()]).toEqual([10, 10]);
+  });
+});
+
+describe("the limits of a virtual clock", () => {
+  it.for([1e300, "99999999999d", `${"9".repeat(400)}d`, 8e15, Number.NaN, Number.POSITIVE_INFINITY, -1])(
+    "reject an advance by %s, and time moves on from where it was",
+    async (by) => {
+      const clock = createVirtualClock();
+      const startMs = clock.now();
+      await expect(clock.advance(by)).rejects.toMatchObject({ code: "ARGUMENT_INVALID" });
+      await clock.advance("1s");
+      expect([clock.now() - startMs, clock.monotonic()]).toEqual([1_000, 1_000]);
+    },
+  );
+
+  it("reject a wall time that RFC 3339 cannot express", () => {
+    for (const timeMs of [1e300, 8.64e15, Number.NaN]) {
+      expect(() => createVirtualClock(timeMs)).toThrow("year 9999");
+      expect(() => createVirtualClock().setNow(timeMs)).toThrow("year 9999");
+    }
+  });
+
+  it("are reached any number of times without a loss of precision", async () => {
+    const clock = createVirtualClock(0);
+    const last = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+    let firedAtMs = 0;
+    for (let round = 0; round < 60; round++) {
+      if (round === 59) {
+        clock.schedule(last + 7, () => {
+          firedAtMs = clock.now();
+        });
+      }
+      await clock.advance(last);
+      clock.setNow(0);
+    }
+    await clock.advance(1);
+    expect(clock.now()).toBe(1);
+    await clock.advance(100);
+    expect(firedAtMs).toBe(7);
+  });
+
+  it("let a delay that is not a number fire at once, and keep the order of the others", async () => {
+    const clock = createVirtualClock(0);
+    const fired: string[] = [];
+    clock.schedule(5, () => fired.push("later"));
+    clock.schedule(Number.NaN, () => fired.push("now"));
+    clock.schedule(1, () => fired.push("soon"));
+    await clock.advance(10);
+    expect(fired).toEqual(["now", "soon", "later"]);
+  });
+});
+
+describe("work that a virtual clock waits for", () => {
+  it("is named when it does not end, and does not stop time a second time", async () => {
+    const clock = createVirtualClock(0, { waitLimitMs: 20 });
+    void clock.track(new Promise(() => undefined), { what: "a lost promise" });
+    await expect(clock.advance(1)).rejects.toMatchObject({
+      code: "CLOCK_BLOCKED",
+      message: expect.stringContaining("a lost promise"),
+    });
+    await clock.advance(1);
+    expect(clock.now()).toBe(1);
+  });
+
+  it("lets time move while it is paused, and after it is released", async () => {
+    const clock = createVirtualClock(0, { waitLimitMs: 20 });
+    const hold = clock.hold({ what: "work" });
+    hold.pause();
+    await clock.advance(1);
+    hold.resume();
+    await expect(clock.advance(1)).rejects.toMatchObject({ code: "CLOCK_BLOCKED" });
+    hold.release();
+    hold.resume();
+    await clock.advance(1);
+    expect(clock.now()).toBe(2);
+  });
+});
+
+describe("runUntil", () => {
+  it("moves time from timer to timer and returns the promise", async () => {
+    const clock = createVirtualClock(0);
+    const later = new Promise<number>((resolve) => {
+      clock.schedule(10, () => clock.schedule(5, () => resolve(clock.now())));
+    });
+    clock.schedule(1_000, () => undefined);
+    expect(await clock.runUntil(later)).toBe(15);
+    expect(clock.now()).toBe(15);
+  });
+
+  it("takes turns with an advance that the promise depends on", async () => {
+    const clock = createVirtualClock(0);
+    const work = async () => {
+      await clock.advance(10);
+      return clock.now();
+    };
+    expect(await clock.runUntil(work())).toBe(10);
+  });
+
+  it("waits in real time for what the clock does not know of", async () => {
+    const clock = createVirtualClock(0);
+    const outside = new Promise<string>((resolve) => setTimeout(() => resolve("done"), 20));
+    expect(await clock.runUntil(outside)).toBe("done");
   });
 });

@@ -1,0 +1,194 @@
+// Virtual time waits for every request in flight over a real socket, whichever client sends it.
+
+import { request as httpRequest } from "node:http";
+import { connect } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import {
+  createMockServer,
+  createVirtualClock,
+  type MockServer,
+  type MockServerOptions,
+} from "workspace-tasks/mock-server";
+import { createClient } from "workspace-tasks/sdk";
+
+const exchange =
+  "mutation ($key: String!) { exchangeSurfaceRefreshTokenForAccessTokens(refreshToken: $key) { workspaceToken } }";
+const bodyOf = (mock: MockServer) => JSON.stringify({ query: exchange, variables: { key: mock.apiKey } });
+const json = { "content-type": "application/json" };
+
+const virtualMock = (options: MockServerOptions = {}) => createMockServer({ clock: "virtual", ...options });
+
+const clientOf = ({ baseUrl, gatewayUrl, apiKey, partnerApiKey, clock }: MockServer) =>
+  createClient({ baseUrl, gatewayUrl, apiKey, partnerApiKey, clock });
+
+/** Resolves with the virtual time that has passed when the promise settles. */
+async function elapsedAtEnd(mock: MockServer, promise: Promise<unknown>): Promise<number> {
+  const startMs = mock.clock.now();
+  await promise;
+  return mock.clock.now() - startMs;
+}
+
+describe("virtual time", () => {
+  it("waits for the token exchange and the call of a client", async () => {
+    await using mock = await virtualMock();
+    await using client = clientOf(mock);
+    const ended = elapsedAtEnd(mock, client.me());
+    await mock.clock.advance("61s");
+    // The client had its response before time moved.
+    expect(await ended).toBe(0);
+  });
+
+  it("waits for an upload, the client that is created from it, and the polls of its task", async () => {
+    await using mock = await virtualMock();
+    await using client = clientOf(mock);
+    const flow = async () => {
+      const file = Buffer.alloc(6 * 1_048_576, 1);
+      const uploadId = await client.uploads.upload(file, { fileName: "w2.pdf", mimeType: "application/pdf" });
+      const input = { name: "Ada", externalId: "ada", returnType: "F1040", taxYear: 2025 };
+      const { client: taxClient } = await client.taxClients.create(input);
+      return { uploadId, clientId: taxClient.id };
+    };
+    const ended = elapsedAtEnd(mock, flow());
+    await mock.clock.advance("1h");
+    expect(await ended).toBe(0);
+  });
+
+  it.for(["node:http", "a raw socket", "fetch"])("waits for a request over %s", async (name) => {
+    await using mock = await virtualMock();
+    const body = bodyOf(mock);
+    const { port } = new URL(mock.baseUrl);
+    const sends: Readonly<Record<string, () => Promise<unknown>>> = {
+      "node:http": () =>
+        new Promise((resolve, reject) => {
+          const request = httpRequest(
+            `${mock.baseUrl}/graphql`,
+            { method: "POST", headers: json },
+            (response) => {
+              response.resume().once("end", resolve);
+            },
+          );
+          request.once("error", reject);
+          request.end(body);
+        }),
+      "a raw socket": () =>
+        new Promise((resolve) => {
+          const socket = connect(Number(port), "127.0.0.1", () => {
+            socket.end(
+              `POST /graphql HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+            );
+          });
+          socket.resume().once("close", resolve);
+        }),
+      fetch: async () =>
+        (await fetch(`${mock.baseUrl}/graphql`, { method: "POST", headers: json, body })).text(),
+    };
+    const sent = sends[name]?.() ?? Promise.reject(new Error("unknown"));
+    // A raw socket is not known before its request is received.
+    if (name === "a raw socket") await sent;
+    await mock.clock.advance("1d");
+    await sent;
+    const [request] = (await mock.control.listRequests()).data;
+    expect(Date.parse(request?.at ?? "")).toBe(Date.UTC(2026, 0, 15, 12));
+  });
+
+  it("runs until a promise settles, however long it waits for time", async () => {
+    await using mock = await virtualMock();
+    await using client = clientOf(mock);
+    const startMs = mock.clock.now();
+    const { taskId } = await mock.control.startTask({ taskType: "TAX_PREP" });
+    const task = await mock.clock.runUntil(client.tasks.waitFor(taskId, { deadlineMs: 600_000 } as never));
+    expect(task).toMatchObject({ status: "COMPLETED" });
+    expect(mock.clock.now() - startMs).toBeLessThan(60_000);
+  });
+
+  it("moves while a response is delayed by a fault, and while it stalls", async () => {
+    await using mock = await virtualMock();
+    const send = () =>
+      fetch(`${mock.baseUrl}/graphql`, { method: "POST", headers: json, body: bodyOf(mock) });
+    await mock.control.setFaults({
+      api: [{ instructions: [{ kind: "delay", delayMs: 5_000 }, { kind: "stall" }] }],
+    });
+    const startedMs = performance.now();
+    const delayed = send();
+    await mock.clock.advance("4999ms");
+    await mock.clock.advance("1ms");
+    expect((await delayed).status).toBe(200);
+    const stalled = await send();
+    await mock.clock.advance("1h");
+    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    await stalled.body?.cancel();
+  });
+
+  it("does not wait for a response that its client never reads", async () => {
+    await using mock = await virtualMock();
+    const response = await fetch(`${mock.baseUrl}/graphql`, {
+      method: "POST",
+      headers: json,
+      body: bodyOf(mock),
+    });
+    await mock.clock.advance("1h");
+    expect(response.status).toBe(200);
+  });
+
+  it("does not wait for requests that were aborted or whose connection was cut", async () => {
+    await using mock = await virtualMock({
+      faults: { api: [{ instructions: [{ kind: "reset-before-effect" }] }] },
+    });
+    const options = { method: "POST", headers: json, body: bodyOf(mock) };
+    await expect(fetch(`${mock.baseUrl}/graphql`, options)).rejects.toThrow("fetch failed");
+    const aborted = fetch(`${mock.baseUrl}/graphql`, { ...options, signal: AbortSignal.timeout(0) });
+    await expect(aborted).rejects.toThrow();
+    const startedMs = performance.now();
+    await mock.clock.advance("1h");
+    expect(performance.now() - startedMs).toBeLessThan(900);
+  });
+
+  it("is stopped once by a request that hangs, with an error that names it", async () => {
+    const clock = createVirtualClock(undefined, { waitLimitMs: 200 });
+    await using mock = await createMockServer({ clock });
+    const { port } = new URL(mock.baseUrl);
+    const socket = connect(Number(port), "127.0.0.1");
+    socket.on("error", () => undefined);
+    socket.write(`POST /graphql HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-length: 10\r\n\r\n`);
+    await wait(50);
+    await expect(mock.clock.advance("1h")).rejects.toMatchObject({
+      code: "CLOCK_BLOCKED",
+      message: expect.stringContaining("POST /graphql"),
+    });
+    await mock.clock.advance("1h");
+    socket.destroy();
+  });
+
+  it("that runs until a promise settles ends with an error when nothing can settle it", async () => {
+    const clock = createVirtualClock(undefined, { waitLimitMs: 100 });
+    await using mock = await createMockServer({ listen: false, clock });
+    const never = new Promise<void>(() => undefined);
+    await expect(mock.clock.runUntil(never, { limit: "1d" })).rejects.toMatchObject({
+      code: "CLOCK_BLOCKED",
+    });
+    await expect(mock.clock.runUntil(Promise.reject(new Error("failed")))).rejects.toThrow("failed");
+  });
+
+  it("of one world does not wait for requests to another", async () => {
+    await using mock = await createMockServer();
+    const one = await mock.worlds.create({ clock: "virtual" });
+    const two = await mock.worlds.create({ clock: "virtual" });
+    const { port } = new URL(mock.baseUrl);
+    const socket = connect(Number(port), "127.0.0.1");
+    socket.on("error", () => undefined);
+    socket.write(
+      `POST /w/${two.name}/graphql HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-length: 10\r\n\r\n`,
+    );
+    await wait(50);
+    const startedMs = performance.now();
+    await one.clock.advance("1h");
+    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    await using client = createClient({ baseUrl: mock.baseUrl, apiKey: one.apiKey, clock: one.clock });
+    const ended = client.me().then(() => one.clock.now());
+    const nowMs = one.clock.now();
+    await one.clock.advance("1h");
+    expect(await ended).toBe(nowMs);
+    socket.destroy();
+  });
+});
