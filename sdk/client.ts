@@ -84,7 +84,10 @@ export interface WorkspaceTasksClient {
   /** The rate limit of a router's key; undefined before its first call, and without rate limiting. @see interface §8 */
   rateLimit(router?: Router): RateLimitSnapshot | undefined;
 
-  /** Rejects new calls, ends waiting ones with `CLIENT_CLOSED`, and resolves when those in flight have settled. */
+  /**
+   * Rejects new calls, ends waiting ones with `CLIENT_CLOSED`, and resolves when those in flight have settled. Takes the
+   * client's `timeoutMs` at most, after which calls in flight end with `CLIENT_CLOSED`, and 10 s for a rate limit store.
+   */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

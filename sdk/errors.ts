@@ -21,7 +21,9 @@ export const errorCodes = [
   "RESPONSE_INVALID",
   "HTTP_REQUEST_REJECTED",
   // Identity, permission, rate limit.
+  "API_KEY_UNAVAILABLE",
   "API_KEY_REJECTED",
+  "TOKEN_REJECTED",
   "PERMISSION_DENIED",
   "RATE_LIMITED",
   // Errors of the service, interface §7 and A-n.

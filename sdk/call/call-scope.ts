@@ -7,6 +7,9 @@ import { onAbort } from "./signal-listener.ts";
 //
 //   open ──end, limit, signal, or the parent ended──► ended (keeps its first failure)
 //   open or ended ──dispose──► holds no timer and no listener, neither on the signal nor on the parent
+//
+// A timer is set only while something waits. A child counts the limits of its parents itself, so a call whose attempt
+// waits has one timer, whichever of its limits is the first to elapse.
 
 export interface ScopeLimits {
   readonly signal?: AbortSignal | undefined;
@@ -18,21 +21,29 @@ export interface ScopeLimits {
 export class CallScope {
   readonly #clock: Clock;
   readonly #endsAtMs: number;
+  readonly #limitFailure: () => Failure;
   readonly #listeners = new Set<(failure: Failure) => void>();
   readonly #cleanups: (() => void)[] = [];
+  #hasTimer = false;
   #failure: Failure | undefined;
 
   constructor(clock: Clock, limits: ScopeLimits = {}, parent?: CallScope) {
     const { signal, limitMs, onLimit = deadlineExceeded } = limits;
     this.#clock = clock;
-    const ownEndMs = limitMs === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() + limitMs;
-    this.#endsAtMs = parent ? Math.min(ownEndMs, parent.#endsAtMs) : ownEndMs;
-    if (parent) this.#cleanups.push(parent.onEnd((failure) => this.end(failure)));
-    if (limitMs !== undefined) this.#cleanups.push(clock.schedule(limitMs, () => this.end(onLimit(limitMs))));
+    this.#endsAtMs = limitMs === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() + limitMs;
+    this.#limitFailure = () => onLimit(limitMs ?? 0);
+    if (parent) {
+      if (parent.#endsAtMs <= this.#endsAtMs) {
+        this.#endsAtMs = parent.#endsAtMs;
+        this.#limitFailure = parent.#limitFailure;
+      }
+      this.#cleanups.push(parent.#listen((failure) => this.end(failure)));
+    }
     if (signal) this.#cleanups.push(onAbort(signal, () => this.end(aborted(signal.reason))));
   }
 
   get failure(): Failure | undefined {
+    if (!this.#failure && this.#hasElapsed()) this.end(this.#limitFailure());
     return this.#failure;
   }
 
@@ -54,12 +65,12 @@ export class CallScope {
 
   /** Runs `listener` when the scope ends, at once if it has ended. The returned function removes the listener. */
   onEnd(listener: (failure: Failure) => void): () => void {
-    if (this.#failure) {
-      listener(this.#failure);
-      return () => {};
+    const off = this.#listen(listener);
+    if (!this.#failure && !this.#hasTimer && this.#endsAtMs !== Number.POSITIVE_INFINITY) {
+      this.#hasTimer = true;
+      this.#cleanups.push(this.#clock.schedule(this.remainingMs(), () => this.end(this.#limitFailure())));
     }
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return off;
   }
 
   /** Settles with `work`, or fails as soon as the scope ends. */
@@ -76,6 +87,20 @@ export class CallScope {
       cancel = this.#clock.schedule(delayMs, resolve);
     });
     return this.race(pause).finally(() => cancel());
+  }
+
+  #hasElapsed(): boolean {
+    return this.#endsAtMs !== Number.POSITIVE_INFINITY && this.remainingMs() === 0;
+  }
+
+  #listen(listener: (failure: Failure) => void): () => void {
+    const { failure } = this;
+    if (failure) {
+      listener(failure);
+      return () => {};
+    }
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   dispose(): void {

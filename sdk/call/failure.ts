@@ -41,8 +41,16 @@ export class FailureError extends Error {
   constructor(failure: Failure) {
     super(failure.code);
     this.failure = failure;
+    Object.defineProperty(this, brand, { value: true });
+  }
+
+  // A limiter or a token that clients share may belong to another copy of this module.
+  static override [Symbol.hasInstance](value: unknown): value is FailureError {
+    return typeof value === "object" && value !== null && brand in value;
   }
 }
+
+const brand: unique symbol = Symbol.for("workspace-tasks/failure/v1") as never;
 
 export interface FailureContext {
   readonly attempts: number;

@@ -1,45 +1,29 @@
-import { type Failure, FailureError } from "../call/failure.ts";
+import type { RegistryScope } from "../call/process-registry.ts";
 import type { Clock, Random } from "../clock.ts";
+import { sha256 } from "./sha256.ts";
+import type { Credential, ExchangedToken, RefreshReason, Rejection } from "./shared-token.ts";
+import { acquireToken, type TokenReference } from "./token-registry.ts";
 
-// The short-lived token of one key. Its states:
-//
-//   missing ──get──► exchanging ──ok──► fresh ──82 % of its lifetime──► due ──95 %──► expired (= missing)
-//                        │                ▲                              │
-//                        │ failed         └──────── refreshed ◄──────────┤ in the background; after a failure again
-//                        ▼                                               │ when 2 s have passed
-//                     missing                          fresh or due ──invalidate──► missing
-//
-// At most one exchange is in flight, and all calls that need a token share it. Calls use a token that is fresh or due
-// without waiting; so no call waits while traffic is steady. The limits are fractions of the lifetime: with tokens of 3
-// minutes a fixed margin of minutes would cause an exchange per call. `invalidate` ignores a token that is no longer
-// the current one: a hundred late rejections of an old token must not discard the new one. A key that was rejected
-// is not exchanged again for 10 s.
-
-export interface Credential {
-  readonly token: string;
-  /** Hash of the key that the token was issued for; identifies the rate limit it counts against. */
-  readonly keyHash: string;
-  /** Operations that were rejected although the token had been fetched because of such a rejection. */
-  readonly denied: Set<string>;
-}
+// One client's way to the token of its key. The key may come from a function, which is called once per token: also when
+// another client of the key has exchanged it, so that a rotated key is used from the next token on. Calls use a token
+// that is fresh or due without waiting, while it is refreshed in the background; so no call waits while traffic is steady.
 
 export interface Key {
   readonly value: string;
   readonly hash: string;
 }
 
-export interface ExchangedToken {
-  readonly token: string;
-  readonly lifetimeMs: number;
-}
-
-export interface CredentialsOptions {
+export interface CredentialsOptions extends RegistryScope {
   readonly clock: Clock;
   readonly random: Random;
+  /** Where the key is exchanged; tokens of different addresses are different. */
+  readonly address: string;
   /** The key to use now. Rejects with `FailureError`. */
   readonly key: () => Promise<Key>;
   /** One exchange with its retries. Rejects with `FailureError`. */
   readonly exchange: (key: Key) => Promise<ExchangedToken>;
+  /** Called with a token before it is used. */
+  readonly onToken: (token: string) => void;
   readonly onRefresh: (event: RefreshEvent) => void;
 }
 
@@ -49,28 +33,18 @@ export interface RefreshEvent {
   readonly durationMs: number;
 }
 
-export type RefreshReason = "first" | "due" | "expired" | "rejected";
-
-const dueAt = 0.82;
-const dueJitter = 0.02;
-const expiredAt = 0.95;
 const refreshPauseMs = 2_000;
-const rejectedKeyMs = 10_000;
-
-interface CurrentToken extends Credential {
-  readonly dueAtMs: number;
-  readonly expiresAtMs: number;
-}
 
 export class Credentials {
   readonly #options: CredentialsOptions;
-  #current: CurrentToken | undefined;
-  #exchange: Promise<Credential> | undefined;
-  #reason: RefreshReason = "first";
+  #reference: TokenReference | undefined;
+  /** The token for which the key was read last. */
+  #adopted: Credential | undefined;
+  #renewal: Promise<Credential> | undefined;
   #pausedUntilMs = 0;
   #refreshHolds = 0;
   #cancelRefresh: (() => void) | undefined;
-  #rejectedKey: { readonly failure: Failure; readonly hash: string; readonly untilMs: number } | undefined;
+  #isClosed = false;
 
   constructor(options: CredentialsOptions) {
     this.#options = options;
@@ -78,28 +52,31 @@ export class Credentials {
 
   /** The token, if it is usable now. */
   current(): Credential | undefined {
-    const current = this.#current;
-    if (!current) return undefined;
+    const shared = this.#reference?.shared;
+    if (!shared) return undefined;
     const nowMs = this.#options.clock.monotonic();
-    if (nowMs < current.expiresAtMs) {
-      if (nowMs >= current.dueAtMs && nowMs >= this.#pausedUntilMs) this.#refreshInBackground();
-      return current;
-    }
-    this.#current = undefined;
-    this.#reason = "expired";
-    return undefined;
+    const current = shared.current(nowMs);
+    if (!current) return undefined;
+    if (current !== this.#adopted || nowMs >= shared.dueAtMs) this.#refresh(current, nowMs);
+    return current;
   }
 
   /** A usable token. Rejects with `FailureError`. */
   async get(): Promise<Credential> {
-    return this.current() ?? this.#exchangeOnce();
+    return this.current() ?? this.#renewOnce();
   }
 
-  /** The service rejected this token. */
-  invalidate(token: string): void {
-    if (this.#current?.token !== token) return;
-    this.#current = undefined;
-    this.#reason = "rejected";
+  /** Whether a call whose token was rejected can continue with another. */
+  replace(rejected: Credential, operation: string, rejection: Rejection): boolean {
+    const { clock } = this.#options;
+    return this.#reference?.shared.replace(rejected, operation, rejection, clock.monotonic()) ?? false;
+  }
+
+  /** The operation was rejected although the token is fresh. Returns the time until the token may be replaced. */
+  deny(operation: string, rejection: Rejection): number {
+    const nowMs = this.#options.clock.monotonic();
+    this.#reference?.shared.deny(operation, rejection, nowMs);
+    return this.#reference?.shared.replaceableInMs(operation, rejection, nowMs) ?? 0;
   }
 
   /**
@@ -117,20 +94,31 @@ export class Credentials {
     };
   }
 
-  #scheduleRefresh(): void {
+  /** The token is forgotten when no other client uses it. */
+  close(): void {
+    this.#isClosed = true;
     this.#cancelRefresh?.();
-    if (this.#refreshHolds === 0 || !this.#current) return;
-    const { clock } = this.#options;
-    const atMs = Math.max(this.#current.dueAtMs, this.#pausedUntilMs);
-    this.#cancelRefresh = clock.schedule(atMs - clock.monotonic(), () => this.#refreshInBackground(), {
-      background: true,
-    });
+    this.#reference?.release();
+    this.#reference = undefined;
   }
 
-  #refreshInBackground(): void {
-    if (this.#exchange) return;
-    this.#reason = "due";
-    void this.#exchangeOnce()
+  #scheduleRefresh(): void {
+    this.#cancelRefresh?.();
+    const shared = this.#reference?.shared;
+    if (this.#refreshHolds === 0 || !shared || shared.dueAtMs === 0) return;
+    const { clock } = this.#options;
+    const atMs = Math.max(shared.dueAtMs, this.#pausedUntilMs);
+    const refresh = () => {
+      this.current();
+      if (!this.#renewal) this.#scheduleRefresh();
+    };
+    this.#cancelRefresh = clock.schedule(atMs - clock.monotonic(), refresh, { background: true });
+  }
+
+  #refresh(current: Credential, nowMs: number): void {
+    this.#options.onToken(current.token);
+    if (this.#renewal || nowMs < this.#pausedUntilMs) return;
+    void this.#renewOnce()
       .catch(() => {
         // The current token still works; the next attempt follows after a pause.
         this.#pausedUntilMs = this.#options.clock.monotonic() + refreshPauseMs;
@@ -138,52 +126,51 @@ export class Credentials {
       .then(() => this.#scheduleRefresh());
   }
 
-  #exchangeOnce(): Promise<Credential> {
-    this.#exchange ??= this.#runExchange().finally(() => {
-      this.#exchange = undefined;
+  #renewOnce(): Promise<Credential> {
+    this.#renewal ??= this.#renew().finally(() => {
+      this.#renewal = undefined;
     });
-    return this.#exchange;
+    return this.#renewal;
   }
 
-  async #runExchange(): Promise<Credential> {
-    const { clock, key: readKey, exchange, onRefresh } = this.#options;
+  async #renew(): Promise<Credential> {
+    const { clock, random, key: readKey } = this.#options;
     const key = await readKey();
-    this.#failIfRejected(key);
-    const reason = this.#reason;
+    const { shared } = this.#referenceOf(key);
+    const nowMs = clock.monotonic();
+    const current = shared.current(nowMs);
+    const isUsable = current !== undefined && nowMs < shared.dueAtMs;
+    this.#adopted = isUsable
+      ? current
+      : await shared.exchange({
+          ...{ keyHash: key.hash, now: () => clock.monotonic(), random },
+          run: (reason) => this.#exchange(key, reason),
+        });
+    this.#options.onToken(this.#adopted.token);
+    return this.#adopted;
+  }
+
+  async #exchange(key: Key, reason: RefreshReason): Promise<ExchangedToken> {
+    const { clock, exchange, onRefresh } = this.#options;
     const sentAtMs = clock.monotonic();
     const report = (ok: boolean) => onRefresh({ reason, ok, durationMs: clock.monotonic() - sentAtMs });
     try {
-      this.#current = this.#toCurrent(await exchange(key), key, sentAtMs);
+      const exchanged = await exchange(key);
       report(true);
-      return this.#current;
+      return exchanged;
     } catch (error) {
-      this.#rememberRejection(error, key);
       report(false);
       throw error;
     }
   }
 
-  #toCurrent({ token, lifetimeMs }: ExchangedToken, { hash }: Key, sentAtMs: number): CurrentToken {
-    const dueFraction = dueAt + dueJitter * (this.#options.random() - 0.5);
-    return {
-      token,
-      keyHash: hash,
-      denied: new Set(),
-      dueAtMs: sentAtMs + lifetimeMs * dueFraction,
-      expiresAtMs: sentAtMs + lifetimeMs * expiredAt,
-    };
-  }
-
-  // A burst of calls with a rejected key would otherwise cause an exchange per call.
-  #failIfRejected(key: Key): void {
-    const rejected = this.#rejectedKey;
-    if (rejected?.hash !== key.hash) return;
-    if (this.#options.clock.monotonic() < rejected.untilMs) throw new FailureError(rejected.failure);
-  }
-
-  #rememberRejection(error: unknown, { hash }: Key): void {
-    if (!(error instanceof FailureError) || error.failure.code !== "API_KEY_REJECTED") return;
-    const untilMs = this.#options.clock.monotonic() + rejectedKeyMs;
-    this.#rejectedKey = { failure: error.failure, hash, untilMs };
+  #referenceOf({ hash }: Key): TokenReference {
+    const id = sha256(`${this.#options.address}\n${hash}`);
+    if (this.#reference?.id === id) return this.#reference;
+    this.#reference?.release();
+    const reference = acquireToken(id, this.#options);
+    if (this.#isClosed) reference.release();
+    this.#reference = reference;
+    return reference;
   }
 }

@@ -6,12 +6,14 @@ import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, FailureError, failure } from "../call/failure.ts";
 import { defineOperation, type UntypedOperation } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
+import { withTimeout } from "../call/with-timeout.ts";
 import type { Clock, Random } from "../clock.ts";
 import { ExchangeApiKeyDocument, LoginPartnerDocument } from "../generated/operations.ts";
 import type { AttemptResult, SendAttempt } from "../request/attempt-sender.ts";
 import { decideRetry } from "../request/retry-policy.ts";
-import { Credentials, type ExchangedToken, type Key, type RefreshEvent } from "./credentials.ts";
+import { Credentials, type Key, type RefreshEvent } from "./credentials.ts";
 import { sha256 } from "./sha256.ts";
+import type { ExchangedToken } from "./shared-token.ts";
 import { tokenLifetimeMs } from "./token-lifetime.ts";
 
 /** A key, or a function that returns it. The function is called at every exchange, so that a rotated key is used. */
@@ -45,6 +47,7 @@ export interface KeyExchangeOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly sendAttempt: SendAttempt;
   readonly clock: Clock;
+  readonly customClock: boolean;
   readonly random: Random;
   readonly redactor: Redactor;
   readonly timeoutMs: number;
@@ -56,11 +59,14 @@ export interface KeyExchangeOptions {
 }
 
 export function createCredentials(options: KeyExchangeOptions): Credentials {
-  const { clock, random, onRefresh } = options;
+  const { clock, customClock, random, onRefresh, redactor } = options;
   return new Credentials({
     clock,
+    customClock,
     random,
     onRefresh,
+    address: `${options.exchange.name} ${options.url.href}`,
+    onToken: (token) => redactor.remember(token),
     key: () => readKey(options),
     exchange: (key) => exchangeKey(options, key),
   });
@@ -71,12 +77,21 @@ export function isSendableKey(key: string): boolean {
   return /^[\x21-\x7e]+$/.test(key);
 }
 
-async function readKey({ source, exchange: { name }, redactor }: KeyExchangeOptions): Promise<Key> {
-  const read = async (): Promise<unknown> => (typeof source === "function" ? source() : source);
-  const value = await read().catch((error: unknown) => {
-    const message = `${name}: the function that returns the key failed`;
-    throw new FailureError(failure("CONFIGURATION_INVALID", message, { cause: redactor.cause(error) }));
-  });
+async function readKey(options: KeyExchangeOptions): Promise<Key> {
+  const { source, exchange, redactor, timeoutMs, clock } = options;
+  const { name } = exchange;
+  const unavailable = (what: string, cause?: unknown) =>
+    new FailureError(
+      failure("API_KEY_UNAVAILABLE", `${name}: the function that returns the key ${what}`, { cause }),
+    );
+  const createError = () => unavailable(`did not return within timeoutMs (${timeoutMs})`);
+  const call = async (read: () => unknown) => read();
+  const value: unknown =
+    typeof source === "string"
+      ? source
+      : await withTimeout(() => call(source), { timeoutMs, clock, createError }).catch((error: unknown) => {
+          throw error instanceof FailureError ? error : unavailable("failed", redactor.cause(error));
+        });
   if (typeof value !== "string" || !isSendableKey(value)) {
     const message = `${name}: expected the function to return a key without spaces or line ends`;
     throw new FailureError(failure("CONFIGURATION_INVALID", message));
@@ -98,7 +113,7 @@ async function exchangeKey(options: KeyExchangeOptions, key: Key): Promise<Excha
       if (token) return token;
       const { classification } = result;
       const failed = classification.ok ? noToken(exchange) : keyFailure(classification.failure, exchange);
-      const state = { kind: "query", retries, maxRetries, hadFreshToken: true } as const;
+      const state = { kind: "query", retries, maxRetries } as const;
       const decision = decideRetry(failed, { ...state, remainingMs: pauseMsMax }, random);
       if (decision.type !== "repeat") throw new FailureError({ ...failed, remedy: "none" });
       await scope.sleep(decision.delayMs);
@@ -130,7 +145,8 @@ function keyFailure(cause: Failure, { name }: KeyExchange): Failure {
   const { code, message, httpStatus, errors } = cause;
   if (code === "RATE_LIMITED") return { ...cause, remedy: "repeat", outcome: "not_sent" };
   const isServiceFault = ["DOCUMENT_INVALID", "SERVICE_FAILED", "SERVICE_UNAVAILABLE"].includes(code);
-  if (isServiceFault || (code !== "PERMISSION_DENIED" && errors === undefined)) {
+  const isRejection = code === "PERMISSION_DENIED" || code === "TOKEN_REJECTED";
+  if (isServiceFault || (!isRejection && errors === undefined)) {
     return { ...cause, outcome: "not_sent", message: `${name} exchange: ${message}` };
   }
   return failure("API_KEY_REJECTED", `the service rejected ${name}: ${message}`, { httpStatus, errors });

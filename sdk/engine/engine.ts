@@ -12,8 +12,8 @@ import { runCall } from "./run-call.ts";
 
 export interface WorkspaceToken {
   readonly token: string;
-  /** The service rejected this token. Has no effect once a newer one is in use. */
-  invalidate(): void;
+  /** The service rejected this token. Returns whether there is another. */
+  replace(): boolean;
 }
 
 /** Runs the calls of one client, and ends everything that the client waits for when it closes. */
@@ -26,7 +26,7 @@ export interface Engine {
   workspaceToken(scope: CallScope): Promise<WorkspaceToken>;
   /** Undefined before the first call has resolved the key, and without rate limiting. */
   rateLimitSnapshot(router?: Router): RateLimitSnapshot | undefined;
-  /** Rejects new calls, ends waiting ones, and resolves when those in flight have settled. */
+  /** Rejects new calls, ends waiting ones, and resolves when those in flight have settled, after `timeoutMs` at most. */
   close(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
   const clientScope = new CallScope(clock);
   const routers = createRouters({ options, sendAttempt, redactor, emit, clientScope });
   const dependencies = { options, sendAttempt, emit, routers, clientScope };
-  const calls = new Set<Promise<unknown>>();
+  const calls = new Map<CallScope, Promise<unknown>>();
   let callId = 0;
 
   async function execute<Data, Variables>(
@@ -52,11 +52,11 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
     const request = { operation, variables, timeoutMs: call.timeoutMs ?? timeoutMs, scope, callId: callId++ };
     // The type of the data is the document's; the response is not checked against it on purpose.
     const run = runCall(request, dependencies) as Promise<ResultWithMeta<Data>>;
-    calls.add(run);
+    calls.set(scope, run);
     try {
       return await run;
     } finally {
-      calls.delete(run);
+      calls.delete(scope);
     }
   }
 
@@ -68,16 +68,25 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
       const { credentials } = routers.route("base").access();
       const limited = scope.child({ limitMs: deadlineMs });
       try {
-        const { token } = await limited.race(credentials.get());
-        return { token, invalidate: () => credentials.invalidate(token) };
+        const credential = await limited.race(credentials.get());
+        return {
+          token: credential.token,
+          replace: () => credentials.replace(credential, "upload", "token"),
+        };
       } finally {
         limited.dispose();
       }
     },
     rateLimitSnapshot: (router = "base") => routers.snapshot(router),
     async close() {
-      clientScope.end(failure("CLIENT_CLOSED", "the client was closed"));
-      await Promise.allSettled(calls);
+      const closed = failure("CLIENT_CLOSED", "the client was closed");
+      clientScope.end(closed);
+      // A call may have a longer limit than the client.
+      const cancel = clock.schedule(timeoutMs, () => {
+        for (const scope of calls.keys()) scope.end(closed);
+      });
+      await Promise.allSettled(calls.values());
+      cancel();
       await routers.close();
     },
   };

@@ -73,6 +73,8 @@ export function createRouters(parts: RoutersOptions): Routers {
     route: (router) => routes[router] ?? missing("gatewayUrl"),
     snapshot: (router) => accesses[router]?.snapshot(),
     async close() {
+      workspace?.credentials.close();
+      partner?.credentials.close();
       await Promise.all([...limiters.values()].map((limiter) => limiter.release()));
     },
   };

@@ -2,7 +2,8 @@ import type { CallScope } from "../call/call-scope.ts";
 import type { CallEvent, Emit } from "../call/diagnostics.ts";
 import { type Failure, FailureError, toError } from "../call/failure.ts";
 import type { UntypedOperation } from "../call/operation.ts";
-import type { Credential, Credentials } from "../credentials/credentials.ts";
+import type { Credentials } from "../credentials/credentials.ts";
+import type { Credential } from "../credentials/shared-token.ts";
 import type { Outcome } from "../errors.ts";
 import type { LimiterReference } from "../rate-limit/limiter-registry.ts";
 import type { Permit, QueueEntry } from "../rate-limit/rate-limiter.ts";
@@ -106,7 +107,10 @@ class CallRecord {
       try {
         authorization = await this.#authorize(route);
         const { classification } = await this.#send(route, authorization);
-        if (classification.ok) return classification.data;
+        if (classification.ok) {
+          if (authorization.credential) authorization.credential.isAccepted = true;
+          return classification.data;
+        }
         failure = classification.failure;
       } catch (error) {
         if (!(error instanceof FailureError)) throw error;
@@ -189,36 +193,31 @@ class CallRecord {
 
   /** Returns when the call may try again; throws the failure when it may not. */
   async #retryOrFail(route: Route, failure: Failure, authorization: Authorization): Promise<void> {
-    const { credential, permit } = authorization;
+    const { permit } = authorization;
     const { outcome, retryAfterMs, httpStatus, code } = failure;
     this.#outcome = lessCertain(this.#outcome, outcome);
     if (retryAfterMs !== undefined && httpStatus !== undefined) {
       this.#meta.retryAfterSeenMs = Math.max(this.#meta.retryAfterSeenMs ?? 0, retryAfterMs);
     }
-    const decision = this.#decide(failure, authorization);
-    if (decision.type === "fail") throw new FailureError(failure);
+    const decision = this.#decide(route, failure, authorization);
+    if (decision.type === "fail") {
+      throw new FailureError({ ...failure, retryAfterMs: decision.retryAfterMs ?? failure.retryAfterMs });
+    }
     const delayMs = decision.type === "repeat" ? decision.delayMs : 0;
     const attempt = this.#meta.attempts;
     const reason = decision.type;
     this.#emit("workspace-tasks:call:retry", () => ({ ...this.#event, attempt, code, reason, delayMs }));
-    if (decision.type === "fresh_token" && credential) {
-      route.access().credentials.invalidate(credential.token);
-      this.#hadFreshToken = true;
-    }
+    if (decision.type === "fresh_token") this.#hadFreshToken = true;
     if (decision.type !== "repeat") return;
     if (!permit || code !== "RATE_LIMITED") this.#retries += 1;
     await this.#request.scope.sleep(delayMs);
   }
 
-  #decide(failure: Failure, { credential, permit }: Authorization): RetryDecision {
+  #decide(route: Route, failure: Failure, { credential, permit }: Authorization): RetryDecision {
     const { operation, scope } = this.#request;
     const { options, clientScope } = this.#dependencies;
-    const operationKey = operation.name ?? operation.document;
-    const needsToken = failure.remedy === "fresh_token";
     if (clientScope.failure) return { type: "fail" };
-    if (needsToken && (!operation.authenticated || credential?.denied.has(operationKey))) {
-      return { type: "fail" };
-    }
+    if (failure.remedy === "fresh_token") return this.#decideOnToken(route, failure, credential);
     // Without a limiter to wait in, a 429 is repeated like any other transient failure.
     const isUnlimited = failure.remedy === "wait_for_rate_limit" && !permit;
     const retryAfterMs = failure.retryAfterMs ?? backoffMs(this.#retries, options.random);
@@ -226,17 +225,26 @@ class CallRecord {
       kind: operation.kind,
       retries: this.#retries,
       maxRetries: options.maxRetries,
-      hadFreshToken: this.#hadFreshToken,
       remainingMs: scope.remainingMs(),
     };
-    const decision = decideRetry(
+    return decideRetry(
       isUnlimited ? { ...failure, remedy: "repeat", retryAfterMs } : failure,
       state,
       options.random,
     );
-    // The token is fresh and did not help: the key's owner may not do this. The next rejection needs no new token.
-    if (decision.type === "fail" && needsToken) credential?.denied.add(operationKey);
-    return decision;
+  }
+
+  #decideOnToken(route: Route, { code }: Failure, credential: Credential | undefined): RetryDecision {
+    const { operation } = this.#request;
+    if (!operation.authenticated || !credential) return { type: "fail" };
+    const { credentials } = route.access();
+    const operationKey = operation.name ?? operation.document;
+    const rejection = code === "PERMISSION_DENIED" ? "token_or_permission" : "token";
+    if (!this.#hadFreshToken && credentials.replace(credential, operationKey, rejection)) {
+      return { type: "fresh_token" };
+    }
+    const retryAfterMs = Math.ceil(credentials.deny(operationKey, rejection));
+    return rejection === "token" ? { type: "fail", retryAfterMs } : { type: "fail" };
   }
 
   #emitEnd(failure: Failure | undefined): void {

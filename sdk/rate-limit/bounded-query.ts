@@ -1,5 +1,5 @@
+import { withTimeout } from "../call/with-timeout.ts";
 import { systemClock } from "../clock.ts";
-import { withTimeout } from "./with-timeout.ts";
 
 // A connection can die without a word, and TCP notices after many minutes. So every query has a time limit: a client
 // that does not respond is destroyed, and so are the others that have been silent as long before they are used. A

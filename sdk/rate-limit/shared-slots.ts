@@ -1,7 +1,7 @@
 import { type Failure, failure } from "../call/failure.ts";
+import { withTimeout } from "../call/with-timeout.ts";
 import type { Clock } from "../clock.ts";
 import type { AcquiredSlot, RateLimitStore, ReleasedSlot } from "./rate-limit-store.ts";
-import { withTimeout } from "./with-timeout.ts";
 
 // The slots of a rate limit that several processes share through a store. Slots are acquired for all waiting calls at
 // once and released in batches, so a busy process queries the store a few times a second and not twice per call. A slot

@@ -74,10 +74,12 @@ function failureOf(
     return rateLimited(response, nowMs);
   }
   if (errors.some((error) => error.code === "FORBIDDEN")) return denied(errors, "none");
+  if (errors.some((error) => error.code === "UNAUTHENTICATED")) return tokenRejected(errors);
   if (status === 401 && !isService && isPage(response)) {
     return { ...requestRejected(response, host), remedy: "fresh_token" };
   }
-  if (status === 401 || errors.some(isUnauthorized)) return denied(errors, "fresh_token");
+  if (errors.some(isUnauthorized)) return denied(errors, "fresh_token");
+  if (status === 401) return tokenRejected(errors);
   if (status === 403 && isService) return denied(errors, "none");
   if (status >= 500 || status === 408) return unavailable(response, errors, nowMs);
   if (errors.length > 0) return serviceError(errors);
@@ -86,7 +88,7 @@ function failureOf(
   if (!response.isGraphQL || !isRecord(response.data)) return notGraphQL(response);
   // Public documentation of the service shows an unauthenticated `me` as null without an error. A field of a mutation
   // may have the same alias.
-  if (kind === "query" && response.data["me"] === null) return denied(errors, "fresh_token");
+  if (kind === "query" && response.data["me"] === null) return tokenRejected(errors);
   return undefined;
 }
 
@@ -98,9 +100,16 @@ function rateLimited({ headers }: ResponseHead, nowMs: number): Failure {
   });
 }
 
+/** With the remedy of a fresh token it may be the token that is not accepted. */
 function denied(errors: readonly GraphQLErrorEntry[], remedy: "none" | "fresh_token"): Failure {
-  const message = errors[0]?.message ?? "the service did not accept the token";
+  const message = errors[0]?.message ?? "the service sent no message";
   return failure("PERMISSION_DENIED", message, { outcome: "rejected", remedy });
+}
+
+function tokenRejected(errors: readonly GraphQLErrorEntry[]): Failure {
+  const detail = errors[0] ? `: ${errors[0].message}` : "";
+  const message = `the service did not accept the token${detail}`;
+  return failure("TOKEN_REJECTED", message, { outcome: "rejected", remedy: "fresh_token" });
 }
 
 function unavailable(
@@ -109,10 +118,12 @@ function unavailable(
   nowMs: number,
 ): Failure {
   const detail = errors[0] ? `: ${errors[0].message}` : "";
-  return failure("SERVICE_UNAVAILABLE", `the service responded with HTTP ${status}${detail}`, {
+  const retryAfterMs = parseRetryAfterMs(headers, nowMs);
+  const pause = retryAfterMs === undefined ? "" : ` and asks to wait ${Math.ceil(retryAfterMs / 1_000)} s`;
+  return failure("SERVICE_UNAVAILABLE", `the service responded with HTTP ${status}${pause}${detail}`, {
     outcome: "unknown",
     remedy: "repeat",
-    retryAfterMs: parseRetryAfterMs(headers, nowMs),
+    retryAfterMs,
   });
 }
 
@@ -163,8 +174,7 @@ function isPage(response: GraphQLResponse): boolean {
 
 // A code says more than the message: the platform's rejection, passed on with a code of its own, may read "Unauthorized".
 function isUnauthorized({ code, message }: GraphQLErrorEntry): boolean {
-  if (code !== undefined) return code === "UNAUTHENTICATED";
-  return /^unauthorized\.?$/i.test(message.trim());
+  return code === undefined && /^unauthorized\.?$/i.test(message.trim());
 }
 
 const messageLengthMax = 300;

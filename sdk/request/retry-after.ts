@@ -1,6 +1,6 @@
 import { parseHttpDateMs } from "./http-date.ts";
 
-const seconds = /^\d{1,9}$/;
+const seconds = /^\d+$/;
 
 /**
  * How long a `Retry-After` header asks to wait, in milliseconds; undefined without a usable header.
@@ -11,7 +11,7 @@ const seconds = /^\d{1,9}$/;
 export function parseRetryAfterMs(headers: Headers, nowMs: number): number | undefined {
   const value = headers.get("retry-after")?.trim();
   if (value === undefined) return undefined;
-  if (seconds.test(value)) return Number(value) * 1_000;
+  if (seconds.test(value)) return Math.min(Number(value) * 1_000, Number.MAX_SAFE_INTEGER);
   const date = parseHttpDateMs(value);
   if (date === undefined) return undefined;
   const serverNowMs = parseHttpDateMs(headers.get("date") ?? "") ?? nowMs;

@@ -1,6 +1,6 @@
 // What to do after a failed attempt; pure. A query is repeated after any transient failure, a mutation only when the
-// failure proves that it was not applied: it was not sent, or the service rejected it. Fetching a fresh token and
-// waiting for the rate limit do not count against `maxRetries`.
+// failure proves that it was not applied: it was not sent, or the service rejected it. Waiting for the rate limit does
+// not count against `maxRetries`.
 
 import type { Failure } from "../call/failure.ts";
 import type { OperationKind } from "../call/operation.ts";
@@ -9,26 +9,29 @@ export interface RetryState {
   readonly kind: OperationKind;
   readonly retries: number;
   readonly maxRetries: number;
-  /** Whether this call was already sent with a token fetched because an earlier one was rejected. */
-  readonly hadFreshToken: boolean;
   readonly remainingMs: number;
 }
 
 export type RetryDecision =
-  | { readonly type: "fail" }
+  | { readonly type: "fail"; readonly retryAfterMs?: number | undefined }
+  /** Decided where the tokens are. */
   | { readonly type: "fresh_token" }
   | { readonly type: "wait_for_rate_limit" }
   | { readonly type: "repeat"; readonly delayMs: number };
+
+/** The longest `Retry-After` that a call waits for. After a longer one it fails at once and says when to try again. */
+export const retryAfterMsMax = 60_000;
 
 const backoffBaseMs = 200;
 const backoffMsMax = 5_000;
 
 export function decideRetry(failure: Failure, state: RetryState, random: () => number): RetryDecision {
-  if (failure.remedy === "fresh_token") return { type: state.hadFreshToken ? "fail" : "fresh_token" };
   if (failure.remedy === "wait_for_rate_limit") return { type: "wait_for_rate_limit" };
   if (failure.remedy !== "repeat" || state.retries >= state.maxRetries) return { type: "fail" };
   if (state.kind === "mutation" && failure.outcome === "unknown") return { type: "fail" };
-  const delayMs = Math.max(backoffMs(state.retries, random), failure.retryAfterMs ?? 0);
+  const { retryAfterMs = 0 } = failure;
+  if (retryAfterMs > retryAfterMsMax) return { type: "fail" };
+  const delayMs = Math.max(backoffMs(state.retries, random), retryAfterMs);
   // Sleeping past the deadline would replace a clear failure with a vague one.
   return delayMs < state.remainingMs ? { type: "repeat", delayMs } : { type: "fail" };
 }

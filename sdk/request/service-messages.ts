@@ -19,7 +19,7 @@ const messages: readonly (readonly [prefix: string, code: ErrorCode])[] = [
 
 const extensionCodes = new Map<string, ErrorCode>([
   ["FORBIDDEN", "PERMISSION_DENIED"],
-  ["UNAUTHENTICATED", "PERMISSION_DENIED"],
+  ["UNAUTHENTICATED", "TOKEN_REJECTED"],
   ["RATE_LIMITED", "RATE_LIMITED"],
   ["NOT_FOUND", "NOT_FOUND"],
   ["CONFLICT", "CONFLICT"],

@@ -39,10 +39,9 @@ export function createUploadLink(options: UploadLinkOptions): UploadLink {
   let attempts = 0;
 
   async function sendWithToken(request: TusRequest): Promise<TusResponse> {
-    const { token, invalidate } = await engine.workspaceToken(scope);
+    const { token, replace } = await engine.workspaceToken(scope);
     const response = await attempt(request, token);
-    if (response.status !== 401) return response;
-    invalidate();
+    if (response.status !== 401 || !replace()) return response;
     const fresh = await engine.workspaceToken(scope);
     return attempt(request, fresh.token);
   }
@@ -68,9 +67,8 @@ export function createUploadLink(options: UploadLinkOptions): UploadLink {
       const { status } = response;
       if (status !== 401 && status !== 403) return response;
       const message = `the service rejected the upload with HTTP ${status}`;
-      throw new FailureError(
-        failure("PERMISSION_DENIED", message, { outcome: "rejected", httpStatus: status }),
-      );
+      const code = status === 401 ? "TOKEN_REJECTED" : "PERMISSION_DENIED";
+      throw new FailureError(failure(code, message, { outcome: "rejected", httpStatus: status }));
     },
     async pause(failures, response) {
       const askedMs = response && parseRetryAfterMs(response.headers, clock.now());

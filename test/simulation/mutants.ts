@@ -275,9 +275,9 @@ export const mutants: readonly Mutant[] = [
         replace: "let credential = await credentials.unexchanged();",
       },
       {
-        find: "  /** The service rejected this token. */\n  invalidate(",
+        find: "  replace(rejected: Credential, operation: string, rejection: Rejection): boolean {",
         replace:
-          '  async unexchanged(): Promise<Credential> {\n    return { token: "", denied: new Set(), keyHash: (await this.#options.key()).hash };\n  }\n\n  /** The service rejected this token. */\n  invalidate(',
+          '  async unexchanged(): Promise<Credential> {\n    return { token: "", isAccepted: false, keyHash: (await this.#options.key()).hash };\n  }\n\n  replace(rejected: Credential, operation: string, rejection: Rejection): boolean {',
       },
     ],
   },

@@ -44,9 +44,10 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
       const token = `token-${tokens.issued}`;
       return {
         token,
-        invalidate() {
+        replace() {
           tokens.invalidated.push(token);
           tokens.issued += 1;
+          return true;
         },
       };
     },

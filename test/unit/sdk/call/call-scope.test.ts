@@ -64,10 +64,20 @@ describe("a scope", () => {
     expect(clock.pending().timers).toBe(0);
   });
 
+  it("a scope sets no timer before something waits, and ends at its limit without one", async () => {
+    const clock = createVirtualClock();
+    const scope = new CallScope(clock, { limitMs: 1_000 });
+    expect(clock.pending().timers).toBe(0);
+    await clock.advance(1_000);
+    expect(scope.failure?.code).toBe("DEADLINE_EXCEEDED");
+    expect(scope.child().failure?.code).toBe("DEADLINE_EXCEEDED");
+  });
+
   it("a disposed scope holds no timer and no listener on its signal", () => {
     const clock = createVirtualClock();
     const { signal } = new AbortController();
     const scope = new CallScope(clock, { limitMs: 1_000, signal });
+    scope.onEnd(() => {});
     expect([clock.pending().timers, getEventListeners(signal, "abort").length]).toEqual([1, 1]);
     scope.dispose();
     expect([clock.pending().timers, getEventListeners(signal, "abort").length]).toEqual([0, 0]);
@@ -103,6 +113,19 @@ describe("a child scope", () => {
     expect(parent.child({ limitMs: 1_000 }).remainingMs()).toBe(300);
     expect(parent.child({ limitMs: 100 }).remainingMs()).toBe(100);
     expect(parent.child().remainingMs()).toBe(300);
+  });
+
+  it("a child scope sets one timer, for whichever limit elapses first", async () => {
+    const clock = createVirtualClock();
+    const parent = new CallScope(clock, { limitMs: 300 });
+    const timedOut = (limitMs: number) => failure("REQUEST_TIMEOUT", `${limitMs} ms`);
+    const child = parent.child({ limitMs: 1_000, onLimit: timedOut });
+    const work = child.race(new Promise(() => {})).catch((error: unknown) => error);
+    expect(clock.pending().timers).toBe(1);
+    await clock.advance(300);
+    expect(await work).toMatchObject({ failure: { code: "DEADLINE_EXCEEDED" } });
+    child.dispose();
+    expect(clock.pending().timers).toBe(0);
   });
 
   it("a disposed child scope is not ended by its parent any more", () => {

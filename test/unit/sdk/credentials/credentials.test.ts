@@ -160,17 +160,42 @@ describe("the API key", () => {
     expect(await after).toBe("no error");
   });
 
-  const failingSources: readonly (readonly [string, () => string | Promise<string>])[] = [
-    ["throws", () => Promise.reject(new Error("vault is sealed"))],
-    ["returns nothing", () => undefined as unknown as string],
-    ["returns a line end", () => "key_123456\n"],
+  const throws = () => {
+    throw new Error("no vault");
+  };
+  const failingSources: readonly (readonly [string, string, () => string | Promise<string>])[] = [
+    ["API_KEY_UNAVAILABLE", "rejects", () => Promise.reject(new Error("vault is sealed"))],
+    ["API_KEY_UNAVAILABLE", "throws", throws],
+    ["CONFIGURATION_INVALID", "returns nothing", () => undefined as unknown as string],
+    ["CONFIGURATION_INVALID", "returns a line end", () => "key_123456\n"],
   ];
-  it.each(failingSources)("the API key is a configuration error when its function %s", async (_, apiKey) => {
+  it.each(failingSources)("the API key is %s when its function %s", async (code, _, apiKey) => {
     const { service, engine } = createEngineFixture({ client: { apiKey } });
     const failure = codeOf(engine.execute(probe.query, {}));
     await service.clock.advance(1_000);
-    expect(await failure).toBe("CONFIGURATION_INVALID");
+    expect(await failure).toBe(code);
     expect(service.log.exchanges).toBe(0);
+  });
+
+  it("the API key is read again after its function did not return within timeoutMs", async () => {
+    const service = createFakeService();
+    const { baseUrl, clock, fetch } = service;
+    let calls = 0;
+    const apiKey = () => (calls++ === 0 ? new Promise<string>(() => {}) : service.apiKey);
+    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch, timeoutMs: 4_000 });
+    const first = failureOf(engine.execute(probe.mutation, {}));
+    await clock.advance(1_000);
+    const joined = failureOf(engine.execute(probe.query, {}, { deadlineMs: 1_000 }));
+    await clock.advance(1_000);
+    expect(await joined).toMatchObject({ code: "DEADLINE_EXCEEDED", outcome: "not_sent" });
+    await clock.advance(2_000);
+    expect(await first).toMatchObject({ code: "API_KEY_UNAVAILABLE", outcome: "not_sent", attempts: 0 });
+    expect((await first).message).toContain("did not return within timeoutMs (4000)");
+    const next = codeOf(engine.execute(probe.query, {}));
+    await clock.advance(1_000);
+    expect(await next).toBe("no error");
+    expect(calls).toBe(2);
+    expect(clock.pending().timers).toBe(0);
   });
 });
 
@@ -317,13 +342,14 @@ describe("a token for uploads", () => {
     const { service, engine } = createEngineFixture();
     const first = engine.workspaceToken();
     await service.clock.advance(200);
-    const { token, invalidate } = await first;
+    const { token, replace } = await first;
     expect((await engine.workspaceToken()).token).toBe(token);
-    invalidate();
+    expect(replace()).toBe(true);
     const second = engine.workspaceToken();
     await service.clock.advance(200);
     expect((await second).token).not.toBe(token);
-    invalidate();
+    expect(replace()).toBe(true);
+    expect((await second).replace()).toBe(false);
     expect((await engine.workspaceToken()).token).toBe((await second).token);
     expect(service.log).toMatchObject({ exchanges: 2, accepted: 0 });
   });

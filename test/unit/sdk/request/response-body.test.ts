@@ -23,12 +23,15 @@ function nodeFetch(bodies: Readable[], create: () => Readable): Fetch {
   };
 }
 
+let hosts = 0;
+
 function engineWith(create: () => Readable, options: Partial<CreateClientOptions> = {}) {
   const bodies: Readable[] = [];
   const fetch = nodeFetch(bodies, create);
   const engine = createTestEngine({
     apiKey: "key_1234567890",
-    baseUrl: "http://localhost:1",
+    // Clients of one address share a token.
+    baseUrl: `http://host-${hosts++}.localhost`,
     maxRetries: 0,
     fetch,
     ...options,

@@ -15,6 +15,9 @@ describe("Retry-After", () => {
     [" 60 ", 60_000],
     ["Thu, 15 Jan 2026 12:00:30 GMT", 30_000],
     ["Thu, 15 Jan 2026 11:59:00 GMT", 0],
+    ["1000000000", 1_000_000_000_000],
+    ["9".repeat(400), Number.MAX_SAFE_INTEGER],
+    ["Thu, 01 Jan 2099 00:00:00 GMT", 2_302_430_400_000],
   ])("Retry-After: %s is %i ms", (value, expected) => {
     expect(parse(value)).toBe(expected);
   });
@@ -30,7 +33,6 @@ describe("Retry-After", () => {
     ["1 Jan"],
     ["2026-01-15T12:00:30Z"],
     ["Thu, 99 Jan 2026 12:00:30 GMT"],
-    ["12345678901234567890"],
     ["60, 60"],
   ])("Retry-After: %j is ignored", (value) => {
     expect(parse(value)).toBeUndefined();

@@ -10,7 +10,6 @@ const state: RetryState = {
   kind: "mutation",
   retries: 0,
   maxRetries: 3,
-  hadFreshToken: false,
   remainingMs: Number.POSITIVE_INFINITY,
 };
 const half = () => 0.5;
@@ -37,12 +36,6 @@ describe("the retry policy", () => {
     expect(decideRetry(transient, { ...state, maxRetries: 0 }, half).type).toBe("fail");
   });
 
-  it("the retry policy asks for a fresh token once, without counting it as a retry", () => {
-    const unauthorized = failed("fresh_token", "rejected");
-    expect(decideRetry(unauthorized, { ...state, maxRetries: 0 }, half)).toEqual({ type: "fresh_token" });
-    expect(decideRetry(unauthorized, { ...state, hadFreshToken: true }, half)).toEqual({ type: "fail" });
-  });
-
   it("the retry policy waits for the rate limit without counting it as a retry", () => {
     const limited = failed("wait_for_rate_limit", "rejected");
     const decision = decideRetry(limited, { ...state, maxRetries: 0 }, half);
@@ -57,6 +50,17 @@ describe("the retry policy", () => {
     const busy = failed("repeat", "not_sent", 9_000);
     expect(decideRetry(busy, state, half)).toEqual({ type: "repeat", delayMs: 9_000 });
     expect(decideRetry(busy, { ...state, remainingMs: 9_000 }, half)).toEqual({ type: "fail" });
+  });
+});
+
+describe("a Retry-After of more than 60 s", () => {
+  it("fails a call at once, whatever its deadline", () => {
+    const query = { ...state, kind: "query" } as const;
+    for (const retryAfterMs of [60_001, 86_400_000, Number.MAX_SAFE_INTEGER]) {
+      expect(decideRetry(failed("repeat", "unknown", retryAfterMs), query, half)).toEqual({ type: "fail" });
+    }
+    const busy = failed("repeat", "unknown", 60_000);
+    expect(decideRetry(busy, query, half)).toEqual({ type: "repeat", delayMs: 60_000 });
   });
 });
 

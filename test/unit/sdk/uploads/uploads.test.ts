@@ -246,7 +246,7 @@ describe("an upload after a failure", () => {
           const { upload, tus } = setUp({ fault: (request) => faults[request] });
           const result = await outcomeOf(upload(make(bytesOf(length))));
           if (result instanceof Error) {
-            expect(["UPLOAD_FAILED", "UPLOAD_LOST", "UPLOAD_REJECTED", "PERMISSION_DENIED"]).toContain(
+            expect(["UPLOAD_FAILED", "UPLOAD_LOST", "UPLOAD_REJECTED", "TOKEN_REJECTED"]).toContain(
               (result as Error & { code: string }).code,
             );
           } else {
@@ -313,7 +313,7 @@ describe("an upload that cannot continue", () => {
 
   it("an upload fails when a fresh token is rejected too", async () => {
     const { upload, methods } = setUp({ fault: () => ({ rejectToken: true }) });
-    await expect(upload(bytesOf(5))).rejects.toMatchObject({ code: "PERMISSION_DENIED", httpStatus: 401 });
+    await expect(upload(bytesOf(5))).rejects.toMatchObject({ code: "TOKEN_REJECTED", httpStatus: 401 });
     expect(methods()).toBe("POST POST");
   });
 

@@ -14,12 +14,17 @@ export function withTimeout<Value>(
   { timeoutMs, clock, createError, onLate }: TimeoutOptions<Value>,
 ): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const pending = start();
+    // `start` is a function of the caller: what it returns may be no promise.
+    const pending = Promise.resolve(start());
     let isLate = false;
     const cancel = clock.schedule(timeoutMs, () => {
       isLate = true;
       reject(createError());
     });
-    pending.finally(cancel).then((value) => (isLate ? onLate?.(value) : resolve(value)), reject);
+    pending
+      .finally(cancel)
+      .then((value) => (isLate ? onLate?.(value) : resolve(value)), reject)
+      // Of `onLate`: a late value that is not what it should be concerns no call.
+      .catch(() => {});
   });
 }

@@ -1,0 +1,245 @@
+import { inspect } from "node:util";
+import { describe, expect, it } from "vitest";
+import type { Fetch } from "../../../../sdk/request/transport.ts";
+import {
+  constantLegs,
+  createEngineFixture,
+  createTestEngine,
+  type TestEngine,
+} from "../../../support/engine-fixture.ts";
+import { createFakeService, type FakeService, type Fault } from "../../../support/fake-service.ts";
+import { withLatency } from "../../../support/latency.ts";
+import { codeOf, failureOf } from "../../../support/outcome-of.ts";
+import { probe } from "../../../support/probe-operations.ts";
+
+const unauthenticated: Fault = {
+  type: "rejection",
+  body: { data: null, errors: [{ message: "Unauthorized", extensions: { code: "UNAUTHENTICATED" } }] },
+};
+const unauthorized: Fault = {
+  type: "rejection",
+  body: { data: null, errors: [{ message: "Unauthorized" }] },
+};
+
+/** Sends a query every 500 ms for a while. Returns the codes. */
+async function poll({ clock }: FakeService, engine: TestEngine, seconds: number): Promise<readonly string[]> {
+  const codes: Promise<string>[] = [];
+  for (let tick = 0; tick < seconds * 2; tick += 1) {
+    codes.push(codeOf(engine.execute(probe.query, {})));
+    await clock.advance(500);
+  }
+  await clock.advance(1_000);
+  return Promise.all(codes);
+}
+
+describe("a token that the service rejects", () => {
+  it("is replaced at most once per 5 s, and calls succeed within 5 s after the service has recovered", async () => {
+    let isBad = true;
+    const { service, engine } = createEngineFixture({
+      legs: constantLegs(20),
+      fault: () => (isBad ? unauthenticated : undefined),
+    });
+    expect(new Set(await poll(service, engine, 30))).toEqual(new Set(["TOKEN_REJECTED"]));
+    expect(service.log.exchanges).toBeLessThanOrEqual(1 + 7);
+    isBad = false;
+    const codes = await poll(service, engine, 10);
+    expect(codes.slice(10)).toEqual(Array(10).fill("no error"));
+    expect(service.log.exchanges).toBeLessThanOrEqual(1 + 7 + 1);
+  });
+
+  it("fails a call with TOKEN_REJECTED, and the time until the next token", async () => {
+    const { service, engine } = createEngineFixture({ fault: () => unauthenticated });
+    const failure = failureOf(engine.execute(probe.mutation, { ref: "m" }));
+    await service.clock.advance(1_000);
+    expect(await failure).toMatchObject({ code: "TOKEN_REJECTED", outcome: "rejected", attempts: 2 });
+    expect((await failure).retryAfterMs).toBeGreaterThan(4_000);
+    expect(service.log.applied).toEqual([]);
+  });
+
+  it.each([
+    ["HTTP 401 without a body", { type: "status", status: 401 } as const],
+    ["me: null", { type: "response", body: { data: { me: null } } } as const],
+  ])("fails a query with TOKEN_REJECTED by %s", async (_, fault) => {
+    const { service, engine } = createEngineFixture({ fault: () => fault });
+    const code = codeOf(engine.execute(probe.query, {}));
+    await service.clock.advance(1_000);
+    expect(await code).toBe("TOKEN_REJECTED");
+  });
+});
+
+describe("a token that the service accepts for some operations only", () => {
+  it("costs at most one exchange per 5 s and operation", async () => {
+    const { service, engine } = createEngineFixture({
+      legs: constantLegs(20),
+      fault: (operation) => (operation === "ProbeMutation" ? unauthenticated : undefined),
+    });
+    const codes: Promise<string>[] = [];
+    for (let second = 0; second < 30; second += 1) {
+      codes.push(codeOf(engine.execute(probe.mutation, {})), codeOf(engine.execute(probe.query, {})));
+      await service.clock.advance(1_000);
+    }
+    expect(new Set(await Promise.all(codes))).toEqual(new Set(["TOKEN_REJECTED", "no error"]));
+    expect(service.log.exchanges).toBeLessThanOrEqual(1 + 7);
+  });
+
+  it("is replaced at once when it is rejected later, however often that happens", async () => {
+    const { service, engine } = createEngineFixture({ legs: constantLegs(20) });
+    for (let round = 1; round <= 5; round += 1) {
+      const call = codeOf(engine.execute(probe.query, {}));
+      await service.clock.advance(200);
+      expect(await call).toBe("no error");
+      expect(service.log.exchanges).toBe(round);
+      service.revokeTokens();
+    }
+  });
+});
+
+describe("Unauthorized without a code", () => {
+  it("is a missing permission for the life of a token that other operations were accepted with", async () => {
+    const { service, engine } = createEngineFixture({
+      legs: constantLegs(20),
+      fault: (operation) => (operation === "ProbeMutation" ? unauthorized : undefined),
+    });
+    const codes: Promise<string>[] = [];
+    for (let second = 0; second < 140; second += 1) {
+      codes.push(codeOf(engine.execute(probe.mutation, {})), codeOf(engine.execute(probe.query, {})));
+      await service.clock.advance(1_000);
+    }
+    expect(new Set(await Promise.all(codes))).toEqual(new Set(["PERMISSION_DENIED", "no error"]));
+    expect(service.log.exchanges).toBe(2);
+  });
+
+  it("is asked about again after 10 s when nothing was accepted, because the token may be bad", async () => {
+    let isBad = true;
+    const { service, engine } = createEngineFixture({
+      legs: constantLegs(20),
+      fault: () => (isBad ? unauthorized : undefined),
+    });
+    expect(new Set(await poll(service, engine, 20))).toEqual(new Set(["PERMISSION_DENIED"]));
+    isBad = false;
+    const codes = await poll(service, engine, 15);
+    expect(codes.slice(-6)).toEqual(Array(6).fill("no error"));
+    expect(service.log.exchanges).toBeLessThanOrEqual(2 + 3);
+  });
+});
+
+/** Clients of one key in one process. */
+function clientsOf(service: FakeService, count: number, fetch: Fetch = service.fetch) {
+  const { apiKey, baseUrl, clock } = service;
+  return Array.from({ length: count }, () => createTestEngine({ apiKey, baseUrl, clock, fetch }));
+}
+
+describe("clients of one key in one process", () => {
+  it("share the token, also when their first calls are concurrent", async () => {
+    const service = createFakeService();
+    const { clock } = service;
+    const engines = clientsOf(service, 5, withLatency(service.fetch, clock, constantLegs(100)));
+    const calls = engines.map((engine) => engine.execute(probe.query, {}));
+    await clock.advance(1_000);
+    await Promise.all(calls);
+    expect(service.log.exchanges).toBe(1);
+    await Promise.all(engines.map((engine) => engine.close()));
+  });
+
+  it("share a refreshed token for an hour, whichever of them is closed", async () => {
+    const service = createFakeService();
+    const engines = clientsOf(service, 3);
+    const codes: Promise<string>[] = [];
+    for (let tick = 0; tick < 360; tick += 1) {
+      const engine = engines[tick % engines.length];
+      if (engine) codes.push(codeOf(engine.execute(probe.query, {})));
+      await service.clock.advance(10_000);
+      if (tick === 180) await engines.shift()?.close();
+    }
+    expect(new Set(await Promise.all(codes))).toEqual(new Set(["no error"]));
+    expect(service.log.exchanges).toBeLessThanOrEqual(25);
+  });
+
+  it("continue with an exchange of their own when the client that started it is closed", async () => {
+    const service = createFakeService();
+    const { clock } = service;
+    const [first, second] = clientsOf(service, 2, withLatency(service.fetch, clock, constantLegs(1_000)));
+    const codes = [first, second].map((engine) => engine && codeOf(engine.execute(probe.query, {})));
+    await clock.advance(200);
+    await first?.close();
+    await clock.advance(5_000);
+    expect(await Promise.all(codes)).toEqual(["CLIENT_CLOSED", "no error"]);
+  });
+
+  it("are not failed by the fetch of another", async () => {
+    const service = createFakeService();
+    const { apiKey, baseUrl, clock } = service;
+    const broken = createTestEngine({
+      ...{ apiKey, baseUrl, clock, maxRetries: 0, timeoutMs: 500 },
+      fetch: () => new Promise(() => {}),
+    });
+    const [healthy] = clientsOf(service, 1);
+    const failed = codeOf(broken.execute(probe.query, {}));
+    await clock.settle();
+    const call = healthy?.execute(probe.query, {});
+    await clock.advance(1_000);
+    expect(await failed).toBe("REQUEST_TIMEOUT");
+    await call;
+  });
+
+  it("exchange again when all were closed, and leave nothing in the registry", async () => {
+    const service = createFakeService();
+    for (let round = 1; round <= 3; round += 1) {
+      const engines = clientsOf(service, 3);
+      await Promise.all(engines.map((engine) => engine.execute(probe.query, {})));
+      await Promise.all(engines.map((engine) => engine.close()));
+      expect(service.log.exchanges).toBe(round);
+    }
+    const registry = Reflect.get(globalThis, Symbol.for("workspace-tasks/tokens/v1")) as {
+      byClock: WeakMap<object, Map<string, unknown>>;
+    };
+    expect(registry.byClock.get(service.clock)?.size).toBe(0);
+  });
+
+  it("call their key functions once per token, so that a rotated key is used from the next token on", async () => {
+    const service = createFakeService();
+    const { baseUrl, clock, fetch } = service;
+    const reads = [0, 0];
+    let second = service.apiKey;
+    const engines = [() => service.apiKey, () => second].map((read, index) => {
+      const apiKey = () => {
+        reads[index] = (reads[index] ?? 0) + 1;
+        return read();
+      };
+      return createTestEngine({ apiKey, baseUrl, clock, fetch });
+    });
+    for (let tick = 0; tick < 60; tick += 1) {
+      await Promise.all(engines.map((engine) => engine.execute(probe.query, {})));
+      await clock.advance(10_000);
+    }
+    expect(reads).toEqual([service.log.exchanges, service.log.exchanges]);
+    second = "rotated_key_123456";
+    const codes: string[] = [];
+    for (let tick = 0; tick < 30; tick += 1) {
+      codes.push(await codeOf(engines[1]?.execute(probe.query, {}) ?? Promise.reject()));
+      await clock.advance(10_000);
+    }
+    expect(codes.at(-1)).toBe("API_KEY_REJECTED");
+  });
+
+  it("redact the token that another client exchanged", async () => {
+    const service = createFakeService();
+    const tokens: string[] = [];
+    const fetch: Fetch = async (input, init) => {
+      const token = new Headers(init?.headers).get("authorization");
+      if (token === null) return service.fetch(input, init);
+      tokens.push(token.slice(7));
+      return Response.json({ errors: [{ message: `bad ${token.slice(7)}` }] });
+    };
+    const [first] = clientsOf(service, 1);
+    await first?.execute(probe.query, {});
+    const [second] = clientsOf(service, 1, fetch);
+    const failure = await failureOf(second?.execute(probe.query, {}) ?? Promise.reject());
+    expect(service.log.exchanges).toBe(1);
+    expect(tokens[0]?.length).toBeGreaterThan(20);
+    expect(inspect(failure)).not.toContain(tokens[0]);
+    expect(
+      inspect(Reflect.get(globalThis, Symbol.for("workspace-tasks/tokens/v1")), { depth: 9 }),
+    ).not.toContain(tokens[0]);
+  });
+});
