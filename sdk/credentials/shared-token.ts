@@ -9,8 +9,8 @@ import { type Failure, FailureError } from "../call/failure.ts";
 //                          missing ◄──────────────── fresh or due ──replace──► missing
 //
 // At most one exchange is in flight, and all calls of all clients that need a token share it. An exchange that another
-// client started can fail for that client's reasons (it was closed, its `fetch` is broken), so whoever joined it starts
-// one itself. The limits are fractions of the lifetime: with tokens of 3 minutes a fixed margin of minutes would cause an
+// client started can fail for that client's reasons (it was closed, its `fetch` is broken), so a client that joined it
+// starts one itself. The limits are fractions of the lifetime: with tokens of 3 minutes a fixed margin of minutes would cause an
 // exchange per call. A key that was rejected is not exchanged again for 10 s.
 //
 // A rejected token is replaced by another. A token that was never accepted is replaced at most once per 5 s: a service
