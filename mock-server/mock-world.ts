@@ -5,7 +5,7 @@ import type { EventStream } from "./control/event-stream.ts";
 import { createHandler } from "./http/router.ts";
 import type { Service } from "./http/service.ts";
 import type { Transport } from "./outbound/port.ts";
-import { seedWorld } from "./rules/workspaces/seed-world.ts";
+import { seedWorld } from "./rules/seeding/seed-world.ts";
 import type { Settings } from "./settings.ts";
 import type { FaultPlan } from "./state/fault.ts";
 import { type Clock, createRealClock } from "./time/clock.ts";
@@ -97,7 +97,9 @@ export function hostWorld(setup: WorldSetup): HostedWorld {
     view: (origin) => ({
       name: name ?? mainWorld,
       ...urlsOf(origin, name),
-      ...worlds.seedData,
+      apiKey: worlds.seedData.apiKey,
+      partnerApiKey: worlds.seedData.partnerApiKey,
+      workspaceId: worlds.seedData.workspaceId,
       seed: worlds.current.random.seed,
       clock: "advance" in clock ? "virtual" : "real",
       now: isoTime(clock.now()),

@@ -1,4 +1,3 @@
-import type { ZodType } from "zod";
 import {
   boolean,
   checkOptions,
@@ -85,16 +84,14 @@ const caller = "createMockServer";
 export async function checkMockOptions(options: MockServerOptions): Promise<void> {
   checkOptions(caller, options, kinds);
   if (options.faults) {
+    const { checkSchema } = await import("./check-schema.ts");
     const { faultPlanSchema } = await import("./state/fault.ts");
-    checkSchema("faults", options.faults, faultPlanSchema);
+    const [issue] = checkSchema(faultPlanSchema, options.faults).issues ?? [];
+    if (issue) throw invalidOption(caller, ["faults", issue.path].filter(Boolean).join("."), issue.message);
   }
-  if (options.settings?.tasks?.plans) {
-    const { taskPlansSchema } = await import("./state/task-plan.ts");
-    checkSchema("settings.tasks.plans", options.settings.tasks.plans, taskPlansSchema);
+  if (options.settings) {
+    const { issuesOfSettings } = await import("./settings-schema.ts");
+    const [issue] = issuesOfSettings(options.settings);
+    if (issue) throw invalidOption(caller, ["settings", issue.path].filter(Boolean).join("."), issue.message);
   }
-}
-
-function checkSchema(place: string, value: unknown, schema: ZodType): void {
-  const [issue] = schema.safeParse(value).error?.issues ?? [];
-  if (issue) throw invalidOption(caller, [place, ...issue.path].join("."), issue.message);
 }

@@ -13,6 +13,7 @@ import { createKeyControls } from "./controls/keys.ts";
 import { createMockControls, type MockControlsOptions } from "./controls/mock.ts";
 import { createRequestControls } from "./controls/requests.ts";
 import { createScenarioControls } from "./controls/scenarios.ts";
+import { createSettingsControls } from "./controls/settings.ts";
 import { createTaskControls } from "./controls/tasks.ts";
 import { createUploadControls } from "./controls/uploads.ts";
 import { createWorkspaceControls } from "./controls/workspaces.ts";
@@ -44,6 +45,7 @@ export function createControls(options: ControlsOptions): Controls {
   const controls = {
     ...createMockControls(options),
     ...createWorldControls(directory),
+    ...createSettingsControls(worlds),
     ...createWorkspaceControls(worlds),
     ...createKeyControls(worlds),
     ...createTaskControls(worlds),

@@ -1,5 +1,6 @@
 import { type Caller, endToken, keyIdOf } from "../rules/identity/caller.ts";
 import type { Hold } from "../time/work-in-flight.ts";
+import { drawLatencyMs } from "../world/latency.ts";
 import type { World } from "../world/world.ts";
 import type { FaultEffects } from "./serve-with-faults.ts";
 
@@ -13,11 +14,7 @@ export function faultEffects(
   hold: Pick<Hold, "pause" | "resume"> | null = null,
 ): FaultEffects {
   return {
-    async wait(delayMs) {
-      const waited = waitOnClock(world, delayMs, () => hold?.resume());
-      hold?.pause();
-      await waited;
-    },
+    wait: (delayMs) => waitOnClock(world, delayMs, hold),
     expireToken: () => endToken(world, caller()),
     burnQuota(requests) {
       const keyId = keyIdOf(caller());
@@ -26,15 +23,26 @@ export function faultEffects(
   };
 }
 
+type WaitHold = Pick<Hold, "pause" | "resume"> | null | undefined;
+
+/** Waits as long as the next call takes by `settings.latency`; `undefined` without any. */
+export function waitForLatency(world: World, hold: WaitHold): Promise<void> | undefined {
+  const { latency } = world.settings;
+  if (latency.p50Ms === 0 && latency.p99Ms === 0) return undefined;
+  return waitOnClock(world, drawLatencyMs(world.random, latency), hold);
+}
+
 /** Resolves after `delayMs` on the mock's clock, or when the world ends. */
-function waitOnClock(world: World, delayMs: number, onEnd: () => void): Promise<void> {
-  return new Promise((resolve) => {
+function waitOnClock(world: World, delayMs: number, hold: WaitHold): Promise<void> {
+  const waited = new Promise<void>((resolve) => {
     const finish = () => {
-      onEnd();
+      hold?.resume();
       world.signal.removeEventListener("abort", finish);
       resolve();
     };
     world.schedule(delayMs, finish);
     world.signal.addEventListener("abort", finish, { once: true });
   });
+  hold?.pause();
+  return waited;
 }

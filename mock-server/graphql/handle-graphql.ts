@@ -2,7 +2,7 @@
 // limit → execution → journal. The adapters (HTTP, `fetch`, MSW) only pass text in and out, so they cannot differ.
 
 import { type ExecutionResult, execute, GraphQLError } from "graphql";
-import { faultEffects } from "../faults/fault-effects.ts";
+import { faultEffects, waitForLatency } from "../faults/fault-effects.ts";
 import { type PlainResponse, serveWithFaults, type WireResponse } from "../faults/serve-with-faults.ts";
 import { authorise, keyIdOf } from "../rules/identity/caller.ts";
 import type { Router } from "../state/router.ts";
@@ -39,6 +39,8 @@ export async function handleGraphql(
     context.rejection = `internal error: ${error instanceof Error ? error.message : String(error)}`;
     response = reject(context, 500, "Internal server error", "INTERNAL_SERVER_ERROR");
   }
+  const latency = waitForLatency(world, request.hold);
+  if (latency) await latency;
   recordRequest(context, response);
   return response;
 }

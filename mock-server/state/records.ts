@@ -18,6 +18,8 @@ const updated = { createdAtMs: atMs, updatedAtMs: atMs };
 export const roleSchema = z.enum(["admin", "l1", "l2", "l3"]);
 export const keyAccessSchema = z.enum(["read_only", "read_write"]);
 export const taskStatusSchema = z.enum(["RUNNING", "COMPLETED", "FAILED"]);
+export const connectionStatusSchema = z.enum(["pending", "active", "failed", "disconnected"]);
+export const jobStatusSchema = z.enum(["pending", "active", "completed"]);
 export const deliveryStatusSchema = z.enum(["pending", "paused", "succeeded", "failed", "cancelled"]);
 
 const user = z.strictObject({ id, name: z.string(), email: z.string() });
@@ -91,7 +93,7 @@ const connection = z.strictObject({
   id,
   workspaceId: id,
   providerKey: z.string(),
-  status: z.enum(["pending", "active", "failed", "disconnected"]),
+  status: connectionStatusSchema,
   displayName: z.string().nullable(),
   /** The credentials of the start step; never read back. */
   startInputs: z.unknown(),
@@ -105,7 +107,7 @@ const job = z.strictObject({
   workspaceId: id,
   connectionId: id,
   name: z.string(),
-  status: z.enum(["pending", "active", "completed"]),
+  status: jobStatusSchema,
   ...updated,
 });
 

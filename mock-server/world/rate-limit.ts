@@ -98,22 +98,29 @@ const leavesAt = ({ window, windowMs }: RateLimitPolicy, timeMs: number): number
 
 type TimeLog = ReturnType<typeof createTimeLog>;
 
-/** A ring of the last `capacity` times: adding and dropping are independent of the number of stored times. */
+/** A ring of at most `capacity` times that grows as needed. Dropping is independent of the number of stored times. */
 function createTimeLog(capacity: number) {
-  const times = new Float64Array(capacity);
+  let times = new Float64Array(Math.min(capacity, 16));
   let head = 0;
   let count = 0;
-  const at = (index: number) => times[(head + index) % capacity] as number;
+  const at = (index: number) => times[(head + index) % times.length] as number;
+  const grow = () => {
+    const larger = new Float64Array(Math.min(capacity, 2 * times.length));
+    for (let index = 0; index < count; index++) larger[index] = at(index);
+    times = larger;
+    head = 0;
+  };
   return {
     size: () => count,
     oldest: () => (count === 0 ? null : at(0)),
     add(timeMs: number) {
-      times[(head + count) % capacity] = timeMs;
+      if (count === times.length) grow();
+      times[(head + count) % times.length] = timeMs;
       count++;
     },
     dropUntil(timeMs: number) {
       while (count > 0 && at(0) <= timeMs) {
-        head = (head + 1) % capacity;
+        head = (head + 1) % times.length;
         count--;
       }
     },

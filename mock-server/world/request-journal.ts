@@ -18,16 +18,20 @@ export interface RequestJournal {
   restore(entries: readonly JournalEntry[], count: number): void;
 }
 
-/** @param entriesMax entries kept; the oldest are dropped first */
-export function createRequestJournal(entriesMax: number): RequestJournal {
+/** @param entriesMax returns how many entries are kept; the oldest are dropped first */
+export function createRequestJournal(entriesMax: () => number): RequestJournal {
   let kept: JournalEntry[] = [];
   let count = 0;
 
   // Up to twice as many are kept before half of them is dropped, so that appending stays cheap.
   const trim = () => {
-    if (kept.length >= 2 * entriesMax) kept = kept.slice(-entriesMax);
+    const max = entriesMax();
+    if (kept.length >= 2 * max) kept = kept.slice(-max);
   };
-  const entries = () => (kept.length > entriesMax ? kept.slice(-entriesMax) : kept);
+  const entries = () => {
+    const max = entriesMax();
+    return kept.length > max ? kept.slice(-max) : kept;
+  };
 
   return {
     get count() {

@@ -1,6 +1,7 @@
 // A reset does not clean a world: it ends it and creates another one. Nothing can be forgotten that way, and
 // a response to the old world's requests finds that it has ended and is dropped.
 
+import type { Settings } from "../settings.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";
 import { createWorld, type NumberedActivity, type World, type WorldOptions } from "./world.ts";
 
@@ -9,6 +10,8 @@ export interface SeedData {
   readonly workspaceId: string;
   readonly apiKey: string;
   readonly partnerApiKey: string;
+  /** The keys of all members of the seed data, `apiKey` included. */
+  readonly apiKeys: readonly string[];
 }
 
 /** The fields of a snapshot that a world is created from. */
@@ -21,6 +24,8 @@ export interface WorldOrigin {
 export interface WorldHolder {
   readonly current: World;
   readonly seedData: SeedData;
+  /** The settings of the start; a reset returns to them. */
+  readonly startSettings: Settings;
   /** Replaces the world by a new one: the same seed yields the same ids and keys; a virtual clock returns to its start. */
   reset(): World;
   /** Replaces the world by one that `fill` restores; the origin may be another mock. */
@@ -46,10 +51,10 @@ export function createWorldHolder({ seedWorld, ...options }: WorldHolderOptions)
   let current = createWorld({ ...options, epoch });
   let seedData = seedWorld(current);
 
-  const createNext = (seed: number, nowMs: number): World => {
+  const createNext = (seed: number, nowMs: number, settings: Settings): World => {
     current.end();
     if (isVirtual(clock)) clock.setNow(nowMs);
-    return createWorld({ ...options, seed, epoch: ++epoch });
+    return createWorld({ ...options, seed, settings, epoch: ++epoch });
   };
 
   const replace = (world: World): World => {
@@ -70,13 +75,14 @@ export function createWorldHolder({ seedWorld, ...options }: WorldHolderOptions)
     get seedData() {
       return seedData;
     },
+    startSettings: options.settings,
     reset() {
-      const world = createNext(options.seed, startMs);
+      const world = createNext(options.seed, startMs, options.settings);
       seedData = seedWorld(world);
       return replace(world);
     },
     restore(origin, fill) {
-      const world = createNext(origin.seed, origin.nowMs);
+      const world = createNext(origin.seed, origin.nowMs, current.settings);
       // A snapshot has key hashes only; a throwaway world with the same seed yields the keys.
       const throwaway = createWorld({ ...options, seed: origin.seed, epoch });
       seedData = { ...seedWorld(throwaway), workspaceId: origin.seedWorkspaceId };

@@ -25,6 +25,7 @@ export interface World {
   readonly state: State;
   readonly clock: Clock;
   readonly random: RandomStreams;
+  /** As they are now: read them when they are needed, and keep no copy. */
   readonly settings: Settings;
   readonly transport: Transport;
   readonly faults: FaultStore;
@@ -42,6 +43,8 @@ export interface World {
   subscribe(listener: (activity: NumberedActivity) => void): () => void;
   /** True with subscribers; lets callers skip building an activity that has no reader. */
   readonly hasSubscribers: boolean;
+  /** Applies from now on; counted requests stay counted. */
+  changeSettings(settings: Settings): void;
   newId(kind: string): string;
   /** True after `end`: responses that arrive later are dropped. */
   readonly ended: boolean;
@@ -71,7 +74,9 @@ export interface WorldOptions {
 }
 
 export function createWorld(options: WorldOptions): World {
-  const { name = null, clock, settings, transport, epoch } = options;
+  const { name = null, clock, transport, epoch } = options;
+  let { settings } = options;
+  let limiter = createRateLimiter(settings.rateLimit);
   const random = createRandomStreams(options.seed);
   const cancels = new Set<() => void>();
   const listeners = new Set<(activity: NumberedActivity) => void>();
@@ -93,11 +98,15 @@ export function createWorld(options: WorldOptions): World {
     state: createState(),
     clock,
     random,
-    settings,
+    get settings() {
+      return settings;
+    },
     transport,
     faults: createFaultStore({ random, clock, emit }),
-    limiter: createRateLimiter(settings.rateLimit),
-    journal: createRequestJournal(settings.bounds.journalEntriesMax),
+    get limiter() {
+      return limiter;
+    },
+    journal: createRequestJournal(() => settings.bounds.journalEntriesMax),
     tokens: createTokenSigner(options.seed, name),
     signal: ending.signal,
     schedule(delayMs, run, options) {
@@ -127,6 +136,12 @@ export function createWorld(options: WorldOptions): World {
     },
     get hasSubscribers() {
       return listeners.size > 0;
+    },
+    changeSettings(changed) {
+      settings = changed;
+      const counted = limiter.snapshot();
+      limiter = createRateLimiter(settings.rateLimit);
+      limiter.restore(counted);
     },
     newId: (kind) => random.uuid(kind, clock.now()),
     get ended() {

@@ -6,6 +6,7 @@ import { keyRoutes } from "./keys.ts";
 import { mockRoutes } from "./mock.ts";
 import { requestRoutes } from "./requests.ts";
 import { scenarioRoutes } from "./scenarios.ts";
+import { settingsRoutes } from "./settings.ts";
 import { taskRoutes } from "./tasks.ts";
 import { uploadRoutes } from "./uploads.ts";
 import { workspaceRoutes } from "./workspaces.ts";
@@ -15,6 +16,7 @@ import { worldRoutes } from "./worlds.ts";
 export const contract = {
   ...mockRoutes,
   ...worldRoutes,
+  ...settingsRoutes,
   ...workspaceRoutes,
   ...keyRoutes,
   ...taskRoutes,

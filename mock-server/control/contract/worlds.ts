@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { SettingsChanges } from "../../settings.ts";
+import { settingsSchema } from "../../settings-schema.ts";
 import type { Snapshot } from "../../snapshot/snapshot-schema.ts";
 import { faultPlanSchema } from "../../state/fault.ts";
 import { id, listOf, time } from "./fields.ts";
@@ -31,9 +31,7 @@ export const newWorld = z.strictObject({
     .optional()
     .describe("Snapshot to start from."),
   faults: faultPlanSchema.optional().describe("Injected from the start; a reset restores them."),
-  settings: (z.looseObject({}) as unknown as z.ZodType<SettingsChanges, object>)
-    .optional()
-    .describe("Changes to the mock's settings."),
+  settings: settingsSchema.optional().describe("Changes to the settings of the mock, or of its origin."),
 });
 
 export type WorldView = z.output<typeof world>;

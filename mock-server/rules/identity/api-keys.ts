@@ -54,6 +54,10 @@ export function createApiKey(world: World, input: CreateApiKeyInput) {
   return { apiKey, record, membership };
 }
 
+/** The record of a key in plain text. */
+export const findApiKey = (world: World, apiKey: string): ApiKeyRecord | undefined =>
+  findByHash(world.state.apiKeys, apiKey);
+
 /** Issued tokens stay valid until their own expiry; the next exchange fails. */
 export function revokeApiKey(world: World, apiKeyId: string): ApiKeyRecord {
   const record = found(world.state.apiKeys.get(apiKeyId), "API key not found");

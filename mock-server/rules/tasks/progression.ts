@@ -31,6 +31,15 @@ export function setTaskPlan(world: World, taskType: string, plan: TaskPlan | nul
   world.emit({ type: "task-plan.changed", taskType, mode: planFor(world, taskType).mode });
 }
 
+/** Gives every running task the plan that it follows now: called before the plans of the settings change. */
+export function keepPlansOfRunningTasks(world: World): void {
+  for (const progress of world.state.progress.values()) {
+    const task = world.state.tasks.get(progress.taskId);
+    // The entry keeps its identity, which its timer checks.
+    if (task) Object.assign(progress, { plan: planOf(world, task, progress.plan) });
+  }
+}
+
 /** The plan of a task of this type that has none of its own. */
 export function planFor(world: World, taskType: string): TaskPlan {
   return world.state.taskPlans.get(taskType)?.plan ?? settingsPlan(world, taskType);

@@ -42,8 +42,7 @@ export function addEndpoint(
   workspaceId: string,
   input: CreateWebhookEndpointInput,
 ): WebhookEndpointRecord {
-  checkUrl(world, input.url);
-  const eventTypes = checkEventTypes(world, input.eventTypes ?? null);
+  const eventTypes = checkEndpoint(world, input);
   if (endpointsOf(world, workspaceId).length >= world.settings.bounds.endpointsPerWorkspaceMax) {
     throw conflict("Webhook endpoint limit of the workspace is reached");
   }
@@ -61,6 +60,15 @@ export function addEndpoint(
   world.state.endpoints.set(endpoint.id, endpoint);
   world.emit({ type: "endpoint.created", endpointId: endpoint.id, workspaceId });
   return endpoint;
+}
+
+/** Checks the input of a new endpoint. @returns its event types, without repeats */
+export function checkEndpoint(
+  world: World,
+  { url, eventTypes = null }: CreateWebhookEndpointInput,
+): WebhookEndpointRecord["eventTypes"] {
+  checkUrl(world, url);
+  return checkEventTypes(world, eventTypes);
 }
 
 const patchFields = ["url", "description", "enabled", "eventTypes"] as const;
@@ -156,7 +164,7 @@ export function listEndpoints(
   };
 }
 
-function endpointsOf(world: World, workspaceId: string): WebhookEndpointRecord[] {
+export function endpointsOf(world: World, workspaceId: string): WebhookEndpointRecord[] {
   const found: WebhookEndpointRecord[] = [];
   for (const endpoint of world.state.endpoints.values()) {
     if (endpoint.workspaceId === workspaceId) found.push(endpoint);

@@ -131,12 +131,12 @@ function joinWorkspace(world: World, ids: Omit<NewMember, "role">): MembershipRe
   return addMember(world, { ...ids, role: isFirst ? "admin" : "l1" });
 }
 
-function findUserByEmail(world: World, email: string): UserRecord | undefined {
+export function findUserByEmail(world: World, email: string): UserRecord | undefined {
   for (const user of world.state.users.values()) if (user.email === email) return user;
   return undefined;
 }
 
-const nameFromEmail = (email: string) => email.slice(0, email.indexOf("@"));
+export const nameFromEmail = (email: string) => email.slice(0, email.indexOf("@"));
 
 function freeSlug(world: World, displayName: string): string {
   const taken = new Set([...world.state.workspaces.values()].map(({ slug }) => slug));

@@ -16,7 +16,7 @@ const createWorlds = () =>
     clock: createVirtualClock(),
     settings: defaultSettings,
     transport,
-    seedWorld: () => ({ workspaceId: "", apiKey: "", partnerApiKey: "" }),
+    seedWorld: () => ({ workspaceId: "", apiKey: "", partnerApiKey: "", apiKeys: [] }),
   });
 
 /** Reads the stream as a browser would: blocks of fields, ended by an empty line. */

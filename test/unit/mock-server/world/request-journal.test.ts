@@ -22,7 +22,7 @@ const entry = (name: string): Omit<JournalEntry, "sequence"> => ({
 });
 
 function filled(count: number, entriesMax = 10) {
-  const journal = createRequestJournal(entriesMax);
+  const journal = createRequestJournal(() => entriesMax);
   for (let number = 1; number <= count; number++) journal.append(entry(`q${number}`));
   return journal;
 }
@@ -68,7 +68,7 @@ describe("createRequestJournal", () => {
   });
 
   it("continues with the next number after a restore", () => {
-    const journal = createRequestJournal(10);
+    const journal = createRequestJournal(() => 10);
     journal.restore(filled(3).entries(), 3);
     expect(journal.append(entry("next")).sequence).toBe(4);
     expect(journal.entries()).toHaveLength(4);

@@ -9,7 +9,7 @@ import {
   listEndpoints,
   rotateSecret,
 } from "../../../../../mock-server/rules/webhooks/endpoints.ts";
-import { seedWorld } from "../../../../../mock-server/rules/workspaces/seed-world.ts";
+import { seedWorld } from "../../../../../mock-server/rules/seeding/seed-world.ts";
 import { type SettingsChanges, withSettings } from "../../../../../mock-server/settings.ts";
 import { createVirtualClock, type VirtualClock } from "../../../../../mock-server/time/virtual-clock.ts";
 import { createWorld, type World } from "../../../../../mock-server/world/world.ts";
