@@ -115,6 +115,11 @@ export function list(
   };
 }
 
+/** A flag that may be repeated, with one value each time. */
+export function repeated(placeholder: string, about: string): Flag<readonly string[]> {
+  return { placeholder, about, parse: (_, texts) => texts };
+}
+
 export function toggle(about: string): Flag<boolean> {
   return { about, parse: (_, texts) => texts.length > 0 };
 }

@@ -23,8 +23,6 @@ export const strings = kind(
 export const number = kind("a number", Number.isFinite);
 export const numberFrom = (min: number) =>
   kind(`a number of at least ${min}`, (value) => Number.isFinite(value) && Number(value) >= min);
-export const oneOf = (...values: readonly unknown[]) =>
-  kind(values.map((value) => JSON.stringify(value)).join(" or "), (value) => values.includes(value));
 
 /**
  * Validates options for JavaScript callers, unknown names included.

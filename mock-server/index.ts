@@ -2,6 +2,7 @@ export type { DeliveryAttempt, DeliveryDetail, DeliverySummary } from "./control
 export type { EndpointDetail, EndpointSummary } from "./control/contract/endpoints.ts";
 export type { RecordedRequest } from "./control/contract/requests.ts";
 export type { ScenarioInput, ScenarioReport } from "./control/contract/scenarios.ts";
+export type { SeedView } from "./control/contract/settings.ts";
 export type {
   SetStageStatusInput,
   SetTaskStatusInput,
@@ -24,6 +25,7 @@ export type { MockWorld } from "./mock-world.ts";
 export type { MockWorlds } from "./named-worlds.ts";
 export type { ReceiverFunction } from "./outbound/in-process-transport.ts";
 export type { ConnectionCheck } from "./outbound/port.ts";
+export type { SeedPlan } from "./seed-plan.ts";
 export { createMockServer, type MockServer } from "./server.ts";
 export type { MockServerOptions } from "./server-options.ts";
 export type { Settings, SettingsChanges } from "./settings.ts";

@@ -88,7 +88,10 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
     // Nothing is awaited from here on: two worlds that are created at once cannot get one name.
     const name = checkedName(input.name);
     const seed = input.seed ?? origin?.snapshot.seed ?? seedOf(shared.seed, name);
-    const ownSettings = withSettings(settings, from === undefined ? shared.settings : source.worlds.current.settings);
+    const ownSettings = withSettings(
+      settings,
+      from === undefined ? shared.settings : source.worlds.current.settings,
+    );
     const hosted = hostWorld({
       ...shared,
       name,

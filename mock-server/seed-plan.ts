@@ -16,7 +16,8 @@ const listBy = <Item extends z.ZodType<object>>(item: Item, field: string) =>
         const value: unknown = Reflect.get(each, field);
         const first = positions.get(value);
         if (first === undefined) positions.set(value, index);
-        else context.addIssue({ code: "custom", path: [index, field], message: `equals that of item ${first}` });
+        else
+          context.addIssue({ code: "custom", path: [index, field], message: `equals that of item ${first}` });
       }
     });
 

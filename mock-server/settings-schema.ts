@@ -2,6 +2,7 @@
 // the table in docs/mock-limits.md and mock-settings.schema.json are made from it. Loaded only to check settings that
 // were given: a mock with its defaults starts without zod.
 
+import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { checkSchema } from "./check-schema.ts";
 import type { MockServerIssue } from "./errors.ts";
@@ -89,8 +90,7 @@ export const settingsSchema = z.strictObject({
     socketsPerOriginMax: count("Sockets to one receiver at the same time."),
     readTimeoutMs: duration("Time limit for reading a URL: a connection check, an artifact."),
     readBytesMax: count("Bytes that are read from one URL."),
-  })
-    .meta({ restart: true }),
+  }).meta({ restart: true }),
   bounds: group({
     bodyBytesMax: count("A longer GraphQL request gets 413. Past 64 MiB its connection is cut."),
     jsonDepthMax: count("JSON that nests deeper gets 400, before it is parsed."),
@@ -132,16 +132,16 @@ export interface SettingDescription {
 }
 
 /** Every setting, in the order of the schema. */
-export const settingDescriptions: readonly SettingDescription[] = Object.entries(settingsSchema.shape).flatMap(
-  ([name, schema]) => {
-    const inner = schema.unwrap();
-    const restart = schema.meta()?.["restart"] === true;
-    if (name === "seedData" || !(inner instanceof z.ZodObject)) return describe(name, schema, restart);
-    return Object.entries(inner.shape as z.ZodRawShape).flatMap(([field, value]) =>
-      describe(`${name}.${field}`, value as z.ZodType, restart),
-    );
-  },
-);
+export const settingDescriptions: readonly SettingDescription[] = Object.entries(
+  settingsSchema.shape,
+).flatMap(([name, schema]) => {
+  const inner = schema.unwrap();
+  const restart = schema.meta()?.["restart"] === true;
+  if (name === "seedData" || !(inner instanceof z.ZodObject)) return describe(name, schema, restart);
+  return Object.entries(inner.shape as z.ZodRawShape).flatMap(([field, value]) =>
+    describe(`${name}.${field}`, value as z.ZodType, restart),
+  );
+});
 
 function describe(name: string, schema: z.ZodType, restart: boolean): SettingDescription[] {
   return [{ name, about: schema.description ?? "", restart }];
@@ -150,7 +150,7 @@ function describe(name: string, schema: z.ZodType, restart: boolean): SettingDes
 /** Names of the settings that differ and cannot change while the mock runs. */
 export function settingsThatNeedRestart(before: unknown, after: unknown): readonly string[] {
   return settingDescriptions
-    .filter(({ restart, name }) => restart && JSON.stringify(at(before, name)) !== JSON.stringify(at(after, name)))
+    .filter(({ restart, name }) => restart && !isDeepStrictEqual(at(before, name), at(after, name)))
     .map(({ name }) => name);
 }
 

@@ -26,7 +26,10 @@ const plans: TaskPlans = {
 
 const seedPlan: SeedPlan = {
   workspaces: [
-    { name: "Example Tax Firm", members: [{ name: "Example Admin", email: "admin@example.com", role: "admin" }] },
+    {
+      name: "Example Tax Firm",
+      members: [{ name: "Example Admin", email: "admin@example.com", role: "admin" }],
+    },
   ],
 };
 

@@ -9,7 +9,7 @@ import { join } from "node:path";
 const packedBytesMax = 600_000;
 const unpackedBytesMax = 2_500_000;
 const allowed =
-  /^(dist\/(sdk|mock-server|receiver-kit|cli|shared)\/|bin\/|schema\.graphql$|package\.json$|README\.md$|LICENSE$|CHANGELOG\.md$)/;
+  /^(dist\/(sdk|mock-server|receiver-kit|cli|shared)\/|bin\/|schema\.graphql$|mock-settings\.schema\.json$|package\.json$|README\.md$|LICENSE$|CHANGELOG\.md$)/;
 
 const root = join(import.meta.dirname, "..");
 const folder = mkdtempSync(join(tmpdir(), "workspace-tasks-pack-"));
@@ -53,6 +53,7 @@ try {
         "esm-only",
         "--exclude-entrypoints",
         "schema.graphql",
+        "mock-settings.schema.json",
         "package.json",
         "--no-emoji",
       ],

@@ -1,19 +1,32 @@
 // `npm run docs` updates what is derived: marked regions of the examples in documents and in the @example of doc
 // comments, the table of the control API, and the list of its calls.
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { controlCallsFile, controlCallsModule, withControlApi } from "./control-api-table.ts";
 import { withExamples, withRegions } from "./marked-blocks.ts";
 import { projectFiles } from "./project-files.mjs";
+import {
+  settingsDocument,
+  settingsJsonSchema,
+  settingsSchemaFile,
+  withSettingsTable,
+} from "./settings-docs.ts";
 
 function update(file: string, text: string): void {
-  if (text === readFileSync(file, "utf8")) return;
+  if (existsSync(file) && text === readFileSync(file, "utf8")) return;
   writeFileSync(file, text);
   console.log(`updated ${file}`);
 }
 
 update(controlCallsFile, controlCallsModule());
+update(settingsSchemaFile, settingsJsonSchema());
 for (const file of projectFiles(".", ".md", ".ts")) {
   const text = readFileSync(file, "utf8");
   const withCode = file.endsWith(".ts") ? withExamples(text) : withRegions(text);
-  update(file, file === "docs/mock-server.md" ? withControlApi(withCode) : withCode);
+  const withTables =
+    file === "docs/mock-server.md"
+      ? withControlApi(withCode)
+      : file === settingsDocument
+        ? withSettingsTable(withCode)
+        : withCode;
+  update(file, withTables);
 }

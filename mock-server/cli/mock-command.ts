@@ -1,6 +1,7 @@
 import { CommandError } from "../../cli/command-error.ts";
 import { type Command, type CommandIo, noArgument, runCommand, write } from "../../cli/command-line.ts";
 import { toggle } from "../../cli/flags.ts";
+import type { SeedView } from "../control/contract/settings.ts";
 import { isLoopbackHost } from "../rules/loopback.ts";
 import { mockFlags, portFlag } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";
@@ -24,7 +25,11 @@ see workspace-tasks mock exec --help.`,
     noArgument(args);
     const { host, state, json } = args.flags;
     const running = await startMock(args.flags);
-    write(io, json ? `${JSON.stringify(readyLine(running))}\n` : greeting(running));
+    const seedData = await running.mock.control.getSeedData();
+    const ready = json
+      ? `${JSON.stringify({ ...readyLine(running), seedData })}\n`
+      : greeting(running, seedData);
+    write(io, ready);
     if (!isLoopbackHost(host)) io.stderr.write(networkWarning(host));
     await stopped(io.stop);
     await running.stop().catch((error: unknown) => {
@@ -55,7 +60,7 @@ function readyLine({ mock, signingSecret }: RunningMock) {
   };
 }
 
-function greeting({ mock, signingSecret }: RunningMock): string {
+function greeting({ mock, signingSecret }: RunningMock, seedData: SeedView): string {
   return `The mock service is ready.
 
   base url         ${mock.baseUrl}
@@ -65,9 +70,22 @@ function greeting({ mock, signingSecret }: RunningMock): string {
   api key          ${mock.apiKey}
   partner api key  ${mock.partnerApiKey}${signingSecret ? `\n  signing secret   ${signingSecret}` : ""}
   time             ${new Date(mock.clock.now()).toISOString()} (${mock.clock.mode})
-
+${memberLines(seedData)}
 Ctrl+C stops it.
 `;
+}
+
+const membersShownMax = 20;
+
+/** The keys of the members of the seed data, when there are more than the mock's own. */
+function memberLines({ workspaces }: SeedView): string {
+  const members = Object.entries(workspaces).flatMap(([workspace, view]) =>
+    Object.entries(view.members).map(([email, { apiKey }]) => `  ${apiKey}  ${email} of ${workspace}\n`),
+  );
+  if (members.length < 2) return "";
+  const more = members.length - membersShownMax;
+  const rest = more > 0 ? `  ${more} more: GET /_mock/v1/seed-data\n` : "";
+  return `\nKeys of the seed data:\n\n${members.slice(0, membersShownMax).join("")}${rest}`;
 }
 
 const networkWarning = (host: string) =>

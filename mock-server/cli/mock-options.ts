@@ -1,7 +1,8 @@
-import { choice, type FlagValues, flag, list, text, wholeNumber } from "../../cli/flags.ts";
+import { choice, type FlagValues, flag, list, repeated, text, wholeNumber } from "../../cli/flags.ts";
 import { contractProfile } from "../faults/contract-profile.ts";
 import { isReceiverUrl } from "../rules/service-url.ts";
 import { isHostName, isOrigin, type MockServerOptions } from "../server-options.ts";
+import type { SettingsChanges } from "../settings.ts";
 
 /** The flags that `mock` and `mock exec` share. */
 export const mockFlags = {
@@ -19,8 +20,8 @@ export const mockFlags = {
     expected: "an https URL, or an http URL of this computer such as http://127.0.0.1:3000/webhooks",
   }),
   chaos: choice(["contract"], "duplicate, delay and reorder deliveries"),
-  rateWindow: choice(["sliding", "fixed"], "kind of rate limit", "sliding"),
-  unauthenticatedStatus: choice(["200", "401"], "status without a token", "200"),
+  settings: text("<file.json>", "retry schedule, limits, latency, seed data, …"),
+  set: repeated("<name>=<value>", "one setting, such as rateLimit.requests=5; repeatable"),
   allowHost: list("<name>", "serve under this host name too; repeatable", {
     accepts: isHostName,
     expected: "a host name without a port",
@@ -36,19 +37,18 @@ export const portFlag = (fallback: number) =>
 
 export type MockOptions = FlagValues<typeof mockFlags> & { readonly port: number };
 
-export function serverOptionsOf(options: MockOptions): MockServerOptions {
-  const { port, host, clock, seed, chaos, rateWindow, unauthenticatedStatus, allowHost, allowOrigin } =
-    options;
+export function serverOptionsOf(
+  options: MockOptions,
+  settings: SettingsChanges | undefined,
+): MockServerOptions {
+  const { port, host, clock, seed, chaos, allowHost, allowOrigin } = options;
   return {
     port,
     host,
     clock,
     seed,
     faults: chaos && contractProfile,
-    settings: {
-      rateLimit: { window: rateWindow },
-      unauthenticatedStatus: unauthenticatedStatus === "401" ? 401 : 200,
-    },
+    settings,
     hostsAllowed: allowHost,
     originsAllowed: allowOrigin,
   };

@@ -4,8 +4,10 @@ import { CommandError } from "../../cli/command-error.ts";
 import type { ScenarioInput } from "../control/contract/scenarios.ts";
 import { isMockServerError } from "../errors.ts";
 import { createMockServer, type MockServer } from "../server.ts";
+import { defaultSettings, type SettingsChanges } from "../settings.ts";
 import { autosave } from "./autosave.ts";
 import { type MockOptions, serverOptionsOf } from "./mock-options.ts";
+import { readSettings } from "./read-settings.ts";
 
 export interface RunningMock {
   readonly mock: MockServer;
@@ -20,7 +22,8 @@ export async function startMock(options: MockOptions): Promise<RunningMock> {
   const { state, deliverTo } = options;
   const snapshot = state === undefined ? null : await readState(state);
   const scenario = options.scenario === undefined ? null : await readScenarioFile(options.scenario);
-  const mock = await createMockServer(serverOptionsOf(options)).catch((error: unknown) => {
+  const settings = withReceiver(await readSettings(options), deliverTo);
+  const mock = await createMockServer(serverOptionsOf(options, settings)).catch((error: unknown) => {
     throw explainStart(error, options);
   });
   try {
@@ -40,6 +43,20 @@ export async function startMock(options: MockOptions): Promise<RunningMock> {
     await mock.close();
     throw isMockServerError(error) ? new CommandError(error.message) : error;
   }
+}
+
+/** The receiver is part of the seed data, so that a reset keeps it, with its secret. */
+function withReceiver(
+  changes: SettingsChanges | undefined,
+  url: string | undefined,
+): SettingsChanges | undefined {
+  if (url === undefined) return changes;
+  const { seedData = defaultSettings.seedData } = changes ?? {};
+  const [first, ...others] = seedData.workspaces;
+  const endpoints = first?.endpoints ?? [];
+  if (!first || endpoints.some((endpoint) => endpoint.url === url)) return changes;
+  const workspace = { ...first, endpoints: [...endpoints, { url }] };
+  return { ...changes, seedData: { workspaces: [workspace, ...others] } };
 }
 
 async function readState(path: string) {
@@ -88,7 +105,7 @@ function explainStart(error: unknown, { port, host }: MockOptions): unknown {
     case "EAI_AGAIN":
       return new CommandError(`--host: this computer has no address ${host}; choose another`);
     default:
-      return error;
+      return isMockServerError(error) ? new CommandError(error.message) : error;
   }
 }
 

@@ -23,6 +23,16 @@ export const controlCalls = {
   getWorld: ["GET /worlds/{name}"],
   /** Ends a world: its timers, deliveries and streams. */
   dropWorld: ["DELETE /worlds/{name}"],
+  /** The settings as they are now. */
+  getSettings: ["GET /settings"],
+  /** Returns to the settings of the start, with these changes. */
+  setSettings: ["PUT /settings", "body"],
+  /** Changes these settings; the others stay as they are. */
+  changeSettings: ["PATCH /settings", "body"],
+  /** Ids and keys of the seed data that the mock started with, by name. */
+  getSeedData: ["GET /seed-data"],
+  /** Adds workspaces, members, clients, connections, jobs and endpoints; one whose name exists is kept as it is. */
+  addSeedData: ["POST /seed-data", "body"],
   /** All workspaces. */
   listWorkspaces: ["GET /workspaces"],
   /** Changes a member's role, at once and also for issued tokens. */

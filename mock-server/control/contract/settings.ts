@@ -1,9 +1,11 @@
 import { z } from "zod";
 import { seedPlanSchema } from "../../seed-plan.ts";
+import type { Settings, SettingsChanges } from "../../settings.ts";
 import { settingsSchema } from "../../settings-schema.ts";
-import type { Settings } from "../../settings.ts";
 import { id } from "./fields.ts";
 import { defineRoute } from "./route.ts";
+
+const changes = settingsSchema as z.ZodType as z.ZodType<SettingsChanges, SettingsChanges>;
 
 const settings = z.looseObject({}) as unknown as z.ZodType<Settings>;
 
@@ -35,12 +37,12 @@ export const settingsRoutes = {
   getSettings: defineRoute("GET /settings", { summary: "The settings as they are now.", response: settings }),
   setSettings: defineRoute("PUT /settings", {
     summary: "Returns to the settings of the start, with these changes.",
-    input: settingsSchema,
+    input: changes,
     response: settings,
   }),
   changeSettings: defineRoute("PATCH /settings", {
     summary: "Changes these settings; the others stay as they are.",
-    input: settingsSchema,
+    input: changes,
     response: settings,
   }),
   getSeedData: defineRoute("GET /seed-data", {

@@ -15,12 +15,18 @@ export function createSettingsControls(worlds: WorldHolder): ControlsOf<typeof s
     const settings = withSettings(changes as SettingsChanges, base());
     // A change of one field can contradict another field, which the change does not have.
     const [issue] = issuesOfSettings(settings);
-    if (issue) throw new MockServerError("BODY_INVALID", `${issue.path}: ${issue.message}`, { issues: [issue] });
+    if (issue)
+      throw new MockServerError("BODY_INVALID", `${issue.path}: ${issue.message}`, { issues: [issue] });
     const [name] = settingsThatNeedRestart(world.settings, settings);
     if (name !== undefined) {
       const remedy =
-        name === "seedData" ? "add records with POST /seed-data, or" : "restart the mock with the new value, or";
-      throw new MockServerError("CONFLICT", `${name} cannot change while the mock runs; ${remedy} leave it out`);
+        name === "seedData"
+          ? "add records with POST /seed-data, or"
+          : "restart the mock with the new value, or";
+      throw new MockServerError(
+        "CONFLICT",
+        `${name} cannot change while the mock runs; ${remedy} leave it out`,
+      );
     }
     keepPlansOfRunningTasks(world);
     world.changeSettings(settings);

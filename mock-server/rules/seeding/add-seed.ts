@@ -59,7 +59,8 @@ function addMemberSeed(
 ): string {
   const address = email.toLowerCase();
   const user =
-    findUserByEmail(world, address) ?? addUser(world, { name: name ?? nameFromEmail(address), email: address });
+    findUserByEmail(world, address) ??
+    addUser(world, { name: name ?? nameFromEmail(address), email: address });
   const ids = { userId: user.id, workspaceId };
   if (!membershipOf(world, ids)) addMember(world, { ...ids, role });
   return createApiKey(world, { ...ids, access }).apiKey;

@@ -22,6 +22,8 @@ function seed(world: World, partnerId: string) {
     return addSeed(world, world.settings.seedData, partnerId);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    throw new MockServerError("CONFIGURATION_INVALID", `settings.seedData: ${error.message}`, { cause: error });
+    throw new MockServerError("CONFIGURATION_INVALID", `settings.seedData: ${error.message}`, {
+      cause: error,
+    });
   }
 }

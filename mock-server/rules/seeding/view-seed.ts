@@ -20,7 +20,8 @@ export function viewSeed(world: World, { workspaces }: SeedPlan, apiKeys: readon
     if (!workspace) return [];
     const { id } = workspace;
     const ownKeys = keys.filter(({ record }) => record.workspaceId === id);
-    const emails = members?.map(({ email }) => email) ?? ownKeys.map(({ record }) => emailOf(world, record.userId));
+    const emails =
+      members?.map(({ email }) => email) ?? ownKeys.map(({ record }) => emailOf(world, record.userId));
     const view = {
       id,
       members: byName(emails, (email) => {

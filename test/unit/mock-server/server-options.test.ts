@@ -19,7 +19,7 @@ describe("createMockServer", () => {
       { faults: { deliveries: [{ instructions: [{ kind: "dely" }] }] } },
       "faults.deliveries.0.instructions.0",
     ],
-    [{ settings: { rateLimits: {} } }, "settings: unknown option rateLimits; did you mean rateLimit?"],
+    [{ settings: { rateLimits: {} } }, "settings: unknown field rateLimits; did you mean rateLimit?"],
     [{ settings: { tasks: { plans: { BINDER: { mode: "timd" } } } } }, "settings.tasks.plans.BINDER.mode"],
   ])("rejects the options %j", async (options, message) => {
     const error = await start(options).catch((reason: unknown) => reason);

@@ -1,7 +1,11 @@
 import { readFileSync } from "node:fs";
+import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
-import { createMockServer } from "workspace-tasks/mock-server";
+import { createMockServer, isMockServerError } from "workspace-tasks/mock-server";
 import { defaultSettings, type SettingsChanges, withSettings } from "../../../mock-server/settings.ts";
+import { settingDescriptions } from "../../../mock-server/settings-schema.ts";
+import { blocksOf } from "../../../scripts/marked-blocks.ts";
+import { settingsJsonSchema, withSettingsTable } from "../../../scripts/settings-docs.ts";
 
 describe("withSettings", () => {
   it("changes the given settings and keeps the others", () => {
@@ -12,32 +16,7 @@ describe("withSettings", () => {
       rateLimit: { ...defaultSettings.rateLimit, requests: 5 },
     });
     expect(withSettings()).toEqual(defaultSettings);
-  });
-
-  it.each([
-    [{ ratelimit: {} }, "settings: unknown option ratelimit; did you mean rateLimit?"],
-    [{ bounds: { bodyMax: 1 } }, "settings.bounds: unknown option bodyMax; expected one of bodyBytesMax, "],
-    [{ rateLimit: { requests: 0 } }, "settings.rateLimit.requests: expected a number of at least 1, got 0"],
-    [{ rateLimit: { requests: "5" } }, 'expected a number of at least 1, got "5"'],
-    [{ rateLimit: { window: "rolling" } }, 'expected "sliding" or "fixed", got "rolling"'],
-    [{ rateLimit: 5 }, "settings.rateLimit: expected an object, got 5"],
-    [{ unauthenticatedStatus: 403 }, "expected 200 or 401, got 403"],
-    [{ allowLoopbackHttp: "no" }, 'expected true or false, got "no"'],
-    [{ bounds: { bodyBytesMax: Number.NaN } }, "expected a number of at least 1, got NaN"],
-    [
-      { delivery: { scheduleMs: [0, -1] } },
-      "scheduleMs: expected an array of numbers of at least 0, got an array",
-    ],
-    [{ tasks: { retryGraceMs: -1 } }, "expected a number of at least 0, got -1"],
-  ])("rejects %j", async (changes, message) => {
-    expect(() => withSettings(changes as SettingsChanges)).toThrow(message);
-    await expect(createMockServer({ listen: false, settings: changes as SettingsChanges })).rejects.toThrow(
-      message,
-    );
-  });
-
-  it("accepts 0 for the retry grace period and ignores undefined", () => {
-    expect(withSettings({ tasks: { retryGraceMs: 0 }, rateLimit: undefined })).toEqual(defaultSettings);
+    expect(withSettings({ rateLimit: undefined })).toEqual(defaultSettings);
   });
 
   it("accepts a task plan for any task type", () => {
@@ -45,24 +24,77 @@ describe("withSettings", () => {
     const { plans } = withSettings({ tasks: { plans: { NEW_KIND: plan } } }).tasks;
     expect(plans).toEqual({ ...defaultSettings.tasks.plans, NEW_KIND: plan });
   });
+
+  it("replaces lists and the seed data as a whole", () => {
+    const seedData = { workspaces: [{ name: "Acme" }] };
+    const settings = withSettings({ delivery: { scheduleMs: [0] }, seedData });
+    expect([settings.delivery.scheduleMs, settings.seedData]).toEqual([[0], seedData]);
+  });
 });
 
-describe("docs/mock-limits.md", () => {
-  const page = readFileSync("docs/mock-limits.md", "utf8");
-  const tasks = { ...defaultSettings.tasks, plans: "timed, 1000 ms per stage" };
-  const rows = Object.entries({ ...defaultSettings, tasks }).flatMap(([group, value]): [string, unknown][] =>
-    typeof value === "object"
-      ? Object.entries(value).map(([name, inner]) => [`${group}.${name}`, inner])
-      : [[group, value]],
-  );
+describe("settings that are wrong", () => {
+  it.each([
+    [{ ratelimit: {} }, "settings: unknown field ratelimit; did you mean rateLimit?"],
+    [{ bounds: { bodyMax: 1 } }, "settings.bounds: unknown field bodyMax; expected one of bodyBytesMax, "],
+    [{ rateLimit: { requests: 0 } }, "settings.rateLimit.requests: expected a number of at least 1, got 0"],
+    [{ rateLimit: { requests: 1.5 } }, "expected a whole number, got 1.5"],
+    [{ rateLimit: { requests: "5" } }, 'expected a number, got "5"'],
+    [{ rateLimit: { window: "rolling" } }, 'expected "sliding" or "fixed", got "rolling"'],
+    [{ rateLimit: 5 }, "settings.rateLimit: expected an object, got 5"],
+    [{ unauthenticatedStatus: 403 }, "expected 200 or 401, got 403"],
+    [{ allowLoopbackHttp: "no" }, 'expected true or false, got "no"'],
+    [{ bounds: { bodyBytesMax: Number.NaN } }, "expected a number, got NaN"],
+    [{ delivery: { scheduleMs: [0, -1] } }, "scheduleMs.1: expected a number of at least 0, got -1"],
+    [{ delivery: { scheduleMs: [] } }, "scheduleMs: expected an array of at least 1 item, got an array"],
+    [{ tasks: { retryGraceMs: 1e300 } }, "expected"],
+    [{ tasks: { plans: { BINDER: { mode: "timd" } } } }, "settings.tasks.plans.BINDER.mode: expected "],
+    [{ latency: { p50Ms: 50, p99Ms: 10 } }, "settings.latency.p99Ms: expected 0 or at least p50Ms"],
+    [{ seedData: { workspaces: [] } }, "settings.seedData.workspaces: expected an array of at least 1 item"],
+    [
+      { seedData: { workspaces: [{ name: "A" }, { name: "A" }] } },
+      "settings.seedData.workspaces.1.name: equals that of item 0",
+    ],
+    [
+      { seedData: { workspaces: [{ name: "A", endpoints: [{ url: "http://shop.example" }] }] } },
+      "settings.seedData: Webhook endpoint url must be an HTTPS URL",
+    ],
+  ])("%j are rejected", async (settings, message) => {
+    const starting = createMockServer({ listen: false, settings: settings as SettingsChanges });
+    const error = await starting.catch((reason: unknown) => reason);
+    expect(isMockServerError(error, "CONFIGURATION_INVALID")).toBe(true);
+    expect((error as Error).message).toContain(message);
+  });
+});
 
-  it.each(rows)("lists %s with its default", (name, value) => {
-    const text = Array.isArray(value) ? value.join(", ") : String(value);
-    expect(page).toContain(`| \`${name}\` | ${text} |`);
+describe("the schema of the settings", () => {
+  const validate = new Ajv({ strict: false, logger: false }).compile(JSON.parse(settingsJsonSchema()));
+
+  it("describes every setting that has a default, and no other", () => {
+    const names = Object.entries(defaultSettings).flatMap(([group, value]) =>
+      typeof value === "object" && group !== "seedData"
+        ? Object.keys(value).map((name) => `${group}.${name}`)
+        : [group],
+    );
+    expect(settingDescriptions.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
+    expect(settingDescriptions.filter(({ about }) => about === "")).toEqual([]);
   });
 
-  it("lists no other settings", () => {
-    const named = [...page.matchAll(/^\| `([\w.]+)` \|/gm)].map(([, name]) => name);
-    expect(named.toSorted()).toEqual(rows.map(([name]) => name).toSorted());
+  it("is the one that editors get, and accepts the defaults", () => {
+    expect(readFileSync("mock-settings.schema.json", "utf8")).toBe(settingsJsonSchema());
+    expect(validate({ $schema: "x", ...defaultSettings }), JSON.stringify(validate.errors)).toBe(true);
+    expect(validate({ rateLimit: { request: 5 } })).toBe(false);
+    expect(validate({ rateLimit: { requests: "5" } })).toBe(false);
+  });
+
+  it("is what docs/mock-limits.md shows, whose examples a mock accepts", async () => {
+    const page = readFileSync("docs/mock-limits.md", "utf8");
+    expect(withSettingsTable(page)).toBe(page);
+    const files = blocksOf(page).filter(({ language }) => language === "json");
+    expect(files.length).toBeGreaterThan(1);
+    for (const { text } of files) {
+      const { $schema: _, ...settings } = JSON.parse(text);
+      await using mock = await createMockServer({ listen: false, settings });
+      expect(await mock.control.getSettings()).toMatchObject(settings);
+    }
   });
 });

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { createMockServer } from "workspace-tasks/mock-server";
+import { createControlClient, createMockServer } from "workspace-tasks/mock-server";
 import { runMockCommand } from "../../../../mock-server/cli/mock-command.ts";
 import { runTriggerCommand } from "../../../../mock-server/cli/trigger-command.ts";
 import { readSnapshotFile } from "../../../../mock-server/snapshot/snapshot-file.ts";
@@ -109,6 +109,85 @@ describe("mock", () => {
         await expect.poll(keys, { interval: 20, timeout: 20_000 }).toBe(2);
       });
     }));
+
+  it("mock --settings and --set change settings, --set the more", () =>
+    withFolder(async (folder) => {
+      const path = join(folder, "settings.json");
+      const seedData = {
+        workspaces: [{ name: "Acme", members: [{ email: "a@b.example" }, { email: "c@d.example" }] }],
+      };
+      await writeFile(
+        path,
+        JSON.stringify({ $schema: "x", tokenLifetimeSeconds: 5, unauthenticatedStatus: 401, seedData }),
+      );
+      const flags = [
+        "--settings",
+        path,
+        "--set",
+        "tokenLifetimeSeconds=7",
+        "--set",
+        "delivery.scheduleMs=0,10",
+      ];
+      await withMock([...flags, "--set", "rateLimit.window=fixed"], async (ready) => {
+        const settings = await (await fetch(`${ready["baseUrl"]}/_mock/v1/settings`)).json();
+        expect(settings).toMatchObject({
+          tokenLifetimeSeconds: 7,
+          unauthenticatedStatus: 401,
+          delivery: { scheduleMs: [0, 10] },
+          rateLimit: { window: "fixed", requests: 120 },
+        });
+        expect(ready["seedData"]).toMatchObject({
+          workspaces: {
+            Acme: { id: ready["workspaceId"], members: { "a@b.example": { apiKey: ready["apiKey"] } } },
+          },
+        });
+      });
+      const command = startCommand(runMockCommand, ["--port", "0", "--settings", path]);
+      expect(await command.firstOutput()).toMatch(/wtk_\S+ {2}c@d\.example of Acme\n/);
+      command.stop();
+      await command.result();
+    }));
+
+  it.each([
+    ["{", "is not JSON: "],
+    ["[]", "expected a JSON object"],
+    ['{"ratelimit":{}}', "unknown field ratelimit; did you mean rateLimit?"],
+    ['{"rateLimit":{"requests":0}}', "rateLimit.requests: expected a number of at least 1, got 0"],
+  ])("mock --settings rejects a file with %s", (text, message) =>
+    withFolder(async (folder) => {
+      const path = join(folder, "settings.json");
+      await writeFile(path, text);
+      const { code, err } = await mock("--port", "0", "--settings", path);
+      expect([code, err]).toEqual([1, expect.stringContaining("mock: --settings: ")]);
+      expect(err).toContain(path);
+      expect(err).toContain(message);
+    }),
+  );
+
+  it.each([
+    ["requests", '--set: expected <name>=<value> such as rateLimit.requests=5, got "requests"'],
+    [
+      "rateLimit.request=5",
+      "--set rateLimit.request=5: rateLimit: unknown field request; did you mean requests?",
+    ],
+    [
+      "rateLimit.requests=many",
+      '--set rateLimit.requests=many: rateLimit.requests: expected a number, got "many"',
+    ],
+  ])("mock --set %s is rejected", async (assignment, sentence) => {
+    const { code, err } = await mock("--port", "0", "--set", assignment);
+    expect([code, err]).toEqual([2, `mock: ${sentence}\nTry workspace-tasks mock --help\n`]);
+  });
+
+  it("mock --deliver-to keeps its receiver and its secret over a reset", async () => {
+    await withMock(["--deliver-to", "http://127.0.0.1:9/hooks"], async (ready) => {
+      const control = createControlClient({ baseUrl: ready["baseUrl"] ?? "" });
+      await control.reset();
+      const [endpoint] = (await control.listEndpoints()).data;
+      expect(endpoint?.url).toBe("http://127.0.0.1:9/hooks");
+      expect((await control.getEndpoint(endpoint?.id ?? "")).signingSecret).toBe(ready["signingSecret"]);
+    });
+  });
 
   it("mock --scenario runs a scenario before it is ready", () =>
     withFolder(async (folder) => {

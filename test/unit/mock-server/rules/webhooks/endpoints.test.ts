@@ -3,13 +3,13 @@ import { describe, expect, it } from "vitest";
 import { liveSecrets } from "../../../../../mock-server/rules/deliveries/signing.ts";
 import { exchangeApiKey } from "../../../../../mock-server/rules/identity/api-keys.ts";
 import { authorise, type Caller } from "../../../../../mock-server/rules/identity/caller.ts";
+import { seedWorld } from "../../../../../mock-server/rules/seeding/seed-world.ts";
 import {
   createEndpoint,
   deleteEndpoint,
   listEndpoints,
   rotateSecret,
 } from "../../../../../mock-server/rules/webhooks/endpoints.ts";
-import { seedWorld } from "../../../../../mock-server/rules/seeding/seed-world.ts";
 import { type SettingsChanges, withSettings } from "../../../../../mock-server/settings.ts";
 import { createVirtualClock, type VirtualClock } from "../../../../../mock-server/time/virtual-clock.ts";
 import { createWorld, type World } from "../../../../../mock-server/world/world.ts";

@@ -1,0 +1,77 @@
+import { readFile } from "node:fs/promises";
+import { CommandError, UsageError } from "../../cli/command-error.ts";
+import { isPlainObject } from "../plain-object.ts";
+import type { SettingsChanges } from "../settings.ts";
+
+export interface SettingsSources {
+  /** Path of a JSON file. */
+  readonly settings: string | undefined;
+  /** `<name>=<value>`; each counts more than the file and than those before it. */
+  readonly set: readonly string[];
+}
+
+/** The settings of the flags `--settings` and `--set`, checked; `undefined` without both. */
+export async function readSettings({ settings, set }: SettingsSources): Promise<SettingsChanges | undefined> {
+  if (settings === undefined && set.length === 0) return undefined;
+  // Loaded when first needed, with zod.
+  const { issuesOfSettings } = await import("../settings-schema.ts");
+  const { withSettings } = await import("../settings.ts");
+  let changes: Record<string, unknown> = {};
+  if (settings !== undefined) {
+    changes = await readSettingsFile(settings);
+    const [issue] = issuesOfSettings(changes);
+    if (issue) throw new CommandError(`--settings: ${settings}: ${withPlace(issue)}`);
+  }
+  for (const assignment of set) {
+    const change = parseAssignment(assignment);
+    const [issue] = issuesOfSettings(change);
+    if (issue) throw new UsageError(`--set ${assignment}: ${withPlace(issue)}`);
+    changes = withSettings(change, changes as never) as unknown as Record<string, unknown>;
+  }
+  return changes as SettingsChanges;
+}
+
+const withPlace = ({ path, message }: { readonly path: string; readonly message: string }) =>
+  path === "" ? message : `${path}: ${message}`;
+
+async function readSettingsFile(path: string): Promise<Record<string, unknown>> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    const reason = error instanceof Error && "code" in error ? error.code : "it is not readable";
+    throw new CommandError(`--settings: cannot read ${path}: ${reason}`);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new CommandError(`--settings: ${path} is not JSON: ${error instanceof Error ? error.message : ""}`);
+  }
+  if (!isPlainObject(value)) throw new CommandError(`--settings: ${path}: expected a JSON object`);
+  // Editors find the schema by this field.
+  const { $schema: _, ...changes } = value;
+  return changes;
+}
+
+function parseAssignment(assignment: string): SettingsChanges {
+  const [, name = "", value] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];
+  if (value === undefined) {
+    const got = JSON.stringify(assignment);
+    throw new UsageError(`--set: expected <name>=<value> such as rateLimit.requests=5, got ${got}`);
+  }
+  return name
+    .split(".")
+    .toReversed()
+    .reduce<unknown>((inner, field) => ({ [field]: inner }), parseValue(value)) as SettingsChanges;
+}
+
+/** JSON, a list of numbers such as `0,1000,2000`, or text. */
+function parseValue(text: string): unknown {
+  const list = /^-?\d+(,-?\d+)+$/.test(text) ? `[${text}]` : text;
+  try {
+    return JSON.parse(list);
+  } catch {
+    return text;
+  }
+}
