@@ -206,8 +206,14 @@ describe("readSnapshot rejects a document, and nothing changes, when it", () => 
   };
 
   it("is not a snapshot", async () => {
-    for (const other of [null, 7, "text", [], {}, { format: "other", version: 1 }]) {
+    for (const other of [null, {}, { format: "other", version: 1 }]) {
       expect(await rejectionOf(() => other)).toBe("this is not a snapshot of the mock");
+    }
+    for (const other of [7, "text", []]) {
+      await using mock = await start();
+      await expect(mock.control.restoreSnapshot(other as never)).rejects.toMatchObject({
+        code: "BODY_INVALID",
+      });
     }
   });
 
