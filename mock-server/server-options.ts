@@ -7,6 +7,7 @@ import {
   kind,
   number,
   object,
+  oneOf,
   strings,
 } from "./check-options.ts";
 import type { ReceiverFunction } from "./outbound/in-process-transport.ts";
@@ -32,6 +33,8 @@ export interface MockServerOptions {
   readonly faults?: FaultPlan | undefined;
   /** Receivers in this process by endpoint URL, called in place of a socket. */
   readonly receivers?: ReadonlyMap<string, ReceiverFunction> | undefined;
+  /** `loopback`: deliveries to other computers fail instead of being sent. Default: they are sent. */
+  readonly deliverOnly?: "loopback" | undefined;
   /** Certificates in PEM that HTTPS receivers may use, besides those that Node trusts. Default: none. */
   readonly trustedCertificates?: readonly string[] | undefined;
   /** Replaces the check of a provider connection: `true` makes it `active`. */
@@ -67,6 +70,7 @@ const kinds: { readonly [Name in keyof Required<MockServerOptions>]: Kind } = {
     "a Map of functions",
     (value) => value instanceof Map && [...value.values()].every(functionKind.accepts),
   ),
+  deliverOnly: oneOf("loopback"),
   trustedCertificates: strings,
   checkConnection: functionKind,
   hostsAllowed: kind("an array of host names without a port", (value) => isListOf(value, isHostName)),

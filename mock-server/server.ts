@@ -86,10 +86,14 @@ function clockOf(choice: NonNullable<MockServerOptions["clock"]>): Clock | Virtu
 }
 
 function transportOf(
-  { receivers, checkConnection, trustedCertificates }: MockServerOptions,
+  { receivers, checkConnection, trustedCertificates, deliverOnly }: MockServerOptions,
   { outbound }: Settings,
 ): Transport {
-  const sockets = createHttpTransport({ limits: outbound, trustedCertificates });
+  const sockets = createHttpTransport({
+    limits: outbound,
+    trustedCertificates,
+    loopbackOnly: deliverOnly === "loopback",
+  });
   const transport = receivers ? createInProcessTransport(receivers, sockets) : sockets;
   return checkConnection ? { ...transport, checkConnection } : transport;
 }

@@ -19,6 +19,7 @@ export const mockFlags = {
     parse: (value) => (isReceiverUrl(value) ? value : undefined),
     expected: "an https URL, or an http URL of this computer such as http://127.0.0.1:3000/webhooks",
   }),
+  deliverOnly: choice(["loopback"], "send no delivery to another computer"),
   chaos: choice(["contract"], "duplicate, delay and reorder deliveries"),
   settings: text("<file.json>", "retry schedule, limits, latency, seed data, …"),
   set: repeated("<name>=<value>", "one setting, such as rateLimit.requests=5; repeatable"),
@@ -41,12 +42,13 @@ export function serverOptionsOf(
   options: MockOptions,
   settings: SettingsChanges | undefined,
 ): MockServerOptions {
-  const { port, host, clock, seed, chaos, allowHost, allowOrigin } = options;
+  const { port, host, clock, seed, deliverOnly, chaos, allowHost, allowOrigin } = options;
   return {
     port,
     host,
     clock,
     seed,
+    deliverOnly,
     faults: chaos && contractProfile,
     settings,
     hostsAllowed: allowHost,

@@ -5,6 +5,7 @@ import type { ScenarioInput } from "../control/contract/scenarios.ts";
 import { isMockServerError } from "../errors.ts";
 import { createMockServer, type MockServer } from "../server.ts";
 import { defaultSettings, type SettingsChanges } from "../settings.ts";
+import { lockState, type StateLock } from "../snapshot/state-lock.ts";
 import { autosave } from "./autosave.ts";
 import { type MockOptions, serverOptionsOf } from "./mock-options.ts";
 import { readSettings } from "./read-settings.ts";
@@ -19,6 +20,17 @@ export interface RunningMock {
 
 /** Starts the mock with the flags of the command, from its snapshot if there is one. */
 export async function startMock(options: MockOptions): Promise<RunningMock> {
+  const { state } = options;
+  const lock = state === undefined ? null : await lockStateFile(state);
+  try {
+    return await startLocked(options, lock);
+  } catch (error) {
+    await lock?.release();
+    throw error;
+  }
+}
+
+async function startLocked(options: MockOptions, lock: StateLock | null): Promise<RunningMock> {
   const { state, deliverTo } = options;
   const snapshot = state === undefined ? null : await readState(state);
   const scenario = options.scenario === undefined ? null : await readScenarioFile(options.scenario);
@@ -36,6 +48,7 @@ export async function startMock(options: MockOptions): Promise<RunningMock> {
         await saving?.stop();
       } finally {
         await mock.close();
+        await lock?.release();
       }
     };
     return { mock, signingSecret, stop };
@@ -57,6 +70,12 @@ function withReceiver(
   if (!first || endpoints.some((endpoint) => endpoint.url === url)) return changes;
   const workspace = { ...first, endpoints: [...endpoints, { url }] };
   return { ...changes, seedData: { workspaces: [workspace, ...others] } };
+}
+
+async function lockStateFile(path: string): Promise<StateLock> {
+  const lock = await lockState(path).catch((error: unknown) => codeOf(error));
+  if (typeof lock !== "string") return lock;
+  throw new CommandError(`--state: cannot use ${path}: ${lock}; choose another file`);
 }
 
 async function readState(path: string) {

@@ -1,4 +1,5 @@
 import { MockServerError } from "../errors.ts";
+import { isNestedDeeper } from "../json-depth.ts";
 import { checkRouteInput } from "./contract/check-input.ts";
 import { contract } from "./contract/contract.ts";
 import { errorStatuses } from "./contract/error-statuses.ts";
@@ -19,6 +20,8 @@ export interface ControlHandlerOptions {
 }
 
 const bodyBytesMaxDefault = 64 * 1_048_576;
+/** More than a snapshot has around JSON that the API accepts, and less than recursive functions can take. */
+const jsonDepthMax = 500;
 
 /** Serves one request below `/_mock/v1`; never rejects. */
 export async function handleControl(request: Request, options: ControlHandlerOptions): Promise<Response> {
@@ -107,11 +110,17 @@ async function readJson(request: Request, options: ControlHandlerOptions): Promi
     // A form on a foreign page cannot send this type.
     throw new MockServerError("BODY_INVALID", "expected content-type application/json");
   }
+  return parseJson(Buffer.concat(chunks));
+}
+
+function parseJson(bytes: Buffer): unknown {
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks)));
+    const body = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    if (!isNestedDeeper(body, jsonDepthMax)) return JSON.parse(body);
   } catch {
     throw new MockServerError("BODY_INVALID", "expected a body of JSON in UTF-8");
   }
+  throw new MockServerError("BODY_INVALID", `a body may be nested ${jsonDepthMax} levels deep`);
 }
 
 function json(status: number, value: unknown): Response {

@@ -12,6 +12,8 @@ const keptMax = 10_000;
 /** A reader with this many unread characters is disconnected; it can reconnect with its last id. */
 const unreadCharsMax = 4 * 1_048_576;
 const heartbeatMs = 15_000;
+/** A reader that reconnects does so after a second. */
+const returnWithinMs = 5_000;
 
 export interface EventStream {
   /** A reader's stream. `lastEventId` as the reader sent it. */
@@ -31,10 +33,12 @@ interface Reader {
 }
 
 export function createEventStream(worlds: WorldHolder, wallClock: Clock): EventStream {
-  const kept: Entry[] = [];
+  let kept: Entry[] = [];
   const readers = new Set<Reader>();
-  const stops: (() => void)[] = [];
+  /** Empty while nothing is kept. */
+  let stops: (() => void)[] = [];
   let stopHeartbeat: (() => void) | null = null;
+  let cancelStop: (() => void) | null = null;
 
   const sendAll = (text: string) => {
     for (const reader of [...readers]) reader.send(text);
@@ -42,7 +46,8 @@ export function createEventStream(worlds: WorldHolder, wallClock: Clock): EventS
   const record = (activity: NumberedActivity) => {
     const entry = toEntry(worlds.current.epoch, activity);
     kept.push(entry);
-    if (kept.length > keptMax) kept.shift();
+    // Half of it at once, so that adding stays cheap.
+    if (kept.length >= 2 * keptMax) kept = kept.slice(-keptMax);
     sendAll(entry.text);
   };
   const scheduleHeartbeat = (): (() => void) =>
@@ -55,8 +60,10 @@ export function createEventStream(worlds: WorldHolder, wallClock: Clock): EventS
       { background: true },
     );
 
-  // Nothing is kept before the first reader, so a mock without readers has no cost.
+  // Nothing is kept before the first reader, nor when the last one does not return: a mock without readers has no cost.
   const start = () => {
+    cancelStop?.();
+    cancelStop = null;
     if (stops.length > 0) return;
     stops.push(
       worlds.subscribe(record),
@@ -65,11 +72,23 @@ export function createEventStream(worlds: WorldHolder, wallClock: Clock): EventS
     stopHeartbeat = scheduleHeartbeat();
   };
 
+  const stop = () => {
+    for (const stop of stops) stop();
+    stops = [];
+    kept = [];
+    stopHeartbeat?.();
+    cancelStop?.();
+  };
+  const remove = (reader: Reader) => {
+    if (readers.delete(reader) && readers.size === 0) {
+      cancelStop = wallClock.schedule(returnWithinMs, stop, { background: true });
+    }
+  };
+
   const missedSince = (lastEventId: string | null): string => {
     if (lastEventId === null) return "";
     const seen = kept.findIndex(({ id }) => id === lastEventId);
-    const isCurrent = kept.length === 0 && lastEventId.startsWith(`${worlds.current.epoch}-`);
-    if (seen === -1 && !isCurrent) return restarted;
+    if (seen === -1) return restarted;
     return kept
       .slice(seen + 1)
       .map(({ text }) => text)
@@ -79,16 +98,15 @@ export function createEventStream(worlds: WorldHolder, wallClock: Clock): EventS
   return {
     open(lastEventId, signal) {
       start();
-      const { reader, response } = createReader(() => readers.delete(reader));
+      const { reader, response } = createReader(() => remove(reader));
       signal.addEventListener("abort", reader.end, { once: true });
       reader.send(`retry: 1000\n\n${missedSince(lastEventId)}`);
       readers.add(reader);
       return response;
     },
     close() {
-      for (const stop of stops) stop();
-      stopHeartbeat?.();
       for (const reader of [...readers]) reader.end();
+      stop();
     },
   };
 }

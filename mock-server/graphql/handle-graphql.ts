@@ -4,13 +4,13 @@
 import { type ExecutionResult, execute, GraphQLError } from "graphql";
 import { faultEffects, waitForLatency } from "../faults/fault-effects.ts";
 import { type PlainResponse, serveWithFaults, type WireResponse } from "../faults/serve-with-faults.ts";
+import { isNestedDeeper } from "../json-depth.ts";
 import { authorise, keyIdOf } from "../rules/identity/caller.ts";
 import type { Router } from "../state/router.ts";
 import type { World } from "../world/world.ts";
 import { documentCache } from "./document-cache.ts";
 import { type FormattedError, formatError, reasonOf } from "./error-format.ts";
 import { recordRequest } from "./journal-request.ts";
-import { isNestedDeeper } from "./json-depth.ts";
 import { type MediaType, negotiateMediaType } from "./media-type.ts";
 import { type GraphqlRequest, type RequestContext, singleHeader } from "./request-context.ts";
 import { readRequestParams } from "./request-params.ts";

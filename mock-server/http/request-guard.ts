@@ -5,7 +5,7 @@
 
 import type { IncomingMessage } from "node:http";
 import { MockServerError } from "../errors.ts";
-import { isLoopbackHost } from "../rules/loopback.ts";
+import { isLoopbackHost } from "../loopback.ts";
 
 export interface RequestGuardOptions {
   /** The address that the mock was told to listen on. */

@@ -9,6 +9,7 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
 import { rootCertificates } from "node:tls";
+import { isLoopbackHost } from "../loopback.ts";
 import type { Settings } from "../settings.ts";
 import { type Clock, createRealClock } from "../time/clock.ts";
 import { failed, timedOut } from "./failure.ts";
@@ -18,6 +19,8 @@ export interface HttpTransportOptions {
   readonly limits: Settings["outbound"];
   /** Certificates in PEM that HTTPS receivers may use, besides those that Node trusts. Default: none. */
   readonly trustedCertificates?: readonly string[] | undefined;
+  /** Requests to other computers fail instead of being sent. Default: `false`. */
+  readonly loopbackOnly?: boolean | undefined;
   /**
    * Measures the time limits of real sockets. It is the computer's clock also when the mock's own time is
    * virtual: virtual time does not move until the socket has a response, so it could never run out.
@@ -38,6 +41,7 @@ const responseBytesMax = 64 * 1_024;
 export function createHttpTransport({
   limits: { socketsPerOriginMax, readTimeoutMs, readBytesMax },
   trustedCertificates = [],
+  loopbackOnly = false,
   clock = createRealClock(),
 }: HttpTransportOptions): Transport {
   const pool = { keepAlive: true, maxSockets: socketsPerOriginMax, timeout: idleSocketMs };
@@ -54,8 +58,7 @@ export function createHttpTransport({
   };
   const inFlight = new Set<() => void>();
 
-  const open = ({ method, headers, ...call }: HttpCall): ClientRequest | null => {
-    const url = URL.canParse(call.url) ? new URL(call.url) : null;
+  const open = ({ method, headers }: HttpCall, url: URL | null): ClientRequest | null => {
     const options = { method, headers, lookup: lookupLocalhost };
     if (url?.protocol === "https:") return httpsRequest(url, { ...options, agent: httpsAgent() });
     if (url?.protocol === "http:") return httpRequest(url, { ...options, agent: httpAgent() });
@@ -70,7 +73,9 @@ export function createHttpTransport({
         inFlight.delete(abort);
         resolve(result);
       };
-      const request = open(call);
+      const url = URL.canParse(call.url) ? new URL(call.url) : null;
+      if (url && loopbackOnly && !isLoopbackHost(url.hostname)) return resolve(notSent);
+      const request = open(call, url);
       if (!request) return resolve({ status: null, error: "invalid url" });
       const abort = () => {
         finish({ status: null, error: "aborted" });
@@ -120,6 +125,8 @@ export function createHttpTransport({
     },
   };
 }
+
+const notSent: TransportFailure = { status: null, error: "not sent: this mock delivers to loopback only" };
 
 /** Subdomains of `localhost` are this computer by RFC 6761, but not for every system's resolver. */
 const lookupLocalhost: LookupFunction = (name, options, callback) =>

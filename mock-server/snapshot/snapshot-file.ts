@@ -1,4 +1,4 @@
-import { open, readFile, rename, rm } from "node:fs/promises";
+import { mkdtemp, open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Snapshot } from "./snapshot-schema.ts";
 
@@ -17,9 +17,11 @@ export async function readSnapshotFile(path: string): Promise<Snapshot | null> {
 
 /** Writes a snapshot to a temporary file, syncs and renames it: a reader finds the old file or the complete new one. */
 export async function writeSnapshotFile(path: string, snapshotText: string): Promise<void> {
-  const draft = join(dirname(path), `.${basename(path)}.${process.pid}.draft`);
+  // In a new folder that only this user can enter: nothing can be waiting there under the name of the file.
+  const folder = await mkdtemp(join(dirname(path), `.${basename(path)}.draft-`));
+  const draft = join(folder, "draft");
   try {
-    const file = await open(draft, "w", 0o600);
+    const file = await open(draft, "wx", 0o600);
     try {
       await file.writeFile(snapshotText);
       await file.sync();
@@ -27,8 +29,7 @@ export async function writeSnapshotFile(path: string, snapshotText: string): Pro
       await file.close();
     }
     await rename(draft, path);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
 }

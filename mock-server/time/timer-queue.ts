@@ -63,7 +63,12 @@ export function createTimerQueue<Entry extends TimerQueueEntry>({
     const nowMs = monotonic();
     for (let entry = first(); entry && entry.dueMs <= nowMs; entry = first()) {
       entries.pop();
-      run(entry);
+      try {
+        run(entry);
+      } catch (error) {
+        // One entry's bug must neither end the process nor keep the others from running.
+        process.emitWarning(error instanceof Error ? error : String(error));
+      }
     }
     running = false;
     setTimer();

@@ -17,17 +17,17 @@ export function readByteCount(headers: Headers, name: string): number | null {
  * value is optional.
  */
 export function parseMetadata(text: string | null): Record<string, string> {
-  const metadata: Record<string, string> = {};
-  if (text === null || text.trim() === "") return metadata;
+  const metadata = new Map<string, string>();
+  if (text === null || text.trim() === "") return {};
   for (const pair of text.split(",")) {
     const [key = "", value = "", ...rest] = pair.trim().split(" ");
     const wellFormed = /^[\x21-\x7e]+$/.test(key) && isBase64(value) && rest.length === 0;
-    if (!wellFormed || Object.hasOwn(metadata, key)) {
+    if (!wellFormed || metadata.has(key)) {
       throw new UploadError(400, "Upload-Metadata must be distinct keys with base64 values");
     }
-    metadata[key] = Buffer.from(value, "base64").toString("utf8");
+    metadata.set(key, Buffer.from(value, "base64").toString("utf8"));
   }
-  return metadata;
+  return Object.fromEntries(metadata);
 }
 
 export function formatMetadata(metadata: Readonly<Record<string, string>>): string {

@@ -1,20 +1,11 @@
 import type { JournalEntry } from "../state/journal-entry.ts";
 
-export interface JournalPage {
-  readonly data: readonly JournalEntry[];
-  readonly done: boolean;
-  /** Sequence to continue after; `null` when `done`. */
-  readonly iterator: string | null;
-}
-
 export interface RequestJournal {
   append(entry: Omit<JournalEntry, "sequence">): JournalEntry;
   /** Number of all requests, dropped ones included. */
   readonly count: number;
   /** The entries that are kept, oldest first. */
   entries(): readonly JournalEntry[];
-  /** A page in order of time. `iterator` is the sequence number after which it starts. */
-  list(options?: { readonly limit?: number; readonly iterator?: string | null }): JournalPage;
   restore(entries: readonly JournalEntry[], count: number): void;
 }
 
@@ -44,14 +35,6 @@ export function createRequestJournal(entriesMax: () => number): RequestJournal {
       return numbered;
     },
     entries,
-    list({ limit = 100, iterator = null } = {}) {
-      const after = Number(iterator ?? 0);
-      const current = entries();
-      const start = Math.max(0, after + 1 - (current[0]?.sequence ?? 1));
-      const data = current.slice(start, start + limit);
-      const done = start + limit >= current.length;
-      return { data, done, iterator: done ? null : String(data.at(-1)?.sequence ?? after) };
-    },
     restore(restored, restoredCount) {
       kept = [...restored];
       count = restoredCount;

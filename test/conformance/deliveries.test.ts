@@ -111,7 +111,7 @@ describe("D3 acknowledgement", () => {
     });
   }
 
-  for (const response of [300, 304, 400, 401, 404, 410, 429, 500, 503, "reset", "hang"] as const) {
+  for (const response of [101, 300, 304, 400, 401, 404, 410, 429, 500, 503, "reset", "hang"] as const) {
     mockTest(`D3 ${response} does not acknowledge the delivery, and a retry follows after 5 s`, async () => {
       await using all = await subscribe(service, { response });
       await startTask(all.workspaceId);
@@ -267,6 +267,23 @@ describe("D4 a paused endpoint", () => {
 });
 
 describe("D5 at-least-once delivery", () => {
+  mockTest(
+    "D5 a retry follows after its endpoint unsubscribed from the event, at the endpoint's new URL",
+    async () => {
+      await using all = await subscribe(service, { response: 500 });
+      await using moved = await startCapturingReceiver();
+      await startTask(all.workspaceId);
+      await all.receiver.received(1);
+      const input = { endpointId: all.endpointId, url: moved.url, eventTypes: ["documents.synced"] };
+      expect((await all.call(update, { input })).errors).toBeUndefined();
+      await startTask(all.workspaceId);
+      await service.advance("5s");
+      expect(all.receiver.deliveries).toHaveLength(1);
+      expect(moved.deliveries).toHaveLength(1);
+      expect(await all.deliveries()).toMatchObject([{ status: "succeeded" }]);
+    },
+  );
+
   mockTest("D5 without faults each event of a task is delivered once and in order", async () => {
     await using all = await subscribe(service);
     const { taskId } = await startTask(all.workspaceId, { taskType: "TAX_PREP", progression: "immediate" });

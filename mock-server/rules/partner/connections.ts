@@ -5,13 +5,13 @@ import type {
   MutationCollectProviderConnectionArgs,
   MutationStartProviderConnectionArgs,
 } from "../../generated/resolvers.ts";
+import { isLoopbackHost } from "../../loopback.ts";
 import { isPlainObject } from "../../plain-object.ts";
 import type { ConnectionRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { worldCache } from "../../world/world-cache.ts";
 import { isBlank } from "../blank.ts";
 import { type Caller, reachable, requireWriter } from "../identity/caller.ts";
-import { isLoopbackHost } from "../loopback.ts";
 import { badInput, conflict } from "../service-error.ts";
 import { isHttpUrl } from "../service-url.ts";
 import { createdNow, touch } from "../touch.ts";

@@ -7,6 +7,7 @@
  * has interrupted resumes where it was.
  */
 
+import { isLoopbackHost } from "../../loopback.ts";
 import type {
   ArtifactRecord,
   ClientRecord,
@@ -16,7 +17,6 @@ import type {
 } from "../../state/records.ts";
 import type { TaskPlan } from "../../state/task-plan.ts";
 import type { World } from "../../world/world.ts";
-import { isLoopbackHost } from "../loopback.ts";
 import { planFor } from "../tasks/progression.ts";
 import { startTask } from "../tasks/tasks.ts";
 import { touch } from "../touch.ts";

@@ -20,7 +20,7 @@ const progressTimers = worldCache((world) => ({
 
 /** Starts the plan of a task that has just started to run. `null`: the plan of its type. */
 export function startProgress(world: World, task: TaskRecord, plan: TaskPlan | null): void {
-  const ownPlan = plan ?? world.state.taskPlans.get(task.type)?.plan ?? null;
+  const ownPlan = plan ?? changedPlan(world, task.type);
   if (planOf(world, task, ownPlan).mode !== "manual") enterStage(world, task, ownPlan, 0);
 }
 
@@ -42,7 +42,14 @@ export function keepPlansOfRunningTasks(world: World): void {
 
 /** The plan of a task of this type that has none of its own. */
 export function planFor(world: World, taskType: string): TaskPlan {
-  return world.state.taskPlans.get(taskType)?.plan ?? settingsPlan(world, taskType);
+  return changedPlan(world, taskType) ?? settingsPlan(world, taskType);
+}
+
+/** The plan that the control API has set for this type; that of `*` is for types that the settings have no plan of. */
+function changedPlan(world: World, taskType: string): TaskPlan | null {
+  const { taskPlans } = world.state;
+  const plan = taskPlans.get(taskType) ?? (hasPlan(world, taskType) ? undefined : taskPlans.get("*"));
+  return plan?.plan ?? null;
 }
 
 export interface UpcomingStages {
@@ -124,7 +131,11 @@ const planOf = (world: World, task: TaskRecord, plan: TaskPlan | null): TaskPlan
 
 function settingsPlan(world: World, taskType: string): TaskPlan {
   const { plans } = world.settings.tasks;
-  return plans[taskType] ?? plans["*"] ?? { mode: "manual", stages: [] };
+  const plan = hasPlan(world, taskType) ? plans[taskType] : plans["*"];
+  return plan ?? { mode: "manual", stages: [] };
 }
+
+/** Task types are an open set: a type may be called `constructor`, which every object has. */
+const hasPlan = ({ settings }: World, taskType: string) => Object.hasOwn(settings.tasks.plans, taskType);
 
 const failureOf = (stage: StageRecord) => `${stage.type}: ${stage.errorMessage ?? "failed"}`;

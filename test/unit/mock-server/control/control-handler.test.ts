@@ -23,6 +23,7 @@ describe("the control API rejects a request", () => {
     ["with a body that is not JSON", 400, post("{")],
     ["with a body that is not UTF-8", 400, post(new Uint8Array([0x7b, 0xff, 0x7d]))],
     ["with a form's content type", 400, post("{}", { "content-type": "text/plain" })],
+    ["nested too deeply", 400, post(`{"role":${"[".repeat(5_000)}${"]".repeat(5_000)}}`)],
     ["with the wrong type of a field", 400, post('{"role":"boss"}')],
     ["with an unknown field", 400, post('{"colour":"red"}')],
     ["with an unknown method", 405, { method: "PATCH" }],

@@ -146,6 +146,28 @@ describe("the event stream", () => {
     expect(await stayed.next()).toBeNull();
   });
 
+  it("listens to no activity five seconds after its last reader has left", async () => {
+    const worlds = createWorlds();
+    const wallClock = createVirtualClock();
+    const stream = createEventStream(worlds, wallClock);
+    const left = new AbortController();
+    createReader(stream.open(null, left.signal));
+    worlds.current.emit({ type: "event.1" });
+    left.abort();
+    await wallClock.advance(4_999);
+    expect(worlds.current.hasSubscribers).toBe(true);
+    await open(stream, "0-1").leave();
+    await wallClock.advance(5_000);
+    expect(worlds.current.hasSubscribers).toBe(false);
+    expect(wallClock.pending().timers).toBe(0);
+    worlds.current.emit({ type: "event.2" });
+    const back = open(stream, "0-1");
+    await back.next();
+    expect((await back.next())?.["type"]).toBe("stream.restarted");
+    worlds.current.emit({ type: "event.3" });
+    expect((await back.next())?.["type"]).toBe("event.3");
+  });
+
   it("is served over HTTP until the mock closes", async () => {
     const mock = await createMockServer({ clock: "virtual" });
     const response = await fetch(`${mock.baseUrl}/_mock/v1/stream`);

@@ -52,6 +52,17 @@ describe("http transport", () => {
     expect(ports.size).toBe(1);
   });
 
+  it("sends to loopback hosts only when it is told so, by name and without a look-up", async () => {
+    const url = await serve((_, response) => response.end("ok"));
+    const transport = createTransport({ loopbackOnly: true });
+    expect(await transport.deliver(request(url))).toMatchObject({ status: 200 });
+    for (const other of ["https://hooks.example/", "http://10.0.0.1:1/", "https://127.0.0.1.example/"]) {
+      const notSent = { status: null, error: "not sent: this mock delivers to loopback only" };
+      expect(await transport.deliver(request(other))).toEqual(notSent);
+      expect(await transport.read(other, {})).toEqual(notSent);
+    }
+  });
+
   it("records a 101 at once and closes its socket", async () => {
     const closed = deferred();
     const url = await serve((incoming) => {

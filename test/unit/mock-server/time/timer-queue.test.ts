@@ -27,6 +27,26 @@ describe("timer queue", () => {
     );
   });
 
+  it("warns of an entry that throws, and runs the others", async () => {
+    const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
+    const { world, clock } = createTestWorld();
+    const ran: number[] = [];
+    const queue = createTimerQueue<TimerQueueEntry>({
+      schedule: world.schedule,
+      monotonic: world.clock.monotonic,
+      isLive: () => true,
+      run({ rank }) {
+        if (rank === 1) throw new Error("a bug of the entry");
+        ran.push(rank);
+      },
+    });
+    for (const rank of [0, 1, 2]) queue.add({ dueMs: 10, rank });
+    queue.add({ dueMs: 20, rank: 3 });
+    await clock.advance(20);
+    expect(ran).toEqual([0, 2, 3]);
+    expect((await warned).message).toBe("a bug of the entry");
+  });
+
   it("skips cancelled entries and has one timer for all others", async () => {
     const { clock, queue, ran, cancelled } = createNotes();
     for (const [index, note] of ["a", "b", "c"].entries())

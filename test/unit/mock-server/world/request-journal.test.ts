@@ -42,31 +42,6 @@ describe("createRequestJournal", () => {
     }
   });
 
-  it("returns complete pages in order, done at the end", () => {
-    const journal = filled(7);
-    const seen: number[] = [];
-    let iterator: string | null = null;
-    do {
-      const page = journal.list({ limit: 3, iterator });
-      seen.push(...page.data.map(({ sequence }) => sequence));
-      expect(page.done).toBe(page.iterator === null);
-      iterator = page.iterator;
-    } while (iterator !== null);
-    expect(seen).toEqual([1, 2, 3, 4, 5, 6, 7]);
-  });
-
-  it("starts a page at the oldest entry when the cursor points to dropped ones", () => {
-    expect(
-      filled(25)
-        .list({ limit: 2, iterator: "3" })
-        .data.map(({ sequence }) => sequence),
-    ).toEqual([16, 17]);
-  });
-
-  it("returns an empty page that is done for a cursor at the end", () => {
-    expect(filled(5).list({ iterator: "5" })).toEqual({ data: [], done: true, iterator: null });
-  });
-
   it("continues with the next number after a restore", () => {
     const journal = createRequestJournal(() => 10);
     journal.restore(filled(3).entries(), 3);

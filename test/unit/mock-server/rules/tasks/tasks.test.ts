@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { createMockServer } from "workspace-tasks/mock-server";
 import { recordProgress, resumeProgress } from "../../../../../mock-server/rules/tasks/progression.ts";
 import { setStageStatus, setTaskStatus } from "../../../../../mock-server/rules/tasks/task-status.ts";
 import { startTask } from "../../../../../mock-server/rules/tasks/tasks.ts";
@@ -234,5 +235,48 @@ describe("task plans", () => {
     const fixture = createTestWorld();
     for (let count = 0; count < 5_000; count++) start(fixture, timed);
     expect(fixture.clock.pending().timers).toBe(1);
+  });
+});
+
+describe("a task type that is a name of Object.prototype", () => {
+  const types = ["constructor", "__proto__", "toString", "hasOwnProperty"];
+
+  it.each(types)("%s follows the plan of types without one of their own", async (type) => {
+    const fixture = createTestWorld();
+    const task = start(fixture, null, type);
+    expect(task.stages.map((stage) => stage.type)).toEqual(["processing"]);
+    const records = recordProgress(fixture.world);
+    fixture.world.state.progress.clear();
+    resumeProgress(fixture.world, records);
+    await fixture.clock.advance("10s");
+    expect(task.status).toBe("COMPLETED");
+  });
+
+  it.each(types)("%s can have a plan of its own, which survives a snapshot", async (type) => {
+    await using mock = await createMockServer({ listen: false, clock: "virtual" });
+    await mock.control.setTaskPlan(type, { progression: "manual" });
+    await mock.control.restoreSnapshot(await mock.control.getSnapshot());
+    const { taskId } = await mock.control.startTask({ taskType: type });
+    await mock.clock.advance("10s");
+    expect((await mock.control.getTask(taskId)).status).toBe("RUNNING");
+  });
+});
+
+describe("the task plan of *", () => {
+  it("set by the control API is that of types without a plan in the settings", async () => {
+    await using mock = await createMockServer({ listen: false, clock: "virtual" });
+    await mock.control.setTaskPlan("*", { stages: [{ type: "ours", durationMs: 1_000 }] });
+    const stagesOf = async (taskType: string) => {
+      const { taskId } = await mock.control.startTask({ taskType });
+      await mock.clock.advance("10s");
+      return (await mock.control.getTask(taskId)).subTasks.map(({ subTaskType }) => subTaskType);
+    };
+    expect(await stagesOf("NEW_KIND")).toEqual(["ours"]);
+    expect(await stagesOf("TAX_ADVISOR")).toEqual(["analysis"]);
+    await mock.control.setTaskPlan("NEW_KIND", { stages: [{ type: "own", durationMs: 1_000 }] });
+    expect(await stagesOf("NEW_KIND")).toEqual(["own"]);
+    await mock.control.resetTaskPlan("NEW_KIND");
+    await mock.control.resetTaskPlan("*");
+    expect(await stagesOf("NEW_KIND")).toEqual(["processing"]);
   });
 });

@@ -1,0 +1,26 @@
+import { readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { writeSnapshotFile } from "../../../../mock-server/snapshot/snapshot-file.ts";
+import { withFolder } from "../../../support/with-folder.ts";
+
+describe("writeSnapshotFile", () => {
+  it("writes a file that only its owner can read, and leaves no other", () =>
+    withFolder(async (folder) => {
+      const path = join(folder, "s.json");
+      await writeSnapshotFile(path, "{}");
+      expect((await stat(path)).mode & 0o777).toBe(0o600);
+      expect(await readdir(folder)).toEqual(["s.json"]);
+    }));
+
+  it("follows no link that another user has put in the place of its draft, or of the file", () =>
+    withFolder(async (folder) => {
+      const victim = join(folder, "victim");
+      await writeFile(victim, "untouched");
+      for (const name of [`.s.json.${process.pid}.draft`, "s.json"])
+        await symlink(victim, join(folder, name));
+      await writeSnapshotFile(join(folder, "s.json"), "{}");
+      expect(await readFile(victim, "utf8")).toBe("untouched");
+      expect(await readFile(join(folder, "s.json"), "utf8")).toBe("{}");
+    }));
+});
