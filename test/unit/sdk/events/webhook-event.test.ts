@@ -200,10 +200,27 @@ describe("payloadJsonSchema", () => {
     expect(new Ajv({ strict: true }).validateSchema(schema)).toBe(true);
   });
 
-  it("the JSON schemas accept what parseEvent accepts, and reject a wrong status", () => {
+  it("the JSON schemas accept an event as the service sends it, and reject a wrong status", () => {
     const validate = new Ajv().compile(payloadJsonSchema("task.completed"));
-    expect(validate(completed)).toBe(true);
-    expect(validate({ ...completed, status: "FAILED" })).toBe(false);
+    const sent = { ...completed, errorMessage: null, customerError: null };
+    expect(validate(sent)).toBe(true);
+    expect(validate({ ...sent, aNewField: 1 })).toBe(true);
+    expect(validate({ ...sent, status: "FAILED" })).toBe(false);
+  });
+
+  it.each(knownEventNames)("the JSON schema of %s requires every field, at any depth", (name) => {
+    const objects: Record<string, unknown>[] = [];
+    JSON.stringify(payloadJsonSchema(name), (_, value) => {
+      if (value?.properties) objects.push(value);
+      return value;
+    });
+    expect(objects.length).toBeGreaterThan(0);
+    for (const { properties, required, ...rest } of objects) {
+      expect(required).toEqual(Object.keys(properties as object));
+      expect(rest).not.toHaveProperty("default");
+    }
+    const { required } = payloadJsonSchema(name);
+    expect(required).toEqual(expect.arrayContaining(["id", "event", "version", "occurredAt", "workspaceId"]));
   });
 });
 
