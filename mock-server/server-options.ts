@@ -7,7 +7,6 @@ import {
   kind,
   number,
   object,
-  oneOf,
   strings,
 } from "./check-options.ts";
 import type { ReceiverFunction } from "./outbound/in-process-transport.ts";
@@ -70,7 +69,7 @@ const kinds: { readonly [Name in keyof Required<MockServerOptions>]: Kind } = {
     "a Map of functions",
     (value) => value instanceof Map && [...value.values()].every(functionKind.accepts),
   ),
-  deliverOnly: oneOf("loopback"),
+  deliverOnly: kind('"loopback"', (value) => value === "loopback"),
   trustedCertificates: strings,
   checkConnection: functionKind,
   hostsAllowed: kind("an array of host names without a port", (value) => isListOf(value, isHostName)),
