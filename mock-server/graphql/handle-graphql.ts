@@ -77,6 +77,7 @@ async function readAndRun(context: RequestContext): Promise<WireResponse> {
     keyId: keyIdOf(context.caller),
     router,
     operations: operation?.fields ?? [],
+    content: body,
   });
   if (context.faults.length === 0) return run();
   const effects = faultEffects(world, () => context.caller, request.hold);

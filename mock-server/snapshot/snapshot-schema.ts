@@ -23,7 +23,12 @@ export const snapshotSchema = z.strictObject({
   random: z.record(z.string(), z.int().nonnegative()),
   /** Times of the counted requests per key, oldest first. */
   limits: z.record(z.string(), z.array(z.number())),
-  faults: z.strictObject({ plan, fired: z.array(fired) }),
+  faults: z.strictObject({
+    plan,
+    fired: z.array(fired),
+    /** How often each request has been made for which a fault was drawn. */
+    requests: z.record(z.string(), z.int().nonnegative()),
+  }),
   journal: z.strictObject({ count: z.int().nonnegative(), entries: z.array(journalEntrySchema) }),
   state: stateSchema,
 });

@@ -268,6 +268,8 @@ const delivery = z.strictObject({
   nextAttemptAtMs: atMs.nullable(),
   /** Faults already drawn for the next attempt, which one of them has deferred. */
   drawnFaults: z.array(deliveryFaultSchema).exactOptional(),
+  /** A `reorder` fault has deferred the next attempt until another one to the endpoint has been sent. */
+  reordered: z.literal(true).exactOptional(),
   attempts: z.array(attemptSchema),
 });
 

@@ -25,6 +25,7 @@ export async function serveUpload(
     keyId: keyIdOf(caller),
     router: "base",
     operations: [`upload.${request.method.toLowerCase()}`],
+    content: new URL(request.url).pathname.slice(path.length),
   });
   if (faults.length === 0) return run();
   const effects = faultEffects(world, () => caller, hold);

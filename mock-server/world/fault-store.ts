@@ -1,6 +1,8 @@
-// Each matching call consumes the rule's next instruction; chances are drawn from a stream per rule, so that one
-// rule's draws never shift another's. All rules that match contribute, in the order of the plan.
+// Each matching call consumes the rule's next instruction. A chance is decided by the seed, the rule, and what it is drawn
+// for: the delivery and its attempt, or the request (key, router, body) and how often it has been made. So neither other
+// rules nor the order in which sockets respond change it. All rules that match contribute, in the order of the plan.
 
+import { hash } from "node:crypto";
 import type {
   ApiFault,
   ApiFaultRule,
@@ -16,6 +18,8 @@ import type { RandomStreams } from "./random.ts";
 
 /** Log entries kept; the oldest are dropped first. */
 const firedMax = 10_000;
+/** Requests that are counted; of a forgotten one the first draw is repeated. */
+const requestsMax = 10_000;
 
 export interface FaultStore {
   /** Replaces the plan, with all instructions unused; the log stays. */
@@ -33,7 +37,12 @@ export interface FaultStore {
   restore(snapshot: FaultSnapshot): void;
 }
 
-export type FaultSnapshot = { readonly plan: FaultPlan; readonly fired: readonly FiredFault[] };
+export interface FaultSnapshot {
+  readonly plan: FaultPlan;
+  readonly fired: readonly FiredFault[];
+  /** How often each request has been made, by its identity. */
+  readonly requests: Readonly<Record<string, number>>;
+}
 
 export interface ApiCall {
   /** The API key or partner key behind the call; `null` when there is none. */
@@ -41,6 +50,8 @@ export interface ApiCall {
   readonly router: Router;
   /** Top-level fields of the operation. */
   readonly operations: readonly string[];
+  /** What tells this request from others: its body, or its path. */
+  readonly content: string;
 }
 
 export interface AttemptTarget {
@@ -48,10 +59,12 @@ export interface AttemptTarget {
   readonly eventName: string;
   /** The delivery. */
   readonly id: string;
+  /** Number of the scheduled attempt. */
+  readonly attempt: number;
 }
 
 export interface FaultStoreOptions {
-  readonly random: Pick<RandomStreams, "number">;
+  readonly random: Pick<RandomStreams, "numberOf">;
   readonly clock: Pick<Clock, "now">;
   emit(activity: { readonly type: "fault.fired"; readonly entry: FiredFault }): void;
 }
@@ -66,6 +79,7 @@ export function createFaultStore({ random, clock, emit }: FaultStoreOptions): Fa
   let deliveries: RuleState<DeliveryFaultRule, DeliveryFault>[] = [];
   let fired: FiredFault[] = [];
   let sequence = 0;
+  let requests = new Map<string, number>();
 
   const replace = (plan: FaultPlan) => {
     api = (plan.api ?? []).map((rule) => ({ rule, remaining: [...(rule.instructions ?? [])] }));
@@ -81,7 +95,7 @@ export function createFaultStore({ random, clock, emit }: FaultStoreOptions): Fa
     side: FiredFault["side"],
     rules: readonly RuleState<Rule, Fault>[],
     matches: (rule: Rule) => boolean,
-    subject: string,
+    { subject, identity }: { readonly subject: string; readonly identity: () => string },
   ): Fault[] => {
     const drawn: Fault[] = [];
     const inject = (rule: number, fault: Fault) => {
@@ -91,15 +105,32 @@ export function createFaultStore({ random, clock, emit }: FaultStoreOptions): Fa
       if (fired.length > firedMax) fired.shift();
       emit({ type: "fault.fired", entry });
     };
+    let drawnFor: string | undefined;
     for (const [index, { rule, remaining }] of rules.entries()) {
       if (!matches(rule)) continue;
       const instructed = remaining.shift();
       if (instructed && instructed.kind !== "pass") inject(index, instructed);
-      for (const { probability, fault } of rule.chances ?? []) {
-        if (random.number(`fault/${side}/${index}`) < probability) inject(index, fault);
+      for (const [chance, { probability, fault }] of (rule.chances ?? []).entries()) {
+        drawnFor ??= identity();
+        const name = `fault/${side}/${index}/${chance}/${drawnFor}`;
+        if (random.numberOf(name) < probability) inject(index, fault);
       }
     }
     return drawn;
+  };
+
+  /** The identity of a request, and how often it was made before. */
+  const countRequest = (request: string): string => {
+    // A hash: the body may contain keys, and the counts are part of a snapshot.
+    const identity = hash("sha256", request).slice(0, 32);
+    const count = requests.get(identity) ?? 0;
+    requests.delete(identity);
+    requests.set(identity, count + 1);
+    for (const oldest of requests.keys()) {
+      if (requests.size <= requestsMax) break;
+      requests.delete(oldest);
+    }
+    return `${identity}/${count}`;
   };
 
   return {
@@ -110,12 +141,20 @@ export function createFaultStore({ random, clock, emit }: FaultStoreOptions): Fa
       fired = [];
     },
     fired: () => fired,
-    drawApi: (call) => draw("api", api, (rule) => matchesCall(rule, call), call.operations.join(" ")),
-    drawDelivery: (attempt) =>
-      draw("delivery", deliveries, (rule) => matchesAttempt(rule, attempt), attempt.id),
-    snapshot: () => ({ plan: plan(), fired: [...fired] }),
+    drawApi(call) {
+      const subject = call.operations.join(" ");
+      const identity = () => countRequest(`${call.keyId}/${call.router}/${subject}/${call.content}`);
+      return draw("api", api, (rule) => matchesCall(rule, call), { subject, identity });
+    },
+    drawDelivery(attempt) {
+      const identity = () => `${attempt.id}/${attempt.attempt}`;
+      const subject = attempt.id;
+      return draw("delivery", deliveries, (rule) => matchesAttempt(rule, attempt), { subject, identity });
+    },
+    snapshot: () => ({ plan: plan(), fired: [...fired], requests: Object.fromEntries(requests) }),
     restore(snapshot) {
       replace(snapshot.plan);
+      requests = new Map(Object.entries(snapshot.requests));
       fired = [...snapshot.fired];
       sequence = fired.at(-1)?.sequence ?? 0;
     },

@@ -4,6 +4,10 @@ import { hash } from "node:crypto";
 export interface RandomStreams {
   readonly seed: number;
   number(stream: string): number;
+  /** The number of a name, between 0 and 1: always the same, whatever else has been drawn. */
+  numberOf(name: string): number;
+  /** The bytes of a name, at most 32. */
+  bytesOf(name: string, length: number): Buffer;
   bytes(stream: string, length: number): Buffer;
   /**
    * A UUID version 7: the time, a counter, then seeded bits. Ids of one stream sort in the order in which they were
@@ -34,7 +38,9 @@ export function createRandomStreams(seed: number): RandomStreams {
   return {
     seed,
     bytes,
-    number: (stream) => Number.parseInt(block(stream).slice(0, 12), 16) / 2 ** 48,
+    number: (stream) => toNumber(block(stream)),
+    numberOf: (name) => toNumber(hash("sha256", `${seed}/${name}`)),
+    bytesOf: (name, length) => Buffer.from(hash("sha256", `${seed}/${name}`), "hex").subarray(0, length),
     uuid(stream, nowMs) {
       const counter = counters.get(stream) ?? 0;
       return uuidV7(nowMs, counter, block(stream));
@@ -46,6 +52,8 @@ export function createRandomStreams(seed: number): RandomStreams {
     },
   };
 }
+
+const toNumber = (block: string) => Number.parseInt(block.slice(0, 12), 16) / 2 ** 48;
 
 // RFC 9562 §6.2, method 1: a counter of 26 bits precedes the random bits, 12 in `rand_a` and 14 at the start of
 // `rand_b`, around the version and variant bits.

@@ -44,7 +44,7 @@ export async function makeAttempt(world: World, input: AttemptInput): Promise<At
       id: delivery.id,
       atMs: signedTimeMs(startedAtMs, faults),
       body: event.body,
-      secrets: signingSecrets(world, endpoint, faults),
+      secrets: signingSecrets(world, input),
     }),
   };
   const response =
@@ -74,14 +74,11 @@ function signedTimeMs(nowMs: number, faults: readonly DeliveryFault[]): number {
   return stale ? nowMs - (stale.ageSeconds ?? 600) * 1_000 : nowMs;
 }
 
-function signingSecrets(
-  world: World,
-  endpoint: WebhookEndpointRecord,
-  faults: readonly DeliveryFault[],
-): readonly string[] {
+function signingSecrets(world: World, { delivery, endpoint, faults }: AttemptInput): readonly string[] {
   const kinds = faults.map(({ kind }) => kind);
   if (kinds.includes("wrong-signature")) {
-    return [`whsec_${world.random.bytes("fault/foreign-secret", 32).toString("base64")}`];
+    const name = `fault/foreign-secret/${delivery.id}/${delivery.attempts.length}`;
+    return [`whsec_${world.random.bytesOf(name, 32).toString("base64")}`];
   }
   const secrets = liveSecrets(world, endpoint).map(({ secret }) => secret);
   return kinds.includes("old-secret-only") ? secrets.slice(-1) : secrets;

@@ -7,7 +7,15 @@ import type { World } from "../../world/world.ts";
 import { conflict, notFound } from "../service-error.ts";
 import { makeAttempt } from "./attempt.ts";
 import { createDelivery, emitAttempt, emitDelivery, isUnfinished, recordAttempt } from "./delivery-record.ts";
-import { addPending, finish, pendingOf, removePending, schedule, unschedule } from "./delivery-scheduler.ts";
+import {
+  addPending,
+  finish,
+  pendingOf,
+  removePending,
+  schedule,
+  unschedule,
+  whenAttempted,
+} from "./delivery-scheduler.ts";
 import { discardOldDeliveries } from "./retention.ts";
 
 /**
@@ -76,12 +84,16 @@ export function replayDelivery(world: World, deliveryId: string): Promise<Attemp
   const endpoint = world.state.endpoints.get(delivery.endpointId);
   if (!endpoint?.enabled) throw conflict(`the delivery's endpoint is ${endpoint ? "disabled" : "deleted"}`);
   const result = makeAttempt(world, { delivery, event, endpoint, kind: "replay", faults: [] });
-  const replayed = result.then((settled) => {
-    const attempt = recordAttempt(delivery, settled);
-    if (world.ended) return attempt;
-    if (attempt.error === null) finish(world, delivery, "succeeded");
-    emitAttempt(world, delivery, attempt);
-    return attempt;
+  const replayed = new Promise<AttemptRecord>((resolve) => {
+    const apply = result.then((settled) => () => {
+      const attempt = recordAttempt(delivery, settled);
+      if (!world.ended) {
+        if (attempt.error === null) finish(world, delivery, "succeeded");
+        emitAttempt(world, delivery, attempt);
+      }
+      resolve(attempt);
+    });
+    whenAttempted(world, apply);
   });
   world.track(replayed);
   return replayed;

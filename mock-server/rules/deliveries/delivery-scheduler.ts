@@ -21,10 +21,13 @@ import { makeAttempt } from "./attempt.ts";
 import { emitAttempt, emitDelivery, isUnfinished, recordAttempt } from "./delivery-record.ts";
 import { createKeyedQueue, type KeyedQueue } from "./keyed-queue.ts";
 import { nextAttemptDelayMs } from "./retry-plan.ts";
+import { asTheyArrive, inStartOrder, type WhenDone } from "./start-order.ts";
 
 interface Scheduler {
   readonly timers: TimerQueue<ScheduledAttempt>;
   readonly endpoints: Map<string, EndpointQueue>;
+  /** Virtual time waits for all attempts of an instant anyway: their results are applied in the order of their start. */
+  readonly whenDone: WhenDone<() => void>;
   nextRank: number;
 }
 
@@ -61,14 +64,17 @@ const schedulerOf = worldCache((world): Scheduler => {
       enqueue(world, pending);
     },
   });
-  return { timers, endpoints: new Map(), nextRank: 0 };
+  const whenDone = "advance" in world.clock ? inStartOrder<() => void>() : asTheyArrive;
+  return { timers, endpoints: new Map(), whenDone, nextRank: 0 };
 });
 
 /** Adds an unfinished delivery; it stays idle until it is scheduled. */
 export function addPending(world: World, delivery: DeliveryRecord, event: EventRecord): PendingDelivery {
   const rank = schedulerOf(world).nextRank++;
   const pending: PendingDelivery = { delivery, event, rank, scheduled: null, state: "idle" };
-  endpointQueue(world, delivery.endpointId).pending.set(delivery.id, pending);
+  const endpoint = endpointQueue(world, delivery.endpointId);
+  endpoint.pending.set(delivery.id, pending);
+  if (delivery.reordered) endpoint.deferred.add(pending);
   return pending;
 }
 
@@ -81,6 +87,11 @@ export function removePending(world: World, delivery: DeliveryRecord): void {
   if (!pending) return;
   unschedule(pending);
   all?.delete(delivery.id);
+}
+
+/** Calls `done` in the order of all attempts. */
+export function whenAttempted(world: World, attempt: Promise<() => void>): void {
+  schedulerOf(world).whenDone(attempt, (apply) => apply());
 }
 
 /** Schedules the next attempt after this wait on the mock's clock. */
@@ -136,6 +147,7 @@ function endpointQueue(world: World, endpointId: string): EndpointQueue {
           world.track(attempt);
           return attempt;
         },
+        whenDone: schedulerOf(world).whenDone,
       }),
     };
     return endpoint;
@@ -149,18 +161,25 @@ function enqueue(world: World, pending: PendingDelivery): void {
   endpointQueue(world, pending.delivery.endpointId).queue.enqueue(pending.event.subject, pending);
 }
 
+/** @returns a function that applies the result */
 async function attemptDelivery(
   world: World,
   { deferred }: EndpointQueue,
   pending: PendingDelivery,
-): Promise<void> {
+): Promise<() => void> {
   const { delivery, event } = pending;
   const endpoint = world.state.endpoints.get(delivery.endpointId);
-  if (!endpoint) return cancel(world, pending);
+  if (!endpoint) {
+    cancel(world, pending);
+    return nothing;
+  }
   deferred.delete(pending);
-  const faults = delivery.drawnFaults ?? world.faults.drawDelivery(delivery);
+  delete delivery.reordered;
+  const { id, endpointId, eventName } = delivery;
+  const attempt = countScheduled(delivery) + 1;
+  const faults = delivery.drawnFaults ?? world.faults.drawDelivery({ id, endpointId, eventName, attempt });
   delete delivery.drawnFaults;
-  if (defer(world, deferred, pending, faults)) return;
+  if (defer(world, deferred, pending, faults)) return nothing;
 
   pending.state = "sending";
   delivery.nextAttemptAtMs = null;
@@ -168,13 +187,20 @@ async function attemptDelivery(
   const results = await Promise.all(
     kinds.map((kind) => makeAttempt(world, { delivery, event, endpoint, faults, kind })),
   );
-  if (world.ended) return;
-  pending.state = "idle";
-  const attempts = results.map((result) => recordAttempt(delivery, result));
-  settle(world, pending, attempts);
-  for (const attempt of attempts) emitAttempt(world, delivery, attempt);
-  for (const other of deferred) resume(world, deferred, other);
+  return () => {
+    if (world.ended) return;
+    pending.state = "idle";
+    const attempts = results.map((result) => recordAttempt(delivery, result));
+    settle(world, pending, attempts);
+    for (const attempt of attempts) emitAttempt(world, delivery, attempt);
+    for (const other of [...deferred].sort((a, b) => a.rank - b.rank)) resume(world, deferred, other);
+  };
 }
+
+const nothing = () => undefined;
+
+const countScheduled = ({ attempts }: DeliveryRecord) =>
+  attempts.filter(({ kind }) => kind === "scheduled").length;
 
 const copiesOf = (faults: readonly DeliveryFault[]) =>
   faults.reduce((sum, fault) => sum + (fault.kind === "duplicate" ? (fault.copies ?? 1) : 0), 0);
@@ -191,7 +217,10 @@ function defer(
   if (fault?.kind !== "delay" && fault?.kind !== "reorder") return false;
   pending.state = "idle";
   pending.delivery.drawnFaults = faults.filter((_, other) => other !== index);
-  if (fault.kind === "reorder") deferred.add(pending);
+  if (fault.kind === "reorder") {
+    deferred.add(pending);
+    pending.delivery.reordered = true;
+  }
   const { reorderHoldMs } = world.settings.delivery;
   schedule(world, pending, fault.kind === "delay" ? fault.delayMs : reorderHoldMs);
   return true;
@@ -199,6 +228,7 @@ function defer(
 
 function resume(world: World, deferred: Set<PendingDelivery>, pending: PendingDelivery): void {
   deferred.delete(pending);
+  delete pending.delivery.reordered;
   if (pending.state !== "idle" || pending.scheduled === null) return;
   unschedule(pending);
   enqueue(world, pending);
@@ -220,7 +250,7 @@ function settle(world: World, pending: PendingDelivery, attempts: readonly Attem
 const retryDelayMs = (world: World, delivery: DeliveryRecord, last: AttemptRecord | undefined) =>
   nextAttemptDelayMs({
     scheduleMs: world.settings.delivery.scheduleMs,
-    attempts: delivery.attempts.filter(({ kind }) => kind === "scheduled").length,
+    attempts: countScheduled(delivery),
     status: last?.status ?? null,
     retryAfter: last?.responseHeaders["retry-after"],
     nowMs: world.clock.now(),

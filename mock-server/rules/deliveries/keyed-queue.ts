@@ -1,3 +1,5 @@
+import { createQueue } from "./queue.ts";
+
 /**
  * Starts at most `inFlightMax` items at a time, and those with the same key one after the other. So without faults
  * a task's events arrive in the order in which they happened, while tasks do not wait for each other.
@@ -10,8 +12,10 @@ export interface KeyedQueueOptions<Item> {
   readonly inFlightMax: number;
   /** Checked just before the start; `false` removes the item from the queue. */
   mayStart(item: Item): boolean;
-  /** Never rejects. */
-  start(item: Item): Promise<void>;
+  /** Resolves with a function that applies the result. Never rejects. */
+  start(item: Item): Promise<() => void>;
+  /** Calls `done` when the work has ended, or later, in another order. */
+  whenDone(work: Promise<() => void>, done: (apply: () => void) => void): void;
 }
 
 interface Entry<Item> {
@@ -23,6 +27,7 @@ export function createKeyedQueue<Item>({
   inFlightMax,
   mayStart,
   start,
+  whenDone,
 }: KeyedQueueOptions<Item>): KeyedQueue<Item> {
   const ready = createQueue<Entry<Item>>();
   // Keys: those with an item ready or in flight. Values: the entries queued behind it.
@@ -46,7 +51,8 @@ export function createKeyedQueue<Item>({
 
   const run = ({ key, item }: Entry<Item>) => {
     inFlight++;
-    void start(item).then(() => {
+    whenDone(start(item), (apply) => {
+      apply();
       inFlight--;
       unblock(key);
       startReady();
@@ -64,24 +70,6 @@ export function createKeyedQueue<Item>({
       blocked.set(key, []);
       ready.put(entry);
       startReady();
-    },
-  };
-}
-
-/** First in, first out, in constant time also when long. */
-function createQueue<Item>() {
-  let items: Item[] = [];
-  let head = 0;
-  return {
-    put: (item: Item) => items.push(item),
-    take(): Item | undefined {
-      const item = items[head++];
-      if (head > 1_000 && head * 2 > items.length) {
-        items = items.slice(head);
-        head = 0;
-      }
-      if (item === undefined) head = items.length;
-      return item;
     },
   };
 }

@@ -124,7 +124,7 @@ function setProgress(
 
 /** The time of day when the current stage ends, as the clocks are now. */
 export const dueAtMsOf = (world: World, { dueMs }: Progress): number =>
-  Math.round(world.clock.now() + dueMs - world.clock.monotonic());
+  Math.round((world.clock.now() + dueMs - world.clock.monotonic()) * 1_000) / 1_000;
 
 const planOf = (world: World, task: TaskRecord, plan: TaskPlan | null): TaskPlan =>
   plan ?? settingsPlan(world, task.type);

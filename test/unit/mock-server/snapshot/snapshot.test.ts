@@ -291,7 +291,7 @@ function createSample(): any {
     seedWorkspaceId: "w",
     random: {},
     limits: {},
-    faults: { plan: {}, fired: [] },
+    faults: { plan: {}, fired: [], requests: {} },
     journal: { count: 0, entries: [] },
     state: Object.fromEntries(Object.keys(createState()).map((noun) => [noun, []])),
   };

@@ -3,14 +3,14 @@ import type { FaultPlan } from "../../../../mock-server/state/fault.ts";
 import { createFaultStore, type FaultStore } from "../../../../mock-server/world/fault-store.ts";
 import { createRandomStreams, type RandomStreams } from "../../../../mock-server/world/random.ts";
 
-const call = { keyId: "key-1", router: "base", operations: ["me"] } as const;
-const attempt = { endpointId: "endpoint-1", eventName: "task.running", id: "delivery-1" };
+const call = { keyId: "key-1", router: "base", operations: ["me"], content: "{}" } as const;
+const attempt = { endpointId: "endpoint-1", eventName: "task.running", id: "delivery-1", attempt: 1 };
 const clock = { now: () => 42 };
 const kinds = (faults: readonly { kind: string }[]) => faults.map(({ kind }) => kind);
 
 function storeOf(
   plan: FaultPlan = {},
-  random: Pick<RandomStreams, "number"> = { number: () => 1 },
+  random: Pick<RandomStreams, "numberOf"> = { numberOf: () => 1 },
 ): FaultStore {
   const store = createFaultStore({ random, clock, emit: () => undefined });
   store.replace(plan);
@@ -102,5 +102,46 @@ describe("probabilistic faults", () => {
         .filter(({ rule }) => rule === 0).length;
     });
     expect(ofFirstRule).toEqual(draw(seeded(7, first)));
+  });
+
+  it("of a request do not depend on the requests between", () => {
+    const drawFor = (store: FaultStore, content: string) => store.drawApi({ ...call, content }).length;
+    const one = seeded(7, { chances: [half] });
+    const alone = Array.from({ length: 50 }, () => drawFor(one, "a"));
+    const two = seeded(7, { chances: [half] });
+    const mixed = Array.from({ length: 50 }, (_, index) => {
+      if (index % 3 === 0) drawFor(two, "b");
+      return drawFor(two, "a");
+    });
+    expect(mixed).toEqual(alone);
+    expect(new Set(alone).size).toBe(2);
+  });
+
+  it("of a delivery depend on its id and attempt, in any order", () => {
+    const deliveries = [{ chances: [{ probability: 0.5, fault: { kind: "drop" } as const }] }];
+    const targets = Array.from({ length: 60 }, (_, index) => ({
+      ...attempt,
+      id: `delivery-${index % 20}`,
+      attempt: Math.floor(index / 20),
+    }));
+    const drawAll = (order: typeof targets) => {
+      const store = storeOf({ deliveries }, createRandomStreams(7));
+      return Object.fromEntries(
+        order.map((target) => [`${target.id}/${target.attempt}`, store.drawDelivery(target).length]),
+      );
+    };
+    expect(drawAll(targets.toReversed())).toEqual(drawAll(targets));
+  });
+
+  it("continue after a snapshot as without it, and at most 10,000 requests are counted", () => {
+    const store = seeded(7, { chances: [half] });
+    for (let index = 0; index < 10_050; index++) store.drawApi({ ...call, content: String(index % 10_040) });
+    const snapshot = store.snapshot();
+    expect(Object.keys(snapshot.requests)).toHaveLength(10_000);
+    const restored = seeded(7);
+    restored.restore(snapshot);
+    const drawLast = (one: FaultStore) =>
+      Array.from({ length: 30 }, () => one.drawApi({ ...call, content: "9" }).length);
+    expect(drawLast(restored)).toEqual(drawLast(store));
   });
 });

@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { createKeyedQueue } from "../../../../../mock-server/rules/deliveries/keyed-queue.ts";
+import { asTheyArrive, inStartOrder } from "../../../../../mock-server/rules/deliveries/start-order.ts";
+
+const nothing = () => undefined;
 
 /** A queue whose items end when the test ends them. */
-function createFixture(inFlightMax: number) {
+function createFixture(inFlightMax: number, whenDone = asTheyArrive) {
   const started: string[] = [];
   const ends = new Map<string, () => void>();
   const rejected = new Set<string>();
@@ -11,8 +14,9 @@ function createFixture(inFlightMax: number) {
     mayStart: (item) => !rejected.has(item),
     start(item) {
       started.push(item);
-      return new Promise((resolve) => ends.set(item, resolve));
+      return new Promise((resolve) => ends.set(item, () => resolve(nothing)));
     },
+    whenDone,
   });
   const end = async (item: string) => {
     ends.get(item)?.();
@@ -55,6 +59,21 @@ describe("keyed queue", () => {
     expect(started).toEqual(["1a", "2b"]);
   });
 
+  it("starts the next items in one order, whichever item in flight ends first", async () => {
+    const orders = [
+      ["1a", "2a", "3a"],
+      ["3a", "2a", "1a"],
+      ["2a", "3a", "1a"],
+    ].map(async (ends) => {
+      const { queue, started, end } = createFixture(3, inStartOrder());
+      for (const item of ["1a", "2a", "3a", "1b", "2b", "3b"]) queue.enqueue(`task ${item[0]}`, item);
+      for (const item of ends) await end(item);
+      return started;
+    });
+    for (const order of await Promise.all(orders))
+      expect(order).toEqual(["1a", "2a", "3a", "1b", "2b", "3b"]);
+  });
+
   it("keeps the order of 10,000 items", async () => {
     const started: number[] = [];
     const queue = createKeyedQueue<number>({
@@ -62,7 +81,9 @@ describe("keyed queue", () => {
       mayStart: () => true,
       start: async (item) => {
         started.push(item);
+        return nothing;
       },
+      whenDone: inStartOrder(),
     });
     for (let item = 0; item < 10_000; item++) queue.enqueue(String(item), item);
     while (started.length < 10_000) await new Promise((resolve) => setImmediate(resolve));
