@@ -1,6 +1,12 @@
-export type { DeliveryAttempt, DeliveryDetail, DeliverySummary } from "./control/contract/deliveries.ts";
+export type {
+  DeliveryAttempt,
+  DeliveryDetail,
+  DeliveryFilter,
+  DeliverySummary,
+  ExpectedDeliveries,
+} from "./control/contract/deliveries.ts";
 export type { EndpointDetail, EndpointSummary } from "./control/contract/endpoints.ts";
-export type { RecordedRequest } from "./control/contract/requests.ts";
+export type { ExpectedRequests, RecordedRequest, RequestFilter } from "./control/contract/requests.ts";
 export type { ScenarioInput, ScenarioReport } from "./control/contract/scenarios.ts";
 export type { SeedView } from "./control/contract/settings.ts";
 export type {

@@ -1,7 +1,10 @@
+import type { DeliveryFilter, DeliverySummary, ExpectedDeliveries } from "./control/contract/deliveries.ts";
+import type { ExpectedRequests, RecordedRequest, RequestFilter } from "./control/contract/requests.ts";
 import type { WorldView } from "./control/contract/worlds.ts";
 import { type ControlApi, createControlApi, createControls } from "./control/control-api.ts";
 import { mainWorld, type WorldDirectory } from "./control/controls/world-directory.ts";
 import type { EventStream } from "./control/event-stream.ts";
+import { createExpectations } from "./control/expectations.ts";
 import { createHandler } from "./http/router.ts";
 import type { Service } from "./http/service.ts";
 import type { Transport } from "./outbound/port.ts";
@@ -34,6 +37,29 @@ export interface MockWorld extends AsyncDisposable {
   readonly clock: MockClock;
   /** The control API, without HTTP. */
   readonly control: ControlApi;
+  /**
+   * Resolves with the first matching request, and waits a second for it unless `timeoutMs` says otherwise. Rejects with
+   * WAIT_TIMED_OUT and the nearest requests.
+   *
+   * @example examples/mock-assertions.test.ts#expect-request
+   * ```ts
+   * await client.taxClients.create(input);
+   * const { sequence } = await mock.expectRequest({
+   *   operation: "createClient",
+   *   variables: { input: { name: "Ada" } },
+   *   status: 200,
+   *   times: 1,
+   * });
+   * await mock.expectNoRequest({ operation: "createClient", after: sequence });
+   * ```
+   */
+  expectRequest(expected?: ExpectedRequests): Promise<RecordedRequest>;
+  /** As `expectRequest`, for a delivery. */
+  expectDelivery(expected?: ExpectedDeliveries): Promise<DeliverySummary>;
+  /** Rejects with WAIT_TIMED_OUT when there is a matching request. */
+  expectNoRequest(expected?: RequestFilter): Promise<void>;
+  /** Rejects with WAIT_TIMED_OUT when there is a matching delivery. */
+  expectNoDelivery(expected?: DeliveryFilter): Promise<void>;
   /** Calls `listener` with all activity from now on, also after a reset. Returns a function that stops it. */
   subscribe(listener: (activity: NumberedActivity) => void): () => void;
   /** Drops the world, or stops the mock; resolves when everything of it is closed. Idempotent. */
@@ -122,6 +148,10 @@ export function toMockWorld(
   const handler = createHandler(service);
   const mockClock = createMockClock(clock);
   let control: ControlApi | undefined;
+  const getControl = () => {
+    control ??= createControlApi(service.controls);
+    return control;
+  };
   return {
     name: name ?? mainWorld,
     ...urls,
@@ -137,9 +167,9 @@ export function toMockWorld(
     fetch: (input, init) => handler(new Request(resolveInput(input, urls.baseUrl), init)),
     clock: mockClock,
     get control() {
-      control ??= createControlApi(service.controls);
-      return control;
+      return getControl();
     },
+    ...createExpectations(getControl),
     subscribe: worlds.subscribe,
     close,
     [Symbol.asyncDispose]: close,

@@ -1,6 +1,16 @@
-import { test as base } from "vitest";
+import { test as base, expect } from "vitest";
+import { type MockMatchers, mockMatchers } from "./matchers.ts";
 import { createMockServer, type MockServer } from "./server.ts";
 import type { MockServerOptions } from "./server-options.ts";
+
+export { type MockMatchers, mockMatchers };
+
+expect.extend(mockMatchers);
+
+declare module "vitest" {
+  // biome-ignore lint/suspicious/noExplicitAny: both declarations of an interface have the same parameters
+  interface Matchers<T = any> extends MockMatchers<void> {}
+}
 
 export interface MockFixtures {
   /** A mock for this test alone, on a free port; closed after it. */

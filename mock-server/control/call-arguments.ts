@@ -4,6 +4,7 @@
 import { describeValue } from "../check-options.ts";
 import { MockServerError } from "../errors.ts";
 import { controlCalls } from "../generated/control-calls.ts";
+import { isPlainObject } from "../plain-object.ts";
 import type { CallOptions } from "./contract/route.ts";
 
 export type CallName = keyof typeof controlCalls;
@@ -47,10 +48,13 @@ function toQuery(name: string, input: CallInput): Record<string, string> {
   const entries = Object.entries(input).filter(([, value]) => value !== undefined);
   for (const [field, value] of entries) {
     const isText = typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
-    if (!isText)
+    if (!isText && !isPlainObject(value))
       throw wrongArgument(`${name}: ${field}`, "text, a number, true or false", describeValue(value));
+    if (!isText) checkJson(`${name}: ${field}`, value);
   }
-  return Object.fromEntries(entries.map(([field, value]) => [field, String(value)]));
+  return Object.fromEntries(
+    entries.map(([field, value]) => [field, isPlainObject(value) ? JSON.stringify(value) : String(value)]),
+  );
 }
 
 /** Rejects what `JSON.stringify` would drop, change or throw for. */

@@ -52,7 +52,7 @@ export function createControls(options: ControlsOptions): Controls {
     ...createEventControls(worlds),
     ...createEndpointControls(worlds),
     ...createDeliveryControls(worlds, wallClock),
-    ...createRequestControls(worlds),
+    ...createRequestControls(worlds, wallClock),
     ...createUploadControls(worlds),
     ...createFaultControls(worlds),
   };

@@ -85,12 +85,14 @@ export const controlCalls = {
   getDelivery: ["GET /deliveries/{id}"],
   /** Sends a delivery again: same id, new timestamp and signature. Responds after the attempt. */
   replayDelivery: ["POST /deliveries/{id}/replay"],
-  /** Responds once `count` matching deliveries exist, or with 408 after the time limit. */
+  /** Responds once enough matching deliveries exist, or with 408, the nearest ones and why they differ. */
   waitForDeliveries: ["POST /deliveries/wait", "body"],
   /** A page of the journal of GraphQL requests. */
   listRequests: ["GET /requests", "query"],
   /** One GraphQL request, by its `sequence`. */
   getRequest: ["GET /requests/{id}"],
+  /** Responds once enough matching requests were made, or with 408, the nearest ones and why they differ. */
+  waitForRequests: ["POST /requests/wait", "body"],
   /** All uploads, oldest first. */
   listUploads: ["GET /uploads"],
   /** One upload with the bytes received. */

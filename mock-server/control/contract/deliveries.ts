@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { attemptSchema, deliveryStatusSchema } from "../../state/records.ts";
-import { id, listOf, listQuery, pageOf, time } from "./fields.ts";
+import { expectedNumber, id, listOf, listQuery, pageOf, time, waitLimit } from "./fields.ts";
 import { defineRoute } from "./route.ts";
 
 const { startedAtMs: _, ...attemptFields } = attemptSchema.shape;
@@ -20,7 +20,12 @@ const deliveryFields = {
   nextAttemptAt: time.nullable(),
 };
 
-export const deliverySummary = z.object({ ...deliveryFields, attemptCount: z.int() });
+export const deliverySummary = z.object({
+  ...deliveryFields,
+  attemptCount: z.int(),
+  lastStatus: z.int().nullable().describe("HTTP status of the last attempt; `null` without a response."),
+  lastError: z.string().nullable().describe("Why the last attempt did not succeed."),
+});
 const deliveryDetail = z.object({ ...deliveryFields, attempts: z.array(attempt) });
 
 const deliveryFilter = {
@@ -28,18 +33,22 @@ const deliveryFilter = {
   event: z.string().optional(),
   status: deliveryStatusSchema.optional(),
   subject: subject.optional(),
+  workspaceId: id.optional(),
 };
 
 export const expectedDeliveries = z.strictObject({
   ...deliveryFilter,
   attempted: z.boolean().optional().describe("`true`: only those with at least one attempt."),
-  count: z.int().min(1).describe("Number of matching deliveries to wait for."),
-  timeoutMs: z.int().min(0).max(600_000).optional().describe("In real time. Default: 10000."),
+  responseStatus: z.int().optional().describe("HTTP status of the last response."),
+  ...expectedNumber,
+  ...waitLimit,
 });
 
 export type DeliveryAttempt = z.output<typeof attempt>;
 export type DeliverySummary = z.output<typeof deliverySummary>;
 export type DeliveryDetail = z.output<typeof deliveryDetail>;
+export type DeliveryFilter = Omit<z.output<typeof expectedDeliveries>, "count" | "times" | "timeoutMs">;
+/** What a delivery must be like. */
 export type ExpectedDeliveries = z.output<typeof expectedDeliveries>;
 
 export const deliveryRoutes = {
@@ -57,7 +66,8 @@ export const deliveryRoutes = {
     response: deliveryDetail,
   }),
   waitForDeliveries: defineRoute("POST /deliveries/wait", {
-    summary: "Responds once `count` matching deliveries exist, or with 408 after the time limit.",
+    summary:
+      "Responds once enough matching deliveries exist, or with 408, the nearest ones and why they differ.",
     input: expectedDeliveries,
     response: listOf(deliverySummary),
   }),

@@ -26,6 +26,16 @@ export const pageOf = <Item extends z.ZodType>(item: Item) =>
     iterator: z.string().nullable().describe("Cursor of the next page; `null` when `done`."),
   });
 
+/** How many records a wait expects. */
+export const expectedNumber = {
+  count: z.int().min(1).optional().describe("At least this many. Default: 1."),
+  times: z.int().min(0).optional().describe("Exactly this many; more are a failure at once."),
+};
+
+export const waitLimit = {
+  timeoutMs: z.int().min(0).max(600_000).optional().describe("In real time. Default: 10000."),
+};
+
 /** A list without pages. */
 export const listOf = <Item extends z.ZodType>(item: Item) => z.object({ data: z.array(item) });
 

@@ -1,4 +1,3 @@
-import { MockServerError } from "../../errors.ts";
 import { replayDelivery } from "../../rules/deliveries/deliveries.ts";
 import { found } from "../../rules/service-error.ts";
 import type { AttemptRecord, DeliveryRecord } from "../../state/records.ts";
@@ -9,15 +8,13 @@ import type { WorldHolder } from "../../world/world-holder.ts";
 import type {
   DeliveryAttempt,
   DeliveryDetail,
+  DeliveryFilter,
   DeliverySummary,
   deliveryRoutes,
-  ExpectedDeliveries,
 } from "../contract/deliveries.ts";
 import type { ControlsOf } from "../contract/route.ts";
 import { listPage } from "./list-page.ts";
-import { waitFor } from "./wait-for.ts";
-
-type DeliveryFilter = Omit<ExpectedDeliveries, "count" | "timeoutMs">;
+import { difference, waitForMatches } from "./wait-for-matches.ts";
 
 export type DeliveryControls = ControlsOf<typeof deliveryRoutes>;
 
@@ -30,7 +27,7 @@ export function createDeliveryControls(worlds: WorldHolder, wallClock: Clock): D
       const world = worlds.current;
       return listPage(world.state.deliveries.values(), query, {
         positionOf: ({ id }) => id,
-        matches: (delivery) => matches(world, delivery, query),
+        matches: (delivery) => differences(world, delivery, query).length === 0,
         view: (delivery) => viewDeliverySummary(world, delivery),
       });
     },
@@ -40,36 +37,48 @@ export function createDeliveryControls(worlds: WorldHolder, wallClock: Clock): D
       await replayDelivery(worlds.current, deliveryId);
       return viewDelivery(worlds.current, delivery);
     },
-    async waitForDeliveries({ count, timeoutMs = 10_000, ...filter }, { signal } = {}) {
+    async waitForDeliveries({ count, times, timeoutMs = 10_000, ...filter } = {}, { signal } = {}) {
       const world = worlds.current;
-      const find = () =>
-        [...world.state.deliveries.values()].filter((delivery) => matches(world, delivery, filter));
-      const findAll = () => {
-        const matching = find();
-        return matching.length >= count ? matching : undefined;
+      const expectation = {
+        noun: "delivery",
+        items: () => world.state.deliveries.values(),
+        differences: (delivery: DeliveryRecord) => differences(world, delivery, filter),
+        describe: describeDelivery,
       };
-      const matching = await waitFor(world, findAll, { timeoutMs, wallClock, signal });
-      if (matching) return { data: matching.map((delivery) => viewDeliverySummary(world, delivery)) };
-      throw new MockServerError(
-        "WAIT_TIMED_OUT",
-        `${find().length} of ${count} deliveries existed after ${timeoutMs} ms`,
-      );
+      const limits = { timeoutMs, wallClock, signal };
+      const matching = await waitForMatches(world, expectation, { count, times }, limits);
+      return { data: matching.map((delivery) => viewDeliverySummary(world, delivery)) };
     },
   };
 }
 
-function matches(world: World, delivery: DeliveryRecord, filter: DeliveryFilter): boolean {
-  return (
-    (filter.endpointId === undefined || delivery.endpointId === filter.endpointId) &&
-    (filter.event === undefined || delivery.eventName === filter.event) &&
-    (filter.status === undefined || delivery.status === filter.status) &&
-    (filter.attempted === undefined || delivery.attempts.length > 0 === filter.attempted) &&
-    (filter.subject === undefined || world.state.events.get(delivery.eventId)?.subject === filter.subject)
-  );
+function differences(world: World, delivery: DeliveryRecord, filter: DeliveryFilter): readonly string[] {
+  const { attempts } = delivery;
+  const subject = world.state.events.get(delivery.eventId)?.subject;
+  return [
+    ...difference("event", filter.event, delivery.eventName),
+    ...difference("status", filter.status, delivery.status),
+    ...difference("endpointId", filter.endpointId, delivery.endpointId),
+    ...difference("workspaceId", filter.workspaceId, delivery.workspaceId),
+    ...difference("subject", filter.subject, subject),
+    ...difference("attempted", filter.attempted, attempts.length > 0),
+    ...difference("responseStatus", filter.responseStatus, attempts.at(-1)?.status ?? null),
+  ];
+}
+
+function describeDelivery({ id, eventName, status, attempts }: DeliveryRecord): string {
+  const error = attempts.at(-1)?.error;
+  return `${eventName} ${id} (${status}${error == null ? "" : `, ${error}`})`;
 }
 
 export function viewDeliverySummary(world: World, delivery: DeliveryRecord): DeliverySummary {
-  return { ...deliveryFields(world, delivery), attemptCount: delivery.attempts.length };
+  const last = delivery.attempts.at(-1);
+  return {
+    ...deliveryFields(world, delivery),
+    attemptCount: delivery.attempts.length,
+    lastStatus: last?.status ?? null,
+    lastError: last?.error ?? null,
+  };
 }
 
 function viewDelivery(world: World, delivery: DeliveryRecord): DeliveryDetail {

@@ -1,16 +1,23 @@
 import { found } from "../../rules/service-error.ts";
 import type { JournalEntry } from "../../state/journal-entry.ts";
+import type { Clock } from "../../time/clock.ts";
 import { isoTime } from "../../time/iso-time.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
-import type { RecordedRequest, requestRoutes } from "../contract/requests.ts";
+import type { RecordedRequest, RequestFilter, requestRoutes } from "../contract/requests.ts";
 import type { ControlsOf } from "../contract/route.ts";
 import { listPage } from "./list-page.ts";
+import { difference, jsonDifferences, waitForMatches } from "./wait-for-matches.ts";
 
-export function createRequestControls(worlds: WorldHolder): ControlsOf<typeof requestRoutes> {
+/** @param wallClock measures the time limits of waits */
+export function createRequestControls(
+  worlds: WorldHolder,
+  wallClock: Clock,
+): ControlsOf<typeof requestRoutes> {
   return {
     listRequests: (query = {}) =>
       listPage(worlds.current.journal.entries(), query, {
         positionOf: ({ sequence }) => sequence,
+        matches: (entry) => differences(entry, query).length === 0,
         view: viewRequest,
       }),
     getRequest(sequence) {
@@ -20,7 +27,42 @@ export function createRequestControls(worlds: WorldHolder): ControlsOf<typeof re
       );
       return viewRequest(entry);
     },
+    async waitForRequests({ count, times, timeoutMs = 10_000, after = 0, ...filter } = {}, { signal } = {}) {
+      const world = worlds.current;
+      const expectation = {
+        noun: "request",
+        items: () => world.journal.entries().filter(({ sequence }) => sequence > after),
+        differences: (entry: JournalEntry) => differences(entry, filter),
+        describe: describeRequest,
+      };
+      const limits = { timeoutMs, wallClock, signal };
+      const matching = await waitForMatches(world, expectation, { count, times }, limits);
+      return { data: matching.map(viewRequest) };
+    },
   };
+}
+
+function differences(entry: JournalEntry, filter: RequestFilter): readonly string[] {
+  const { operation, operationName, router, keyId, workspaceId, status, code, variables, after = 0 } = filter;
+  const hasOperation = operation === undefined || entry.operations.includes(operation);
+  const codes = entry.errors.map((error) => error.code);
+  const hasCode = code === undefined || codes.includes(code);
+  return [
+    ...(hasOperation ? [] : difference("operation", operation, entry.operations.join(", ") || undefined)),
+    ...difference("operationName", operationName, entry.operationName),
+    ...difference("router", router, entry.router),
+    ...difference("keyId", keyId, entry.keyId),
+    ...difference("workspaceId", workspaceId, entry.workspaceId),
+    ...difference("status", status, entry.status),
+    ...(hasCode ? [] : difference("code", code, codes.join(", ") || undefined)),
+    ...jsonDifferences("variables", variables, entry.variables ?? {}),
+    ...(entry.sequence > after ? [] : [`sequence: expected more than ${after}, got ${entry.sequence}`]),
+  ];
+}
+
+function describeRequest({ sequence, operations, status, errors }: JournalEntry): string {
+  const code = errors[0]?.code;
+  return `#${sequence} ${operations.join(", ") || "no operation"} (${status ?? "cut"}${code ? ` ${code}` : ""})`;
 }
 
 const viewRequest = ({ atMs, ...entry }: JournalEntry): RecordedRequest => ({

@@ -317,7 +317,7 @@ describe("deliveries", () => {
     expect((await waiting).data).toHaveLength(1);
     await expect(api.waitForDeliveries({ count: 9, timeoutMs: 5 })).rejects.toMatchObject({
       code: "WAIT_TIMED_OUT",
-      message: expect.stringContaining("1 of 9"),
+      message: expect.stringContaining("expected at least 9 matching deliveries, got 1"),
     });
   });
 });

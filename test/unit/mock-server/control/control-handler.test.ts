@@ -123,7 +123,7 @@ describe("the control API responds in its own format", () => {
   const body = fc.oneof(json, fc.dictionary(fc.constantFrom(...fields), json));
   const routes = Object.values<Route>(contract);
   // A wait would take its time limit, and a reset would make the ids unknown.
-  const fuzzed = routes.filter(({ call }) => call !== "POST /deliveries/wait" && call !== "POST /reset");
+  const fuzzed = routes.filter(({ call }) => !call.endsWith("/wait") && call !== "POST /reset");
 
   async function setUp(): Promise<{ mock: MockServer; ids: string[] }> {
     const receivers = new Map([[receiverUrl, () => new Response(null, { status: 204 })]]);

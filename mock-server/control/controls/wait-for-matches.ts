@@ -1,0 +1,92 @@
+import { describeValue } from "../../check-options.ts";
+import { MockServerError } from "../../errors.ts";
+import { isPlainObject } from "../../plain-object.ts";
+import type { World } from "../../world/world.ts";
+import { type WaitLimits, waitFor } from "./wait-for.ts";
+
+/** How many items must match: at least `count`, or exactly `times`. */
+export interface ExpectedNumber {
+  readonly count?: number | undefined;
+  readonly times?: number | undefined;
+}
+
+export interface Expectation<Item> {
+  /** For messages, such as `request`. */
+  readonly noun: string;
+  /** Those that exist now, oldest first. */
+  items(): Iterable<Item>;
+  /** Why an item does not match, a sentence for each difference; empty when it does. */
+  differences(item: Item): readonly string[];
+  describe(item: Item): string;
+}
+
+/**
+ * Resolves with the matching items once there are enough of them.
+ * @throws MockServerError WAIT_TIMED_OUT after the time limit, at once when there are more than `times`; the message
+ *   lists the nearest items and why they differ
+ */
+export async function waitForMatches<Item>(
+  world: World,
+  expectation: Expectation<Item>,
+  { count = 1, times }: ExpectedNumber,
+  limits: WaitLimits,
+): Promise<readonly Item[]> {
+  const find = () => [...expectation.items()].filter((item) => expectation.differences(item).length === 0);
+  const result = await waitFor(
+    world,
+    () => {
+      const matching = find();
+      return matching.length >= (times ?? count) ? matching : undefined;
+    },
+    limits,
+  );
+  if (result && (times === undefined || result.length === times)) return result;
+  const found = result ?? find();
+  const expected = times === undefined ? `at least ${count}` : `exactly ${times}`;
+  const wait = result ? "" : ` after ${limits.timeoutMs} ms`;
+  const summary = `expected ${expected} matching ${plural(expectation.noun, times ?? count)}, got ${found.length}${wait}`;
+  const details = result ? found.map(expectation.describe) : nearest(expectation);
+  throw new MockServerError("WAIT_TIMED_OUT", [summary, ...details.slice(0, shownMax)].join("\n  "));
+}
+
+const plural = (noun: string, number: number) =>
+  number === 1 ? noun : noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`;
+
+const shownMax = 5;
+const differencesShownMax = 4;
+
+/** Those that do not match, the nearest and newest first, with their differences. */
+function nearest<Item>({ noun, items, differences, describe }: Expectation<Item>): readonly string[] {
+  const all = [...items()].toReversed();
+  if (all.length === 0) return [`there is no ${noun} at all`];
+  const others = all.map((item) => ({ item, why: differences(item) })).filter(({ why }) => why.length > 0);
+  others.sort((a, b) => a.why.length - b.why.length);
+  return others.map(({ item, why }) => {
+    const more = why.length > differencesShownMax ? `; and ${why.length - differencesShownMax} more` : "";
+    return `${describe(item)}: ${why.slice(0, differencesShownMax).join("; ")}${more}`;
+  });
+}
+
+/** `operation: expected me, got createClient`, or nothing when the value is as expected. */
+export function difference(place: string, expected: unknown, actual: unknown): readonly string[] {
+  if (expected === undefined || Object.is(expected, actual)) return [];
+  return [`${place}: expected ${shown(expected)}, got ${shown(actual)}`];
+}
+
+/** Differences of JSON: an expected object may lack fields, an expected list has all items. */
+export function jsonDifferences(place: string, expected: unknown, actual: unknown): readonly string[] {
+  if (expected === undefined) return [];
+  if (Array.isArray(expected) && Array.isArray(actual)) {
+    const length = difference(`${place}.length`, expected.length, actual.length);
+    if (length.length > 0) return length;
+    return expected.flatMap((item, index) => jsonDifferences(`${place}.${index}`, item, actual[index]));
+  }
+  if (isPlainObject(expected) && isPlainObject(actual)) {
+    return Object.entries(expected).flatMap(([field, value]) =>
+      jsonDifferences(`${place}.${field}`, value, Object.hasOwn(actual, field) ? actual[field] : undefined),
+    );
+  }
+  return difference(place, expected, actual);
+}
+
+const shown = (value: unknown) => (value === undefined ? "nothing" : describeValue(value));
