@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { DeliveryFilter, DeliverySummary, ExpectedDeliveries } from "./control/contract/deliveries.ts";
 import type { ExpectedRequests, RecordedRequest, RequestFilter } from "./control/contract/requests.ts";
 import type { WorldView } from "./control/contract/worlds.ts";

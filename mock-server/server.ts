@@ -18,8 +18,14 @@ export interface MockServer extends MockWorld {
 }
 
 // Clients have one rate limiter per key and URL in a process, and equal seeds yield equal keys: two mocks without a
-// port must have different URLs.
-let mocksWithoutPort = 0;
+// port must have different URLs, also when two copies of this module created them.
+const portlessCount = Symbol.for("workspace-tasks/portless-mocks/v1");
+
+function nextPortlessNumber(): number {
+  const number = Number(Reflect.get(globalThis, portlessCount) ?? 0) + 1;
+  Reflect.set(globalThis, portlessCount, number);
+  return number;
+}
 
 /**
  * Starts a mock of the whole service.
@@ -65,7 +71,7 @@ export async function createMockServer(options: MockServerOptions = {}): Promise
     },
   );
   if ("hold" in clock) listener?.watchClients();
-  origin = listener?.origin ?? `http://mock-${++mocksWithoutPort}.localhost`;
+  origin = listener?.origin ?? `http://mock-${nextPortlessNumber()}.localhost`;
 
   const stop = async () => {
     named.end();

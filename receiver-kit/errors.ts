@@ -125,3 +125,8 @@ export function isReceiverError(value: unknown, code?: ReceiverErrorCode): value
   if (typeof value !== "object" || value === null || !(brand in value)) return false;
   return code === undefined || (value as unknown as ReceiverError).code === code;
 }
+
+/** True for a rejection by any copy of the package: a middleware and its receiver may be of two. */
+export function isWebhookRejectedError(value: unknown): value is WebhookRejectedError {
+  return isReceiverError(value) && Object.hasOwn(rejectionStatuses, value.code);
+}

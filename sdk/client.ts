@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { Router } from "./call/operation.ts";
 import { createRedactor } from "./call/redactor.ts";
 import { type Call, toCall } from "./engine/call.ts";

@@ -326,6 +326,8 @@ export type TaskPlanRecord = z.infer<typeof taskTypePlan>;
 export type DocumentRecord = z.infer<typeof document>;
 export type CatalogAdditionRecord = z.infer<typeof catalogAddition>;
 export type UploadRecord = z.infer<typeof upload>;
+/** The bytes of an upload, in the chunks in which they arrived. */
+export type UploadChunks = Uint8Array[];
 export type EventRecord = z.infer<typeof event>;
 export type AttemptRecord = z.infer<typeof attemptSchema>;
 export type DeliveryRecord = z.infer<typeof delivery>;

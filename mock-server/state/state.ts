@@ -22,8 +22,7 @@ export const createState = () =>
     documents: new Map<string, records.DocumentRecord>(),
     catalogAdditions: new Map<string, records.CatalogAdditionRecord>(),
     uploads: new Map<string, records.UploadRecord>(),
-    /** The bytes of each upload, in the chunks in which they arrived. */
-    uploadContents: new Map<string, Uint8Array[]>(),
+    uploadContents: new Map<string, records.UploadChunks>(),
     events: new Map<string, records.EventRecord>(),
     deliveries: new Map<string, records.DeliveryRecord>(),
   }) satisfies Record<keyof records.StateLists, Map<string, unknown>>;

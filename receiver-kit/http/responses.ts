@@ -1,7 +1,7 @@
 // Every HTTP response of the kit. A sender learns only what it can act on: no response says which check rejected the
 // request, and an accepted delivery, a duplicate and a quarantined one get the same bytes.
 
-import { isReceiverError, WebhookRejectedError } from "../errors.ts";
+import { isReceiverError, isWebhookRejectedError } from "../errors.ts";
 
 export interface WebhookResponse {
   readonly status: number;
@@ -39,7 +39,7 @@ export function responseFor(error: unknown): WebhookResponse {
   if (error.code === "INBOX_UNAVAILABLE" || error.code === "SECRETS_UNAVAILABLE") {
     return retryLater(503, "unavailable", error.retryAfterSeconds);
   }
-  return (error instanceof WebhookRejectedError && rejections[error.status]) || internalError;
+  return (isWebhookRejectedError(error) && rejections[error.status]) || internalError;
 }
 
 function retryLater(status: number, error: string, retryAfterSeconds = 0): WebhookResponse {

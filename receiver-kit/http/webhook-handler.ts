@@ -6,7 +6,7 @@
 
 import type { Clock } from "../clock.ts";
 import { type AcceptEnd, type DeliveryTelemetry, reported } from "../delivery-telemetry.ts";
-import { isReceiverError, WebhookRejectedError } from "../errors.ts";
+import { isReceiverError, isWebhookRejectedError, WebhookRejectedError } from "../errors.ts";
 import { option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import { findHeader, type WebhookHeaders } from "../signature/signature-headers.ts";
 import type { VerifiedWebhook, Verifier } from "../signature/verifier.ts";
@@ -100,7 +100,7 @@ async function acceptRequest(
     const { outcome } = await sink.accept(webhook, { traceparent });
     return end(acknowledged, { outcome });
   } catch (error) {
-    if (error instanceof WebhookRejectedError) notifyListener(onRejected, error);
+    if (isWebhookRejectedError(error)) notifyListener(onRejected, error);
     else notifyListener(sink.onError, error, webhook);
     return end(responseFor(error), { code: isReceiverError(error) ? error.code : "UNEXPECTED" });
   }

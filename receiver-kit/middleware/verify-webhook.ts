@@ -1,4 +1,4 @@
-import { WebhookRejectedError } from "../errors.ts";
+import { isWebhookRejectedError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
 import { createMountingWarning } from "../http/mounting-warning.ts";
 import { notifyListener } from "../http/notify-listener.ts";
@@ -67,7 +67,7 @@ export function verifyWebhook(options: VerifyWebhookOptions): WebhookMiddleware 
       request.webhook = { ...webhook, event, problem: parsed.ok ? undefined : parsed.reason };
     };
     const reject = (error: unknown) => {
-      if (error instanceof WebhookRejectedError) notifyListener(onRejected, error);
+      if (isWebhookRejectedError(error)) notifyListener(onRejected, error);
       sendResponse(request, response, responseFor(error), limits, clock);
     };
     verified

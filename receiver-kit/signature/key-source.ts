@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import type { Clock } from "../clock.ts";
-import { isReceiverError, ReceiverError, WebhookRejectedError } from "../errors.ts";
+import { isReceiverError, isWebhookRejectedError, ReceiverError, WebhookRejectedError } from "../errors.ts";
 import { option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import { withTimeout } from "../with-timeout.ts";
 import { parseSecret } from "./secret.ts";
@@ -118,7 +118,7 @@ async function orUnavailable(name: string, find: () => Promise<SigningKeys>): Pr
   try {
     return await find();
   } catch (cause) {
-    if (cause instanceof WebhookRejectedError) throw cause;
+    if (isWebhookRejectedError(cause)) throw cause;
     const message = isReceiverError(cause) ? cause.message : `${name}: the function failed`;
     throw new WebhookRejectedError("SECRETS_UNAVAILABLE", message, { cause });
   }

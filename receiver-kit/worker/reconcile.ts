@@ -13,6 +13,7 @@
 
 import { z } from "zod";
 import { ReceiverError } from "../errors.ts";
+import type { EventColumns } from "../event/event-columns.ts";
 import { decodePosition, statusRank } from "../event/event-order.ts";
 import type { OrderHead } from "../inbox/order-head.ts";
 import { defaults, option, parseOptions, strictOptions } from "../options.ts";
@@ -233,7 +234,7 @@ class Reconciliation {
   }
 
   /** The same change was found before and its event is dead. It is still missing, so it is handled again. */
-  async #replayDead(id: string, columns: ReturnType<typeof toRow>["columns"]): Promise<boolean> {
+  async #replayDead(id: string, columns: EventColumns): Promise<boolean> {
     const { inbox, source } = this.#settings;
     const row = await inbox.get({ source, id });
     return row?.state === "dead" && inbox.replay(row, columns);

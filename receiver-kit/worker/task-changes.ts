@@ -2,7 +2,9 @@
 // read, or lies in the far future, is replaced by the time of the reading: the status is the API's in any case.
 
 import { parseOccurredAt } from "../../sdk/events/index.ts";
+import type { EventColumns } from "../event/event-columns.ts";
 import { encodePosition, formatInstant, isFarFuture, orderKey, statusRank } from "../event/event-order.ts";
+import type { NewRow } from "../inbox/inbox.ts";
 
 export interface ReconcilableStage {
   readonly id: string;
@@ -58,7 +60,10 @@ export function positionOf({ status }: TaskChange, occurredAt: bigint): string {
 }
 
 /** The row of a change at a position: the same change at the same position is the same row. */
-export function toRow(change: TaskChange, occurredAt: bigint) {
+export function toRow(
+  change: TaskChange,
+  occurredAt: bigint,
+): Pick<NewRow, "id" | "timestamp" | "body"> & { readonly columns: EventColumns } {
   const { key, event, status, workspaceId, fields } = change;
   const position = positionOf(change, occurredAt);
   const id = `${idPrefix}${key}#${position}`;

@@ -1,30 +1,44 @@
 // Uses each part of the installed SDK once against a running mock. Throws when a result is not as expected.
-import assert from "node:assert/strict";
-
-export async function walk(sdk) {
-  const { BASE_URL: baseUrl, GATEWAY_URL: gatewayUrl, API_KEY: apiKey } = process.env;
-  const { PARTNER_API_KEY: partnerApiKey } = process.env;
+export async function walk(sdk, env) {
+  const { BASE_URL: baseUrl, GATEWAY_URL: gatewayUrl, API_KEY: apiKey, PARTNER_API_KEY: partnerApiKey } = env;
   const client = sdk.createClient({ baseUrl, gatewayUrl, apiKey, partnerApiKey });
 
   const me = await client.me();
-  assert.equal(me.__typename, "WorkspaceUser");
+  equal(me.__typename, "WorkspaceUser");
   const catalog = await client.webhooks.catalog();
-  assert(catalog.some(({ name }) => name === "task.completed"));
+  equal(catalog.filter(({ name }) => name === "task.completed").length, 1);
 
   const { endpoint } = await client.webhooks.endpoints.create({ url: "https://receiver.example/hook" });
   const listed = await client.webhooks.endpoints.list({ limit: 1 }).toArray({ itemsMax: 500 });
-  assert(listed.some(({ id }) => id === endpoint.id));
-  await assert.rejects(client.webhooks.endpoints.delete(me.workspace.id), (error) =>
-    sdk.isWorkspaceTasksError(error, "NOT_FOUND"),
-  );
+  equal(listed.filter(({ id }) => id === endpoint.id).length, 1);
+  const missing = await client.webhooks.endpoints.delete(me.workspace.id).catch((error) => error);
+  equal(sdk.isWorkspaceTasksError(missing, "NOT_FOUND"), true);
+  const document =
+    "query Name($id: ID!) { me { ... on WorkspaceUser { workspace { client(id: $id) { name } } } } }";
+  equal((await client.request(document, { id: me.workspace.id })).me.workspace.client, null);
 
   const workspace = await client.partner.workspaces.create({ displayName: "Packed" });
-  assert.equal(workspace.status, "active");
+  equal(workspace.status, "active");
   const upload = await client.uploads.upload(new Blob(["wages"]), {
     fileName: "w2.txt",
     mimeType: "text/plain",
   });
-  assert.equal(upload.sizeBytes, 5);
+  equal(upload.sizeBytes, 5);
+  const { taskId } = await client.taxClients.create({
+    name: "Alma Reyes",
+    externalId: crypto.randomUUID(),
+    returnType: "F1040",
+    taxYear: 2025,
+    uploadIds: [upload.uploadId],
+  });
+  equal((await client.tasks.get(taskId)).type, "BINDER");
+  const aborted = await client.me({ signal: AbortSignal.abort() }).catch((error) => error);
+  equal(aborted.code, "ABORTED");
+  equal(client.rateLimit().limit, 120);
   await client.close();
-  console.log(`walked on ${process.version}`);
+  return "all steps passed";
+}
+
+function equal(actual, expected) {
+  if (actual !== expected) throw new Error(`expected ${expected}, got ${actual}`);
 }

@@ -1,4 +1,4 @@
 import * as sdk from "workspace-tasks/sdk";
 import { walk } from "./walk.mjs";
 
-await walk(sdk);
+console.log(await walk(sdk, process.env));

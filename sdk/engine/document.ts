@@ -1,10 +1,11 @@
 // Any document can be sent, not only the generated ones. It is parsed once and cached: a query may be repeated after a
 // failure and a mutation may not, so its kind has to be known, and a text with a syntax error should cost no request.
 
-import { type DocumentNode, Kind, OperationTypeNode, parse, print } from "graphql";
 import { BoundedCache } from "../call/bounded-cache.ts";
 import type { Operation, Router, TypedDocument } from "../call/operation.ts";
 import { WorkspaceTasksError } from "../errors.ts";
+import { parseOperations } from "./document-grammar.ts";
+import { printDocument } from "./print-document.ts";
 
 /** A parsed document, of any version of graphql-js. */
 export interface ParsedDocument {
@@ -28,42 +29,51 @@ export interface DocumentReader {
 const cachedMax = 200;
 
 export function createDocumentReader(): DocumentReader {
-  const cache = new BoundedCache<string, ReturnType<typeof operationIn>>(cachedMax);
+  const operations = new BoundedCache<string, ReturnType<typeof operationIn>>(cachedMax);
+  const printed = new WeakMap<object, string>();
+
+  function textOf(document: unknown): string {
+    if (typeof document === "string") return document;
+    if (document instanceof String) return document.toString();
+    if (!isParsed(document)) throw invalid("a GraphQL document", "something else");
+    const text = printed.get(document) ?? print(document);
+    printed.set(document, text);
+    return text;
+  }
+
   return {
     read(document, router, authenticated) {
       const text = textOf(document);
-      const operation = cache.getOrSet(text, operationIn);
-      return { document: text, ...operation, router, authenticated };
+      return { document: text, ...operations.getOrSet(text, operationIn), router, authenticated };
     },
   };
 }
 
-function textOf(document: unknown): string {
-  if (typeof document === "string") return document;
-  if (isDocumentNode(document)) return print(document);
-  if (document instanceof String) return document.toString();
-  throw invalid("a GraphQL document", "something else");
-}
-
 function operationIn(text: string) {
-  let document: DocumentNode;
-  try {
-    document = parse(text, { noLocation: true });
-  } catch (cause) {
-    throw invalid("a GraphQL document", "a text with a syntax error", cause);
-  }
-  const operations = document.definitions.filter((each) => each.kind === Kind.OPERATION_DEFINITION);
-  const [definition] = operations;
-  if (definition === undefined || operations.length > 1) {
+  const operations = orInvalid("a text with a syntax error", () => parseOperations(text));
+  const [operation] = operations;
+  if (operation === undefined || operations.length > 1) {
     throw invalid("a document with one operation", `one with ${operations.length}`);
   }
-  const { name, operation } = definition;
-  if (operation === OperationTypeNode.SUBSCRIPTION) throw invalid("a query or a mutation", "a subscription");
-  return { name: name?.value, kind: operation };
+  const { name, type } = operation;
+  if (type === "subscription") throw invalid("a query or a mutation", "a subscription");
+  return { name, kind: type };
 }
 
-function isDocumentNode(document: unknown): document is DocumentNode {
-  return typeof document === "object" && document !== null && Reflect.get(document, "kind") === Kind.DOCUMENT;
+function print(document: ParsedDocument): string {
+  return orInvalid("something else", () => printDocument(document));
+}
+
+function isParsed(document: unknown): document is ParsedDocument {
+  return typeof document === "object" && document !== null && Reflect.get(document, "kind") === "Document";
+}
+
+function orInvalid<Value>(got: string, read: () => Value): Value {
+  try {
+    return read();
+  } catch (cause) {
+    throw invalid("a GraphQL document", got, cause);
+  }
 }
 
 function invalid(expected: string, got: string, cause?: unknown): WorkspaceTasksError {

@@ -32,7 +32,7 @@ describe("a document of the caller", () => {
     expect(read(parse("query Q { a }"))).toMatchObject({
       name: "Q",
       kind: "query",
-      document: "query Q {\n  a\n}",
+      document: "query Q { a }",
     });
   });
 
@@ -42,6 +42,7 @@ describe("a document of the caller", () => {
     ["query A { a } query B { b }", "request: expected a document with one operation, got one with 2"],
     ["fragment F on User { id }", "request: expected a document with one operation, got one with 0"],
     ["subscription S { a }", "request: expected a query or a mutation, got a subscription"],
+    [parse("type A { a: Int }"), "request: expected a GraphQL document, got something else"],
     [{} as string, "request: expected a GraphQL document, got something else"],
     [undefined as never, "request: expected a GraphQL document, got something else"],
   ])("the document %o is rejected before anything is sent", (text, message) => {

@@ -1,0 +1,246 @@
+// The tarball in projects of the kinds that its users have: Jest with its defaults, ts-jest, NestJS, and each
+// supported version of TypeScript with the module settings that it knows. Everything comes from the npm registry:
+//
+//   node scripts/consumer-matrix.mjs
+//
+// Needs a build.
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { capture } from "./capture.mjs";
+
+const root = join(import.meta.dirname, "..");
+const shell = process.platform === "win32";
+const typeScripts = ["5.2", "5.4", "5.7", "5.9", "6.0"];
+const nest = ["common", "core", "platform-express"].map((name) => `@nestjs/${name}@11`);
+const tools = [
+  "jest@30",
+  "ts-jest@29",
+  "@types/jest@30",
+  "@types/node@20",
+  "express@5",
+  "libsql",
+  "rxjs@7",
+  "reflect-metadata@0.2",
+];
+
+const project = mkdtempSync(join(tmpdir(), "workspace-tasks-consumer-"));
+const bin = (name) => join(project, "node_modules", name);
+let failed = false;
+try {
+  await install();
+  await jest();
+  await nestApplication();
+  for (const version of typeScripts) await compile(version);
+} finally {
+  rmSync(project, { recursive: true, force: true });
+}
+if (failed) process.exitCode = 1;
+
+async function install() {
+  const packed = spawnSync("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", project], {
+    cwd: root,
+    encoding: "utf8",
+    shell,
+  });
+  if (packed.status !== 0) throw new Error(`npm pack failed:\n${packed.stderr}`);
+  const parsed = JSON.parse(packed.stdout);
+  const { filename } = Array.isArray(parsed) ? parsed[0] : Object.values(parsed)[0];
+  write("package.json", JSON.stringify({ name: "consumer", private: true }));
+  const versions = typeScripts.map((version) => `typescript-${version}@npm:typescript@${version}`);
+  const packages = [join(project, filename), "typescript@5.9", ...versions, ...tools, ...nest];
+  const { code, output } = await capture(
+    "npm",
+    ["install", "--no-audit", "--no-fund", "--prefer-offline", ...packages],
+    { cwd: project, shell },
+  );
+  if (code !== 0) throw new Error(`npm install failed:\n${output}`);
+}
+
+function write(file, text) {
+  writeFileSync(join(project, file), text);
+}
+
+async function check(title, command, args, expected = /^/) {
+  const { code, output } = await capture(command, args, { cwd: project });
+  const ok = code === 0 && expected.test(output);
+  console.log(`${ok ? "✓" : "✗"} ${title}`);
+  if (ok) return;
+  failed = true;
+  console.log(output);
+}
+
+async function jest() {
+  const body = `async () => {
+  const mock = await createMockServer();
+  const client = createClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey });
+  const receiver = createReceiver({ secrets: ["whsec_" + "A".repeat(43) + "="], inbox: sqliteInbox(":memory:") });
+  expect(typeof webhookMiddleware(receiver)).toBe("function");
+  await receiver.start();
+  expect((await client.me()).__typename).toBe("WorkspaceUser");
+  await expect(client.webhooks.endpoints.delete("none")).rejects.toMatchObject({ code: "NOT_FOUND" });
+  await receiver.close();
+  await client.close();
+  await mock.close();
+}`;
+  const names = {
+    sdk: "createClient",
+    "mock-server": "createMockServer",
+    "receiver-kit": "createReceiver",
+    "receiver-kit/express": "webhookMiddleware",
+    "receiver-kit/sqlite": "sqliteInbox",
+  };
+  const statements = (toText) =>
+    Object.entries(names)
+      .map(([entry, name]) => toText(name, `"workspace-tasks/${entry}"`))
+      .join("\n");
+  write(
+    "plain.test.js",
+    `${statements((name, entry) => `const { ${name} } = require(${entry});`)}\ntest("jest", ${body});`,
+  );
+  write(
+    "typed.test.ts",
+    `${statements((name, entry) => `import { ${name} } from ${entry};`)}\ntest("ts-jest", ${body});`,
+  );
+  write("ts-jest.config.json", JSON.stringify({ preset: "ts-jest", testMatch: ["**/typed.test.ts"] }));
+  const program = bin("jest/bin/jest.js");
+  await check("Jest with its defaults", process.execPath, [program, "--config", "{}", "plain"], /1 passed/);
+  await check(
+    "ts-jest with its defaults",
+    process.execPath,
+    [program, "--config", "ts-jest.config.json"],
+    /1 passed/,
+  );
+}
+
+async function nestApplication() {
+  mkdirSync(join(project, "nest"));
+  write(
+    "nest/main.ts",
+    `import "reflect-metadata";
+import { Controller, Get, Inject, Module } from "@nestjs/common";
+import { NestFactory } from "@nestjs/core";
+import { createMockServer } from "workspace-tasks/mock-server";
+import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
+import { createClient, type WorkspaceTasksClient } from "workspace-tasks/sdk";
+
+@Controller()
+class MeController {
+  constructor(@Inject("client") private readonly client: WorkspaceTasksClient) {}
+  @Get("me")
+  async me() {
+    return { type: (await this.client.me()).__typename };
+  }
+}
+
+async function main() {
+  const mock = await createMockServer();
+  const client = createClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey });
+  @Module({ controllers: [MeController], providers: [{ provide: "client", useValue: client }] })
+  class AppModule {}
+  const receiver = createReceiver({ secrets: ["whsec_" + "A".repeat(43) + "="], inbox: memoryInbox() });
+  const app = await NestFactory.create(AppModule, { logger: false });
+  app.use("/webhooks", webhookMiddleware(receiver));
+  await receiver.start();
+  await app.listen(0, "127.0.0.1");
+  const { status } = await fetch((await app.getUrl()) + "/webhooks", { method: "POST", body: "{}" });
+  console.log(await (await fetch((await app.getUrl()) + "/me")).text(), status);
+  await app.close();
+  await receiver.close();
+  await client.close();
+  await mock.close();
+}
+void main();
+`,
+  );
+  const compilerOptions = {
+    module: "commonjs",
+    target: "es2021",
+    experimentalDecorators: true,
+    emitDecoratorMetadata: true,
+    strict: true,
+    skipLibCheck: true,
+    outDir: "nest-dist",
+    types: ["node"],
+  };
+  write(
+    "nest/tsconfig.json",
+    JSON.stringify({ compilerOptions: { ...compilerOptions, outDir: "../nest-dist" } }),
+  );
+  await check("NestJS compiles, as CommonJS", process.execPath, [bin("typescript/bin/tsc"), "-p", "nest"]);
+  await check("NestJS runs", process.execPath, ["nest-dist/main.js"], /\{"type":"WorkspaceUser"\} 400/);
+}
+
+async function compile(version) {
+  const typed = `import type { TypedDocument } from "workspace-tasks/sdk";
+import { createClient } from "workspace-tasks/sdk";
+import { createMockServer } from "workspace-tasks/mock-server";
+import { createReceiver } from "workspace-tasks/receiver-kit";
+import { auditReceiver } from "workspace-tasks/receiver-kit/audit";
+import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
+import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
+import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { openTelemetry } from "workspace-tasks/receiver-kit/telemetry";
+import { parseEvent } from "workspace-tasks/events";
+export const used = [createMockServer, createReceiver, auditReceiver, webhookMiddleware, postgresInbox, sqliteInbox, openTelemetry, parseEvent];
+export async function typed(document: TypedDocument<{ a: number }, { id: string }>): Promise<number> {
+  const client = createClient({ baseUrl: "" });
+  // @ts-expect-error the id is missing
+  await client.request(document);
+  // @ts-expect-error there is no variable of this name
+  await client.request(document, { id: "x", other: 1 });
+  const endpoint = await client.webhooks.endpoints.update("x", { enabled: true });
+  return endpoint.url.length + (await client.request(document, { id: "x" })).a;
+}
+`;
+  for (const file of ["typed.ts", "typed.mts", "typed.cts"]) write(file, typed);
+  write(
+    "without-node.mts",
+    `import { createClient } from "workspace-tasks/sdk";\nexport const client = createClient({ baseUrl: "" });\n`,
+  );
+  // Checks the declarations of zod and graphql too, which takes a minute.
+  const skipLibCheck = version !== "5.4" && version !== "6.0";
+  const deprecated = version === "6.0" ? { ignoreDeprecations: "6.0" } : {};
+  const settings = {
+    "module commonjs, moduleResolution node": {
+      file: "typed.ts",
+      module: "commonjs",
+      moduleResolution: "node",
+      skipLibCheck: true,
+      ...deprecated,
+    },
+    "module esnext, moduleResolution bundler": {
+      file: "typed.ts",
+      module: "esnext",
+      moduleResolution: "bundler",
+      skipLibCheck: true,
+    },
+    "module node16, from CommonJS": { file: "typed.cts", module: "node16", skipLibCheck: true },
+    "module nodenext, strictest": {
+      file: "typed.mts",
+      module: "nodenext",
+      skipLibCheck,
+      exactOptionalPropertyTypes: true,
+      verbatimModuleSyntax: true,
+      isolatedModules: true,
+      noUncheckedIndexedAccess: true,
+    },
+    "the SDK without @types/node": {
+      file: "without-node.mts",
+      module: "nodenext",
+      types: [],
+      lib: ["es2022", "dom"],
+    },
+  };
+  for (const [title, { file, ...options }] of Object.entries(settings)) {
+    const compilerOptions = { strict: true, noEmit: true, target: "es2022", types: ["node"], ...options };
+    write("tsconfig.json", JSON.stringify({ compilerOptions, files: [file] }));
+    await check(`TypeScript ${version}, ${title}`, process.execPath, [
+      bin(`typescript-${version}/bin/tsc`),
+      "-p",
+      ".",
+    ]);
+  }
+}

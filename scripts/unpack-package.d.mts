@@ -1,0 +1,1 @@
+export declare function unpackPackage(project: string, others?: readonly string[]): string;
