@@ -95,6 +95,7 @@ export type { WebhookEventType, Webhooks } from "./operations/webhooks.ts";
 export type { ArtifactInput, JobArtifact, Works } from "./operations/works.ts";
 export type { CallOptions, CreateClientOptions, RateLimitOptions } from "./options.ts";
 export type { PostgresClient, PostgresPool } from "./rate-limit/bounded-query.ts";
+export type { Priority } from "./rate-limit/call-queue.ts";
 export {
   type PostgresRateLimitStoreOptions,
   postgresRateLimitStore,

@@ -4,6 +4,7 @@ import type { Logger } from "./call/diagnostics.ts";
 import { type Clock, type Random, systemClock, systemRandom, timerDelayMsMax } from "./clock.ts";
 import { type ApiKeySource, isSendableKey } from "./credentials/key-exchange.ts";
 import { ConfigurationError, WorkspaceTasksError } from "./errors.ts";
+import { type Priority, priorities } from "./rate-limit/call-queue.ts";
 import type { RateLimitSettings } from "./rate-limit/limiter-registry.ts";
 import type { RateLimitStore } from "./rate-limit/rate-limit-store.ts";
 import type { Fetch } from "./request/transport.ts";
@@ -15,6 +16,7 @@ import {
   integerBetween,
   kindOf,
   objectWith,
+  oneOf,
   optional,
   parse,
   refineNumber,
@@ -32,11 +34,16 @@ export interface RateLimitOptions {
   readonly windowMs?: number | undefined;
   /** Part of the limit that this process may use, above 0 and at most 1. Default 1. */
   readonly share?: number | undefined;
-  /** Calls that may wait at once; the next one fails with `RATE_LIMIT_QUEUE_FULL`. Default 1,000. */
+  /** Requests per window that `background` calls leave to the others. Default: a tenth of the limit. */
+  readonly reserved?: number | undefined;
+  /** Calls of this client that may wait at once; the next one fails with `RATE_LIMIT_QUEUE_FULL`. Default 1,000. */
   readonly maxQueued?: number | undefined;
-  /** Longest time that one call waits in total. Default 600,000 ms, the time that `maxQueued` calls need. */
+  /** Longest time that one call waits in total, within its deadline. Default 600,000 ms. */
   readonly maxWaitMs?: number | undefined;
-  /** Lets several processes share one limit. Default: none, each process assumes that it is alone. */
+  /**
+   * Lets several processes share one limit. Default: none, each process assumes that it is alone. All clients of one key
+   * in a process pass the same store.
+   */
   readonly store?: RateLimitStore | undefined;
 }
 
@@ -53,8 +60,10 @@ export interface CreateClientOptions {
   readonly sourcePlatform?: string | undefined;
   /** Limit for one attempt, body included. Default 15,000 ms. */
   readonly timeoutMs?: number | undefined;
-  /** Limit for a whole call: queue, token, retries and body. Default: none but the sum of the other limits. */
+  /** Limit for a whole call: queue, token, retries and body. Default 120,000 ms, for `background` calls 900,000 ms. */
   readonly deadlineMs?: number | undefined;
+  /** Which calls are sent first when the rate limit is used up. Default `normal`. */
+  readonly priority?: Priority | undefined;
   /** Retries of what is safe to repeat. Waiting for the rate limit does not count. Default 3. */
   readonly maxRetries?: number | undefined;
   /** Largest response body that is read. Default 32 MiB. */
@@ -79,9 +88,19 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Limit for one attempt of this call, body included. Default: the client's. */
   readonly timeoutMs?: number | undefined;
-  /** Limit for this call: queue, token, retries and body. Default: the client's. */
+  /** Limit for this call: queue, token, retries and body. Default: the client's, or that of the call's priority. */
   readonly deadlineMs?: number | undefined;
+  /** Whether this call is sent before or after others when the rate limit is used up. Default: the client's. */
+  readonly priority?: Priority | undefined;
 }
+
+/** The deadline of a call for which neither it nor its client has one. */
+export const deadlineMsDefaults: { readonly [Name in Priority]: number } = {
+  interactive: 120_000,
+  normal: 120_000,
+  // Longer than the default of `maxWaitMs`, in which the default of `maxQueued` calls are sent.
+  background: 900_000,
+};
 
 /** Client options with defaults. */
 export type ResolvedOptions = ReturnType<typeof resolveOptions>;
@@ -93,6 +112,7 @@ const rateLimitSettings = strictObject({
     refineNumber("a number above 0 and at most 1", (value) => value > 0 && value <= 1),
     1,
   ),
+  reserved: optional(integerBetween(0, 1_000_000)),
   maxQueued: withDefault(integerBetween(0, 1_000_000), 1_000),
   maxWaitMs: withDefault(integerBetween(0, timerDelayMsMax), 600_000),
   store: optional(objectWith<RateLimitStore>("acquire", "release", "block")),
@@ -112,6 +132,7 @@ const clientOptions = strictObject({
   ),
   timeoutMs: withDefault(durationMs, 15_000),
   deadlineMs: optional(durationMs),
+  priority: withDefault(oneOf(...priorities), "normal"),
   maxRetries: withDefault(integerBetween(0, 20), 3),
   responseBytesMax: withDefault(integerBetween(1, 2 ** 31), 32 * 1024 * 1024),
   rateLimit: withDefault(rateLimitOrFalse, {}),
@@ -130,6 +151,7 @@ export const callOptions = {
   signal: optional(abortSignal),
   timeoutMs: optional(durationMs),
   deadlineMs: optional(durationMs),
+  priority: optional(oneOf(...priorities)),
 };
 
 const callInput = strictObject(callOptions);

@@ -13,7 +13,7 @@ export const benchmark: Benchmark = {
     `${measuredFor(result, "growth over 100,000 calls")} over 100,000 calls; a client takes ${measuredFor(result, "heap per client")}`,
   about:
     "Heap after a collection: what a client takes before its first call, and how the heap grows over 100,000 calls of one client, " +
-    "all with one shared `AbortSignal`. The slope is fitted to the second half, because code and caches are created in the first.",
+    "all with one shared `AbortSignal` and the three priorities in turn. The slope is fitted to the second half, because code and caches are created in the first.",
   measure,
 };
 
@@ -36,6 +36,8 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
   };
 }
 
+const priorities = ["interactive", "normal", "background"] as const;
+
 function heapPerClient(count: number): number {
   const create = () => createClient({ apiKey: "key", baseUrl: "http://service.localhost" });
   create();
@@ -52,7 +54,7 @@ async function heapOverCalls(calls: number) {
   const points: [number, number][] = [];
   for (let done = 0; done <= calls; done++) {
     if (done % (calls / 10) === 0) points.push([done, heapBytes()]);
-    await client.request(listTasksText, { limit: 20 }, { signal });
+    await client.request(listTasksText, { limit: 20 }, { signal, priority: priorities[done % 3] });
   }
   return {
     points,

@@ -3,7 +3,7 @@ import { createEmit } from "../call/diagnostics.ts";
 import { failure, toError } from "../call/failure.ts";
 import type { Operation, Router } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
-import type { CallOptions, ResolvedOptions } from "../options.ts";
+import { type CallOptions, deadlineMsDefaults, type ResolvedOptions } from "../options.ts";
 import type { RateLimitSnapshot } from "../rate-limit/rate-limiter.ts";
 import { createAttemptSender } from "../request/attempt-sender.ts";
 import { createSend, type Execute, type ResultWithMeta, type Send } from "./call.ts";
@@ -31,7 +31,7 @@ export interface Engine {
 }
 
 export function createEngine(options: ResolvedOptions, redactor: Redactor): Engine {
-  const { clock, timeoutMs, deadlineMs } = options;
+  const { clock, timeoutMs } = options;
   const sendAttempt = createAttemptSender({ ...options, redactor });
   const emit = createEmit(options.logger);
   const clientScope = new CallScope(clock);
@@ -48,8 +48,17 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
     if (clientScope.failure) {
       throw toError(clientScope.failure, { attempts: 0, operationName: operation.name });
     }
-    const scope = new CallScope(clock, { signal: call.signal, limitMs: call.deadlineMs ?? deadlineMs });
-    const request = { operation, variables, timeoutMs: call.timeoutMs ?? timeoutMs, scope, callId: callId++ };
+    const priority = call.priority ?? options.priority;
+    const limitMs = call.deadlineMs ?? options.deadlineMs ?? deadlineMsDefaults[priority];
+    const scope = new CallScope(clock, { signal: call.signal, limitMs });
+    const request = {
+      operation,
+      variables,
+      timeoutMs: call.timeoutMs ?? timeoutMs,
+      priority,
+      scope,
+      callId: callId++,
+    };
     // The type of the data is the document's; the response is not checked against it on purpose.
     const run = runCall(request, dependencies) as Promise<ResultWithMeta<Data>>;
     calls.set(scope, run);
@@ -66,7 +75,7 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
     openScope: (limits) => clientScope.child(limits),
     async workspaceToken(scope) {
       const { credentials } = routers.route("base").access();
-      const limited = scope.child({ limitMs: deadlineMs });
+      const limited = scope.child({ limitMs: options.deadlineMs ?? deadlineMsDefaults[options.priority] });
       try {
         const credential = await limited.race(credentials.get());
         return {

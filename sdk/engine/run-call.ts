@@ -5,8 +5,10 @@ import type { UntypedOperation } from "../call/operation.ts";
 import type { Credentials } from "../credentials/credentials.ts";
 import type { Credential } from "../credentials/shared-token.ts";
 import type { Outcome } from "../errors.ts";
+import type { Priority } from "../rate-limit/call-queue.ts";
 import type { LimiterReference } from "../rate-limit/limiter-registry.ts";
-import type { Permit, QueueEntry } from "../rate-limit/rate-limiter.ts";
+import type { Permit } from "../rate-limit/permit.ts";
+import type { QueueEntry } from "../rate-limit/rate-limiter.ts";
 import type { AttemptResult } from "../request/attempt-sender.ts";
 import { backoffMs, decideRetry, type RetryDecision } from "../request/retry-policy.ts";
 import type { CallMeta, ResultWithMeta } from "./call.ts";
@@ -26,6 +28,7 @@ export interface CallRequest {
   readonly operation: UntypedOperation;
   readonly variables: unknown;
   readonly timeoutMs: number;
+  readonly priority: Priority;
   /** Disposed of when the call has settled. */
   readonly scope: CallScope;
   readonly callId: number;
@@ -62,6 +65,8 @@ class CallRecord {
   readonly #meta: Mutable<CallMeta> = { attempts: 0, queuedMs: 0, retryAfterSeenMs: undefined };
   #retries = 0;
   #hadFreshToken = false;
+  /** How long the limiter waits after the last 429. */
+  #blockedForMs = 0;
   /** The least certain outcome of the attempts so far. */
   #outcome: Outcome = "not_sent";
 
@@ -122,7 +127,7 @@ class CallRecord {
 
   // Usually the token is known and a slot is free. Then nothing is awaited.
   async #authorize(route: Route): Promise<Authorization> {
-    const { operation, scope } = this.#request;
+    const { operation, priority, scope } = this.#request;
     if (scope.failure) throw new FailureError(scope.failure);
     if (!operation.authenticated) return {};
     const { credentials, limiter } = route.access();
@@ -131,10 +136,11 @@ class CallRecord {
       const reference = limiter(credential.keyHash);
       if (!reference) return { credential };
       if (this.#queued?.reference !== reference) {
-        this.#queued = { reference, entry: reference.limiter.enter() };
+        this.#queued = { reference, entry: reference.limiter.enter(priority) };
       }
       const permit =
-        reference.limiter.tryAcquire() ?? (await this.#queue(reference, this.#queued.entry, credentials));
+        reference.limiter.tryAcquire(priority) ??
+        (await this.#queue(reference, this.#queued.entry, credentials));
       try {
         const current = credentials.current() ?? (await scope.race(credentials.get()));
         if (current.keyHash === credential.keyHash) return { credential: current, permit };
@@ -183,6 +189,7 @@ class CallRecord {
     if (failure?.code === "RATE_LIMITED") {
       const { retryAfterMs } = failure;
       const waitMs = permit.rejected(retryAfterMs);
+      this.#blockedForMs = waitMs;
       if (this.#queued) this.#queued.entry.rejections += 1;
       const { operationName } = this.#event;
       this.#emit("workspace-tasks:rate-limit", () => ({ operationName, retryAfterMs, waitMs }));
@@ -218,6 +225,10 @@ class CallRecord {
     const { options, clientScope } = this.#dependencies;
     if (clientScope.failure) return { type: "fail" };
     if (failure.remedy === "fresh_token") return this.#decideOnToken(route, failure, credential);
+    // The service asks for a longer pause than the limiter waits before it tries again.
+    const isLongBlock =
+      permit && failure.code === "RATE_LIMITED" && (failure.retryAfterMs ?? 0) > this.#blockedForMs;
+    if (isLongBlock) return { type: "fail" };
     // Without a limiter to wait in, a 429 is repeated like any other transient failure.
     const isUnlimited = failure.remedy === "wait_for_rate_limit" && !permit;
     const retryAfterMs = failure.retryAfterMs ?? backoffMs(this.#retries, options.random);

@@ -12,7 +12,8 @@ const rejectionPauseMs = 1_000;
 // The service rounds to whole seconds; returning at that very instant would be a race.
 const returnMarginMs = 50;
 const returnJitterMs = 200;
-const pauseMsMax = 3_600_000;
+// A longer Retry-After blocks the key for this long; then one request finds out whether it still holds.
+const pauseWindowsMax = 5;
 
 export class AdaptivePacing {
   #limit: number;
@@ -53,6 +54,11 @@ export class AdaptivePacing {
     return Math.max(0, this.#blockedUntilMs - nowMs, spacedAtMs - nowMs);
   }
 
+  /** Whether the service has asked to wait longer. */
+  isBlocked(nowMs: number): boolean {
+    return nowMs < this.#blockedUntilMs;
+  }
+
   permitted(nowMs: number): void {
     this.#lastPermitMs = nowMs;
   }
@@ -70,6 +76,7 @@ export class AdaptivePacing {
     // The rejections of one burst arrive together and count as one.
     if (nowMs >= this.#blockedUntilMs) this.#rejectionsInARow += 1;
     const pauseMs = Math.max(retryAfterMs ?? 0, this.#ownPauseMs(retryAfterMs));
+    const pauseMsMax = this.#windowMs * pauseWindowsMax;
     const untilMs = nowMs + Math.min(pauseMs, pauseMsMax) + returnMarginMs + returnJitterMs * random();
     this.#blockedUntilMs = Math.max(this.#blockedUntilMs, untilMs);
     this.#growAtMs = this.#blockedUntilMs + this.#windowMs / 2;

@@ -1,13 +1,15 @@
+import { FailureError, failure } from "../call/failure.ts";
+import { processEntries, type RegistryScope, releaseWhenAbandoned } from "../call/process-registry.ts";
 import { createRedactor } from "../call/redactor.ts";
-import type { Clock, Random } from "../clock.ts";
+import type { Random } from "../clock.ts";
 import type { RateLimitStore } from "./rate-limit-store.ts";
-import { type QueueLimits, RateLimiter } from "./rate-limiter.ts";
-import { SharedSlots } from "./shared-slots.ts";
-import type { WindowLimit } from "./sliding-window.ts";
+import { type LimiterSettings, type QueueLimits, RateLimiter } from "./rate-limiter.ts";
+import { SharedLimit, type SlotLimits } from "./shared-limit.ts";
 
-// One limiter per key and address, shared by all clients of the process. The registry is a property of `globalThis`
-// because a process can hold two copies of this module, and two limiters of one key would together use twice its limit.
-// Clients that disagree about the limit get the smallest.
+// One limiter per key and address for all clients of the process. Clients that disagree about the limit get the
+// smallest; clients that disagree about the store get an error, because one of them would be ignored. What a limiter
+// knows about the key, its requests of the last window and that the service blocks it, is kept when the last client is
+// closed; the store is not, since its connections may be closed too.
 
 /** A client's reference to a limiter that it shares with other clients. */
 export interface LimiterReference {
@@ -23,87 +25,94 @@ export interface RateLimitSettings extends QueueLimits {
   readonly requests: number;
   readonly windowMs: number;
   readonly share: number;
+  readonly reserved?: number | undefined;
   readonly store?: RateLimitStore | undefined;
 }
 
-export interface LimiterRequest {
+export interface LimiterRequest extends RegistryScope {
   /** A hash of key and address. */
   readonly id: string;
   readonly rateLimit: RateLimitSettings;
   /** Longest time one request can be in flight. */
   readonly timeoutMs: number;
-  readonly clock: Clock;
-  /** Limiters of different clocks are independent of each other. */
-  readonly customClock: boolean;
   readonly random: Random;
 }
 
 interface Entry {
   readonly limiter: RateLimiter;
-  readonly shared: SharedSlots | undefined;
   readonly references: Set<RateLimitSettings>;
+  shared: SharedLimit | undefined;
 }
 
-interface Registry {
-  readonly systemClock: Map<string, Entry>;
-  readonly byClock: WeakMap<object, Map<string, Entry>>;
-}
-
-const registryKey = Symbol.for("workspace-tasks/rate-limiters/v1");
-
+/** Throws `FailureError` when another client of the key uses another store. */
 export function acquireLimiter(request: LimiterRequest): LimiterReference {
-  const entries = entriesOf(request);
+  const entries = processEntries<Entry>("rate-limiters", request);
   for (const [id, { references, limiter }] of entries) {
     if (references.size === 0 && limiter.isIdle()) entries.delete(id);
   }
   const entry = entries.get(request.id) ?? createEntry(request);
+  const { limiter, references } = entry;
+  const [other] = references;
+  if (other && other.store !== request.rateLimit.store) throw new FailureError(differentStores);
   entries.set(request.id, entry);
-  const { limiter, shared, references } = entry;
+  if (!other) {
+    entry.shared = createShared(request);
+    limiter.share(entry.shared);
+  }
   // A new object, so that two clients with equal options are two references.
   const settings = { ...request.rateLimit };
   references.add(settings);
-  limiter.configure(smallestOf(references));
-  return {
-    limiter,
-    limits: settings,
-    async release() {
-      if (!references.delete(settings)) return;
-      // The entry is kept: requests of the last window count for the next client as well.
-      if (references.size > 0) limiter.configure(smallestOf(references));
-      else await shared?.flush();
-    },
+  configure(entry);
+  const release = async () => {
+    if (!references.delete(settings)) return;
+    if (references.size > 0) configure(entry);
+    else await entry.shared?.flush();
   };
+  const reference = { limiter, limits: settings, release };
+  releaseWhenAbandoned(reference, () => void release());
+  return reference;
 }
 
-function createEntry({ id, rateLimit, timeoutMs, clock, random }: LimiterRequest): Entry {
-  const { store, requests, windowMs } = rateLimit;
+const differentStores = failure(
+  "CONFIGURATION_INVALID",
+  "rateLimit.store: expected the store of the other clients of this key in this process, got another one or none; " +
+    "pass the same store to all of them, or close the others first",
+);
+
+function createEntry({ rateLimit, clock, random }: LimiterRequest): Entry {
+  const limiter = new RateLimiter(limiterSettingsOf([rateLimit]), clock, random);
+  return { limiter, references: new Set(), shared: undefined };
+}
+
+function createShared({ id, rateLimit, timeoutMs, clock }: LimiterRequest): SharedLimit | undefined {
+  const { store, windowMs } = rateLimit;
+  if (!store) return undefined;
   const leaseMs = windowMs + timeoutMs;
   const redactCause = createRedactor().cause;
-  const shared = store && new SharedSlots({ store, key: id, limit: requests, leaseMs, clock, redactCause });
-  const limiter = new RateLimiter(smallestOf([rateLimit]), clock, random, shared);
-  return { limiter, shared, references: new Set() };
+  return new SharedLimit({ store, key: id, leaseMs, clock, redactCause }, slotLimitsOf([rateLimit]));
 }
 
-function smallestOf(references: Iterable<RateLimitSettings>): WindowLimit {
-  const all = [...references];
+function configure({ limiter, shared, references }: Entry): void {
+  shared?.configure(slotLimitsOf([...references]));
+  limiter.configure(limiterSettingsOf([...references]));
+}
+
+function limiterSettingsOf(all: readonly RateLimitSettings[]): LimiterSettings {
+  const limit = Math.min(...all.map(({ requests, share }) => Math.max(1, Math.floor(requests * share))));
   return {
-    limit: Math.min(...all.map(({ requests, share }) => Math.max(1, Math.floor(requests * share)))),
+    limit,
     windowMs: Math.max(...all.map(({ windowMs }) => windowMs)),
+    reserved: reservedOf(all, limit),
   };
 }
 
-function entriesOf({ clock, customClock }: LimiterRequest): Map<string, Entry> {
-  const { systemClock, byClock } = globalRegistry();
-  if (!customClock) return systemClock;
-  const entries = byClock.get(clock) ?? new Map<string, Entry>();
-  byClock.set(clock, entries);
-  return entries;
+/** The store counts the requests of all processes, so their shares do not matter. */
+function slotLimitsOf(all: readonly RateLimitSettings[]): SlotLimits {
+  const requests = Math.min(...all.map((each) => each.requests));
+  return { all: requests, background: requests - reservedOf(all, requests) };
 }
 
-function globalRegistry(): Registry {
-  const existing: unknown = Reflect.get(globalThis, registryKey);
-  if (existing) return existing as Registry;
-  const registry: Registry = { systemClock: new Map(), byClock: new WeakMap() };
-  Object.defineProperty(globalThis, registryKey, { value: registry });
-  return registry;
+function reservedOf(all: readonly RateLimitSettings[], limit: number): number {
+  const reserved = Math.max(...all.map((each) => each.reserved ?? Math.floor(limit / 10)));
+  return Math.min(reserved, limit - 1);
 }

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../errors.ts";
 import { durationMs, optional, parse, strictObject, string, withDefault } from "../validation/schema.ts";
-import { createBoundedQuery, type PostgresPool } from "./bounded-query.ts";
+import { createBoundedQuery, type PostgresPool, type Query } from "./bounded-query.ts";
 import type { AcquiredSlot, RateLimitStore } from "./rate-limit-store.ts";
 
 // One row per slot. Acquiring a slot moves its `free_at` past the lease, releasing it moves `free_at` to one window after
@@ -45,8 +45,19 @@ export function postgresRateLimitStore(
     options,
     ({ message }) => new ConfigurationError(`postgresRateLimitStore: ${message}`),
   );
+  const ofPool = stores.get(pool) ?? new Map<string, RateLimitStore>();
+  stores.set(pool, ofPool);
+  const name = JSON.stringify([schema, queryTimeoutMs]);
+  const store = ofPool.get(name) ?? createStore(createBoundedQuery(pool, queryTimeoutMs), schema);
+  ofPool.set(name, store);
+  return store;
+}
+
+// Clients of one key pass the same store. Two stores of one pool are the same, wherever they are created.
+const stores = new WeakMap<PostgresPool, Map<string, RateLimitStore>>();
+
+function createStore(query: Query, schema: string | undefined): RateLimitStore {
   const sql = statements(schema === undefined ? "" : `"${schema.replaceAll('"', '""')}".`);
-  const query = createBoundedQuery(pool, queryTimeoutMs);
   const prepared = new Map<string, Promise<unknown>>();
 
   // Remembered per key and limit, and forgotten after a failure, so that the next call tries again.

@@ -18,6 +18,7 @@ export interface RateLimitStore {
 
 export interface AcquireSlotsRequest {
   readonly key: string;
+  /** How many slots of the key may be in use with these. Lower for background calls, which leave slots to the others. */
   readonly limit: number;
   readonly count: number;
   readonly leaseMs: number;

@@ -2,7 +2,10 @@ import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, FailureError, failure } from "../call/failure.ts";
 import type { Clock, Random } from "../clock.ts";
 import { AdaptivePacing } from "./adaptive-pacing.ts";
-import type { SharedSlot, SharedSlots } from "./shared-slots.ts";
+import { CallQueue, type Priority, priorities, type Queueable } from "./call-queue.ts";
+import type { Permit } from "./permit.ts";
+import type { SharedLimit } from "./shared-limit.ts";
+import type { SharedSlot } from "./shared-slots.ts";
 import { SlidingWindow, type WindowLimit } from "./sliding-window.ts";
 
 // The queue of the calls that share one key's rate limit. A call is in one of these states:
@@ -12,32 +15,30 @@ import { SlidingWindow, type WindowLimit } from "./sliding-window.ts";
 //      │ queue full, or     ▼                                                └──► entered again, at its old position
 //      └ would wait too long► failed
 //
-// Calls leave the queue in the order of their entries. One timer serves the queue, so waiting calls never race for a
-// slot. With a store the window permits a call only once a slot of the store is fetched for it.
+// Calls leave the queue by priority, and within a priority the clients take turns. Background calls also leave `reserved`
+// requests per window to the others, so that those find a free slot at once. No call starves: when nine calls of a higher
+// priority that had to wait were sent before it, it is next, and may then use a reserved slot.
+//
+// One timer serves the queue, so waiting calls never race for a slot. With a store the window permits a call only once a
+// slot of the store is fetched for it.
 
 /** A call's position in the queue; kept when the service rejects the request. */
 export interface QueueEntry {
   readonly position: number;
+  readonly priority: Priority;
   queuedMs: number;
   rejections: number;
 }
 
+/** How long one client's calls may queue. */
 export interface QueueLimits {
   readonly maxQueued: number;
   readonly maxWaitMs: number;
 }
 
-/** The right to send one request. Exactly one of its methods is called, once. */
-export interface Permit {
-  readonly queuedMs: number;
-  /** The request was counted; `respondedAtMs` is when the response headers arrived. */
-  responded(respondedAtMs: number): void;
-  /** The service rejected the request with 429. Returns how long all calls wait. */
-  rejected(retryAfterMs: number | undefined): number;
-  /** The request may have been counted, but no response arrived. */
-  noResponse(): void;
-  /** The request was not sent. */
-  unused(): void;
+export interface LimiterSettings extends WindowLimit {
+  /** Requests per window that background calls leave to the others. */
+  readonly reserved: number;
 }
 
 /** The rate limit of one key at one moment. */
@@ -52,169 +53,254 @@ export interface RateLimitSnapshot {
   readonly nextSlotInMs: number;
 }
 
-interface WaitingCall {
+interface WaitingCall extends Queueable {
   readonly entry: QueueEntry;
   readonly sinceMs: number;
+  /** The scope ends it earlier, or this does. */
+  readonly endsAtMs: number;
   readonly resolve: (permit: Permit) => void;
   readonly reject: (error: FailureError) => void;
   readonly cleanups: (() => void)[];
 }
+
+/** A level whose calls were passed over so often is served next. */
+const passedOverMax = 9;
 
 export class RateLimiter {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #window: SlidingWindow;
   readonly #pacing: AdaptivePacing;
-  readonly #shared: SharedSlots | undefined;
-  readonly #queue: WaitingCall[] = [];
-  #limit: WindowLimit;
+  readonly #queue = new CallQueue<WaitingCall>();
+  /** Calls of higher priority that were sent after a wait, while calls of this one waited. */
+  readonly #passedOver = { interactive: 0, normal: 0, background: 0 };
+  #shared: SharedLimit | undefined;
+  #settings: LimiterSettings;
   #entries = 0;
-  #cancelTimer = () => {};
+  #timer: { readonly atMs: number; cancel(): void } | undefined;
 
-  constructor(limit: WindowLimit, clock: Clock, random: Random, shared?: SharedSlots) {
-    this.#limit = limit;
+  constructor(settings: LimiterSettings, clock: Clock, random: Random) {
+    this.#settings = settings;
     this.#clock = clock;
     this.#random = random;
-    this.#window = new SlidingWindow(limit);
-    this.#pacing = new AdaptivePacing(limit);
+    this.#window = new SlidingWindow(settings);
+    this.#pacing = new AdaptivePacing(settings);
+  }
+
+  configure(settings: LimiterSettings): void {
+    this.#settings = settings;
+    this.#window.configure(settings);
+    this.#pacing.configure(settings);
+    this.#pump();
+  }
+
+  /** Takes slots from here on, from a store or from none. Slots in use are released where they came from. */
+  share(shared: SharedLimit | undefined): void {
     this.#shared = shared;
     shared?.connect({
       onChange: () => this.#pump(),
       onFailure: (failure) => {
-        for (const call of [...this.#queue]) this.#fail(call, failure);
+        for (const call of [...this.#queue.values()]) this.#fail(call, failure);
       },
     });
   }
 
-  configure(limit: WindowLimit): void {
-    this.#limit = limit;
-    this.#window.configure(limit);
-    this.#pacing.configure(limit);
-    this.#pump();
-  }
-
-  enter(): QueueEntry {
-    return { position: this.#entries++, queuedMs: 0, rejections: 0 };
+  enter(priority: Priority): QueueEntry {
+    return { position: this.#entries++, priority, queuedMs: 0, rejections: 0 };
   }
 
   /** A permit, if one is free and no call waits. Never with a store: its slots have to be fetched. */
-  tryAcquire(): Permit | undefined {
+  tryAcquire(priority: Priority): Permit | undefined {
+    if (this.#shared || this.#queue.size > 0) return undefined;
     const nowMs = this.#clock.monotonic();
-    if (this.#shared || this.#queue.length > 0 || this.#waitMs(0, nowMs) > 0) return undefined;
+    if (this.#waitMs(priority, 0, nowMs) > 0) return undefined;
     return this.#createPermit(nowMs, 0, undefined);
   }
 
-  /** Waits for a permit. Rejects with `FailureError` when the queue, the wait or the scope does not allow it. */
+  /**
+   * Waits for a permit. Rejects with `FailureError` when the queue, the wait or the scope does not allow it.
+   *
+   * @param limits those of the client, the same object for all of its calls
+   */
   acquire(entry: QueueEntry, limits: QueueLimits, scope: CallScope): Promise<Permit> {
-    const reason = this.#reasonToFail(entry, limits, scope);
+    const { position, priority } = entry;
+    const sinceMs = this.#clock.monotonic();
+    const maxWaitMs = limits.maxWaitMs - entry.queuedMs;
+    const leftMs = Math.min(maxWaitMs, scope.remainingMs());
+    const place = { position, priority, owner: limits };
+    const reason = scope.failure ?? this.#reasonToFail(entry, place, limits, leftMs, sinceMs);
     if (reason) return Promise.reject(new FailureError(reason));
     return new Promise((resolve, reject) => {
-      const call: WaitingCall = { entry, sinceMs: this.#clock.monotonic(), resolve, reject, cleanups: [] };
-      this.#enqueue(call);
+      const endsAtMs = sinceMs + leftMs;
+      const call: WaitingCall = { ...place, entry, sinceMs, endsAtMs, resolve, reject, cleanups: [] };
+      this.#queue.add(call);
       this.#pump();
-      if (!this.#queue.includes(call)) return;
-      const waitLimitMs = limits.maxWaitMs - entry.queuedMs;
-      call.cleanups.push(
-        this.#clock.schedule(waitLimitMs, () => this.#fail(call, this.#waitExceeded(entry))),
-        scope.onEnd((failure) => this.#fail(call, failure)),
-      );
+      if (!this.#queue.has(call)) return;
+      call.cleanups.push(scope.onEnd((failure) => this.#fail(call, failure)));
+      if (maxWaitMs > leftMs) return;
+      call.cleanups.push(this.#clock.schedule(maxWaitMs, () => this.#fail(call, this.#waitExceeded(entry))));
     });
   }
 
+  /** False while what this limiter knows about the key still matters: its requests, or that the service blocks it. */
   isIdle(): boolean {
-    return this.#queue.length === 0 && this.#window.isIdle(this.#clock.monotonic());
+    const nowMs = this.#clock.monotonic();
+    return this.#queue.size === 0 && this.#window.isIdle(nowMs) && !this.#pacing.isBlocked(nowMs);
   }
 
   snapshot(): RateLimitSnapshot {
     const nowMs = this.#clock.monotonic();
     const used = this.#window.used(nowMs);
+    const { limit, windowMs } = this.#settings;
     return {
-      ...this.#limit,
+      limit,
+      windowMs,
       used,
       remaining: Math.max(0, this.#pacing.capacity(nowMs) - used),
-      queued: this.#queue.length,
-      nextSlotInMs: this.#waitMs(this.#queue.length, nowMs),
+      queued: this.#queue.size,
+      nextSlotInMs: this.#waitMs("normal", this.#queue.size, nowMs),
     };
   }
 
   /** Why a call fails at once instead of waiting. */
-  #reasonToFail(entry: QueueEntry, limits: QueueLimits, scope: CallScope): Failure | undefined {
-    if (scope.failure) return scope.failure;
-    const nowMs = this.#clock.monotonic();
-    const ahead = this.#queue.filter((call) => call.entry.position < entry.position).length;
-    const waitMs = this.#waitMs(ahead, nowMs);
+  #reasonToFail(
+    entry: QueueEntry,
+    place: Queueable,
+    { maxQueued }: QueueLimits,
+    leftMs: number,
+    nowMs: number,
+  ): Failure | undefined {
+    const waitMs = this.#waitMs(entry.priority, this.#queue.aheadOf(place), nowMs);
     if (waitMs === 0) return undefined;
     // A call that was rejected keeps the position it had.
-    if (entry.rejections === 0 && this.#queue.length >= limits.maxQueued) {
-      const message = `expected at most ${limits.maxQueued} calls to wait for the rate limit`;
+    if (entry.rejections === 0 && this.#queue.countOf(place.owner) >= maxQueued) {
+      const message = `expected at most ${maxQueued} calls of this client to wait for the rate limit`;
       return failure("RATE_LIMIT_QUEUE_FULL", message, { retryAfterMs: Math.ceil(waitMs) });
     }
-    const leftMs = Math.min(limits.maxWaitMs - entry.queuedMs, scope.remainingMs());
     return waitMs > leftMs ? this.#waitExceeded(entry, waitMs) : undefined;
   }
 
-  #waitMs(ahead: number, nowMs: number): number {
+  /** The time until a call of this priority with `ahead` calls before it gets a slot. */
+  #waitMs(priority: Priority, ahead: number, nowMs: number): number {
     const capacity = this.#pacing.capacity(nowMs);
-    return Math.max(this.#pacing.waitMs(nowMs), this.#window.waitMs(ahead, nowMs, capacity));
+    const slots =
+      priority === "background" && !this.#isNext(priority) ? this.#background(capacity) : capacity;
+    return Math.max(this.#pacing.waitMs(nowMs), this.#window.waitMs(ahead, nowMs, slots));
   }
 
-  #waitExceeded({ rejections }: QueueEntry, waitMs = this.#waitMs(0, this.#clock.monotonic())): Failure {
+  /** What background calls may use of a capacity. */
+  #background(capacity: number): number {
+    const { limit, reserved } = this.#settings;
+    return Math.max(1, capacity - Math.floor((capacity * reserved) / limit));
+  }
+
+  /** Whether so many calls were sent before those of this priority that it is their turn. */
+  #isNext(priority: Priority): boolean {
+    return this.#passedOver[priority] >= passedOverMax;
+  }
+
+  #waitExceeded(
+    { rejections, priority }: QueueEntry,
+    waitMs = this.#waitMs(priority, 0, this.#clock.monotonic()),
+  ): Failure {
     const retryAfterMs = Math.ceil(waitMs);
     if (rejections === 0) {
-      const message = "the rate limit is used up for longer than the call can wait";
+      const message = "the rate limit is used up for longer than deadlineMs or maxWaitMs lets the call wait";
       return failure("RATE_LIMIT_WAIT_EXCEEDED", message, { retryAfterMs });
     }
     const message = `the service rejected the request ${rejections} times and the call cannot wait longer`;
     return failure("RATE_LIMITED", message, { outcome: "rejected", retryAfterMs });
   }
 
-  #enqueue(call: WaitingCall): void {
-    const before = this.#queue.findLastIndex(({ entry }) => entry.position <= call.entry.position);
-    this.#queue.splice(before + 1, 0, call);
-  }
-
-  #leave(call: WaitingCall): void {
-    this.#queue.splice(this.#queue.indexOf(call), 1);
+  #leave(call: WaitingCall, wasServed: boolean): void {
+    this.#queue.remove(call, wasServed);
     call.entry.queuedMs += this.#clock.monotonic() - call.sinceMs;
     for (const cleanup of call.cleanups) cleanup();
+    if (this.#queue.waiting(call.priority) === 0) this.#passedOver[call.priority] = 0;
   }
 
   #fail(call: WaitingCall, failure: Failure): void {
-    if (!this.#queue.includes(call)) return;
-    this.#leave(call);
+    if (!this.#queue.has(call)) return;
+    this.#leave(call, false);
     call.reject(new FailureError(failure));
     this.#pump();
   }
 
   #pump(): void {
-    this.#cancelTimer();
-    this.#cancelTimer = () => {};
-    for (;;) {
-      const call = this.#queue[0];
-      if (!call) break;
+    let nextAtMs = Number.POSITIVE_INFINITY;
+    while (this.#queue.size > 0) {
       const nowMs = this.#clock.monotonic();
-      const waitMs = this.#waitMs(0, nowMs);
-      if (waitMs > 0) {
-        // A delay below the clock's resolution could fire before the time has changed.
-        this.#cancelTimer = this.#clock.schedule(Math.max(1, waitMs), () => this.#pump());
-        break;
-      }
-      const slot = this.#shared?.take();
-      if (this.#shared && !slot) break;
-      this.#leave(call);
-      call.resolve(this.#createPermit(nowMs, nowMs - call.sinceMs, slot));
+      nextAtMs = this.#serveOne(nowMs);
+      if (nextAtMs > nowMs) break;
     }
-    this.#shared?.request(this.#demand());
+    this.#setTimer(this.#queue.size > 0 ? nextAtMs : Number.POSITIVE_INFINITY);
+    if (this.#shared) this.#requestSlots(this.#shared);
   }
 
-  /** Waiting calls that the window and the pacing would permit now. */
-  #demand(): number {
+  /** Sends the call that is next, if it may be sent now. Returns when to try again: now after a call was sent. */
+  #serveOne(nowMs: number): number {
+    let nextAtMs = Number.POSITIVE_INFINITY;
+    for (const priority of this.#order()) {
+      const call = this.#queue.first(priority);
+      if (!call) continue;
+      const waitMs = this.#waitMs(priority, 0, nowMs);
+      if (waitMs > 0) {
+        // A delay below the clock's resolution could fire before the time has changed.
+        nextAtMs = Math.min(nextAtMs, nowMs + Math.max(1, waitMs));
+        continue;
+      }
+      const slot = this.#shared?.take(
+        priority === "background" && !this.#isNext(priority) ? priority : "any",
+      );
+      // The store calls back when it has one.
+      if (this.#shared && !slot) continue;
+      // A call that finds a free slot takes nothing from those that wait.
+      if (nowMs > call.sinceMs) this.#passOver(priority);
+      this.#leave(call, true);
+      call.resolve(this.#createPermit(nowMs, nowMs - call.sinceMs, slot));
+      return nowMs;
+    }
+    return nextAtMs;
+  }
+
+  #order(): readonly Priority[] {
+    if (!this.#isNext("normal") && !this.#isNext("background")) return priorities;
+    return [...priorities].sort((a, b) => Number(this.#isNext(b)) - Number(this.#isNext(a)));
+  }
+
+  #passOver(served: Priority): void {
+    this.#passedOver[served] = 0;
+    for (const lower of priorities.slice(priorities.indexOf(served) + 1)) {
+      if (this.#queue.waiting(lower) > 0) this.#passedOver[lower] += 1;
+    }
+  }
+
+  #setTimer(atMs: number): void {
+    // Most calls that enter change nothing.
+    if (this.#timer && Math.abs(this.#timer.atMs - atMs) < 0.5) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (atMs === Number.POSITIVE_INFINITY) return;
+    const cancel = this.#clock.schedule(atMs - this.#clock.monotonic(), () => {
+      this.#timer = undefined;
+      this.#pump();
+    });
+    this.#timer = { atMs, cancel };
+  }
+
+  /** Slots for the waiting calls that the window and the pacing would permit now. */
+  #requestSlots(shared: SharedLimit): void {
     const nowMs = this.#clock.monotonic();
-    if (this.#queue.length === 0 || this.#pacing.waitMs(nowMs) > 0) return 0;
+    const isPaused = this.#queue.size === 0 || this.#pacing.waitMs(nowMs) > 0;
     const capacity = this.#pacing.capacity(nowMs);
-    const free = Math.max(0, capacity - this.#window.used(nowMs));
     // Spaced calls are sent one at a time.
-    return Math.min(this.#queue.length, capacity < this.#limit.limit ? 1 : free);
+    const atOnceMax = isPaused ? 0 : capacity < this.#settings.limit ? 1 : this.#queue.size;
+    const used = this.#window.used(nowMs);
+    const free = Math.min(atOnceMax, Math.max(0, capacity - used));
+    const others = this.#queue.waiting("interactive") + this.#queue.waiting("normal");
+    const foreground = Math.min(others, free);
+    const background = Math.min(this.#queue.waiting("background"), free, this.#background(capacity) - used);
+    shared.request(foreground, Math.max(0, background - foreground));
   }
 
   #createPermit(startedAtMs: number, queuedMs: number, slot: SharedSlot | undefined): Permit {
@@ -236,6 +322,7 @@ export class RateLimiter {
         const own = this.#window.recentCount(nowMs());
         const waitMs = this.#pacing.rejected(nowMs(), retryAfterMs, own, this.#random);
         this.#shared?.block(waitMs);
+        this.#failHopeless(nowMs() + waitMs);
         settle(0);
         return waitMs;
       },
@@ -245,5 +332,12 @@ export class RateLimiter {
         settle(0);
       },
     };
+  }
+
+  /** Calls that cannot wait until the service accepts requests again fail now. */
+  #failHopeless(untilMs: number): void {
+    for (const call of [...this.#queue.values()]) {
+      if (call.endsAtMs < untilMs) this.#fail(call, this.#waitExceeded(call.entry));
+    }
   }
 }

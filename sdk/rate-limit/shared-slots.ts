@@ -33,6 +33,7 @@ const acquireDelayMsMin = 20;
 
 export class SharedSlots {
   readonly #options: SharedSlotsOptions;
+  #limit: number;
   readonly #pending = new Set<Promise<void>>();
   #listener: SharedSlotsListener | undefined;
   #slots: AcquiredSlot[] = [];
@@ -44,6 +45,11 @@ export class SharedSlots {
 
   constructor(options: SharedSlotsOptions) {
     this.#options = options;
+    this.#limit = options.limit;
+  }
+
+  configure(limit: number): void {
+    this.#limit = limit;
   }
 
   connect(listener: SharedSlotsListener): void {
@@ -79,7 +85,8 @@ export class SharedSlots {
   }
 
   async #acquire(): Promise<void> {
-    const { store, key, limit, leaseMs, clock, redactCause } = this.#options;
+    const { store, key, leaseMs, clock, redactCause } = this.#options;
+    const limit = this.#limit;
     try {
       const count = this.#requested - this.#slots.length;
       const acquire = () => store.acquire({ key, limit, count, leaseMs });
@@ -89,7 +96,9 @@ export class SharedSlots {
       this.#slots.push(...slots);
       this.#acquiring = false;
       if (slots.length < count) {
-        this.#cancelAcquire = clock.schedule(Math.max(acquireDelayMsMin, retryInMs), () => {
+        // A store of the caller may return any number. Slots are free again at the end of their lease at the latest.
+        const delayMs = Math.min(leaseMs, Math.max(acquireDelayMsMin, Number(retryInMs) || 0));
+        this.#cancelAcquire = clock.schedule(delayMs, () => {
           this.#cancelAcquire = undefined;
           this.#listener?.onChange();
         });

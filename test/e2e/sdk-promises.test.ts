@@ -26,7 +26,9 @@ async function open(
   const mock = await createMockServer({ listen: false, clock: "virtual", ...options });
   const { apiKey, baseUrl, gatewayUrl, clock } = mock;
   const fetch = withLatency((input, init) => mock.fetch(input, init), clock, legs);
-  return { mock, client: createClient({ apiKey, baseUrl, gatewayUrl, clock, fetch, ...client }) };
+  // Bursts take longer than the default deadline.
+  const deadlineMs = 60 * minuteMs;
+  return { mock, client: createClient({ apiKey, baseUrl, gatewayUrl, clock, fetch, deadlineMs, ...client }) };
 }
 
 function constant(latencyMs: number): () => Legs {

@@ -1,4 +1,5 @@
 import type { MockServer } from "workspace-tasks/mock-server";
+import type { Priority } from "workspace-tasks/sdk";
 import { type CapturedRequest, sign } from "./network.ts";
 import { type Operator, receiverUrl } from "./operator.ts";
 import type { Random } from "./random.ts";
@@ -131,12 +132,18 @@ function replayDelivery({ service, random }: SimulationRun): void {
 
 const callNames = ["me", "list endpoints", "list tasks", "catalog", "update an endpoint"] as const;
 
-function callApi({ service, random }: SimulationRun): void {
+/** Drawn from a stream of its own. */
+function priorityOf({ world, random }: SimulationRun): Priority {
+  return random.stream(`priority/${world.clock.now()}`).pick(["interactive", "normal", "background"]);
+}
+
+function callApi(run: SimulationRun): void {
+  const { service, random } = run;
   const { client, call } = random.sample(service.sdkProcesses)!;
   const name = random.pick(callNames);
   // A deadline of the call itself, or none: then the limits of its parts bound it.
   const deadlineMs = random.pick([1_000, 30_000, 400_000, undefined]);
-  const options = { deadlineMs };
+  const options = { deadlineMs, priority: priorityOf(run) };
   const { endpoints, catalog } = client.webhooks;
   const endpointId = service.endpointIds[0] ?? "none";
   const runs: Record<(typeof callNames)[number], () => Promise<unknown>> = {
@@ -156,10 +163,12 @@ async function firstOf<Item>(list: AsyncIterable<Item>): Promise<Item | undefine
   return undefined;
 }
 
-function callInBurst({ world, service, random }: SimulationRun): void {
+function callInBurst(run: SimulationRun): void {
+  const { world, service, random } = run;
+  const priority = priorityOf(run);
   const { client, call } = random.sample(service.sdkProcesses)!;
   const count = random.integer(2, world.settings.requestsPerWindow * 2);
-  for (let sent = 0; sent < count; sent++) void call("me", callMsMax, () => client.me());
+  for (let sent = 0; sent < count; sent++) void call("me", callMsMax, () => client.me({ priority }));
 }
 
 function waitForTask({ service, random }: SimulationRun): void {

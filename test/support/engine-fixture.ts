@@ -18,7 +18,8 @@ export interface TestEngine extends Pick<Engine, "rateLimitSnapshot" | "close"> 
 }
 
 export function createTestEngine(options: CreateClientOptions): TestEngine {
-  const engine = createEngine(resolveOptions(options), createRedactor());
+  // Bursts of tests take many windows.
+  const engine = createEngine(resolveOptions({ deadlineMs: 86_400_000, ...options }), createRedactor());
   return {
     ...engine,
     execute: (operation, variables, call) => toCall(engine.execute(operation, variables, call)),

@@ -26,7 +26,9 @@ export function memoryRateLimitStore(clock: Timers, latencyMs: () => number): Ra
       const nowMs = clock.monotonic();
       const { slots, blockedUntilMs } = limitOf(key);
       while (slots.length < limit) slots.push({ freeAtMs: 0, fence: 0 });
-      const free = slots.flatMap((slot, index) => (slot.freeAtMs <= nowMs ? [{ slot, index }] : []));
+      const free = slots
+        .slice(0, limit)
+        .flatMap((slot, index) => (slot.freeAtMs <= nowMs ? [{ slot, index }] : []));
       const taken = nowMs < blockedUntilMs ? [] : free.slice(0, count);
       for (const { slot } of taken) {
         slot.freeAtMs = nowMs + leaseMs;

@@ -33,10 +33,10 @@ const never: Fetch = () => new Promise(() => {});
 
 describe("timeoutMs", () => {
   it("timeoutMs ends a call whose response body stalls", async () => {
-    const { engine, clock } = engineWith(async () => stalled());
+    const { engine, clock, requests } = engineWith(async () => stalled());
     const failure = failureOf(engine.execute(probe.mutation, {}, { timeoutMs: 800 }));
     await clock.advance(799);
-    expect(clock.pending().timers).toBe(1);
+    expect(requests()).toBe(1);
     await clock.advance(1);
     expect(await failure).toMatchObject({
       name: "RequestTimeoutError",

@@ -73,9 +73,9 @@ describe("the adaptive pacing", () => {
     expect(pacing.rejected(5_000, undefined, 60, half)).toBe(1_000 + returnMs);
   });
 
-  it("a pause is at most an hour, whatever Retry-After says", () => {
+  it("a pause is at most five windows, whatever Retry-After says", () => {
     const pacing = new AdaptivePacing(limit);
-    expect(pacing.rejected(0, 86_400_000, 60, half)).toBe(3_600_000 + returnMs);
+    expect(pacing.rejected(0, 86_400_000, 60, half)).toBe(300_000 + returnMs);
   });
 
   it("a new limit is used at once by a process at full capacity, and not by one at reduced capacity", () => {

@@ -98,6 +98,50 @@ describe("processes that share a rate limit through a store", () => {
   });
 });
 
+describe("a store that returns nonsense", () => {
+  it.each([Number.NaN, -5, Number.POSITIVE_INFINITY, 1e12, undefined])(
+    "about when to try again (%s) is asked again in time, and not without a pause",
+    async (retryInMs) => {
+      const { clock } = createFakeService();
+      let calls = 0;
+      const store = {
+        acquire: async () => {
+          calls += 1;
+          return { slots: [], retryInMs } as unknown as AcquireSlotsResult;
+        },
+        release: async () => {},
+        block: async () => {},
+      };
+      const redactCause = (error: unknown) => error;
+      const slots = new SharedSlots({ key: "k", limit: 3, leaseMs: 60_000, clock, redactCause, store });
+      slots.connect({ onChange: () => slots.request(1), onFailure() {} });
+      slots.request(1);
+      await clock.advance(61_000);
+      expect(calls).toBeGreaterThan(1);
+      expect(calls).toBeLessThanOrEqual(61_000 / 20 + 1);
+      await slots.flush();
+    },
+  );
+
+  it("too late causes no unhandled rejection", async () => {
+    const unhandled: unknown[] = [];
+    const listener = (reason: unknown) => unhandled.push(reason);
+    process.on("unhandledRejection", listener);
+    const { clock } = createFakeService();
+    const late = deferred<AcquireSlotsResult>();
+    const store = { acquire: () => late.promise, release: async () => {}, block: async () => {} };
+    const redactCause = (error: unknown) => error;
+    const slots = new SharedSlots({ key: "k", limit: 3, leaseMs: 60_000, clock, redactCause, store });
+    slots.connect({ onChange() {}, onFailure() {} });
+    slots.request(1);
+    await clock.advance(5_000);
+    late.resolve(undefined as unknown as AcquireSlotsResult);
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("unhandledRejection", listener);
+    expect(unhandled).toEqual([]);
+  });
+});
+
 describe("a store that throws instead of returning a promise", () => {
   it("fails the calls that wait for it, and nothing else", async () => {
     const clock = createFakeService().clock;

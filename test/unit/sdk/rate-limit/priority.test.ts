@@ -1,0 +1,189 @@
+import { describe, expect, it } from "vitest";
+import type { Priority } from "../../../../sdk/rate-limit/call-queue.ts";
+import {
+  busiestWindow,
+  constantLegs,
+  createEngineFixture,
+  createTestEngine,
+  jitteryLegs,
+  type TestEngine,
+} from "../../../support/engine-fixture.ts";
+import { createFakeService, type FakeService } from "../../../support/fake-service.ts";
+import { seeded, withLatency } from "../../../support/latency.ts";
+import { memoryRateLimitStore } from "../../../support/memory-rate-limit-store.ts";
+import { codeOf } from "../../../support/outcome-of.ts";
+import { probe } from "../../../support/probe-operations.ts";
+
+const minuteMs = 60_000;
+
+/** Starts calls whose effects appear in the log as `name` and a number. */
+function start(engine: TestEngine, count: number, name: string, priority: Priority) {
+  return Array.from({ length: count }, (_, index) =>
+    engine.execute(probe.mutation, { ref: `${name}${index}` }, { priority }),
+  );
+}
+
+async function warmUp(service: FakeService, engine: TestEngine) {
+  const token = engine.workspaceToken();
+  await service.clock.advance(1_000);
+  await token;
+}
+
+describe("an interactive call", () => {
+  it("is sent at once although 600 background calls wait, because they leave a tenth of the slots", async () => {
+    const { service, engine } = createEngineFixture();
+    await warmUp(service, engine);
+    const batch = start(engine, 600, "b", "background");
+    await service.clock.advance(1_000);
+    expect(service.log.applied).toHaveLength(108);
+    const clicks = start(engine, 12, "i", "interactive");
+    await service.clock.advance(200);
+    expect(service.log.applied.slice(108)).toEqual(Array.from({ length: 12 }, (_, index) => `i${index}`));
+    await Promise.all(clicks);
+    await service.clock.advance(7 * minuteMs);
+    await Promise.all(batch);
+    expect(service.log).toMatchObject({ accepted: 612, rejected429: 0 });
+  });
+
+  it("gets the next free slot when no slot is free", async () => {
+    const { service, engine } = createEngineFixture();
+    await warmUp(service, engine);
+    const batch = [...start(engine, 600, "b", "background"), ...start(engine, 12, "n", "normal")];
+    await service.clock.advance(5_000);
+    expect(service.log.applied).toHaveLength(120);
+    batch.push(...start(engine, 1, "i", "interactive"));
+    await service.clock.advance(minuteMs);
+    expect(service.log.applied[120]).toBe("i0");
+    await service.clock.advance(7 * minuteMs);
+    await Promise.all(batch);
+    expect(service.log.rejected429).toBe(0);
+  });
+
+  it("is not rejected because another client's batch has filled its own queue", async () => {
+    const { service, engine: batch } = createEngineFixture({ client: { rateLimit: { maxQueued: 200 } } });
+    const { apiKey, baseUrl, clock } = service;
+    const fetch = withLatency(service.fetch, clock, constantLegs(100));
+    const person = createTestEngine({ apiKey, baseUrl, clock, fetch, rateLimit: { maxQueued: 1 } });
+    await warmUp(service, batch);
+    const calls = start(batch, 309, "b", "background").map(codeOf);
+    await clock.advance(1_000);
+    const clicks = start(person, 14, "i", "interactive").map(codeOf);
+    await clock.advance(3 * minuteMs);
+    expect((await Promise.all(calls)).filter((code) => code === "RATE_LIMIT_QUEUE_FULL")).toHaveLength(1);
+    const codes = await Promise.all(clicks);
+    expect(codes.filter((code) => code === "no error")).toHaveLength(13);
+    expect(codes.filter((code) => code === "RATE_LIMIT_QUEUE_FULL")).toHaveLength(1);
+  });
+});
+
+describe("a call of a lower priority", () => {
+  it.each([
+    ["background", "interactive"],
+    ["background", "normal"],
+    ["normal", "interactive"],
+  ] as const)("that is %s gets every tenth slot although %s calls never stop", async (lower, higher) => {
+    const { service, engine } = createEngineFixture();
+    await warmUp(service, engine);
+    const calls = [...start(engine, 400, "high", higher), ...start(engine, 20, "low", lower)];
+    await service.clock.advance(2 * minuteMs);
+    const sent = service.log.applied.slice(120, 220);
+    expect(sent.filter((ref) => ref.startsWith("low")).length).toBeGreaterThanOrEqual(9);
+    const places = sent.flatMap((ref, index) => (ref.startsWith("low") ? [index] : []));
+    const gaps = places.map((place, index) => place - (places[index - 1] ?? -1));
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(10);
+    await service.clock.advance(4 * minuteMs);
+    await Promise.all(calls);
+    expect(service.log).toMatchObject({ accepted: 420, rejected429: 0 });
+  });
+});
+
+describe("clients of one key", () => {
+  it("take turns, so that a long queue of one does not delay the other", async () => {
+    const { service, engine: first } = createEngineFixture();
+    const { apiKey, baseUrl, clock } = service;
+    const fetch = withLatency(service.fetch, clock, constantLegs(100));
+    const second = createTestEngine({ apiKey, baseUrl, clock, fetch });
+    await warmUp(service, first);
+    const calls = [...start(first, 400, "a", "normal"), ...start(second, 30, "b", "normal")];
+    await clock.advance(61_000);
+    const sent = service.log.applied.slice(120, 180);
+    expect(sent.filter((ref) => ref.startsWith("b"))).toHaveLength(30);
+    await clock.advance(4 * minuteMs);
+    await Promise.all(calls);
+    expect(service.log.rejected429).toBe(0);
+  });
+});
+
+describe("calls of all priorities", () => {
+  it.each([1, 2, 3, 4])("never exceed the rate limit together (seed %i)", async (seed) => {
+    const random = seeded(seed);
+    const { service, engine } = createEngineFixture({
+      window: seed % 2 === 0 ? "sliding" : "fixed",
+      legs: jitteryLegs(100 * seed, 0.5, random),
+      windowOffsetMs: 20_000,
+    });
+    await warmUp(service, engine);
+    const priorities: readonly Priority[] = ["interactive", "normal", "background"];
+    const calls: Promise<unknown>[] = [];
+    for (let second = 0; second < 120; second += 1) {
+      for (const priority of priorities)
+        calls.push(...start(engine, Math.floor(3 * random()), priority, priority));
+      await service.clock.advance(1_000);
+    }
+    calls.push(...start(engine, 960 - calls.length, "last", "normal"));
+    await service.clock.advance(8 * minuteMs);
+    await Promise.all(calls);
+    expect(service.log).toMatchObject({ accepted: 960, rejected429: 0 });
+    expect(busiestWindow(service.log.acceptedAtMs)).toBeLessThanOrEqual(120);
+    expect(engine.rateLimitSnapshot()).toMatchObject({ queued: 0 });
+  });
+
+  it("of processes that share a store leave the reserved slots to another process's interactive call", async () => {
+    const service = createFakeService();
+    const { apiKey, baseUrl, clock } = service;
+    const store = memoryRateLimitStore(clock, () => 5);
+    const [first, second, person] = [1, 2, 3].map((seed) => {
+      // A clock of its own makes it another process: limiters of different clocks are independent.
+      const own = { ...clock };
+      const fetch = withLatency(service.fetch, own, constantLegs(50));
+      const options = { apiKey, baseUrl, clock: own, fetch, random: seeded(seed) };
+      return createTestEngine({ ...options, rateLimit: { store } });
+    });
+    if (!first || !second || !person) throw new Error("expected three processes");
+    await Promise.all([first, second, person].map((engine) => warmUp(service, engine)));
+    const batch = [first, second].flatMap((engine) => start(engine, 150, "b", "background"));
+    await clock.advance(5_000);
+    expect(service.log.applied).toHaveLength(108);
+    const clicks = start(person, 5, "i", "interactive");
+    await clock.advance(1_000);
+    expect(service.log.applied).toHaveLength(113);
+    await clock.advance(4 * minuteMs);
+    await Promise.all([...clicks, ...batch]);
+    expect(service.log).toMatchObject({ accepted: 305, rejected429: 0 });
+  });
+});
+
+describe("the default deadline", () => {
+  it.each([
+    ["interactive", 120_000],
+    ["normal", 120_000],
+    ["background", 900_000],
+  ] as const)("of a call that is %s is %i ms", async (priority, deadlineMs) => {
+    const { apiKey, baseUrl, clock } = createFakeService();
+    const never = () => new Promise<Response>(() => {});
+    const engine = createTestEngine({
+      ...{ apiKey, baseUrl, clock, priority, deadlineMs: undefined },
+      ...{ fetch: never, timeoutMs: 10_000_000 },
+    });
+    const code = codeOf(engine.execute(probe.query, {}));
+    let isSettled = false;
+    void code.then(() => {
+      isSettled = true;
+    });
+    await clock.advance(deadlineMs - 1);
+    expect(isSettled).toBe(false);
+    await clock.advance(1);
+    expect(await code).toBe("DEADLINE_EXCEEDED");
+    await clock.advance(10_000_000);
+  });
+});
