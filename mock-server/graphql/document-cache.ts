@@ -18,6 +18,7 @@ import {
 import { createBoundedCache, getOrCreate } from "../cache.ts";
 import type { Settings } from "../settings.ts";
 import type { Router } from "../state/router.ts";
+import { type CompiledQuery, compileQuery } from "./compile-query.ts";
 import { depthRule } from "./depth-rule.ts";
 import { type RedactedDocument, redactDocument } from "./redaction.ts";
 import { routerSchema } from "./router-schema.ts";
@@ -38,6 +39,8 @@ export interface PreparedOperation {
   readonly name: string | null;
   /** Names of the top-level fields, fragments followed, duplicates removed. */
   readonly fields: readonly string[];
+  /** Compiled when it is first called. */
+  compiled(): CompiledQuery | null;
 }
 
 export interface DocumentCache {
@@ -73,7 +76,7 @@ function prepareDocument(router: Router, bounds: DocumentBounds, query: string):
   const find = (name: string | null): PreparedOperation | null => {
     const cached = operations.get(name);
     if (cached !== undefined) return cached;
-    const operation = document && errors.length === 0 ? findOperation(document, name) : null;
+    const operation = document && errors.length === 0 ? findOperation(router, document, name) : null;
     // Names that the document does not have are not cached: clients can send any number of them.
     if (operation) operations.set(name, operation);
     return operation;
@@ -128,17 +131,26 @@ function withCode(error: GraphQLError, code: string): GraphQLError {
   });
 }
 
-function findOperation(document: DocumentNode, name: string | null): PreparedOperation | null {
+function findOperation(
+  router: Router,
+  document: DocumentNode,
+  name: string | null,
+): PreparedOperation | null {
   const operations = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
   const matching = (operations as OperationDefinitionNode[]).filter(
     (operation) => name === null || operation.name?.value === name,
   );
   const [node] = matching;
   if (!node || matching.length > 1) return null;
+  let compiled: CompiledQuery | null | undefined;
   return {
     node,
     name: node.name?.value ?? null,
     fields: [...topLevelFields(document, node.selectionSet)],
+    compiled() {
+      if (compiled === undefined) compiled = compileQuery(routerSchema(router), document, node);
+      return compiled;
+    },
   };
 }
 

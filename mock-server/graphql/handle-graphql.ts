@@ -100,12 +100,16 @@ async function runOperation(context: RequestContext): Promise<PlainResponse> {
     const error = new GraphQLError("operationName must name one operation of the document");
     return toResponse(context, { errors: [error] }, "GRAPHQL_VALIDATION_FAILED");
   }
+  const contextValue = { world, caller };
+  const body = operation.compiled()?.(contextValue, params.variables) ?? null;
+  if (body !== null)
+    return { status: 200, headers: headersOf[context.mediaType ?? "application/json"], body };
   const result = await execute({
     schema: routerSchema(router),
     document: prepared.document,
     operationName: params.operationName ?? null,
     variableValues: params.variables ?? null,
-    contextValue: { world, caller },
+    contextValue,
   });
   return toResponse(context, result, "BAD_USER_INPUT");
 }
