@@ -5,7 +5,7 @@ import { startCapturingReceiver } from "../support/capturing-receiver.ts";
 import { mockTest, useService } from "./harness.ts";
 import { atTime, secretsThatSigned, signatureHeaders, subscribe } from "./subscriber.ts";
 
-const timeoutMs = 150;
+const timeoutMs = 500;
 const service = useService({ settings: { delivery: { timeoutMs } } });
 
 afterEach(async () => {
