@@ -102,8 +102,12 @@ export const settingsSchema = z.strictObject({
       "A longer query is cut in the journal; the variables of a longer request are left out.",
     ),
     worldsMax: count("Worlds at the same time, besides the mock's own. Past it `CONFLICT`."),
+    tasksMax: count("Past it a task is rejected with `CONFLICT`."),
     deliveriesMax: count(
       "Past it the oldest finished deliveries are discarded; a pending one only without any of them, with a `delivery.discarded` event.",
+    ),
+    deliveryBytesMax: count(
+      "Memory of the deliveries, estimated from their bodies and 1,000 bytes for each and for each attempt. Past it deliveries are discarded as past `bounds.deliveriesMax`.",
     ),
     uploadBytesMax: count("A longer upload gets 413."),
     uploadStorageBytesMax: count("Past it further bytes of any upload are rejected."),

@@ -76,7 +76,9 @@ export const defaultSettings = {
     journalTextCharsMax: 8_192,
     /** Worlds at the same time, besides the mock's own. */
     worldsMax: 2_000,
-    deliveriesMax: 1_000_000,
+    tasksMax: 200_000,
+    deliveriesMax: 100_000,
+    deliveryBytesMax: 256 * 1_048_576,
     uploadBytesMax: 100 * 1_048_576,
     uploadStorageBytesMax: 512 * 1_048_576,
     endpointsPerWorkspaceMax: 10_000,

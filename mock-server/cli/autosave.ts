@@ -5,35 +5,56 @@ const writeDelayMs = 1_000;
 /** Share of the time that snapshots may take: a large state is written less often. */
 const busyShareMax = 0.1;
 
-/** Writes a snapshot file after changes, one at a time and about one per second, so that a crash loses a second. */
-export function autosave(mock: MockServer, path: string): { stop(): Promise<void> } {
-  let timer: NodeJS.Timeout | null = null;
-  let writing: Promise<void> = Promise.resolve();
-  let snapshotMs = 0;
+export interface Autosave {
+  /** Writes the file a last time. */
+  stop(): Promise<void>;
+}
 
-  const takeSnapshot = async () => {
+/**
+ * Writes a snapshot file now, and after changes: one at a time and about one per second, so that a crash loses a second.
+ * @param warn called with the first failure, and again after a write that succeeded; writes are repeated with every change
+ * @throws the error of the first write
+ */
+export async function autosave(
+  mock: MockServer,
+  path: string,
+  warn: (error: unknown) => void,
+): Promise<Autosave> {
+  let timer: NodeJS.Timeout | null = null;
+  let hasFailed = false;
+  let writeMs = 0;
+
+  const write = async () => {
     const startedMs = performance.now();
-    // As text: `control.getSnapshot` would copy the whole state first.
-    const text = await (await mock.fetch("/_mock/v1/snapshot")).text();
-    snapshotMs = performance.now() - startedMs;
-    return text;
+    // As text, piece by piece: `control.getSnapshot` would copy the whole state first.
+    const { body } = await mock.fetch("/_mock/v1/snapshot");
+    await writeSnapshotFile(path, body ?? []);
+    writeMs = performance.now() - startedMs;
+    hasFailed = false;
   };
-  const save = () => {
-    timer = null;
-    // A failed write is repeated after the next change, and once more at the end.
-    writing = writing.catch(() => undefined).then(async () => writeSnapshotFile(path, await takeSnapshot()));
-    writing.catch(() => undefined);
-  };
+  const writeOrWarn = () =>
+    write().catch((error: unknown) => {
+      if (!hasFailed) warn(error);
+      hasFailed = true;
+    });
+  await write();
+  let writing: Promise<void> = Promise.resolve();
   const unsubscribe = mock.subscribe(() => {
-    timer ??= setTimeout(save, Math.max(writeDelayMs, snapshotMs / busyShareMax)).unref();
+    timer ??= setTimeout(
+      () => {
+        timer = null;
+        writing = writing.then(writeOrWarn);
+      },
+      Math.max(writeDelayMs, writeMs / busyShareMax),
+    ).unref();
   });
 
   return {
     async stop() {
       unsubscribe();
       if (timer) clearTimeout(timer);
-      await writing.catch(() => undefined);
-      await writeSnapshotFile(path, await takeSnapshot());
+      await writing;
+      await write();
     },
   };
 }

@@ -25,7 +25,7 @@ start; 2 wrong arguments.`,
     noArgument({ positionals, rest: [] });
     const [file, ...args] = rest;
     if (file === undefined) throw new UsageError("expected a command after --, such as -- npm test");
-    const running = await startMock(flags);
+    const running = await startMock(flags, (message) => io.stderr.write(`mock exec: ${message}\n`));
     try {
       return await spawnChild(running, { file, args }, io);
     } finally {

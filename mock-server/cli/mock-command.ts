@@ -24,7 +24,7 @@ see workspace-tasks mock exec --help.`,
   async run(args, io) {
     noArgument(args);
     const { host, state, json } = args.flags;
-    const running = await startMock(args.flags);
+    const running = await startMock(args.flags, (message) => io.stderr.write(`mock: ${message}\n`));
     const seedData = await running.mock.control.getSeedData();
     const ready = json
       ? `${JSON.stringify({ ...readyLine(running), seedData })}\n`

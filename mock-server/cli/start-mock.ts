@@ -6,7 +6,7 @@ import { isMockServerError } from "../errors.ts";
 import { createMockServer, type MockServer } from "../server.ts";
 import { defaultSettings, type SettingsChanges } from "../settings.ts";
 import { lockState, type StateLock } from "../snapshot/state-lock.ts";
-import { autosave } from "./autosave.ts";
+import { type Autosave, autosave } from "./autosave.ts";
 import { type MockOptions, serverOptionsOf } from "./mock-options.ts";
 import { readSettings } from "./read-settings.ts";
 
@@ -18,19 +18,27 @@ export interface RunningMock {
   stop(): Promise<void>;
 }
 
+/** Reports what goes wrong while the mock runs. */
+type Warn = (message: string) => void;
+
 /** Starts the mock with the flags of the command, from its snapshot if there is one. */
-export async function startMock(options: MockOptions): Promise<RunningMock> {
+export async function startMock(options: MockOptions, warn: Warn): Promise<RunningMock> {
   const { state } = options;
   const lock = state === undefined ? null : await lockStateFile(state);
   try {
-    return await startLocked(options, lock);
+    return await startLocked(options, { lock, warn });
   } catch (error) {
     await lock?.release();
     throw error;
   }
 }
 
-async function startLocked(options: MockOptions, lock: StateLock | null): Promise<RunningMock> {
+interface StartContext {
+  readonly lock: StateLock | null;
+  readonly warn: Warn;
+}
+
+async function startLocked(options: MockOptions, { lock, warn }: StartContext): Promise<RunningMock> {
   const { state, deliverTo } = options;
   const snapshot = state === undefined ? null : await readState(state);
   const scenario = options.scenario === undefined ? null : await readScenarioFile(options.scenario);
@@ -42,7 +50,7 @@ async function startLocked(options: MockOptions, lock: StateLock | null): Promis
     if (snapshot) await mock.control.restoreSnapshot(snapshot);
     const signingSecret = deliverTo === undefined ? undefined : await registerReceiver(mock, deliverTo);
     if (scenario) await mock.control.playScenario(scenario);
-    const saving = state === undefined ? null : autosave(mock, state);
+    const saving = state === undefined ? null : await saveState(mock, state, warn);
     const stop = async () => {
       try {
         await saving?.stop();
@@ -57,6 +65,16 @@ async function startLocked(options: MockOptions, lock: StateLock | null): Promis
     throw isMockServerError(error) ? new CommandError(error.message) : error;
   }
 }
+
+async function saveState(mock: MockServer, path: string, warn: Warn): Promise<Autosave> {
+  const warnOnce = (error: unknown) =>
+    warn(`--state: cannot write ${path}: ${messageOf(error)}; tries again after the next change`);
+  return autosave(mock, path, warnOnce).catch((error: unknown) => {
+    throw new CommandError(`--state: cannot write ${path}: ${messageOf(error)}; choose another file`);
+  });
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 /** The receiver is part of the seed data, so that a reset keeps it, with its secret. */
 function withReceiver(

@@ -66,8 +66,8 @@ type Method = (...parameters: unknown[]) => unknown;
  * message. A `body` that JSON cannot express is rejected as the client does.
  */
 export function createControlApi(controls: Controls): ControlApi {
-  // Copied before anything else can run: the records are the world's own.
-  const ownSnapshot = { getSnapshot: () => JSON.parse(JSON.stringify(controls.getSnapshot())) };
+  // Callers may change what they get; parts of it are the world's own.
+  const ownSnapshot = { getSnapshot: async () => structuredClone(await controls.getSnapshot()) };
   const methods = Object.entries({ ...controls, ...ownSnapshot }).map(([name, control]) => {
     const method = async (...parameters: unknown[]) => {
       try {

@@ -1,5 +1,7 @@
 import { MockServerError } from "../errors.ts";
 import { isNestedDeeper } from "../json-depth.ts";
+import type { Snapshot } from "../snapshot/snapshot-schema.ts";
+import { jsonChunks, snapshotDepth } from "../snapshot/write-json.ts";
 import { checkRouteInput } from "./contract/check-input.ts";
 import { contract } from "./contract/contract.ts";
 import { errorStatuses } from "./contract/error-statuses.ts";
@@ -15,7 +17,7 @@ export interface ControlHandlerOptions {
   readonly path: string;
   readonly controls: Controls;
   readonly stream: EventStream;
-  /** Longest request body. Default: 64 MiB, enough for a large snapshot. */
+  /** Longest request body, but for a snapshot. Default: 64 MiB. */
   readonly bodyBytesMax?: number | undefined;
 }
 
@@ -41,16 +43,41 @@ async function respond(request: Request, options: ControlHandlerOptions): Promis
   if (method === "GET" && path === "/stream")
     return options.stream.open(headers.get("last-event-id"), signal);
   const { name, route, ids } = findRoute(method, path);
+  if (name === "getSnapshot") return snapshotResponse(await options.controls.getSnapshot());
+  if (name === "restoreSnapshot") return restoreStreamed(request, options);
   const input = checkRouteInput(
     route,
     method === "GET" ? Object.fromEntries(searchParams) : await readJson(request, options),
   );
   const control = options.controls[name] as (...parameters: unknown[]) => unknown;
   const parameters = route.input ? [...ids, input, { signal }] : [...ids, { signal }];
-  const returned = control(...parameters);
-  // Nothing may run between taking a snapshot and writing it out.
-  const response = returned instanceof Promise ? await returned : returned;
+  const response = await control(...parameters);
   return route.response ? json(route.status, response) : new Response(null, { status: route.status });
+}
+
+// A snapshot can be longer than the longest string of the engine, and than the bound on other bodies.
+
+function snapshotResponse(snapshot: Snapshot): Response {
+  const chunks = jsonChunks(snapshot, snapshotDepth);
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const { done, value } = chunks.next();
+      if (done) controller.close();
+      else controller.enqueue(encoder.encode(value));
+    },
+  });
+  return new Response(body, { headers: jsonHeaders });
+}
+
+async function restoreStreamed(request: Request, { controls }: ControlHandlerOptions): Promise<Response> {
+  checkContentType(request);
+  const { readSnapshotText } = await import("../snapshot/read-snapshot.ts");
+  const snapshot = await readSnapshotText(
+    request.body ?? new ReadableStream({ start: (body) => body.close() }),
+  );
+  await controls.restoreSnapshot(snapshot);
+  return new Response(null, { status: 204 });
 }
 
 interface Match {
@@ -106,11 +133,14 @@ async function readJson(request: Request, options: ControlHandlerOptions): Promi
     chunks.push(chunk);
   }
   if (bytes === 0) return {};
-  if (!/^application\/json\b/i.test(request.headers.get("content-type") ?? "")) {
-    // A form on a foreign page cannot send this type.
-    throw new MockServerError("BODY_INVALID", "expected content-type application/json");
-  }
+  checkContentType(request);
   return parseJson(Buffer.concat(chunks));
+}
+
+/** A form on a foreign page cannot send this type. */
+function checkContentType({ headers }: Request): void {
+  if (/^application\/json\b/i.test(headers.get("content-type") ?? "")) return;
+  throw new MockServerError("BODY_INVALID", "expected content-type application/json");
 }
 
 function parseJson(bytes: Buffer): unknown {
@@ -126,6 +156,8 @@ function parseJson(bytes: Buffer): unknown {
 function json(status: number, value: unknown): Response {
   return new Response(JSON.stringify(value), {
     status,
-    headers: { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" },
+    headers: jsonHeaders,
   });
 }
+
+const jsonHeaders = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" };

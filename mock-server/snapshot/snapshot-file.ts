@@ -1,29 +1,36 @@
-import { mkdtemp, open, readFile, rename, rm } from "node:fs/promises";
+import { type FileHandle, mkdtemp, open, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Snapshot } from "./snapshot-schema.ts";
 
 /** Reads a snapshot file; `null` without one. @throws MockServerError SNAPSHOT_INVALID for another file */
 export async function readSnapshotFile(path: string): Promise<Snapshot | null> {
-  let text: string;
+  let file: FileHandle;
   try {
-    text = await readFile(path, "utf8");
+    file = await open(path, "r");
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
     throw error;
   }
-  const { parseSnapshot } = await import("./read-snapshot.ts");
-  return parseSnapshot(text);
+  try {
+    const { readSnapshotText } = await import("./read-snapshot.ts");
+    return await readSnapshotText(file.createReadStream({ highWaterMark: 1_048_576, autoClose: false }));
+  } finally {
+    await file.close();
+  }
 }
 
 /** Writes a snapshot to a temporary file, syncs and renames it: a reader finds the old file or the complete new one. */
-export async function writeSnapshotFile(path: string, snapshotText: string): Promise<void> {
+export async function writeSnapshotFile(
+  path: string,
+  text: Iterable<string> | AsyncIterable<Uint8Array>,
+): Promise<void> {
   // In a new folder that only this user can enter: nothing can be waiting there under the name of the file.
   const folder = await mkdtemp(join(dirname(path), `.${basename(path)}.draft-`));
   const draft = join(folder, "draft");
   try {
     const file = await open(draft, "wx", 0o600);
     try {
-      await file.writeFile(snapshotText);
+      await writeFile(file, text);
       await file.sync();
     } finally {
       await file.close();

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { type FaultPlan, type FiredFault, faultPlanSchema } from "../state/fault.ts";
 import type { Immutable } from "../state/immutable.ts";
 import { journalEntrySchema } from "../state/journal-entry.ts";
-import { type StateLists, stateSchema } from "../state/records.ts";
+import { atMs, type StateLists, stateSchema } from "../state/records.ts";
+import { timeMsMax, timeMsMin } from "../time/iso-time.ts";
 
 export const snapshotVersion = 1;
 
@@ -11,18 +12,18 @@ export const envelopeSchema = z.looseObject({ format: z.literal("workspace-tasks
 const plan: z.ZodType<FaultPlan> = faultPlanSchema;
 
 // The entries of the fault log report what happened; they are kept as they are and never acted upon.
-const fired = z.looseObject({ sequence: z.int(), atMs: z.number() }) as unknown as z.ZodType<FiredFault>;
+const fired = z.looseObject({ sequence: z.int(), atMs }) as unknown as z.ZodType<FiredFault>;
 
 export const snapshotSchema = z.strictObject({
   format: envelopeSchema.shape.format,
   version: z.literal(snapshotVersion),
   seed: z.number(),
-  nowMs: z.number(),
+  nowMs: z.number().min(timeMsMin).max(timeMsMax),
   seedWorkspaceId: z.string(),
   /** The position of each random stream. */
   random: z.record(z.string(), z.int().nonnegative()),
   /** Times of the counted requests per key, oldest first. */
-  limits: z.record(z.string(), z.array(z.number())),
+  limits: z.record(z.string(), z.array(atMs)),
   faults: z.strictObject({
     plan,
     fired: z.array(fired),
@@ -31,6 +32,26 @@ export const snapshotSchema = z.strictObject({
   }),
   journal: z.strictObject({ count: z.int().nonnegative(), entries: z.array(journalEntrySchema) }),
   state: stateSchema,
+});
+
+const { state, journal, faults } = snapshotSchema.shape;
+const list = z.array(z.unknown());
+
+/** Schemas of the records in the lists of a snapshot, by the path of the list. */
+export const recordSchemas: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
+  ...Object.entries(state.shape).map(([noun, { element }]): [string, z.ZodType] => [
+    `state.${noun}`,
+    element,
+  ]),
+  ["journal.entries", journal.shape.entries.element],
+  ["faults.fired", faults.shape.fired.element],
+]);
+
+/** Everything but the records in the lists. */
+export const frameSchema = snapshotSchema.extend({
+  state: z.strictObject(Object.fromEntries(Object.keys(state.shape).map((noun) => [noun, list]))),
+  journal: journal.extend({ entries: list }),
+  faults: faults.extend({ fired: list }),
 });
 
 /** Everything that a mock remembers, as plain JSON. */

@@ -7,9 +7,10 @@ import { recordProgress } from "../rules/tasks/progression.ts";
 import type { StateLists } from "../state/records.ts";
 import type { State } from "../state/state.ts";
 import type { World } from "../world/world.ts";
+import { keyOf } from "./record-key.ts";
 import type { Snapshot } from "./snapshot-schema.ts";
 
-/** Everything this world remembers. The records are shared with it: serialise the snapshot at once. */
+/** Everything this world remembers. Values inside its records are shared with the world, which replaces but never changes them. */
 export function takeSnapshot(world: World, seedWorkspaceId: string): Snapshot {
   return {
     format: "workspace-tasks-mock",
@@ -38,7 +39,7 @@ type Noun = Exclude<keyof State, "uploadContents" | "progress">;
 
 function toLists(world: World): StateLists {
   const { uploadContents, ...maps } = world.state;
-  const lists = Object.entries(maps).map(([noun, map]) => [noun, [...map.values()]]);
+  const lists = Object.entries(maps).map(([noun, map]) => [noun, [...map.values()].map(copyRecord)]);
   const contents = [...world.state.uploads.keys()].map((uploadId) =>
     Buffer.concat(uploadContents.get(uploadId) ?? []).toString("base64"),
   );
@@ -49,22 +50,23 @@ function toLists(world: World): StateLists {
   } as StateLists;
 }
 
+/** Records change, and so do the stages of a task; everything else in a record is replaced as a whole. */
+function copyRecord(record: object): object {
+  if (!("stages" in record)) return { ...record };
+  return { ...record, stages: (record.stages as readonly object[]).map((stage) => ({ ...stage })) };
+}
+
 function fromLists(state: State, { uploadContents, progress: _, ...lists }: StateLists): void {
   for (const [noun, list] of Object.entries(lists) as [Noun, readonly object[]][]) {
     const map = state[noun] as Map<string, object>;
     for (const record of list) map.set(keyOf(noun, record), record);
   }
+  for (const { eventId, attempts } of state.deliveries.values()) {
+    const body = state.events.get(eventId)?.body;
+    // One text instead of a copy for every attempt.
+    for (const attempt of attempts) if (attempt.requestBody === body) attempt.requestBody = body;
+  }
   for (const [index, { id }] of lists.uploads.entries()) {
     state.uploadContents.set(id, [Buffer.from(uploadContents[index] ?? "", "base64")]);
   }
-}
-
-/** The key of most records is their id. */
-const otherKeys: { readonly [noun: string]: string } = {
-  taskPlans: "taskType",
-  catalogAdditions: "name",
-};
-
-function keyOf(noun: Noun, record: object): string {
-  return (record as Record<string, string>)[otherKeys[noun] ?? "id"] ?? "";
 }

@@ -10,7 +10,9 @@ import { deliveryFaultSchema } from "./fault.ts";
 import { type TaskPlan, taskPlanSchema } from "./task-plan.ts";
 
 const id = z.string().min(1);
-const atMs = z.number();
+/** A time that a `Date` can have. */
+export const atMs = z.number().min(-8.64e15).max(8.64e15);
+const url = z.string().refine((text) => URL.canParse(text), "expected a URL");
 const texts = z.record(z.string(), z.string());
 const plan: z.ZodType<TaskPlan> = taskPlanSchema;
 const updated = { createdAtMs: atMs, updatedAtMs: atMs };
@@ -71,7 +73,7 @@ const partnerKey = z.strictObject({
 const endedToken = z.strictObject({ id, endedAtMs: atMs });
 
 const signingSecret = z.strictObject({
-  secret: z.string().startsWith("whsec_"),
+  secret: z.string().regex(/^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/),
   /** `null` for the current secret; otherwise the end of its grace period. */
   expiresAtMs: atMs.nullable(),
 });
@@ -79,7 +81,7 @@ const signingSecret = z.strictObject({
 const endpoint = z.strictObject({
   id,
   workspaceId: id,
-  url: z.string(),
+  url,
   description: z.string(),
   enabled: z.boolean(),
   /** `null`: all current and future events. */
@@ -135,7 +137,7 @@ const artifact = z.strictObject({
   name: z.string(),
   type: z.string(),
   status: z.string(),
-  url: z.string().nullable(),
+  url: url.nullable(),
   metadata: z.unknown(),
   ...updated,
 });

@@ -42,7 +42,6 @@ const advanced = z.object({
   fired: z.int().describe("Timers that fired; tasks and retries may share one."),
 });
 
-/** Checked in detail by the reader of snapshots, which knows their versions. */
 const snapshot = z.looseObject({}) as unknown as z.ZodType<Snapshot, object>;
 
 export type Overview = z.output<typeof overview>;
@@ -72,6 +71,7 @@ export const mockRoutes = {
   }),
   restoreSnapshot: defineRoute("PUT /snapshot", {
     summary: "Restores a snapshot, with its pending deliveries and stages.",
-    input: snapshot,
+    // Checked in detail by the reader of snapshots, also over HTTP.
+    input: z.unknown() as unknown as z.ZodType<Snapshot, object>,
   }),
 };

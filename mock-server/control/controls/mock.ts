@@ -19,7 +19,6 @@ export interface MockControlsOptions {
 
 export type MockControls = ControlsOf<typeof mockRoutes>;
 
-/** `getSnapshot` shares its records with the world: write them out at once. */
 export function createMockControls({ worlds, clock, version }: MockControlsOptions): MockControls {
   const virtual = "advance" in clock ? clock : null;
   const mockClock = createMockClock(clock);
@@ -65,7 +64,7 @@ export function createMockControls({ worlds, clock, version }: MockControlsOptio
       // Loaded when first needed: the schemas of a snapshot cost time that a start should not pay.
       const { readSnapshot } = await import("../../snapshot/read-snapshot.ts");
       const { restoreWorld } = await import("../../snapshot/restore-world.ts");
-      restoreWorld(worlds, readSnapshot(snapshot));
+      restoreWorld(worlds, readSnapshot(snapshot, worlds.current.settings.bounds));
     },
   };
 }

@@ -2,7 +2,7 @@ import type { CustomerError } from "../../../sdk/events/index.ts";
 import { found, notFound } from "../../rules/service-error.ts";
 import { planFor, setTaskPlan, upcomingStages } from "../../rules/tasks/progression.ts";
 import { findTask, setStageStatus, setTaskStatus } from "../../rules/tasks/task-status.ts";
-import { startTask } from "../../rules/tasks/tasks.ts";
+import { checkTaskLimit, startTask } from "../../rules/tasks/tasks.ts";
 import { addClient } from "../../rules/workspaces/clients.ts";
 import type { StageRecord, TaskRecord } from "../../state/records.ts";
 import type { TaskPlan } from "../../state/task-plan.ts";
@@ -27,6 +27,8 @@ export function createTaskControls(worlds: WorldHolder): TaskControls {
   return {
     startTask(input) {
       const world = worlds.current;
+      // Before a client is added for it.
+      checkTaskLimit(world);
       const workspaceId =
         input.workspaceId ?? clientWorkspace(world, input.clientId) ?? worlds.seedData.workspaceId;
       const task = startTask(world, {

@@ -10,13 +10,13 @@ import { createDelivery, emitAttempt, emitDelivery, isUnfinished, recordAttempt 
 import {
   addPending,
   finish,
+  keepWithinBounds,
   pendingOf,
-  removePending,
   schedule,
   unschedule,
   whenAttempted,
 } from "./delivery-scheduler.ts";
-import { discardOldDeliveries } from "./retention.ts";
+import { countAttempt, countDelivery } from "./retention.ts";
 
 /**
  * Delivers an event to every enabled endpoint of its workspace that subscribes to its name (E6, E7). The event is
@@ -35,10 +35,11 @@ export function deliverEvent(
       event = createEvent();
       world.state.events.set(event.id, event);
     }
+    countDelivery(world, event.body);
     const delivery = createDelivery(world, event, endpoint);
     schedule(world, addPending(world, delivery, event), world.settings.delivery.scheduleMs[0] ?? 0);
   }
-  for (const old of discardOldDeliveries(world)) removePending(world, old);
+  keepWithinBounds(world);
   return event !== undefined;
 }
 
@@ -86,6 +87,7 @@ export function replayDelivery(world: World, deliveryId: string): Promise<Attemp
   const result = makeAttempt(world, { delivery, event, endpoint, kind: "replay", faults: [] });
   const replayed = new Promise<AttemptRecord>((resolve) => {
     const apply = result.then((settled) => () => {
+      countAttempt(world, settled, event.body);
       const attempt = recordAttempt(delivery, settled);
       if (!world.ended) {
         if (attempt.error === null) finish(world, delivery, "succeeded");

@@ -20,6 +20,7 @@ import { worldCache } from "../../world/world-cache.ts";
 import { makeAttempt } from "./attempt.ts";
 import { emitAttempt, emitDelivery, isUnfinished, recordAttempt } from "./delivery-record.ts";
 import { createKeyedQueue, type KeyedQueue } from "./keyed-queue.ts";
+import { countAttempt, discardOldDeliveries } from "./retention.ts";
 import { nextAttemptDelayMs } from "./retry-plan.ts";
 import { asTheyArrive, inStartOrder, type WhenDone } from "./start-order.ts";
 
@@ -89,7 +90,12 @@ export function removePending(world: World, delivery: DeliveryRecord): void {
   all?.delete(delivery.id);
 }
 
-/** Calls `done` in the order of all attempts. */
+/** Discards old deliveries past the bounds. */
+export function keepWithinBounds(world: World): void {
+  for (const old of discardOldDeliveries(world)) removePending(world, old);
+}
+
+/** Applies the result of an attempt in the order of all attempts. */
 export function whenAttempted(world: World, attempt: Promise<() => void>): void {
   schedulerOf(world).whenDone(attempt, (apply) => apply());
 }
@@ -190,10 +196,12 @@ async function attemptDelivery(
   return () => {
     if (world.ended) return;
     pending.state = "idle";
+    for (const result of results) countAttempt(world, result, event.body);
     const attempts = results.map((result) => recordAttempt(delivery, result));
     settle(world, pending, attempts);
     for (const attempt of attempts) emitAttempt(world, delivery, attempt);
     for (const other of [...deferred].sort((a, b) => a.rank - b.rank)) resume(world, deferred, other);
+    keepWithinBounds(world);
   };
 }
 

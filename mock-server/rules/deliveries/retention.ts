@@ -1,30 +1,73 @@
-import type { DeliveryRecord } from "../../state/records.ts";
+import type { AttemptRecord, DeliveryRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
+import { worldCache } from "../../world/world-cache.ts";
 import { emitDelivery, isUnfinished } from "./delivery-record.ts";
 
+/** Memory of a delivery, or of an attempt, without its bodies: an estimate. */
+const recordBytes = 1_000;
+
+/** Estimated memory of all deliveries. */
+const usage = worldCache((world) => {
+  let bytes = 0;
+  for (const delivery of world.state.deliveries.values()) bytes += bytesOf(world, delivery);
+  return { bytes };
+});
+
+function bytesOf(world: World, delivery: DeliveryRecord): number {
+  const body = world.state.events.get(delivery.eventId)?.body ?? "";
+  return delivery.attempts.reduce(
+    (bytes, attempt) => bytes + bytesOfAttempt(attempt, body),
+    recordBytes + body.length,
+  );
+}
+
+/** The body of a request is the event's, unless a fault has altered it. */
+const bytesOfAttempt = ({ requestBody, responseBody }: Bodies, body: string) =>
+  recordBytes + responseBody.length + (requestBody === body ? 0 : requestBody.length);
+
+type Bodies = Pick<AttemptRecord, "requestBody" | "responseBody">;
+
+/** Counts a delivery before it is created. */
+export function countDelivery(world: World, body: string): void {
+  usage(world).bytes += recordBytes + body.length;
+}
+
+/** Counts an attempt before it is recorded. */
+export function countAttempt(world: World, attempt: Bodies, body: string): void {
+  usage(world).bytes += bytesOfAttempt(attempt, body);
+}
+
 /**
- * Keeps the number of deliveries within `settings.bounds.deliveriesMax`. The oldest finished ones are discarded
- * first; only without any left is an unfinished one discarded, with an activity that says so. One percent is
+ * Keeps the deliveries within `settings.bounds.deliveriesMax` and `deliveryBytesMax`. The oldest finished ones are
+ * discarded first; only without any left is an unfinished one discarded, with an activity that says so. One percent is
  * discarded at a time, so that all deliveries are rarely walked.
  * @returns the unfinished ones that were discarded
  */
 export function discardOldDeliveries(world: World): readonly DeliveryRecord[] {
   const { deliveries } = world.state;
-  const max = world.settings.bounds.deliveriesMax;
-  if (deliveries.size <= max) return [];
-  const target = Math.max(0, Math.min(max, max - Math.floor(max / 100)));
+  const { deliveriesMax, deliveryBytesMax } = world.settings.bounds;
+  const used = usage(world);
+  const isWithin = (share: number) =>
+    deliveries.size <= Math.max(0, deliveriesMax - Math.floor(deliveriesMax * share)) &&
+    (used.bytes <= deliveryBytesMax * (1 - share) || deliveries.size <= 1);
+  if (isWithin(0)) return [];
 
   const discarded: DeliveryRecord[] = [];
+  const discard = (delivery: DeliveryRecord) => {
+    used.bytes -= bytesOf(world, delivery);
+    deliveries.delete(delivery.id);
+  };
   for (const delivery of deliveries.values()) {
-    if (deliveries.size <= target) break;
-    if (!isUnfinished(delivery)) deliveries.delete(delivery.id);
+    if (isWithin(0.01)) break;
+    if (!isUnfinished(delivery)) discard(delivery);
   }
   for (const delivery of deliveries.values()) {
-    if (deliveries.size <= max) break;
-    deliveries.delete(delivery.id);
+    if (isWithin(0)) break;
+    discard(delivery);
     delivery.status = "cancelled";
     discarded.push(delivery);
-    emitDelivery(world, "delivery.discarded", delivery, { reason: `the limit is ${max} deliveries` });
+    const reason = `the limit is ${deliveriesMax} deliveries, and ${deliveryBytesMax} bytes`;
+    emitDelivery(world, "delivery.discarded", delivery, { reason });
   }
   discardEventsWithoutDelivery(world);
   return discarded;

@@ -26,13 +26,23 @@ import { guessMimeType } from "../workspaces/mime-type.ts";
 
 export function startImport(world: World, job: JobRecord): void {
   setJobStatus(world, job, "active");
-  world.track(runImport(world, job));
+  world.track(importOrReport(world, job));
 }
 
 /** Resumes the imports of a restored state. */
 export function resumeImports(world: World): void {
   for (const job of world.state.jobs.values()) {
-    if (job.status === "active") world.track(runImport(world, job));
+    if (job.status === "active") world.track(importOrReport(world, job));
+  }
+}
+
+/** An import that cannot start its tasks, because the mock can hold no more, stays `active`. */
+async function importOrReport(world: World, job: JobRecord): Promise<void> {
+  try {
+    await runImport(world, job);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    world.emit({ type: "import.failed", jobId: job.id, message });
   }
 }
 

@@ -1,7 +1,7 @@
 import type { TaskRecord } from "../../state/records.ts";
 import type { TaskPlan } from "../../state/task-plan.ts";
 import type { World } from "../../world/world.ts";
-import { notFound } from "../service-error.ts";
+import { conflict, notFound } from "../service-error.ts";
 import { startProgress } from "./progression.ts";
 import { notifyTaskChange } from "./task-status.ts";
 
@@ -16,11 +16,18 @@ export interface NewTask {
   readonly plan?: TaskPlan | null | undefined;
 }
 
+/** @throws ServiceError `CONFLICT` when the mock can hold no further task */
+export function checkTaskLimit({ state, settings }: World): void {
+  const { tasksMax } = settings.bounds;
+  if (state.tasks.size >= tasksMax) throw conflict(`Task limit of the mock is reached: ${tasksMax}`);
+}
+
 /**
  * Starts a task: it emits `task.running` and then follows its plan.
  * @throws ServiceError `NOT_FOUND` for a client that the workspace does not have
  */
 export function startTask(world: World, input: NewTask): TaskRecord {
+  checkTaskLimit(world);
   const client = world.state.clients.get(input.clientId);
   if (client?.workspaceId !== input.workspaceId) throw notFound("Client not found");
   const nowMs = world.clock.now();

@@ -8,7 +8,7 @@ describe("writeSnapshotFile", () => {
   it("writes a file that only its owner can read, and leaves no other", () =>
     withFolder(async (folder) => {
       const path = join(folder, "s.json");
-      await writeSnapshotFile(path, "{}");
+      await writeSnapshotFile(path, ["{}"]);
       expect((await stat(path)).mode & 0o777).toBe(0o600);
       expect(await readdir(folder)).toEqual(["s.json"]);
     }));
@@ -19,7 +19,7 @@ describe("writeSnapshotFile", () => {
       await writeFile(victim, "untouched");
       for (const name of [`.s.json.${process.pid}.draft`, "s.json"])
         await symlink(victim, join(folder, name));
-      await writeSnapshotFile(join(folder, "s.json"), "{}");
+      await writeSnapshotFile(join(folder, "s.json"), ["{}"]);
       expect(await readFile(victim, "utf8")).toBe("untouched");
       expect(await readFile(join(folder, "s.json"), "utf8")).toBe("{}");
     }));

@@ -8,7 +8,7 @@ import {
   type MockServerOptions,
   type Snapshot,
 } from "workspace-tasks/mock-server";
-import { parseSnapshot, readSnapshot } from "../../../../mock-server/snapshot/read-snapshot.ts";
+import { readSnapshot, readSnapshotText } from "../../../../mock-server/snapshot/read-snapshot.ts";
 import { readSnapshotFile, writeSnapshotFile } from "../../../../mock-server/snapshot/snapshot-file.ts";
 import { createState } from "../../../../mock-server/state/state.ts";
 import {
@@ -212,7 +212,7 @@ describe("readSnapshot rejects a document, and nothing changes, when it", () => 
     for (const other of [7, "text", []]) {
       await using mock = await start();
       await expect(mock.control.restoreSnapshot(other as never)).rejects.toMatchObject({
-        code: "BODY_INVALID",
+        code: "SNAPSHOT_INVALID",
       });
     }
   });
@@ -267,10 +267,60 @@ describe("readSnapshot rejects a document, and nothing changes, when it", () => 
     await using mock = await start();
     await useMock(mock);
     const text = JSON.stringify(await mock.control.getSnapshot());
-    expect(parseSnapshot(text)).toBeDefined();
+    const whole = await readSnapshotText(chunked(text, 100));
     for (let part = 0; part < 20; part++) {
       const cut = text.slice(0, Math.floor((text.length * part) / 20));
-      expect(() => parseSnapshot(cut)).toThrow(expect.objectContaining({ code: "SNAPSHOT_INVALID" }));
+      const reading = readSnapshotText(chunked(cut, 1_000));
+      await expect(reading).rejects.toMatchObject({ code: "SNAPSHOT_INVALID" });
+    }
+    expect(whole).toEqual(readSnapshot(JSON.parse(text)));
+  });
+
+  it("has doubled keys, or a number, time or address that no record can have", async () => {
+    await using mock = await start();
+    await useMock(mock);
+    const whole = JSON.stringify(await mock.control.getSnapshot());
+    // biome-ignore lint/suspicious/noExplicitAny: parts of it are changed
+    const changes: Readonly<Record<string, (snapshot: any) => void>> = {
+      nowMs: (snapshot) => {
+        snapshot.nowMs = 1e300;
+      },
+      "state.users.0.": ({ state }) => state.users.unshift({ ...state.users[0], id: "" }),
+      "state.users.1 has the id": ({ state }) => state.users.unshift(state.users[0]),
+      "state.deliveries.1 has the id": ({ state }) => state.deliveries.unshift(state.deliveries[0]),
+      "state.progress.1 has the taskId": ({ state }) => state.progress.unshift(state.progress[0]),
+      "state.clients.0.createdAtMs": ({ state }) => {
+        state.clients[0].createdAtMs = 1e17;
+      },
+      "state.endpoints.0.url": ({ state }) => {
+        state.endpoints[0].url = "not a url";
+      },
+      "state.endpoints.0.secrets.0.secret": ({ state }) => {
+        state.endpoints[0].secrets[0].secret = "whsec_%";
+      },
+      "journal.entries.0.sequence": ({ journal }) => {
+        journal.entries[0].sequence = 7;
+      },
+    };
+    for (const [place, change] of Object.entries(changes)) {
+      const snapshot = JSON.parse(whole);
+      change(snapshot);
+      await expect(mock.control.restoreSnapshot(snapshot)).rejects.toMatchObject({
+        code: "SNAPSHOT_INVALID",
+        message: expect.stringContaining(place),
+      });
+      expect(JSON.stringify(await mock.control.getSnapshot())).toBe(whole);
+    }
+  });
+
+  it("has more deliveries or tasks than the mock holds", async () => {
+    await using mock = await start();
+    await useMock(mock);
+    await mock.control.startTask({ taskType: "BINDER" });
+    const snapshot = await mock.control.getSnapshot();
+    for (const bound of ["deliveriesMax", "tasksMax"] as const) {
+      await using small = await start({ settings: { bounds: { [bound]: 1 } } });
+      await expect(small.control.restoreSnapshot(snapshot)).rejects.toThrow(`settings.bounds.${bound}`);
     }
   });
 
@@ -280,6 +330,10 @@ describe("readSnapshot rejects a document, and nothing changes, when it", () => 
     await expect(restored).rejects.toMatchObject({ code: "SNAPSHOT_INVALID" });
   });
 });
+
+async function* chunked(text: string, chars: number): AsyncGenerator<string> {
+  for (let at = 0; at < text.length; at += chars) yield text.slice(at, at + chars);
+}
 
 // biome-ignore lint/suspicious/noExplicitAny: parts are taken away from it
 function createSample(): any {
@@ -312,7 +366,7 @@ describe("snapshot file", () => {
       await using mock = await start();
       await useMock(mock);
       const path = join(folder, "state.json");
-      await writeSnapshotFile(path, JSON.stringify(await mock.control.getSnapshot()));
+      await writeSnapshotFile(path, [JSON.stringify(await mock.control.getSnapshot())]);
       expect(await readSnapshotFile(path)).toEqual(await mock.control.getSnapshot());
       expect(await readdir(folder)).toEqual(["state.json"]);
     }));

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it, vi } from "vitest";
+import { createMockServer } from "workspace-tasks/mock-server";
 import type { DeliveryResponse } from "../../../../../mock-server/outbound/port.ts";
 import {
   pauseDeliveries,
@@ -313,5 +314,47 @@ describe("a delivery's signature", () => {
       vi.useRealTimers();
     }
     expect(deliveriesOf(fixture)).toHaveLength(200);
+  });
+});
+
+describe("bounds", () => {
+  const url = "http://127.0.0.1:1/hook";
+  const receivers = new Map([[url, () => new Response("x".repeat(500))]]);
+
+  it("discard the oldest finished deliveries past an estimated number of bytes", async () => {
+    await using mock = await createMockServer({
+      listen: false,
+      clock: "virtual",
+      receivers,
+      settings: { bounds: { deliveryBytesMax: 1_000_000 } },
+    });
+    await mock.control.createEndpoint({ url });
+    await mock.control.addCatalogEvent({ name: "client.archived" });
+    for (let index = 0; index < 50; index++) {
+      await mock.control.sendEvent({ name: "client.archived", payload: { text: "x".repeat(50_000) } });
+      await mock.clock.settle();
+    }
+    const { state } = await mock.control.getSnapshot();
+    expect(state.deliveries.length).toBeGreaterThan(10);
+    expect(JSON.stringify(state.events).length).toBeLessThan(1_000_000);
+    expect(state.events).toHaveLength(state.deliveries.length);
+    await using restored = await createMockServer({ listen: false, clock: "virtual", receivers });
+    await restored.control.restoreSnapshot(await mock.control.getSnapshot());
+    expect((await restored.control.getSnapshot()).state).toEqual(state);
+  });
+
+  it("reject a task past tasksMax, also of an import, and add no client for it", async () => {
+    await using mock = await createMockServer({
+      listen: false,
+      clock: "virtual",
+      settings: { bounds: { tasksMax: 2 } },
+    });
+    const { control } = mock;
+    for (let index = 0; index < 2; index++) await control.startTask({ taskType: "BINDER" });
+    await expect(control.startTask({ taskType: "BINDER" })).rejects.toMatchObject({
+      code: "CONFLICT",
+      message: "Task limit of the mock is reached: 2",
+    });
+    expect((await control.getOverview()).clients).toBe(2);
   });
 });
