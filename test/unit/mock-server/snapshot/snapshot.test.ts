@@ -443,6 +443,6 @@ describe("reset", () => {
     await using mock = await start();
     const waiting = mock.control.waitForDeliveries({ count: 1 });
     await mock.control.reset();
-    await expect(waiting).rejects.toThrow("0 of 1");
+    await expect(waiting).rejects.toThrow("got 0");
   });
 });
