@@ -85,7 +85,9 @@ export function createEmit(logger: Logger | undefined): Emit {
     const event = build();
     if (hasSubscribers) channels.get(name)?.publish(event);
     try {
-      logger?.[levels[name]](event, name);
+      const logged: unknown = logger?.[levels[name]](event, name);
+      // Of an asynchronous logger; a rejection without a handler ends the process.
+      if (logged instanceof Promise) logged.catch(() => {});
     } catch {
       // A broken logger must not lose a call whose request may have been applied already.
     }

@@ -5,7 +5,9 @@ import type { WindowLimit } from "./sliding-window.ts";
 // While no request is rejected, this process is taken to be the key's only user: the whole limit, even at once. A 429
 // proves that another client uses the key. Then all calls wait for the time that the service asks for, and continue
 // evenly spaced at the rate that this process was seen to get. After each half window without a rejection half of the
-// missing capacity is added. Because calls are spaced, trying more costs one or two rejections, not a burst of them.
+// missing capacity is added. Because calls are spaced, trying more costs one or two rejections, and as many more as are in
+// flight meanwhile. A service that counts fixed windows and another user of the key can cost a bunch of rejections in each
+// window: the requests of this process are counted over the last window's length, which is not the service's window.
 
 const capacityPartMin = 0.05;
 const rejectionPauseMs = 1_000;

@@ -9,7 +9,7 @@ import type { Engine } from "../engine/engine.ts";
 import { networkFailure } from "../request/network-failure.ts";
 import { ResponseBody } from "../request/response-body.ts";
 import { parseRetryAfterMs } from "../request/retry-after.ts";
-import { backoffMs } from "../request/retry-policy.ts";
+import { backoffMs, retryAfterMsMax } from "../request/retry-policy.ts";
 import type { Fetch } from "../request/transport.ts";
 import type { TusLink, TusRequest, TusResponse, TusState } from "./tus.ts";
 
@@ -25,9 +25,6 @@ export interface UploadLinkOptions {
   readonly timeoutMs: number;
   onProgress(state: TusState): void;
 }
-
-// Retry-After is not followed further than this: the caller gets a failure instead of a silent wait.
-const pauseMsMax = 60_000;
 
 export interface UploadLink extends TusLink {
   /** Requests sent. */
@@ -71,8 +68,13 @@ export function createUploadLink(options: UploadLinkOptions): UploadLink {
       throw new FailureError(failure(code, message, { outcome: "rejected", httpStatus: status }));
     },
     async pause(failures, response) {
-      const askedMs = response && parseRetryAfterMs(response.headers, clock.now());
-      await scope.sleep(Math.max(backoffMs(failures - 1, random), Math.min(askedMs ?? 0, pauseMsMax)));
+      const retryAfterMs = response && parseRetryAfterMs(response.headers, clock.now());
+      if (response && (retryAfterMs ?? 0) > retryAfterMsMax) {
+        const message = `the service asks to wait ${Math.ceil((retryAfterMs ?? 0) / 1_000)} s (HTTP ${response.status})`;
+        const details = { outcome: "unknown", httpStatus: response.status, retryAfterMs } as const;
+        throw new FailureError(failure("UPLOAD_FAILED", message, details));
+      }
+      await scope.sleep(Math.max(backoffMs(failures - 1, random), retryAfterMs ?? 0));
     },
     onProgress,
   };

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { toError } from "../../../sdk/call/failure.ts";
+import { FailureError, toError } from "../../../sdk/call/failure.ts";
 import {
   ConfigurationError,
   errorCodes,
@@ -39,6 +39,15 @@ describe("an error", () => {
     expect(isWorkspaceTasksError(foreign)).toBe(true);
     expect(isWorkspaceTasksError(foreign, "CONFIGURATION_INVALID")).toBe(true);
     expect(isWorkspaceTasksError(foreign, "NOT_FOUND")).toBe(false);
+  });
+
+  it("a failure of a limiter or token that another copy of the package created is recognised", async () => {
+    const copyPath = "../../../sdk/call/failure.ts?copy";
+    const copy = (await import(/* @vite-ignore */ copyPath)) as typeof import("../../../sdk/call/failure.ts");
+    const foreign = new copy.FailureError(copy.failure("ABORTED", "elsewhere"));
+    expect(copy.FailureError).not.toBe(FailureError);
+    expect(foreign instanceof FailureError).toBe(true);
+    expect(new Error("x") instanceof FailureError).toBe(false);
   });
 
   it.each([[null], [undefined], ["text"], [new Error("x")], [{ code: "NOT_FOUND" }]])(

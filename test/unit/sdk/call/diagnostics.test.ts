@@ -81,14 +81,24 @@ describe("diagnostics", () => {
     expect(lines.filter(([name]) => name === "debug")).toHaveLength(5);
   });
 
-  it("a logger that throws does not fail the call", async () => {
-    const broken = () => {
-      throw new Error("disk full");
-    };
+  it.each([
+    ["throws", (): void => throwFull()],
+    ["rejects", async (): Promise<void> => throwFull()],
+  ])("a logger that %s fails neither the call nor the process", async (_, broken) => {
+    const unhandled: unknown[] = [];
+    const listener = (reason: unknown) => unhandled.push(reason);
+    process.on("unhandledRejection", listener);
     const logger = { debug: broken, info: broken, warn: broken, error: broken };
     const { service, engine } = createEngineFixture({ client: { logger } });
     const call = engine.execute(probe.query, {});
     await service.clock.advance(1_000);
     await expect(call).resolves.toBeDefined();
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("unhandledRejection", listener);
+    expect(unhandled).toEqual([]);
   });
 });
+
+function throwFull(): never {
+  throw new Error("disk full");
+}

@@ -226,6 +226,19 @@ describe("an upload after a failure", () => {
     expect(engine.clock.monotonic() - startedAt).toBeGreaterThanOrEqual(7_000);
   });
 
+  it("an upload fails at once when Retry-After asks to wait for a day, and says when to resume", async () => {
+    const { upload, engine } = setUp(
+      once("PATCH", { arriving: 0, response: 503, headers: { "retry-after": "86400" } }),
+    );
+    const startedAt = engine.clock.monotonic();
+    await expect(upload(bytesOf(5))).rejects.toMatchObject({
+      code: "UPLOAD_FAILED",
+      httpStatus: 503,
+      retryAfterMs: 86_400_000,
+    });
+    expect(engine.clock.monotonic() - startedAt).toBeLessThan(60_000);
+  });
+
   it("an upload arrives complete or fails with an SDK error, whatever happens to each request", async () => {
     const fault = fc.oneof(
       { weight: 3, arbitrary: fc.constant(undefined) },
