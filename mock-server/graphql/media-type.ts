@@ -1,18 +1,39 @@
 export type MediaType = "application/json" | "application/graphql-response+json";
 
 /**
- * The media type of the response: the first one in `Accept` that the service supports, `application/json` without
- * the header; `null` when it supports none.
- * @see https://graphql.github.io/graphql-over-http/draft/#sec-Accept
+ * The media type of the response: that with the highest `q` in `Accept` which the service supports, the first of equal
+ * ones; `application/json` without the header; `null` when it supports none.
+ * @see https://http-spec.graphql.org/September2026/#sec-Accept
  */
 export function negotiateMediaType(accept: string | undefined): MediaType | null {
   if (!accept || accept === "*/*" || accept === "application/json") return "application/json";
+  let best: MediaType | null = null;
+  let bestQuality = 0;
   for (const range of accept.replace(/\s/g, "").toLowerCase().split(",")) {
-    const [name, ...parameters] = range.split(";");
-    const charset = parameters.find((parameter) => parameter.startsWith("charset="));
-    if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset)) continue;
-    if (name === "application/graphql-response+json") return name;
-    if (name === "application/json" || name === "application/*" || name === "*/*") return "application/json";
+    const [name = "", ...parameters] = range.split(";");
+    const quality = qualityOf(parameters);
+    const type = supported.get(name);
+    if (!type || quality <= bestQuality || !isUtf8(parameters)) continue;
+    best = type;
+    bestQuality = quality;
   }
-  return null;
+  return best;
+}
+
+const supported: ReadonlyMap<string, MediaType> = new Map([
+  ["application/graphql-response+json", "application/graphql-response+json"],
+  ["application/json", "application/json"],
+  ["application/*", "application/json"],
+  ["*/*", "application/json"],
+]);
+
+/** 1 without a valid `q`. */
+function qualityOf(parameters: readonly string[]): number {
+  const text = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2) ?? "";
+  return /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(text) ? Number(text) : 1;
+}
+
+function isUtf8(parameters: readonly string[]): boolean {
+  const charset = parameters.find((parameter) => parameter.startsWith("charset="));
+  return charset === undefined || /^charset="?utf-?8"?$/.test(charset);
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { auditDeviations } from "./audit-deviations.ts";
+import { auditDeviations, specificationDeviations } from "./audit-deviations.ts";
 import { type RuleId, rules } from "./rules.ts";
 
 export type ConformanceTest = {
@@ -75,12 +75,19 @@ function renderRule(id: RuleId, tests: readonly ConformanceTest[]): string {
 
 function audits(): string {
   const deviations = Object.entries(auditDeviations).map(([id, reason]) => `- **${id}**: ${reason}.`);
+  const recommendations = Object.entries(specificationDeviations).map(
+    ([recommended, choice]) => `- **${recommended}**: ${choice}.`,
+  );
   return `## GraphQL over HTTP
 
 Both routers pass the 61 audits that graphql-http publishes for the GraphQL-over-HTTP specification, over HTTP and in
 process, except for these:
 
 ${deviations.join("\n")}
+
+Of the specification itself, of September 2026, it follows every requirement, and not these recommendations:
+
+${recommendations.join("\n")}
 `;
 }
 
