@@ -20,6 +20,28 @@ const program = {
       "mock-server/cli/trigger-command",
       "runTriggerCommand",
     ),
+    logs: command(
+      "follow the requests and deliveries of a running mock",
+      "mock-server/cli/logs-command",
+      "runLogsCommand",
+    ),
+    clock: command(
+      "show or advance the time of a running mock",
+      "mock-server/cli/clock-command",
+      "runClockCommand",
+    ),
+    resend: command("send deliveries again", "mock-server/cli/resend-command", "runResendCommand"),
+    reset: command("return a running mock to its start", "mock-server/cli/reset-command", "runResetCommand"),
+    snapshot: command(
+      "save or restore the state of a running mock",
+      "mock-server/cli/snapshot-command",
+      "runSnapshotCommand",
+    ),
+    worlds: command(
+      "list, create and drop worlds of a running mock",
+      "mock-server/cli/worlds-command",
+      "runWorldsCommand",
+    ),
     "check-receiver": command(
       "attack a webhook receiver in any language, and report",
       "receiver-kit/cli/check-receiver-command",
@@ -40,7 +62,24 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
   process.once(signal, () => stop.abort(signal));
 }
 
+watchParent();
+// A reader that closes its end, such as `| head`, ends the output and not the program.
+process.stdout.on("error", () => {});
+
 process.exitCode = await main(process.argv.slice(2));
+
+// npx and `npm run` start this program through a shell, and a signal to them ends the shell alone. A changed parent is
+// then the only sign. Without npm a parent may end on purpose, as in `workspace-tasks mock &` of a script.
+function watchParent() {
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    stop.abort("parent ended");
+  }, 250);
+  timer.unref();
+}
 
 async function main(argv) {
   const { stdout, stderr, env } = process;
@@ -57,6 +96,7 @@ async function main(argv) {
       env,
       isTTY: stdout.isTTY === true,
       stop: stop.signal,
+      endsUnread: (afterMs) => setTimeout(() => process.exit(), afterMs).unref(),
     });
   } catch (error) {
     // An unexpected error: one sentence, the stack only on request.

@@ -3,8 +3,8 @@ export class CommandError extends Error {
   override readonly name: string = "CommandError";
   readonly exitCode: 1 | 2;
 
-  constructor(message: string, exitCode: 1 | 2 = 1) {
-    super(message);
+  constructor(message: string, exitCode: 1 | 2 = 1, options?: ErrorOptions) {
+    super(message, options);
     this.exitCode = exitCode;
   }
 }

@@ -7,13 +7,15 @@ import { didYouMean } from "./suggestion.ts";
 
 /** The process as a command sees it; tests pass their own. */
 export interface CommandIo {
-  readonly stdout: { write(text: string): unknown };
+  readonly stdout: { write(text: string): unknown; readonly writableLength?: number | undefined };
   readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean | undefined };
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether stdout is a terminal. */
   readonly isTTY?: boolean | undefined;
-  /** Aborted when the process receives SIGINT or SIGTERM; the reason is the signal's name. */
+  /** Aborted with the name of the signal on SIGINT and SIGTERM, and with `parent ended` under npm. */
   readonly stop: AbortSignal;
+  /** Ends the process after this time, also while a reader has not read all output. */
+  readonly endsUnread?: ((afterMs: number) => unknown) | undefined;
 }
 
 export interface Command<Table extends FlagTable> {

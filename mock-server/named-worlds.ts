@@ -113,6 +113,7 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
     };
     const entry = { hosted, world: toMockWorld(hosted, mockOrigin(), close) };
     entries.set(name, entry);
+    main().worlds.current.emit({ type: "world.created", name });
     services.set(name, hosted.service);
     return entry;
   };

@@ -1,6 +1,7 @@
 // `npm run docs` updates what is derived: marked regions of the examples in documents and in the @example of doc
 // comments, the table of the control API, and the list of its calls.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { cliDocument, withHelpTexts } from "./cli-docs.ts";
 import { controlCallsFile, controlCallsModule, withControlApi } from "./control-api-table.ts";
 import { withExamples, withRegions } from "./marked-blocks.ts";
 import { projectFiles } from "./project-files.mjs";
@@ -22,11 +23,11 @@ update(settingsSchemaFile, settingsJsonSchema());
 for (const file of projectFiles(".", ".md", ".ts")) {
   const text = readFileSync(file, "utf8");
   const withCode = file.endsWith(".ts") ? withExamples(text) : withRegions(text);
-  const withTables =
-    file === "docs/mock-server.md"
-      ? withControlApi(withCode)
-      : file === settingsDocument
-        ? withSettingsTable(withCode)
-        : withCode;
-  update(file, withTables);
+  update(file, await tables(file, withCode));
+}
+
+async function tables(file: string, text: string): Promise<string> {
+  if (file === "docs/mock-server.md") return withControlApi(text);
+  if (file === settingsDocument) return withSettingsTable(text);
+  return file === cliDocument ? withHelpTexts(text) : text;
 }

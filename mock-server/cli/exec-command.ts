@@ -47,15 +47,21 @@ function spawnChild(
   const child = spawn(file, args, { stdio: "inherit", env: { ...io.env, ...variablesOf(running) } });
   // A terminal sends Ctrl+C to the child as well, and many programs end at once when they receive it twice.
   const signalledByTty = () => io.isTTY === true && io.stop.reason === "SIGINT";
+  let killing: NodeJS.Timeout | undefined;
   const forward = () => {
     if (!signalledByTty()) child.kill("SIGTERM");
+    // No one is left to send a second signal.
+    if (io.stop.reason === "parent ended") killing = setTimeout(() => child.kill("SIGKILL"), 5_000);
   };
   if (io.stop.aborted) forward();
   else io.stop.addEventListener("abort", forward, { once: true });
   return new Promise<number>((resolve) => {
     child.once("error", (error) => resolve(notStarted(file, error, io)));
     child.once("exit", (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
-  }).finally(() => io.stop.removeEventListener("abort", forward));
+  }).finally(() => {
+    clearTimeout(killing);
+    io.stop.removeEventListener("abort", forward);
+  });
 }
 
 function notStarted(file: string, error: Error, io: CommandIo): number {

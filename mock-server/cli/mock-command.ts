@@ -3,13 +3,15 @@ import { type Command, type CommandIo, noArgument, runCommand, write } from "../
 import { toggle } from "../../cli/flags.ts";
 import type { SeedView } from "../control/contract/settings.ts";
 import { isLoopbackHost } from "../loopback.ts";
+import { logMock } from "./log-mock.ts";
 import { mockFlags, portFlag } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";
 
 const flags = {
   port: portFlag(4010),
   ...mockFlags,
-  json: toggle("print one line of JSON when ready"),
+  json: toggle("print one line of JSON when ready, and no log"),
+  quiet: toggle("no log of requests and deliveries"),
 };
 
 const command: Command<typeof flags> = {
@@ -17,13 +19,14 @@ const command: Command<typeof flags> = {
   synopsis: "[options]",
   about: `Runs the whole service in memory: GraphQL at /graphql and /gateway/graphql,
 uploads at /api/uploads, the control API at /_mock/v1, the inspector at /_mock/.
-Prints its URLs and keys. Ctrl+C stops it. To run a command while the mock runs,
-see workspace-tasks mock exec --help.`,
+Prints its URLs and keys, then a line for each request and delivery attempt:
+time, HTTP status, operation or event, and why it failed. Ctrl+C stops it. To
+run a command while the mock runs, see workspace-tasks mock exec --help.`,
   flags,
   notes: "Exit code: 0 stopped, 1 could not start, 2 wrong arguments.",
   async run(args, io) {
     noArgument(args);
-    const { host, state, json } = args.flags;
+    const { host, state, json, quiet } = args.flags;
     const running = await startMock(args.flags, (message) => io.stderr.write(`mock: ${message}\n`));
     const seedData = await running.mock.control.getSeedData();
     const ready = json
@@ -31,7 +34,9 @@ see workspace-tasks mock exec --help.`,
       : greeting(running, seedData);
     write(io, ready);
     if (!isLoopbackHost(host)) io.stderr.write(networkWarning(host));
+    const stopLog = json || quiet ? null : logMock(running.mock, io);
     await stopped(io.stop);
+    stopLog?.();
     await running.stop().catch((error: unknown) => {
       throw new CommandError(`--state: cannot write ${state}: ${messageOf(error)}`);
     });

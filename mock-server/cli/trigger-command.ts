@@ -1,18 +1,14 @@
-import { CommandError } from "../../cli/command-error.ts";
 import { type Command, type CommandIo, onlyArgument, runCommand, write } from "../../cli/command-line.ts";
 import { type FlagValues, flag, text, toggle, wholeNumber } from "../../cli/flags.ts";
 import type { DeliverySummary } from "../control/contract/deliveries.ts";
 import type { TaskSummary } from "../control/contract/tasks.ts";
 import type { ControlApi } from "../control/control-api.ts";
-import { createControlClient } from "../control/control-client.ts";
 import { isMockServerError } from "../errors.ts";
 import { isPlainObject } from "../plain-object.ts";
+import { mockUrlFlags, withRunningMock } from "./running-mock.ts";
 
 const flags = {
-  mock: flag("<url>", "address of the mock (WORKSPACE_TASKS_BASE_URL, or http://127.0.0.1:4010)", {
-    parse: (value) => (URL.canParse(value) ? value : undefined),
-    expected: "a URL such as http://127.0.0.1:4010",
-  }),
+  ...mockUrlFlags,
   workspace: text("<id>", "workspace (the mock's first)"),
   taskType: text("<type>", "type of the task", "TAX_PREP"),
   stage: text("<name>", "stage of a subtask event", "tax-extraction"),
@@ -29,8 +25,9 @@ const command: Command<typeof flags> = {
   name: "trigger",
   synopsis: "<event> [options]",
   about: `Makes a running mock send an event to the webhook endpoints that subscribe to
-it, and prints the outcome of each delivery. A task event comes from a real task
-of the mock: task.completed is preceded by task.running.`,
+it, and prints the outcome of each delivery, with the reason of a failure. A
+task event comes from a real task of the mock: task.completed is preceded by
+task.running.`,
   parameters: [
     [
       "<event>",
@@ -38,21 +35,19 @@ of the mock: task.completed is preceded by task.running.`,
     ],
   ],
   flags,
-  notes: `Exit code: 0 every delivery succeeded, 1 one did not or the mock did not
-respond, 2 wrong arguments.`,
+  notes: `Exit code: 0 every delivery succeeded, 1 one did not, nothing was sent, or the
+mock did not respond, 2 wrong arguments.`,
   async run(args, io) {
     const event = onlyArgument(args, "one event name");
-    const mockUrl = args.flags.mock ?? io.env["WORKSPACE_TASKS_BASE_URL"] ?? "http://127.0.0.1:4010";
     const options: TriggerOptions = { ...args.flags, event };
-    const control = createControlClient({ baseUrl: mockUrl });
-    const { subject, deliveries } = await trigger(control, options).catch((error: unknown) => {
-      throw explain(error);
+    return withRunningMock(args.flags, io, async (control) => {
+      const { subject, deliveries } = await trigger(control, options);
+      const json = () => `${JSON.stringify({ event, subject, deliveries })}\n`;
+      write(io, options.json ? json() : render(event, deliveries));
+      const hasSucceeded = deliveries.length > 0 && deliveries.every(({ status }) => status === "succeeded");
+      if (!hasSucceeded) io.stderr.write(await hintFor(control, deliveries));
+      return hasSucceeded ? 0 : 1;
     });
-    write(
-      io,
-      options.json ? `${JSON.stringify({ event, subject, deliveries })}\n` : render(event, deliveries),
-    );
-    return deliveries.every(({ status }) => status === "succeeded") ? 0 : 1;
   },
 };
 
@@ -70,13 +65,6 @@ function parseObject(value: string): Record<string, unknown> | undefined {
   } catch {
     return undefined;
   }
-}
-
-function explain(error: unknown): unknown {
-  if (!isMockServerError(error)) return error;
-  const remedy =
-    error.code === "NETWORK_FAILED" ? '; start one with "workspace-tasks mock" or pass --mock <url>' : "";
-  return new CommandError(`${error.message}${remedy}`);
 }
 
 async function trigger(control: ControlApi, options: TriggerOptions) {
@@ -146,9 +134,25 @@ async function attemptedDeliveries(
 function render(event: string, deliveries: readonly DeliverySummary[]): string {
   if (deliveries.length === 0) return `${event}: no enabled endpoint of the workspace subscribes to it\n`;
   return deliveries
-    .map(({ endpointId, status, attemptCount, nextAttemptAt }) => {
+    .map(({ endpointId, status, attemptCount, nextAttemptAt, lastError }) => {
+      const reason = lastError === null ? "" : `: ${lastError}`;
       const next = nextAttemptAt === null ? "" : `, next at ${nextAttemptAt}`;
-      return `${event} → endpoint ${endpointId}: ${status} after ${attemptCount} attempt(s)${next}\n`;
+      return `${event} → endpoint ${endpointId}: ${status} after ${attemptCount} attempt(s)${reason}${next}\n`;
     })
     .join("");
+}
+
+/** A receiver rejects signatures that are older than this, or from the future. */
+const signatureAgeMsMax = 5 * 60_000;
+
+async function hintFor(control: ControlApi, deliveries: readonly DeliverySummary[]): Promise<string> {
+  if (deliveries.length === 0) {
+    return "trigger: nothing was sent; start the mock with --deliver-to <url>, or create an endpoint\n";
+  }
+  const isRejected = deliveries.some(
+    ({ lastStatus }) => lastStatus !== null && lastStatus >= 400 && lastStatus < 500,
+  );
+  const { now, mode } = await control.getClock();
+  if (!isRejected || mode === "real" || Math.abs(Date.parse(now) - Date.now()) < signatureAgeMsMax) return "";
+  return `trigger: the mock signs with its virtual time ${now}; a receiver with a clock of its own rejects that as too old or too new\n`;
 }

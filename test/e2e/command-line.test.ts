@@ -66,7 +66,7 @@ describe("workspace-tasks", () => {
     const ready = JSON.parse(await mock.firstLine());
     const trigger = run("trigger", "task.completed", "--mock", ready.baseUrl);
     expect(await trigger.ended()).toMatchObject({
-      code: 0,
+      code: 1,
       out: expect.stringContaining("no enabled endpoint"),
     });
   });
@@ -75,7 +75,10 @@ describe("workspace-tasks", () => {
     const { code, out, err } = await run("--help").ended();
     const listed = [...out.matchAll(/^ {2}([a-z][a-z-]*) /gm)].map(([, name]) => name);
     expect([code, err]).toEqual([0, ""]);
-    expect(listed).toEqual(["mock", "trigger", "check-receiver", "inbox"]);
+    expect(listed).toEqual([
+      ...["mock", "trigger", "logs", "clock", "resend", "reset", "snapshot", "worlds"],
+      ...["check-receiver", "inbox"],
+    ]);
     expect(out.split("\n").filter((line) => line.length > 80)).toEqual([]);
   });
 

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { withHelpTexts } from "../../scripts/cli-docs.ts";
 import { withControlApi } from "../../scripts/control-api-table.ts";
 import { blocksOf, regionOf, withExamples } from "../../scripts/marked-blocks.ts";
 import { projectFiles } from "../../scripts/project-files.mjs";
@@ -46,6 +47,19 @@ it("the table of the control API in docs/mock-server.md equals the OpenAPI docum
   expect(await withControlApi("<!-- control-api:begin -->\n<!-- control-api:end -->\n")).toContain(
     "`POST /clock/advance`",
   );
+});
+
+it("docs/cli.md has the help text of every command", async () => {
+  const page = read("docs/cli.md");
+  expect(await withHelpTexts(page)).toBe(page);
+  const program = read("bin/workspace-tasks.js");
+  const names = [...program.matchAll(/^ {4}"?([a-z-]+)"?: command\(/gm)].map(([, name]) => name);
+  const headings = [...page.matchAll(/^### ([a-z-]+)$/gm)].map(([, name]) => name);
+  expect(names.length).toBeGreaterThan(8);
+  expect(headings).toEqual(names);
+  expect(page).toContain("### inbox list\n");
+  const commands = page.slice(page.indexOf("<!-- commands:begin -->"));
+  expect(commands.split("\n").filter((line) => line.length > 80)).toEqual([]);
 });
 
 it("the checks detect a block without a mark and a block that differs from its region", () => {

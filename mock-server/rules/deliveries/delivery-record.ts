@@ -63,6 +63,7 @@ export function emitDelivery(
 export function emitAttempt(world: World, delivery: DeliveryRecord, attempt: AttemptRecord): void {
   const { number, kind, status, error, durationMs, faults } = attempt;
   emitDelivery(world, "delivery.attempted", delivery, {
+    url: world.state.endpoints.get(delivery.endpointId)?.url ?? null,
     attempt: { number, kind, status, error, durationMs, faults },
   });
 }

@@ -31,13 +31,37 @@ describe("trigger", () => {
     withReceiver(500, async (mockUrl) => {
       const { code, out } = await trigger("task.running", "--mock", mockUrl);
       expect(code).toBe(1);
-      expect(out).toMatch(/: pending after 1 attempt\(s\), next at 20\d\d-/);
+      expect(out).toMatch(/: pending after 1 attempt\(s\): .*500.*, next at 20\d\d-/);
     }));
 
-  it("trigger reports that no endpoint subscribes to the event", async () => {
+  it("trigger prints why a delivery failed without a response", async () => {
     await using mock = await createMockServer();
-    const { out } = await trigger("task.running", "--mock", mock.baseUrl);
+    await mock.control.createEndpoint({ url: "http://127.0.0.1:1/hooks" });
+    const { code, out } = await trigger("task.running", "--mock", mock.baseUrl);
+    expect([code, out]).toEqual([1, expect.stringContaining("ECONNREFUSED")]);
+    const json = await trigger("task.running", "--json", "--mock", mock.baseUrl);
+    expect(JSON.parse(json.out)).toMatchObject({
+      deliveries: [{ lastStatus: null, lastError: expect.any(String) }],
+    });
+  });
+
+  it("trigger returns 1 when nothing was sent, and says what to do", async () => {
+    await using mock = await createMockServer();
+    const { code, out, err } = await trigger("task.running", "--mock", mock.baseUrl);
     expect(out).toBe("task.running: no enabled endpoint of the workspace subscribes to it\n");
+    expect([code, err]).toEqual([1, expect.stringContaining("start the mock with --deliver-to <url>")]);
+  });
+
+  it("trigger says that a receiver may reject virtual time", async () => {
+    const url = "http://127.0.0.1:1/hooks";
+    const receivers = new Map([[url, () => new Response(null, { status: 401 })]]);
+    await using mock = await createMockServer({ receivers, clock: "virtual" });
+    await mock.control.createEndpoint({ url });
+    const { code, err } = await trigger("task.running", "--mock", mock.baseUrl);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining("the mock signs with its virtual time 2026-01-15T12:00:00.000Z"),
+    ]);
   });
 
   it("trigger prints why the mock rejects the event", async () => {
@@ -59,7 +83,10 @@ describe("trigger", () => {
   it.each([
     [[], "expected one event name, got none"],
     [["a", "b"], 'expected one event name, got "a b"'],
-    [["a", "--mock", "nowhere"], '--mock: expected a URL such as http://127.0.0.1:4010, got "nowhere"'],
+    [
+      ["a", "--mock", "nowhere"],
+      '--mock: expected a URL such as http://127.0.0.1:4010, or a port, got "nowhere"',
+    ],
     [["a", "--payload", "{"], '--payload: expected a JSON object, got "{"'],
     [["a", "--payload", "[]"], '--payload: expected a JSON object, got "[]"'],
     [["a", "--timeout-ms", "0"], '--timeout-ms: expected a whole number from 1 to 600000, got "0"'],

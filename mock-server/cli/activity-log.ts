@@ -1,0 +1,181 @@
+// One line for each request and each delivery attempt. The text of a line can come from anyone who reaches the mock:
+// secrets are masked, and control characters, which could drive a terminal, are escaped.
+
+import { redactText } from "../graphql/redaction.ts";
+import { isPlainObject } from "../plain-object.ts";
+
+/** As the control API's stream has it, or a mock's `subscribe`. */
+export interface LoggedActivity {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+export interface LineOptions {
+  readonly color: boolean;
+  /** The date too, for a virtual clock whose days pass in a moment. */
+  readonly date: boolean;
+  /** Of a named world. */
+  readonly world?: string | undefined;
+}
+
+/** The line of an activity, without a line break; `null` for one that is not logged. */
+export function lineOf(activity: LoggedActivity, options: LineOptions): string | null {
+  const line = textOf(activity);
+  if (!line) return null;
+  const time = timeOf(activity, options.date);
+  const world = options.world === undefined ? "" : `[${options.world}] `;
+  const status = options.color ? `\u001B[${colors[line.level]}m${line.status}\u001B[0m` : line.status;
+  return `${time} ${world}${line.noun.padEnd(8)} ${status} ${plain(line.text)}`;
+}
+
+interface Line {
+  readonly noun: string;
+  readonly status: string;
+  readonly level: "good" | "bad" | "neutral";
+  readonly text: string;
+}
+
+const colors = { good: 32, bad: 31, neutral: 36 } as const;
+
+function textOf(activity: LoggedActivity): Line | null {
+  switch (activity.type) {
+    case "request.completed":
+      return requestLine(fieldsOf(activity["request"]));
+    case "delivery.attempted":
+      return attemptLine(activity, fieldsOf(activity["attempt"]));
+    case "clock.advanced":
+      return { noun: "clock", status: "---", level: "neutral", text: `advanced by ${activity["byMs"]} ms` };
+    case "settings.changed":
+    case "faults.changed":
+      return {
+        noun: activity.type.slice(0, -".changed".length),
+        status: "---",
+        level: "neutral",
+        text: "changed",
+      };
+    case "stream.restarted":
+      return {
+        noun: "mock",
+        status: "---",
+        level: "neutral",
+        text: "was reset, or restored from a snapshot",
+      };
+    default:
+      return null;
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const fieldsOf = (value: unknown): Fields => (isPlainObject(value) ? value : {});
+
+function requestLine(request: Fields): Line {
+  const { status, rejection, durationMs, operationName } = request;
+  const operations = (request["operations"] as readonly string[] | undefined)?.join(", ");
+  const faults = (request["faults"] as readonly string[] | undefined) ?? [];
+  const [error] = (request["errors"] as readonly Fields[] | undefined) ?? [];
+  const reason =
+    rejection === null || rejection === undefined ? "" : `${error?.["code"] ?? ""}: ${rejection}`;
+  const parts = [
+    operations || operationName || "no operation",
+    `${Math.round(Number(durationMs))} ms`,
+    reason.replace(/^: /, ""),
+    faults.length > 0 ? `(fault: ${faults.join(", ")})` : "",
+  ];
+  return {
+    noun: "request",
+    status: statusText(status),
+    level: error || status === null ? "bad" : "good",
+    text: parts.filter(Boolean).join("  "),
+  };
+}
+
+function attemptLine(delivery: LoggedActivity, attempt: Fields): Line {
+  const { status, error, number, kind, durationMs } = attempt;
+  const hasFailed = error !== null;
+  const next = delivery["nextAttemptAt"];
+  const parts = [
+    `${delivery["event"]} → ${withoutSecrets(String(delivery["url"] ?? delivery["endpointId"]))}`,
+    `${durationMs} ms`,
+    `attempt ${number}${kind === "scheduled" ? "" : ` (${kind})`}`,
+    hasFailed ? `${error}` : "",
+    hasFailed && typeof next === "string" ? `next ${next}` : "",
+    hasFailed && delivery["status"] === "failed" ? "no attempt left" : "",
+  ];
+  return {
+    noun: "delivery",
+    status: statusText(status),
+    level: hasFailed ? "bad" : "good",
+    text: parts.filter(Boolean).join("  "),
+  };
+}
+
+const statusText = (status: unknown) => (typeof status === "number" ? String(status) : "---");
+
+/** A URL may have a secret in its user info or query. */
+function withoutSecrets(url: string): string {
+  if (!URL.canParse(url)) return url;
+  const { protocol, host, pathname, search } = new URL(url);
+  return `${protocol}//${host}${pathname}${search === "" ? "" : "?…"}`;
+}
+
+const textMax = 500;
+
+const plain = (text: string) =>
+  redactText(text.length > textMax ? `${text.slice(0, textMax)}…` : text).replaceAll(
+    /\p{Cc}/gu,
+    (character) => JSON.stringify(`${character}`).slice(1, -1).replace("\u007f", "\\u007f"),
+  );
+
+function timeOf({ at, atMs }: LoggedActivity, date: boolean): string {
+  const text =
+    typeof at === "string" ? at : new Date(typeof atMs === "number" ? atMs : Date.now()).toISOString();
+  return date ? text : text.slice("2026-01-01T".length);
+}
+
+/** Lines per second; more of them are counted instead. */
+const linesPerSecondMax = 100;
+/** What a reader has not read yet; with more of it lines are counted instead. */
+const unreadBytesMax = 1_048_576;
+
+export interface BoundedOutput {
+  write(line: string): void;
+  /** Writes how many lines were left out, if any. */
+  flush(): void;
+}
+
+/** Writes lines as long as a reader can follow. */
+export function createBoundedOutput(stdout: {
+  write(text: string): unknown;
+  readonly writableLength?: number | undefined;
+}): BoundedOutput {
+  let startedMs = 0;
+  let written = 0;
+  let leftOut = 0;
+  let timer: NodeJS.Timeout | null = null;
+
+  const flush = () => {
+    if (timer) clearTimeout(timer);
+    timer = null;
+    if (leftOut > 0 && (stdout.writableLength ?? 0) < unreadBytesMax) {
+      stdout.write(`… ${leftOut} more lines left out\n`);
+      leftOut = 0;
+    }
+    written = 0;
+    startedMs = Date.now();
+  };
+
+  return {
+    flush,
+    write(line) {
+      if (Date.now() - startedMs >= 1_000) flush();
+      if (written >= linesPerSecondMax || (stdout.writableLength ?? 0) >= unreadBytesMax) {
+        leftOut++;
+        timer ??= setTimeout(flush, 1_000).unref();
+        return;
+      }
+      written++;
+      stdout.write(`${line}\n`);
+    },
+  };
+}

@@ -1,0 +1,47 @@
+// docs/cli.md has the help text of every command, as the command prints it.
+
+import { readFileSync } from "node:fs";
+import type { CommandIo } from "../cli/command-line.ts";
+
+export const cliDocument = "docs/cli.md";
+
+type Run = (argv: readonly string[], io: CommandIo) => Promise<number>;
+
+/** The commands that bin/workspace-tasks.js loads: name, module and function. */
+const commands = [
+  ...readFileSync("bin/workspace-tasks.js", "utf8").matchAll(
+    /^ {4}"?([\w-]+)"?: command\(\s*"[^"]+",\s*"([^"]+)",\s*"(\w+)",?\s*\)/gm,
+  ),
+].map(([, name = "", module = "", run = ""]) => ({ name, module, run }));
+
+/** The document with the help text of every command between its marks. */
+export async function withHelpTexts(document: string): Promise<string> {
+  const [begin, end] = ["<!-- commands:begin -->", "<!-- commands:end -->"];
+  const sections: string[] = [];
+  for (const { name, module, run } of commands) {
+    const loaded = (await import(`../${module}.ts`)) as Readonly<Record<string, Run>>;
+    sections.push(...(await sectionsOf(name, loaded[run] as Run)));
+  }
+  const before = document.slice(0, document.indexOf(begin) + begin.length);
+  return `${before}\n\n${sections.join("\n")}\n${document.slice(document.indexOf(end))}`;
+}
+
+async function sectionsOf(name: string, run: Run): Promise<readonly string[]> {
+  const help = await helpOf(run, []);
+  const section = (title: string, text: string) => `### ${title}\n\n\`\`\`text\n${text.trimEnd()}\n\`\`\`\n`;
+  // A group lists its commands; `mock` has one command of its own.
+  const isGroup = help.startsWith(`Usage: workspace-tasks ${name} <command>`);
+  const listed = [...help.matchAll(/^ {2}([a-z][a-z-]*) {2,}/gm)].map(([, each = ""]) => each);
+  const subcommands = isGroup ? listed : name === "mock" ? ["exec"] : [];
+  const inner = await Promise.all(
+    subcommands.map(async (each) => section(`${name} ${each}`, await helpOf(run, [each]))),
+  );
+  return [section(name, help), ...inner];
+}
+
+async function helpOf(run: Run, argv: readonly string[]): Promise<string> {
+  let text = "";
+  const stdout = { write: (written: string) => (text += written) };
+  await run([...argv, "--help"], { stdout, stderr: stdout, env: {}, stop: new AbortController().signal });
+  return text;
+}

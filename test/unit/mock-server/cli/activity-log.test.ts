@@ -1,0 +1,101 @@
+import { describe, expect, it, vi } from "vitest";
+import { createBoundedOutput, lineOf } from "../../../../mock-server/cli/activity-log.ts";
+
+const request = (changes: object = {}) => ({
+  type: "request.completed",
+  at: "2026-01-15T12:00:00.120Z",
+  request: {
+    operations: ["createClient"],
+    operationName: "Add",
+    status: 200,
+    errors: [],
+    rejection: null,
+    faults: [],
+    durationMs: 2.6,
+    ...changes,
+  },
+});
+
+const attempt = (changes: object, delivery: object = {}) => ({
+  type: "delivery.attempted",
+  at: "2026-01-15T12:00:00.120Z",
+  event: "task.completed",
+  url: "http://user:pw@127.0.0.1:3000/hooks?token=abc",
+  status: "pending",
+  nextAttemptAt: "2026-01-15T12:00:05.000Z",
+  attempt: { number: 1, kind: "scheduled", status: 204, error: null, durationMs: 12, faults: [], ...changes },
+  ...delivery,
+});
+
+const plain = { color: false, date: false };
+
+describe("lineOf", () => {
+  it("shows time, status, operation and duration of a request, and why it was rejected", () => {
+    expect(lineOf(request(), plain)).toBe("12:00:00.120Z request  200 createClient  3 ms");
+    const errors = [{ code: "UNAUTHENTICATED" }];
+    const rejected = request({ errors, rejection: "token expired", faults: ["delay"] });
+    expect(lineOf(rejected, { ...plain, date: true, world: "ci" })).toBe(
+      "2026-01-15T12:00:00.120Z [ci] request  200 createClient  3 ms  UNAUTHENTICATED: token expired  (fault: delay)",
+    );
+  });
+
+  it("shows a delivery attempt, why it failed and when the next one is, without secrets of the URL", () => {
+    expect(lineOf(attempt({}), plain)).toBe(
+      "12:00:00.120Z delivery 204 task.completed → http://127.0.0.1:3000/hooks?…  12 ms  attempt 1",
+    );
+    expect(lineOf(attempt({ status: null, error: "ECONNREFUSED", kind: "replay" }), plain)).toBe(
+      "12:00:00.120Z delivery --- task.completed → http://127.0.0.1:3000/hooks?…  12 ms  attempt 1 (replay)  ECONNREFUSED  next 2026-01-15T12:00:05.000Z",
+    );
+    const last = attempt({ status: 500, error: "500" }, { nextAttemptAt: null, status: "failed" });
+    expect(lineOf(last, plain)).toContain("no attempt left");
+  });
+
+  it("masks keys, escapes control characters and cuts long text", () => {
+    const key = `wtk_${"a".repeat(43)}`;
+    const line = lineOf(request({ rejection: `\u001B[2J\n${key} ${"x".repeat(2_000)}` }), plain) ?? "";
+    expect(line).not.toContain(key);
+    expect(line).toContain("\\u001b[2J\\n");
+    expect(line).not.toMatch(/\p{Cc}/u);
+    expect(line.length).toBeLessThan(700);
+  });
+
+  it("uses colour only when it is told to", () => {
+    expect(lineOf(request(), { ...plain, color: true })).toContain("\u001B[32m200\u001B[0m");
+    expect(lineOf(request({ status: 429, errors: [{}] }), { ...plain, color: true })).toContain(
+      "\u001B[31m429",
+    );
+  });
+
+  it("leaves other activities out", () => {
+    expect(lineOf({ type: "client.created" }, plain)).toBeNull();
+  });
+});
+
+describe("createBoundedOutput", () => {
+  it("writes a hundred lines per second and counts the others", () => {
+    vi.useFakeTimers();
+    try {
+      const texts: string[] = [];
+      const output = createBoundedOutput({ write: (text) => texts.push(text) });
+      for (let index = 0; index < 250; index++) output.write("line");
+      expect(texts).toHaveLength(100);
+      vi.advanceTimersByTime(1_000);
+      expect(texts.at(-1)).toBe("… 150 more lines left out\n");
+      output.write("next");
+      expect(texts.at(-1)).toBe("next\n");
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("writes nothing while a megabyte is unread", () => {
+    const texts: string[] = [];
+    const stdout = { write: (text: string) => texts.push(text), writableLength: 2 ** 20 };
+    const output = createBoundedOutput(stdout);
+    output.write("unread");
+    expect(texts).toEqual([]);
+    stdout.writableLength = 0;
+    output.flush();
+    expect(texts).toEqual(["… 1 more lines left out\n"]);
+  });
+});
