@@ -1,6 +1,7 @@
 // docs/cli.md has the help text of every command, as the command prints it.
 
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { CommandIo } from "../cli/command-line.ts";
 
 export const cliDocument = "docs/cli.md";
@@ -19,7 +20,8 @@ export async function withHelpTexts(document: string): Promise<string> {
   const [begin, end] = ["<!-- commands:begin -->", "<!-- commands:end -->"];
   const sections: string[] = [];
   for (const { name, module, run } of commands) {
-    const loaded = (await import(`../${module}.ts`)) as Readonly<Record<string, Run>>;
+    const file = join(import.meta.dirname, "..", `${module}.ts`);
+    const loaded = (await import(/* @vite-ignore */ file)) as Readonly<Record<string, Run>>;
     sections.push(...(await sectionsOf(name, loaded[run] as Run)));
   }
   const before = document.slice(0, document.indexOf(begin) + begin.length);
