@@ -44,7 +44,7 @@ export function createRequestGuard(options: RequestGuardOptions): RequestGuard {
       }
       if (allowedOrigin(request) !== null) return null;
       const isForeign = origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`;
-      const isForeignSite = site === "cross-site" || site === "same-site";
+      const isForeignSite = site !== undefined && site !== "none" && site !== "same-origin";
       if (!isForeign && !(isForeignSite && !opensInspector(request))) return null;
       return new MockServerError(
         "FOREIGN_ORIGIN",

@@ -55,6 +55,7 @@ describe("the socket of a mock rejects", () => {
     ["with an opaque origin", ["Origin", "null"]],
     ["that the browser marks as cross-site", ["Sec-Fetch-Site", "cross-site"]],
     ["that the browser marks as same-site", ["Sec-Fetch-Site", "same-site"]],
+    ["with a mark of another spelling", ["Sec-Fetch-Site", "Cross-Site"]],
   ] as const)("every path to a page %s", async (_, header) => {
     for (const call of paths) {
       const { status, body } = await send(mock, call, [header]);

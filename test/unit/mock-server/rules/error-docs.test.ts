@@ -3,7 +3,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { mockServerErrorCodes } from "workspace-tasks/mock-server";
+import { createMockServer, mockServerErrorCodes } from "workspace-tasks/mock-server";
 
 const folder = "mock-server/rules";
 const rules = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) =>
@@ -60,7 +60,65 @@ const listed = [...sections].flatMap(([code, section]) =>
   [...section.matchAll(/^\| `(.+?)` \|/gm)].map(([, message]) => `${code} ${message}`),
 );
 
+/** Rows of the tables that have a status. */
+const withStatus = (heading: string) =>
+  [...(sections.get(heading) ?? "").matchAll(/^\| (\d+) \| `(.+?)` \|/gm)].map(
+    ([, status, message]) => `${status} ${message}`,
+  );
+
+async function badRequests(): Promise<string[]> {
+  await using mock = await createMockServer({ listen: false, settings: { bounds: { bodyBytesMax: 2_000 } } });
+  const json = { "content-type": "application/json" };
+  const post = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = json) => ({
+    method: "POST",
+    headers,
+    body,
+  });
+  const requests: RequestInit[] = [
+    { method: "PUT" },
+    post("{}", { ...json, accept: "text/html" }),
+    post(" ".repeat(2_001)),
+    post("{}", { "content-type": "text/plain" }),
+    post(new Uint8Array([0xff])),
+    post(`{"a":${"[".repeat(500)}`),
+    post(""),
+    post("{"),
+    ...["[]", "7", "null"].map((body) => post(body)),
+    ...[{}, { query: 1 }].map((body) => post(JSON.stringify(body))),
+    ...["variables", "operationName", "extensions"].map((name) =>
+      post(JSON.stringify({ query: "{", [name]: 7 })),
+    ),
+  ];
+  const produced: string[] = [];
+  for (const init of requests) {
+    const response = await mock.fetch("/graphql", init);
+    const { errors } = JSON.parse(await response.text());
+    expect(errors[0].extensions.code).toBe("BAD_REQUEST");
+    produced.push(`${response.status} ${errors[0].message.replace("2000", "…")}`);
+  }
+  return produced;
+}
+
 describe("docs/mock-errors.md", () => {
+  it("lists every response to a request that is not GraphQL over HTTP, and no other", async () => {
+    // Worlds with one key are tested with the worlds.
+    const ambiguous = "400 several worlds have this key; address one by its path, /w/{name}/graphql";
+    const produced = new Set([...(await badRequests()), ambiguous]);
+    expect(withStatus("BAD_REQUEST").toSorted()).toEqual([...produced].toSorted());
+  });
+
+  it("lists every rejection of an upload, and no other", () => {
+    const texts = ["mock-server/tus", "mock-server/rules/uploads"].flatMap((path) =>
+      readdirSync(path).map((name) => readFileSync(`${path}/${name}`, "utf8")),
+    );
+    const thrown = texts.flatMap((text) =>
+      [...text.matchAll(/new UploadError\((\d+), (?:"([^"]+)"|`([^`]+)`)/g)].map(
+        ([, status, plain, template = ""]) => `${status} ${plain ?? template.replace(/\$\{[^}]*\}/g, "…")}`,
+      ),
+    );
+    expect(withStatus("Uploads").toSorted()).toEqual([...new Set(thrown)].toSorted());
+  });
+
   it("lists every ServiceError of the rules under its code, and no other", () => {
     const expected = new Set(
       found
