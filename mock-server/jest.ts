@@ -2,6 +2,12 @@
 
 import { type MockMatchers, mockMatchers } from "./matchers.ts";
 
+export {
+  type TestHooks,
+  type WorldPerTest,
+  type WorldPerTestOptions,
+  worldPerTest,
+} from "./world-per-test.ts";
 export { type MockMatchers, mockMatchers };
 
 interface Expect {

@@ -19,12 +19,13 @@ export function blocksOf(document: string): readonly MarkedBlock[] {
   }));
 }
 
-/** The lines between `// #region name` and `// #endregion`, moved to the left edge. */
+/** The lines between `// #region name` and `// #endregion` (`#` in Python), moved to the left edge. */
 export function regionOf(reference: string): string {
   const [path = "", name] = reference.split("#");
   const lines = readFileSync(path, "utf8").split("\n");
-  const start = lines.findIndex((line) => line.trim() === `// #region ${name}`);
-  const end = lines.findIndex((line, index) => index > start && line.trim() === "// #endregion");
+  const comment = path.endsWith(".py") ? "#" : "//";
+  const start = lines.findIndex((line) => line.trim() === `${comment} #region ${name}`);
+  const end = lines.findIndex((line, index) => index > start && line.trim() === `${comment} #endregion`);
   if (start === -1 || end === -1) throw new Error(`there is no region ${reference}`);
   const indent = lines[start]?.search(/\S/) ?? 0;
   return lines

@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { isMockServerError, type MockWorld } from "workspace-tasks/mock-server";
+import { worldPerTest } from "workspace-tasks/mock-server/jest";
+import { mockFixtures } from "workspace-tasks/mock-server/playwright";
+
+const seen: MockWorld[] = [];
+
+// Vitest's `extend` takes fixtures in the same form.
+const worldTest = it.extend(mockFixtures as never) as unknown as (
+  name: string,
+  run: (fixtures: { readonly world: MockWorld }) => Promise<void>,
+) => void;
+
+describe("the fixtures for Playwright", () => {
+  worldTest("give a test a world of the worker's mock", async ({ world }) => {
+    seen.push(world);
+    expect((await fetch(`${world.baseUrl}/_mock/v1/health`)).status).toBe(200);
+  });
+
+  worldTest("give the next test another world, and drop the first", async ({ world }) => {
+    expect(world.name).not.toBe(seen[0]?.name);
+    expect(new URL(world.baseUrl).origin).toBe(new URL(seen[0]?.baseUrl ?? "").origin);
+    expect((await fetch(`${seen[0]?.baseUrl}/_mock/v1/health`)).status).toBe(404);
+  });
+});
+
+describe("worldPerTest", () => {
+  it("needs hooks, and rejects options that are wrong", () => {
+    expect(() => worldPerTest()).toThrow("worldPerTest: hooks: expected beforeAll");
+    expect(() => worldPerTest({ wrld: {} } as never)).toThrow("did you mean world?");
+  });
+
+  it("has no world before a test", () => {
+    const hook = () => undefined;
+    const fixture = worldPerTest({
+      hooks: { beforeAll: hook, beforeEach: hook, afterEach: hook, afterAll: hook },
+    });
+    let error: unknown;
+    try {
+      fixture.world;
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(isMockServerError(error, "CONFIGURATION_INVALID")).toBe(true);
+  });
+});
