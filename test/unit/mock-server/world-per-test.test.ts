@@ -5,8 +5,8 @@ import { mockFixtures } from "workspace-tasks/mock-server/playwright";
 
 const seen: MockWorld[] = [];
 
-// Vitest's `extend` takes fixtures in the same form.
-const worldTest = it.extend(mockFixtures as never) as unknown as (
+// Vitest takes fixtures in the same form, but for `option`.
+const worldTest = it.extend({ ...mockFixtures, worldOptions: {} } as never) as unknown as (
   name: string,
   run: (fixtures: { readonly world: MockWorld }) => Promise<void>,
 ) => void;
