@@ -35,6 +35,11 @@ const clock = z.object({
   mode: z.enum(["real", "virtual"]),
   pendingTimers: z.int().nullable().describe("`null` on a real clock."),
   nextTimerAt: time.nullable(),
+  aheadOfRealMs: z
+    .number()
+    .describe(
+      "The mock's time minus this computer's. A receiver with its own clock rejects deliveries that are more than its tolerance away, 300 s as a rule.",
+    ),
 });
 
 const advanced = z.object({

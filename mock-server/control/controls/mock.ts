@@ -1,7 +1,7 @@
 import { MockServerError } from "../../errors.ts";
 import { dueAtMsOf } from "../../rules/tasks/progression.ts";
 import { takeSnapshot } from "../../snapshot/snapshot.ts";
-import type { Clock } from "../../time/clock.ts";
+import { type Clock, createRealClock } from "../../time/clock.ts";
 import { durationForms, parseDurationMs } from "../../time/duration.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
 import { createMockClock } from "../../time/mock-clock.ts";
@@ -22,6 +22,7 @@ export type MockControls = ControlsOf<typeof mockRoutes>;
 export function createMockControls({ worlds, clock, version }: MockControlsOptions): MockControls {
   const virtual = "advance" in clock ? clock : null;
   const mockClock = createMockClock(clock);
+  const realClock = createRealClock();
   const now = () => isoTime(clock.now());
   return {
     getHealth: () => ({ status: "ok", version, now: now(), epoch: worlds.current.epoch }),
@@ -47,6 +48,7 @@ export function createMockControls({ worlds, clock, version }: MockControlsOptio
         mode: virtual ? "virtual" : "real",
         pendingTimers: pending?.timers ?? null,
         nextTimerAt: isoTimeOrNull(pending?.nextAtMs ?? null),
+        aheadOfRealMs: virtual ? virtual.now() - realClock.now() : 0,
       };
     },
     async advanceClock({ by }) {

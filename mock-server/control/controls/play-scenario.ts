@@ -21,14 +21,23 @@ export type StepControls = TaskControls &
 
 /**
  * Executes the steps in order.
- * @throws MockServerError SCENARIO_FAILED for a reference to nothing, or a step that is rejected; names the step
+ * @throws MockServerError SCENARIO_FAILED for a reference to nothing, or a step that is rejected, with its name; and when
+ *   the caller has disconnected
  */
 export async function playScenario(
   controls: StepControls,
   { steps, variables = {} }: Scenario,
+  signal?: AbortSignal | undefined,
 ): Promise<ScenarioReport> {
   const responses: Record<string, unknown> = {};
   let count = 0;
+
+  const countStep = async () => {
+    count++;
+    if (count > stepsMax) throw failure(`scenario has more than ${stepsMax} steps`);
+    if (count % stepsPerTurn === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (signal?.aborted) throw failure(`scenario was cancelled after ${count} steps`);
+  };
 
   const play = async (list: readonly ScenarioStep[], path: string): Promise<void> => {
     for (const [index, step] of list.entries()) {
@@ -39,9 +48,7 @@ export async function playScenario(
       }
       const values = { ...variables, ...responses };
       const response = await executeStep(controls, resolveReferences(step, values, position), position);
-      count++;
-      if (count > stepsMax) throw failure(`scenario has more than ${stepsMax} steps`);
-      if (count % stepsPerTurn === 0) await new Promise((resolve) => setImmediate(resolve));
+      await countStep();
       if ("as" in step && step.as !== undefined) responses[step.as] = response;
     }
   };

@@ -4,10 +4,10 @@ import type { StepControls } from "./play-scenario.ts";
 
 export function createScenarioControls(controls: StepControls): ControlsOf<typeof scenarioRoutes> {
   return {
-    async playScenario(scenario) {
+    async playScenario(scenario, { signal } = {}) {
       // Loaded when first needed.
       const { playScenario } = await import("./play-scenario.ts");
-      return playScenario(controls, scenario as Scenario);
+      return playScenario(controls, scenario as Scenario, signal);
     },
   };
 }

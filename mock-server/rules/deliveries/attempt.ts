@@ -8,6 +8,7 @@ import type {
   EventRecord,
   WebhookEndpointRecord,
 } from "../../state/records.ts";
+import { createRealClock } from "../../time/clock.ts";
 import type { World } from "../../world/world.ts";
 import { rejectionOf } from "./retry-plan.ts";
 import { liveSecrets, signDelivery } from "./signing.ts";
@@ -57,13 +58,26 @@ export async function makeAttempt(world: World, input: AttemptInput): Promise<At
     startedAtMs,
     durationMs: Math.round(world.clock.monotonic() - startedMs),
     status: response.status,
-    error: response.status === null ? response.error : rejectionOf(response.status),
+    error: response.status === null ? response.error : rejectionIn(world, response.status),
     requestHeaders: headers,
     requestBody: bodyText,
     responseHeaders: received?.headers ?? {},
     responseBody: received?.body.slice(0, responseBodyCharsMax) ?? "",
     faults: faults.map(({ kind }) => kind),
   };
+}
+
+/** Beyond it receivers reject a timestamp; the tolerance of the Standard Webhooks libraries. */
+const toleranceMs = 300_000;
+const realClock = createRealClock();
+
+/** Why the response does not acknowledge the delivery, with the reason that a virtual clock often is. */
+function rejectionIn(world: World, status: number): string | null {
+  const rejection = rejectionOf(status);
+  const isVirtual = "advance" in world.clock;
+  if (!isVirtual || (status !== 400 && status !== 401 && status !== 403)) return rejection;
+  if (Math.abs(world.clock.now() - realClock.now()) <= toleranceMs) return rejection;
+  return `${rejection}; virtual time is far from real time: a receiver with its own clock rejects the timestamp`;
 }
 
 // Parsing a URL costs more than the rest of an attempt's headers; few endpoints get most of the deliveries.

@@ -25,6 +25,10 @@ const texts = {
     "the attempt was signed … s in the future by the mock's clock",
     "A receiver with a tolerance of … s rejects it. Give the receiver the mock's clock, or check both clocks.",
   ],
+  TIMESTAMP_VIRTUAL: [
+    "by this computer's clock the attempt was signed … s away from now",
+    "A receiver with its own clock and a tolerance of … s rejects it. Give the receiver the mock's clock, or start the mock with a real one.",
+  ],
   TIMESTAMP_MILLISECONDS: [
     "webhook-timestamp is in milliseconds",
     "The header has Unix seconds; pass it on unchanged.",

@@ -20,6 +20,8 @@ export interface SignatureInput {
   readonly body: string;
   readonly secrets: readonly Secret[];
   readonly nowSeconds: number;
+  /** This computer's time. Absent: it is not compared. */
+  readonly realNowSeconds?: number | undefined;
   readonly toleranceSeconds: number;
   /** Attempts of the delivery with this id; empty or absent if the mock has none. */
   readonly sent?: readonly SentAttempt[];
@@ -66,7 +68,10 @@ export async function diagnose(input: SignatureInput): Promise<Diagnosis> {
     signedPrefix: `${input.id}.${input.timestamp}.`,
     bodyBytes: utf8(input.body).length,
     checks,
-    findings,
+    // The signature is right, and a receiver with its own clock rejects it all the same.
+    findings: findings.some(({ code }) => code.startsWith("TIMESTAMP_TOO"))
+      ? findings
+      : [...findings, ...virtualTimeFindings(input)],
   };
 }
 
@@ -85,6 +90,13 @@ function ageFindings({ timestamp, nowSeconds, toleranceSeconds }: SignatureInput
   if (!isSeconds(timestamp) || Math.abs(ageSeconds) <= toleranceSeconds) return [];
   const code = ageSeconds > 0 ? "TIMESTAMP_TOO_OLD" : "TIMESTAMP_TOO_NEW";
   return [createFinding(code, { title: Math.abs(ageSeconds), advice: toleranceSeconds })];
+}
+
+function virtualTimeFindings({ timestamp, realNowSeconds, toleranceSeconds }: SignatureInput): Finding[] {
+  if (realNowSeconds === undefined || !isSeconds(timestamp)) return [];
+  const awaySeconds = Math.abs(realNowSeconds - Number(timestamp));
+  if (awaySeconds <= toleranceSeconds) return [];
+  return [createFinding("TIMESTAMP_VIRTUAL", { title: awaySeconds, advice: toleranceSeconds })];
 }
 
 async function mismatchFindings(input: SignatureInput, checks: readonly SecretCheck[]): Promise<Finding[]> {

@@ -77,7 +77,9 @@ function useDiagnosis(
       body: requestBody,
       faults,
     }));
-    void diagnose({ ...parts, secrets, nowSeconds, toleranceSeconds, sent: attempts }).then((found) => {
+    const realNowSeconds = Math.floor(Date.now() / 1_000);
+    const input = { ...parts, secrets, nowSeconds, realNowSeconds, toleranceSeconds, sent: attempts };
+    void diagnose(input).then((found) => {
       if (!stale) setDiagnosis(found);
     });
     return () => {

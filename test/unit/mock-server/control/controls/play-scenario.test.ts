@@ -16,6 +16,17 @@ const play = (...steps: ScenarioInput["steps"]) => mock.control.playScenario({ s
 const taskOf = (response: unknown) => response as { taskId: string; status: string };
 
 describe("playScenario", () => {
+  it("ends when its caller has disconnected", async () => {
+    const caller = new AbortController();
+    const steps = [{ do: "repeat", times: 1_000_000, steps: [{ do: "clear-faults" }] }] as const;
+    const played = mock.control.playScenario({ steps }, { signal: caller.signal });
+    setTimeout(() => caller.abort(), 20);
+    await expect(played).rejects.toMatchObject({
+      code: "SCENARIO_FAILED",
+      message: expect.stringMatching(/^scenario was cancelled after \d{1,5} steps$/),
+    });
+  });
+
   it("executes steps in order, and texts refer to earlier responses by name", async () => {
     const report = await play(
       { do: "start-task", as: "prep", taskType: "TAX_PREP", progression: "manual" },

@@ -44,6 +44,15 @@ describe("diagnose", () => {
     });
   });
 
+  it("says that a receiver with its own clock rejects a valid signature of a distant virtual time", async () => {
+    const realNowSeconds = signedAtSeconds + 301;
+    const { valid, findings } = await diagnose(inputWith({ realNowSeconds }));
+    expect([valid, findings.map(({ code }) => code)]).toEqual([true, ["TIMESTAMP_VIRTUAL"]]);
+    expect(findings[0]?.title).toContain("301 s");
+    expect(await codes({ realNowSeconds: signedAtSeconds + 299 })).toEqual([]);
+    expect(await codes({ realNowSeconds, nowSeconds: realNowSeconds })).toEqual(["TIMESTAMP_TOO_OLD"]);
+  });
+
   it("accepts one valid signature of several, by a secret in its grace period", async () => {
     const good = inputWith({ signWith: otherSecret });
     const secrets: Secret[] = [current, { label: "the old secret", secret: otherSecret, state: "grace" }];

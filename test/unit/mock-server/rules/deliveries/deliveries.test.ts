@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it, vi } from "vitest";
-import { createMockServer } from "workspace-tasks/mock-server";
+import { createMockServer, createVirtualClock, type VirtualClock } from "workspace-tasks/mock-server";
 import type { DeliveryResponse } from "../../../../../mock-server/outbound/port.ts";
 import {
   pauseDeliveries,
@@ -314,6 +314,35 @@ describe("a delivery's signature", () => {
       vi.useRealTimers();
     }
     expect(deliveriesOf(fixture)).toHaveLength(200);
+  });
+});
+
+describe("an attempt that a receiver rejects at a distant virtual time", () => {
+  it("says that a receiver with its own clock does so, and only for statuses of a signature", async () => {
+    const url = "http://127.0.0.1:1/hook";
+    const errorsAt = async (clock: VirtualClock | "real") => {
+      const statuses = [401, 500];
+      const receivers = new Map([[url, () => new Response(null, { status: statuses.shift() ?? 204 })]]);
+      await using mock = await createMockServer({ listen: false, clock, receivers });
+      await mock.control.createEndpoint({ url });
+      for (const taskType of ["BINDER", "TAX_PREP"]) {
+        const { taskId } = await mock.control.startTask({ taskType, progression: "manual" });
+        await mock.control.waitForDeliveries({ subject: taskId, attempted: true, count: 1 });
+      }
+      const { state } = await mock.control.getSnapshot();
+      const { aheadOfRealMs } = await mock.control.getClock();
+      return { errors: state.deliveries.map(({ attempts }) => attempts[0]?.error), aheadOfRealMs };
+    };
+    const distant = await errorsAt(createVirtualClock());
+    expect(distant.errors).toEqual([
+      "status 401; virtual time is far from real time: a receiver with its own clock rejects the timestamp",
+      "status 500",
+    ]);
+    expect(Math.abs(distant.aheadOfRealMs)).toBeGreaterThan(300_000);
+    const near = await errorsAt(createVirtualClock(Date.now()));
+    expect(near.errors).toEqual(["status 401", "status 500"]);
+    expect(Math.abs(near.aheadOfRealMs)).toBeLessThan(60_000);
+    expect(await errorsAt("real")).toEqual({ errors: ["status 401", "status 500"], aheadOfRealMs: 0 });
   });
 });
 
