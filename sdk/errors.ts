@@ -64,8 +64,11 @@ export type Outcome = "not_sent" | "rejected" | "unknown";
 export interface GraphQLErrorEntry {
   readonly message: string;
   readonly path?: readonly (string | number)[] | undefined;
+  readonly locations?: readonly { readonly line: number; readonly column: number }[] | undefined;
   /** `extensions.code`, when the service sent one. */
   readonly code?: string | undefined;
+  /** What the service says besides, such as the field; redacted. */
+  readonly extensions?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface ErrorDetails {
@@ -79,6 +82,12 @@ export interface ErrorDetails {
   /** Status of the HTTP response, if there was one. */
   readonly httpStatus?: number | undefined;
   readonly operationName?: string | undefined;
+  /** The service's name for the request, for its support. */
+  readonly requestId?: string | undefined;
+  /** Response headers by lower-case name, without cookies; redacted. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** `extensions` of the response; redacted. */
+  readonly extensions?: Readonly<Record<string, unknown>> | undefined;
 }
 
 const brand: unique symbol = Symbol.for("workspace-tasks/error/v1") as never;
@@ -94,21 +103,27 @@ export class WorkspaceTasksError extends Error {
   declare readonly retryAfterMs: number | undefined;
   declare readonly httpStatus: number | undefined;
   declare readonly operationName: string | undefined;
+  /** The service's name for the request, for its support. */
+  declare readonly requestId: string | undefined;
   // Private: partial data can hold a signing secret, and `util.inspect` prints every public field.
   readonly #data: unknown;
   readonly #errors: readonly GraphQLErrorEntry[];
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #extensions: Readonly<Record<string, unknown>> | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
     this.outcome = details.outcome ?? "not_sent";
     this.attempts = details.attempts ?? 0;
-    const { retryAfterMs, httpStatus, operationName } = details;
-    for (const [name, value] of Object.entries({ retryAfterMs, httpStatus, operationName })) {
+    const { retryAfterMs, httpStatus, operationName, requestId } = details;
+    for (const [name, value] of Object.entries({ retryAfterMs, httpStatus, operationName, requestId })) {
       if (value !== undefined) Object.assign(this, { [name]: value });
     }
     this.#data = details.data;
     this.#errors = details.errors ?? [];
+    this.#headers = details.headers ?? {};
+    this.#extensions = details.extensions;
     Object.defineProperty(this, brand, { value: true });
     Object.defineProperty(this, "name", { value: new.target.name, configurable: true });
   }
@@ -123,6 +138,16 @@ export class WorkspaceTasksError extends Error {
     return this.#errors;
   }
 
+  /** Headers of the response by lower-case name, without cookies; redacted. Empty without a response. */
+  get headers(): Readonly<Record<string, string>> {
+    return this.#headers;
+  }
+
+  /** `extensions` of the response, if it has them; redacted. Each entry of `errors` has its own. */
+  get extensions(): Readonly<Record<string, unknown>> | undefined {
+    return this.#extensions;
+  }
+
   toJSON(): Record<string, unknown> {
     return {
       name: this.name,
@@ -133,6 +158,7 @@ export class WorkspaceTasksError extends Error {
       retryAfterMs: this.retryAfterMs,
       httpStatus: this.httpStatus,
       operationName: this.operationName,
+      requestId: this.requestId,
     };
   }
 }

@@ -93,7 +93,7 @@ export type {
 } from "./operations/webhook-endpoints.ts";
 export type { WebhookEventType, Webhooks } from "./operations/webhooks.ts";
 export type { ArtifactInput, JobArtifact, Works } from "./operations/works.ts";
-export type { CallOptions, CreateClientOptions, RateLimitOptions } from "./options.ts";
+export type { AppInfo, CallOptions, CreateClientOptions, RateLimitOptions } from "./options.ts";
 export type { PostgresClient, PostgresPool } from "./rate-limit/bounded-query.ts";
 export type { Priority } from "./rate-limit/call-queue.ts";
 export {
@@ -108,6 +108,7 @@ export type {
   ReleasedSlot,
 } from "./rate-limit/rate-limit-store.ts";
 export type { RateLimitSnapshot } from "./rate-limit/rate-limiter.ts";
+export type { ResponseDetails } from "./request/response-details.ts";
 export type { Fetch } from "./request/transport.ts";
 export type { UploadBody } from "./uploads/upload-source.ts";
 export type { Upload, UploadOptions, UploadProgress, Uploads } from "./uploads/uploads.ts";

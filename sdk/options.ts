@@ -9,6 +9,13 @@ import type { RateLimitSettings } from "./rate-limit/limiter-registry.ts";
 import type { RateLimitStore } from "./rate-limit/rate-limit-store.ts";
 import type { Fetch } from "./request/transport.ts";
 import {
+  productToken,
+  productUrl,
+  requestHeaders,
+  userAgentOf,
+  visibleAscii,
+} from "./validation/request-headers.ts";
+import {
   abortSignal,
   boolean,
   durationMs,
@@ -20,7 +27,6 @@ import {
   optional,
   parse,
   refineNumber,
-  refineString,
   strictObject,
   ValidationError,
   withDefault,
@@ -68,6 +74,13 @@ export interface CreateClientOptions {
   readonly maxRetries?: number | undefined;
   /** Largest response body that is read. Default 32 MiB. */
   readonly responseBytesMax?: number | undefined;
+  /**
+   * Sent with every request besides the client's own headers, for example `traceparent`. It sets `authorization`,
+   * `content-type`, `user-agent` and those of the connection itself.
+   */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Names the application in the `User-Agent`, after `workspace-tasks/<version>`. */
+  readonly appInfo?: AppInfo | undefined;
   /** `false` switches the client's own rate limiting off. */
   readonly rateLimit?: RateLimitOptions | false | undefined;
   /** Allows use in a browser, where every visitor can read the key. Default false. */
@@ -82,6 +95,12 @@ export interface CreateClientOptions {
   readonly logger?: Logger | undefined;
 }
 
+export interface AppInfo {
+  readonly name: string;
+  readonly version?: string | undefined;
+  readonly url?: string | undefined;
+}
+
 /** Options of every call. */
 export interface CallOptions {
   /** Ends the call, whatever it is waiting for. */
@@ -92,6 +111,15 @@ export interface CallOptions {
   readonly deadlineMs?: number | undefined;
   /** Whether this call is sent before or after others when the rate limit is used up. Default: the client's. */
   readonly priority?: Priority | undefined;
+  /** Retries of this call. Default: the client's. */
+  readonly maxRetries?: number | undefined;
+  /**
+   * Whether the call may be sent again when it is unknown whether it took effect. Default: true for queries and for
+   * operations that are documented as idempotent.
+   */
+  readonly idempotent?: boolean | undefined;
+  /** Headers of this call, besides the client's. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The deadline of a call for which neither it nor its client has one. */
@@ -104,6 +132,8 @@ export const deadlineMsDefaults: { readonly [Name in Priority]: number } = {
 
 /** Client options with defaults. */
 export type ResolvedOptions = ReturnType<typeof resolveOptions>;
+
+const retries = integerBetween(0, 20);
 
 const rateLimitSettings = strictObject({
   requests: withDefault(integerBetween(1, 1_000_000), 120),
@@ -123,18 +153,16 @@ const clientOptions = strictObject({
   baseUrl: serviceUrl,
   gatewayUrl: optional(serviceUrl),
   partnerApiKey: optional(apiKeySource),
-  sourcePlatform: optional(
-    refineString(
-      "visible ASCII characters, as in any HTTP header",
-      (value) => /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value),
-      "others, or none",
-    ),
-  ),
+  sourcePlatform: optional(visibleAscii),
   timeoutMs: withDefault(durationMs, 15_000),
   deadlineMs: optional(durationMs),
   priority: withDefault(oneOf(...priorities), "normal"),
-  maxRetries: withDefault(integerBetween(0, 20), 3),
+  maxRetries: withDefault(retries, 3),
   responseBytesMax: withDefault(integerBetween(1, 2 ** 31), 32 * 1024 * 1024),
+  headers: withDefault(requestHeaders, {}),
+  appInfo: optional(
+    strictObject({ name: productToken, version: optional(productToken), url: optional(productUrl) }),
+  ),
   rateLimit: withDefault(rateLimitOrFalse, {}),
   dangerouslyAllowBrowser: withDefault(boolean, false),
   // Looked up at each request, so that a global patched later (tracing, interception in tests) is used.
@@ -152,13 +180,16 @@ export const callOptions = {
   timeoutMs: optional(durationMs),
   deadlineMs: optional(durationMs),
   priority: optional(oneOf(...priorities)),
+  maxRetries: optional(retries),
+  idempotent: optional(boolean),
+  headers: optional(requestHeaders),
 };
 
 const callInput = strictObject(callOptions);
 
 /** Checks the options of a call. Throws `ARGUMENT_INVALID`. */
-export function checkCallOptions(options: CallOptions): void {
-  parse(callInput, options, ({ message }) => new WorkspaceTasksError("ARGUMENT_INVALID", message));
+export function checkCallOptions(options: CallOptions): CallOptions {
+  return parse(callInput, options, ({ message }) => new WorkspaceTasksError("ARGUMENT_INVALID", message));
 }
 
 /** Checks the options of `createClient`. Throws `ConfigurationError`; its message never contains a key. */
@@ -171,7 +202,12 @@ export function resolveOptions(options: CreateClientOptions) {
   if (checked.apiKey === undefined && checked.partnerApiKey === undefined) {
     throw new ConfigurationError("createClient: expected apiKey or partnerApiKey, got neither");
   }
-  return { ...checked, clock: checked.clock ?? systemClock, customClock: checked.clock !== undefined };
+  return {
+    ...checked,
+    headers: { ...checked.headers, "user-agent": userAgentOf(checked.appInfo) },
+    clock: checked.clock ?? systemClock,
+    customClock: checked.clock !== undefined,
+  };
 }
 
 function apiKeySource(value: unknown, path: string): ApiKeySource {

@@ -4,7 +4,7 @@ import type { OperationKind, Router } from "./operation.ts";
 
 /**
  * The events of the SDK, by channel of `node:diagnostics_channel`; an optional logger receives them too. An event is
- * built only when a subscriber or a logger exists. No event holds variables, responses, keys or tokens.
+ * built only when a subscriber or a logger exists. No event holds variables, data, keys or tokens.
  */
 export interface DiagnosticsEvents {
   "workspace-tasks:call:start": CallEvent;
@@ -12,16 +12,29 @@ export interface DiagnosticsEvents {
   "workspace-tasks:call:queued": CallEvent & { readonly queuedMs: number };
   /** A request is about to be sent. */
   "workspace-tasks:call:attempt": CallEvent & { readonly attempt: number };
+  /** A response was received. */
+  "workspace-tasks:call:response": CallEvent & {
+    readonly attempt: number;
+    readonly httpStatus: number;
+    readonly requestId: string | undefined;
+    /** By lower-case name, without cookies; redacted. */
+    readonly headers: Readonly<Record<string, string>>;
+  };
   /** An attempt failed, and the call continues. */
   "workspace-tasks:call:retry": CallEvent & {
     readonly attempt: number;
     readonly code: ErrorCode;
     readonly reason: "repeat" | "fresh_token" | "wait_for_rate_limit";
     readonly delayMs: number;
+    readonly httpStatus: number | undefined;
+    readonly requestId: string | undefined;
   };
   "workspace-tasks:call:end": CallEvent & {
     readonly ok: boolean;
     readonly code: ErrorCode | undefined;
+    /** Of the last response, if there was one. */
+    readonly httpStatus: number | undefined;
+    readonly requestId: string | undefined;
     readonly attempts: number;
     readonly queuedMs: number;
     readonly durationMs: number;
@@ -66,6 +79,7 @@ const levels: { readonly [Name in DiagnosticsChannel]: "debug" | "warn" } = {
   "workspace-tasks:call:start": "debug",
   "workspace-tasks:call:queued": "debug",
   "workspace-tasks:call:attempt": "debug",
+  "workspace-tasks:call:response": "debug",
   "workspace-tasks:call:retry": "warn",
   "workspace-tasks:call:end": "debug",
   "workspace-tasks:token:refresh": "debug",

@@ -15,6 +15,10 @@ export interface UntypedOperation {
   readonly router: Router;
   /** False for an operation that needs no token and is not counted against the rate limit. */
   readonly authenticated: boolean;
+  /** Whether it may be sent again when it is unknown whether it took effect. Default: true for a query. */
+  readonly idempotent?: boolean | undefined;
+  /** The data when a repeated call finds nothing: the call before it deleted what this one looks for. */
+  readonly dataWhenGone?: unknown;
 }
 
 /** An operation ready to be sent: its document is analysed once. */
@@ -28,6 +32,7 @@ export type OperationName = keyof typeof operationTable;
 export function defineOperation<Result, Variables>(
   name: OperationName,
   document: TypedDocument<Result, Variables> & { toString(): string },
+  properties: { readonly idempotent?: true; readonly dataWhenGone?: Result } = {},
 ): Operation<Result, Variables> {
-  return { document: document.toString().trim(), name, ...operationTable[name] };
+  return { document: document.toString().trim(), name, ...operationTable[name], ...properties };
 }

@@ -113,7 +113,7 @@ async function exchangeKey(options: KeyExchangeOptions, key: Key): Promise<Excha
       if (token) return token;
       const { classification } = result;
       const failed = classification.ok ? noToken(exchange) : keyFailure(classification.failure, exchange);
-      const state = { kind: "query", retries, maxRetries } as const;
+      const state = { idempotent: true, retries, maxRetries };
       const decision = decideRetry(failed, { ...state, remainingMs: pauseMsMax }, random);
       if (decision.type !== "repeat") throw new FailureError({ ...failed, remedy: "none" });
       await scope.sleep(decision.delayMs);
@@ -142,14 +142,15 @@ function noToken({ name }: KeyExchange): Failure {
 
 // Interface §7 says only that an error is returned for a key that is wrong, revoked or expired.
 function keyFailure(cause: Failure, { name }: KeyExchange): Failure {
-  const { code, message, httpStatus, errors } = cause;
+  const { code, message, httpStatus, errors, requestId, headers, extensions } = cause;
   if (code === "RATE_LIMITED") return { ...cause, remedy: "repeat", outcome: "not_sent" };
   const isServiceFault = ["DOCUMENT_INVALID", "SERVICE_FAILED", "SERVICE_UNAVAILABLE"].includes(code);
   const isRejection = code === "PERMISSION_DENIED" || code === "TOKEN_REJECTED";
   if (isServiceFault || (!isRejection && errors === undefined)) {
     return { ...cause, outcome: "not_sent", message: `${name} exchange: ${message}` };
   }
-  return failure("API_KEY_REJECTED", `the service rejected ${name}: ${message}`, { httpStatus, errors });
+  const details = { httpStatus, errors, requestId, headers, extensions };
+  return failure("API_KEY_REJECTED", `the service rejected ${name}: ${message}`, details);
 }
 
 function fieldOf(value: unknown, name: string): unknown {

@@ -1,10 +1,11 @@
 import type { Operation } from "../call/operation.ts";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import { type CallOptions, checkCallOptions } from "../options.ts";
+import type { ResponseDetails } from "../request/response-details.ts";
 
 /** A promise of the plain result that also has the metadata of its call. */
 export interface Call<Result> extends Promise<Result> {
-  /** Resolves to the result as `data`, and to attempts, queue time and `Retry-After` as `meta`. Starts no second call. */
+  /** Resolves to the result as `data`, and to how the call reached it as `meta`. Starts no second call. */
   withMeta(): Promise<ResultWithMeta<Result>>;
 }
 
@@ -13,14 +14,21 @@ export interface ResultWithMeta<Result> {
   readonly meta: CallMeta;
 }
 
-/** How a call reached its result. */
-export interface CallMeta {
+/** How a call reached its result, and what its last response says besides the data. */
+export interface CallMeta extends ResponseDetails {
   /** Requests sent for this call; token exchanges do not count. */
   readonly attempts: number;
   /** Time spent waiting for the rate limit. */
   readonly queuedMs: number;
   /** The longest `Retry-After` that the service sent during this call. */
   readonly retryAfterSeenMs: number | undefined;
+  readonly httpStatus: number;
+}
+
+/** A call that has succeeded; its metadata is read when it is asked for. */
+export interface SettledCall<Data> {
+  readonly data: Data;
+  readonly meta: () => CallMeta;
 }
 
 /** Sends an operation; token, rate limit, retries, timeout and deadline applied. The options are checked already. */
@@ -28,7 +36,7 @@ export type Execute = <Data, Variables>(
   operation: Operation<Data, Variables>,
   variables: Variables,
   options?: CallOptions,
-) => Promise<ResultWithMeta<Data>>;
+) => Promise<SettledCall<Data>>;
 
 /**
  * Starts a call. The variables may come from a function that checks the input; the result is a field of the response's
@@ -57,9 +65,9 @@ export function createSend(execute: Execute): Send {
     options: CallOptions | undefined,
   ): Call<unknown> => {
     const run = async () => {
-      if (options !== undefined) checkCallOptions(options);
+      const call = options === undefined ? undefined : checkCallOptions(options);
       const checked = typeof variables === "function" ? (variables as () => Variables)() : variables;
-      const { data, meta } = await execute(operation, checked, options);
+      const { data, meta } = await execute(operation, checked, call);
       return { data: readResult(operation, data, pick, meta), meta };
     };
     return toCall(run());
@@ -71,12 +79,13 @@ function readResult<Data, Variables>(
   { name, kind }: Operation<Data, Variables>,
   data: Data,
   pick: keyof Data | ((data: Data) => unknown),
-  { attempts }: CallMeta,
+  meta: () => CallMeta,
 ): unknown {
   const lacks = () => {
     const message = `${name}: expected a response with all fields of the document, got one without some`;
     const outcome = kind === "mutation" ? "unknown" : "rejected";
-    return new WorkspaceTasksError("RESPONSE_INVALID", message, { outcome, attempts, operationName: name });
+    const details = { ...meta(), outcome, operationName: name } as const;
+    return new WorkspaceTasksError("RESPONSE_INVALID", message, details);
   };
   let result: unknown;
   try {
@@ -88,13 +97,13 @@ function readResult<Data, Variables>(
   return result;
 }
 
-export function toCall<Result>(result: Promise<ResultWithMeta<Result>>): Call<Result> {
+export function toCall<Result>(result: Promise<SettledCall<Result>>): Call<Result> {
   const plain = result.then(({ data }) => data);
   return Object.assign(plain, {
     withMeta() {
       // The caller awaits the other promise now; this one must not count as unhandled.
       plain.catch(() => {});
-      return result;
+      return result.then(({ data, meta }) => ({ data, meta: meta() }));
     },
   });
 }

@@ -6,7 +6,7 @@ import type { Redactor } from "../call/redactor.ts";
 import { type CallOptions, deadlineMsDefaults, type ResolvedOptions } from "../options.ts";
 import type { RateLimitSnapshot } from "../rate-limit/rate-limiter.ts";
 import { createAttemptSender } from "../request/attempt-sender.ts";
-import { createSend, type Execute, type ResultWithMeta, type Send } from "./call.ts";
+import { createSend, type Execute, type Send, type SettledCall } from "./call.ts";
 import { createRouters } from "./routers.ts";
 import { runCall } from "./run-call.ts";
 
@@ -31,12 +31,12 @@ export interface Engine {
 }
 
 export function createEngine(options: ResolvedOptions, redactor: Redactor): Engine {
-  const { clock, timeoutMs } = options;
+  const { clock, timeoutMs, maxRetries } = options;
   const sendAttempt = createAttemptSender({ ...options, redactor });
   const emit = createEmit(options.logger);
   const clientScope = new CallScope(clock);
   const routers = createRouters({ options, sendAttempt, redactor, emit, clientScope });
-  const dependencies = { options, sendAttempt, emit, routers, clientScope };
+  const dependencies = { options, sendAttempt, emit, routers, clientScope, redactor };
   const calls = new Map<CallScope, Promise<unknown>>();
   let callId = 0;
 
@@ -44,7 +44,7 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
     operation: Operation<Data, Variables>,
     variables: Variables,
     call: CallOptions = {},
-  ): Promise<ResultWithMeta<Data>> {
+  ): Promise<SettledCall<Data>> {
     if (clientScope.failure) {
       throw toError(clientScope.failure, { attempts: 0, operationName: operation.name });
     }
@@ -56,11 +56,14 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
       variables,
       timeoutMs: call.timeoutMs ?? timeoutMs,
       priority,
+      maxRetries: call.maxRetries ?? maxRetries,
+      idempotent: call.idempotent ?? operation.idempotent ?? operation.kind === "query",
+      headers: call.headers,
       scope,
       callId: callId++,
     };
     // The type of the data is the document's; the response is not checked against it on purpose.
-    const run = runCall(request, dependencies) as Promise<ResultWithMeta<Data>>;
+    const run = runCall(request, dependencies) as Promise<SettledCall<Data>>;
     calls.set(scope, run);
     try {
       return await run;

@@ -57,10 +57,13 @@ export interface RoutersOptions {
 export function createRouters(parts: RoutersOptions): Routers {
   const { options } = parts;
   const limiters = new Map<string, LimiterReference>();
-  const base = { url: urlBelow(options.baseUrl, "/graphql"), headers: {} };
+  const base = { url: urlBelow(options.baseUrl, "/graphql"), headers: options.headers };
   const gateway = options.gatewayUrl && {
     url: urlBelow(options.gatewayUrl, "/graphql"),
-    headers: options.sourcePlatform ? { "source-platform": options.sourcePlatform } : {},
+    headers: {
+      ...options.headers,
+      ...(options.sourcePlatform && { "source-platform": options.sourcePlatform }),
+    },
   };
   const workspace = openAccess(parts, limiters, workspaceExchange, options.apiKey, base);
   const partner = openAccess(parts, limiters, partnerLogin, options.partnerApiKey, gateway);

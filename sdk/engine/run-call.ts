@@ -10,8 +10,10 @@ import type { LimiterReference } from "../rate-limit/limiter-registry.ts";
 import type { Permit } from "../rate-limit/permit.ts";
 import type { QueueEntry } from "../rate-limit/rate-limiter.ts";
 import type { AttemptResult } from "../request/attempt-sender.ts";
+import { readHeaders, readResponseDetails, requestIdOf } from "../request/response-details.ts";
 import { backoffMs, decideRetry, type RetryDecision } from "../request/retry-policy.ts";
-import type { CallMeta, ResultWithMeta } from "./call.ts";
+import type { ResponseHead } from "../request/transport.ts";
+import type { CallMeta, SettledCall } from "./call.ts";
 import type { Route, Routers, RoutersOptions } from "./routers.ts";
 
 // The course of one call:
@@ -29,20 +31,22 @@ export interface CallRequest {
   readonly variables: unknown;
   readonly timeoutMs: number;
   readonly priority: Priority;
+  readonly maxRetries: number;
+  /** Whether it may be sent again when it is unknown whether it took effect. */
+  readonly idempotent: boolean;
+  /** Headers of this call, besides the client's. */
+  readonly headers: Readonly<Record<string, string>> | undefined;
   /** Disposed of when the call has settled. */
   readonly scope: CallScope;
   readonly callId: number;
 }
 
-export interface CallDependencies extends Omit<RoutersOptions, "redactor"> {
+export interface CallDependencies extends RoutersOptions {
   readonly routers: Routers;
 }
 
 /** Resolves to the response's data. Rejects with a `WorkspaceTasksError`. */
-export function runCall(
-  request: CallRequest,
-  dependencies: CallDependencies,
-): Promise<ResultWithMeta<unknown>> {
+export function runCall(request: CallRequest, dependencies: CallDependencies): Promise<SettledCall<unknown>> {
   return new CallRecord(request, dependencies).run();
 }
 
@@ -53,6 +57,7 @@ interface Authorization {
 }
 
 type Mutable<Type> = { -readonly [Field in keyof Type]: Type[Field] };
+type Counts = Pick<CallMeta, "attempts" | "queuedMs" | "retryAfterSeenMs">;
 
 class CallRecord {
   readonly #request: CallRequest;
@@ -62,7 +67,8 @@ class CallRecord {
   /** The call's position in the queue of a limiter, kept when the service rejects the request. */
   #queued: { readonly reference: LimiterReference; readonly entry: QueueEntry } | undefined;
   #isSending = false;
-  readonly #meta: Mutable<CallMeta> = { attempts: 0, queuedMs: 0, retryAfterSeenMs: undefined };
+  #response: ResponseHead | undefined;
+  readonly #meta: Mutable<Counts> = { attempts: 0, queuedMs: 0, retryAfterSeenMs: undefined };
   #retries = 0;
   #hadFreshToken = false;
   /** How long the limiter waits after the last 429. */
@@ -78,7 +84,7 @@ class CallRecord {
     this.#startedAtMs = dependencies.options.clock.monotonic();
   }
 
-  async run(): Promise<ResultWithMeta<unknown>> {
+  async run(): Promise<SettledCall<unknown>> {
     const { operation, scope } = this.#request;
     // A request in flight is allowed to finish: ending it would make its outcome unknown.
     const off = this.#dependencies.clientScope.onEnd((failure) => {
@@ -88,7 +94,7 @@ class CallRecord {
     try {
       const data = await this.#sendUntilSettled();
       this.#emitEnd(undefined);
-      return { data, meta: this.#meta };
+      return { data, meta: () => this.#describe() };
     } catch (error) {
       if (!(error instanceof FailureError)) throw error;
       const { failure } = error;
@@ -117,6 +123,8 @@ class CallRecord {
           return classification.data;
         }
         failure = classification.failure;
+        const { dataWhenGone } = this.#request.operation;
+        if (failure.code === "NOT_FOUND" && this.#outcome === "unknown" && dataWhenGone) return dataWhenGone;
       } catch (error) {
         if (!(error instanceof FailureError)) throw error;
         failure = error.failure;
@@ -166,6 +174,7 @@ class CallRecord {
 
   async #send({ url, headers }: Route, { credential, permit }: Authorization): Promise<AttemptResult> {
     const { operation, variables, scope, timeoutMs } = this.#request;
+    const given = this.#request.headers ? { ...headers, ...this.#request.headers } : headers;
     const attempt = this.#meta.attempts + 1;
     this.#emit("workspace-tasks:call:attempt", () => ({ ...this.#event, attempt }));
     this.#isSending = true;
@@ -173,15 +182,34 @@ class CallRecord {
       operation,
       variables,
       url,
-      headers: credential ? { ...headers, authorization: `Bearer ${credential.token}` } : headers,
+      headers: credential ? { ...given, authorization: `Bearer ${credential.token}` } : given,
       timeoutMs,
       scope,
       kind: operation.kind,
     });
     this.#isSending = false;
     if (result.sent) this.#meta.attempts = attempt;
+    if (result.response) this.#responded(result.response, attempt);
     if (permit) this.#settle(permit, result);
     return result;
+  }
+
+  #responded(response: ResponseHead, attempt: number): void {
+    this.#response = response;
+    const { redactor } = this.#dependencies;
+    this.#emit("workspace-tasks:call:response", () => ({
+      ...this.#event,
+      attempt,
+      httpStatus: response.status,
+      requestId: requestIdOf(response, redactor),
+      headers: readHeaders(response.headers, redactor),
+    }));
+  }
+
+  #describe(): CallMeta {
+    const { redactor } = this.#dependencies;
+    const response = this.#response ?? { status: 0, headers: new Headers() };
+    return { ...this.#meta, httpStatus: response.status, ...readResponseDetails(response, redactor) };
   }
 
   #settle(permit: Permit, { classification, sent, respondedAtMs }: AttemptResult): void {
@@ -201,7 +229,7 @@ class CallRecord {
   /** Returns when the call may try again; throws the failure when it may not. */
   async #retryOrFail(route: Route, failure: Failure, authorization: Authorization): Promise<void> {
     const { permit } = authorization;
-    const { outcome, retryAfterMs, httpStatus, code } = failure;
+    const { outcome, retryAfterMs, httpStatus, requestId, code } = failure;
     this.#outcome = lessCertain(this.#outcome, outcome);
     if (retryAfterMs !== undefined && httpStatus !== undefined) {
       this.#meta.retryAfterSeenMs = Math.max(this.#meta.retryAfterSeenMs ?? 0, retryAfterMs);
@@ -213,7 +241,8 @@ class CallRecord {
     const delayMs = decision.type === "repeat" ? decision.delayMs : 0;
     const attempt = this.#meta.attempts;
     const reason = decision.type;
-    this.#emit("workspace-tasks:call:retry", () => ({ ...this.#event, attempt, code, reason, delayMs }));
+    const event = { attempt, code, reason, delayMs, httpStatus, requestId };
+    this.#emit("workspace-tasks:call:retry", () => ({ ...this.#event, ...event }));
     if (decision.type === "fresh_token") this.#hadFreshToken = true;
     if (decision.type !== "repeat") return;
     if (!permit || code !== "RATE_LIMITED") this.#retries += 1;
@@ -221,7 +250,7 @@ class CallRecord {
   }
 
   #decide(route: Route, failure: Failure, { credential, permit }: Authorization): RetryDecision {
-    const { operation, scope } = this.#request;
+    const { idempotent, maxRetries, scope } = this.#request;
     const { options, clientScope } = this.#dependencies;
     if (clientScope.failure) return { type: "fail" };
     if (failure.remedy === "fresh_token") return this.#decideOnToken(route, failure, credential);
@@ -233,9 +262,9 @@ class CallRecord {
     const isUnlimited = failure.remedy === "wait_for_rate_limit" && !permit;
     const retryAfterMs = failure.retryAfterMs ?? backoffMs(this.#retries, options.random);
     const state = {
-      kind: operation.kind,
+      idempotent,
       retries: this.#retries,
-      maxRetries: options.maxRetries,
+      maxRetries,
       remainingMs: scope.remainingMs(),
     };
     return decideRetry(
@@ -263,6 +292,8 @@ class CallRecord {
       ...this.#event,
       ok: failure === undefined,
       code: failure?.code,
+      httpStatus: this.#response?.status,
+      requestId: this.#response && requestIdOf(this.#response, this.#dependencies.redactor),
       attempts: this.#meta.attempts,
       queuedMs: this.#meta.queuedMs,
       durationMs: this.#dependencies.options.clock.monotonic() - this.#startedAtMs,

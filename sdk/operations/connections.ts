@@ -50,7 +50,9 @@ export interface Connections {
 }
 
 const startConnection = defineOperation("StartProviderConnection", StartProviderConnectionDocument);
-const collectConnection = defineOperation("CollectProviderConnection", CollectProviderConnectionDocument);
+const collectConnection = defineOperation("CollectProviderConnection", CollectProviderConnectionDocument, {
+  idempotent: true,
+});
 
 const checkStart = inputOf(
   "partner.connections.start",

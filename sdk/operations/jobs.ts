@@ -65,8 +65,8 @@ export interface Jobs {
   /**
    * Starts the import of a job: clients, documents and `TAX_PREP` tasks follow, reported by webhooks.
    *
-   * Errors: `NOT_FOUND`, `CONFLICT` for a job without works or already started, `PERMISSION_DENIED`. Safe to repeat:
-   * a job starts once. Beyond the interface, which names the operation without its shape (assumed).
+   * Errors: `NOT_FOUND`, `CONFLICT` for a job without works or already started, `PERMISSION_DENIED`. Idempotent:
+   * a job starts once, and `CONFLICT` with outcome `unknown` means that it has started. Beyond the interface, which names the operation without its shape (assumed).
    *
    * @see interface §4
    */
@@ -75,7 +75,9 @@ export interface Jobs {
 
 const createJob = defineOperation("CreateConnectionJob", CreateConnectionJobDocument);
 const addWorks = defineOperation("CreateJobWorks", CreateJobWorksDocument);
-const startImport = defineOperation("InitiateTaxPrepsImport", InitiateTaxPrepsImportDocument);
+const startImport = defineOperation("InitiateTaxPrepsImport", InitiateTaxPrepsImportDocument, {
+  idempotent: true,
+});
 
 const checkCreate = inputOf(
   "partner.jobs.create",

@@ -66,7 +66,9 @@ export interface PartnerWorkspaces {
 }
 
 const createWorkspace = defineOperation("CreateWorkspace", CreateWorkspaceDocument);
-const addUsers = defineOperation("AddUsersToTheWorkspace", AddUsersToTheWorkspaceDocument);
+const addUsers = defineOperation("AddUsersToTheWorkspace", AddUsersToTheWorkspaceDocument, {
+  idempotent: true,
+});
 
 // Fields that the interface does not show are passed on.
 const checkCreate = inputVariableOf(

@@ -82,8 +82,7 @@ export interface WebhookEndpoints {
    * `eventTypes` to all events.
    *
    * Errors: `WEBHOOK_ENDPOINT_FIELD_REQUIRED` when no field is given, `WEBHOOK_ENDPOINT_URL_INVALID`,
-   * `WEBHOOK_EVENT_TYPE_REQUIRED`, `WEBHOOK_EVENT_TYPE_UNSUPPORTED`, `NOT_FOUND`. Idempotent: sending it again changes
-   * nothing more, but after a failure with outcome `unknown` the SDK leaves that to you.
+   * `WEBHOOK_EVENT_TYPE_REQUIRED`, `WEBHOOK_EVENT_TYPE_UNSUPPORTED`, `NOT_FOUND`. Idempotent.
    *
    * @see interface §4
    */
@@ -92,7 +91,8 @@ export interface WebhookEndpoints {
   /**
    * Deletes an endpoint and its pending deliveries. Resolves to `true`.
    *
-   * Errors: `NOT_FOUND`, also for an endpoint that was deleted before.
+   * Errors: `NOT_FOUND`, also for an endpoint that was deleted before. Idempotent: when it is repeated because its
+   * outcome was unknown, an endpoint that no longer exists was deleted.
    *
    * @see interface §4
    */
@@ -115,8 +115,13 @@ export interface WebhookEndpoints {
 
 const listEndpoints = defineOperation("ListWebhookEndpoints", ListWebhookEndpointsDocument);
 const createEndpoint = defineOperation("CreateWebhookEndpoint", CreateWebhookEndpointDocument);
-const updateEndpoint = defineOperation("UpdateWebhookEndpoint", UpdateWebhookEndpointDocument);
-const deleteEndpoint = defineOperation("DeleteWebhookEndpoint", DeleteWebhookEndpointDocument);
+const updateEndpoint = defineOperation("UpdateWebhookEndpoint", UpdateWebhookEndpointDocument, {
+  idempotent: true,
+});
+const deleteEndpoint = defineOperation("DeleteWebhookEndpoint", DeleteWebhookEndpointDocument, {
+  idempotent: true,
+  dataWhenGone: { deleteWebhookEndpoint: true },
+});
 const rotateSecret = defineOperation("RotateWebhookEndpointSecret", RotateWebhookEndpointSecretDocument);
 
 const deliveryUrl = refineWith(

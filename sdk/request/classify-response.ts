@@ -9,6 +9,7 @@ import type { OperationKind } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { GraphQLErrorEntry } from "../errors.ts";
 import { networkFailure } from "./network-failure.ts";
+import { readExtensions, readResponseDetails } from "./response-details.ts";
 import { parseRetryAfterMs } from "./retry-after.ts";
 import { readServiceError } from "./service-messages.ts";
 import type { GraphQLResponse, ResponseHead, SendResult } from "./transport.ts";
@@ -36,7 +37,7 @@ export function classifyResponse(result: SendResult, context: ClassificationCont
     ok: false,
     failure: {
       ...found,
-      httpStatus: response.status,
+      ...detailsOf(response, context.redactor),
       ...(errors.length > 0 ? { errors } : {}),
       ...(isPartial ? { data: response.data } : {}),
       ...(isPartial && context.kind === "mutation" ? { outcome: "unknown", remedy: "none" } : {}),
@@ -44,13 +45,18 @@ export function classifyResponse(result: SendResult, context: ClassificationCont
   };
 }
 
+function detailsOf(response: ResponseHead, redactor: Redactor) {
+  return { httpStatus: response.status, ...readResponseDetails(response, redactor) };
+}
+
 function withoutResponse(
   result: Exclude<SendResult, { type: "response" }>,
   context: ClassificationContext,
 ): Failure {
   if (result.type === "too_large") {
-    const details = { outcome: "unknown", httpStatus: result.response.status } as const;
-    return failure("RESPONSE_INVALID", "the response is larger than responseBytesMax", details);
+    const details = detailsOf(result.response, context.redactor);
+    const message = "the response is larger than responseBytesMax";
+    return failure("RESPONSE_INVALID", message, { outcome: "unknown", ...details });
   }
   if (result.type === "no_response") {
     const message = `expected the option fetch to return a Response, got ${result.got}`;
@@ -60,7 +66,9 @@ function withoutResponse(
     const cause = context.redactor.cause(result.cause);
     return failure("ARGUMENT_INVALID", "expected variables that can be written as JSON", { cause });
   }
-  return networkFailure(result.cause, result.response !== undefined, context);
+  const { response } = result;
+  const failed = networkFailure(result.cause, response !== undefined, context);
+  return response ? { ...failed, ...detailsOf(response, context.redactor) } : failed;
 }
 
 function failureOf(
@@ -188,13 +196,15 @@ function readErrors(errors: unknown, redactor: Redactor): readonly GraphQLErrorE
 }
 
 function readEntry(entry: unknown, redactor: Redactor): GraphQLErrorEntry {
-  const { message, path, extensions } = isRecord(entry) ? entry : {};
+  const { message, path, locations, extensions } = isRecord(entry) ? entry : {};
   const text = typeof message === "string" ? shortText(message, redactor) : "";
   const code = isRecord(extensions) ? extensions["code"] : undefined;
   return {
     message: text === "" ? "the service sent no message" : text,
     ...(Array.isArray(path) ? { path: readPath(path, redactor) } : {}),
+    ...(Array.isArray(locations) ? { locations: readLocations(locations) } : {}),
     ...(typeof code === "string" ? { code: shortText(code, redactor) } : {}),
+    ...(isRecord(extensions) ? { extensions: readExtensions(extensions, redactor) } : {}),
   };
 }
 
@@ -202,6 +212,13 @@ function readPath(path: readonly unknown[], redactor: Redactor): readonly (strin
   return path
     .filter((segment) => typeof segment === "string" || typeof segment === "number")
     .map((segment) => (typeof segment === "string" ? shortText(segment, redactor) : segment));
+}
+
+function readLocations(locations: readonly unknown[]) {
+  return locations.slice(0, errorsMax).flatMap((location) => {
+    const { line, column } = isRecord(location) ? location : {};
+    return typeof line === "number" && typeof column === "number" ? [{ line, column }] : [];
+  });
 }
 
 // Redacted before it is cut: half of a secret would not be recognised.

@@ -1,12 +1,11 @@
-// What to do after a failed attempt; pure. A query is repeated after any transient failure, a mutation only when the
-// failure proves that it was not applied: it was not sent, or the service rejected it. Waiting for the rate limit does
-// not count against `maxRetries`.
+// What to do after a failed attempt; pure. A query or an idempotent mutation is repeated after any transient failure,
+// another mutation only when the failure proves that it was not applied: it was not sent, or the service rejected it.
+// Waiting for the rate limit does not count against `maxRetries`.
 
 import type { Failure } from "../call/failure.ts";
-import type { OperationKind } from "../call/operation.ts";
 
 export interface RetryState {
-  readonly kind: OperationKind;
+  readonly idempotent: boolean;
   readonly retries: number;
   readonly maxRetries: number;
   readonly remainingMs: number;
@@ -28,7 +27,7 @@ const backoffMsMax = 5_000;
 export function decideRetry(failure: Failure, state: RetryState, random: () => number): RetryDecision {
   if (failure.remedy === "wait_for_rate_limit") return { type: "wait_for_rate_limit" };
   if (failure.remedy !== "repeat" || state.retries >= state.maxRetries) return { type: "fail" };
-  if (state.kind === "mutation" && failure.outcome === "unknown") return { type: "fail" };
+  if (!state.idempotent && failure.outcome === "unknown") return { type: "fail" };
   const { retryAfterMs = 0 } = failure;
   if (retryAfterMs > retryAfterMsMax) return { type: "fail" };
   const delayMs = Math.max(backoffMs(state.retries, random), retryAfterMs);

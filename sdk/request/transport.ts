@@ -35,6 +35,9 @@ export type SendResult =
 export interface ResponseHead {
   readonly status: number;
   readonly headers: Headers;
+  /** Of the body, once it was read. */
+  readonly errors?: unknown;
+  readonly extensions?: unknown;
 }
 
 export interface GraphQLResponse extends ResponseHead {
@@ -43,7 +46,6 @@ export interface GraphQLResponse extends ResponseHead {
   /** The body is the beginning of a JSON text. */
   readonly isTruncated: boolean;
   readonly data: unknown;
-  readonly errors: unknown;
 }
 
 /** One request in flight. */
@@ -85,13 +87,13 @@ export class RoundTrip {
     });
     try {
       // biome-ignore lint/suspicious/noExplicitAny: the variables were typed where the operation was.
-      const { data, errors } = await client.rawRequest<unknown, any>({
+      const { data, errors, extensions } = await client.rawRequest<unknown, any>({
         query: operation.document,
         variables,
         signal: this.#controller.signal,
         requestHeaders: headers,
       });
-      return this.#responded(data, errors, true);
+      return this.#responded({ data, errors, extensions, isGraphQL: true });
     } catch (error) {
       return this.#resultOf(error);
     }
@@ -102,19 +104,22 @@ export class RoundTrip {
     if (this.#noResponse !== undefined) return { type: "no_response", got: this.#noResponse };
     if (this.#isTooLarge && this.#head) return { type: "too_large", response: this.#head };
     if (error instanceof ClientError) {
-      const { data, errors } = error.response;
-      return this.#responded(data, errors, data !== undefined || errors !== undefined);
+      const { data, errors, extensions } = error.response;
+      const isGraphQL = data !== undefined || errors !== undefined;
+      return this.#responded({ data, errors, extensions, isGraphQL });
     }
     // The body was read completely, so it was not JSON. The parser's message quotes it and is dropped.
     if (this.#text !== undefined) {
-      return this.#responded(undefined, undefined, false, isTruncatedJson(this.#text));
+      return this.#responded({ data: undefined, isGraphQL: false, isTruncated: isTruncatedJson(this.#text) });
     }
     return { type: "broken", cause: error, response: this.#head };
   }
 
-  #responded(data: unknown, errors: unknown, isGraphQL: boolean, isTruncated = false): SendResult {
+  #responded(
+    body: Pick<GraphQLResponse, "data" | "errors" | "extensions" | "isGraphQL"> & { isTruncated?: boolean },
+  ): SendResult {
     const { status, headers } = this.#head ?? { status: 0, headers: new Headers() };
-    return { type: "response", response: { status, headers, isGraphQL, isTruncated, data, errors } };
+    return { type: "response", response: { status, headers, isTruncated: false, ...body } };
   }
 
   async #fetch(input: Request | URL | string, init: RequestInit | undefined): Promise<Response> {

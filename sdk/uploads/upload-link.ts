@@ -8,6 +8,7 @@ import type { Clock, Random } from "../clock.ts";
 import type { Engine } from "../engine/engine.ts";
 import { networkFailure } from "../request/network-failure.ts";
 import { ResponseBody } from "../request/response-body.ts";
+import { readResponseDetails } from "../request/response-details.ts";
 import { parseRetryAfterMs } from "../request/retry-after.ts";
 import { backoffMs, retryAfterMsMax } from "../request/retry-policy.ts";
 import type { Fetch } from "../request/transport.ts";
@@ -19,6 +20,8 @@ export interface UploadLinkOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly redactor: Redactor;
+  /** Sent with every request. */
+  readonly headers: Readonly<Record<string, string>>;
   /** Lifetime of the whole upload. */
   readonly scope: CallScope;
   /** Limit for one request. */
@@ -32,7 +35,7 @@ export interface UploadLink extends TusLink {
 }
 
 export function createUploadLink(options: UploadLinkOptions): UploadLink {
-  const { engine, scope, clock, random, timeoutMs, onProgress } = options;
+  const { engine, scope, clock, random, redactor, timeoutMs, onProgress } = options;
   let attempts = 0;
 
   async function sendWithToken(request: TusRequest): Promise<TusResponse> {
@@ -65,7 +68,8 @@ export function createUploadLink(options: UploadLinkOptions): UploadLink {
       if (status !== 401 && status !== 403) return response;
       const message = `the service rejected the upload with HTTP ${status}`;
       const code = status === 401 ? "TOKEN_REJECTED" : "PERMISSION_DENIED";
-      throw new FailureError(failure(code, message, { outcome: "rejected", httpStatus: status }));
+      const details = readResponseDetails(response, redactor);
+      throw new FailureError(failure(code, message, { outcome: "rejected", httpStatus: status, ...details }));
     },
     async pause(failures, response) {
       const retryAfterMs = response && parseRetryAfterMs(response.headers, clock.now());
@@ -81,7 +85,7 @@ export function createUploadLink(options: UploadLinkOptions): UploadLink {
 }
 
 async function sendRequest(
-  { fetch, redactor }: UploadLinkOptions,
+  { fetch, redactor, headers: given }: UploadLinkOptions,
   { method, url, headers, body }: TusRequest,
   token: string,
   signal: AbortSignal,
@@ -89,7 +93,7 @@ async function sendRequest(
   try {
     const response = await fetch(new URL(url), {
       method,
-      headers: { ...headers, "tus-resumable": "1.0.0", authorization: `Bearer ${token}` },
+      headers: { ...given, ...headers, "tus-resumable": "1.0.0", authorization: `Bearer ${token}` },
       ...(body === undefined ? {} : { body: body as Uint8Array<ArrayBuffer> }),
       // A followed redirect would carry the token to another host.
       redirect: "manual",

@@ -97,7 +97,8 @@ const uploadInput = strictObject({
   maxRetries: optional(integerBetween(0, 100)),
 });
 
-export interface UploadsOptions extends Pick<UploadLinkOptions, "fetch" | "clock" | "random" | "redactor"> {
+export interface UploadsOptions
+  extends Pick<UploadLinkOptions, "fetch" | "clock" | "random" | "redactor" | "headers"> {
   readonly baseUrl: URL;
   readonly maxRetries: number;
 }

@@ -2,7 +2,7 @@ import { createVirtualClock, type VirtualClock } from "workspace-tasks/mock-serv
 import { CallScope } from "../../sdk/call/call-scope.ts";
 import { failure } from "../../sdk/call/failure.ts";
 import { createRedactor } from "../../sdk/call/redactor.ts";
-import { createSend } from "../../sdk/engine/call.ts";
+import { type CallMeta, createSend } from "../../sdk/engine/call.ts";
 import type { Engine } from "../../sdk/engine/engine.ts";
 import type { CallOptions } from "../../sdk/options.ts";
 import type { RateLimitSnapshot } from "../../sdk/rate-limit/rate-limiter.ts";
@@ -21,6 +21,16 @@ export interface FakeEngine extends Engine {
   readonly tokens: { issued: number; invalidated: string[] };
 }
 
+export const fakeMeta: CallMeta = {
+  attempts: 1,
+  queuedMs: 0,
+  retryAfterSeenMs: undefined,
+  httpStatus: 200,
+  requestId: undefined,
+  headers: {},
+  extensions: undefined,
+};
+
 /** An engine without a policy: every operation is recorded and gets its response at once. */
 export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
   const clock = createVirtualClock();
@@ -31,7 +41,7 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
     const name = operation.name ?? "";
     sent.push({ name, variables, atMs: clock.monotonic() });
     const data = (await options.respond?.(name, variables, call)) as never;
-    return { data, meta: { attempts: 1, queuedMs: 0, retryAfterSeenMs: undefined } };
+    return { data, meta: () => fakeMeta };
   };
   return {
     clock,
@@ -66,6 +76,7 @@ export function uploadsOptions({ clock }: FakeEngine): UploadsOptions {
     clock,
     random: () => 0.5,
     redactor: createRedactor(),
+    headers: {},
     maxRetries: 3,
   };
 }

@@ -29,8 +29,10 @@ describe("diagnostics", () => {
       "call:start",
       "token:refresh",
       "call:attempt",
+      "call:response",
       "call:retry",
       "call:attempt",
+      "call:response",
       "call:end",
     ]);
     expect(recorder.recorded.at(-1)?.[1]).toMatchObject({
@@ -41,7 +43,7 @@ describe("diagnostics", () => {
       attempts: 2,
       durationMs: expect.any(Number),
     });
-    expect(recorder.recorded[3]?.[1]).toMatchObject({ code: "SERVICE_UNAVAILABLE", reason: "repeat" });
+    expect(recorder.recorded[4]?.[1]).toMatchObject({ code: "SERVICE_UNAVAILABLE", reason: "repeat" });
   });
 
   it("a 429 causes an event with the wait after it", async () => {
@@ -78,7 +80,7 @@ describe("diagnostics", () => {
     await service.clock.advance(1_000);
     await call;
     expect(lines.filter(([name]) => name === "warn")).toEqual([["warn", "workspace-tasks:call:retry"]]);
-    expect(lines.filter(([name]) => name === "debug")).toHaveLength(5);
+    expect(lines.filter(([name]) => name === "debug")).toHaveLength(7);
   });
 
   it.each([

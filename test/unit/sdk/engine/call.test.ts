@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { defineOperation } from "../../../../sdk/call/operation.ts";
 import type { Send } from "../../../../sdk/engine/call.ts";
 import { DeleteWebhookEndpointDocument } from "../../../../sdk/generated/operations.ts";
-import { createFakeEngine } from "../../../support/fake-engine.ts";
+import { createFakeEngine, fakeMeta } from "../../../support/fake-engine.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
 
 const operation = defineOperation("DeleteWebhookEndpoint", DeleteWebhookEndpointDocument);
@@ -21,7 +21,7 @@ describe("a call", () => {
     expect(await call).toBe(true);
     expect(await call.withMeta()).toEqual({
       data: true,
-      meta: { attempts: 1, queuedMs: 0, retryAfterSeenMs: undefined },
+      meta: fakeMeta,
     });
     expect(engine.sent).toHaveLength(1);
   });

@@ -200,4 +200,18 @@ describe("the documentation of each method", () => {
       else expect(doc).toMatch(new RegExp(`Beyond the interface.*\\(${source.toLowerCase()}`));
     },
   );
+
+  it.each(Object.entries(methods).filter(([, [, , field]]) => field.startsWith("Mutation.")))(
+    "the documentation of %s says that it is idempotent exactly if the client repeats it",
+    async (path, [file, declaration, field]) => {
+      const doc = docOf(file, declaration, path.split(".").at(-1) ?? "");
+      const source = readFileSync(`sdk/${file}`, "utf8");
+      const name = (field.split(".")[1] ?? "").replace(/^./, (letter) => letter.toUpperCase());
+      const definition = new RegExp(`defineOperation\\(\\s*"${name}"[^;]*;`).exec(source)?.[0];
+      expect(definition).toBeDefined();
+      expect(/(?<!Not i|not i)dempotent/i.test(doc.replaceAll(/not idempotent/gi, ""))).toBe(
+        definition?.includes("idempotent: true"),
+      );
+    },
+  );
 });

@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createOffsetList, createPagedList, type Page } from "../../../../sdk/operations/pagination.ts";
+import { fakeMeta } from "../../../support/fake-engine.ts";
 
-const meta = { attempts: 1, queuedMs: 0, retryAfterSeenMs: undefined };
+const meta = fakeMeta;
 const pageOf = <Item>(items: readonly Item[], next: string | null): Page<Item, string> => ({
   items,
   next,

@@ -243,7 +243,9 @@ describe("a response with GraphQL errors", () => {
   ])("an error with code %s is %s with outcome unknown", async (extensionCode, code) => {
     const failure = await failureFrom(errors({ message: "oops", extensions: { code: extensionCode } }));
     expect(failure).toMatchObject({ name: "GraphQLRequestError", code, outcome: "unknown" });
-    expect(failure.errors).toEqual([{ message: "oops", code: extensionCode }]);
+    expect(failure.errors).toEqual([
+      { message: "oops", code: extensionCode, extensions: { code: extensionCode } },
+    ]);
   });
 
   it.each([[[{}]], [["text"]], [[null]], [{ message: 12 }], [[{ message: "", path: 3, extensions: "x" }]]])(

@@ -7,7 +7,7 @@ const failed = (remedy: Remedy, outcome: Outcome, retryAfterMs?: number) =>
   failure("SERVICE_UNAVAILABLE", "", { remedy, outcome, retryAfterMs });
 
 const state: RetryState = {
-  kind: "mutation",
+  idempotent: false,
   retries: 0,
   maxRetries: 3,
   remainingMs: Number.POSITIVE_INFINITY,
@@ -16,16 +16,16 @@ const half = () => 0.5;
 
 describe("the retry policy", () => {
   it.each([
-    ["query", "not_sent", "repeat"],
-    ["query", "rejected", "repeat"],
-    ["query", "unknown", "repeat"],
-    ["mutation", "not_sent", "repeat"],
-    ["mutation", "rejected", "repeat"],
-    ["mutation", "unknown", "fail"],
+    ["an idempotent call", true, "not_sent", "repeat"],
+    ["an idempotent call", true, "rejected", "repeat"],
+    ["an idempotent call", true, "unknown", "repeat"],
+    ["another call", false, "not_sent", "repeat"],
+    ["another call", false, "rejected", "repeat"],
+    ["another call", false, "unknown", "fail"],
   ] as const)(
-    "the retry policy after a transient failure of a %s with outcome %s is: %s",
-    (kind, outcome, type) => {
-      expect(decideRetry(failed("repeat", outcome), { ...state, kind }, half).type).toBe(type);
+    "the retry policy after a transient failure of %s (%s) with outcome %s is: %s",
+    (_call, idempotent, outcome, type) => {
+      expect(decideRetry(failed("repeat", outcome), { ...state, idempotent }, half).type).toBe(type);
     },
   );
 
@@ -43,7 +43,7 @@ describe("the retry policy", () => {
   });
 
   it("the retry policy gives up on a failure without a remedy", () => {
-    expect(decideRetry(failed("none", "not_sent"), { ...state, kind: "query" }, half).type).toBe("fail");
+    expect(decideRetry(failed("none", "not_sent"), { ...state, idempotent: true }, half).type).toBe("fail");
   });
 
   it("the retry policy waits as long as Retry-After says, unless the deadline is earlier", () => {
@@ -55,7 +55,7 @@ describe("the retry policy", () => {
 
 describe("a Retry-After of more than 60 s", () => {
   it("fails a call at once, whatever its deadline", () => {
-    const query = { ...state, kind: "query" } as const;
+    const query = { ...state, idempotent: true } as const;
     for (const retryAfterMs of [60_001, 86_400_000, Number.MAX_SAFE_INTEGER]) {
       expect(decideRetry(failed("repeat", "unknown", retryAfterMs), query, half)).toEqual({ type: "fail" });
     }

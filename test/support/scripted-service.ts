@@ -1,0 +1,48 @@
+import { type CreateClientOptions, createClient, type WorkspaceTasksClient } from "workspace-tasks/sdk";
+
+/** A request as it reached the service. */
+export interface ReceivedRequest {
+  readonly operation: string;
+  readonly headers: Headers;
+  readonly url: string;
+}
+
+export interface ScriptedService {
+  readonly client: WorkspaceTasksClient;
+  /** All requests but token exchanges. */
+  readonly calls: readonly ReceivedRequest[];
+  readonly exchanges: readonly ReceivedRequest[];
+}
+
+/** A client of a service that responds to its calls in turn, the last response again and again. */
+export function createScriptedService(
+  responses: readonly (() => Response)[],
+  options: Partial<CreateClientOptions> = {},
+): ScriptedService {
+  const calls: ReceivedRequest[] = [];
+  const exchanges: ReceivedRequest[] = [];
+  const fetch = async (input: URL | string, init?: RequestInit): Promise<Response> => {
+    const { operationName = "" } =
+      typeof init?.body === "string" ? (JSON.parse(init.body) as { operationName?: string }) : {};
+    const request = { operation: operationName, headers: new Headers(init?.headers), url: String(input) };
+    if (operationName === "ExchangeApiKey") {
+      exchanges.push(request);
+      const tokens = { userToken: "user-token-1", workspaceToken: "workspace-token-1" };
+      return Response.json({ data: { exchangeSurfaceRefreshTokenForAccessTokens: tokens } });
+    }
+    calls.push(request);
+    const respond = responses[Math.min(calls.length, responses.length) - 1];
+    if (!respond) throw new TypeError("expected a response");
+    return respond();
+  };
+  const baseUrl = "https://service.example";
+  const client = createClient({ baseUrl, apiKey: "key_8f3a9d2c71", fetch, random: () => 0, ...options });
+  return { client, calls, exchanges };
+}
+
+/** The connection is lost after the request was sent. */
+export function connectionLost(): never {
+  throw new TypeError("fetch failed", {
+    cause: Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }),
+  });
+}
