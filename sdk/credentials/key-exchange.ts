@@ -143,7 +143,9 @@ function noToken({ name }: KeyExchange): Failure {
 // Interface §7 says only that an error is returned for a key that is wrong, revoked or expired.
 function keyFailure(cause: Failure, { name }: KeyExchange): Failure {
   const { code, message, httpStatus, errors, requestId, headers, extensions } = cause;
-  if (code === "RATE_LIMITED") return { ...cause, remedy: "repeat", outcome: "not_sent" };
+  if (code === "RATE_LIMITED") {
+    return { ...cause, remedy: "repeat", outcome: "not_sent", message: `${name} exchange: ${message}` };
+  }
   const isServiceFault = ["DOCUMENT_INVALID", "SERVICE_FAILED", "SERVICE_UNAVAILABLE"].includes(code);
   const isRejection = code === "PERMISSION_DENIED" || code === "TOKEN_REJECTED";
   if (isServiceFault || (!isRejection && errors === undefined)) {

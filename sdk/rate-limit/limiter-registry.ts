@@ -38,9 +38,14 @@ export interface LimiterRequest extends RegistryScope {
   readonly random: Random;
 }
 
+/** What one client asks for. */
+interface ClientSettings extends RateLimitSettings {
+  readonly timeoutMs: number;
+}
+
 interface Entry {
   readonly limiter: RateLimiter;
-  readonly references: Set<RateLimitSettings>;
+  readonly references: Set<ClientSettings>;
   shared: SharedLimit | undefined;
 }
 
@@ -60,7 +65,7 @@ export function acquireLimiter(request: LimiterRequest): LimiterReference {
     limiter.share(entry.shared);
   }
   // A new object, so that two clients with equal options are two references.
-  const settings = { ...request.rateLimit };
+  const settings = { ...request.rateLimit, timeoutMs: request.timeoutMs };
   references.add(settings);
   configure(entry);
   const release = async () => {
@@ -85,11 +90,10 @@ function createEntry({ rateLimit, clock, random }: LimiterRequest): Entry {
 }
 
 function createShared({ id, rateLimit, timeoutMs, clock }: LimiterRequest): SharedLimit | undefined {
-  const { store, windowMs } = rateLimit;
+  const { store } = rateLimit;
   if (!store) return undefined;
-  const leaseMs = windowMs + timeoutMs;
   const redactCause = createRedactor().cause;
-  return new SharedLimit({ store, key: id, leaseMs, clock, redactCause }, slotLimitsOf([rateLimit]));
+  return new SharedLimit({ store, key: id, clock, redactCause }, slotLimitsOf([{ ...rateLimit, timeoutMs }]));
 }
 
 function configure({ limiter, shared, references }: Entry): void {
@@ -107,9 +111,11 @@ function limiterSettingsOf(all: readonly RateLimitSettings[]): LimiterSettings {
 }
 
 /** The store counts the requests of all processes, so their shares do not matter. */
-function slotLimitsOf(all: readonly RateLimitSettings[]): SlotLimits {
+function slotLimitsOf(all: readonly ClientSettings[]): SlotLimits {
   const requests = Math.min(...all.map((each) => each.requests));
-  return { all: requests, background: requests - reservedOf(all, requests) };
+  // A slot stays acquired until its request has certainly ended and does not count any more.
+  const leaseMs = Math.max(...all.map(({ windowMs, timeoutMs }) => windowMs + timeoutMs));
+  return { all: requests, background: requests - reservedOf(all, requests), leaseMs };
 }
 
 function reservedOf(all: readonly RateLimitSettings[], limit: number): number {

@@ -8,6 +8,8 @@ import { type SharedSlot, SharedSlots, type SharedSlotsOptions } from "./shared-
 export interface SlotLimits {
   readonly all: number;
   readonly background: number;
+  /** How long a slot is acquired for. */
+  readonly leaseMs: number;
 }
 
 export interface SharedLimitListener {
@@ -20,14 +22,15 @@ export class SharedLimit {
   readonly #foreground: SharedSlots;
   readonly #background: SharedSlots;
 
-  constructor(options: Omit<SharedSlotsOptions, "limit">, limits: SlotLimits) {
-    this.#foreground = new SharedSlots({ ...options, limit: limits.all });
-    this.#background = new SharedSlots({ ...options, limit: limits.background });
+  constructor(options: Omit<SharedSlotsOptions, "limit" | "leaseMs">, limits: SlotLimits) {
+    const { all, background, leaseMs } = limits;
+    this.#foreground = new SharedSlots({ ...options, limit: all, leaseMs });
+    this.#background = new SharedSlots({ ...options, limit: background, leaseMs });
   }
 
-  configure({ all, background }: SlotLimits): void {
-    this.#foreground.configure(all);
-    this.#background.configure(background);
+  configure({ all, background, leaseMs }: SlotLimits): void {
+    this.#foreground.configure(all, leaseMs);
+    this.#background.configure(background, leaseMs);
   }
 
   connect(listener: SharedLimitListener): void {

@@ -34,6 +34,7 @@ const acquireDelayMsMin = 20;
 export class SharedSlots {
   readonly #options: SharedSlotsOptions;
   #limit: number;
+  #leaseMs: number;
   readonly #pending = new Set<Promise<void>>();
   #listener: SharedSlotsListener | undefined;
   #slots: AcquiredSlot[] = [];
@@ -46,10 +47,12 @@ export class SharedSlots {
   constructor(options: SharedSlotsOptions) {
     this.#options = options;
     this.#limit = options.limit;
+    this.#leaseMs = options.leaseMs;
   }
 
-  configure(limit: number): void {
+  configure(limit: number, leaseMs: number): void {
     this.#limit = limit;
+    this.#leaseMs = leaseMs;
   }
 
   connect(listener: SharedSlotsListener): void {
@@ -85,8 +88,9 @@ export class SharedSlots {
   }
 
   async #acquire(): Promise<void> {
-    const { store, key, leaseMs, clock, redactCause } = this.#options;
+    const { store, key, clock, redactCause } = this.#options;
     const limit = this.#limit;
+    const leaseMs = this.#leaseMs;
     try {
       const count = this.#requested - this.#slots.length;
       const acquire = () => store.acquire({ key, limit, count, leaseMs });

@@ -101,10 +101,11 @@ function failureOf(
 }
 
 function rateLimited({ headers }: ResponseHead, nowMs: number): Failure {
-  return failure("RATE_LIMITED", "the key's rate limit is used up", {
+  const retryAfterMs = parseRetryAfterMs(headers, nowMs);
+  return failure("RATE_LIMITED", `the service accepts no more requests of the key${pauseOf(retryAfterMs)}`, {
     outcome: "rejected",
     remedy: "wait_for_rate_limit",
-    retryAfterMs: parseRetryAfterMs(headers, nowMs),
+    retryAfterMs,
   });
 }
 
@@ -127,12 +128,16 @@ function unavailable(
 ): Failure {
   const detail = errors[0] ? `: ${errors[0].message}` : "";
   const retryAfterMs = parseRetryAfterMs(headers, nowMs);
-  const pause = retryAfterMs === undefined ? "" : ` and asks to wait ${Math.ceil(retryAfterMs / 1_000)} s`;
-  return failure("SERVICE_UNAVAILABLE", `the service responded with HTTP ${status}${pause}${detail}`, {
+  const message = `the service responded with HTTP ${status}${pauseOf(retryAfterMs)}${detail}`;
+  return failure("SERVICE_UNAVAILABLE", message, {
     outcome: "unknown",
     remedy: "repeat",
     retryAfterMs,
   });
+}
+
+function pauseOf(retryAfterMs: number | undefined): string {
+  return retryAfterMs === undefined ? "" : ` and asks to wait ${Math.ceil(retryAfterMs / 1_000)} s`;
 }
 
 function serviceError(errors: readonly GraphQLErrorEntry[]): Failure {

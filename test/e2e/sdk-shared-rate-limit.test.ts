@@ -1,12 +1,14 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
 import { createClient, postgresRateLimitStore } from "workspace-tasks/sdk";
 import { busiestWindow } from "../support/engine-fixture.ts";
 import { createFreezingProxy } from "../support/freezing-proxy.ts";
 import { describeWithPostgres } from "../support/machine.ts";
+import { codeOf } from "../support/outcome-of.ts";
 import { PostgresServer } from "../support/postgres.ts";
 import type { RateLimitProcessInput } from "../support/rate-limit-process.ts";
 
@@ -100,6 +102,32 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     if (!late) throw new Error("no slot");
     await store.release("l", [{ ...late, freeInMs: 0 }]);
     expect((await store.acquire({ ...acquire, key: "l", limit: 1, count: 1 })).slots).toEqual([]);
+  });
+
+  it("the store gives background calls, which ask with a lower limit, no slot beyond it", async () => {
+    await using database = await postgres.database();
+    const store = postgresRateLimitStore(database.pool());
+    const acquire = { key: "k", count: 5, leaseMs: 60_000 };
+    expect((await store.acquire({ ...acquire, limit: 3 })).slots).toHaveLength(3);
+    expect((await store.acquire({ ...acquire, limit: 3 })).slots).toEqual([]);
+    expect((await store.acquire({ ...acquire, limit: 4 })).slots).toHaveLength(1);
+  });
+
+  it("clients of one key use a new pool after the old one was ended", async () => {
+    await using database = await postgres.database();
+    await using mock = await createMockServer();
+    const { apiKey, baseUrl } = mock;
+    const open = (pool: pg.Pool) =>
+      createClient({ apiKey, baseUrl, maxRetries: 0, rateLimit: { store: postgresRateLimitStore(pool) } });
+    const oldPool = new pg.Pool({ connectionString: database.url });
+    const first = open(oldPool);
+    await first.me();
+    const second = open(database.pool());
+    expect(await codeOf(second.me())).toBe("CONFIGURATION_INVALID");
+    await first.close();
+    await oldPool.end();
+    expect((await second.me()).__typename).toBe("WorkspaceUser");
+    await second.close();
   });
 
   it("the store creates its tables once when processes start together", async () => {

@@ -148,6 +148,23 @@ describe("clients of one key with a rate limit store", () => {
     expect(second.rateLimitSnapshot()?.used).toBe(2);
   });
 
+  it("acquire slots for as long as the longest request of any of them may take", async () => {
+    const service = createFakeService();
+    const { apiKey, baseUrl, clock, fetch } = service;
+    const leases: number[] = [];
+    const inner = memoryRateLimitStore(clock, () => 5);
+    const acquire: RateLimitStore["acquire"] = (request) => {
+      leases.push(request.leaseMs);
+      return inner.acquire(request);
+    };
+    const store = { ...inner, acquire };
+    for (const timeoutMs of [5_000, 90_000, 10_000]) {
+      const engine = createTestEngine({ apiKey, baseUrl, clock, fetch, timeoutMs, rateLimit: { store } });
+      await Promise.all([engine.execute(probe.query, {}), clock.advance(1_000)]);
+    }
+    expect(leases).toEqual([65_000, 150_000, 150_000]);
+  });
+
   it("created twice for one pool are the same store", () => {
     const pool: PostgresPool = { connect: () => Promise.reject(new Error("not used")) };
     expect(postgresRateLimitStore(pool)).toBe(postgresRateLimitStore(pool, { queryTimeoutMs: 4_000 }));
