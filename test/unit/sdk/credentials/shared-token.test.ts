@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
+import type { ApiKeySource } from "../../../../sdk/credentials/key-exchange.ts";
 import type { Fetch } from "../../../../sdk/request/transport.ts";
 import {
   constantLegs,
@@ -222,24 +223,55 @@ describe("clients of one key in one process", () => {
     expect(codes.at(-1)).toBe("API_KEY_REJECTED");
   });
 
-  it("redact the token that another client exchanged", async () => {
-    const service = createFakeService();
-    const tokens: string[] = [];
-    const fetch: Fetch = async (input, init) => {
-      const token = new Headers(init?.headers).get("authorization");
-      if (token === null) return service.fetch(input, init);
-      tokens.push(token.slice(7));
-      return Response.json({ errors: [{ message: `bad ${token.slice(7)}` }] });
-    };
-    const [first] = clientsOf(service, 1);
-    await first?.execute(probe.query, {});
-    const [second] = clientsOf(service, 1, fetch);
-    const failure = await failureOf(second?.execute(probe.query, {}) ?? Promise.reject());
-    expect(service.log.exchanges).toBe(1);
-    expect(tokens[0]?.length).toBeGreaterThan(20);
-    expect(inspect(failure)).not.toContain(tokens[0]);
-    expect(
-      inspect(Reflect.get(globalThis, Symbol.for("workspace-tasks/tokens/v1")), { depth: 9 }),
-    ).not.toContain(tokens[0]);
+  describe("redact the token that another client exchanged", () => {
+    /** Issues tokens that only the redactor's memory can recognise, and echoes them in errors. */
+    function setUp() {
+      const { clock } = createFakeService();
+      const baseUrl = `http://echo-${echoes++}.localhost`;
+      const tokens: string[] = [];
+      const fetch: Fetch = async (_, init) => {
+        const authorization = new Headers(init?.headers).get("authorization");
+        if (authorization !== null)
+          return Response.json({ errors: [{ message: `bad ${authorization.slice(7)}` }] });
+        const workspaceToken = `opaque value ${tokens.length}`.replaceAll(" ", "-");
+        tokens.push(workspaceToken);
+        return Response.json({ data: { exchangeSurfaceRefreshTokenForAccessTokens: { workspaceToken } } });
+      };
+      const open = (apiKey: ApiKeySource = "key_1234567890") =>
+        createTestEngine({ apiKey, baseUrl, clock, fetch });
+      return { clock, open, tokens };
+    }
+
+    it("when they adopt it", async () => {
+      const { open, tokens } = setUp();
+      await failureOf(open().execute(probe.query, {}));
+      const failure = await failureOf(open().execute(probe.query, {}));
+      expect(tokens).toEqual(["opaque-value-0"]);
+      expect(inspect(failure)).toContain("bad [redacted]");
+    });
+
+    it("before they have read their key again", async () => {
+      const { clock, open, tokens } = setUp();
+      let isSlow = false;
+      const first = open();
+      const second = open(() => (isSlow ? new Promise<string>(() => {}) : "key_1234567890"));
+      await failureOf(second.execute(probe.query, {}));
+      isSlow = true;
+      await failureOf(first.execute(probe.query, {}));
+      await clock.advance(175_000);
+      await failureOf(first.execute(probe.query, {}));
+      const failure = await failureOf(second.execute(probe.query, {}));
+      expect(tokens).toEqual(["opaque-value-0", "opaque-value-1"]);
+      expect(inspect(failure)).toContain("bad [redacted]");
+    });
+
+    it("and the registry prints none", async () => {
+      const { open, tokens } = setUp();
+      await failureOf(open().execute(probe.query, {}));
+      const registry: unknown = Reflect.get(globalThis, Symbol.for("workspace-tasks/tokens/v1"));
+      expect(inspect(registry, { depth: 9, showHidden: true })).not.toContain(tokens[0]);
+    });
   });
 });
+
+let echoes = 0;

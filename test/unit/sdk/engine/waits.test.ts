@@ -20,6 +20,7 @@ const asking = (status: number, retryAfter: string): Fetch => {
 
 describe("a Retry-After that is longer than a call should wait", () => {
   it.each([
+    ["61", 61_000],
     ["86400", 86_400_000],
     ["1000000000", 1_000_000_000_000],
     ["9".repeat(400), Number.MAX_SAFE_INTEGER],
