@@ -1,7 +1,7 @@
 import { choice, type FlagValues, flag, list, repeated, text, wholeNumber } from "../../cli/flags.ts";
 import { contractProfile } from "../faults/contract-profile.ts";
-import { isReceiverUrl } from "../rules/service-url.ts";
 import { isHostName, isOrigin, type MockServerOptions } from "../server-options.ts";
+import { isReceiverUrl } from "../service-url.ts";
 import type { SettingsChanges } from "../settings.ts";
 
 /** The flags that `mock` and `mock exec` share. */

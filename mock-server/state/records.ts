@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import { customerErrorSchema, taxPrepResultSchema } from "../../sdk/events/index.ts";
+import { isHttpUrl, isReceiverUrl } from "../service-url.ts";
 import type { TimerQueueEntry } from "../time/timer-queue.ts";
 import { deliveryFaultSchema } from "./fault.ts";
 import { type TaskPlan, taskPlanSchema } from "./task-plan.ts";
@@ -12,7 +13,6 @@ import { type TaskPlan, taskPlanSchema } from "./task-plan.ts";
 const id = z.string().min(1);
 /** A time that a `Date` can have. */
 export const atMs = z.number().min(-8.64e15).max(8.64e15);
-const url = z.string().refine((text) => URL.canParse(text), "expected a URL");
 const texts = z.record(z.string(), z.string());
 const plan: z.ZodType<TaskPlan> = taskPlanSchema;
 const updated = { createdAtMs: atMs, updatedAtMs: atMs };
@@ -81,7 +81,7 @@ const signingSecret = z.strictObject({
 const endpoint = z.strictObject({
   id,
   workspaceId: id,
-  url,
+  url: z.string().refine((text) => isReceiverUrl(text), "expected the URL of a receiver"),
   description: z.string(),
   enabled: z.boolean(),
   /** `null`: all current and future events. */
@@ -137,7 +137,7 @@ const artifact = z.strictObject({
   name: z.string(),
   type: z.string(),
   status: z.string(),
-  url: url.nullable(),
+  url: z.string().refine(isHttpUrl, "expected an HTTP or HTTPS URL").nullable(),
   metadata: z.unknown(),
   ...updated,
 });

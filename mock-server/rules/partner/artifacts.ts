@@ -1,11 +1,11 @@
 import type { MutationCreateJobWorkArtifactsArgs } from "../../generated/resolvers.ts";
+import { isHttpUrl } from "../../service-url.ts";
 import type { ArtifactRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { isBlank } from "../blank.ts";
 import { type Caller, requireWriter } from "../identity/caller.ts";
 import { checkListLength } from "../list-bounds.ts";
 import { badInput, conflict } from "../service-error.ts";
-import { isHttpUrl } from "../service-url.ts";
 import { createdNow } from "../touch.ts";
 import { findJobWork } from "./works.ts";
 

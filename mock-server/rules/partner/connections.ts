@@ -7,13 +7,13 @@ import type {
 } from "../../generated/resolvers.ts";
 import { isLoopbackHost } from "../../loopback.ts";
 import { isPlainObject } from "../../plain-object.ts";
+import { isHttpUrl } from "../../service-url.ts";
 import type { ConnectionRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { worldCache } from "../../world/world-cache.ts";
 import { isBlank } from "../blank.ts";
 import { type Caller, reachable, requireWriter } from "../identity/caller.ts";
 import { badInput, conflict } from "../service-error.ts";
-import { isHttpUrl } from "../service-url.ts";
 import { createdNow, touch } from "../touch.ts";
 import { reachWorkspace } from "../workspaces/workspaces.ts";
 

@@ -9,6 +9,7 @@ import type {
   UpdateWebhookEndpointInput,
   WorkspaceWebhookEndpointsArgs,
 } from "../../generated/resolvers.ts";
+import { isReceiverUrl } from "../../service-url.ts";
 import type { WebhookEndpointRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { pauseDeliveries, resumeDeliveries } from "../deliveries/deliveries.ts";
@@ -16,7 +17,6 @@ import { cancelDeliveries } from "../deliveries/delivery-scheduler.ts";
 import { newSecret } from "../deliveries/signing.ts";
 import { type Caller, requireAdministrator } from "../identity/caller.ts";
 import { badInput, conflict, notFound } from "../service-error.ts";
-import { isReceiverUrl } from "../service-url.ts";
 import { createdNow, touch } from "../touch.ts";
 import { checkEventTypes } from "./event-types.ts";
 import { decodeIterator, encodeIterator } from "./page-iterator.ts";

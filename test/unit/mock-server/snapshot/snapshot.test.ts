@@ -295,6 +295,12 @@ describe("readSnapshot rejects a document, and nothing changes, when it", () => 
       "state.endpoints.0.url": ({ state }) => {
         state.endpoints[0].url = "not a url";
       },
+      "state.endpoints.0.url: expected the URL of a receiver": ({ state }) => {
+        state.endpoints[0].url = "file:///etc/passwd";
+      },
+      "endpoints.0.url: expected the URL of a receiver": ({ state }) => {
+        state.endpoints[0].url = "https://user:password@hooks.example/";
+      },
       "state.endpoints.0.secrets.0.secret": ({ state }) => {
         state.endpoints[0].secrets[0].secret = "whsec_%";
       },

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "../loopback.ts";
+import { isLoopbackHost } from "./loopback.ts";
 
 /**
  * Whether a text is a complete HTTP URL as it stands. `new URL` repairs white space, line breaks, backslashes and missing
