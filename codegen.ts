@@ -1,11 +1,14 @@
 import type { CodegenConfig } from "@graphql-codegen/cli";
+import typedDocuments from "./examples/typed-documents/codegen.ts";
 
 const scalars = { Date: "string", JSON: "unknown", ID: "string" };
 
 /** Writes the `generated/` folders. The result is committed, and CI checks that it is up to date. */
 const config: CodegenConfig = {
   schema: "schema.graphql",
+  importExtension: ".ts",
   generates: {
+    ...typedDocuments.generates,
     "sdk/generated/operations.ts": {
       documents: "sdk/operations/*.graphql",
       plugins: ["typescript-operations", "typed-document-node"],

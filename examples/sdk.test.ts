@@ -56,7 +56,7 @@ it("a client uploads a file, starts a task with it, waits for it, and lists", ()
     // #endregion
     // #region list
     for await (const { name, returnType } of client.taxClients.list()) console.log(name, returnType);
-    const newest = await client.taxClients.list().toArray({ itemsMax: 10 });
+    const newest = await client.taxClients.list().toArray({ maxItems: 10 });
     // #endregion
     expect(newest).toHaveLength(1);
   }));

@@ -73,7 +73,7 @@ export interface CreateClientOptions {
   /** Retries of what is safe to repeat. Waiting for the rate limit does not count. Default 3. */
   readonly maxRetries?: number | undefined;
   /** Largest response body that is read. Default 32 MiB. */
-  readonly responseBytesMax?: number | undefined;
+  readonly maxResponseBytes?: number | undefined;
   /**
    * Sent with every request besides the client's own headers, for example `traceparent`. It sets `authorization`,
    * `content-type`, `user-agent` and those of the connection itself.
@@ -158,7 +158,7 @@ const clientOptions = strictObject({
   deadlineMs: optional(durationMs),
   priority: withDefault(oneOf(...priorities), "normal"),
   maxRetries: withDefault(retries, 3),
-  responseBytesMax: withDefault(integerBetween(1, 2 ** 31), 32 * 1024 * 1024),
+  maxResponseBytes: withDefault(integerBetween(1, 2 ** 31), 32 * 1024 * 1024),
   headers: withDefault(requestHeaders, {}),
   appInfo: optional(
     strictObject({ name: productToken, version: optional(productToken), url: optional(productUrl) }),

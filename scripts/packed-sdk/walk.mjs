@@ -9,7 +9,7 @@ export async function walk(sdk, env) {
   equal(catalog.filter(({ name }) => name === "task.completed").length, 1);
 
   const { endpoint } = await client.webhooks.endpoints.create({ url: "https://receiver.example/hook" });
-  const listed = await client.webhooks.endpoints.list({ limit: 1 }).toArray({ itemsMax: 500 });
+  const listed = await client.webhooks.endpoints.list({ limit: 1 }).toArray({ maxItems: 500 });
   equal(listed.filter(({ id }) => id === endpoint.id).length, 1);
   const missing = await client.webhooks.endpoints.delete(me.workspace.id).catch((error) => error);
   equal(sdk.isWorkspaceTasksError(missing, "NOT_FOUND"), true);

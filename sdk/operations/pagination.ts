@@ -20,8 +20,8 @@ export interface Page<Item, Cursor> {
 export interface PagedList<Item, Cursor> extends AsyncIterable<Item> {
   /** The pages, for checkpoints: a later `list` continues from a page's `next`. */
   pages(): AsyncGenerator<Page<Item, Cursor>, void, undefined>;
-  /** All items in an array, at most `itemsMax` of them (default: no limit). Stops fetching once it has enough. */
-  toArray(options?: { readonly itemsMax?: number | undefined }): Promise<Item[]>;
+  /** All items in an array, at most `maxItems` of them (default: no limit). Stops fetching once it has enough. */
+  toArray(options?: { readonly maxItems?: number | undefined }): Promise<Item[]>;
 }
 
 /** Fetches the page at a cursor; `null` requests the first. */
@@ -52,12 +52,12 @@ export function createPagedList<Item, Cursor>(
   return {
     pages,
     [Symbol.asyncIterator]: items,
-    async toArray({ itemsMax = Number.POSITIVE_INFINITY } = {}) {
+    async toArray({ maxItems = Number.POSITIVE_INFINITY } = {}) {
       const all: Item[] = [];
-      if (itemsMax < 1) return all;
+      if (maxItems < 1) return all;
       for await (const item of items()) {
         all.push(item);
-        if (all.length >= itemsMax) break;
+        if (all.length >= maxItems) break;
       }
       return all;
     },

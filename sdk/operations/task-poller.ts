@@ -46,7 +46,7 @@ export interface WaitForTaskOptions {
   /** Pause after the first poll, doubled while nothing changes. Default 2,000 ms. */
   readonly pollIntervalMs?: number | undefined;
   /** Longest pause between two polls. Default 15,000 ms. */
-  readonly pollIntervalMsMax?: number | undefined;
+  readonly maxPollIntervalMs?: number | undefined;
   /** Called with the task when it is first found and whenever it or one of its stages has changed. */
   readonly onProgress?: ((task: Task) => void) | undefined;
 }
@@ -59,7 +59,7 @@ const waitForInput = strictObject({
   signal: optional(abortSignal),
   deadlineMs: withDefault(durationMs, 3_600_000),
   pollIntervalMs: withDefault(durationMs, 2_000),
-  pollIntervalMsMax: withDefault(durationMs, 15_000),
+  maxPollIntervalMs: withDefault(durationMs, 15_000),
   onProgress: optional(functionOf<(task: Task) => void>()),
 });
 type WaitInput = ReturnType<typeof waitForInput>;
@@ -217,8 +217,8 @@ class Wait {
   }
 
   #pollAgain(hasChanged: boolean): void {
-    const { pollIntervalMs, pollIntervalMsMax } = this.#options;
-    this.#intervalMs = hasChanged ? pollIntervalMs : Math.min(this.#intervalMs * 2, pollIntervalMsMax);
+    const { pollIntervalMs, maxPollIntervalMs } = this.#options;
+    this.#intervalMs = hasChanged ? pollIntervalMs : Math.min(this.#intervalMs * 2, maxPollIntervalMs);
     this.nextPollAtMs = this.#clock.monotonic() + this.#intervalMs;
   }
 

@@ -27,7 +27,7 @@ import {
   strictObject,
 } from "../validation/schema.ts";
 import { notFound, workspaceIn } from "./me.ts";
-import { createOffsetList, offsetInput, type PagedList, pageSize } from "./pagination.ts";
+import { createOffsetList, createPagedList, offsetInput, type PagedList, pageSize } from "./pagination.ts";
 import type { Override, PickSelected } from "./picked-types.ts";
 import { readTask, type Task, type TaskStatus, taskStatus } from "./task.ts";
 
@@ -90,7 +90,7 @@ export interface TaxClients {
    * @example examples/sdk.test.ts#list
    * ```ts
    * for await (const { name, returnType } of client.taxClients.list()) console.log(name, returnType);
-   * const newest = await client.taxClients.list().toArray({ itemsMax: 10 });
+   * const newest = await client.taxClients.list().toArray({ maxItems: 10 });
    * ```
    */
   list(options?: ListTaxClientsOptions, call?: CallOptions): PagedList<TaxClient, number>;
@@ -98,8 +98,15 @@ export interface TaxClients {
   /** Fetches one client. Errors: `NOT_FOUND`. Beyond the interface (assumed). */
   get(clientId: string, call?: CallOptions): Call<TaxClient>;
 
-  /** Lists tasks of one client, newest first. Errors: `NOT_FOUND`. Beyond the interface (documented). */
-  listTasks(clientId: string, options?: ListTaxClientTasksOptions, call?: CallOptions): Call<readonly Task[]>;
+  /**
+   * Lists tasks of one client, newest first, in one page: the service has no offset here. `tasks.list` with `clientIds`
+   * lists all of them. Errors: `NOT_FOUND`. Beyond the interface (documented).
+   */
+  listTasks(
+    clientId: string,
+    options?: ListTaxClientTasksOptions,
+    call?: CallOptions,
+  ): PagedList<Task, never>;
 }
 
 const createClient = defineOperation("CreateClient", CreateClientDocument);
@@ -163,15 +170,19 @@ export function createTaxClients(send: Send): TaxClients {
         call,
       ),
 
-    listTasks: (clientId, options = {}, call) =>
-      send(
-        listClientTasks,
-        () => ({
-          id: checkInput("taxClients.listTasks", nonEmptyString, clientId),
-          ...checkInput("taxClients.listTasks", listTasksInput, options),
-        }),
-        (data) => (workspaceIn(data).client ?? notFound("client")).tasks.map(readTask),
-        call,
-      ),
+    listTasks(clientId, options = {}, call) {
+      const id = checkInput("taxClients.listTasks", nonEmptyString, clientId);
+      const filters = checkInput("taxClients.listTasks", listTasksInput, options);
+      const fetchPage = async () => {
+        const { data, meta } = await send(
+          listClientTasks,
+          { id, ...filters },
+          (found) => (workspaceIn(found).client ?? notFound("client")).tasks.map(readTask),
+          call,
+        ).withMeta();
+        return { items: data, next: null, meta };
+      };
+      return createPagedList<Task, never>(() => fetchPage);
+    },
   };
 }

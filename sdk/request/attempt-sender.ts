@@ -29,11 +29,11 @@ export interface AttemptSenderOptions {
   readonly fetch: Fetch;
   readonly clock: Clock;
   readonly redactor: Redactor;
-  readonly responseBytesMax: number;
+  readonly maxResponseBytes: number;
 }
 
 export function createAttemptSender(options: AttemptSenderOptions): SendAttempt {
-  const { fetch, clock, redactor, responseBytesMax } = options;
+  const { fetch, clock, redactor, maxResponseBytes } = options;
   return async ({ operation, variables, url, headers, timeoutMs, scope, kind }) => {
     if (scope.failure) return withoutResponse(scope.failure, false);
     const attemptScope = scope.child({ limitMs: timeoutMs, onLimit: (ms) => timedOut(url, ms) });
@@ -42,7 +42,7 @@ export function createAttemptSender(options: AttemptSenderOptions): SendAttempt 
       respondedAtMs = clock.monotonic();
     };
     try {
-      const request = { operation, variables, url, headers, fetch, responseBytesMax, onHeaders };
+      const request = { operation, variables, url, headers, fetch, maxResponseBytes, onHeaders };
       const trip = new RoundTrip(request);
       attemptScope.onEnd(() => trip.abort());
       const result = await attemptScope.race(trip.result);

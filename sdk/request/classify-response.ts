@@ -55,7 +55,7 @@ function withoutResponse(
 ): Failure {
   if (result.type === "too_large") {
     const details = detailsOf(result.response, context.redactor);
-    const message = "the response is larger than responseBytesMax";
+    const message = "the response is larger than maxResponseBytes";
     return failure("RESPONSE_INVALID", message, { outcome: "unknown", ...details });
   }
   if (result.type === "no_response") {

@@ -18,7 +18,7 @@ export interface SendRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly fetch: Fetch;
-  readonly responseBytesMax: number;
+  readonly maxResponseBytes: number;
   /** Called when the status line and headers have arrived, before the body is read. */
   readonly onHeaders?: (() => void) | undefined;
 }
@@ -123,7 +123,7 @@ export class RoundTrip {
   }
 
   async #fetch(input: Request | URL | string, init: RequestInit | undefined): Promise<Response> {
-    const { fetch, onHeaders, responseBytesMax } = this.#request;
+    const { fetch, onHeaders, maxResponseBytes } = this.#request;
     this.#isSent = true;
     const response: unknown = await fetch(input instanceof Request ? input.url : input, init);
     if (!isResponse(response)) {
@@ -136,11 +136,11 @@ export class RoundTrip {
     this.#body = new ResponseBody(response);
     // The response arrived although the request was aborted; its body would stay open.
     if (this.#controller.signal.aborted) this.abort();
-    const text = await this.#body.text(responseBytesMax);
+    const text = await this.#body.text(maxResponseBytes);
     if (text === undefined) {
       this.#isTooLarge = true;
       this.abort();
-      throw new Error("the response is larger than responseBytesMax");
+      throw new Error("the response is larger than maxResponseBytes");
     }
     this.#text = text;
     // graphql-request uses these four fields, and of the headers only the content type. It gets "JSON" whatever the

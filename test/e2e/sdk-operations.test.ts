@@ -166,9 +166,9 @@ describe.each(transports)("the operations over %s", (transport) => {
     const added = await taxClients.addDocuments(client.id, { uploadIds: [second.uploadId] });
     const started = await taxClients.triggerTaxPrep(client.id, { returnType: "F1040" });
 
-    const listed = await taxClients.listTasks(client.id);
+    const listed = await taxClients.listTasks(client.id).toArray();
     expect(listed.map(({ id }) => id).sort()).toEqual([taskId, added.taskId, started.taskId].sort());
-    const preps = await taxClients.listTasks(client.id, { type: "TAX_PREP", limit: 1 });
+    const preps = await taxClients.listTasks(client.id, { type: "TAX_PREP", limit: 1 }).toArray();
     expect(preps.map(({ id }) => id)).toEqual([started.taskId]);
     expect(await tasks.get(started.taskId)).toMatchObject({
       id: started.taskId,
@@ -183,7 +183,9 @@ describe.each(transports)("the operations over %s", (transport) => {
       outcome: "rejected",
     });
     await expect(taxClients.get(fixture.mock.workspaceId)).rejects.toMatchObject({ code: "NOT_FOUND" });
-    await expect(taxClients.listTasks(fixture.mock.workspaceId)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(taxClients.listTasks(fixture.mock.workspaceId).toArray()).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
   });
 
   it("tasks are listed by every filter, by page", async () => {
@@ -391,7 +393,7 @@ describe("tasks.waitFor under the virtual clock", () => {
   it("waits use a quarter of the rate limit, and other calls are not delayed", async () => {
     await using fixture = await createSdkFixture("in-process");
     const ids = await startTasks(fixture.mock, 300, { progression: "manual" });
-    const options = { pollIntervalMs: 1, pollIntervalMsMax: 1, deadlineMs: 240_000 };
+    const options = { pollIntervalMs: 1, maxPollIntervalMs: 1, deadlineMs: 240_000 };
     const waits = ids.map((id) => fixture.client.tasks.waitFor(id, options).catch(() => undefined));
     await fixture.mock.clock.advance(120_000);
     const { meta } = await fixture.client.me().withMeta();

@@ -28,6 +28,7 @@ import {
   type WorkspaceTasksClient,
   type WorkspaceTasksError,
 } from "workspace-tasks/sdk";
+import { ClientNamesDocument } from "../../examples/typed-documents/generated/graphql.ts";
 
 declare const client: WorkspaceTasksClient;
 
@@ -179,6 +180,20 @@ describe("client.request with a typed document of graphql-codegen, as text or pa
     client.request(required, { id: 1 });
     // @ts-expect-error a misspelt option
     client.request(required, { id: "x" }, { rooter: "gateway" });
+  });
+});
+
+describe("client.request with a document of graphql-codegen's client preset", () => {
+  it("checks the variables and infers the result", () => {
+    const { me } = {} as Awaited<ReturnType<typeof send>>;
+    const send = () => client.request(ClientNamesDocument, { limit: 1 });
+    if (me?.__typename === "WorkspaceUser") expectTypeOf(me.workspace.clients).items.toHaveProperty("name");
+    // @ts-expect-error limit is missing
+    client.request(ClientNamesDocument);
+    // @ts-expect-error other is no variable
+    client.request(ClientNamesDocument, { limit: 1, other: 1 });
+    // @ts-expect-error limit is a number
+    client.request(ClientNamesDocument, { limit: "1" });
   });
 });
 

@@ -108,10 +108,10 @@ describe("a list read by cursor", () => {
     expect(await list.toArray()).toEqual([1]);
   });
 
-  it("a cursor list stops fetching once it has itemsMax items", async () => {
+  it("a cursor list stops fetching once it has maxItems items", async () => {
     const { fetchPage, requested } = cursorList([1, 2, 3, 4, 5], 2);
-    expect(await createPagedList(() => fetchPage).toArray({ itemsMax: 2 })).toEqual([1, 2]);
-    expect(await createPagedList(() => fetchPage).toArray({ itemsMax: 0 })).toEqual([]);
+    expect(await createPagedList(() => fetchPage).toArray({ maxItems: 2 })).toEqual([1, 2]);
+    expect(await createPagedList(() => fetchPage).toArray({ maxItems: 0 })).toEqual([]);
     expect(requested).toEqual([null]);
   });
 });

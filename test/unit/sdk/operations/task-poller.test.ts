@@ -302,7 +302,7 @@ describe("concurrent waits", () => {
 
   it("250 waits use at most a quarter of the rate limit, whatever their interval", async () => {
     const { start, engine, polls } = setUp({ taskAt: completesAt(1e9) });
-    const options = { pollIntervalMs: 1, pollIntervalMsMax: 1, deadlineMs: 300_000 };
+    const options = { pollIntervalMs: 1, maxPollIntervalMs: 1, deadlineMs: 300_000 };
     const waits = Array.from({ length: 250 }, (_, index) => outcomeOf(start(`t-${index}`, options)));
     await advanceUntilSettled(engine.clock, Promise.all(waits));
     expect(polls().length).toBeLessThanOrEqual((0.25 * 120 * 300) / 60 + 3);

@@ -106,15 +106,15 @@ describe("a response that is not GraphQL", () => {
     expect(failure).toMatchObject({ code: "NETWORK_FAILED", outcome: "not_sent", attempts: 0 });
   });
 
-  it("a body larger than responseBytesMax is not read completely", async () => {
+  it("a body larger than maxResponseBytes is not read completely", async () => {
     const failure = await failureFrom(responding(200, JSON.stringify({ data: "x".repeat(50_000) })), {
-      responseBytesMax: 10_000,
+      maxResponseBytes: 10_000,
     });
     expect(failure).toMatchObject({ code: "RESPONSE_INVALID", outcome: "unknown" });
-    expect(failure.message).toContain("responseBytesMax");
+    expect(failure.message).toContain("maxResponseBytes");
   });
 
-  it("an endless body is cancelled at responseBytesMax, whatever its content-length", async () => {
+  it("an endless body is cancelled at maxResponseBytes, whatever its content-length", async () => {
     let sentBytes = 0;
     let cancelled = false;
     const endless = new ReadableStream({
@@ -131,7 +131,7 @@ describe("a response that is not GraphQL", () => {
       String(init?.body).includes("ExchangeApiKey")
         ? globalThis.fetch(input, init)
         : new Response(endless, { headers: { "content-length": "10" } });
-    const failure = await failureOf(open({ fetch, responseBytesMax: 10_000 }).execute(probe.query, {}));
+    const failure = await failureOf(open({ fetch, maxResponseBytes: 10_000 }).execute(probe.query, {}));
     expect(failure).toMatchObject({ code: "RESPONSE_INVALID", httpStatus: 200 });
     expect(cancelled).toBe(true);
     expect(sentBytes).toBeLessThan(15_000);

@@ -46,11 +46,11 @@ describe("a response whose body is a stream of Node", () => {
     expect(await engine.execute(probe.query, {})).toEqual({ probe: "Zürich 🏔" });
   });
 
-  it("is destroyed at responseBytesMax", async () => {
+  it("is destroyed at maxResponseBytes", async () => {
     const endless = () => Readable.from(Array.from({ length: 1_000 }, () => Buffer.alloc(1_000)));
-    const { engine, bodies } = engineWith(endless, { responseBytesMax: 10_000 });
+    const { engine, bodies } = engineWith(endless, { maxResponseBytes: 10_000 });
     const failure = await failureOf(engine.execute(probe.query, {}));
-    expect(failure.message).toContain("responseBytesMax");
+    expect(failure.message).toContain("maxResponseBytes");
     expect(bodies[1]?.destroyed).toBe(true);
   });
 

@@ -1,0 +1,24 @@
+// Generates types for the documents of an application with the client preset of graphql-codegen.
+import type { CodegenConfig } from "@graphql-codegen/cli";
+
+// #region codegen
+const config: CodegenConfig = {
+  schema: "schema.graphql", // in your project: node_modules/workspace-tasks/schema.graphql
+  generates: {
+    "examples/typed-documents/generated/": {
+      documents: "examples/typed-documents.ts",
+      preset: "client",
+      presetConfig: { fragmentMasking: false },
+      config: {
+        documentMode: "string", // parsed documents, the default, work too
+        scalars: { Date: "string", JSON: "unknown", ID: "string" },
+        useTypeImports: true,
+        enumsAsTypes: true,
+      },
+    },
+  },
+  importExtension: ".ts",
+};
+// #endregion
+
+export default config;
