@@ -16,7 +16,8 @@ export interface ControlHandlerOptions {
   /** From `/_mock/v1` on, without the prefix of a world. */
   readonly path: string;
   readonly controls: Controls;
-  readonly stream: EventStream;
+  /** Created for the first reader. */
+  stream(): Promise<EventStream>;
   /** Longest request body, but for a snapshot. Default: 64 MiB. */
   readonly bodyBytesMax?: number | undefined;
 }
@@ -40,8 +41,10 @@ async function respond(request: Request, options: ControlHandlerOptions): Promis
   const path = options.path.slice(controlPath.length);
   const { method, headers, signal } = request;
   if (method === "GET" && path === "/openapi.json") return json(200, createOpenapiDocument(contract));
-  if (method === "GET" && path === "/stream")
-    return options.stream.open(headers.get("last-event-id"), signal);
+  if (method === "GET" && path === "/stream") {
+    const stream = await options.stream();
+    return stream.open(headers.get("last-event-id"), signal);
+  }
   const { name, route, ids } = findRoute(method, path);
   if (name === "getSnapshot") return snapshotResponse(await options.controls.getSnapshot());
   if (name === "restoreSnapshot") return restoreStreamed(request, options);

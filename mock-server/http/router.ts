@@ -106,5 +106,5 @@ async function inspectorResponse(path: string, prefix: string): Promise<Response
 
 async function controlResponse(service: Service, path: string, request: Request): Promise<Response> {
   const { handleControl } = await import("../control/control-handler.ts");
-  return handleControl(request, { path, controls: service.controls, stream: await service.stream() });
+  return handleControl(request, { path, controls: service.controls, stream: service.stream });
 }
