@@ -128,5 +128,5 @@ export function isReceiverError(value: unknown, code?: ReceiverErrorCode): value
 
 /** True for a rejection by any copy of the package: a middleware and its receiver may be of two. */
 export function isWebhookRejectedError(value: unknown): value is WebhookRejectedError {
-  return isReceiverError(value) && Object.hasOwn(rejectionStatuses, value.code);
+  return isReceiverError(value) && "status" in value && Object.hasOwn(rejectionStatuses, value.code);
 }

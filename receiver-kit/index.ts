@@ -11,6 +11,7 @@ export {
 export type { RequestLimits } from "./http/request-body.ts";
 export type { AcceptContext, AcceptResult, DeliverySink } from "./http/webhook-handler.ts";
 export type {
+  BeginOptions,
   Claim,
   ClaimOptions,
   DeliveryColumns,
@@ -18,8 +19,10 @@ export type {
   HeadAdvance,
   Inbox,
   InboxStats,
+  KeyLease,
   KeyOrder,
   NewRow,
+  RepairOptions,
   RowDetails,
   RowFilter,
   RowReference,

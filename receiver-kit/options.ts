@@ -19,8 +19,8 @@ export const defaults = {
   inboxTimeoutMs: 10_000,
   orderWaitMs: 10_000,
   memory: { rowsMax: 100_000 },
-  sqlite: { busyTimeoutMs: 5_000, transactionTimeoutMs: 1_000 },
-  postgres: { schema: "workspace_tasks", queryTimeoutMs: 5_000 },
+  sqlite: { busyTimeoutMs: 5_000, transactionTimeoutMs: 1_000, eventsPerTransactionMax: 128 },
+  postgres: { schema: "workspace_tasks", queryTimeoutMs: 5_000, eventsPerTransactionMax: 128, turnMs: 100 },
 } as const;
 
 // setTimeout fires at once for a delay that does not fit in 31 bits.

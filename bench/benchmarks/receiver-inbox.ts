@@ -117,15 +117,16 @@ async function fill(path: string, rows: number): Promise<void> {
   database
     .prepare(
       `WITH RECURSIVE counted (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < ?)
-       INSERT INTO workspace_tasks_inbox
-         (source, webhook_id, channel, state, event, order_key, position, status, signed_at, received_at, due_at,
-          body_bytes)
-       SELECT 'default', 'msg_' || lower(hex(randomblob(16))), 'webhook', 'done', 'task.completed',
-         '["' || lower(hex(randomblob(8))) || '"]', '100001768000000000000.1.' || n, 'COMPLETED',
-         ? / 1000, ?, ?, 100
+       INSERT INTO workspace_tasks_deliveries
+         (source, webhook_id, channel, event, order_key, position, status, signed_at, received_at)
+       SELECT 'default', 'msg_' || lower(hex(randomblob(16))), 'webhook', 'task.completed',
+         '["' || lower(hex(randomblob(8))) || '"]', '100001768000000000000.1.' || n, 'COMPLETED', ? / 1000, ?
        FROM counted`,
     )
-    .run([rows, Date.now(), Date.now(), Date.now()]);
-  database.exec("INSERT INTO workspace_tasks_bodies SELECT seq, zeroblob(100) FROM workspace_tasks_inbox");
+    .run([rows, Date.now(), Date.now()]);
+  database.exec(`
+    INSERT INTO workspace_tasks_bodies SELECT seq, zeroblob(100) FROM workspace_tasks_deliveries;
+    INSERT INTO workspace_tasks_ordering_keys (source, order_key, position, status, moved_at, waiting)
+      SELECT source, order_key, position, status, received_at, 0 FROM workspace_tasks_deliveries`);
   database.close();
 }

@@ -1,11 +1,10 @@
 // Both databases name their columns alike, so their rows are read in one place.
 
-import type { EventColumns } from "../event/event-columns.ts";
 import {
   type Channel,
   type Claim,
-  type FailedAttempt,
   type InboxStats,
+  type KeyLease,
   type Marks,
   type RowDetails,
   type RowReference,
@@ -19,19 +18,26 @@ import type { HeadSummary, OrderHead, ReconcileCandidate } from "./order-head.ts
 
 export type SqlRow = Readonly<Record<string, unknown>>;
 
-/** Columns of a summary; `body_bytes` is null when there is no body. */
-export const summaryColumns =
-  "seq, source, webhook_id, channel, state, event, order_key, position, status, workspace, signed_at, " +
-  "received_at, due_at, attempts, replays, last_error, secret_index, traceparent, body_bytes";
-
-export function toClaim(row: SqlRow): Claim {
-  return {
-    ...toStoredRow(row),
-    body: toBytes(row["body"]) ?? new Uint8Array(),
-    worker: String(row["worker"]),
-    generation: Number(row["generation"]),
-    head: toText(row["head"]),
-  };
+/** From rows in the order of their keys and positions. A claim of an expired lease counts as an attempt, too. */
+export function toClaims(rows: readonly SqlRow[], worker: string): readonly Claim[] {
+  const leases = new Map<number, KeyLease>();
+  return rows.map((row) => {
+    const keyId = Number(row["key_id"]);
+    const lease = leases.get(keyId) ?? {
+      keyId,
+      worker,
+      generation: Number(row["generation"]),
+      openRows: new Set<number>(),
+    };
+    leases.set(keyId, lease);
+    lease.openRows.add(Number(row["seq"]));
+    return Object.assign(toStoredRow(row), {
+      attempts: Number(row["attempts"]) + 1,
+      body: toBytes(row["body"]) ?? new Uint8Array(),
+      lease,
+      head: toText(row["head"]),
+    });
+  });
 }
 
 export function toSummary(row: SqlRow): RowSummary {
@@ -111,40 +117,30 @@ export function toStats(counts: readonly SqlRow[], newest: SqlRow | undefined): 
   return { rows, oldestPendingMs, storedAheadMs: Math.max(0, Number(newest?.["ahead"] ?? 0)) };
 }
 
-/** What a failed attempt writes to its row. */
-export function failedColumns(failure: FailedAttempt) {
-  return {
-    state: failure.kind === "dead" ? "dead" : "pending",
-    delayMs: failure.kind === "retry" ? Math.round(failure.delayMs) : 0,
-    error: failure.kind === "release" ? null : failure.error,
-    /** Attempts that do not count. */
-    uncounted: failure.kind === "release" ? 1 : 0,
-  };
-}
-
 function toStoredRow(row: SqlRow): StoredRow {
   return {
-    ...toReference(row),
-    ...toEventColumns(row),
+    source: String(row["source"]),
+    id: String(row["webhook_id"]),
+    event: toText(row["event"]),
+    orderKey: toText(row["order_key"]),
+    position: toText(row["position"]),
+    status: toText(row["status"]),
+    workspaceId: toText(row["workspace"]),
     seq: Number(row["seq"]),
     channel: row["channel"] as Channel,
     timestamp: Number(row["signed_at"]),
     receivedAtMs: Number(row["received_at"]),
     secretIndex: toNumber(row["secret_index"]),
     traceparent: toText(row["traceparent"]),
-    attempts: Number(row["attempts"]),
+    attempts: attemptsOf(row),
     replays: Number(row["replays"]),
   };
 }
 
-function toEventColumns(row: SqlRow): EventColumns {
-  return {
-    event: toText(row["event"]),
-    orderKey: toText(row["order_key"]),
-    position: toText(row["position"]),
-    status: toText(row["status"]),
-    workspaceId: toText(row["workspace"]),
-  };
+/** The queue counts failed attempts; nothing is recorded where the first one ended well. */
+function attemptsOf({ attempts, state }: SqlRow): number {
+  const recorded = toNumber(attempts) ?? (state === "done" ? 1 : 0);
+  return state === "running" ? recorded + 1 : recorded;
 }
 
 function toText(value: unknown): string | null {
@@ -154,6 +150,11 @@ function toText(value: unknown): string | null {
 /** PostgreSQL returns 64-bit integers as text. */
 export function toNumber(value: unknown): number | null {
   return value === null || value === undefined ? null : Number(value);
+}
+
+/** SQLite has numbers in their place. */
+export function toBoolean(value: unknown): boolean {
+  return value === true || value === 1;
 }
 
 /** Drivers differ: Buffer, Uint8Array or ArrayBuffer. */

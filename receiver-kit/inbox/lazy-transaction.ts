@@ -8,7 +8,7 @@ export interface LazyTransactionOptions<Opened> {
   /** Begins the transaction: checks that the claim is held and advances the head. */
   open(): Promise<Opened>;
   /** Settles the row and commits. */
-  commit(opened: Opened): Promise<void>;
+  commit(opened: Opened): Promise<"settled" | "repeat">;
   rollBack(opened: Opened): Promise<void>;
   /** Settles without a transaction of its own. */
   settleInGroup(): Promise<SettleOutcome>;
@@ -22,8 +22,7 @@ export function createLazyTransaction<Opened>(options: LazyTransactionOptions<Op
 
   const commitOpened = async (pending: Promise<Opened>): Promise<SettleOutcome> => {
     try {
-      await options.commit(await pending);
-      return "settled";
+      return await options.commit(await pending);
     } catch (error) {
       if (isReceiverError(error, "LEASE_LOST")) return "lost";
       if (isReceiverError(error, "SUPERSEDED")) return "superseded";
@@ -56,7 +55,7 @@ export function createLazyTransaction<Opened>(options: LazyTransactionOptions<Op
       if (failure) throw failure;
       return opening ? commitOpened(opening) : options.settleInGroup();
     },
-    async rollback(): Promise<void> {
+    async rollback(): Promise<undefined> {
       ended = true;
       const opened = await opening?.catch(() => undefined);
       if (opened) await options.rollBack(opened);

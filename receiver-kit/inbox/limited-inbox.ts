@@ -48,11 +48,14 @@ export function limitInbox<Part extends object>(inbox: Part, limits: InboxLimits
 type AnyTransaction = HandlerTransaction<unknown>;
 type Limit = <Result>(name: string, result: Promise<Result>) => Promise<Result>;
 
-function limitTransaction({ handle, commit, rollback }: AnyTransaction, limit: Limit): AnyTransaction {
+function limitTransaction(transaction: AnyTransaction, limit: Limit): AnyTransaction {
   return {
-    handle,
-    commit: () => limit("commit", commit()),
-    rollback: () => limit("rollback", rollback()),
+    handle: transaction.handle,
+    get isExclusive() {
+      return transaction.isExclusive;
+    },
+    commit: () => limit("commit", transaction.commit()),
+    rollback: () => limit("rollback", transaction.rollback()),
   };
 }
 

@@ -4,13 +4,14 @@ import type { VerifiedWebhook } from "../signature/verifier.ts";
 import { tenantRange } from "../tenant-source.ts";
 import type { Inbox, RowState, RowSummary } from "./inbox.ts";
 import {
-  failedColumns,
   type SqlRow,
+  toBoolean,
   toCandidates,
   toDetails,
   toHead,
   toHeadSummary,
   toMarks,
+  toNumber,
   toStats,
   toSummary,
   toWaiting,
@@ -44,30 +45,52 @@ export interface SqlMethodStatements extends SqlStatements {
 }
 
 type Method =
-  | ("fail" | "list" | "get" | "replay" | "discard" | "beginInline" | "finishInline")
+  | ("list" | "get" | "discard" | "beginInline" | "finishInline")
   | ("head" | "listHeads" | "resetHead" | "readMarks" | "writeMarks" | "repairTimes")
   | ("reconcileCandidates" | "purge" | "backlog" | "stats" | "waitingSources");
+
+/** How many keys one statement reads at most. */
+const pageKeys = 5_000;
 
 export function sqlMethods(
   { read, change, now, wake, countStates, listStepRows, beginInline }: SqlExecutor,
   sql: SqlMethodStatements,
   toList: (states: readonly RowState[]) => unknown,
 ): Pick<Inbox, Method> {
-  const changeAndWake = async (source: string, statement: string, values: readonly unknown[]) => {
-    const changed = (await change(statement, values)) > 0;
-    if (changed) wake(source);
-    return changed;
-  };
   const readRange = async () => {
     const [range] = await read(sql.seqRange, []);
     return { first: Number(range?.["first"] ?? 0), last: Number(range?.["last"] ?? -1) };
   };
+  /** Number of the first row that is too young, by bisection: the times of receipt need no index. */
+  const findBoundary = async (afterMs: number, asOfMs: number | null) => {
+    const { first, last } = await readRange();
+    let [expired, young] = [first - 1, last + 1];
+    while (young - expired > 1) {
+      const middle = Math.floor((expired + young) / 2);
+      const [row] = await read(sql.rowFrom, [now(), afterMs, middle, asOfMs]);
+      if (row && toBoolean(row["is_expired"])) expired = Number(row["seq"]);
+      else young = middle;
+    }
+    return young;
+  };
+  let purgedTo = 0;
+  /** In pages; the next call continues where this one ends. */
+  const purgeHeads = async (afterMs: number, asOfMs: number | null, headsMax: number) => {
+    let changed = 0;
+    while (changed < headsMax) {
+      const [page] = await read(sql.keysPage, [purgedTo, pageKeys]);
+      const last = toNumber(page?.["last"]);
+      if (last !== null) {
+        const values = [now(), afterMs, headsMax - changed, asOfMs, purgedTo, last];
+        changed += await change(sql.purgeHeads, values);
+      }
+      // A page of which heads may be left is read again.
+      if (changed < headsMax) purgedTo = last ?? 0;
+      if (last === null) break;
+    }
+    return changed;
+  };
   return {
-    fail({ source, seq, worker, generation }, failure) {
-      const { state, delayMs, error, uncounted } = failedColumns(failure);
-      const values = [now(), seq, worker, generation, state, delayMs, error, uncounted];
-      return changeAndWake(source, sql.failRow, values);
-    },
     async list({ states, source = null, beforeSeq = null, limit = 50 }) {
       const { first, last } = await readRange();
       const found: RowSummary[] = [];
@@ -85,10 +108,6 @@ export function sqlMethods(
       const [row] = await read(sql.getRow, [source, id]);
       return row && toDetails(row);
     },
-    replay({ source, id }, { event, orderKey, position, status, workspaceId }) {
-      const columns = [event, orderKey, position, status, workspaceId];
-      return changeAndWake(source, sql.replayRow, [now(), source, id, ...columns]);
-    },
     discard: async ({ source, id }) => (await change(sql.discardRow, [source, id])) > 0,
     async beginInline(webhook, inlineOptions) {
       const [begun] = await beginInline(webhook, inlineOptions);
@@ -101,19 +120,24 @@ export function sqlMethods(
       return { state: "busy", retryAfterMs: isAhead ? leaseMs : Math.max(0, Number(row["ends_in"])) };
     },
     async finishInline(id, { source, generation, outcome }) {
-      const state = outcome === "done" ? "done" : "inline";
-      return (await change(sql.finishInline, [source, id, generation, state])) > 0;
+      const recorded = outcome === "done" ? null : "inline";
+      return (await change(sql.finishInline, [source, id, generation, recorded])) > 0;
     },
-    async repairTimes({ source, retry: { firstDelayMs, delayMsMax } }) {
-      const due = await change(sql.repairDueTimes, [now(), source, firstDelayMs, delayMsMax]);
+    async repairTimes({ source, keyOrder, retry: { firstDelayMs, delayMsMax } }) {
+      const repairKeys = keyOrder === "strict" ? sql.repairKeysStrict : sql.repairKeysLatest;
+      const keys = await change(repairKeys, [now(), source, firstDelayMs, delayMsMax]);
       const leases = await change(sql.repairLeases, [now(), source]);
-      if (due > 0) wake(source);
-      return due + leases;
+      if (keys > 0) wake(source);
+      return keys + leases;
     },
     head: async (source, key) => toHead((await read(sql.headOf, [now(), source, key]))[0]),
     listHeads: async ({ source, keyPrefix = "", afterKey = "", limit = 50 }) =>
       (await read(sql.listHeads, [source, afterKey, keyPrefix, limit])).map(toHeadSummary),
-    resetHead: async ({ source, key }) => (await change(sql.resetHead, [source, key])) > 0,
+    async resetHead({ source, key }) {
+      const isReset = (await change(sql.resetHead, [source, key])) > 0;
+      await change(sql.deleteEmptyKey, [source, key]);
+      return isReset;
+    },
     reconcileCandidates: async ({ source, runningForMs, afterKey, limit }) =>
       toCandidates(await read(sql.reconcileCandidates, [now(), source, runningForMs, afterKey, limit])),
     async readMarks(source) {
@@ -124,12 +148,14 @@ export function sqlMethods(
       for (const [name, value] of Object.entries(marks)) await change(sql.writeMark, [source, name, value]);
     },
     async purge({ bodiesMs, rowsMs, headsMs, unhandledBodiesMs, asOfMs = null }, rowsMax) {
-      const purged = (statement: string, afterMs: number) =>
-        change(statement, [now(), afterMs, rowsMax, asOfMs]);
+      const purged = async (statement: string, afterMs: number) => {
+        const boundary = await findBoundary(afterMs, asOfMs);
+        return change(statement, [now(), afterMs, rowsMax, asOfMs, boundary]);
+      };
       const bodies = await purged(sql.purgeBodies, Math.min(bodiesMs, rowsMs));
       const unhandled = await purged(sql.purgeUnhandledBodies, unhandledBodiesMs);
       const rows = await purged(sql.purgeRows, rowsMs);
-      return rows + bodies + unhandled + (await purged(sql.purgeHeads, headsMs));
+      return rows + bodies + unhandled + (await purgeHeads(headsMs, asOfMs, rowsMax));
     },
     async waitingSources(source) {
       const { from, to } = tenantRange(source);

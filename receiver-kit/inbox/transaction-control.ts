@@ -8,6 +8,19 @@ const ending =
   "BEGIN|START|COMMIT|END|ABORT|PREPARE\\s+TRANSACTION|ROLLBACK(?!\\s+((TRANSACTION|WORK)\\s+)?TO\\b)";
 const control = new RegExp(`${leading}(${ending})\\b`, "i");
 
+const shareable = new RegExp(
+  `${leading}(SELECT|INSERT|UPDATE|DELETE|MERGE|WITH|VALUES|NOTIFY|SAVEPOINT|RELEASE|ROLLBACK)\\b`,
+  "i",
+);
+
+/**
+ * Whether a statement concerns its event alone, so that the transaction may be shared: not SET or `set_config`, which hold
+ * until the commit, nor what creates, locks or declares something.
+ */
+export function isShareable(statement: string): boolean {
+  return shareable.test(statement) && !/\bset_config\b/i.test(statement);
+}
+
 /** The keyword of a statement that begins or ends a transaction. Savepoints stay within it. */
 export function controlKeyword(statement: string): string | undefined {
   return control.exec(statement)?.[1]?.toUpperCase();

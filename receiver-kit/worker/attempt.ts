@@ -7,37 +7,72 @@ import { leaseLost, superseded } from "../inbox/lazy-transaction.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { AttemptOutcome } from "../receiver-stats.ts";
 import { splitSource } from "../tenant-source.ts";
+import type { Cancellation } from "./cancellation.ts";
 import type { HandlerContext, Handlers } from "./handlers.ts";
 import { retryDelayMs } from "./retry-policy.ts";
 
-export type AttemptOptions<Transaction> = Omit<ReceiverSettings<Transaction>, "onDead"> & {
-  readonly claim: Claim;
+export type AttemptSettings<Transaction> = ReceiverSettings<Transaction> & {
   readonly handlers: Handlers<Transaction>;
-  readonly controller: AbortController;
-  readonly onDead: (error: unknown) => void;
-  /** Called when the handlers have ended, however, and the end of the attempt is being recorded. */
-  readonly onHandled?: () => void;
-  /** Called with the error of an attempt that failed. */
-  readonly onFailed?: (error: unknown) => void;
 };
 
+/** A claimed row that is handled. */
+export interface Attempt {
+  readonly claim: Claim;
+  /** Position of the key's head; earlier rows of the same claim may have advanced it. */
+  readonly head: string | null;
+  readonly cancellation: Cancellation;
+}
+
+export interface AttemptEvents {
+  onDead(error: unknown): void;
+  /** The handlers have ended, however, and the end of the attempt is being recorded. */
+  onHandled(transaction: { readonly isExclusive: boolean }): void;
+  /** After that: the handlers run again. */
+  onRepeat(): void;
+  /** The error of an attempt that failed. */
+  onFailed?(error: unknown): void;
+}
+
 /** Handles one claimed row, once. Never rejects. */
-export async function runAttempt<Transaction>(options: AttemptOptions<Transaction>): Promise<AttemptOutcome> {
-  const { inbox, claim, handlerTimeoutMs } = options;
-  const staleness = stalenessOf(claim);
-  const transaction = inbox.begin(claim, settlementOf(claim, staleness), { timeoutMs: handlerTimeoutMs });
+export async function runAttempt<Transaction>(
+  settings: AttemptSettings<Transaction>,
+  attempt: Attempt,
+  events: AttemptEvents,
+): Promise<AttemptOutcome> {
+  const outcome = await tryOnce(settings, attempt, events, false);
+  if (outcome !== "repeat") return outcome;
+  events.onRepeat();
+  const alone = await tryOnce(settings, attempt, events, true);
+  return alone === "repeat" ? settleFailure(settings, attempt, events, superseded()) : alone;
+}
+
+async function tryOnce<Transaction>(
+  settings: AttemptSettings<Transaction>,
+  attempt: Attempt,
+  events: AttemptEvents,
+  isAlone: boolean,
+): Promise<AttemptOutcome | "repeat"> {
+  const { inbox, handlerTimeoutMs: timeoutMs } = settings;
+  const staleness = stalenessOf(attempt);
+  const settlement = settlementOf(attempt.claim, staleness);
+  const transaction = inbox.begin(attempt.claim, settlement, { timeoutMs, isAlone });
   try {
-    await runHandlers(options, transaction, staleness).finally(options.onHandled);
+    try {
+      await runHandlers(settings, attempt, transaction, staleness);
+    } finally {
+      events.onHandled({ isExclusive: transaction.isExclusive === true });
+    }
     const outcome = await transaction.commit();
     if (outcome === "superseded") throw superseded();
     if (outcome === "lost") throw leaseLost();
+    if (outcome === "repeat") return "repeat";
     const isStale = staleness.stale || staleness.alreadyApplied || outcome === "settled-stale";
     return isStale ? "stale" : "done";
   } catch (error) {
-    await transaction.rollback().catch(() => {
-      // The connection was lost, and the transaction with it.
-    });
-    return settleFailure(options, error);
+    // When that fails, the connection was lost, and the transaction with it.
+    const repeats = await transaction.rollback().catch(() => undefined);
+    if (repeats && !attempt.cancellation.reason) return "repeat";
+    return settleFailure(settings, attempt, events, error);
   }
 }
 
@@ -48,7 +83,7 @@ interface Staleness {
   readonly alreadyApplied: boolean;
 }
 
-function stalenessOf({ position, head, replays }: Claim): Staleness {
+function stalenessOf({ claim: { position, replays }, head }: Attempt): Staleness {
   if (position === null || head === null) return { stale: false, alreadyApplied: false };
   return { stale: position < head, alreadyApplied: position === head && replays === 0 };
 }
@@ -63,38 +98,47 @@ function settlementOf(
 }
 
 async function runHandlers<Transaction>(
-  options: AttemptOptions<Transaction>,
-  { handle }: HandlerTransaction<Transaction>,
-  staleness: Staleness,
+  settings: AttemptSettings<Transaction>,
+  { claim, cancellation }: Attempt,
+  transaction: HandlerTransaction<Transaction>,
+  { stale, alreadyApplied }: Staleness,
 ): Promise<void> {
-  const { claim, handlers, controller, clock, handlerTimeoutMs } = options;
+  const { handlers, clock, handlerTimeoutMs } = settings;
   const event = readEvent(claim);
-  const matching = handlers.matching(event, { channel: claim.channel, ...staleness });
+  const matching = handlers.matching(event, { channel: claim.channel, stale, alreadyApplied });
   if (matching.length === 0) return;
-  const { id, channel, receivedAtMs, body } = claim;
+  const { source, tenant } = splitSource(claim.source);
   const context: HandlerContext<Transaction> = {
-    ...splitSource(claim.source),
-    ...{ id, channel, receivedAtMs, body, ...staleness },
+    id: claim.id,
+    source,
+    tenant,
     secretIndex: claim.secretIndex ?? undefined,
     traceparent: claim.traceparent ?? undefined,
+    channel: claim.channel,
+    receivedAtMs: claim.receivedAtMs,
+    body: claim.body,
     attempt: claim.attempts,
     replayed: claim.replays > 0,
-    idempotencyKey: `${claim.source}:${eventIdOf(event) ?? id}`,
-    transaction: handle,
-    signal: controller.signal,
+    stale,
+    alreadyApplied,
+    idempotencyKey: `${claim.source}:${eventIdOf(event) ?? claim.id}`,
+    transaction: transaction.handle,
+    get signal() {
+      return cancellation.signal;
+    },
   };
   const runAll = async () => {
     for (const handler of matching) {
-      controller.signal.throwIfAborted();
+      if (cancellation.reason) throw cancellation.reason;
       await handler(event, context);
     }
   };
   const cancelTimeout = clock.schedule(handlerTimeoutMs, () => {
     const message = `the handlers of this event took longer than ${handlerTimeoutMs} ms`;
-    controller.abort(new ReceiverError("HANDLER_TIMEOUT", message));
+    cancellation.cancel(new ReceiverError("HANDLER_TIMEOUT", message));
   });
   try {
-    await untilAborted(runAll(), controller.signal);
+    await cancellation.race(runAll());
   } finally {
     cancelTimeout();
   }
@@ -114,23 +158,16 @@ function eventIdOf(event: WebhookEvent): string | undefined {
   return typeof id === "string" && id !== "" ? id : undefined;
 }
 
-function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
-}
-
 async function settleFailure<Transaction>(
-  options: AttemptOptions<Transaction>,
+  { inbox, retry, random, logger }: AttemptSettings<Transaction>,
+  { claim, cancellation }: Attempt,
+  events: AttemptEvents,
   error: unknown,
 ): Promise<AttemptOutcome> {
-  const { inbox, claim, retry, random, logger, controller } = options;
   const { source, id, attempts: attempt } = claim;
-  // What a handler throws after its attempt was aborted is a consequence, not the cause.
-  const cause = controller.signal.aborted ? controller.signal.reason : error;
-  notifyListener(options.onFailed, cause);
+  // What a handler throws after its attempt was cancelled is a consequence, not the cause.
+  const cause = cancellation.reason ?? error;
+  notifyListener(events.onFailed, cause);
   if (isReceiverError(cause, "LEASE_LOST")) {
     logger.warn({ source, id }, "the lease on an event was lost while it was being handled");
     return "lost";
@@ -142,7 +179,7 @@ async function settleFailure<Transaction>(
     const text = errorText(cause);
     if (isReceiverError(cause, "NON_RETRYABLE") || attempt >= retry.attemptsMax) {
       if (!(await inbox.fail(claim, { kind: "dead", error: text }))) return "lost";
-      options.onDead(cause);
+      events.onDead(cause);
       return "dead";
     }
     const delayMs = retryDelayMs(retry, attempt, random);

@@ -1,148 +1,146 @@
 import type { Clock } from "../clock.ts";
 import { ReceiverError } from "../errors.ts";
-import type { Claim, Inbox } from "../inbox/inbox.ts";
+import type { Claim, KeyLease } from "../inbox/inbox.ts";
 import { leaseLost } from "../inbox/lazy-transaction.ts";
-import type { ReceiverLogger } from "../logger.ts";
 import { settledWithin } from "../with-timeout.ts";
+import type { Attempt } from "./attempt.ts";
+import { Cancellation } from "./cancellation.ts";
 
-interface Settings {
-  readonly inbox: Pick<Inbox, "renew">;
-  readonly leaseMs: number;
-  readonly clock: Clock;
-  readonly logger: ReceiverLogger;
-}
-
-export interface RunningAttempt {
-  readonly claim: Claim;
-  readonly controller: AbortController;
-  leaseEndsMs: number;
+export interface RunningAttempt extends Attempt {
   /** When its handlers ended; since then it waits for the inbox alone. */
   handledAtMs: number | undefined;
+  hasSlot: boolean;
 }
 
-/** The attempts in progress of a worker: renews their leases, and ends them when the worker stops. */
+/** The attempts in progress of a worker, and their end when it stops. */
 export class RunningAttempts {
-  readonly #settings: Settings;
-  readonly #attempts = new Map<number, RunningAttempt>();
-  #cancelRenewal: (() => void) | undefined;
+  readonly #clock: Clock;
+  readonly #attempts = new Map<KeyLease, RunningAttempt>();
+  readonly #handlingOf = new Map<string, number>();
+  #handling = 0;
   #onStopped: (() => void) | undefined;
   #stoppingSinceMs = 0;
   #cancelStopCheck = () => {};
 
-  constructor(settings: Settings) {
-    this.#settings = settings;
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
 
+  /** Those that wait for the inbox to record their end included. */
   get size(): number {
     return this.#attempts.size;
   }
 
-  countOf(source: string): number {
-    return [...this.#attempts.values()].filter(({ claim }) => claim.source === source).length;
+  /** Those with a slot: their handlers run. */
+  get handling(): number {
+    return this.#handling;
   }
 
-  add(claim: Claim): RunningAttempt {
-    const { clock, leaseMs } = this.#settings;
-    const attempt: RunningAttempt = {
-      ...{ claim, controller: new AbortController(), handledAtMs: undefined },
-      leaseEndsMs: clock.monotonic() + leaseMs,
-    };
-    this.#attempts.set(claim.seq, attempt);
-    this.#cancelRenewal ??= this.#scheduleRenewal();
+  /** The first to be started. */
+  get oldest(): RunningAttempt | undefined {
+    return this.#attempts.values().next().value;
+  }
+
+  has(lease: KeyLease): boolean {
+    return this.#attempts.has(lease);
+  }
+
+  handlingOf(source: string): number {
+    return this.#handlingOf.get(source) ?? 0;
+  }
+
+  add(claim: Claim, head: string | null): RunningAttempt {
+    const cancellation = new Cancellation();
+    const attempt: RunningAttempt = { claim, head, cancellation, handledAtMs: undefined, hasSlot: false };
+    this.#attempts.set(claim.lease, attempt);
+    this.#setSlot(attempt, true);
     return attempt;
   }
 
-  /** The handlers of the attempt have ended. */
-  handled(attempt: RunningAttempt): void {
-    attempt.handledAtMs = this.#settings.clock.monotonic();
+  /** The handlers of the attempt have ended. It keeps its slot while it has a connection for itself. */
+  handled(attempt: RunningAttempt, { isExclusive }: { readonly isExclusive: boolean }): void {
+    attempt.handledAtMs = this.#clock.monotonic();
+    if (!isExclusive) this.#setSlot(attempt, false);
     if (this.#onStopped) this.#checkStopLater();
   }
 
+  /** Its handlers run again. */
+  repeated(attempt: RunningAttempt): void {
+    attempt.handledAtMs = undefined;
+    this.#setSlot(attempt, true);
+  }
+
   remove(attempt: RunningAttempt): void {
-    const { seq } = attempt.claim;
-    if (this.#attempts.get(seq) === attempt) this.#attempts.delete(seq);
-    if (this.#attempts.size === 0) {
-      this.#cancelRenewal?.();
-      this.#cancelRenewal = undefined;
-    }
+    this.#setSlot(attempt, false);
+    this.#attempts.delete(attempt.claim.lease);
     this.#endStopIfIdle();
   }
 
-  /** Resolves when the attempts have ended; aborts them after `graceMs`, and at once when the inbox is silent. */
-  async stop(graceMs: number): Promise<void> {
-    const { clock } = this.#settings;
-    if (this.#attempts.size > 0) {
-      const stopped = new Promise<void>((resolve) => {
-        this.#onStopped = resolve;
-      });
-      this.#stoppingSinceMs = clock.monotonic();
-      this.#checkStopLater();
-      this.#abortIfUnreachable();
-      const cancelGrace = clock.schedule(graceMs, () => this.#abortAll());
-      await stopped;
-      cancelGrace();
-    }
+  #setSlot(attempt: RunningAttempt, hasSlot: boolean): void {
+    if (attempt.hasSlot === hasSlot) return;
+    attempt.hasSlot = hasSlot;
+    const { source } = attempt.claim;
+    const change = hasSlot ? 1 : -1;
+    this.#handling += change;
+    const count = this.handlingOf(source) + change;
+    if (count > 0) this.#handlingOf.set(source, count);
+    else this.#handlingOf.delete(source);
+  }
+
+  /** Aborts the attempt on a row of a lost lease. */
+  abort(lease: KeyLease): void {
+    this.#attempts.get(lease)?.cancellation.cancel(leaseLost());
+  }
+
+  /**
+   * Resolves when the attempts have ended; aborts them after `graceMs`, and at once when the inbox is silent: `renew`
+   * returns false or does not return.
+   */
+  async stop(graceMs: number, renew: () => Promise<boolean>): Promise<void> {
+    if (this.#attempts.size === 0) return;
+    const stopped = new Promise<void>((resolve) => {
+      this.#onStopped = resolve;
+    });
+    this.#stoppingSinceMs = this.#clock.monotonic();
+    this.#checkStopLater();
+    this.#abortIfUnreachable(renew);
+    const cancelGrace = this.#clock.schedule(graceMs, () => this.#abortAll());
+    await stopped;
+    cancelGrace();
     this.#cancelStopCheck();
-    this.#cancelRenewal?.();
   }
 
-  #scheduleRenewal(): () => void {
-    const { clock, leaseMs } = this.#settings;
-    return clock.schedule(leaseMs / 3, () => void this.#renew(), { background: true });
-  }
-
-  /** False when the inbox failed. */
-  async #renew(): Promise<boolean> {
-    const { inbox, leaseMs, clock, logger } = this.#settings;
-    const attempts = [...this.#attempts.values()];
-    const startedMs = clock.monotonic();
-    let held: ReadonlySet<number> | undefined;
-    try {
-      const claims = attempts.map(({ claim }) => claim);
-      held = await inbox.renew(claims, leaseMs);
-    } catch (error) {
-      logger.warn({ err: error, events: attempts.length }, "leases could not be renewed");
-    }
-    for (const attempt of attempts) {
-      if (held?.has(attempt.claim.seq)) attempt.leaseEndsMs = startedMs + leaseMs;
-      else if (held || clock.monotonic() >= attempt.leaseEndsMs) attempt.controller.abort(leaseLost());
-    }
-    if (this.#attempts.size === 0) this.#cancelRenewal = undefined;
-    else this.#cancelRenewal = this.#scheduleRenewal();
-    return held !== undefined;
-  }
-
-  #abortIfUnreachable(): void {
-    this.#cancelRenewal?.();
+  #abortIfUnreachable(renew: () => Promise<boolean>): void {
     let isReachable = false;
-    const renewed = this.#renew().then((succeeded) => {
+    const renewed = renew().then((succeeded) => {
       isReachable = succeeded;
     });
-    void settledWithin(renewed, storeGraceMs, this.#settings.clock).then(() => {
+    void settledWithin(renewed, storeGraceMs, this.#clock).then(() => {
       if (!isReachable) this.#abortAll();
     });
   }
 
   #abortAll(): void {
     const closing = "the receiver is closing; the event will be handled again";
-    for (const { controller } of this.#attempts.values()) {
-      controller.abort(new ReceiverError("RECEIVER_CLOSING", closing));
+    for (const { cancellation } of this.#attempts.values()) {
+      cancellation.cancel(new ReceiverError("RECEIVER_CLOSING", closing));
     }
   }
 
   /** An attempt that waits for the inbox alone is waited for until its grace ends. */
   #checkStopLater(): void {
     this.#cancelStopCheck();
-    this.#cancelStopCheck = this.#settings.clock.schedule(storeGraceMs, () => this.#endStopIfIdle());
+    this.#cancelStopCheck = this.#clock.schedule(storeGraceMs, () => this.#endStopIfIdle());
   }
 
   #endStopIfIdle(): void {
-    const nowMs = this.#settings.clock.monotonic();
+    if (!this.#onStopped) return;
+    const nowMs = this.#clock.monotonic();
     const waits = [...this.#attempts.values()].some(({ handledAtMs }) => {
       const sinceMs = Math.max(handledAtMs ?? Number.POSITIVE_INFINITY, this.#stoppingSinceMs);
       return nowMs - sinceMs < storeGraceMs;
     });
-    if (!waits) this.#onStopped?.();
+    if (!waits) this.#onStopped();
   }
 }
 

@@ -1,263 +1,205 @@
 // Claims rows and runs their handlers. States of the worker:
 //
 //   new       not started, or its start failed; `start` may be called
-//   working   polls, handles, renews leases
+//   working   claims, handles, renews leases
 //   stopping  claims nothing more; `stop` resolves when the last attempt has ended
 //
 //   new ─► working   start            working ─► stopping   stop            working ─► new   subscribing failed
 //
-// POLL. One at a time; a poll requested meanwhile follows directly. A poll claims as many rows as there are free slots.
-// When it found fewer, it schedules the next one for when a row is due, after `pollMs` at the latest, and after growing
-// delays while the inbox fails. When all slots are taken, the end of an attempt polls. A wake-up by the inbox only makes
-// the next poll earlier, so one that is lost does no harm.
+// ROWS. claimed ─► waits in its chain ─► attempt in progress ─► settled, failed, or lost (see attempt.ts). A chain is the
+// claimed rows of one key. The next row of a chain starts when the end of the one before is recorded; meanwhile other
+// chains run, so that many ends are recorded together. With `keyOrder: "strict"` a row that failed ends its chain.
 //
-// TENANTS. Where `secrets` finds the tenant, a poll asks which tenants have due rows and claims of each in turn, at most
-// `tenantConcurrency` at a time: neither a large backlog nor hanging handlers of one tenant stop the others.
+// SLOTS. At most `concurrency` handlers run at a time, `tenantConcurrency` of one tenant. A slot is free when the handlers
+// have ended; at most `unrecordedMax` attempts wait for the inbox.
 //
-// CLAIM. claimed ─► attempt in progress ─► settled, failed, or lost (see attempt.ts). While attempts are in progress, all
-// their leases are renewed at a third of `leaseMs`. A claim that a renewal does not confirm, or whose lease must have
-// ended while renewals failed, is aborted with LEASE_LOST.
+// LEASES. Renewed for all chains at a third of `leaseMs`. When a lease is lost, its attempt is aborted with LEASE_LOST and
+// the rows behind it are forgotten.
 //
-// CLOCK. At its start, and when the inbox's clock was set back, the worker repairs the times of its source's rows before
-// it claims (see store-clock.ts).
-//
-// STOP. Waits for the attempts in progress; after `graceMs` they are aborted with RECEIVER_CLOSING and released, and
-// before that when the inbox does not renew their leases within 1 s: what they do could not be committed. What
-// only waits for the inbox is given 1 s, too: the leases of those rows end by themselves.
+// STOP. Rows that have not started are released. Attempts in progress are waited for; after `graceMs` they are aborted with
+// RECEIVER_CLOSING and released, and before that when the inbox does not renew their leases within 1 s: what they do
+// could not be committed. What only waits for the inbox is given 1 s, too: the leases of those rows end by themselves.
 
 import { reported } from "../delivery-telemetry.ts";
-import { type Claim, leaseExpired, type RowReference } from "../inbox/inbox.ts";
-import { randomName } from "../random.ts";
+import { type Claim, type KeyLease, leaseExpired, type RowReference } from "../inbox/inbox.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { AttemptOutcome, ClockStats, WorkerCounts } from "../receiver-stats.ts";
 import { isTenantSecrets } from "../signature/key-source.ts";
-import { includesSource, splitSource } from "../tenant-source.ts";
+import { splitSource } from "../tenant-source.ts";
 import { settledWithin } from "../with-timeout.ts";
-import { runAttempt } from "./attempt.ts";
-import type { Handlers } from "./handlers.ts";
-import { OutageLog } from "./outage-log.ts";
+import { type AttemptEvents, type AttemptSettings, runAttempt } from "./attempt.ts";
+import { type Chain, ChainQueue, toChains } from "./chain-queue.ts";
+import { Claimer, releaseRows, type Wanted } from "./claimer.ts";
+import { HeldLeases } from "./held-leases.ts";
+import { PrefetchSize } from "./prefetch-size.ts";
 import { type RunningAttempt, RunningAttempts, storeGraceMs } from "./running-attempts.ts";
-import { StoreClock } from "./store-clock.ts";
-import { TenantTurns } from "./tenant-turns.ts";
-
-type Settings<Transaction> = ReceiverSettings<Transaction> & { readonly handlers: Handlers<Transaction> };
-
-interface Claimed {
-  readonly count: number;
-  readonly nextInMs: number | null;
-}
 
 export class Worker<Transaction> {
   readonly counts: WorkerCounts = { done: 0, stale: 0, retried: 0, dead: 0, released: 0, lost: 0 };
-  readonly #settings: Settings<Transaction>;
-  readonly #name: string;
+  readonly #settings: AttemptSettings<Transaction>;
+  readonly #claimer: Claimer;
+  readonly #queue = new ChainQueue();
+  /** Those with an attempt in progress included. */
+  readonly #chains = new Map<KeyLease, Chain>();
   readonly #running: RunningAttempts;
-  readonly #storeClock: StoreClock;
-  #mustRepairTimes = true;
-  #claims = 0;
-  readonly #turns: TenantTurns;
+  readonly #leases: HeldLeases;
+  readonly #prefetch: PrefetchSize;
+  /** When the last claim returned as many rows as wanted. */
+  #fullClaimAtMs: number | undefined;
   #state: "new" | "working" | "stopping" = "new";
-  #polling: Promise<void> | undefined;
-  #pollAgain = false;
-  #failures = 0;
-  readonly #outage: OutageLog;
-  #cancelPoll = () => {};
   #unsubscribe: (() => Promise<void>) | undefined;
 
-  constructor(settings: Settings<Transaction>) {
+  constructor(settings: AttemptSettings<Transaction>) {
     this.#settings = settings;
-    this.#outage = new OutageLog(settings, {
-      begins: "events cannot be claimed from the inbox, so none are handled",
-      ends: "events are claimed from the inbox again",
+    this.#claimer = new Claimer({
+      settings: settings as unknown as ReceiverSettings,
+      wanted: (source) => this.#wanted(source),
+      onClaimed: (claims, isFull) => this.#add(claims, isFull),
+      onDied: (rows) => this.#countDied(rows),
+      onPolled: () => this.#dispatch(),
     });
-    this.#running = new RunningAttempts(settings);
-    this.#name = randomName(settings.random);
-    this.#turns = new TenantTurns(settings);
-    this.#storeClock = new StoreClock(settings.leaseMs);
+    this.#running = new RunningAttempts(settings.clock);
+    this.#leases = new HeldLeases(settings, (lease) => this.#lose(lease));
+    this.#prefetch = new PrefetchSize(settings.concurrency);
   }
 
+  /** Events whose attempt is in progress. */
   get running(): number {
     return this.#running.size;
   }
 
   get clockStats(): ClockStats {
-    return this.#storeClock.stats;
+    return this.#claimer.clockStats;
   }
 
   /** How long no event could be claimed; `null` when the last claim succeeded. */
   get failingForMs(): number | null {
-    return this.#outage.failingForMs;
+    return this.#claimer.failingForMs;
   }
 
   async start(): Promise<void> {
     if (this.#state !== "new") return;
     this.#state = "working";
     try {
-      this.#unsubscribe = await this.#settings.inbox.subscribe?.((source) => {
-        if (source === undefined || this.#handles(source)) this.#poll();
-      });
+      this.#unsubscribe = await this.#settings.inbox.subscribe?.((source) => this.#claimer.wake(source));
     } catch (error) {
       if (this.#state === "working") this.#state = "new";
       throw error;
     }
     // Stopped while subscribing: `stop` had nothing to unsubscribe yet.
     if (this.#state !== "working") await this.#unsubscribe?.();
-    this.#poll();
+    else this.#claimer.poll();
   }
 
-  #handles(source: string): boolean {
-    const { source: own, secrets } = this.#settings;
-    return isTenantSecrets(secrets) ? includesSource(own, source) : source === own;
+  /** None until half of the rows are used up: a claim of a few rows costs as much as one of many. */
+  #wanted(source?: string): Wanted {
+    const { concurrency } = this.#settings;
+    const { rows: target, rowsPerKey } = this.#prefetch;
+    const bytes = prefetchedBytesMax - this.#queue.bytes;
+    const enough = (rows: number, of: number) => rows >= (target > concurrency ? of / 2 : 1);
+    const room = target - this.#queue.rows - this.#running.size;
+    if (bytes <= 0 || !enough(room, target)) return { rows: 0, rowsPerKey, bytes };
+    if (source === undefined) return { rows: room, rowsPerKey, bytes };
+    const share = Math.ceil((target * this.#slotsOfSource) / concurrency);
+    const own = share - this.#queue.rowsOf(source) - this.#running.handlingOf(source);
+    return { rows: enough(own, share) ? Math.min(room, own) : 0, rowsPerKey, bytes };
   }
 
-  #poll(): void {
+  /** Handlers of one source that run at a time. */
+  get #slotsOfSource(): number {
+    const { concurrency, tenantConcurrency, secrets } = this.#settings;
+    return isTenantSecrets(secrets) ? Math.min(tenantConcurrency, concurrency) : concurrency;
+  }
+
+  #add(claims: readonly Claim[], isFull: boolean): void {
+    for (const chain of toChains(claims)) {
+      this.#leases.add(chain.lease);
+      this.#chains.set(chain.lease, chain);
+      this.#queue.add(chain);
+    }
+    this.#fullClaimAtMs = isFull ? this.#settings.clock.monotonic() : undefined;
+    this.#dispatch();
+  }
+
+  /** Starts handlers in free slots, and claims when the rows run out. */
+  #dispatch(): void {
     if (this.#state !== "working") return;
-    if (this.#polling) {
-      this.#pollAgain = true;
-      return;
+    const hasSlot = (source: string) => this.#running.handlingOf(source) < this.#slotsOfSource;
+    while (this.#running.handling < this.#settings.concurrency && !this.#waitsForInbox()) {
+      const chain = this.#queue.next(hasSlot);
+      if (!chain) break;
+      void this.#runNext(chain);
     }
-    this.#cancelPoll();
-    this.#polling = this.#claimRows().finally(() => {
-      this.#polling = undefined;
-      if (this.#pollAgain) {
-        this.#pollAgain = false;
-        this.#poll();
-      }
-    });
+    if (this.#claimer.mayHaveMore && this.#wanted().rows > 0) this.#pollForMore();
   }
 
-  #schedulePoll(delayMs: number): void {
-    if (this.#state !== "working") return;
-    this.#cancelPoll = this.#settings.clock.schedule(delayMs, () => this.#poll(), { background: true });
+  /** What a handler did is repeated where its end is not recorded; so none starts while the inbox is slow. */
+  #waitsForInbox(): boolean {
+    const { size, handling, oldest } = this.#running;
+    if (size - handling >= unrecordedMax) return true;
+    const { handledAtMs } = oldest ?? {};
+    return handledAtMs !== undefined && this.#settings.clock.monotonic() - handledAtMs > unrecordedMsMax;
   }
 
-  async #claimRows(): Promise<void> {
-    const { concurrency, pollMs, source, secrets } = this.#settings;
-    const free = concurrency - this.#running.size;
-    if (free <= 0) return;
-    try {
-      if (this.#mustRepairTimes) await this.#repairTimes();
-      const claimed = isTenantSecrets(secrets) ? this.#claimFairly(free) : this.#claim(source, free);
-      const { count, nextInMs } = await claimed;
-      this.#failures = 0;
-      this.#outage.end();
-      if (count < free) this.#schedulePoll(Math.min(pollMs, nextInMs ?? pollMs));
-    } catch (error) {
-      // The inbox was closed before the claim returned.
-      if (this.#state !== "working") return;
-      this.#failures += 1;
-      this.#outage.add(error);
-      this.#schedulePoll(Math.min(failureDelayMsMax, pollMs * 2 ** Math.min(this.#failures, 10)));
-    }
+  #pollForMore(): void {
+    const { clock } = this.#settings;
+    if (this.#fullClaimAtMs !== undefined)
+      this.#prefetch.usedUpAfter(clock.monotonic() - this.#fullClaimAtMs);
+    this.#fullClaimAtMs = undefined;
+    this.#claimer.poll();
   }
 
-  /** Claims due rows of the tenants in turn. */
-  async #claimFairly(rowsMax: number): Promise<Claimed> {
-    const { tenantConcurrency } = this.#settings;
-    const turns = this.#turns;
-    let nextInMs: number | null = null;
-    let count = 0;
-    let asked = false;
-    turns.expire();
-    while (count < rowsMax && this.#state === "working") {
-      if (turns.left === 0) {
-        if (asked) break;
-        asked = true;
-        const turn = await turns.begin();
-        nextInMs = earlier(nextInMs, turn.nextInMs);
-        if (turns.left === 0 && turn.waiting > 0) await this.#readClock();
-      }
-      const share = Math.ceil((rowsMax - count) / turns.left);
-      const source = turns.next();
-      if (source === undefined) break;
-      const rows = Math.min(share, tenantConcurrency - this.#running.countOf(source));
-      if (rows <= 0) continue;
-      const claimed = await this.#claim(source, rows);
-      nextInMs = earlier(nextInMs, claimed.nextInMs);
-      count += claimed.count;
-    }
-    return { count, nextInMs };
-  }
-
-  async #claim(source: string, rowsMax: number): Promise<Claimed> {
-    const { inbox, leaseMs, retry, keyOrder, clock } = this.#settings;
-    this.#claims += 1;
-    // Each claim has its own name: even a generation that a crash of the database took back cannot match twice.
-    const worker = `${this.#name}.${this.#claims}`;
-    const { attemptsMax } = retry;
-    const sentMs = clock.monotonic();
-    const reclaimUntilMs = this.#storeClock.reclaimUntilMs(sentMs);
-    const limits = { rowsMax, leaseMs, attemptsMax, reclaimUntilMs };
-    const result = await inbox.claim({ source, worker, keyOrder, ...limits });
-    this.#watchClock(sentMs, result.nowMs);
-    for (const row of result.died) {
-      this.counts.dead += 1;
-      this.#reportDead(row, new Error(leaseExpired));
-    }
-    // Stopped meanwhile, perhaps long ago.
-    if (this.#state !== "working") await this.#release(result.claims);
-    else for (const claim of result.claims) void this.#run(claim);
-    return { count: result.claims.length, nextInMs: result.nextInMs };
-  }
-
-  /** Without a claim nothing else would show that the clock was set back and everything waits. */
-  async #readClock(): Promise<void> {
-    const sentMs = this.#settings.clock.monotonic();
-    this.#watchClock(sentMs, (await this.#settings.inbox.readMarks("")).nowMs);
-  }
-
-  #watchClock(sentMs: number, nowMs: number): void {
-    const { source, clock, logger } = this.#settings;
-    const jumpMs = this.#storeClock.observe({ sentMs, receivedMs: clock.monotonic(), nowMs });
-    if (jumpMs === 0) return;
-    logger.warn({ source, jumpMs }, "the clock of the inbox was set while the receiver ran");
-    if (jumpMs > 0) return;
-    this.#mustRepairTimes = true;
-    this.#pollAgain = true;
-  }
-
-  async #repairTimes(): Promise<void> {
-    const { inbox, source: own, secrets, retry, logger } = this.#settings;
-    this.#mustRepairTimes = false;
-    try {
-      const waiting = isTenantSecrets(secrets) ? await inbox.waitingSources(own) : [{ source: own }];
-      for (const { source } of waiting) {
-        const rows = await inbox.repairTimes({ source, retry });
-        if (rows > 0) logger.warn({ source, rows }, "rows were due in the future: the clock was set back");
-      }
-    } catch (error) {
-      this.#mustRepairTimes = true;
-      throw error;
-    }
-  }
-
-  async #run(claim: Claim): Promise<void> {
-    const attempt = this.#running.add(claim);
+  async #runNext(chain: Chain): Promise<void> {
+    const claim = chain.take();
+    if (!claim) return;
+    const attempt = this.#running.add(claim, chain.head);
     const outcome = await this.#attempt(attempt);
     this.counts[outcome] += 1;
     this.#running.remove(attempt);
-    this.#poll();
+    if (outcome === "done") chain.advance(claim);
+    if (outcome === "lost") this.#forget(chain.lease);
+    else if (chain.rows.length === 0) this.#forget(chain.lease);
+    else if (this.#isBlockedAfter(outcome)) void this.#release(chain);
+    else if (this.#chains.has(chain.lease)) this.#queue.add(chain);
+    // Only the inbox knows when the row is due again.
+    if (outcome === "retried" || outcome === "released") this.#claimer.poll();
+    this.#dispatch();
   }
 
-  async #release(claims: readonly Claim[]): Promise<void> {
-    const { inbox, logger } = this.#settings;
-    for (const claim of claims) {
-      await inbox.fail(claim, { kind: "release" }).catch((error: unknown) => {
-        logger.warn(
-          { err: error, id: claim.id },
-          "an event was not released; it waits for the end of its lease",
-        );
-      });
-    }
+  #isBlockedAfter(outcome: AttemptOutcome): boolean {
+    return this.#settings.keyOrder === "strict" && (outcome === "retried" || outcome === "released");
+  }
+
+  /** Gives up the rows that are left in the chain. */
+  async #release(chain: Chain): Promise<void> {
+    const isRunning = this.#running.has(chain.lease);
+    await releaseRows(this.#settings, chain.takeAll());
+    if (!isRunning) this.#forget(chain.lease);
+  }
+
+  #forget(lease: KeyLease): void {
+    this.#chains.delete(lease);
+    this.#leases.delete(lease);
+  }
+
+  #lose(lease: KeyLease): void {
+    this.#chains.delete(lease);
+    this.#queue.remove(lease);
+    this.#running.abort(lease);
   }
 
   async #attempt(running: RunningAttempt): Promise<AttemptOutcome> {
     const { telemetry, clock } = this.#settings;
-    const { claim, controller } = running;
-    const onHandled = () => this.#running.handled(running);
-    const onDead = (error: unknown) => this.#reportDead({ source: claim.source, id: claim.id }, error);
-    const options = { ...this.#settings, claim, controller, onDead, onHandled };
-    if (!telemetry) return runAttempt(options);
+    const { claim } = running;
+    const events: AttemptEvents = {
+      onHandled: (transaction) => {
+        this.#running.handled(running, transaction);
+        this.#dispatch();
+      },
+      onRepeat: () => this.#running.repeated(running),
+      onDead: (error) => this.#reportDead({ source: claim.source, id: claim.id }, error),
+    };
+    if (!telemetry) return runAttempt(this.#settings, running, events);
     const { id, channel, event, attempts: attempt, receivedAtMs, body, traceparent } = claim;
     const start = {
       ...splitSource(claim.source),
@@ -265,8 +207,16 @@ export class Worker<Transaction> {
       waitedMs: Math.max(0, clock.now() - receivedAtMs),
       traceparent: traceparent ?? undefined,
     };
-    const run = (onFailed: (error: unknown) => void = () => {}) => runAttempt({ ...options, onFailed });
+    const run = (onFailed: (error: unknown) => void = () => {}) =>
+      runAttempt(this.#settings, running, { ...events, onFailed });
     return reported(run, (attempt) => telemetry.handle(start, attempt));
+  }
+
+  #countDied(rows: readonly RowReference[]): void {
+    for (const row of rows) {
+      this.counts.dead += 1;
+      this.#reportDead(row, new Error(leaseExpired));
+    }
   }
 
   #reportDead(row: RowReference, error: unknown): void {
@@ -287,15 +237,17 @@ export class Worker<Transaction> {
     const unsubscribed = this.#unsubscribe?.().catch((error: unknown) => {
       logger.warn({ err: error }, "the subscription to the inbox could not be ended");
     });
-    this.#cancelPoll();
-    const attemptsEnded = this.#running.stop(graceMs);
-    await settledWithin(Promise.all([unsubscribed, this.#polling]), storeGraceMs, clock);
+    this.#queue.clear();
+    const released = [...this.#chains.values()].map((chain) => this.#release(chain));
+    const claimsEnded = this.#claimer.stop();
+    const attemptsEnded = this.#running.stop(graceMs, () => this.#leases.renew());
+    await settledWithin(Promise.all([unsubscribed, claimsEnded, ...released]), storeGraceMs, clock);
     await attemptsEnded;
+    this.#leases.stop();
   }
 }
 
-const failureDelayMsMax = 10_000;
-
-function earlier(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.min(a, b);
-}
+/** Attempts whose end is being recorded, and for how long. */
+const unrecordedMax = 256;
+const unrecordedMsMax = 500;
+const prefetchedBytesMax = 16_000_000;

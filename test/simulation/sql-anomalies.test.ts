@@ -89,6 +89,14 @@ it("a SQLite inbox that does not notice the end of a transaction is detected", a
       patches: [
         { find: "if (!ended && !connection.isInTransaction())", replace: "if (ended === null)" },
         {
+          find: "if (!this.#failure && !this.#connection?.isInTransaction())",
+          replace: "if (this.#failure === null)",
+        },
+        {
+          find: "this.#isBroken = true;\n    }\n    return !this.#isBroken;",
+          replace: "void 0;\n    }\n    return !this.#isBroken;",
+        },
+        {
           find: "return keyword ? fail(controlRejected(keyword)) : (await connection()).query(statement, values);",
           replace:
             "void [keyword, fail, controlRejected]; return (await connection()).query(statement, values);",

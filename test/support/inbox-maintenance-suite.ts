@@ -7,6 +7,7 @@ import { claimOne, type InboxFixture, settle } from "./inbox-suite.ts";
 const hourMs = 3_600_000;
 const retry = { firstDelayMs: 1_000, delayMsMax: hourMs };
 const source = "default";
+const keyOrder = "latest";
 
 export function describeInboxMaintenance(name: string, create: () => Promise<InboxFixture>): void {
   describe(`${name}: a clock that is set`, () => {
@@ -18,9 +19,9 @@ export function describeInboxMaintenance(name: string, create: () => Promise<Inb
       setBack(fixture, 2 * hourMs);
       expect((await fixture.inbox.claim(claimOptions())).claims).toEqual([]);
       expect((await fixture.inbox.stats()).storedAheadMs).toBe(2 * hourMs);
-      expect(await fixture.inbox.repairTimes({ source: "other", retry })).toBe(0);
-      expect(await fixture.inbox.repairTimes({ source, retry })).toBe(1);
-      expect(await fixture.inbox.repairTimes({ source, retry })).toBe(0);
+      expect(await fixture.inbox.repairTimes({ source: "other", retry, keyOrder })).toBe(0);
+      expect(await fixture.inbox.repairTimes({ source, retry, keyOrder })).toBe(1);
+      expect(await fixture.inbox.repairTimes({ source, retry, keyOrder })).toBe(0);
       expect((await fixture.inbox.claim(claimOptions())).claims).toHaveLength(1);
     });
 
@@ -32,15 +33,15 @@ export function describeInboxMaintenance(name: string, create: () => Promise<Inb
         delayMs: 1_200,
         error: "no",
       });
-      expect(await fixture.inbox.repairTimes({ source, retry })).toBe(0);
+      expect(await fixture.inbox.repairTimes({ source, retry, keyOrder })).toBe(0);
       setBack(fixture, 10_000);
-      expect(await fixture.inbox.repairTimes({ source, retry })).toBe(1);
+      expect(await fixture.inbox.repairTimes({ source, retry, keyOrder })).toBe(1);
       await fixture.inbox.fail(await claimOne(fixture.inbox), {
         kind: "retry",
         delayMs: 2_400,
         error: "no",
       });
-      expect(await fixture.inbox.repairTimes({ source, retry })).toBe(0);
+      expect(await fixture.inbox.repairTimes({ source, retry, keyOrder })).toBe(0);
     });
 
     it("ends the lease of a crashed worker one lease after the clock was set back", async () => {
@@ -48,7 +49,7 @@ export function describeInboxMaintenance(name: string, create: () => Promise<Inb
       await fixture.inbox.insert(runningAt("task-1", 1));
       const [claim] = (await fixture.inbox.claim(claimOptions({ leaseMs: 5_000 }))).claims;
       setBack(fixture, 2 * hourMs);
-      expect(await fixture.inbox.repairTimes({ source, retry })).toBe(1);
+      expect(await fixture.inbox.repairTimes({ source, retry, keyOrder })).toBe(1);
       await fixture.clock.advance(4_999);
       expect((await fixture.inbox.claim(claimOptions({ worker: "w-2" }))).claims).toEqual([]);
       await fixture.clock.advance(1);

@@ -6,7 +6,7 @@ export class MemoryHeads {
   readonly #heads = new Map<string, HeadSummary>();
 
   get(source: string, key: string | null): HeadSummary | undefined {
-    return this.#heads.get(JSON.stringify([source, key]));
+    return this.#heads.get(headName(source, key));
   }
 
   mayAdvance(source: string, { key, position, allowSame }: HeadAdvance): boolean {
@@ -21,7 +21,7 @@ export class MemoryHeads {
   ): void {
     const workspaceId = named ?? this.get(source, key)?.workspaceId ?? null;
     const head = { source, key, position, status, workspaceId, movedAtMs: nowMs };
-    this.#heads.set(JSON.stringify([source, key]), head);
+    this.#heads.set(headName(source, key), head);
   }
 
   /** Heads whose newest event reports RUNNING and was applied at `untilMs` or before, or in the future. */
@@ -42,21 +42,23 @@ export class MemoryHeads {
   }
 
   reset({ source, key }: HeadReference): boolean {
-    return this.#heads.delete(JSON.stringify([source, key]));
+    return this.#heads.delete(headName(source, key));
   }
 
-  /** Returns how many it removed. */
-  purge(unchangedSinceMs: number, headsMax: number): number {
+  /** Returns how many it removed; heads in `kept` stay. */
+  purge(unchangedSinceMs: number, headsMax: number, kept: ReadonlySet<string>): number {
     let removed = 0;
     for (const [name, head] of this.#heads) {
       if (removed >= headsMax) break;
-      if (head.movedAtMs > unchangedSinceMs) continue;
+      if (head.movedAtMs > unchangedSinceMs || kept.has(name)) continue;
       this.#heads.delete(name);
       removed += 1;
     }
     return removed;
   }
 }
+
+export const headName = (source: string, key: string | null): string => JSON.stringify([source, key]);
 
 export const byKey = (a: { readonly key: string }, b: { readonly key: string }): number =>
   a.key < b.key ? -1 : a.key > b.key ? 1 : 0;

@@ -1,11 +1,11 @@
 import type { Clock } from "../../clock.ts";
 import { emptyColumns } from "../../event/event-columns.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../../options.ts";
-import { type Claim, type Inbox, leaseExpired, type Marks, type RowState } from "../inbox.ts";
+import { type Claim, type Inbox, type KeyLease, leaseExpired, type Marks, type RowState } from "../inbox.ts";
 import { transactionEnded } from "../lazy-transaction.ts";
 import type { ReconcileCandidate } from "../order-head.ts";
-import { byKey, MemoryHeads } from "./memory-heads.ts";
-import { type MemoryRow, MemoryRows, toClaim, toDetails } from "./memory-rows.ts";
+import { byKey, headName, MemoryHeads } from "./memory-heads.ts";
+import { isBefore, type MemoryRow, MemoryRows, toClaim, toDetails } from "./memory-rows.ts";
 
 export interface MemoryInboxOptions {
   readonly clock?: Clock | undefined;
@@ -77,44 +77,51 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
     const { source, worker, leaseMs, attemptsMax, reclaimUntilMs } = options;
     const now = this.#clock.now();
     const died = this.#reclaimExpired(source, attemptsMax, Math.min(now, reclaimUntilMs ?? now), now);
-    const rows = this.#rows.claimable(now, options);
-    for (const row of rows) {
-      this.#rows.move(row, "running");
-      row.worker = worker;
-      row.generation += 1;
-      row.attempts += 1;
-      row.dueAtMs = now;
-      row.leaseUntilMs = now + leaseMs;
+    const claims: Claim[] = [];
+    for (const rows of this.#rows.claimable(now, options)) {
+      const taken = rows.slice(0, options.rowsMax - claims.length);
+      if (taken.length === 0) break;
+      const generation = Math.max(...rows.map((row) => row.generation)) + 1;
+      const lease: KeyLease = { keyId: rows[0]?.seq ?? 0, worker, generation, openRows: new Set() };
+      for (const row of taken) {
+        this.#rows.move(row, "running");
+        Object.assign(row, { lease, generation, dueAtMs: now, leaseUntilMs: now + leaseMs });
+        row.attempts += 1;
+        claims.push(toClaim(row, lease, this.#heads.get(row.source, row.orderKey)?.position ?? null));
+      }
     }
-    const claims = rows.map((row) =>
-      toClaim(row, this.#heads.get(row.source, row.orderKey)?.position ?? null),
-    );
     return { claims, died, nextInMs: this.#rows.nextInMs(source, now), nowMs: now };
   };
 
+  /** Of the rows of a lease only the first can have been attempted. */
   #reclaimExpired(source: string, attemptsMax: number, untilMs: number, nowMs: number) {
     const expired = this.#rows.running(source).filter((row) => row.leaseUntilMs <= untilMs);
-    for (const row of expired) {
+    const seen = new Set<KeyLease | null>();
+    for (const row of expired.toSorted((a, b) => (isBefore(a, b) ? -1 : 1))) {
+      row.isSuspect = true;
+      if (seen.has(row.lease)) row.attempts -= 1;
+      seen.add(row.lease);
       if (row.attempts >= attemptsMax) this.#end(row, "dead", leaseExpired);
       else this.#makeDue(row, nowMs);
     }
     return expired.filter((row) => row.state === "dead").map(({ id }) => ({ source, id }));
   }
 
-  #held(claim: Claim): MemoryRow | undefined {
+  #held({ lease: { worker, generation }, ...claim }: Claim): MemoryRow | undefined {
     const row = this.#rows.get(claim);
-    const isHeld =
-      row?.state === "running" && row.worker === claim.worker && row.generation === claim.generation;
-    return isHeld ? row : undefined;
+    return row?.lease?.worker === worker && row.lease.generation === generation ? row : undefined;
   }
 
-  readonly renew: Methods["renew"] = async (claims, leaseMs) => {
-    const held = claims.map((claim) => this.#held(claim)).filter((row) => row !== undefined);
-    for (const row of held) {
-      row.dueAtMs = this.#clock.now();
-      row.leaseUntilMs = row.dueAtMs + leaseMs;
+  readonly renew: Methods["renew"] = async (leases, leaseMs) => {
+    const held = new Set<KeyLease>();
+    for (const lease of leases) {
+      for (const row of this.#rows.leased(lease)) {
+        row.dueAtMs = this.#clock.now();
+        row.leaseUntilMs = row.dueAtMs + leaseMs;
+        held.add(lease);
+      }
     }
-    return new Set(held.map((row) => row.seq));
+    return held;
   };
 
   readonly begin: Methods["begin"] = (claim, { state, advance }) => {
@@ -126,6 +133,7 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
     };
     const rollback = async () => {
       ended = true;
+      return undefined;
     };
     const commit = async () => {
       ended = true;
@@ -166,7 +174,7 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
   #end(row: MemoryRow, state: RowState, error = row.lastError): void {
     row.lastError = error;
     this.#rows.move(row, state);
-    this.#wakeAll(row.source);
+    if (this.#rows.hasWaiting(row)) this.#wakeAll(row.source);
   }
 
   #wakeAll(source: string): void {
@@ -285,7 +293,9 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
 
   readonly purge: Methods["purge"] = async (retention, rowsMax) => {
     const now = Math.min(this.#clock.now(), retention.asOfMs ?? Number.POSITIVE_INFINITY);
-    return this.#rows.purge(retention, rowsMax, now) + this.#heads.purge(now - retention.headsMs, rowsMax);
+    const waiting = new Set(this.#rows.open().map((row) => headName(row.source, row.orderKey)));
+    const heads = this.#heads.purge(now - retention.headsMs, rowsMax, waiting);
+    return this.#rows.purge(retention, rowsMax, now) + heads;
   };
 
   readonly waitingSources: Methods["waitingSources"] = async (source) =>

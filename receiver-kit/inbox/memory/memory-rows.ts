@@ -4,7 +4,7 @@ import type {
   Claim,
   ClaimOptions,
   InboxStats,
-  KeyOrder,
+  KeyLease,
   NewRow,
   Retention,
   RetryDelays,
@@ -17,8 +17,15 @@ import type {
 } from "../inbox.ts";
 import { emptyStates } from "../inbox-row.ts";
 
-type RowFields = Omit<RowDetails, "bodyBytes"> &
-  Pick<Claim, "worker" | "generation"> & { readonly leaseUntilMs: number };
+interface RowFields extends Omit<RowDetails, "bodyBytes"> {
+  /** Of a claimed row. */
+  readonly lease: KeyLease | null;
+  readonly leaseUntilMs: number;
+  /** Of an inline row, or the last lease of its key. */
+  readonly generation: number;
+  /** Its lease expired: it is claimed alone, so that a row that ends its process is found. */
+  readonly isSuspect: boolean;
+}
 
 export type MemoryRow = { -readonly [Name in keyof RowFields]: RowFields[Name] };
 
@@ -42,12 +49,25 @@ export class MemoryRows {
     return this.#rows.values();
   }
 
+  open(): readonly MemoryRow[] {
+    return [...this.#open];
+  }
+
+  /** Another row of its key waits. */
+  hasWaiting(row: MemoryRow): boolean {
+    return [...this.#open].some((other) => other.source === row.source && keyOf(other) === keyOf(row));
+  }
+
   openCount(source: string): number {
     return this.#openOf(source).length;
   }
 
   running(source: string): readonly MemoryRow[] {
     return this.#openOf(source).filter((row) => row.state === "running");
+  }
+
+  leased({ worker, generation }: KeyLease): readonly MemoryRow[] {
+    return [...this.#open].filter(({ lease }) => lease?.worker === worker && lease.generation === generation);
   }
 
   #openOf(source: string): MemoryRow[] {
@@ -61,7 +81,7 @@ export class MemoryRows {
     const row: MemoryRow = {
       ...newRow,
       ...{ seq: ++this.#lastSeq, state, receivedAtMs: nowMs, dueAtMs: nowMs, leaseUntilMs: 0 },
-      ...{ worker: "", generation: 0, attempts: 0, replays: 0, lastError: quarantine },
+      ...{ lease: null, generation: 0, isSuspect: false, attempts: 0, replays: 0, lastError: quarantine },
       body: Uint8Array.from(newRow.body),
     };
     this.#rows.set(JSON.stringify([row.source, row.id]), row);
@@ -71,6 +91,7 @@ export class MemoryRows {
 
   move(row: MemoryRow, state: RowState): void {
     row.state = state;
+    if (state !== "running") row.lease = null;
     if (state === "pending" || state === "running") this.#open.add(row);
     else this.#open.delete(row);
   }
@@ -89,33 +110,18 @@ export class MemoryRows {
     return wrong.length;
   }
 
-  /** Due rows that are first in their key, while no other row of the key runs; in the order of their due times. */
-  claimable(nowMs: number, { source, keyOrder, rowsMax }: ClaimOptions): readonly MemoryRow[] {
-    const { busy, first } = this.#keys(nowMs, keyOrder);
-    const isFree = (row: MemoryRow) => {
-      const key = keyOf(row);
-      return key === undefined || (!busy.has(key) && first.get(key) === row);
-    };
-    return this.#openOf(source)
-      .filter((row) => row.state === "pending" && row.dueAtMs <= nowMs && isFree(row))
-      .sort((a, b) => a.dueAtMs - b.dueAtMs || a.seq - b.seq)
-      .slice(0, rowsMax);
-  }
-
-  /** The keys of which a row runs, and the row of each key that goes first. */
-  #keys(nowMs: number, keyOrder: KeyOrder) {
-    const busy = new Set<string>();
-    const first = new Map<string, MemoryRow>();
-    for (const row of this.#open) {
-      const key = keyOf(row);
-      if (key === undefined) continue;
-      if (row.state === "running") busy.add(key);
-      else if (keyOrder === "strict" || row.dueAtMs <= nowMs) {
-        const best = first.get(key);
-        if (!best || isBefore(row, best)) first.set(key, row);
-      }
+  /** The first due rows of each key of which none runs; the keys in the order of their due times. */
+  claimable(nowMs: number, options: ClaimOptions): readonly (readonly MemoryRow[])[] {
+    const keys = new Map<string, MemoryRow[]>();
+    for (const row of this.#openOf(options.source)) {
+      const rows = keys.get(keyOf(row));
+      if (rows) rows.push(row);
+      else keys.set(keyOf(row), [row]);
     }
-    return { busy, first };
+    const chains = [...keys.values()]
+      .map((rows) => firstDue(rows, nowMs, options))
+      .filter((rows) => rows.length > 0);
+    return chains.sort(([a], [b]) => (a && b ? a.dueAtMs - b.dueAtMs || a.seq - b.seq : 0));
   }
 
   waitingSources(source: string, nowMs: number): readonly WaitingSource[] {
@@ -187,17 +193,29 @@ export class MemoryRows {
 /** States whose rows retention may remove; dead and quarantined rows wait for an operator, without their bodies. */
 const settledStates: ReadonlySet<RowState> = new Set(["done", "stale", "discarded", "inline"]);
 
-/** At most one row of a key runs at a time. */
-function keyOf({ source, orderKey }: MemoryRow): string | undefined {
-  return orderKey === null ? undefined : JSON.stringify([source, orderKey]);
+/** A row without a key is a key of its own. */
+const keyOf = ({ orderKey, id }: MemoryRow): string => orderKey ?? `id:${id}`;
+
+function firstDue(
+  rows: readonly MemoryRow[],
+  nowMs: number,
+  { keyOrder, rowsPerKeyMax }: ClaimOptions,
+): readonly MemoryRow[] {
+  if (rows.some(({ state }) => state === "running")) return [];
+  const isDue = ({ dueAtMs }: MemoryRow) => dueAtMs <= nowMs;
+  const sorted = rows.toSorted((a, b) => (isBefore(a, b) ? -1 : 1));
+  const notDue = sorted.findIndex((row) => !isDue(row));
+  const due =
+    keyOrder === "latest" ? sorted.filter(isDue) : sorted.slice(0, notDue < 0 ? sorted.length : notDue);
+  return due.slice(0, due[0]?.isSuspect ? 1 : rowsPerKeyMax);
 }
 
-function isBefore(a: MemoryRow, b: MemoryRow): boolean {
+export function isBefore(a: MemoryRow, b: MemoryRow): boolean {
   const [left, right] = [a.position ?? "", b.position ?? ""];
   return left === right ? a.seq < b.seq : left < right;
 }
 
-function toSummary({ body, worker, generation, leaseUntilMs, ...row }: MemoryRow): RowSummary {
+function toSummary({ body, lease, generation, leaseUntilMs, isSuspect, ...row }: MemoryRow): RowSummary {
   return { ...row, bodyBytes: body?.byteLength ?? null };
 }
 
@@ -206,8 +224,9 @@ export function toDetails(row: MemoryRow): RowDetails {
 }
 
 export function toClaim(
-  { state, dueAtMs, lastError, leaseUntilMs, ...row }: MemoryRow,
+  { state, dueAtMs, lastError, leaseUntilMs, generation, isSuspect, ...row }: MemoryRow,
+  lease: KeyLease,
   head: string | null,
 ): Claim {
-  return { ...row, body: row.body ?? new Uint8Array(), head };
+  return { ...row, body: row.body ?? new Uint8Array(), lease, head };
 }

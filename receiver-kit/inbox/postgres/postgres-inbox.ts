@@ -2,22 +2,18 @@ import { type Clock, systemClock } from "../../clock.ts";
 import { defaults, option, parseOptions, strictOptions } from "../../options.ts";
 import { createGroupCommit } from "../group-commit.ts";
 import type { Inbox, NewRow } from "../inbox.ts";
+import { failedEnd, type RowEnd, settledEnd, settleOutcome } from "../row-end.ts";
 import { sqlMethods } from "../sql-methods.ts";
 import { boundPool } from "./bounded-pool.ts";
+import { beginSharedTransaction } from "./postgres-handler-transaction.ts";
 import { listenForRows } from "./postgres-listener.ts";
 import { migratePostgres } from "./postgres-migrations.ts";
 import { createNotifier } from "./postgres-notifier.ts";
-import {
-  claimRows,
-  insertRows,
-  type PostgresDatabase,
-  renewLeases,
-  type SettleRequest,
-  settleRows,
-} from "./postgres-operations.ts";
+import * as operations from "./postgres-operations.ts";
 import { ignorePoolErrors, letPoolErrorsThrow, type PostgresPool } from "./postgres-pool.ts";
 import { type PostgresStatements, postgresStatements } from "./postgres-statements.ts";
 import { beginPostgresTransaction, type PostgresTransaction } from "./postgres-transaction.ts";
+import { SharedTransactions } from "./shared-transactions.ts";
 
 export interface PostgresInboxOptions {
   /** Schema of the inbox's tables; lower case. Default `workspace_tasks`. */
@@ -29,6 +25,13 @@ export interface PostgresInboxOptions {
    * and the call fails. Reports and retention have six times as long, a migration 15 minutes. Default 5,000.
    */
   readonly queryTimeoutMs?: number | undefined;
+  /** How many events may share a transaction. 1: each event has its own. Default 128. */
+  readonly eventsPerTransactionMax?: number | undefined;
+  /**
+   * How long a handler may use a shared transaction; after that it runs again in a transaction of its own, as do later
+   * events of its name for a minute. Default 100.
+   */
+  readonly turnMs?: number | undefined;
   /** Time of due rows, leases and retention. Default: the server's clock, which all processes share. */
   readonly clock?: Clock | undefined;
 }
@@ -39,6 +42,8 @@ const postgresOptions = strictOptions<PostgresInboxOptions>()({
     .default(defaults.postgres.schema),
   migrate: option.boolean.default(true),
   queryTimeoutMs: option.durationMs.default(defaults.postgres.queryTimeoutMs),
+  eventsPerTransactionMax: option.positiveInteger.default(defaults.postgres.eventsPerTransactionMax),
+  turnMs: option.durationMs.default(defaults.postgres.turnMs),
   clock: option.clock.optional(),
 });
 
@@ -72,12 +77,14 @@ export function postgresInbox(
   const settings = parseOptions("postgresInbox", postgresOptions, options);
   const { schema, migrate, queryTimeoutMs } = settings;
   const pool = boundPool(callersPool, queryTimeoutMs);
-  const sql = postgresStatements(schema);
+  const sql = postgresStatements(schema, Math.min(2_000, Math.ceil(0.4 * queryTimeoutMs)));
   const channel = `${schema}_inbox`;
   const now = () => settings.clock?.now() ?? null;
-  const database: PostgresDatabase = { pool, sql, now };
+  const database: operations.PostgresDatabase = { pool, sql, now };
   const notify = createNotifier(pool, channel);
-  const { insert, settle } = groupCommits(database, queryTimeoutMs);
+  const { insert, end } = groupCommits(database, queryTimeoutMs);
+  const sharing = { eventsMax: settings.eventsPerTransactionMax, turnMs: settings.turnMs };
+  const shared = new SharedTransactions({ ...database, ...sharing, queryTimeoutMs, notify });
   // They read or change many rows.
   const slow = new Set<string>([sql.countStates, sql.listRows, sql.reconcileCandidates, ...purges(sql)]);
   const query = async (statement: string, values: readonly unknown[]) =>
@@ -97,6 +104,11 @@ export function postgresInbox(
     sql,
     (states) => states,
   );
+  const endRow = async (requested: RowEnd) => {
+    const ended = await end(requested);
+    if (ended?.hasMore) notify(requested.claim.source);
+    return ended;
+  };
   // Receivers may share the inbox: each of them opens and closes it.
   let users = 0;
   const leave = () => {
@@ -129,11 +141,22 @@ export function postgresInbox(
       if (result.outcome === "new") notify(row.source);
       return result;
     },
-    claim: (claimOptions) => claimRows(database, claimOptions, channel),
-    renew: (claims, leaseMs) => renewLeases(database, claims, leaseMs),
-    begin(claim, settlement, { timeoutMs }) {
-      const settleInGroup = () => settle({ claim, settlement });
-      return beginPostgresTransaction({ ...database, claim, settlement, timeoutMs, settleInGroup });
+    claim: (claimOptions) => operations.claimRows(database, claimOptions),
+    renew: (leases, leaseMs) => operations.renewLeases(database, leases, leaseMs),
+    begin(claim, settlement, { timeoutMs, isAlone }) {
+      const settleInGroup = async () => {
+        const requested = settledEnd(claim, settlement);
+        return settleOutcome(requested, await endRow(requested));
+      };
+      const dependencies = { database, claim, settlement, timeoutMs, settleInGroup, notify };
+      if (isAlone || !shared.mayShare(claim)) return beginPostgresTransaction(dependencies);
+      return beginSharedTransaction(dependencies, shared);
+    },
+    fail: async (claim, failure) => (await endRow(failedEnd(claim, failure))) !== undefined,
+    async replay(row, columns) {
+      const isReplayed = await operations.replayRow(database, row, columns);
+      if (isReplayed) notify(row.source);
+      return isReplayed;
     },
     subscribe: (wake) =>
       listenForRows({ pool: callersPool, channel, clock: systemClock, queryTimeoutMs }, wake),
@@ -146,25 +169,28 @@ export function postgresInbox(
 
 const purges = (sql: PostgresStatements) => [sql.purgeRows, sql.purgeBodies, sql.purgeHeads];
 
-function groupCommits(database: PostgresDatabase, timeoutMs: number) {
+function groupCommits(database: operations.PostgresDatabase, timeoutMs: number) {
   // Bodies are sent in one buffer, which both sides hold in memory.
   const shared = { isCausedByItem, itemsMax: 256, bytesMax: 8_000_000, timeoutMs, clock: systemClock };
   const insert = createGroupCommit({
     ...shared,
-    commit: (rows: readonly NewRow[]) => insertRows(database, rows),
+    commit: (rows: readonly NewRow[]) => operations.insertRows(database, rows),
     bytesOf: ({ body }) => body.byteLength,
     concurrency: 2,
   });
-  const settle = createGroupCommit({
+  const end = createGroupCommit({
     ...shared,
-    commit: (requests: readonly SettleRequest[]) => settleRows(database, requests),
+    commit: (ends: readonly RowEnd[]) => operations.endRows(database.pool, database, ends),
     bytesOf: () => 0,
     concurrency: 1,
   });
-  return { insert, settle };
+  return { insert, end };
 }
 
-/** Classes 22 and 23 are about values and constraints, 54 about sizes; other errors would fail every row alike. */
+/**
+ * Classes 22 and 23 are about values and constraints, 54 about sizes, 55P03 is the lock of a key that another session
+ * holds; other errors would fail every row alike.
+ */
 function isCausedByItem(error: unknown): boolean {
-  return /^(22|23|54)/.test(String((error as { code?: unknown }).code ?? ""));
+  return /^(22|23|54|55P03)/.test(String((error as { code?: unknown }).code ?? ""));
 }

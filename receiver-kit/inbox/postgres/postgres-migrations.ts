@@ -86,6 +86,91 @@ export const postgresMigrations: readonly ((schema: string) => string)[] = [
     INSERT INTO ${schema}.marks (source, name, value)
       SELECT '', 'retention-time', max(beat_at)::text FROM ${schema}.beats HAVING count(*) > 0;
     DROP TABLE ${schema}.beats;`,
+  // A delivery is written once; what changes as it is handled is in narrow tables. The lease belongs to a key instead of
+  // a row, so that a claim needs neither a lock of the whole inbox nor a search for the other rows of a key.
+  (schema) => `
+    CREATE TABLE ${schema}.deliveries (
+      seq bigint PRIMARY KEY DEFAULT nextval('${schema}.inbox_seq_seq'),
+      source text COLLATE "C" NOT NULL,
+      webhook_id text COLLATE "C" NOT NULL,
+      channel text NOT NULL,
+      event text,
+      order_key text COLLATE "C",
+      position text COLLATE "C",
+      status text,
+      workspace text,
+      signed_at bigint NOT NULL,
+      received_at bigint NOT NULL,
+      secret_index integer,
+      traceparent text,
+      outcome text,
+      attempts integer,
+      last_error text,
+      replays integer NOT NULL DEFAULT 0,
+      replayed_at bigint,
+      lease_until bigint,
+      leased_at bigint,
+      generation integer,
+      UNIQUE (source, webhook_id)
+    );
+    CREATE TABLE ${schema}.ordering_keys (
+      id bigint PRIMARY KEY DEFAULT nextval('${schema}.inbox_seq_seq'),
+      source text COLLATE "C" NOT NULL,
+      order_key text COLLATE "C" NOT NULL,
+      workspace text,
+      position text COLLATE "C",
+      status text,
+      moved_at bigint,
+      waiting integer NOT NULL,
+      wake_at bigint,
+      worker text,
+      generation integer NOT NULL DEFAULT 0,
+      leased_at bigint,
+      held integer NOT NULL DEFAULT 0,
+      suspects integer NOT NULL DEFAULT 0,
+      UNIQUE (source, order_key)
+    );
+    CREATE TABLE ${schema}.queue (
+      key_id bigint NOT NULL,
+      position text COLLATE "C" NOT NULL,
+      seq bigint NOT NULL,
+      due_at bigint NOT NULL,
+      attempts integer NOT NULL DEFAULT 0,
+      body_bytes integer NOT NULL,
+      last_error text,
+      PRIMARY KEY (key_id, position, seq)
+    );
+    INSERT INTO ${schema}.deliveries
+      SELECT seq, source, webhook_id, channel, event, order_key, position, status, workspace, signed_at, received_at,
+        secret_index, traceparent, CASE WHEN state NOT IN ('pending', 'running', 'done') THEN state END,
+        CASE WHEN state NOT IN ('pending', 'running') THEN attempts END, last_error, replays,
+        CASE WHEN replays > 0 THEN due_at END, CASE WHEN state = 'inline' THEN lease_until END,
+        CASE WHEN state = 'inline' THEN due_at END, CASE WHEN state = 'inline' THEN generation END
+      FROM ${schema}.inbox;
+    INSERT INTO ${schema}.ordering_keys (source, order_key, workspace, position, status, moved_at, waiting)
+      SELECT source, order_key, workspace, position, status, moved_at, 0 FROM ${schema}.order_heads;
+    INSERT INTO ${schema}.ordering_keys AS ordering_key
+        (source, order_key, workspace, waiting, wake_at, worker, generation, leased_at, held)
+      SELECT source, coalesce(order_key, 'id:' || webhook_id), max(workspace), count(*),
+        coalesce(max(lease_until) FILTER (WHERE state = 'running'), min(due_at)),
+        max(worker) FILTER (WHERE state = 'running'), max(generation),
+        max(due_at) FILTER (WHERE state = 'running'), count(*) FILTER (WHERE state = 'running')
+      FROM ${schema}.inbox WHERE state IN ('pending', 'running') GROUP BY 1, 2
+      ON CONFLICT (source, order_key) DO UPDATE
+      SET waiting = excluded.waiting, wake_at = excluded.wake_at, worker = excluded.worker,
+          generation = excluded.generation, leased_at = excluded.leased_at, held = excluded.held;
+    INSERT INTO ${schema}.queue
+      SELECT ordering_key.id, coalesce(row.position, ''), seq, CASE WHEN attempts = 0 THEN 0 ELSE due_at END,
+        attempts - CASE WHEN state = 'running' THEN 1 ELSE 0 END, coalesce(body_bytes, 0), last_error
+      FROM ${schema}.inbox AS row JOIN ${schema}.ordering_keys AS ordering_key
+        ON ordering_key.source = row.source AND ordering_key.order_key = coalesce(row.order_key, 'id:' || webhook_id)
+      WHERE state IN ('pending', 'running');
+    ALTER SEQUENCE ${schema}.inbox_seq_seq OWNED BY NONE;
+    DROP TABLE ${schema}.inbox, ${schema}.order_heads;
+    CREATE INDEX ordering_keys_wake ON ${schema}.ordering_keys ((source || ''), wake_at, id) WHERE wake_at IS NOT NULL;
+    CREATE INDEX ordering_keys_running ON ${schema}.ordering_keys (source, order_key) WHERE status = 'RUNNING';
+    CREATE INDEX deliveries_unhandled ON ${schema}.deliveries (source, outcome, order_key)
+      WHERE outcome IN ('dead', 'quarantined');`,
 ];
 
 /**

@@ -1,16 +1,9 @@
-import { createHash } from "node:crypto";
-import { ReceiverError } from "../../errors.ts";
-import type {
-  Claim,
-  ClaimOptions,
-  ClaimResult,
-  InsertResult,
-  NewRow,
-  Settlement,
-  SettleOutcome,
-} from "../inbox.ts";
-import { toClaim, toNumber, toReference } from "../inbox-row.ts";
+import type { EventColumns } from "../../event/event-columns.ts";
+import type { ClaimOptions, ClaimResult, InsertResult, KeyLease, NewRow, RowReference } from "../inbox.ts";
+import { toClaims, toNumber, toReference } from "../inbox-row.ts";
+import type { RowEnd, RowEndResult } from "../row-end.ts";
 import type { BoundedPool } from "./bounded-pool.ts";
+import type { PostgresQueryable } from "./postgres-pool.ts";
 import type { PostgresStatements } from "./postgres-statements.ts";
 
 export interface PostgresDatabase {
@@ -18,11 +11,6 @@ export interface PostgresDatabase {
   readonly sql: PostgresStatements;
   /** `$1` of the statements that need the time; `null` for the server's clock. */
   now(): number | null;
-}
-
-export interface SettleRequest {
-  readonly claim: Claim;
-  readonly settlement: Settlement;
 }
 
 /**
@@ -33,14 +21,10 @@ export async function insertRows(
   { pool, sql, now }: PostgresDatabase,
   newRows: readonly NewRow[],
 ): Promise<readonly InsertResult[]> {
-  const inputs = newRows.map((row) => ({
-    ...row,
-    state: row.quarantine === null ? "pending" : "quarantined",
-  }));
   const { rows } = await pool.query(sql.insertRows, [
     now(),
-    ...columns(inputs, "source", "id", "channel", "state", "event", "orderKey", "position", "status"),
-    ...columns(inputs, "workspaceId", "timestamp", "quarantine", "secretIndex", "traceparent"),
+    ...columns(newRows, "source", "id", "channel", "event", "orderKey", "position", "status", "workspaceId"),
+    ...columns(newRows, "timestamp", "quarantine", "secretIndex", "traceparent"),
     ...joinBodies(newRows),
   ]);
   const stored = new Set(rows.map((row) => rowName(row["source"], row["webhook_id"])));
@@ -85,87 +69,111 @@ function columns<Row>(rows: readonly Row[], ...names: readonly (keyof Row)[]): u
 
 const rowName = (source: unknown, id: unknown) => JSON.stringify([source, id]);
 
-/** Settles many rows in one statement; a row that is not returned had lost its lease. */
-export async function settleRows(
-  { pool, sql, now }: PostgresDatabase,
-  requests: readonly SettleRequest[],
-): Promise<readonly SettleOutcome[]> {
-  const inputs = requests.map(({ claim, settlement: { state, advance } }) => {
-    const { key = null, position = null, status = null, allowSame = false } = advance ?? {};
-    return { ...claim, state, key, position, status, allowSame };
-  });
-  const { rows } = await pool.query(sql.settleRows, [
-    now(),
-    ...columns(inputs, "seq", "worker", "generation", "state", "key", "position", "status", "allowSame"),
-  ]);
-  const states = new Map(rows.map((row) => [Number(row["seq"]), row["state"]]));
-  return requests.map(({ claim, settlement }) => {
-    const state = states.get(claim.seq);
-    if (state === undefined) return "lost";
-    return state === settlement.state ? "settled" : "settled-stale";
-  });
-}
-
 /**
- * The claims of a source run one at a time, under an advisory lock: only so can "no other row of the key runs" be read
- * and made true in one step. The next statement takes its snapshot after the lock is held.
+ * Ends many rows in one statement; `undefined` for a row that was not held.
+ *
+ * @param xact id of the transaction in which they must end
  */
-export function claimRows(
+export async function endRows(
+  queries: PostgresQueryable,
+  { sql, now }: PostgresDatabase,
+  ends: readonly RowEnd[],
+  xact: string | null = null,
+): Promise<readonly (RowEndResult | undefined)[]> {
+  const of = <Value>(read: (end: RowEnd) => Value) => ends.map(read);
+  const { rows } = await queries.query(sql.endRows, [
+    now(),
+    of(({ claim }) => claim.lease.keyId),
+    of(({ claim }) => claim.lease.worker),
+    of(({ claim }) => claim.lease.generation),
+    of(({ claim }) => claim.position ?? ""),
+    of(({ claim }) => claim.seq),
+    of(({ outcome }) => outcome),
+    of(({ delayMs }) => delayMs),
+    of(({ claim }) => claim.attempts),
+    of(({ error }) => error),
+    of(({ advance }) => advance?.position ?? null),
+    of(({ advance }) => advance?.status ?? null),
+    of(({ advance }) => advance?.allowSame ?? false),
+    of(({ frees }) => frees),
+    xact,
+  ]);
+  const results = new Map(
+    rows.map((row) => [
+      Number(row["place"]),
+      { result: row["result"] as RowEnd["outcome"], hasMore: row["has_more"] === true },
+    ]),
+  );
+  return ends.map((_, index) => results.get(index + 1));
+}
+
+/** Keys whose lease expired cannot be claimed before they are recovered. */
+export async function claimRows(database: PostgresDatabase, options: ClaimOptions): Promise<ClaimResult> {
+  const first = await claimOnce(database, options);
+  if (first.expired.length === 0) return first;
+  const died = await recoverExpired(database, first.expired, options);
+  const rowsMax = options.rowsMax - first.claims.length;
+  if (rowsMax === 0) return { ...first, died };
+  const second = await claimOnce(database, { ...options, rowsMax });
+  return { ...second, died, claims: [...first.claims, ...second.claims] };
+}
+
+async function claimOnce({ pool, sql, now }: PostgresDatabase, options: ClaimOptions) {
+  const { source, worker, rowsMax, rowsPerKeyMax, bytesMax, leaseMs, reclaimUntilMs, keyOrder, retry } =
+    options;
+  const { rows } = await pool.query(keyOrder === "strict" ? sql.claimStrict : sql.claimLatest, [
+    ...[now(), source, worker, rowsMax, rowsPerKeyMax, bytesMax, leaseMs, reclaimUntilMs],
+    ...[retry.firstDelayMs, retry.delayMsMax],
+  ]);
+  const [first] = rows;
+  return {
+    claims: toClaims(
+      rows.filter((row) => row["key_id"] !== null),
+      worker,
+    ),
+    died: [] as readonly RowReference[],
+    nextInMs: toNumber(first?.["next_in"]),
+    nowMs: Number(first?.["now"]),
+    expired: (first?.["expired"] ?? []) as readonly unknown[],
+  };
+}
+
+async function recoverExpired(
   { pool, sql, now }: PostgresDatabase,
-  { source, worker, leaseMs, rowsMax, attemptsMax, keyOrder, reclaimUntilMs }: ClaimOptions,
-  channel: string,
-): Promise<ClaimResult> {
-  const lock = lockNumber(`${channel}.claim.${source}`);
-  const claimed = pool.transaction(`SELECT pg_advisory_xact_lock(${lock})`, async (client) => {
-    const at = now();
-    const expired = await client.query(sql.reclaimExpired, [at, attemptsMax, source, reclaimUntilMs]);
-    const statement = keyOrder === "strict" ? sql.claimStrict : sql.claimLatest;
-    const { rows } = await client.query(statement, [at, worker, leaseMs, rowsMax, source]);
-    const next = rows.length < rowsMax ? await client.query(sql.nextDue, [at, source]) : undefined;
-    return {
-      claims: rows.map(toClaim),
-      died: expired.rows.filter((row) => row["state"] === "dead").map(toReference),
-      nextInMs: toNumber(next?.rows[0]?.["next_in"]),
-      // A row is due at the time of its claim.
-      nowMs: Number(rows[0]?.["due_at"] ?? next?.rows[0]?.["now"]),
-    };
-  });
-  return claimed.catch(async (error: unknown) => {
-    if ((error as { code?: unknown }).code !== lockNotAvailable) throw error;
-    throw await claimsBlocked(pool, lock, error);
-  });
+  keyIds: readonly unknown[],
+  { attemptsMax, retry, reclaimUntilMs }: ClaimOptions,
+): Promise<readonly RowReference[]> {
+  const { firstDelayMs, delayMsMax } = retry;
+  const values = [now(), keyIds, attemptsMax, firstDelayMs, delayMsMax, reclaimUntilMs];
+  return (await pool.query(sql.recoverExpired, values)).rows.map(toReference);
 }
 
-const lockNotAvailable = "55P03";
-
-/** Any role of the database can take an advisory lock, so the message names the session that an operator may end. */
-async function claimsBlocked(pool: BoundedPool, lock: bigint, cause: unknown): Promise<ReceiverError> {
-  const { rows } = await pool.query(lockHolder, [String(lock)]).catch(() => ({ rows: [] }));
-  const [holder] = rows;
-  const name = holder ? `process ${holder["pid"]} of role ${holder["usename"]}` : "another session";
-  return new ReceiverError("INBOX_UNAVAILABLE", `postgres inbox: ${name} blocks the claims of events`, {
-    cause,
-  });
-}
-
-const lockHolder = `
-  SELECT activity.pid, activity.usename FROM pg_locks AS held JOIN pg_stat_activity AS activity USING (pid)
-  WHERE held.locktype = 'advisory' AND held.granted
-    AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-    AND ((held.classid::bigint << 32) | held.objid::bigint) = $1::bigint`;
-
-/** A number, because statements that are sent together take no parameters. */
-function lockNumber(name: string): bigint {
-  return createHash("sha256").update(name).digest().readBigInt64BE();
-}
-
-/** Returns the `seq` of the claims that are still held. */
+/** Returns the leases that are still held. */
 export async function renewLeases(
   { pool, sql, now }: PostgresDatabase,
-  claims: readonly Claim[],
+  leases: readonly KeyLease[],
   leaseMs: number,
-): Promise<ReadonlySet<number>> {
-  const values = [now(), leaseMs, ...columns(claims, "seq", "worker", "generation")];
-  const { rows } = await pool.query(sql.renewLeases, values);
-  return new Set(rows.map((row) => Number(row["seq"])));
+): Promise<ReadonlySet<KeyLease>> {
+  const values = [now(), leaseMs, ...columns(leases, "keyId", "worker", "generation")];
+  const held = new Set((await pool.query(sql.renewLeases, values)).rows.map((row) => Number(row["place"])));
+  return new Set(leases.filter((_, index) => held.has(index + 1)));
+}
+
+/** Makes a row wait again; in one transaction, so that it is not purged or replayed by another one meanwhile. */
+export function replayRow(
+  { pool, sql, now }: PostgresDatabase,
+  { source, id }: RowReference,
+  { event, orderKey, position, status, workspaceId }: EventColumns,
+): Promise<boolean> {
+  return pool.transaction("", async (client) => {
+    await client.query(sql.lockDelivery, [source, id]);
+    const { rows } = await client.query(sql.findReplayable, [source, id]);
+    const [found] = rows;
+    if (!found) return false;
+    const { seq, body_bytes: bodyBytes } = found;
+    await client.query(sql.replayDelivery, [now(), seq, event, orderKey, position, status, workspaceId]);
+    const key = await client.query(sql.queueKey, [now(), source, orderKey ?? `id:${id}`, workspaceId]);
+    await client.query(sql.queueRow, [key.rows[0]?.["id"], position ?? "", seq, bodyBytes]);
+    return true;
+  });
 }

@@ -1,8 +1,9 @@
 import type { Claim, HandlerTransaction, Settlement, SettleOutcome } from "../inbox.ts";
 import { createLazyTransaction, leaseLost, superseded } from "../lazy-transaction.ts";
+import { isSuperseded, type RowEndResult, settledEnd } from "../row-end.ts";
 import { controlKeyword, controlRejected, endedBySql } from "../transaction-control.ts";
 import type { PooledClient } from "./bounded-pool.ts";
-import type { PostgresDatabase } from "./postgres-operations.ts";
+import { endRows, type PostgresDatabase } from "./postgres-operations.ts";
 import type { PostgresClient, PostgresRow } from "./postgres-pool.ts";
 import { endTransaction, watchTransaction } from "./watch-transaction.ts";
 
@@ -10,42 +11,57 @@ import { endTransaction, watchTransaction } from "./watch-transaction.ts";
 export interface PostgresTransaction {
   /**
    * Runs one statement in the transaction in which the event counts as handled: its effects are kept if and only if the
-   * event is. The first query takes a client from the pool, for as long as the handler runs.
+   * event is. Events share transactions: from its first query on, a handler has the transaction for itself until it ends
+   * or `turnMs` is over. Then, and when a statement cannot be shared, the handlers of the event run again in a transaction
+   * of their own, which counts as the same attempt. Shared are SELECT, INSERT, UPDATE, DELETE, MERGE, WITH, VALUES, NOTIFY
+   * and savepoints.
    *
    * @throws {ReceiverError} `TRANSACTION_ENDED_BY_SQL` for BEGIN, COMMIT and ROLLBACK, which are not executed; the
    * attempt then fails. SAVEPOINT is allowed.
    */
   query(statement: string, values?: unknown[]): Promise<readonly PostgresRow[]>;
   /**
-   * The client of `pg` that the transaction runs on, as an ORM takes it. It must not be released. What would begin or
-   * end a transaction is rejected as by `query`, and so is every query after the end.
+   * The client of `pg` that the transaction runs on, as an ORM takes it; that transaction is never shared. It must not be
+   * released. What would begin or end a transaction is rejected as by `query`, and so is every query after the end.
    */
   client(): Promise<PostgresClient>;
 }
 
-interface Dependencies extends PostgresDatabase {
+export interface TransactionDependencies {
+  readonly database: PostgresDatabase;
   readonly claim: Claim;
   readonly settlement: Settlement;
   readonly timeoutMs: number;
   readonly settleInGroup: () => Promise<SettleOutcome>;
+  /** Rows of the source can be claimed now. */
+  notify(source: string): void;
 }
 
+type Dependencies = TransactionDependencies;
+
+/** A transaction of one event. */
 export function beginPostgresTransaction(
   dependencies: Dependencies,
 ): HandlerTransaction<PostgresTransaction> {
-  const { sql, claim, settlement, settleInGroup } = dependencies;
+  const { settleInGroup } = dependencies;
+  let isExclusive = false;
   const { opened, throwIfEnded, fail, commit, rollback } = createLazyTransaction<OpenedTransaction>({
-    open: () => open(dependencies),
+    open() {
+      isExclusive = true;
+      return open(dependencies);
+    },
     async commit({ id, pooled, end }) {
       const { client } = pooled;
       const commit = async () => {
-        const settled = await client.query(sql.settleOpened, [claim.seq, settlement.state, id]);
-        if (settled.rows.length === 0) throw endedBySql(endings);
+        const ended = await endInTransaction(dependencies, client, id);
         await client.query("COMMIT");
+        return ended;
       };
       try {
-        await pooled.within(commit());
+        const { hasMore } = await pooled.within(commit());
         pooled.release();
+        if (hasMore) dependencies.notify(dependencies.claim.source);
+        return "settled";
       } finally {
         end();
       }
@@ -78,12 +94,30 @@ export function beginPostgresTransaction(
         return guardClient(client, (statement) => check(statement, client));
       },
     },
+    get isExclusive() {
+      return isExclusive;
+    },
     commit,
     rollback,
   };
 }
 
 const endings = "a COMMIT or ROLLBACK";
+
+/** Ends the row as requested, or throws why that cannot be. */
+async function endInTransaction(
+  dependencies: Dependencies,
+  client: PostgresClient,
+  id: string,
+): Promise<RowEndResult> {
+  const { database, claim, settlement } = dependencies;
+  const requested = settledEnd(claim, settlement);
+  const [ended] = await endRows(client, database, [requested], id);
+  if (ended?.result === requested.outcome) return ended;
+  if (ended) throw superseded();
+  const { rows } = await client.query(database.sql.currentTransaction);
+  throw rows[0]?.["xact"] === id ? leaseLost() : endedBySql(endings);
+}
 
 /** The client as handlers may use it: `check` sees each statement before it is sent. */
 function guardClient(client: PostgresClient, check: (statement: string) => void): PostgresClient {
@@ -115,11 +149,12 @@ interface OpenedTransaction {
 }
 
 /**
- * The row is locked while the transaction is open, so that no other process reclaims it; hence the server is told to
- * end a transaction whose process is paused.
+ * Nothing of the inbox is locked while the handler runs: the end of the row, right before the commit, fails when the
+ * lease was lost meanwhile. The server is told to end a transaction whose process is paused.
  */
 async function open(dependencies: Dependencies): Promise<OpenedTransaction> {
-  const { pool, sql, claim, settlement, timeoutMs, now } = dependencies;
+  const { database, claim, settlement, timeoutMs } = dependencies;
+  const { pool, sql } = database;
   const pooled = await pool.checkOut();
   const { client } = pooled;
   const begin = async () => {
@@ -127,19 +162,11 @@ async function open(dependencies: Dependencies): Promise<OpenedTransaction> {
     await client.query(
       `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${limitMs}; SET LOCAL statement_timeout = ${limitMs}`,
     );
-    const { key = null, position = null, status = null, allowSame = false } = settlement.advance ?? {};
-    const row = [claim.seq, claim.worker, claim.generation];
-    const { rows } = await client.query(sql.openTransaction, [
-      now(),
-      ...row,
-      key,
-      position,
-      status,
-      allowSame,
-    ]);
-    if (rows[0]?.["held"] !== true) throw leaseLost();
-    if (settlement.advance && rows[0]?.["moved"] !== true) throw superseded();
-    return { id: String(rows[0]["id"]), pid: Number(rows[0]["pid"]), began: String(rows[0]["began"]) };
+    const { keyId, worker, generation } = claim.lease;
+    const [lease] = (await client.query(sql.checkLease, [keyId, worker, generation])).rows;
+    if (!lease) throw leaseLost();
+    if (isSuperseded(settlement, lease["head"])) throw superseded();
+    return { id: String(lease["xact"]), pid: Number(lease["pid"]), began: String(lease["began"]) };
   };
   try {
     const { id, ...backend } = await pooled.within(begin());

@@ -1,42 +1,52 @@
-// SQLite counts by reading, and a read blocks the event loop. Settled rows are most of a large inbox, so they are counted
-// in steps, between which deliveries are stored. Each step continues after the last row of the one before: rows that
-// are settled or purged meanwhile may or may not be counted.
+// SQLite counts by reading, and a read blocks the event loop. So deliveries are counted in steps, between which others are
+// stored: rows that are settled or purged meanwhile may or may not be counted.
 
 import type { SqlRow } from "../inbox-row.ts";
-import type { SqliteConnection } from "./sqlite-driver.ts";
-import { countSettled, countUnsettled, settledStep } from "./sqlite-statements.ts";
+import { countLive, countOutcomes, oldestKey, oldestWaiting, sharedStatements } from "./sqlite-statements.ts";
 import type { SqliteWriter } from "./sqlite-writer.ts";
 
 /** How many rows one step of a count or a list reads at most, about 2 ms. */
 export const listStepRows = 5_000;
 
-const settledStates = ["done", "stale", "discarded", "inline"] as const;
-
 /** Rows of `state`, `count` and, on the pending one, `oldest` in milliseconds. */
 export async function countStates(writer: SqliteWriter, nowMs: number): Promise<readonly SqlRow[]> {
-  const counts: SqlRow[] = [
-    ...(await writer.read((connection) => connection.queryPrepared(countUnsettled, [nowMs]))),
+  const read = async (statement: string, values: readonly number[] = []) =>
+    writer.read((connection) => connection.queryPrepared(statement, values));
+  const { waiting, running, oldest } = await countLiveRows(read, nowMs);
+  const counts = new Map<unknown, number>([["done", -waiting]]);
+  const [range] = await read(sharedStatements.seqRange);
+  const last = Number(range?.["last"] ?? -1);
+  for (let from = Number(range?.["first"] ?? 0); from <= last; from += listStepRows) {
+    for (const { state, count } of await read(countOutcomes, [from, from + listStepRows])) {
+      counts.set(state, (counts.get(state) ?? 0) + Number(count));
+    }
+  }
+  return [
+    { state: "pending", count: waiting - running, oldest },
+    { state: "running", count: running },
+    ...[...counts].map(([state, count]) => ({ state, count: Math.max(0, count) })),
   ];
-  for (const state of settledStates) counts.push({ state, count: await countInSteps(writer, state) });
-  return counts;
 }
 
-async function countInSteps(writer: SqliteWriter, state: string): Promise<number> {
-  let counted = 0;
-  let after: readonly [receivedAt: number, seq: number] = [Number.MIN_SAFE_INTEGER, 0];
+type Read = (statement: string, values: readonly number[]) => Promise<readonly SqlRow[]>;
+
+/** Waiting rows, those of them that are claimed, and how long the oldest of the others has waited. */
+async function countLiveRows(read: Read, nowMs: number) {
+  let [after, waiting, running] = [0, 0, 0];
+  let oldest: { readonly id: number; readonly wakeAtMs: number } | undefined;
   for (;;) {
-    const step = await writer.read((connection) => countStep(connection, [state, ...after]));
-    counted += step.count;
-    if (!step.last) return counted;
-    after = step.last;
+    const [page] = await read(sharedStatements.keysPage, [after, listStepRows]);
+    const last = Number(page?.["last"] ?? after);
+    if (last === after) break;
+    const [counts] = await read(countLive, [after, last]);
+    waiting += Number(counts?.["waiting"]);
+    running += Number(counts?.["running"]);
+    const [key] = await read(oldestKey, [after, last, nowMs]);
+    const wakeAtMs = Number(key?.["wake_at"] ?? Number.POSITIVE_INFINITY);
+    if (wakeAtMs < (oldest?.wakeAtMs ?? Number.POSITIVE_INFINITY))
+      oldest = { id: Number(key?.["id"]), wakeAtMs };
+    after = last;
   }
-}
-
-function countStep(connection: SqliteConnection, after: readonly [string, number, number]) {
-  const [last] = connection.queryPrepared(settledStep, [...after, listStepRows]);
-  if (last) {
-    return { count: listStepRows, last: [Number(last["received_at"]), Number(last["seq"])] as const };
-  }
-  const [rest] = connection.queryPrepared(countSettled, after);
-  return { count: Number(rest?.["count"]), last: undefined };
+  const [row] = oldest ? await read(oldestWaiting, [nowMs, oldest.id]) : [];
+  return { waiting, running, oldest: row?.["oldest"] ?? null };
 }

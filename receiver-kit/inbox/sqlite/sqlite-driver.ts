@@ -21,6 +21,8 @@ export interface SqliteConnection {
   queryPrepared(sql: string, values?: readonly SqliteValue[]): readonly SqliteRow[];
   /** Runs a prepared statement that returns no rows; returns the number of rows changed. */
   changePrepared(sql: string, values: readonly SqliteValue[]): number;
+  /** Runs a prepared INSERT without RETURNING; returns the row's number, `undefined` when none was inserted. */
+  insertPrepared(sql: string, values: readonly SqliteValue[]): number | undefined;
   /** False also when SQLite has ended the transaction by itself. */
   isInTransaction(): boolean;
   close(): void;
@@ -34,7 +36,10 @@ export type SqliteOpener = (path: string) => SqliteConnection;
 interface NativeStatement {
   readonly reader?: boolean;
   all(...values: unknown[]): unknown[];
-  run(...values: unknown[]): { readonly changes: number | bigint };
+  run(...values: unknown[]): {
+    readonly changes: number | bigint;
+    readonly lastInsertRowid: number | bigint;
+  };
 }
 
 interface NativeDatabase {
@@ -121,6 +126,10 @@ export function connectionOf(native: NativeDatabase, style: ValueStyle = "array"
     query: (sql, values = []) => rowsOf(native.prepare(sql), sql, values),
     queryPrepared: (sql, values = []) => rowsOf(prepare(sql), sql, values),
     changePrepared: (sql, values) => Number(prepare(sql).run(...bind(sql, values)).changes),
+    insertPrepared(sql, values) {
+      const { changes, lastInsertRowid } = prepare(sql).run(...bind(sql, values));
+      return Number(changes) === 0 ? undefined : Number(lastInsertRowid);
+    },
     isInTransaction: () => native.inTransaction ?? native.isTransaction ?? !canBegin(native),
     close: () => native.close(),
   };

@@ -2,7 +2,9 @@ import type { Clock } from "../../clock.ts";
 import { ReceiverError } from "../../errors.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../../options.ts";
 import type { Inbox } from "../inbox.ts";
+import { failedEnd, type RowEnd, settledEnd, settleOutcome } from "../row-end.ts";
 import { sqlMethods } from "../sql-methods.ts";
+import { claimRows, renewLeases } from "./sqlite-claims.ts";
 import { countStates, listStepRows } from "./sqlite-counts.ts";
 import {
   loadSqliteDriver,
@@ -12,6 +14,7 @@ import {
   type SqliteValue,
   sqliteDriverNames,
 } from "./sqlite-driver.ts";
+import { endRow as endRowNow } from "./sqlite-ends.ts";
 import { SqliteFile } from "./sqlite-file.ts";
 import * as operations from "./sqlite-operations.ts";
 import { sharedStatements } from "./sqlite-statements.ts";
@@ -30,6 +33,11 @@ export interface SqliteInboxOptions {
    * the limit the transaction is rolled back and the attempt fails. Default 1,000.
    */
   readonly transactionTimeoutMs?: number | undefined;
+  /**
+   * How many events may share a transaction, and so a commit. Each handler has the file for itself from its first query
+   * to its end. 1: each event has its own transaction. Default 128.
+   */
+  readonly eventsPerTransactionMax?: number | undefined;
   readonly clock?: Clock | undefined;
 }
 
@@ -43,6 +51,7 @@ const sqliteOptions = strictOptions<SqliteInboxOptions>()({
     .optional(),
   busyTimeoutMs: option.durationMs.default(defaults.sqlite.busyTimeoutMs),
   transactionTimeoutMs: option.durationMs.default(defaults.sqlite.transactionTimeoutMs),
+  eventsPerTransactionMax: option.positiveInteger.default(defaults.sqlite.eventsPerTransactionMax),
   clock: sharedOptions.clock,
 });
 
@@ -60,20 +69,32 @@ const sqliteOptions = strictOptions<SqliteInboxOptions>()({
 export function sqliteInbox(options: string | SqliteInboxOptions): Inbox<SqliteTransaction> {
   const given = typeof options === "string" ? { path: options } : options;
   const settings = parseOptions("sqliteInbox", sqliteOptions, given);
-  const { clock, driver, busyTimeoutMs, transactionTimeoutMs } = settings;
+  const { clock, driver, busyTimeoutMs, transactionTimeoutMs, eventsPerTransactionMax } = settings;
   let opener: SqliteOpener | undefined;
   const file = new SqliteFile(settings.path);
   const connect = () => {
     if (!opener) throw new ReceiverError("INBOX_UNAVAILABLE", "sqlite inbox: expected open() before use");
     return file.open(opener);
   };
-  const writer = new SqliteWriter({ connect, checkFile: () => file.check(), clock, busyTimeoutMs });
+  const checkFile = () => file.check();
+  const writer = new SqliteWriter({
+    connect,
+    checkFile,
+    clock,
+    busyTimeoutMs,
+    turnsMax: eventsPerTransactionMax,
+  });
   const subscribers = new Map<symbol, (source?: string) => void>();
   const wake = (source: string) => {
     for (const subscriber of subscribers.values()) subscriber(source);
   };
   const write = <Result>(operation: (connection: SqliteConnection, nowMs: number) => Result) =>
     writer.write((connection) => operation(connection, clock.now()));
+  const endRow = async (requested: RowEnd) => {
+    const ended = await write((connection, now) => endRowNow(connection, requested, now));
+    if (ended?.hasMore) wake(requested.claim.source);
+    return ended;
+  };
   const query = (statement: string, values: readonly unknown[]) => (connection: SqliteConnection) =>
     connection.queryPrepared(statement, values as readonly SqliteValue[]);
 
@@ -109,19 +130,28 @@ export function sqliteInbox(options: string | SqliteInboxOptions): Inbox<SqliteT
       if (result.outcome === "new") wake(row.source);
       return result;
     },
-    claim: (claimOptions) => write((connection, now) => operations.claimRows(connection, claimOptions, now)),
-    renew: (claims, leaseMs) =>
-      write((connection, now) => operations.renewLeases(connection, claims, leaseMs, now)),
-    begin(claim, settlement, { timeoutMs }) {
-      const transaction = beginSqliteTransaction({
-        claim,
-        settlement,
-        beginExclusive: () => writer.beginExclusive(Math.min(timeoutMs, transactionTimeoutMs)),
-        settleInGroup: () =>
-          write((connection, now) => operations.settleRow(connection, claim, settlement, now)),
+    claim: (claimOptions) => write((connection, now) => claimRows(connection, claimOptions, now)),
+    renew: (leases, leaseMs) => write((connection, now) => renewLeases(connection, leases, leaseMs, now)),
+    begin(claim, settlement, { timeoutMs, isAlone }) {
+      const limitMs = Math.min(timeoutMs, transactionTimeoutMs);
+      return beginSqliteTransaction({
+        ...{ claim, settlement, wake },
+        beginOpen: () =>
+          isAlone || eventsPerTransactionMax === 1 ? writer.beginAlone(limitMs) : writer.beginShared(limitMs),
+        async settleInGroup() {
+          const requested = settledEnd(claim, settlement);
+          return settleOutcome(requested, await endRow(requested));
+        },
         now: () => clock.now(),
       });
-      return { ...transaction, commit: () => transaction.commit().finally(() => wake(claim.source)) };
+    },
+    fail: async (claim, failure) => (await endRow(failedEnd(claim, failure))) !== undefined,
+    async replay(row, columns) {
+      const isReplayed = await write((connection, now) =>
+        operations.replayRow(connection, row, columns, now),
+      );
+      if (isReplayed) wake(row.source);
+      return isReplayed;
     },
     async subscribe(subscriber) {
       const name = Symbol("subscriber");
@@ -129,12 +159,6 @@ export function sqliteInbox(options: string | SqliteInboxOptions): Inbox<SqliteT
       return async () => void subscribers.delete(name);
     },
     advanceHead: ({ source, key, position }) =>
-      write((connection, now) => {
-        const advance = { key, position, status: null, allowSame: false };
-        if (operations.advanceHead(connection, { source, workspaceId: null }, advance, now)) return "newer";
-        return operations.readHead(connection, { source, key }, now)?.position === position
-          ? "same"
-          : "stale";
-      }),
+      write((connection, now) => operations.advanceHead(connection, { source, key }, position, now)),
   };
 }

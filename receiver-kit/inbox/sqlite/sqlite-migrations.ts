@@ -118,6 +118,92 @@ export const sqliteMigrations: readonly string[] = [
    INSERT INTO workspace_tasks_marks (source, name, value)
      SELECT '', 'retention-time', max(beat_at) FROM workspace_tasks_beats HAVING count(*) > 0;
    DROP TABLE workspace_tasks_beats;`,
+  // A delivery is written once; what changes as it is handled is in narrow tables. The lease belongs to a key instead of
+  // a row, so that a claim need not search for the other rows of a key.
+  `CREATE TABLE workspace_tasks_deliveries (
+     seq INTEGER PRIMARY KEY,
+     source TEXT NOT NULL,
+     webhook_id TEXT NOT NULL,
+     channel TEXT NOT NULL,
+     event TEXT,
+     order_key TEXT,
+     position TEXT,
+     status TEXT,
+     workspace TEXT,
+     signed_at INTEGER NOT NULL,
+     received_at INTEGER NOT NULL,
+     secret_index INTEGER,
+     traceparent TEXT,
+     outcome TEXT,
+     attempts INTEGER,
+     last_error TEXT,
+     replays INTEGER NOT NULL DEFAULT 0,
+     replayed_at INTEGER,
+     lease_until INTEGER,
+     leased_at INTEGER,
+     generation INTEGER,
+     UNIQUE (source, webhook_id)
+   );
+   CREATE TABLE workspace_tasks_ordering_keys (
+     id INTEGER PRIMARY KEY,
+     source TEXT NOT NULL,
+     order_key TEXT NOT NULL,
+     workspace TEXT,
+     position TEXT,
+     status TEXT,
+     moved_at INTEGER,
+     waiting INTEGER NOT NULL,
+     wake_at INTEGER,
+     worker TEXT,
+     generation INTEGER NOT NULL DEFAULT 0,
+     leased_at INTEGER,
+     held INTEGER NOT NULL DEFAULT 0,
+     suspects INTEGER NOT NULL DEFAULT 0,
+     UNIQUE (source, order_key)
+   );
+   CREATE TABLE workspace_tasks_queue (
+     key_id INTEGER NOT NULL,
+     position TEXT NOT NULL,
+     seq INTEGER NOT NULL,
+     due_at INTEGER NOT NULL,
+     attempts INTEGER NOT NULL DEFAULT 0,
+     body_bytes INTEGER NOT NULL,
+     last_error TEXT,
+     PRIMARY KEY (key_id, position, seq)
+   ) WITHOUT ROWID;
+   INSERT INTO workspace_tasks_deliveries
+     SELECT seq, source, webhook_id, channel, event, order_key, position, status, workspace, signed_at, received_at,
+       secret_index, traceparent, CASE WHEN state NOT IN ('pending', 'running', 'done') THEN state END,
+       CASE WHEN state NOT IN ('pending', 'running') THEN attempts END, last_error, replays,
+       CASE WHEN replays > 0 THEN due_at END, CASE WHEN state = 'inline' THEN lease_until END,
+       CASE WHEN state = 'inline' THEN due_at END, CASE WHEN state = 'inline' THEN generation END
+     FROM workspace_tasks_inbox;
+   INSERT INTO workspace_tasks_ordering_keys (source, order_key, workspace, position, status, moved_at, waiting)
+     SELECT source, order_key, workspace, position, status, moved_at, 0 FROM workspace_tasks_order_heads;
+   INSERT INTO workspace_tasks_ordering_keys
+       (source, order_key, workspace, waiting, wake_at, worker, generation, leased_at, held)
+     SELECT source, coalesce(order_key, 'id:' || webhook_id), max(workspace), count(*),
+       coalesce(max(lease_until) FILTER (WHERE state = 'running'), min(due_at)),
+       max(worker) FILTER (WHERE state = 'running'), max(generation),
+       max(due_at) FILTER (WHERE state = 'running'), count(*) FILTER (WHERE state = 'running')
+     FROM workspace_tasks_inbox WHERE state IN ('pending', 'running') GROUP BY 1, 2
+     ON CONFLICT (source, order_key) DO UPDATE
+     SET waiting = excluded.waiting, wake_at = excluded.wake_at, worker = excluded.worker,
+         generation = excluded.generation, leased_at = excluded.leased_at, held = excluded.held;
+   INSERT INTO workspace_tasks_queue
+     SELECT ordering_key.id, coalesce(row.position, ''), seq, CASE WHEN attempts = 0 THEN 0 ELSE due_at END,
+       attempts - (state = 'running'), coalesce(body_bytes, 0), last_error
+     FROM workspace_tasks_inbox AS row JOIN workspace_tasks_ordering_keys AS ordering_key
+       ON ordering_key.source = row.source AND ordering_key.order_key = coalesce(row.order_key, 'id:' || webhook_id)
+     WHERE state IN ('pending', 'running');
+   DROP TABLE workspace_tasks_inbox;
+   DROP TABLE workspace_tasks_order_heads;
+   CREATE INDEX workspace_tasks_ordering_keys_wake ON workspace_tasks_ordering_keys (source, wake_at, id)
+     WHERE wake_at IS NOT NULL;
+   CREATE INDEX workspace_tasks_ordering_keys_running ON workspace_tasks_ordering_keys (source, order_key)
+     WHERE status = 'RUNNING';
+   CREATE INDEX workspace_tasks_deliveries_unhandled ON workspace_tasks_deliveries (source, outcome, order_key)
+     WHERE outcome IN ('dead', 'quarantined');`,
 ];
 
 /** Migrates the file to the newest version. Processes that start together do so one after the other, under the write lock. */

@@ -1,137 +1,182 @@
 // The SQL of the SQLite inbox, besides the statements that it shares with PostgreSQL. SQLite has one writer and needs no
-// row locks.
+// row locks. It has no statistics either: where it could choose another index, INDEXED BY names the right one.
 
-import { type KeyOrder, leaseExpired } from "../inbox.ts";
-import { sqlStatements } from "../sql-statements.ts";
+import { isDue, type SqlTables, sqlStatements } from "../sql-statements.ts";
 
-export const insertRow = `
-  INSERT INTO workspace_tasks_inbox
-    (source, webhook_id, channel, state, event, order_key, position, status, workspace, signed_at, received_at, due_at,
-     last_error, secret_index, traceparent, body_bytes)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, ?12, ?13, ?14, ?15)
+const tables: SqlTables = {
+  deliveries: "workspace_tasks_deliveries",
+  bodies: "workspace_tasks_bodies",
+  keys: "workspace_tasks_ordering_keys",
+  queue: "workspace_tasks_queue",
+  marks: "workspace_tasks_marks",
+};
+const { deliveries, bodies, keys, queue } = tables;
+
+// Storing
+
+/** Inserts nothing for a duplicate. */
+export const insertDelivery = `
+  INSERT INTO ${deliveries}
+    (source, webhook_id, channel, event, order_key, position, status, workspace, signed_at, received_at, outcome,
+     last_error, secret_index, traceparent)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
   ON CONFLICT (source, webhook_id) DO NOTHING`;
 
-/** Of the row that the statement before has inserted. node:sqlite of Node 22 passes an empty body as null. */
-export const insertBody = `
-  INSERT INTO workspace_tasks_bodies (seq, body) VALUES (last_insert_rowid(), coalesce(?1, x''))`;
-
-export const readBody = "SELECT body FROM workspace_tasks_bodies WHERE seq = ?1";
+export const insertBody = `INSERT INTO ${bodies} (seq, body) VALUES (?1, ?2) ON CONFLICT (seq) DO NOTHING`;
 
 export const compareBody = `
-  SELECT body = coalesce(?3, x'') AS same FROM workspace_tasks_inbox LEFT JOIN workspace_tasks_bodies USING (seq)
-  WHERE source = ?1 AND webhook_id = ?2`;
+  SELECT body = ?3 AS same FROM ${deliveries} LEFT JOIN ${bodies} USING (seq) WHERE source = ?1 AND webhook_id = ?2`;
 
-// SQLite uses a partial index only for a condition with the same text as the index's own, besides which `state` may be
-// compared. INDEXED BY keeps the planner from scanning all waiting rows for each.
-const live = "state IN ('pending', 'running')";
+// Claiming
 
-/** A row whose lease expired waits again, or is dead after its last attempt. */
-export const reclaimExpired = `
-  UPDATE workspace_tasks_inbox INDEXED BY workspace_tasks_inbox_due
-  SET state = CASE WHEN attempts >= ?2 THEN 'dead' ELSE 'pending' END,
-      last_error = CASE WHEN attempts >= ?2 THEN '${leaseExpired}' ELSE last_error END,
-      due_at = ?1, worker = NULL, lease_until = NULL
-  WHERE source = ?3 AND state = 'running' AND ${live} AND lease_until <= min(?1, coalesce(?4, ?1))
-  RETURNING source, webhook_id, state`;
+/** Keys with something to do, the longest waiting first. One that is leased has only its expired lease. */
+export const pickKeys = `
+  SELECT id, position AS head, generation, held, suspects, worker IS NOT NULL AS expired
+  FROM ${keys} INDEXED BY workspace_tasks_ordering_keys_wake
+  WHERE source = ?2 AND wake_at IS NOT NULL AND wake_at <= ?1
+    AND (worker IS NULL OR wake_at <= min(?1, coalesce(?4, ?1)))
+  ORDER BY wake_at, id LIMIT ?3`;
 
-/** Due rows that are first in their key while none of it runs. */
-export function claimRows(keyOrder: KeyOrder): string {
-  return `
-  UPDATE workspace_tasks_inbox
-  SET state = 'running', worker = ?2, due_at = ?1, lease_until = ?3, generation = generation + 1,
-      attempts = attempts + 1
-  WHERE seq IN (
-    SELECT candidate.seq FROM workspace_tasks_inbox AS candidate INDEXED BY workspace_tasks_inbox_due
-    WHERE candidate.source = ?5 AND candidate.state = 'pending' AND candidate.${live} AND candidate.due_at <= ?1
-      AND (candidate.order_key IS NULL OR (
-        candidate.order_key NOT IN (
-          SELECT order_key FROM workspace_tasks_inbox INDEXED BY workspace_tasks_inbox_due
-          WHERE source = ?5 AND state = 'running' AND ${live} AND order_key IS NOT NULL)
-        AND NOT EXISTS (
-          SELECT 1 FROM workspace_tasks_inbox AS earlier INDEXED BY workspace_tasks_inbox_keys
-          WHERE earlier.source = candidate.source AND earlier.order_key = candidate.order_key
-            AND earlier.state = 'pending' AND earlier.${live} ${keyOrder === "strict" ? "" : "AND earlier.due_at <= ?1"}
-            AND (earlier.position, earlier.seq) < (candidate.position, candidate.seq))))
-    ORDER BY candidate.due_at, candidate.seq
-    LIMIT ?4)
-  RETURNING *`;
-}
+const due = isDue({ now: "?1", least: "min" }, "?4", "?5");
 
-export const nextDue = `
-  SELECT min(at) AS at FROM (
-    SELECT min(due_at) AS at FROM workspace_tasks_inbox INDEXED BY workspace_tasks_inbox_due
-      WHERE source = ?2 AND state = 'pending' AND ${live} AND due_at > ?1
-    UNION ALL
-    SELECT min(lease_until) FROM workspace_tasks_inbox INDEXED BY workspace_tasks_inbox_due
-      WHERE source = ?2 AND state = 'running' AND ${live} AND lease_until > ?1)`;
+/** The first rows of a key, in their order. */
+const firstRows = (condition: string) => `
+  SELECT seq, attempts, body_bytes, due_at, ${due} AS is_due FROM ${queue}
+  WHERE key_id = ?2 ${condition} ORDER BY position, seq LIMIT ?3`;
 
-const held = "seq = ?1 AND state = 'running' AND worker = ?2 AND generation = ?3";
+export const firstDueRows = firstRows(`AND ${due}`);
+export const firstRowsStrict = firstRows("");
 
-export const checkHeld = `SELECT seq FROM workspace_tasks_inbox WHERE ${held}`;
+/** A delivery with its body. */
+export const readDelivery = `
+  SELECT delivery.seq, source, webhook_id, channel, event, order_key, position, status, workspace, signed_at,
+    received_at, replays, secret_index, traceparent, body.body
+  FROM ${deliveries} AS delivery LEFT JOIN ${bodies} AS body ON body.seq = delivery.seq WHERE delivery.seq = ?1`;
 
-export const renewLease = `UPDATE workspace_tasks_inbox SET lease_until = ?4, due_at = ?5 WHERE ${held}`;
+export const leaseKey = `
+  UPDATE ${keys}
+  SET worker = ?2, generation = generation + 1, held = ?3, wake_at = ?1 + ?4, leased_at = ?1 WHERE id = ?5`;
 
-/** The compare-and-set of the ordering head: changes a row only when the head advances. */
-export const advanceHead = `
-  INSERT INTO workspace_tasks_order_heads AS head (source, order_key, position, status, moved_at, workspace)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?7)
-  ON CONFLICT (source, order_key) DO UPDATE
-  SET position = excluded.position, status = excluded.status, moved_at = excluded.moved_at,
-      workspace = coalesce(excluded.workspace, workspace)
-  WHERE excluded.position > head.position OR (?6 AND excluded.position = head.position)`;
+export const deferKey = `UPDATE ${keys} SET wake_at = ?2 WHERE id = ?1`;
 
-export const settleRow = `
-  UPDATE workspace_tasks_inbox SET state = ?2, worker = NULL, lease_until = NULL WHERE seq = ?1`;
+export const nextDueOfKey = `SELECT min(due_at) AS at FROM ${queue} WHERE key_id = ?1`;
+
+export const nextWake = `
+  SELECT min(wake_at) AS at FROM ${keys} INDEXED BY workspace_tasks_ordering_keys_wake
+  WHERE source = ?2 AND wake_at IS NOT NULL AND wake_at > ?1`;
+
+export const firstDueRow = `
+  SELECT position, seq, attempts FROM ${queue}
+  WHERE key_id = ?2 AND ${isDue({ now: "?1", least: "min" }, "?3", "?4")} ORDER BY position, seq LIMIT 1`;
+
+export const countAttempt = `
+  UPDATE ${queue} SET attempts = attempts + 1, due_at = 0 WHERE key_id = ?1 AND position = ?2 AND seq = ?3`;
+
+/** After its lease expired; `?3` rows of it died. */
+export const recoverKey = `
+  UPDATE ${keys}
+  SET worker = NULL, waiting = waiting - ?3, suspects = max(0, held - ?3), held = 0,
+      wake_at = CASE WHEN waiting > ?3 THEN ?1 END
+  WHERE id = ?2`;
+
+export const renewLease = `
+  UPDATE ${keys} SET wake_at = ?1 + ?2, leased_at = ?1 WHERE id = ?3 AND worker = ?4 AND generation = ?5`;
+
+// Ending
+
+export const readLease = `
+  SELECT position AS head, waiting FROM ${keys} WHERE id = ?1 AND worker = ?2 AND generation = ?3`;
+
+/** Changes nothing when the row had ended before, when the lease was lost, or when the head is already further. */
+export const dequeueApplied = `
+  DELETE FROM ${queue} WHERE key_id = ?1 AND position = ?2 AND seq = ?3 AND EXISTS (
+    SELECT 1 FROM ${keys} AS held WHERE held.id = ?1 AND held.worker = ?4 AND held.generation = ?5
+      AND (held.position IS NULL OR held.position < ?6 OR (?7 AND held.position = ?6)))`;
+
+const advanced =
+  "position = ?2, status = ?3, moved_at = ?4, waiting = waiting - 1, suspects = max(0, suspects - 1)";
+
+export const advanceHeld = `UPDATE ${keys} SET ${advanced}, held = held - 1 WHERE id = ?1`;
+
+export const advanceFreed = `
+  UPDATE ${keys} SET ${advanced}, held = 0, worker = NULL, wake_at = CASE WHEN waiting > 1 THEN ?4 END
+  WHERE id = ?1 RETURNING waiting`;
+
+/** Returns no row when it had ended before. */
+export const dequeueRow = `
+  DELETE FROM ${queue} WHERE key_id = ?1 AND position = ?2 AND seq = ?3 RETURNING last_error`;
+
+export const retryRow = `
+  UPDATE ${queue} SET due_at = ?4, attempts = ?5, last_error = ?6 WHERE key_id = ?1 AND position = ?2 AND seq = ?3`;
+
+export const findRow = `SELECT seq FROM ${queue} WHERE key_id = ?1 AND position = ?2 AND seq = ?3`;
+
+export const recordEnd = `
+  UPDATE ${deliveries} SET outcome = ?2, attempts = ?3, last_error = ?4 WHERE seq = ?1 RETURNING source, webhook_id`;
+
+export const advanceKey = `UPDATE ${keys} SET position = ?2, status = ?3, moved_at = ?4 WHERE id = ?1`;
+
+export const countEnded = `
+  UPDATE ${keys} SET waiting = waiting - ?2, suspects = max(0, suspects - ?2), held = max(0, held - 1) WHERE id = ?1`;
+
+export const freeKey = `
+  UPDATE ${keys} SET waiting = waiting - ?2, suspects = max(0, suspects - ?2), held = 0, worker = NULL, wake_at = ?3
+  WHERE id = ?1`;
+
+export const deleteKey = `DELETE FROM ${keys} WHERE id = ?1`;
+
+/** A key that has neither a head nor a row has nothing to remember. */
+export const deleteEmptyKey = `DELETE FROM ${keys} WHERE id = ?1 AND position IS NULL AND waiting = 0`;
+
+// Inline rows, and heads that they advance
 
 /** Stores a row begun inline, or takes over one whose lease ended; otherwise changes nothing and returns no row. */
 export const beginInline = `
-  INSERT INTO workspace_tasks_inbox AS row
-    (source, webhook_id, channel, state, signed_at, received_at, due_at, lease_until, generation, body_bytes)
-  VALUES (?2, ?3, 'webhook', 'inline', ?4, ?1, ?1, ?1 + ?5, 1, ?6)
+  INSERT INTO ${deliveries} AS delivery
+    (source, webhook_id, channel, signed_at, received_at, outcome, lease_until, leased_at, generation)
+  VALUES (?2, ?3, 'webhook', ?4, ?1, 'inline', ?1 + ?5, ?1, 1)
   ON CONFLICT (source, webhook_id) DO UPDATE
-  SET lease_until = excluded.lease_until, due_at = excluded.due_at, generation = row.generation + 1
-  WHERE row.state = 'inline' AND row.lease_until <= ?1
+  SET lease_until = excluded.lease_until, leased_at = excluded.leased_at, generation = delivery.generation + 1
+  WHERE delivery.outcome = 'inline' AND delivery.lease_until <= ?1
   RETURNING seq, generation`;
 
-/** The body of a row begun inline; one that was taken over has it already. */
-export const insertInlineBody = `
-  INSERT INTO workspace_tasks_bodies (seq, body) VALUES (?1, coalesce(?2, x'')) ON CONFLICT (seq) DO NOTHING`;
+export const advanceHead = `
+  INSERT INTO ${keys} AS ordering_key (source, order_key, position, moved_at, waiting) VALUES (?2, ?3, ?4, ?1, 0)
+  ON CONFLICT (source, order_key) DO UPDATE
+  SET position = excluded.position, status = NULL, moved_at = excluded.moved_at
+  WHERE ordering_key.position IS NULL OR excluded.position > ordering_key.position`;
 
-/** States whose rows are few: they wait, run, or wait for an operator. */
-export const countUnsettled = `
-  SELECT state, count(*) AS count, NULL AS oldest FROM workspace_tasks_inbox
-    INDEXED BY workspace_tasks_inbox_attention WHERE state IN ('dead', 'quarantined') GROUP BY state
-  UNION ALL
-  SELECT 'running', count(*), NULL FROM workspace_tasks_inbox
-    INDEXED BY workspace_tasks_inbox_due WHERE state = 'running' AND ${live}
-  UNION ALL
-  SELECT 'pending', count(*), ?1 - min(received_at) FILTER (WHERE due_at <= ?1) FROM workspace_tasks_inbox
-    INDEXED BY workspace_tasks_inbox_due WHERE state = 'pending' AND ${live}`;
+// Counting
 
-const settledAfter = `
-  FROM workspace_tasks_inbox INDEXED BY workspace_tasks_inbox_settled
-  WHERE state = ?1 AND state IN ('done', 'stale', 'discarded', 'inline') AND (received_at, seq) > (?2, ?3)`;
+/** Of the keys after ?1 up to ?2. */
+export const countLive = `
+  SELECT coalesce(sum(waiting), 0) AS waiting, coalesce(sum(held), 0) AS running
+  FROM ${keys} WHERE id > ?1 AND id <= ?2 AND wake_at IS NOT NULL`;
 
-/** The `?4`th settled row after one of them, where a count may continue later. */
-export const settledStep = `SELECT received_at, seq ${settledAfter} ORDER BY received_at, seq LIMIT 1 OFFSET ?4 - 1`;
+/** Of the keys after ?1 up to ?2, the one that has waited longest. */
+export const oldestKey = `
+  SELECT id, wake_at FROM ${keys}
+  WHERE id > ?1 AND id <= ?2 AND worker IS NULL AND wake_at <= ?3 ORDER BY wake_at LIMIT 1`;
 
-export const countSettled = `SELECT count(*) AS count ${settledAfter}`;
+/** The key that has waited longest has the row that has waited longest, or one like it. */
+export const oldestWaiting = `
+  SELECT ?1 - min(coalesce(delivery.replayed_at, delivery.received_at)) AS oldest
+  FROM ${queue} AS waiting JOIN ${deliveries} AS delivery ON delivery.seq = waiting.seq WHERE waiting.key_id = ?2`;
+
+/** Outcomes of the rows with numbers from ?1 on and below ?2. */
+export const countOutcomes = `
+  SELECT coalesce(outcome, 'done') AS state, count(*) AS count FROM ${deliveries}
+  WHERE seq >= ?1 AND seq < ?2 GROUP BY 1`;
 
 const finishInline = `
-  UPDATE workspace_tasks_inbox SET state = $4, lease_until = 0
-  WHERE source = $1 AND webhook_id = $2 AND generation = $3 AND state = 'inline'`;
+  UPDATE ${deliveries} SET outcome = $4, lease_until = 0, leased_at = 0
+  WHERE source = $1 AND webhook_id = $2 AND generation = $3 AND outcome = 'inline'`;
 
 const shared = {
   ...sqlStatements({
-    inbox: "workspace_tasks_inbox",
-    bodies: "workspace_tasks_bodies",
-    heads: "workspace_tasks_order_heads",
-    marks: "workspace_tasks_marks",
-    now: "$1",
-    least: "min",
+    ...{ ...tables, now: "$1", least: "min", wakeSource: "source" },
     isListed: "($3 IS NULL OR state IN (SELECT value FROM json_each($3)))",
-    using: (index) => `INDEXED BY workspace_tasks_${index}`,
-    skipLocked: "",
+    skipLocked: () => "",
     returning: "",
   }),
   finishInline,

@@ -1,10 +1,10 @@
 import type { Claim, HandlerTransaction, Settlement, SettleOutcome } from "../inbox.ts";
 import { createLazyTransaction, leaseLost, superseded } from "../lazy-transaction.ts";
+import { isSuperseded, settledEnd } from "../row-end.ts";
 import { controlKeyword, controlRejected, endedBySql } from "../transaction-control.ts";
 import type { SqliteRow, SqliteValue } from "./sqlite-driver.ts";
-import { advanceHead, isHeld } from "./sqlite-operations.ts";
-import { settleRow } from "./sqlite-statements.ts";
-import type { ExclusiveTransaction } from "./sqlite-writer.ts";
+import { endRow, readLease } from "./sqlite-ends.ts";
+import type { OpenTransaction } from "./sqlite-shared-transaction.ts";
 
 /** What handlers see as `context.transaction` with the SQLite inbox. */
 export interface SqliteTransaction {
@@ -27,22 +27,31 @@ export interface SqliteTransaction {
 interface Dependencies {
   readonly claim: Claim;
   readonly settlement: Settlement;
-  readonly beginExclusive: () => Promise<ExclusiveTransaction>;
+  readonly beginOpen: () => Promise<OpenTransaction>;
   readonly settleInGroup: () => Promise<SettleOutcome>;
   readonly now: () => number;
+  /** Rows of the source can be claimed now. */
+  wake(source: string): void;
 }
 
 export function beginSqliteTransaction(dependencies: Dependencies): HandlerTransaction<SqliteTransaction> {
-  const { claim, settlement, settleInGroup } = dependencies;
+  const { claim, settlement, settleInGroup, now, wake } = dependencies;
   let hasMarker = false;
-  const { opened, fail, commit, rollback } = createLazyTransaction<ExclusiveTransaction>({
+  const { opened, fail, commit, rollback } = createLazyTransaction<OpenTransaction>({
     open: () => open(dependencies),
     async commit(transaction) {
       if (hasMarker) releaseMarker(transaction);
-      transaction.connection().changePrepared(settleRow, [claim.seq, settlement.state]);
-      transaction.end("COMMIT");
+      const requested = settledEnd(claim, settlement);
+      const ended = endRow(transaction.connection(), requested, now());
+      if (ended?.result !== requested.outcome) {
+        await transaction.rollback();
+        throw ended ? superseded() : leaseLost();
+      }
+      const outcome = await transaction.commit();
+      if (ended.hasMore) wake(claim.source);
+      return outcome;
     },
-    rollBack: async (transaction) => transaction.end("ROLLBACK"),
+    rollBack: (transaction) => transaction.rollback(),
     settleInGroup,
   });
   const connection = async () => (await opened()).connection();
@@ -68,7 +77,7 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
 // this savepoint.
 const marker = "workspace_tasks_transaction";
 
-function releaseMarker(transaction: ExclusiveTransaction): void {
+function releaseMarker(transaction: OpenTransaction): void {
   const connection = transaction.connection();
   try {
     connection.exec(`RELEASE ${marker}`);
@@ -77,16 +86,15 @@ function releaseMarker(transaction: ExclusiveTransaction): void {
   }
 }
 
-async function open({ beginExclusive, claim, settlement, now }: Dependencies): Promise<ExclusiveTransaction> {
-  const transaction = await beginExclusive();
+async function open({ beginOpen, claim, settlement }: Dependencies): Promise<OpenTransaction> {
+  const transaction = await beginOpen();
   try {
-    const connection = transaction.connection();
-    const { advance } = settlement;
-    if (!isHeld(connection, claim)) throw leaseLost();
-    if (advance && !advanceHead(connection, claim, advance, now())) throw superseded();
+    const lease = readLease(transaction.connection(), claim.lease);
+    if (!lease) throw leaseLost();
+    if (isSuperseded(settlement, lease.head)) throw superseded();
     return transaction;
   } catch (error) {
-    transaction.end("ROLLBACK");
+    await transaction.rollback();
     throw error;
   }
 }

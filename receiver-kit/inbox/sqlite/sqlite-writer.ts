@@ -5,7 +5,8 @@
 //   scheduled   the next pass is due after the current turn of the event loop, or up to five turns later while each
 //               brings more writes: the deliveries of one burst are read over several turns
 //   pass        synchronous: all reads, then up to 256 writes in one commit, then the oldest exclusive request
-//   exclusive   a handler's transaction has the connection; nothing else runs until it ends
+//   exclusive   a handler's transaction has the connection; nothing else runs until it ends. Shared by several handlers,
+//               the queued writes run between their turns
 //   busy        another process has the write lock; the next pass is due in 5 ms
 //
 //   idle ─► scheduled        an operation is queued
@@ -21,19 +22,25 @@
 // other without end. A connection that has become unusable is closed; the next pass opens another.
 
 import type { Clock } from "../../clock.ts";
+import { deferred } from "../../deferred.ts";
 import { ReceiverError } from "../../errors.ts";
 import { transactionEnded } from "../lazy-transaction.ts";
 import { endedBySql } from "../transaction-control.ts";
 import { type SqliteConnection, sqliteErrorCode, tryRollback } from "./sqlite-driver.ts";
 import { checkpoint } from "./sqlite-file.ts";
+import {
+  type OpenTransaction,
+  SharedTransaction,
+  sqliteEndings,
+  Turn,
+  transactionTooLong,
+  type WriteOperation,
+} from "./sqlite-shared-transaction.ts";
 
-interface Operation {
-  run(connection: SqliteConnection): unknown;
-  resolve(result: unknown): void;
-  reject(error: unknown): void;
-}
+/** A handler's, for a transaction of its own or a turn in a shared one. */
+type ExclusiveRequest = Turn | AloneRequest;
 
-interface ExclusiveRequest {
+interface AloneRequest {
   start(connection: SqliteConnection, release: () => void): void;
   reject(error: unknown): void;
 }
@@ -45,21 +52,15 @@ export interface SqliteWriterOptions {
   readonly clock: Clock;
   /** How long to retry while another process has the file's write lock. */
   readonly busyTimeoutMs: number;
-}
-
-/** A handler's transaction, which has the connection for itself. */
-export interface ExclusiveTransaction {
-  /** @throws {ReceiverError} `TRANSACTION_ENDED` after `end` or the time limit, `TRANSACTION_ENDED_BY_SQL` */
-  connection(): SqliteConnection;
-  /** Ends the transaction; does nothing when it has ended already. */
-  end(how: "COMMIT" | "ROLLBACK"): void;
+  /** Handlers that share a transaction at most. */
+  readonly turnsMax: number;
 }
 
 export class SqliteWriter {
   readonly #options: SqliteWriterOptions;
   #connection: SqliteConnection | undefined;
-  readonly #reads: Operation[] = [];
-  readonly #writes: Operation[] = [];
+  readonly #reads: WriteOperation[] = [];
+  readonly #writes: WriteOperation[] = [];
   readonly #requests: ExclusiveRequest[] = [];
   #isExclusive = false;
   #isScheduled = false;
@@ -80,7 +81,7 @@ export class SqliteWriter {
     return this.#enqueue(this.#reads, operation);
   }
 
-  #enqueue<Result>(queue: Operation[], run: (connection: SqliteConnection) => Result): Promise<Result> {
+  #enqueue<Result>(queue: WriteOperation[], run: (connection: SqliteConnection) => Result): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       queue.push({ run, resolve: resolve as (result: unknown) => void, reject });
       this.#schedule();
@@ -88,20 +89,24 @@ export class SqliteWriter {
   }
 
   /** Waits for the connection and begins a transaction, which is rolled back after `timeoutMs`. */
-  beginExclusive(timeoutMs: number): Promise<ExclusiveTransaction> {
+  beginAlone(timeoutMs: number): Promise<OpenTransaction> {
     return new Promise((resolve, reject) => {
-      const start: ExclusiveRequest["start"] = (connection, release) =>
+      const start: AloneRequest["start"] = (connection, release) =>
         resolve(this.#createTransaction(connection, timeoutMs, release));
       this.#requests.push({ start, reject });
       this.#schedule();
     });
   }
 
-  #createTransaction(
-    connection: SqliteConnection,
-    timeoutMs: number,
-    release: () => void,
-  ): ExclusiveTransaction {
+  /** Waits for a turn in a transaction that handlers share, which is undone after `timeoutMs`. */
+  beginShared(timeoutMs: number): Promise<OpenTransaction> {
+    const begun = deferred<OpenTransaction>();
+    this.#requests.push(new Turn(timeoutMs, this.#options.clock, begun));
+    this.#schedule();
+    return begun.promise;
+  }
+
+  #createTransaction(connection: SqliteConnection, timeoutMs: number, release: () => void): OpenTransaction {
     let ended: ReceiverError | undefined;
     const end = (how: "COMMIT" | "ROLLBACK", reason: ReceiverError) => {
       if (ended) return;
@@ -119,13 +124,7 @@ export class SqliteWriter {
       }
     };
     const cancelTimeout = this.#options.clock.schedule(timeoutMs, () =>
-      end(
-        "ROLLBACK",
-        new ReceiverError(
-          "TRANSACTION_ENDED",
-          `the transaction was open for ${timeoutMs} ms and was rolled back: call other services before the first query`,
-        ),
-      ),
+      end("ROLLBACK", transactionTooLong(timeoutMs)),
     );
     return {
       connection() {
@@ -134,7 +133,14 @@ export class SqliteWriter {
         if (ended) throw ended;
         return connection;
       },
-      end: (how) => end(how, transactionEnded()),
+      async commit() {
+        if (ended) throw ended;
+        end("COMMIT", transactionEnded());
+        return "settled";
+      },
+      async rollback() {
+        end("ROLLBACK", transactionEnded());
+      },
     };
   }
 
@@ -167,7 +173,7 @@ export class SqliteWriter {
     if (hasWork && this.#busySinceMs === undefined) this.#schedule();
   }
 
-  #readNow({ run, resolve, reject }: Operation): void {
+  #readNow({ run, resolve, reject }: WriteOperation): void {
     try {
       this.#connection ??= this.#options.connect();
       resolve(run(this.#connection));
@@ -183,16 +189,45 @@ export class SqliteWriter {
     const { clock } = this.#options;
     const beganMs = clock.monotonic();
     this.#isExclusive = true;
-    request.start(connection, () => {
+    const release = () => {
       this.#isExclusive = false;
       this.#exclusiveMsSinceBreak += clock.monotonic() - beganMs;
       if (this.#exclusiveMsSinceBreak < exclusiveMsMax) return this.#schedule();
       this.#exclusiveMsSinceBreak = 0;
       this.#passLater(breakMs);
-    });
+    };
+    if (request instanceof Turn) void this.#share(connection, request).then(release);
+    else request.start(connection, release);
   }
 
-  #commit(batch: Operation[]): void {
+  /** Never rejects. */
+  async #share(connection: SqliteConnection, first: Turn): Promise<void> {
+    const { clock, turnsMax } = this.#options;
+    const shared = new SharedTransaction(connection);
+    const endsAtMs = clock.monotonic() + sharedMsMax;
+    let next: Turn | undefined = first;
+    while (next) {
+      await shared.take(next);
+      // What is ready to run meanwhile, such as the handler of the next event, joins.
+      if (this.#requests.length === 0) await nextTurnOfTheLoop();
+      if (!shared.isBroken) shared.write(this.#writes.splice(0, batchMax));
+      const isFull = shared.isBroken || shared.turns >= turnsMax || clock.monotonic() >= endsAtMs;
+      next = isFull ? undefined : this.#nextTurn();
+    }
+    this.#writes.unshift(...shared.end((each) => this.#commitNow(each)));
+    // A transaction that stayed open would make every later one fail. libsql ends the process when a closed connection
+    // is asked for one.
+    if (this.#connection === connection && connection.isInTransaction()) this.#disconnect();
+  }
+
+  #nextTurn(): Turn | undefined {
+    const [next] = this.#requests;
+    if (!(next instanceof Turn)) return undefined;
+    this.#requests.shift();
+    return next;
+  }
+
+  #commit(batch: WriteOperation[]): void {
     const connection = this.#begin(() => this.#writes.unshift(...batch));
     if (!connection) return;
     try {
@@ -265,7 +300,7 @@ export class SqliteWriter {
   }
 
   #rejectAll(error: unknown): void {
-    for (const { reject } of [...this.#writes.splice(0), ...this.#requests.splice(0)]) reject(error);
+    for (const each of [...this.#writes.splice(0), ...this.#requests.splice(0)]) each.reject(error);
   }
 
   /** A transaction that stayed open would make every later one fail; it is closed with its connection. */
@@ -299,11 +334,14 @@ export class SqliteWriter {
   }
 }
 
-const sqliteEndings = "a statement, such as INSERT OR ROLLBACK, or by SQLite, as when the disk is full";
+const nextTurnOfTheLoop = () => new Promise<void>((resolve) => void setImmediate(resolve));
+
 // Limits how long one commit blocks the event loop.
 const batchMax = 256;
 const gatherTurnsMax = 5;
 const busyRetryMs = 5;
 const exclusiveMsMax = 200;
+/** After that no further handler joins a shared transaction. */
+const sharedMsMax = 50;
 // A waiting process tries within every 10 ms.
 const breakMs = 12;

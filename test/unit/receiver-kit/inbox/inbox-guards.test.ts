@@ -154,7 +154,6 @@ function pausable(inner: MemoryBox, pause: { readonly active: boolean }): Memory
       const { nowMs } = await inner.readMarks("");
       return { claims: [], died: [], nextInMs: null, nowMs };
     },
-    renew: async (claims, leaseMs) =>
-      pause.active ? new Set(claims.map(({ seq }) => seq)) : inner.renew(claims, leaseMs),
+    renew: async (leases, leaseMs) => (pause.active ? new Set(leases) : inner.renew(leases, leaseMs)),
   });
 }

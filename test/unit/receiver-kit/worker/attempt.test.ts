@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   type Inbox,
+  type KeyLease,
   type MemoryTransaction,
   memoryInbox,
   NonRetryableError,
@@ -117,7 +118,7 @@ describe("an attempt", () => {
   it("that loses its lease is aborted with LEASE_LOST, and its transaction leaves no trace", async () => {
     const clock = createFixtureClock();
     const inner = memoryInbox({ clock });
-    const inbox: Inbox<MemoryTransaction> = overrideInbox(inner, { renew: async () => new Set<number>() });
+    const inbox: Inbox<MemoryTransaction> = overrideInbox(inner, { renew: async () => new Set<KeyLease>() });
     await using fixture = createReceiverFixture({ clock, inbox, leaseMs: 3_000 });
     const applied: number[] = [];
     const codes: string[] = [];

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { memoryInbox } from "workspace-tasks/receiver-kit";
+import { claimOptions } from "../../../support/inbox-rows.ts";
 import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { sampleEvent } from "../../../support/sample-event.ts";
 
@@ -46,8 +47,7 @@ describe("a receiver whose inbox's clock is set", () => {
     const { clock, inbox, fixtures, set } = createReceivers(1);
     await using fixture = fixtures[0]!;
     await fixture.deliver(sampleEvent(), "msg_1");
-    const limits = { leaseMs: 30_000, attemptsMax: 3, rowsMax: 1, reclaimUntilMs: null };
-    await inbox.claim({ source: "default", worker: "crashed", keyOrder: "latest", ...limits });
+    await inbox.claim(claimOptions({ worker: "crashed" }));
     set(-2 * hourMs);
     await fixture.receiver.start();
     await clock.advance(31_000);

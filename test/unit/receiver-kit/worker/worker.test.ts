@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
 import type { Claim, Inbox, RowReference } from "workspace-tasks/receiver-kit";
-import type { FailedAttempt, SettleOutcome } from "../../../../receiver-kit/inbox/inbox.ts";
+import type { FailedAttempt, KeyLease, SettleOutcome } from "../../../../receiver-kit/inbox/inbox.ts";
 import { resolveReceiverOptions } from "../../../../receiver-kit/receiver-options.ts";
 import { Handlers } from "../../../../receiver-kit/worker/handlers.ts";
 import { Worker } from "../../../../receiver-kit/worker/worker.ts";
@@ -16,11 +16,19 @@ function claimOf(seq: number, fields: Partial<Claim> = {}): Claim {
     ...{ seq, source: "default", id: `msg_${seq}`, channel: "webhook", timestamp: nowMs / 1_000 },
     ...{ event: "task.running", orderKey: `["task-${seq}"]`, position: "1", status: "RUNNING", head: null },
     workspaceId: "workspace-1",
-    ...{ receivedAtMs: nowMs, attempts: 1, replays: 0, worker: "w", generation: 1 },
+    ...{ receivedAtMs: nowMs, attempts: 1, replays: 0 },
+    lease: { keyId: seq, worker: "w", generation: 1, openRows: new Set([seq]) },
     ...{ secretIndex: 0, traceparent: null },
     body: Buffer.from(JSON.stringify(sampleEvent({ taskId: `task-${seq}` }))),
     ...fields,
   };
+}
+
+/** Rows of one key with these positions, claimed together. */
+function chainOf(positions: readonly string[]): Claim[] {
+  const openRows = new Set(positions.map((_, index) => index + 1));
+  const lease = { keyId: 1, worker: "w", generation: 1, openRows };
+  return positions.map((position, index) => claimOf(index + 1, { orderKey: "key", position, lease }));
 }
 
 /** A worker on a queue that only records its calls and returns what the test has put into it. */
@@ -34,8 +42,11 @@ function workerFixture(options: object = {}) {
     died: [] as RowReference[],
     nextInMs: null as number | null,
     outcome: "settled" as SettleOutcome,
-    /** Which claims a renewal confirms. */
-    isHeld: (_claim: Claim) => true,
+    /** Of a transaction that must not be shared; default `outcome`. */
+    outcomeAlone: undefined as SettleOutcome | undefined,
+    commit: async () => {},
+    /** Which leases a renewal confirms. */
+    isHeld: (_lease: KeyLease) => true,
     failClaims: false,
     failRenewals: false,
     wake: () => {},
@@ -55,18 +66,22 @@ function workerFixture(options: object = {}) {
       queue.repairs += 1;
       return 0;
     },
-    async renew(claims) {
-      note(`renew ${claims.map(({ seq }) => seq).join(",")}`);
+    async renew(leases) {
+      note(`renew ${leases.map(({ keyId }) => keyId).join(",")}`);
       if (queue.failRenewals) throw new Error("server is away");
-      return new Set(claims.filter(queue.isHeld).map(({ seq }) => seq));
+      return new Set(leases.filter(queue.isHeld));
     },
-    begin: ({ seq }) => ({
+    begin: ({ seq }, _settlement, { isAlone = false }) => ({
       handle: "transaction",
       async commit() {
-        note(`commit ${seq}`);
-        return queue.outcome;
+        note(`commit ${seq}${isAlone ? " alone" : ""}`);
+        await queue.commit();
+        return isAlone ? (queue.outcomeAlone ?? queue.outcome) : queue.outcome;
       },
-      rollback: async () => void note(`rollback ${seq}`),
+      async rollback() {
+        note(`rollback ${seq}`);
+        return undefined;
+      },
     }),
     async fail({ seq }, failure: FailedAttempt) {
       note(`fail ${seq} ${failure.kind}`);
@@ -89,7 +104,7 @@ function workerFixture(options: object = {}) {
 }
 
 describe("a worker", () => {
-  it("claims a due row, runs its handlers and settles it", async () => {
+  it("claims a due row, runs its handlers and settles it, without a second claim", async () => {
     const { worker, queue, handlers, calls, clock } = workerFixture();
     const seen: string[] = [];
     handlers.on("*", ({ event }, { id, transaction }) => void seen.push(`${event} ${id} ${transaction}`));
@@ -97,13 +112,13 @@ describe("a worker", () => {
     await worker.start();
     await clock.settle();
     expect(seen).toEqual(["task.running msg_1 transaction"]);
-    expect(calls).toEqual(["0 claim 2", "0 commit 1", "0 claim 2"]);
+    expect(calls).toEqual(["0 claim 2", "0 commit 1"]);
     expect(worker.counts).toMatchObject({ done: 1, retried: 0 });
     expect(worker.running).toBe(0);
     await worker.stop(0);
   });
 
-  it("claims as many rows as it has free slots, and more when an attempt ends", async () => {
+  it("claims as many rows as it has free slots, and more at a time when they are handled quickly", async () => {
     const { worker, queue, handlers, calls, clock } = workerFixture();
     const gates = [deferred(), deferred(), deferred()];
     handlers.on("*", (_, { id }) => gates[Number(id.slice(4)) - 1]?.promise);
@@ -113,7 +128,7 @@ describe("a worker", () => {
     expect([calls, worker.running]).toEqual([["0 claim 2"], 2]);
     gates[0]?.resolve();
     await clock.settle();
-    expect(calls.slice(1)).toEqual(["0 commit 1", "0 claim 1"]);
+    expect(calls.slice(1)).toEqual(["0 commit 1", "0 claim 3"]);
     expect(worker.running).toBe(2);
     for (const gate of gates) gate.resolve();
     await worker.stop(0);
@@ -188,6 +203,93 @@ describe("a worker", () => {
     await clock.advance(60_000);
     expect(abortedMs).toBe(30_000);
     await worker.stop(0);
+  });
+
+  it("handles the rows of a key one after the other, each with the head that the one before left", async () => {
+    const { worker, queue, handlers, calls, clock } = workerFixture({ concurrency: 8 });
+    const seen: unknown[] = [];
+    handlers.on("*", (_, { id, alreadyApplied }) => void seen.push(`${id} ${alreadyApplied}`));
+    queue.due.push(...chainOf(["1", "2", "2"]), claimOf(4));
+    await worker.start();
+    await clock.settle();
+    expect(seen).toEqual(["msg_1 false", "msg_4 false", "msg_2 false", "msg_3 true"]);
+    expect(calls).toEqual(["0 claim 8", "0 commit 1", "0 commit 4", "0 commit 2", "0 commit 3"]);
+    expect(worker.counts).toMatchObject({ done: 3, stale: 1 });
+    await worker.stop(0);
+  });
+
+  it("forgets the rows behind one whose lease was lost", async () => {
+    const { worker, queue, handlers, calls, clock } = workerFixture({ concurrency: 8 });
+    handlers.on("*", () => {});
+    queue.due.push(...chainOf(["1", "2", "3"]));
+    queue.outcome = "lost";
+    await worker.start();
+    await clock.advance(40_000);
+    expect(calls.filter((call) => /commit|fail|renew/.test(call))).toEqual(["0 commit 1"]);
+    expect(worker.counts).toMatchObject({ lost: 1, done: 0 });
+    await worker.stop(0);
+  });
+
+  it.each([
+    ["latest", ["0 rollback 1", "0 fail 1 retry", "0 commit 2"]],
+    ["strict", ["0 rollback 1", "0 fail 1 retry", "0 fail 2 release"]],
+  ])(
+    "with keyOrder %s, after a row that failed, the next row of its key gives %j",
+    async (keyOrder, ends) => {
+      const { worker, queue, handlers, calls, clock } = workerFixture({ keyOrder });
+      handlers.on("*", (_, { id }) => {
+        if (id === "msg_1") throw new Error("fails");
+      });
+      queue.due.push(...chainOf(["1", "2"]));
+      await worker.start();
+      await clock.settle();
+      expect(calls.filter((call) => /commit|fail|rollback/.test(call))).toEqual(ends);
+      await worker.stop(0);
+    },
+  );
+
+  it("releases the rows that have not started when it stops, and waits for the one in progress", async () => {
+    const { worker, queue, handlers, calls, clock } = workerFixture();
+    const gate = deferred();
+    handlers.on("*", () => gate.promise);
+    queue.due.push(...chainOf(["1", "2"]));
+    await worker.start();
+    await clock.settle();
+    const stopped = worker.stop(10_000);
+    await clock.settle();
+    expect(calls.filter((call) => call.includes("fail"))).toEqual(["0 fail 2 release"]);
+    gate.resolve();
+    await stopped;
+    expect(calls.at(-1)).toBe("0 commit 1");
+    expect(clock.pending().timers).toBe(0);
+  });
+
+  it("runs handlers again, alone and as the same attempt, when their shared transaction was not committed", async () => {
+    const { worker, queue, handlers, calls, clock } = workerFixture();
+    const attempts: number[] = [];
+    handlers.on("*", (_, { attempt }) => void attempts.push(attempt));
+    queue.due.push(claimOf(1));
+    queue.outcome = "repeat";
+    queue.outcomeAlone = "settled";
+    await worker.start();
+    await clock.settle();
+    expect(attempts).toEqual([1, 1]);
+    expect(calls).toEqual(["0 claim 2", "0 commit 1", "0 commit 1 alone"]);
+    expect(worker.counts).toMatchObject({ done: 1 });
+    await worker.stop(0);
+  });
+
+  it("starts no further handlers while the inbox does not record the ends of earlier ones", async () => {
+    const { worker, queue, handlers, clock } = workerFixture({ concurrency: 1 });
+    let handled = 0;
+    handlers.on("*", () => void handled++);
+    queue.due.push(...Array.from({ length: 2_000 }, (_, index) => claimOf(index + 1)));
+    queue.commit = () => new Promise(() => {});
+    await worker.start();
+    await clock.advance(5_000);
+    expect(handled).toBeLessThanOrEqual(257);
+    void worker.stop(0);
+    await clock.advance(5_000);
   });
 
   it("reports a row whose lease expired at its last attempt, and ignores what onDead throws", async () => {

@@ -2,11 +2,10 @@ import type { Pool } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
 import { type PostgresTransaction, postgresInbox } from "workspace-tasks/receiver-kit/postgres";
-import { rowStates } from "../../../../../receiver-kit/inbox/inbox.ts";
-import { postgresMigrations } from "../../../../../receiver-kit/inbox/postgres/postgres-migrations.ts";
 import { describeInboxMaintenance } from "../../../../support/inbox-maintenance-suite.ts";
-import { claimOptions } from "../../../../support/inbox-rows.ts";
-import { describeInbox, type InboxFixture } from "../../../../support/inbox-suite.ts";
+import { describeInboxModel, type ModelFixture } from "../../../../support/inbox-model-suite.ts";
+import { describeInbox } from "../../../../support/inbox-suite.ts";
+import { wrongCounters } from "../../../../support/inbox-tables.ts";
 import { describeWithPostgres } from "../../../../support/machine.ts";
 import { type PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
 import {
@@ -25,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-const createFixture = async (): Promise<InboxFixture & { readonly pool: Pool }> => {
+const createFixture = async (): Promise<ModelFixture & { readonly pool: Pool }> => {
   schemas += 1;
   const schema = `inbox_${schemas}`;
   const clock = createVirtualClock();
@@ -42,6 +41,10 @@ const createFixture = async (): Promise<InboxFixture & { readonly pool: Pool }> 
     inbox,
     clock,
     reopen: open,
+    faults: (keyOrder) =>
+      wrongCounters(async (statement) => (await pool.query(statement)).rows, {
+        ...{ prefix: `${schema}.`, nowMs: clock.now(), keyOrder },
+      }),
     effects: {
       async write(transaction, name) {
         await (transaction as PostgresTransaction).query(`INSERT INTO ${schema}.effects (name) VALUES ($1)`, [
@@ -63,6 +66,7 @@ const createFixture = async (): Promise<InboxFixture & { readonly pool: Pool }> 
 describeWithPostgres("with PostgreSQL", () => {
   describeInbox("PostgreSQL inbox", createFixture);
   describeInboxMaintenance("PostgreSQL inbox", createFixture);
+  describeInboxModel("PostgreSQL inbox", createFixture, { seeds: 3, steps: 120 });
   describeSqlTransactions("PostgreSQL inbox", createFixture);
 
   it("a handler's statement that contains COMMIT after another statement is not executed", async () => {
@@ -113,53 +117,4 @@ describeWithPostgres("with PostgreSQL", () => {
       expect(await fixture.inbox.get(newRow)).toMatchObject({ state: "running" });
     },
   );
-
-  it("the migration of a PostgreSQL inbox from version 1 keeps every row with its body, whatever its state", async () => {
-    const pool = database.pool();
-    await createVersion1(pool, "version_1");
-    const inbox = postgresInbox(pool, { schema: "version_1", clock: createVirtualClock(10_000) });
-    await inbox.open();
-
-    const rows = await inbox.list({});
-    expect(rows.map(({ state }) => state)).toEqual(rowStates.toReversed());
-    for (const { seq, id, state } of rows) {
-      const row = await inbox.get({ source: "default", id });
-      const body = state === "stale" ? null : Buffer.from(`body ${state}`);
-      expect(row?.body ?? null).toEqual(body);
-      expect(row).toMatchObject({
-        ...{ seq, channel: "webhook", event: "task.running", orderKey: `key ${state}`, position: "p" },
-        ...{ status: "RUNNING", timestamp: 5, receivedAtMs: 6, dueAtMs: 7, attempts: 2, replays: 1 },
-        ...{ lastError: "error", bodyBytes: body?.byteLength ?? null },
-      });
-    }
-    expect(await inbox.head("default", '["task-1"]')).toMatchObject({ position: "1.0.a", status: "RUNNING" });
-    expect((await inbox.readMarks("")).marks).toEqual({ "retention-time": "5" });
-    const { claims } = await inbox.claim(claimOptions());
-    expect(claims.map(({ id, body }) => [id, Buffer.from(body).toString()])).toEqual([
-      ["pending", "body pending"],
-      ["running", "body running"],
-    ]);
-    await inbox.close();
-  });
 });
-
-async function createVersion1(pool: Pool, schema: string): Promise<void> {
-  await pool.query(`CREATE SCHEMA ${schema}`);
-  await pool.query(postgresMigrations[0]!(schema));
-  await pool.query(`CREATE TABLE ${schema}.migrations (version integer PRIMARY KEY)`);
-  await pool.query(`INSERT INTO ${schema}.migrations VALUES (1)`);
-  await pool.query(
-    `INSERT INTO ${schema}.order_heads VALUES ('default', '["task-1"]', '1.0.a', 'RUNNING', 4);
-     INSERT INTO ${schema}.beats VALUES ('default', 5)`,
-  );
-  for (const state of rowStates) {
-    await pool.query(
-      `INSERT INTO ${schema}.inbox
-         (source, webhook_id, channel, state, event, order_key, position, status, signed_at, received_at, due_at,
-          lease_until, worker, generation, attempts, replays, last_error, body)
-       VALUES ('default', $1, 'webhook', $1, 'task.running', 'key ' || $1, 'p', 'RUNNING', 5, 6, 7, 8, 'worker', 4, 2,
-         1, 'error', $2)`,
-      [state, state === "stale" ? null : Buffer.from(`body ${state}`)],
-    );
-  }
-}

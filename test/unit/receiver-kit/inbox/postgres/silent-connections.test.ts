@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { createFreezingProxy } from "../../../../support/freezing-proxy.ts";
 import { claimOptions, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
+import { settle } from "../../../../support/inbox-suite.ts";
 import { describeWithPostgres } from "../../../../support/machine.ts";
 import { PostgresServer } from "../../../../support/postgres.ts";
 
@@ -13,10 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-const queryTimeoutMs = 1_000;
-
 /** An inbox with one claimed row, behind a proxy, and a direct connection to its database. */
-async function fixture() {
+async function fixture(queryTimeoutMs = 1_000) {
   const database = await server.database();
   const direct = database.pool();
   const proxy = await createFreezingProxy(server.port);
@@ -62,7 +60,7 @@ describeWithPostgres("the PostgreSQL inbox", () => {
   it("does not interrupt a slow statement of a handler, or one that failed", async () => {
     await using at = await fixture();
     const claim = await at.claimOne();
-    const transaction = at.inbox.begin(claim, doneWith(claim), { timeoutMs: 60_000 });
+    const transaction = at.inbox.begin(claim, doneWith(claim), { timeoutMs: 60_000, isAlone: true });
     await transaction.handle.query("SAVEPOINT before");
     await expect(transaction.handle.query("SELECT 1 / 0")).rejects.toThrow("division by zero");
     await pause(1_500);
@@ -71,26 +69,58 @@ describeWithPostgres("the PostgreSQL inbox", () => {
     expect(await transaction.commit()).toBe("settled");
   });
 
-  it("reports who holds the lock of the claims, and claims again when it is released", async () => {
-    await using at = await fixture();
-    const lock = createHash("sha256").update("workspace_tasks_inbox.claim.default").digest().readBigInt64BE();
+  it("stores, claims and ends other events while a key is locked by another session", async () => {
+    await using at = await fixture(5_000);
+    await at.inbox.insert(runningAt("task-2", 1));
+    const { claims } = await at.inbox.claim(claimOptions());
     const other = await at.direct.connect();
-    await other.query("SELECT pg_advisory_lock($1)", [String(lock)]);
-    await expect(at.claimOne()).rejects.toMatchObject({
-      code: "INBOX_UNAVAILABLE",
-      message: expect.stringMatching(
-        /^postgres inbox: process \d+ of role postgres blocks the claims of events$/,
-      ),
-    });
-    await other.query("SELECT pg_advisory_unlock_all()");
+    try {
+      await other.query("BEGIN");
+      const key = `order_key = '["task-1"]'`;
+      await other.query(`SELECT 1 FROM workspace_tasks.ordering_keys WHERE ${key} FOR UPDATE`);
+      const outcomes = await Promise.allSettled([
+        ...claims.map((claim) => settle(at.inbox, claim)),
+        ...["task-1", "task-2", "task-3"].map((task) => at.inbox.insert(runningAt(task, 2))),
+      ]);
+      expect(outcomes.map((outcome) => ("value" in outcome ? outcome.value : outcome.reason.code))).toEqual([
+        ...["55P03", "settled"],
+        ...["55P03", { outcome: "new" }, { outcome: "new" }],
+      ]);
+      const next = await at.inbox.claim(claimOptions());
+      expect(next.claims.map(({ orderKey }) => orderKey).toSorted()).toEqual(['["task-2"]', '["task-3"]']);
+    } finally {
+      await other.query("ROLLBACK");
+      other.release();
+    }
+    expect(await settle(at.inbox, claims[0]!)).toBe("settled");
+  });
+
+  it("keeps no key locked whose claim the server cannot send", async () => {
+    await using at = await fixture();
+    const body = Buffer.alloc(1_000_000, "x");
+    for (let n = 1; n <= 12; n++) await at.inbox.insert(runningAt(`task-${n}`, 2, { body }));
+    const other = await at.direct.connect();
+    await other.query("BEGIN; LOCK TABLE workspace_tasks.bodies");
+    const claiming = at.inbox.claim(claimOptions({ rowsMax: 20 }));
+    claiming.catch(() => {});
+    const blocked = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+    await expect.poll(async () => (await at.direct.query(blocked)).rows.length).toBe(1);
+    at.proxy.freezeExisting();
+    await other.query("COMMIT");
     other.release();
-    expect((await at.claimOne()).orderKey).toContain("task-1");
+    await expect(claiming).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
+    const locked = `
+      SELECT count(*)::integer AS count FROM workspace_tasks.ordering_keys AS ordering_key
+      WHERE NOT EXISTS (SELECT 1 FROM free WHERE free.id = ordering_key.id)`;
+    const free = "WITH free AS (SELECT id FROM workspace_tasks.ordering_keys FOR UPDATE SKIP LOCKED)";
+    const lockedKeys = async () => (await at.direct.query(`${free} ${locked}`)).rows[0].count;
+    await expect.poll(lockedKeys, { timeout: 5_000 }).toBe(0);
   });
 
   it("leaves no statements behind at the server while a lock keeps it from storing", async () => {
     await using at = await fixture();
     const other = await at.direct.connect();
-    await other.query("BEGIN; LOCK TABLE workspace_tasks.inbox");
+    await other.query("BEGIN; LOCK TABLE workspace_tasks.deliveries");
     for (let n = 0; n < 4; n++) await expect(at.inbox.insert(runningAt(`task-${n}`, 2))).rejects.toThrow();
     const { rows } = await other.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
     // The first of each statement; the later ones limited themselves.

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import Database from "libsql";
 import { describe, expect, it } from "vitest";
-import { createReceiver, silentLogger } from "workspace-tasks/receiver-kit";
-import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { createReceiver, type HandlerTransaction, silentLogger } from "workspace-tasks/receiver-kit";
+import { type SqliteTransaction, sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { claimOptions, doneWith, newRowOf, runningAt } from "../../../../support/inbox-rows.ts";
 import { sampleEvent } from "../../../../support/sample-event.ts";
 import { secretA } from "../../../../support/signed-delivery.ts";
@@ -182,11 +182,19 @@ describe("a SQLite file that is deleted or replaced while it is open", () => {
     await inbox.open();
     await inbox.insert(runningAt("task-1", 1));
     const [claim] = (await inbox.claim(claimOptions())).claims;
-    const transaction = inbox.begin(claim!, doneWith(claim!), { timeoutMs: 60_000 });
-    await transaction.handle.query("CREATE TABLE written (name TEXT)");
+    const begin = (isAlone: boolean) =>
+      inbox.begin(claim!, doneWith(claim!), {
+        timeoutMs: 60_000,
+        isAlone,
+      }) as HandlerTransaction<SqliteTransaction>;
+    const [shared, alone] = [begin(false), begin(true)];
+    await shared.handle.query("CREATE TABLE written (name TEXT)");
     await rm(file.path);
-    await expect(transaction.commit()).rejects.toMatchObject({ code: "INBOX_FILE_LOST" });
-    await transaction.rollback();
+    expect(await shared.commit()).toBe("repeat");
+    await expect(alone.handle.query("CREATE TABLE written (name TEXT)")).rejects.toMatchObject({
+      code: "INBOX_FILE_LOST",
+    });
+    await alone.rollback();
     await inbox.close();
     await inbox.open();
     expect(await inbox.list({})).toEqual([]);

@@ -10,15 +10,17 @@ import {
   sqliteDriverNames,
 } from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { describeInboxMaintenance } from "../../../../support/inbox-maintenance-suite.ts";
+import { describeInboxModel, type ModelFixture } from "../../../../support/inbox-model-suite.ts";
 import { runningAt } from "../../../../support/inbox-rows.ts";
-import { describeInbox, type InboxFixture } from "../../../../support/inbox-suite.ts";
+import { describeInbox } from "../../../../support/inbox-suite.ts";
+import { wrongCounters } from "../../../../support/inbox-tables.ts";
 import {
   beginTransaction,
   describeSqlTransactions,
   expectUndone,
 } from "../../../../support/sql-transaction-suite.ts";
 
-const createFixture = async (driver: SqliteDriverName = "libsql"): Promise<InboxFixture> => {
+const createFixture = async (driver: SqliteDriverName = "libsql"): Promise<ModelFixture> => {
   const directory = await mkdtemp(path.join(tmpdir(), "workspace-tasks-sqlite-"));
   const clock = createVirtualClock();
   const opened: { close(): Promise<void> }[] = [];
@@ -34,6 +36,13 @@ const createFixture = async (driver: SqliteDriverName = "libsql"): Promise<Inbox
     inbox,
     clock,
     reopen: open,
+    async faults(keyOrder) {
+      const connection = (await loadSqliteDriver(driver))(path.join(directory, "inbox.db"));
+      const options = { prefix: "workspace_tasks_", nowMs: clock.now(), keyOrder };
+      const faults = await wrongCounters(async (statement) => connection.query(statement), options);
+      connection.close();
+      return faults;
+    },
     effects: {
       async write(transaction, name) {
         const { query } = transaction as SqliteTransaction;
@@ -66,6 +75,7 @@ describe.each(await installedDrivers())("with %s", (driver) => {
   describeInboxMaintenance("SQLite inbox", () => createFixture(driver));
   describeSqlTransactions("SQLite inbox", () => createFixture(driver));
 });
+describeInboxModel("SQLite inbox", createFixture, { seeds: 6, steps: 120 });
 
 describe("SQLite inbox: a transaction that SQLite has ended", () => {
   const tables = `
@@ -138,7 +148,7 @@ describe("SQLite inbox: a transaction that SQLite has ended", () => {
 });
 
 /** Executes statements as the application does, in a transaction of their own. */
-async function migrateApplication(fixture: InboxFixture, statements: string): Promise<void> {
+async function migrateApplication(fixture: ModelFixture, statements: string): Promise<void> {
   const { transaction } = await beginTransaction(fixture, "task-setup");
   const native = (await (transaction.handle as SqliteTransaction).connection()) as {
     exec(sql: string): void;

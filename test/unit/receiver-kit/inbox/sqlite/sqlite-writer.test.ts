@@ -27,13 +27,20 @@ function recordingWriter({ busyTimeoutMs = 5_000 } = {}) {
       exec: (sql) => void run(sql),
       query: run,
       queryPrepared: run,
+      insertPrepared: (sql) => run(sql).length,
       changePrepared: (sql) => run(sql).length,
       isInTransaction: () => true,
       close: () => void log.push(`close ${name}`),
       native: undefined,
     };
   };
-  const writer = new SqliteWriter({ connect, checkFile: () => faults.checkFile(), clock, busyTimeoutMs });
+  const writer = new SqliteWriter({
+    connect,
+    checkFile: () => faults.checkFile(),
+    clock,
+    busyTimeoutMs,
+    turnsMax: 128,
+  });
   const statement = (sql: string) => (connection: SqliteConnection) => {
     connection.exec(sql);
     return sql;
@@ -89,11 +96,11 @@ describe("SqliteWriter", () => {
 
   it("lets nothing else run between the begin and the end of an exclusive transaction", async () => {
     const { writer, log, statement } = recordingWriter();
-    const transaction = await writer.beginExclusive(1_000);
+    const transaction = await writer.beginAlone(1_000);
     const insert = writer.write(statement("insert"));
     await nextPass();
     transaction.connection().exec("update");
-    transaction.end("COMMIT");
+    await transaction.commit();
     await insert;
     expect(log).toEqual(["BEGIN IMMEDIATE", "update", "COMMIT", "BEGIN IMMEDIATE", "insert", "COMMIT"]);
   });
@@ -101,11 +108,11 @@ describe("SqliteWriter", () => {
   it("begins exclusive transactions in the order of the requests, after the writes queued before", async () => {
     const { writer, log, statement } = recordingWriter();
     const insert = writer.write(statement("insert"));
-    const begun = [writer.beginExclusive(1_000), writer.beginExclusive(1_000)];
+    const begun = [writer.beginAlone(1_000), writer.beginAlone(1_000)];
     for (const [index, pending] of begun.entries()) {
       const transaction = await pending;
       transaction.connection().exec(`update ${index}`);
-      transaction.end("COMMIT");
+      await transaction.commit();
     }
     await insert;
     expect(log.filter((sql) => /insert|update/.test(sql))).toEqual(["insert", "update 0", "update 1"]);
@@ -113,7 +120,7 @@ describe("SqliteWriter", () => {
 
   it("rolls an exclusive transaction back at its time limit and continues with the queue", async () => {
     const { writer, clock, log, statement } = recordingWriter();
-    const transaction = await writer.beginExclusive(1_000);
+    const transaction = await writer.beginAlone(1_000);
     const insert = writer.write(statement("insert"));
     await clock.advance(1_100);
     await insert;
@@ -121,21 +128,21 @@ describe("SqliteWriter", () => {
     expect(() => transaction.connection()).toThrow(
       "the transaction was open for 1000 ms and was rolled back",
     );
-    transaction.end("COMMIT");
+    await expect(transaction.commit()).rejects.toMatchObject({ code: "TRANSACTION_ENDED" });
     expect(log).toHaveLength(5);
   });
 
   it("leaves the lock free for a moment when exclusive transactions follow each other without end", async () => {
     const { writer, clock, log } = recordingWriter();
     const hold = async () => {
-      const transaction = await writer.beginExclusive(1_000);
+      const transaction = await writer.beginAlone(1_000);
       await clock.advance(50);
-      transaction.end("COMMIT");
+      await transaction.commit();
       return clock.monotonic();
     };
     const ended: number[] = [];
     for (let n = 0; n < 4; n++) ended.push(await hold());
-    const next = writer.beginExclusive(1_000);
+    const next = writer.beginAlone(1_000);
     await nextPass();
     expect(log.filter((sql) => sql === "BEGIN IMMEDIATE")).toHaveLength(4);
     await clock.advance(12);
@@ -159,7 +166,7 @@ describe("SqliteWriter", () => {
   it("rejects everything queued once the write lock was busy for busyTimeoutMs", async () => {
     const { writer, clock, faults, statement } = recordingWriter({ busyTimeoutMs: 100 });
     faults.failWith = (sql) => (sql === "BEGIN IMMEDIATE" ? sqliteError("SQLITE_BUSY_SNAPSHOT") : undefined);
-    const queued = [writer.write(statement("insert")), writer.beginExclusive(1_000)].map((pending) =>
+    const queued = [writer.write(statement("insert")), writer.beginAlone(1_000)].map((pending) =>
       pending.then(
         () => "done",
         (error: { code?: string }) => error.code,

@@ -1,0 +1,187 @@
+// One event in a shared transaction; its states are described in shared-transactions.ts.
+
+import type { Clock } from "../../clock.ts";
+import { deferred } from "../../deferred.ts";
+import { isReceiverError, ReceiverError } from "../../errors.ts";
+import type { Claim, Settlement, SettleOutcome } from "../inbox.ts";
+import { transactionEnded } from "../lazy-transaction.ts";
+import { endedBySql } from "../transaction-control.ts";
+import { isFromServer, type PooledClient } from "./bounded-pool.ts";
+import type { PostgresRow } from "./postgres-pool.ts";
+
+/** What a handler's transaction does with its event. */
+export interface SharedMember {
+  /** Waits for the turn of the event at the first call. */
+  query(statement: string, values?: unknown[]): Promise<readonly PostgresRow[]>;
+  /** Its handlers run again, alone, and those of later events of its name for a while. Returns what to throw. */
+  evict(why: string): ReceiverError;
+  /** `error` is thrown when the event is to be kept. Returns it. */
+  fail(error: Error): Error;
+  keep(): Promise<SettleOutcome>;
+  discard(): Promise<"repeat" | undefined>;
+}
+
+interface MemberOptions {
+  readonly turnMs: number;
+  readonly clock: Clock;
+  leave(): void;
+  onEvicted(): void;
+}
+
+export class Member implements SharedMember {
+  readonly claim: Claim;
+  readonly settlement: Settlement;
+  readonly #options: MemberOptions;
+  #state: "waiting" | "in-turn" | "kept" | "discarded" | "evicted" = "waiting";
+  readonly #turn = deferred<PooledClient>();
+  readonly #ended = deferred<void>();
+  readonly #settled = deferred<"settled" | "repeat">();
+  #cancelTurn = () => {};
+  #inFlight = 0;
+  #isLate = false;
+  #mustRepeat = false;
+  #failure: Error | undefined;
+  hasFailed = false;
+
+  constructor(claim: Claim, settlement: Settlement, options: MemberOptions) {
+    this.claim = claim;
+    this.settlement = settlement;
+    this.#options = options;
+    this.#turn.promise.catch(() => {});
+    this.#settled.promise.catch(() => {});
+  }
+
+  get isWaiting(): boolean {
+    return this.#state === "waiting";
+  }
+
+  get isKept(): boolean {
+    return this.#state === "kept";
+  }
+
+  /** Resolves when the turn has ended. */
+  async takeTurn(pooled: PooledClient): Promise<void> {
+    if (this.#state !== "waiting") return;
+    this.#state = "in-turn";
+    this.#cancelTurn = this.#options.clock.schedule(this.#options.turnMs, () => this.#onLate());
+    this.#turn.resolve(pooled);
+    await this.#ended.promise;
+    this.#cancelTurn();
+  }
+
+  #onLate(): void {
+    this.#isLate = true;
+    // The server ends a statement that takes as long.
+    if (this.#inFlight === 0) this.evict("its turn took too long");
+  }
+
+  async query(statement: string, values?: unknown[]): Promise<readonly PostgresRow[]> {
+    this.#throwIfEnded();
+    const pooled = await this.#turn.promise;
+    this.#throwIfEnded();
+    const { client } = pooled;
+    if (client.getTransactionStatus?.() === "I") throw this.fail(endedBySql("a COMMIT or ROLLBACK"));
+    const single = { text: statement, queryMode: "extended" } as const;
+    this.#inFlight += 1;
+    try {
+      const working = values?.length ? client.query(statement, values) : client.query(single);
+      return (await pooled.within(working)).rows;
+    } catch (error) {
+      this.hasFailed = true;
+      if (isCausedBySharing(error)) this.#mustRepeat = true;
+      throw error;
+    } finally {
+      this.#inFlight -= 1;
+      if (this.#isLate && this.#inFlight === 0) this.evict("its turn took too long");
+    }
+  }
+
+  #throwIfEnded(): void {
+    if (this.#state === "evicted") throw evicted("its handlers run again");
+    if (this.#state !== "waiting" && this.#state !== "in-turn") throw transactionEnded();
+  }
+
+  evict(why: string): ReceiverError {
+    if (this.#state === "waiting") this.#options.leave();
+    if (this.#state === "waiting" || this.#state === "in-turn") {
+      this.#end("evicted");
+      this.#options.onEvicted();
+    }
+    return evicted(why);
+  }
+
+  fail(error: Error): Error {
+    this.#failure ??= error;
+    return error;
+  }
+
+  async keep(): Promise<SettleOutcome> {
+    if (this.#failure) throw this.#failure;
+    try {
+      // A query that the handler did not wait for, or whose error it caught.
+      await this.#turn.promise;
+    } catch (error) {
+      return toOutcome(error);
+    }
+    if (this.#state === "evicted" || this.#mustRepeat) {
+      this.#end("evicted");
+      return "repeat";
+    }
+    this.#end("kept");
+    return this.#settled.promise.catch(toOutcome);
+  }
+
+  async discard(): Promise<"repeat" | undefined> {
+    if (this.#state === "waiting") this.#options.leave();
+    const isRepeated = this.#state === "evicted" || this.#mustRepeat;
+    this.#end("discarded");
+    return isRepeated ? "repeat" : undefined;
+  }
+
+  #end(state: "kept" | "discarded" | "evicted"): void {
+    if (this.#state === "waiting") this.#turn.reject(transactionEnded());
+    this.#state = state;
+    this.#cancelTurn();
+    this.#ended.resolve();
+  }
+
+  settle(): void {
+    this.#settled.resolve("settled");
+  }
+
+  /** Its transaction was not committed. */
+  repeat(): void {
+    if (this.#state === "waiting") return;
+    this.#mustRepeat = true;
+    this.#settled.resolve("repeat");
+  }
+
+  /** Its turn cannot begin. */
+  reject(error: unknown): void {
+    if (this.#state !== "waiting") return;
+    this.#turn.reject(error);
+    this.#end("discarded");
+  }
+
+  rejectSettled(error: unknown): void {
+    this.#settled.reject(error);
+  }
+}
+
+function toOutcome(error: unknown): SettleOutcome {
+  if (isReceiverError(error, "LEASE_LOST")) return "lost";
+  if (isReceiverError(error, "SUPERSEDED")) return "superseded";
+  throw error;
+}
+
+const evicted = (why: string) =>
+  new ReceiverError(
+    "TRANSACTION_ENDED",
+    `the event left its shared transaction: ${why}; its handlers run again`,
+  );
+
+/** Deadlocks, serialization failures, statements that were cancelled or waited for a lock; a connection that was lost. */
+function isCausedBySharing(error: unknown): boolean {
+  if (isReceiverError(error, "INBOX_UNAVAILABLE") || !isFromServer(error)) return true;
+  return /^(40|55P03|57)/.test(String((error as { code?: unknown }).code ?? ""));
+}

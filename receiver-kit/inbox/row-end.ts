@@ -1,0 +1,52 @@
+// How a claimed row ends, as the databases write it.
+
+import type { Claim, FailedAttempt, HeadAdvance, Settlement, SettleOutcome } from "./inbox.ts";
+
+export interface RowEnd {
+  readonly claim: Claim;
+  readonly outcome: "done" | "stale" | "dead" | "retry" | "release";
+  readonly delayMs: number;
+  readonly error: string | null;
+  readonly advance: HeadAdvance | null;
+  /** It is the last open row of its lease. */
+  readonly frees: boolean;
+}
+
+/** What became of it: as requested or `stale`; `undefined` when the lease was lost. */
+export interface RowEndResult {
+  readonly result: RowEnd["outcome"];
+  /** Rows of the key can be claimed now. */
+  readonly hasMore: boolean;
+}
+
+export function settledEnd(claim: Claim, { state, advance }: Settlement): RowEnd {
+  return { claim, outcome: state, delayMs: 0, error: null, advance, frees: isLast(claim) };
+}
+
+export function failedEnd(claim: Claim, failure: FailedAttempt): RowEnd {
+  return {
+    claim,
+    outcome: failure.kind,
+    delayMs: failure.kind === "retry" ? Math.round(failure.delayMs) : 0,
+    error: failure.kind === "release" ? null : failure.error,
+    advance: null,
+    frees: isLast(claim),
+  };
+}
+
+export function settleOutcome(end: RowEnd, ended: RowEndResult | undefined): SettleOutcome {
+  if (ended === undefined) return "lost";
+  return ended.result === end.outcome ? "settled" : "settled-stale";
+}
+
+/** Also when an earlier end of the row failed. */
+function isLast({ lease, seq }: Claim): boolean {
+  lease.openRows.delete(seq);
+  return lease.openRows.size === 0;
+}
+
+/** Something newer was applied; or the same, unless an operator replayed it. */
+export function isSuperseded({ advance }: Pick<Settlement, "advance">, head: unknown): boolean {
+  if (!advance || typeof head !== "string") return false;
+  return advance.position < head || (advance.position === head && !advance.allowSame);
+}

@@ -1,0 +1,71 @@
+import type { EventColumns } from "../event/event-columns.ts";
+
+export const rowStates = [
+  "pending",
+  "running",
+  "inline",
+  "done",
+  "stale",
+  "dead",
+  "quarantined",
+  "discarded",
+] as const;
+
+export type RowState = (typeof rowStates)[number];
+
+/** `lastError` of a row that died because its worker did not come back. */
+export const leaseExpired = "the lease expired at the last attempt";
+
+/** Where an event came from: a delivery, or the tasks API. */
+export type Channel = "webhook" | "reconcile";
+
+export interface RowReference {
+  /** The receiver's source; `source/tenant` for a delivery of a tenant. */
+  readonly source: string;
+  readonly id: string;
+}
+
+/** What is known of a delivery besides its event; `null` for events that reconciling found. */
+export interface DeliveryColumns {
+  /** Index of the secret that signed it. */
+  readonly secretIndex: number | null;
+  /** The trace that the delivery belongs to, as a W3C `traceparent`. */
+  readonly traceparent: string | null;
+}
+
+export interface NewRow extends EventColumns, DeliveryColumns, RowReference {
+  readonly channel: Channel;
+  /** When the delivery was signed, in Unix seconds. */
+  readonly timestamp: number;
+  readonly body: Uint8Array;
+  /** Why it is unusable; `null` for an event. */
+  readonly quarantine: string | null;
+}
+
+export type InsertResult =
+  | { readonly outcome: "new" }
+  /** `sameBody` is `null` when the first body has been purged. */
+  | { readonly outcome: "duplicate"; readonly sameBody: boolean | null };
+
+export interface StoredRow extends EventColumns, DeliveryColumns, RowReference {
+  /** Increases with each stored row. */
+  readonly seq: number;
+  readonly channel: Channel;
+  readonly timestamp: number;
+  readonly receivedAtMs: number;
+  /** Attempts so far, a running one included. */
+  readonly attempts: number;
+  /** How many times the row was replayed. */
+  readonly replays: number;
+}
+
+export interface RowSummary extends StoredRow {
+  readonly state: RowState;
+  readonly dueAtMs: number;
+  readonly lastError: string | null;
+  readonly bodyBytes: number | null;
+}
+
+export interface RowDetails extends RowSummary {
+  readonly body: Uint8Array | null;
+}

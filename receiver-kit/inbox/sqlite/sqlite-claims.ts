@@ -1,0 +1,136 @@
+// Claims on SQLite, each in one synchronous step inside a transaction of the writer.
+
+import {
+  type ClaimOptions,
+  type ClaimResult,
+  type KeyLease,
+  leaseExpired,
+  type RowReference,
+} from "../inbox.ts";
+import { toBoolean, toClaims, toNumber, toReference } from "../inbox-row.ts";
+import type { SqliteConnection, SqliteRow } from "./sqlite-driver.ts";
+import * as sql from "./sqlite-statements.ts";
+
+export function claimRows(connection: SqliteConnection, options: ClaimOptions, nowMs: number): ClaimResult {
+  const { source, worker, rowsMax, reclaimUntilMs } = options;
+  const taken = new Taken(options);
+  const died: RowReference[] = [];
+  let mayHaveMore = true;
+  // Keys that were recovered are claimed in the next round; so are those behind keys without a due row.
+  for (let round = 0; mayHaveMore && !taken.isFull && round < roundsMax; round++) {
+    const keys = connection.queryPrepared(sql.pickKeys, [nowMs, source, rowsMax, reclaimUntilMs]);
+    mayHaveMore = keys.length === rowsMax;
+    for (const key of keys) {
+      if (taken.isFull) break;
+      if (toBoolean(key["expired"])) {
+        died.push(...recoverKey(connection, key, options, nowMs));
+        mayHaveMore = true;
+      } else claimKey(connection, key, taken, options, nowMs);
+    }
+  }
+  const isMoreDue = taken.rows.length < rowsMax && (taken.isFull || mayHaveMore);
+  const [next] = isMoreDue ? [{ at: nowMs }] : connection.queryPrepared(sql.nextWake, [nowMs, source]);
+  const nextAtMs = toNumber(next?.["at"]);
+  return {
+    claims: toClaims(taken.rows, worker),
+    died,
+    nextInMs: nextAtMs === null ? null : nextAtMs - nowMs,
+    nowMs,
+  };
+}
+
+/** How often one claim looks for keys. */
+const roundsMax = 4;
+
+/** The rows of a claim, up to its limits. */
+class Taken {
+  readonly rows: SqliteRow[] = [];
+  readonly #options: ClaimOptions;
+  #bytes = 0;
+  isFull = false;
+
+  constructor(options: ClaimOptions) {
+    this.#options = options;
+  }
+
+  /** Takes a row if it still fits. */
+  add(bodyBytes: number, read: () => SqliteRow): void {
+    this.#bytes += bodyBytes;
+    this.isFull =
+      this.rows.length >= this.#options.rowsMax ||
+      (this.rows.length > 0 && this.#bytes > this.#options.bytesMax);
+    if (!this.isFull) this.rows.push(read());
+  }
+}
+
+function claimKey(
+  connection: SqliteConnection,
+  key: SqliteRow,
+  taken: Taken,
+  { worker, leaseMs, rowsPerKeyMax, keyOrder, retry }: ClaimOptions,
+  nowMs: number,
+): void {
+  const keyId = Number(key["id"]);
+  const rowsMax = Number(key["suspects"]) > 0 ? 1 : rowsPerKeyMax;
+  const plan = [retry.firstDelayMs, retry.delayMsMax];
+  const statement = keyOrder === "strict" ? sql.firstRowsStrict : sql.firstDueRows;
+  const first = connection.queryPrepared(statement, [nowMs, keyId, rowsMax, ...plan]);
+  const notDue = first.findIndex((row) => !toBoolean(row["is_due"]));
+  const due = notDue < 0 ? first : first.slice(0, notDue);
+  if (due.length === 0) {
+    const next = first[0] ?? connection.queryPrepared(sql.nextDueOfKey, [keyId])[0];
+    connection.changePrepared(sql.deferKey, [keyId, toNumber(next?.["due_at"] ?? next?.["at"])]);
+    return;
+  }
+  const generation = Number(key["generation"]) + 1;
+  const before = taken.rows.length;
+  for (const { seq, attempts, body_bytes: bodyBytes } of due) {
+    if (taken.isFull) break;
+    taken.add(Number(bodyBytes), () => {
+      const [row] = connection.queryPrepared(sql.readDelivery, [Number(seq)]);
+      return { ...row, attempts, key_id: keyId, generation, head: key["head"] };
+    });
+  }
+  const count = taken.rows.length - before;
+  if (count > 0) connection.changePrepared(sql.leaseKey, [nowMs, worker, count, leaseMs, keyId]);
+}
+
+/** A key whose lease expired: its first due row has an attempt more, or is dead after its last one. */
+function recoverKey(
+  connection: SqliteConnection,
+  key: SqliteRow,
+  { attemptsMax, retry }: ClaimOptions,
+  nowMs: number,
+): readonly RowReference[] {
+  const keyId = Number(key["id"]);
+  const plan = [retry.firstDelayMs, retry.delayMsMax];
+  const [first] = connection.queryPrepared(sql.firstDueRow, [nowMs, keyId, ...plan]);
+  const died: RowReference[] = [];
+  if (first) {
+    const place = [keyId, String(first["position"]), Number(first["seq"])] as const;
+    const attempts = Number(first["attempts"]) + 1;
+    if (attempts < attemptsMax) connection.changePrepared(sql.countAttempt, place);
+    else {
+      connection.queryPrepared(sql.dequeueRow, place);
+      const [row] = connection.queryPrepared(sql.recordEnd, [place[2], "dead", attempts, leaseExpired]);
+      if (row) died.push(toReference(row));
+    }
+  }
+  connection.changePrepared(sql.recoverKey, [nowMs, keyId, died.length]);
+  if (died.length > 0) connection.changePrepared(sql.deleteEmptyKey, [keyId]);
+  return died;
+}
+
+/** Returns the leases that are still held. */
+export function renewLeases(
+  connection: SqliteConnection,
+  leases: readonly KeyLease[],
+  leaseMs: number,
+  nowMs: number,
+): ReadonlySet<KeyLease> {
+  const held = leases.filter(
+    ({ keyId, worker, generation }) =>
+      connection.changePrepared(sql.renewLease, [nowMs, leaseMs, keyId, worker, generation]) > 0,
+  );
+  return new Set(held);
+}

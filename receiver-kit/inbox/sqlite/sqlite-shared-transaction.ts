@@ -1,0 +1,185 @@
+// Handlers of several events and writes of the inbox in one transaction, so that they share a commit. Handlers take turns:
+// a turn lasts from a handler's first query to its end, and nothing else runs meanwhile. States of a turn:
+//
+//   waiting ─► running ─► kept ─► settled | repeat      kept: its writes wait for the commit
+//                        └► undone                       the handlers failed, or the time limit is over
+//
+// When the transaction cannot commit, or a statement of a handler ended it, the handlers of the kept turns run again, each
+// in a transaction of its own, and the writes are repeated.
+
+import type { Clock } from "../../clock.ts";
+import { type Deferred, deferred } from "../../deferred.ts";
+import { ReceiverError } from "../../errors.ts";
+import { transactionEnded } from "../lazy-transaction.ts";
+import { endedBySql } from "../transaction-control.ts";
+import { type SqliteConnection, tryRollback } from "./sqlite-driver.ts";
+
+/** A transaction, or a turn in one, as a handler uses it. */
+export interface OpenTransaction {
+  /** @throws {ReceiverError} `TRANSACTION_ENDED` after its end or the time limit, `TRANSACTION_ENDED_BY_SQL` */
+  connection(): SqliteConnection;
+  /** `repeat`: nothing was written, because of another event. */
+  commit(): Promise<"settled" | "repeat">;
+  /** Resolves when nothing of it is open any more. Does nothing when it has ended already. */
+  rollback(): Promise<void>;
+}
+
+export interface WriteOperation {
+  run(connection: SqliteConnection): unknown;
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+const savepoint = "workspace_tasks_turn";
+
+export class Turn implements OpenTransaction {
+  readonly #timeoutMs: number;
+  readonly #clock: Clock;
+  readonly #ended = deferred<void>();
+  readonly #settled = deferred<"settled" | "repeat">();
+  readonly #begun: Deferred<OpenTransaction>;
+  #connection: SqliteConnection | undefined;
+  #failure: ReceiverError | undefined;
+  #cancelTimeout = () => {};
+  isKept = false;
+
+  constructor(timeoutMs: number, clock: Clock, begun: Deferred<OpenTransaction>) {
+    this.#timeoutMs = timeoutMs;
+    this.#clock = clock;
+    this.#begun = begun;
+    this.#settled.promise.catch(() => {});
+  }
+
+  /** Resolves when the turn has ended. */
+  async run(connection: SqliteConnection): Promise<void> {
+    this.#connection = connection;
+    this.#cancelTimeout = this.#clock.schedule(this.#timeoutMs, () =>
+      this.#end(transactionTooLong(this.#timeoutMs)),
+    );
+    this.#begun.resolve(this);
+    await this.#ended.promise;
+  }
+
+  reject(error: unknown): void {
+    this.#begun.reject(error);
+  }
+
+  connection(): SqliteConnection {
+    // SQLite would execute and commit each statement after the end by itself.
+    if (!this.#failure && !this.#connection?.isInTransaction()) this.#end(endedBySql(sqliteEndings));
+    if (this.#failure || !this.#connection) throw this.#failure ?? transactionEnded();
+    return this.#connection;
+  }
+
+  commit(): Promise<"settled" | "repeat"> {
+    this.connection();
+    this.isKept = true;
+    this.#end(transactionEnded());
+    return this.#settled.promise;
+  }
+
+  async rollback(): Promise<void> {
+    this.#end(transactionEnded());
+    await this.#settled.promise;
+  }
+
+  #end(reason: ReceiverError): void {
+    if (this.#failure) return;
+    this.#failure = reason;
+    this.#cancelTimeout();
+    this.#ended.resolve();
+  }
+
+  settle(outcome: "settled" | "repeat"): void {
+    this.#settled.resolve(outcome);
+  }
+}
+
+export class SharedTransaction {
+  readonly #connection: SqliteConnection;
+  readonly #kept: Turn[] = [];
+  readonly #undone: Turn[] = [];
+  readonly #written: { readonly operation: WriteOperation; readonly result: unknown }[] = [];
+  readonly #unwritten: WriteOperation[] = [];
+  #isBroken = false;
+
+  constructor(connection: SqliteConnection) {
+    this.#connection = connection;
+  }
+
+  get turns(): number {
+    return this.#kept.length + this.#undone.length;
+  }
+
+  /** A statement of a handler ended it. */
+  get isBroken(): boolean {
+    return this.#isBroken;
+  }
+
+  /** Never rejects. */
+  async take(turn: Turn): Promise<void> {
+    try {
+      this.#connection.exec(`SAVEPOINT ${savepoint}`);
+    } catch (error) {
+      this.#isBroken = true;
+      turn.reject(error);
+      return;
+    }
+    await turn.run(this.#connection);
+    const isKept = this.#endSavepoint(turn.isKept) && turn.isKept;
+    (isKept ? this.#kept : this.#undone).push(turn);
+  }
+
+  write(operations: readonly WriteOperation[]): void {
+    if (operations.length === 0) return;
+    try {
+      this.#connection.exec(`SAVEPOINT ${savepoint}`);
+      const written = operations.map((operation) => ({ operation, result: operation.run(this.#connection) }));
+      if (this.#endSavepoint(true)) this.#written.push(...written);
+      else this.#unwritten.push(...operations);
+    } catch {
+      this.#endSavepoint(false);
+      this.#unwritten.push(...operations);
+    }
+  }
+
+  /** False when it is gone: a statement ended the transaction. */
+  #endSavepoint(isKept: boolean): boolean {
+    try {
+      if (!isKept) this.#connection.exec(`ROLLBACK TO ${savepoint}`);
+      this.#connection.exec(`RELEASE ${savepoint}`);
+    } catch {
+      this.#isBroken = true;
+    }
+    return !this.#isBroken;
+  }
+
+  /** Returns the operations that failed, or that were not committed, for the caller to repeat. */
+  end(commit: (connection: SqliteConnection) => void): readonly WriteOperation[] {
+    const isCommitted = this.#tryCommit(commit);
+    for (const turn of this.#kept) turn.settle(isCommitted ? "settled" : "repeat");
+    for (const turn of this.#undone) turn.settle("repeat");
+    if (!isCommitted) return [...this.#written.map(({ operation }) => operation), ...this.#unwritten];
+    for (const { operation, result } of this.#written) operation.resolve(result);
+    return this.#unwritten;
+  }
+
+  #tryCommit(commit: (connection: SqliteConnection) => void): boolean {
+    try {
+      if (!this.#isBroken) commit(this.#connection);
+    } catch {
+      this.#isBroken = true;
+    }
+    if (this.#isBroken) tryRollback(this.#connection);
+    return !this.#isBroken;
+  }
+}
+
+export const transactionTooLong = (timeoutMs: number) =>
+  new ReceiverError(
+    "TRANSACTION_ENDED",
+    `the transaction was open for ${timeoutMs} ms and was rolled back: call other services before the first query`,
+  );
+
+export const sqliteEndings =
+  "a statement, such as INSERT OR ROLLBACK, or by SQLite, as when the disk is full";

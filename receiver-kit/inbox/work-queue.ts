@@ -1,0 +1,151 @@
+// What a worker needs of an inbox. The states of rows and leases are described in inbox.ts.
+
+import type { RowReference, StoredRow } from "./row.ts";
+
+/** `strict`: a row waits for every earlier row of its key, also for one that waits for its retry. */
+export type KeyOrder = "latest" | "strict";
+
+export interface ClaimOptions {
+  /** Only rows of this source: another receiver, with other handlers, may share the inbox. */
+  readonly source: string;
+  /** Name of the claiming worker, unique among all processes. */
+  readonly worker: string;
+  readonly rowsMax: number;
+  /** How many rows of one key, in their order. */
+  readonly rowsPerKeyMax: number;
+  /** Bytes of all bodies; a single row may be larger. */
+  readonly bytesMax: number;
+  readonly leaseMs: number;
+  /** Rows that are due later than this plan allows were stored before the clock was set back: they are due now. */
+  readonly retry: RetryDelays;
+  /** A row whose lease expired after this many attempts becomes dead instead of claimable. */
+  readonly attemptsMax: number;
+  readonly keyOrder: KeyOrder;
+  /** Leases that ended after this time are not expired yet, whatever the inbox's clock says; `null`: trust the clock. */
+  readonly reclaimUntilMs: number | null;
+}
+
+/** The lease of a key, shared by the rows that were claimed with it. */
+export interface KeyLease {
+  readonly keyId: number;
+  readonly worker: string;
+  readonly generation: number;
+  /** Claimed rows that have not ended yet, by `seq`; kept by the inbox. The end of the last one ends the lease. */
+  readonly openRows: Set<number>;
+}
+
+export interface Claim extends StoredRow {
+  readonly body: Uint8Array;
+  readonly lease: KeyLease;
+  /** Position of the key's head at the time of the claim. */
+  readonly head: string | null;
+}
+
+export interface ClaimResult {
+  /** Rows of a key follow each other, in their order. */
+  readonly claims: readonly Claim[];
+  /** Rows that this call made dead: their lease expired at the last attempt. */
+  readonly died: readonly RowReference[];
+  /** Until the next row is due or the next lease ends; `null` when no row waits. */
+  readonly nextInMs: number | null;
+  /** The inbox's time, so that the worker notices when it jumps. */
+  readonly nowMs: number;
+}
+
+/** How a handled row advances its ordering head. */
+export interface HeadAdvance {
+  readonly key: string;
+  readonly position: string;
+  readonly status: string | null;
+  /** A replayed row may be applied again while it is still the newest. */
+  readonly allowSame: boolean;
+}
+
+/** The delays of a retry plan, without jitter. */
+export interface RetryDelays {
+  readonly firstDelayMs: number;
+  readonly delayMsMax: number;
+}
+
+export interface Settlement {
+  readonly state: "done" | "stale";
+  /** `null`: the row has no key, or is already known to be stale. */
+  readonly advance: HeadAdvance | null;
+}
+
+export type SettleOutcome =
+  /** Settled as requested. */
+  | "settled"
+  /** A newer event was applied meanwhile and no transaction had begun: settled as `stale`. */
+  | "settled-stale"
+  /** A newer event was applied before the transaction began: nothing was written, the row is still claimed. */
+  | "superseded"
+  /** The lease was lost: nothing was written. */
+  | "lost"
+  /** The transaction was shared and was not committed, because of another event. The handlers are to be run again, alone. */
+  | "repeat";
+
+/**
+ * The transaction of one claimed row. It begins in the database when the handler first uses it; until then it costs
+ * nothing. Once begun, the handler's writes, the end of the row and the advance of the head commit together or not at
+ * all; several rows may share one transaction and one commit.
+ */
+export interface HandlerTransaction<Transaction> {
+  /** What handlers see as `context.transaction`. */
+  readonly handle: Transaction;
+  /** It has a connection for itself, so no other handler may start in its place before it has ended. Default false. */
+  readonly isExclusive?: boolean | undefined;
+  commit(): Promise<SettleOutcome>;
+  /**
+   * Discards every write; later use of the handle throws. `repeat`: the handlers failed because the transaction was
+   * shared, and are to be run again, alone.
+   */
+  rollback(): Promise<"repeat" | undefined>;
+}
+
+export type FailedAttempt =
+  | { readonly kind: "retry"; readonly delayMs: number; readonly error: string }
+  | { readonly kind: "dead"; readonly error: string }
+  /** Due again at once, and the attempt is not counted: the worker stops, or a newer event was applied. */
+  | { readonly kind: "release" };
+
+export interface WaitingSource {
+  readonly source: string;
+  /** Until a row of it is due or a lease of it ends; 0 or less when it may be claimed now. */
+  readonly dueInMs: number;
+}
+
+export interface BeginOptions {
+  /** How long a handler may keep the transaction open. */
+  readonly timeoutMs: number;
+  /** The transaction is not shared with other rows. Default false. */
+  readonly isAlone?: boolean | undefined;
+}
+
+export interface RepairOptions {
+  readonly source: string;
+  readonly retry: RetryDelays;
+  readonly keyOrder: KeyOrder;
+}
+
+/** For workers. */
+export interface WorkQueue<Transaction> {
+  /** The source and those of its tenants that have pending or running rows, in the order of their names. */
+  waitingSources(source: string): Promise<readonly WaitingSource[]>;
+  claim(options: ClaimOptions): Promise<ClaimResult>;
+  /** Extends leases; returns those that are still held. */
+  renew(leases: readonly KeyLease[], leaseMs: number): Promise<ReadonlySet<KeyLease>>;
+  begin(claim: Claim, settlement: Settlement, options: BeginOptions): HandlerTransaction<Transaction>;
+  /** False when the lease was lost. */
+  fail(claim: Claim, failure: FailedAttempt): Promise<boolean>;
+  /**
+   * After the clock was set back, or `keyOrder` was changed: wakes the keys that sleep although a row could be claimed, and
+   * starts the leases again that were granted in the future. Returns how many keys it changed.
+   */
+  repairTimes(options: RepairOptions): Promise<number>;
+  /**
+   * Calls `wake` when rows may have become claimable, also by other processes: with their source, or without one when
+   * they may be of any source. Absent where polling must do.
+   */
+  subscribe?(wake: (source?: string) => void): Promise<() => Promise<void>>;
+}

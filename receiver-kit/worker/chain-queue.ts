@@ -1,0 +1,119 @@
+import type { Claim, KeyLease } from "../inbox/inbox.ts";
+
+/** Claimed rows of one key that are not handled yet, in their order. They share a lease, and one is handled at a time. */
+export class Chain {
+  readonly lease: KeyLease;
+  readonly source: string;
+  readonly #rows: Claim[];
+  #head: string | null;
+
+  constructor(rows: readonly [Claim, ...Claim[]]) {
+    const [{ lease, source, head }] = rows;
+    this.lease = lease;
+    this.source = source;
+    this.#rows = [...rows];
+    this.#head = head;
+  }
+
+  get rows(): readonly Claim[] {
+    return this.#rows;
+  }
+
+  /** Of the key; rows of this chain that were applied have advanced it. */
+  get head(): string | null {
+    return this.#head;
+  }
+
+  /** Removes the first row. */
+  take(): Claim | undefined {
+    return this.#rows.shift();
+  }
+
+  /** Removes all rows. */
+  takeAll(): readonly Claim[] {
+    return this.#rows.splice(0);
+  }
+
+  /** A row was applied. */
+  advance({ position }: Claim): void {
+    if (position !== null && (this.#head === null || position > this.#head)) this.#head = position;
+  }
+}
+
+/** Chains with a row that may be handled now. Their sources take turns. */
+export class ChainQueue {
+  readonly #sources = new Map<string, Chain[]>();
+  #rows = 0;
+  #bytes = 0;
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /** Of all bodies. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  rowsOf(source: string): number {
+    return (this.#sources.get(source) ?? []).reduce((sum, { rows }) => sum + rows.length, 0);
+  }
+
+  add(chain: Chain): void {
+    const chains = this.#sources.get(chain.source);
+    if (chains) chains.push(chain);
+    else this.#sources.set(chain.source, [chain]);
+    this.#count(chain, 1);
+  }
+
+  /** The chain that has waited longest, of the next source whose chains `mayRun`. It leaves the queue. */
+  next(mayRun: (source: string) => boolean): Chain | undefined {
+    for (const [source, chains] of this.#sources) {
+      if (!mayRun(source)) continue;
+      const chain = chains.shift();
+      this.#sources.delete(source);
+      if (chains.length > 0) this.#sources.set(source, chains);
+      if (chain) this.#count(chain, -1);
+      return chain;
+    }
+    return undefined;
+  }
+
+  /** Returns the chain of a lease, if it waits here. It leaves the queue. */
+  remove(lease: KeyLease): Chain | undefined {
+    for (const [source, chains] of this.#sources) {
+      const index = chains.findIndex((chain) => chain.lease === lease);
+      const [chain] = index < 0 ? [] : chains.splice(index, 1);
+      if (!chain) continue;
+      if (chains.length === 0) this.#sources.delete(source);
+      this.#count(chain, -1);
+      return chain;
+    }
+    return undefined;
+  }
+
+  /** Removes all chains. */
+  clear(): readonly Chain[] {
+    const chains = [...this.#sources.values()].flat();
+    this.#sources.clear();
+    this.#rows = 0;
+    this.#bytes = 0;
+    return chains;
+  }
+
+  #count({ rows }: Chain, sign: 1 | -1): void {
+    this.#rows += sign * rows.length;
+    this.#bytes += sign * rows.reduce((sum, { body }) => sum + body.byteLength, 0);
+  }
+}
+
+/** Rows of a claim, in their order, by key. */
+export function toChains(claims: readonly Claim[]): readonly Chain[] {
+  const rows = new Map<KeyLease, [Claim, ...Claim[]]>();
+  for (const claim of claims) {
+    const others = rows.get(claim.lease);
+    if (others) others.push(claim);
+    else rows.set(claim.lease, [claim]);
+  }
+  return [...rows.values()].map((chain) => new Chain(chain));
+}

@@ -1,0 +1,83 @@
+import type { Clock } from "../clock.ts";
+import type { Inbox, KeyLease } from "../inbox/inbox.ts";
+import type { ReceiverLogger } from "../logger.ts";
+
+interface Settings {
+  readonly inbox: Pick<Inbox, "renew">;
+  readonly leaseMs: number;
+  readonly clock: Clock;
+  readonly logger: ReceiverLogger;
+}
+
+/** The leases of a worker. All of them are renewed at a third of `leaseMs`. */
+export class HeldLeases {
+  readonly #settings: Settings;
+  readonly #onLost: (lease: KeyLease) => void;
+  /** When each ends, in monotonic time. */
+  readonly #endsMs = new Map<KeyLease, number>();
+  #cancelRenewal: (() => void) | undefined;
+  #isStopped = false;
+
+  /** `onLost`: a renewal did not confirm the lease, or it must have ended while renewals failed. */
+  constructor(settings: Settings, onLost: (lease: KeyLease) => void) {
+    this.#settings = settings;
+    this.#onLost = onLost;
+  }
+
+  add(lease: KeyLease): void {
+    const { clock, leaseMs } = this.#settings;
+    this.#endsMs.set(lease, clock.monotonic() + leaseMs);
+    this.#cancelRenewal ??= this.#scheduleRenewal();
+  }
+
+  delete(lease: KeyLease): void {
+    this.#endsMs.delete(lease);
+    if (this.#endsMs.size > 0) return;
+    this.#cancelRenewal?.();
+    this.#cancelRenewal = undefined;
+  }
+
+  has(lease: KeyLease): boolean {
+    return this.#endsMs.has(lease);
+  }
+
+  /** False when the inbox failed. */
+  async renew(): Promise<boolean> {
+    const { inbox, leaseMs, clock, logger } = this.#settings;
+    this.#cancelRenewal?.();
+    const leases = [...this.#endsMs.keys()];
+    const startedMs = clock.monotonic();
+    let held: ReadonlySet<KeyLease> | undefined;
+    try {
+      held = await inbox.renew(leases, leaseMs);
+    } catch (error) {
+      logger.warn({ err: error, keys: leases.length }, "leases could not be renewed");
+    }
+    for (const lease of leases) {
+      const endsMs = this.#endsMs.get(lease);
+      if (endsMs === undefined) continue;
+      if (held?.has(lease)) this.#endsMs.set(lease, startedMs + leaseMs);
+      else if (held || clock.monotonic() >= endsMs) this.#lose(lease);
+    }
+    const isNeeded = this.#endsMs.size > 0 && !this.#isStopped;
+    this.#cancelRenewal = isNeeded ? this.#scheduleRenewal() : undefined;
+    return held !== undefined;
+  }
+
+  #lose(lease: KeyLease): void {
+    this.#endsMs.delete(lease);
+    this.#onLost(lease);
+  }
+
+  #scheduleRenewal(): () => void {
+    const { clock, leaseMs } = this.#settings;
+    return clock.schedule(leaseMs / 3, () => void this.renew(), { background: true });
+  }
+
+  /** Renews nothing more. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancelRenewal?.();
+    this.#cancelRenewal = undefined;
+  }
+}

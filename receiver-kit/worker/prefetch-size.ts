@@ -1,0 +1,34 @@
+// How many rows a worker has at a time, running and waiting for a free slot. Rows that wait here cannot be handled by
+// another process, so slow handlers get no more rows than slots; quick ones get as many as they handle while the next
+// claim is in flight.
+
+/** A claim whose rows are used up within this time was too small. */
+const tooQuickMs = 200;
+const tooSlowMs = 1_000;
+const rowsMax = 512;
+
+export class PrefetchSize {
+  readonly #concurrency: number;
+  #rows: number;
+
+  constructor(concurrency: number) {
+    this.#concurrency = concurrency;
+    this.#rows = concurrency;
+  }
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /** Enough for a chain in every slot. */
+  get rowsPerKey(): number {
+    return Math.max(1, Math.floor(this.#rows / this.#concurrency));
+  }
+
+  /** The rows of a claim that returned as many as requested were used up after this time. */
+  usedUpAfter(elapsedMs: number): void {
+    const { max, min } = Math;
+    if (elapsedMs < tooQuickMs) this.#rows = max(this.#concurrency, min(rowsMax, this.#rows * 2));
+    else if (elapsedMs > tooSlowMs) this.#rows = max(this.#concurrency, this.#rows >> 1);
+  }
+}

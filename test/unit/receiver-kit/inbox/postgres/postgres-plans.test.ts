@@ -1,0 +1,112 @@
+// How many blocks the statements of the hot path read, whatever the server knows of the tables.
+
+import type pg from "pg";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
+import { claimOptions, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
+import { describeWithPostgres } from "../../../../support/machine.ts";
+import { type PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
+
+const batch = 16;
+/** A part of each statement that no other one has. */
+const marks = { insert: "new_rows AS", claim: "picked AS", end: "ending AS" };
+
+let server: PostgresServer;
+let database: PostgresDatabase;
+beforeAll(async () => {
+  server = await PostgresServer.start();
+  database = await server.database();
+  await database.pool().query("ALTER SYSTEM SET autovacuum = off");
+  await database.pool().query("ALTER SYSTEM SET fsync = off");
+  await database.pool().query("SELECT pg_reload_conf()");
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+/** An inbox with `waiting` rows, of which `settled` precede as done ones, and how many blocks its statements read. */
+async function createMeasured(schema: string, waiting: number, analyseEmpty: boolean) {
+  const pool = database.pool({ max: 1 });
+  const direct = database.pool();
+  const blocks: Record<string, number> = {};
+  pool.on("connect", (client) => {
+    const query = client.query.bind(client) as (text: string, values?: unknown[]) => Promise<pg.QueryResult>;
+    const fetched = async () => {
+      const { rows } = await query(`
+        SELECT sum(pg_stat_get_xact_blocks_fetched(class.oid))::integer AS blocks FROM pg_class AS class
+        JOIN pg_namespace AS space ON space.oid = class.relnamespace WHERE space.nspname = '${schema}'`);
+      return Number(rows[0]?.["blocks"]);
+    };
+    /** Runs a statement twice; the first time it is counted and rolled back. */
+    const counted = async (text: string, values?: unknown[]) => {
+      const kind = Object.entries(marks).find(([, mark]) => text.includes(mark))?.[0];
+      if (kind) {
+        await query("BEGIN");
+        const before = await fetched();
+        await query(text, values);
+        blocks[kind] = (await fetched()) - before;
+        await query("ROLLBACK");
+      }
+      return query(text, values);
+    };
+    Object.assign(client, { query: counted });
+  });
+  const inbox = postgresInbox(pool, { schema, queryTimeoutMs: 60_000 });
+  await inbox.open();
+  if (analyseEmpty) await direct.query("ANALYZE");
+  await direct.query(`
+    INSERT INTO ${schema}.deliveries (source, webhook_id, channel, event, order_key, position, signed_at, received_at)
+      SELECT 'default', 'msg_' || n, 'webhook', 'task.running', '["waiting-' || n / 4 || '"]', '1.' || n, 5, 6
+      FROM generate_series(1, ${waiting}) AS n;
+    INSERT INTO ${schema}.bodies SELECT seq, '\\x00' FROM ${schema}.deliveries;
+    INSERT INTO ${schema}.ordering_keys (source, order_key, waiting, wake_at)
+      SELECT source, order_key, count(*), 6 FROM ${schema}.deliveries GROUP BY 1, 2;
+    INSERT INTO ${schema}.queue (key_id, position, seq, due_at, body_bytes)
+      SELECT id, delivery.position, seq, 0, 1
+      FROM ${schema}.deliveries AS delivery JOIN ${schema}.ordering_keys USING (source, order_key);`);
+  return {
+    direct,
+    /** Blocks per row of an insert, a claim and an end of a batch. */
+    async measure(): Promise<Record<string, number>> {
+      const rows = Array.from({ length: batch }, (_, n) =>
+        runningAt(`new-${n}`, 1, { id: crypto.randomUUID() }),
+      );
+      await Promise.all(rows.map((row) => inbox.insert(row)));
+      const worker = crypto.randomUUID();
+      const { claims } = await inbox.claim(claimOptions({ worker, rowsMax: batch, rowsPerKeyMax: 2 }));
+      expect(claims).toHaveLength(batch);
+      await Promise.all(
+        claims.map((claim) => inbox.begin(claim, doneWith(claim), { timeoutMs: 1_000 }).commit()),
+      );
+      return Object.fromEntries(
+        Object.entries(blocks).map(([kind, count]) => [kind, Math.round(count / batch)]),
+      );
+    },
+    async close() {
+      await inbox.close();
+      await pool.end();
+    },
+  };
+}
+
+describeWithPostgres("the PostgreSQL inbox", () => {
+  it("reads as few blocks per event with 100,000 waiting rows as with 1,000, with absent, stale and fresh statistics", async () => {
+    const measured: Record<string, Record<string, number>> = {};
+    for (const waiting of [1_000, 100_000]) {
+      const stale = await createMeasured(`stale_${waiting}`, waiting, true);
+      measured[`stale ${waiting}`] = await stale.measure();
+      await stale.close();
+      const absent = await createMeasured(`absent_${waiting}`, waiting, false);
+      measured[`absent ${waiting}`] = await absent.measure();
+      await absent.direct.query("ANALYZE");
+      measured[`fresh ${waiting}`] = await absent.measure();
+      await absent.close();
+    }
+    const least = (kind: string) => Math.min(...Object.values(measured).map((each) => each[kind] ?? 0));
+    for (const [name, each] of Object.entries(measured)) {
+      for (const kind of Object.keys(marks)) {
+        // One block more per index that is a level deeper.
+        expect(each[kind], `${kind}, ${name}`).toBeLessThanOrEqual(1.5 * least(kind));
+        expect(each[kind], `${kind}, ${name}`).toBeLessThanOrEqual(40);
+      }
+    }
+  }, 60_000);
+});

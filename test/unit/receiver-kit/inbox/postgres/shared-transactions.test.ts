@@ -1,0 +1,233 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Pool } from "pg";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Claim } from "workspace-tasks/receiver-kit";
+import {
+  type PostgresInboxOptions,
+  type PostgresTransaction,
+  postgresInbox,
+} from "workspace-tasks/receiver-kit/postgres";
+import { claimOptions, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
+import { describeWithPostgres } from "../../../../support/machine.ts";
+import { type PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
+
+let server: PostgresServer;
+let database: PostgresDatabase;
+let schemas = 0;
+
+beforeAll(async () => {
+  server = await PostgresServer.start();
+  database = await server.database();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const timeoutMs = 20_000;
+
+/** An inbox with claimed rows of tasks `a`, `b`, `c`, in the order of their names, and a table for effects. */
+async function createFixture(options: PostgresInboxOptions = {}) {
+  schemas += 1;
+  const schema = `shared_${schemas}`;
+  const pool: Pool = database.pool();
+  const inbox = postgresInbox(pool, { schema, turnMs: 2_000, ...options });
+  await inbox.open();
+  await pool.query(
+    `CREATE TABLE ${schema}.effects (name text UNIQUE, xact text DEFAULT pg_current_xact_id()::text)`,
+  );
+  for (const task of ["a", "b", "c"]) await inbox.insert(runningAt(task, 1));
+  const { claims } = await inbox.claim(claimOptions());
+  const [a, b, c] = claims.toSorted((x, y) => (String(x.orderKey) < String(y.orderKey) ? -1 : 1)) as Claim[];
+  const begin = (claim: Claim, isAlone = false) =>
+    inbox.begin(claim, doneWith(claim), { timeoutMs, isAlone });
+  const write = (handle: PostgresTransaction, name: string) =>
+    handle.query(`INSERT INTO ${schema}.effects VALUES ($1)`, [name]);
+  return {
+    ...{ inbox, pool, schema, begin, write, a: a!, b: b!, c: c! },
+    /** What a handler does that only writes. */
+    async handle(claim: Claim, name: string, isAlone = false) {
+      const transaction = begin(claim, isAlone);
+      try {
+        await write(transaction.handle, name);
+      } catch (error) {
+        return { repeats: await transaction.rollback(), error };
+      }
+      return { outcome: await transaction.commit() };
+    },
+    /** The effects that were kept, and how many transactions wrote them. */
+    async kept() {
+      const { rows } = await pool.query(
+        `SELECT array_agg(name ORDER BY name) AS names, count(DISTINCT xact)::integer AS transactions
+         FROM ${schema}.effects`,
+      );
+      return { names: rows[0].names ?? [], transactions: rows[0].transactions };
+    },
+    stateOf: async ({ source, id }: Claim) => (await inbox.get({ source, id }))?.state,
+    async [Symbol.asyncDispose]() {
+      await inbox.close();
+      await pool.end();
+    },
+  };
+}
+
+describeWithPostgres("transactions that events share on PostgreSQL", () => {
+  it("commit the writes, the ends and the heads of their events at once", async () => {
+    await using at = await createFixture();
+    const outcomes = [at.handle(at.a, "a"), at.handle(at.b, "b"), at.handle(at.c, "c")];
+    expect(await Promise.all(outcomes)).toEqual(Array(3).fill({ outcome: "settled" }));
+    const { names, transactions } = await at.kept();
+    expect(names).toEqual(["a", "b", "c"]);
+    expect(transactions).toBeLessThanOrEqual(2);
+    for (const claim of [at.a, at.b, at.c]) {
+      expect(await at.stateOf(claim)).toBe("done");
+      expect(await at.inbox.head("default", claim.orderKey!)).toMatchObject({ position: claim.position });
+    }
+  });
+
+  it("are not shared when eventsPerTransactionMax is 1", async () => {
+    await using at = await createFixture({ eventsPerTransactionMax: 1 });
+    await Promise.all([at.handle(at.a, "a"), at.handle(at.b, "b"), at.handle(at.c, "c")]);
+    expect(await at.kept()).toEqual({ names: ["a", "b", "c"], transactions: 3 });
+  });
+
+  it("lose only the writes of an event whose handler fails", async () => {
+    await using at = await createFixture();
+    const failing = at.begin(at.b);
+    const [first, , last] = await Promise.all([
+      at.handle(at.a, "a"),
+      at.write(failing.handle, "b").then(async () => {
+        await expect(failing.handle.query("SELECT 1 / 0")).rejects.toThrow("division by zero");
+        expect(await failing.rollback()).toBeUndefined();
+      }),
+      at.handle(at.c, "c"),
+    ]);
+    expect([first, last]).toEqual([{ outcome: "settled" }, { outcome: "settled" }]);
+    expect((await at.kept()).names).toEqual(["a", "c"]);
+    expect(await at.stateOf(at.b)).toBe("running");
+  });
+
+  it("fail an event whose handler ignores that a statement failed, and commit the others", async () => {
+    await using at = await createFixture();
+    const careless = at.begin(at.a);
+    await at.write(careless.handle, "a");
+    await careless.handle.query("SELECT 1 / 0").catch(() => {});
+    const others = at.handle(at.b, "b");
+    await expect(careless.commit()).rejects.toThrow("current transaction is aborted");
+    await careless.rollback();
+    expect(await others).toEqual({ outcome: "settled" });
+    expect((await at.kept()).names).toEqual(["b"]);
+  });
+
+  it("keep an event whose handler rolled a failed statement back to a savepoint of its own", async () => {
+    await using at = await createFixture();
+    const transaction = at.begin(at.a);
+    await at.write(transaction.handle, "a");
+    await transaction.handle.query("SAVEPOINT mine");
+    await expect(at.write(transaction.handle, "a")).rejects.toThrow("duplicate key");
+    await transaction.handle.query("ROLLBACK TO mine");
+    expect(await transaction.commit()).toBe("settled");
+    expect((await at.kept()).names).toEqual(["a"]);
+  });
+
+  it("let an event go whose turn takes too long: it runs again alone, and so do later events of its name", async () => {
+    await using at = await createFixture({ turnMs: 100 });
+    const slow = at.begin(at.a);
+    await at.write(slow.handle, "a");
+    const others = await Promise.all([at.handle(at.b, "b"), at.handle(at.c, "c")]);
+    expect(others).toEqual([{ outcome: "settled" }, { outcome: "settled" }]);
+    await pause(110);
+    await expect(at.write(slow.handle, "late")).rejects.toMatchObject({ code: "TRANSACTION_ENDED" });
+    expect(await slow.commit()).toBe("repeat");
+    expect((await at.kept()).names).toEqual(["b", "c"]);
+    expect(await at.handle(at.a, "a", true)).toEqual({ outcome: "settled" });
+
+    await at.inbox.insert(runningAt("later", 1));
+    const later = at.begin((await at.inbox.claim(claimOptions())).claims[0]!);
+    await at.write(later.handle, "later");
+    expect(later.isExclusive).toBe(true);
+    expect(await later.commit()).toBe("settled");
+  });
+
+  it("cancel a statement that waits for a lock, and its event runs again alone", async () => {
+    await using at = await createFixture({ turnMs: 100 });
+    const other = await at.pool.connect();
+    await other.query(`BEGIN; INSERT INTO ${at.schema}.effects VALUES ('a')`);
+    const waiting = await at.handle(at.a, "a");
+    expect(waiting).toMatchObject({ repeats: "repeat", error: { code: "57014" } });
+    await other.query("ROLLBACK");
+    other.release();
+    expect(await at.handle(at.a, "a", true)).toEqual({ outcome: "settled" });
+  });
+
+  it.each([
+    ["SET LOCAL application_name = 'mine'", "SET"],
+    ["SELECT set_config('application_name', 'mine', true)", "set_config"],
+    ["LOCK TABLE pg_catalog.pg_class IN ACCESS SHARE MODE", "LOCK"],
+  ])("are not shared with a handler that begins with %s", async (statement) => {
+    await using at = await createFixture();
+    const transaction = at.begin(at.a);
+    await transaction.handle.query(statement);
+    expect(transaction.isExclusive).toBe(true);
+    const shared = at.begin(at.b);
+    const [row] = await shared.handle.query("SELECT current_setting('application_name') AS name");
+    expect(row).not.toEqual({ name: "mine" });
+    expect(shared.isExclusive).toBe(false);
+    expect(await Promise.all([transaction.commit(), shared.commit()])).toEqual(["settled", "settled"]);
+  });
+
+  it.each([
+    ["uses the client", (handle: PostgresTransaction) => handle.client()],
+    ["sets something", (handle: PostgresTransaction) => handle.query("SET LOCAL application_name = 'mine'")],
+  ])("let an event go whose handler %s after it wrote", async (_, use) => {
+    await using at = await createFixture();
+    const transaction = at.begin(at.a);
+    await at.write(transaction.handle, "a");
+    await expect(use(transaction.handle)).rejects.toMatchObject({ code: "TRANSACTION_ENDED" });
+    expect(await transaction.commit()).toBe("repeat");
+    expect((await at.kept()).names).toEqual([]);
+  });
+
+  it("commit nothing when the lease of one event was lost: all run again alone, and only that one is lost", async () => {
+    await using at = await createFixture();
+    const first = at.begin(at.a);
+    const lost = at.begin(at.b);
+    // The turn of `b` begins while its lease is held, after that of `a`.
+    await at.write(first.handle, "a");
+    const writing = at.write(lost.handle, "b");
+    const settled = first.commit();
+    await writing;
+    await at.pool.query(`UPDATE ${at.schema}.ordering_keys SET generation = generation + 1 WHERE id = $1`, [
+      at.b.lease.keyId,
+    ]);
+    expect(await Promise.all([settled, lost.commit()])).toContain("repeat");
+    expect((await at.kept()).names).not.toContain("b");
+    expect(await at.handle(at.b, "b", true)).toMatchObject({ error: { code: "LEASE_LOST" } });
+    if ((await at.stateOf(at.a)) === "running") {
+      expect(await at.handle(at.a, "a", true)).toEqual({ outcome: "settled" });
+    }
+    expect((await at.kept()).names).toEqual(["a"]);
+  });
+
+  it("settle each event once when their connection dies", async () => {
+    await using at = await createFixture();
+    const first = at.begin(at.a);
+    const [backend] = await first.handle.query("SELECT pg_backend_pid() AS pid");
+    await at.write(first.handle, "a");
+    const second = at.handle(at.b, "b");
+    const third = at.handle(at.c, "c");
+    await at.pool.query("SELECT pg_terminate_backend($1)", [backend?.["pid"]]);
+    await expect(first.handle.query("SELECT 1")).rejects.toThrow();
+    expect(await first.commit()).toBe("repeat");
+    expect(await at.handle(at.a, "a", true)).toEqual({ outcome: "settled" });
+    expect(await Promise.all([second, third])).toEqual(Array(2).fill({ outcome: "settled" }));
+    expect((await at.kept()).names).toEqual(["a", "b", "c"]);
+  });
+
+  it("return their client to the pool, whatever happened", async () => {
+    await using at = await createFixture();
+    const discarded = at.begin(at.a);
+    await at.write(discarded.handle, "a");
+    await discarded.rollback();
+    await at.handle(at.b, "b");
+    await expect.poll(() => at.pool.totalCount - at.pool.idleCount).toBe(0);
+    await expect(discarded.handle.query("SELECT 1")).rejects.toMatchObject({ code: "TRANSACTION_ENDED" });
+  });
+});
