@@ -21,6 +21,8 @@ export const strings = kind(
   (value) => Array.isArray(value) && value.every((item) => typeof item === "string"),
 );
 export const number = kind("a number", Number.isFinite);
+export const oneOf = (...values: readonly unknown[]) =>
+  kind(values.map((value) => JSON.stringify(value)).join(" or "), (value) => values.includes(value));
 export const numberFrom = (min: number) =>
   kind(`a number of at least ${min}`, (value) => Number.isFinite(value) && Number(value) >= min);
 

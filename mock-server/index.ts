@@ -31,6 +31,7 @@ export type { MockWorld } from "./mock-world.ts";
 export type { MockWorlds } from "./named-worlds.ts";
 export type { ReceiverFunction } from "./outbound/in-process-transport.ts";
 export type { ConnectionCheck } from "./outbound/port.ts";
+export type { OverrideHandle } from "./override.ts";
 export type { SeedPlan } from "./seed-plan.ts";
 export { createMockServer, type MockServer } from "./server.ts";
 export type { MockServerOptions } from "./server-options.ts";
@@ -38,6 +39,7 @@ export type { Settings, SettingsChanges } from "./settings.ts";
 export type { Snapshot } from "./snapshot/snapshot-schema.ts";
 export type { ApiFault, DeliveryFault, FaultPlan } from "./state/fault.ts";
 export type { JournalEntry } from "./state/journal-entry.ts";
+export type { OverrideError, OverrideOptions } from "./state/override.ts";
 export type { StagePlan, TaskOutcome, TaskPlan } from "./state/task-plan.ts";
 export type { Clock, TimerOptions } from "./time/clock.ts";
 export type { MockClock } from "./time/mock-clock.ts";
@@ -47,3 +49,4 @@ export {
   type VirtualClock,
   type VirtualClockOptions,
 } from "./time/virtual-clock.ts";
+export type { OverriddenCall, OverrideFunction, OverrideResponse } from "./world/override-store.ts";

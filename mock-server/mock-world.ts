@@ -9,13 +9,16 @@ import { createExpectations } from "./control/expectations.ts";
 import { createHandler } from "./http/router.ts";
 import type { Service } from "./http/service.ts";
 import type { Transport } from "./outbound/port.ts";
+import { createOverride, type OverrideHandle } from "./override.ts";
 import { seedWorld } from "./rules/seeding/seed-world.ts";
 import type { Settings } from "./settings.ts";
 import type { FaultPlan } from "./state/fault.ts";
+import type { OverrideOptions } from "./state/override.ts";
 import { type Clock, createRealClock } from "./time/clock.ts";
 import { isoTime } from "./time/iso-time.ts";
 import { createMockClock, type MockClock } from "./time/mock-clock.ts";
 import type { VirtualClock } from "./time/virtual-clock.ts";
+import type { OverrideFunction, OverrideResponse } from "./world/override-store.ts";
 import type { NumberedActivity } from "./world/world.ts";
 import { createWorldHolder, type WorldHolder } from "./world/world-holder.ts";
 
@@ -38,6 +41,32 @@ export interface MockWorld extends AsyncDisposable {
   readonly clock: MockClock;
   /** The control API, without HTTP. */
   readonly control: ControlApi;
+  /**
+   * Responds to an operation in place of the service: with data, a patch of the real response, errors, or what a
+   * function returns. The newest matching override counts; a reset removes all.
+   *
+   * @example examples/mock-overrides.test.ts#override
+   * ```ts
+   * // Part of the real response, once; invalid, because the schema has no role "owner".
+   * mock.override("me", { patch: { role: "owner" } }, { times: 1, invalid: true });
+   * expect(await client.me()).toMatchObject({ role: "owner" });
+   *
+   * // A function sees the request, and can run the operation.
+   * const override = mock.override("me", async ({ original, count }) => {
+   *   if (count === 1) return { errors: [{ message: "Unauthorized", code: "FORBIDDEN" }] };
+   *   return { data: await original() };
+   * });
+   * await expect(client.me()).rejects.toMatchObject({ code: "PERMISSION_DENIED" });
+   * expect(await client.me()).toMatchObject({ role: "admin" });
+   * expect(override.calls).toBe(2);
+   * override.remove();
+   * ```
+   */
+  override(
+    operation: string,
+    respond: OverrideResponse | OverrideFunction,
+    options?: OverrideOptions,
+  ): OverrideHandle;
   /**
    * Resolves with the first matching request, and waits a second for it unless `timeoutMs` says otherwise. Rejects with
    * WAIT_TIMED_OUT and the nearest requests.
@@ -170,6 +199,7 @@ export function toMockWorld(
     get control() {
       return getControl();
     },
+    override: createOverride(worlds),
     ...createExpectations(getControl),
     subscribe: worlds.subscribe,
     close,

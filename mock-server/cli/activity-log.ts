@@ -80,6 +80,7 @@ function requestLine(request: Fields): Line {
     operations || operationName || "no operation",
     `${Math.round(Number(durationMs))} ms`,
     reason.replace(/^: /, ""),
+    request["overridden"] === undefined ? "" : "(override)",
     faults.length > 0 ? `(fault: ${faults.join(", ")})` : "",
   ];
   return {

@@ -11,6 +11,7 @@ import { createEventControls } from "./controls/events.ts";
 import { createFaultControls } from "./controls/faults.ts";
 import { createKeyControls } from "./controls/keys.ts";
 import { createMockControls, type MockControlsOptions } from "./controls/mock.ts";
+import { createOverrideControls } from "./controls/overrides.ts";
 import { createRequestControls } from "./controls/requests.ts";
 import { createScenarioControls } from "./controls/scenarios.ts";
 import { createSettingsControls } from "./controls/settings.ts";
@@ -55,6 +56,7 @@ export function createControls(options: ControlsOptions): Controls {
     ...createRequestControls(worlds, wallClock),
     ...createUploadControls(worlds),
     ...createFaultControls(worlds),
+    ...createOverrideControls(worlds),
   };
   return { ...controls, ...createScenarioControls(controls) };
 }

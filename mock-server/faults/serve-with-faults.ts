@@ -49,6 +49,7 @@ function replacement(faults: readonly ApiFault[]): WireResponse | undefined {
       return { status: 0, headers: {}, body: "", abort: { kind: "cut", afterBytes: null } };
     }
     if (fault.kind === "status") return statusResponse(fault.status, fault.retryAfterSeconds);
+    if (fault.kind === "rate-limited") return rateLimitedResponse(fault.retryAfterSeconds ?? 1);
     if (fault.kind === "html") return htmlResponse(fault.status ?? 502);
     if (fault.kind === "graphql-error") return graphqlErrorResponse(fault.message, fault.code);
   }
@@ -76,6 +77,18 @@ function statusResponse(status: number, retryAfterSeconds: number | undefined): 
       ...(retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) }),
     },
     body: `status ${status}\n`,
+  };
+}
+
+function rateLimitedResponse(retryAfterSeconds: number): PlainResponse {
+  const error = { message: "Too many requests", extensions: { code: "RATE_LIMITED" } };
+  return {
+    status: 429,
+    headers: {
+      "content-type": "application/json; charset=utf-8",
+      "retry-after": String(retryAfterSeconds),
+    },
+    body: JSON.stringify({ errors: [error] }),
   };
 }
 

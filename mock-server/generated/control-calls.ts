@@ -103,6 +103,14 @@ export const controlCalls = {
   setFaults: ["PUT /faults", "body"],
   /** Ends all faults and empties the log. */
   clearFaults: ["DELETE /faults"],
+  /** Responds to an operation in place of the service; the newest matching override counts. */
+  addOverride: ["POST /overrides", "body"],
+  /** All overrides, oldest first, used up ones included. */
+  listOverrides: ["GET /overrides"],
+  /** Removes an override. */
+  removeOverride: ["DELETE /overrides/{id}"],
+  /** Removes all overrides. */
+  clearOverrides: ["DELETE /overrides"],
   /** Executes the steps of a scenario in order; responds after the last one. */
   playScenario: ["POST /scenarios", "body"],
 } as const;

@@ -15,6 +15,7 @@ import { type MediaType, negotiateMediaType } from "./media-type.ts";
 import { type GraphqlRequest, type RequestContext, singleHeader } from "./request-context.ts";
 import { readRequestParams } from "./request-params.ts";
 import { routerSchema } from "./router-schema.ts";
+import { runOverridden, takeOverrides } from "./run-overridden.ts";
 
 /** Serves one request of a router; never rejects. */
 export async function handleGraphql(
@@ -78,6 +79,7 @@ async function readAndRun(context: RequestContext): Promise<WireResponse> {
     router,
     operations: operation?.fields ?? [],
     content: body,
+    isCounted: isCounted(context),
   });
   if (context.faults.length === 0) return run();
   const effects = faultEffects(world, () => context.caller, request.hold);
@@ -100,6 +102,9 @@ async function runOperation(context: RequestContext): Promise<PlainResponse> {
     const error = new GraphQLError("operationName must name one operation of the document");
     return toResponse(context, { errors: [error] }, "GRAPHQL_VALIDATION_FAILED");
   }
+  const overrides = world.overrides.size > 0 ? takeOverrides(context, operation) : null;
+  if (overrides)
+    return toResponse(context, await runOverridden(context, operation, overrides), "BAD_USER_INPUT");
   const contextValue = { world, caller };
   const body = operation.compiled()?.(contextValue, params.variables) ?? null;
   if (body !== null)
@@ -117,11 +122,14 @@ async function runOperation(context: RequestContext): Promise<PlainResponse> {
 /** The logins need no token and do not count (L3, A-20). */
 const uncounted = new Set(["exchangeSurfaceRefreshTokenForAccessTokens", "loginViaPersonalApiToken"]);
 
+const isCounted = ({ caller, operation }: RequestContext): boolean =>
+  (caller.kind === "member" || caller.kind === "partner") &&
+  !operation?.fields.every((field) => uncounted.has(field));
+
 /** Counts the request on its key, on both routers together (L2). @returns the rejection past the rate limit */
 function countRequest(context: RequestContext): PlainResponse | null {
-  const { world, caller, operation } = context;
-  if (caller.kind !== "member" && caller.kind !== "partner") return null;
-  if (operation?.fields.every((field) => uncounted.has(field))) return null;
+  const { world, caller } = context;
+  if (!isCounted(context) || caller.kind === "anonymous") return null;
   const permit = world.limiter.take(caller.keyId, world.clock.now());
   if (permit.granted) return null;
   const response = reject(context, 429, "Too many requests", "RATE_LIMITED");

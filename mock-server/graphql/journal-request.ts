@@ -36,6 +36,7 @@ export function recordRequest(context: RequestContext, response: WireResponse): 
     })),
     rejection: redactCut(context.rejection, 2_000),
     faults: context.faults.map(({ kind }) => kind),
+    ...(context.overridden ? { overridden: context.overridden } : {}),
     durationMs: world.clock.monotonic() - context.startedMs,
   });
   world.emit({ type: "request.completed", request: entry });

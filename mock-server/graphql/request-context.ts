@@ -41,6 +41,8 @@ export interface RequestContext {
   params?: RequestParams;
   prepared?: PreparedDocument;
   operation?: PreparedOperation;
+  /** Operations that an override responds to. */
+  overridden?: readonly string[];
   faults: readonly ApiFault[];
   errors: readonly FormattedError[];
   rejection: string | null;

@@ -13,12 +13,17 @@ const httpStatus = z.int().min(200).max(599);
 export const apiFaultSchema = z.discriminatedUnion("kind", [
   /** Lets one call through, so that a list of instructions can say "the third call fails". */
   z.strictObject({ kind: z.literal("pass") }),
-  /** Responds with this HTTP status instead of running the operation. */
+  /** Responds with this HTTP status instead of running the operation, as a proxy does: plain text. */
   z.strictObject({
     kind: z.literal("status"),
     status: httpStatus,
     retryAfterSeconds: z.int().nonnegative().optional(),
   }),
+  /**
+   * The service's own 429: `RATE_LIMITED` with `Retry-After` (default 1 s). Requests that the service does not count, such
+   * as the token exchange, are let through and do not use it up.
+   */
+  z.strictObject({ kind: z.literal("rate-limited"), retryAfterSeconds: z.int().positive().optional() }),
   /** Responds 200 with a GraphQL error instead of running the operation. */
   z.strictObject({ kind: z.literal("graphql-error"), message: z.string(), code: z.string().optional() }),
   /** Runs the operation and responds this much later (on the mock's clock). */

@@ -26,6 +26,10 @@ export const journalEntrySchema = z.strictObject({
   rejection: z.string().nullable().describe("Why it was rejected, in more detail than the caller gets."),
   /** Kinds of the faults injected into it. */
   faults: z.array(z.string()),
+  overridden: z
+    .array(z.string())
+    .exactOptional()
+    .describe("Operations that an override responded to; absent without any."),
   durationMs: z.number(),
 });
 

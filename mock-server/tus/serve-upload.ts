@@ -26,6 +26,7 @@ export async function serveUpload(
     router: "base",
     operations: [`upload.${request.method.toLowerCase()}`],
     content: new URL(request.url).pathname.slice(path.length),
+    isCounted: false,
   });
   if (faults.length === 0) return run();
   const effects = faultEffects(world, () => caller, hold);

@@ -52,6 +52,8 @@ export interface ApiCall {
   readonly operations: readonly string[];
   /** What tells this request from others: its body, or its path. */
   readonly content: string;
+  /** Whether the rate limit counts it. Default: true. */
+  readonly isCounted?: boolean | undefined;
 }
 
 export interface AttemptTarget {
@@ -72,6 +74,13 @@ export interface FaultStoreOptions {
 interface RuleState<Rule, Fault> {
   readonly rule: Rule & { readonly chances?: readonly ProbabilisticFault<Fault>[] | undefined };
   readonly remaining: Fault[];
+}
+
+interface DrawTarget {
+  readonly subject: string;
+  readonly identity: () => string;
+  /** Whether the rate limit counts the call. */
+  readonly isCounted?: boolean | undefined;
 }
 
 export function createFaultStore({ random, clock, emit }: FaultStoreOptions): FaultStore {
@@ -95,8 +104,9 @@ export function createFaultStore({ random, clock, emit }: FaultStoreOptions): Fa
     side: FiredFault["side"],
     rules: readonly RuleState<Rule, Fault>[],
     matches: (rule: Rule) => boolean,
-    { subject, identity }: { readonly subject: string; readonly identity: () => string },
+    { subject, identity, isCounted = true }: DrawTarget,
   ): Fault[] => {
+    const applies = (fault: Fault) => isCounted || fault.kind !== "rate-limited";
     const drawn: Fault[] = [];
     const inject = (rule: number, fault: Fault) => {
       drawn.push(fault);
@@ -108,10 +118,11 @@ export function createFaultStore({ random, clock, emit }: FaultStoreOptions): Fa
     let drawnFor: string | undefined;
     for (const [index, { rule, remaining }] of rules.entries()) {
       if (!matches(rule)) continue;
-      const instructed = remaining.shift();
+      const instructed = remaining[0] && applies(remaining[0]) ? remaining.shift() : undefined;
       if (instructed && instructed.kind !== "pass") inject(index, instructed);
       for (const [chance, { probability, fault }] of (rule.chances ?? []).entries()) {
         drawnFor ??= identity();
+        if (!applies(fault)) continue;
         const name = `fault/${side}/${index}/${chance}/${drawnFor}`;
         if (random.numberOf(name) < probability) inject(index, fault);
       }
@@ -144,7 +155,11 @@ export function createFaultStore({ random, clock, emit }: FaultStoreOptions): Fa
     drawApi(call) {
       const subject = call.operations.join(" ");
       const identity = () => countRequest(`${call.keyId}/${call.router}/${subject}/${call.content}`);
-      return draw("api", api, (rule) => matchesCall(rule, call), { subject, identity });
+      return draw("api", api, (rule) => matchesCall(rule, call), {
+        subject,
+        identity,
+        isCounted: call.isCounted,
+      });
     },
     drawDelivery(attempt) {
       const identity = () => `${attempt.id}/${attempt.attempt}`;

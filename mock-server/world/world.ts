@@ -5,6 +5,7 @@ import { createState, type State } from "../state/state.ts";
 import type { Clock } from "../time/clock.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";
 import { createFaultStore, type FaultStore } from "./fault-store.ts";
+import { createOverrideStore, type OverrideStore } from "./override-store.ts";
 import { createRandomStreams, type RandomStreams } from "./random.ts";
 import { createRateLimiter, type RateLimiter } from "./rate-limit.ts";
 import { createRequestJournal, type RequestJournal } from "./request-journal.ts";
@@ -29,6 +30,7 @@ export interface World {
   readonly settings: Settings;
   readonly transport: Transport;
   readonly faults: FaultStore;
+  readonly overrides: OverrideStore;
   readonly limiter: RateLimiter;
   readonly journal: RequestJournal;
   readonly tokens: TokenSigner;
@@ -103,6 +105,7 @@ export function createWorld(options: WorldOptions): World {
     },
     transport,
     faults: createFaultStore({ random, clock, emit }),
+    overrides: createOverrideStore(),
     get limiter() {
       return limiter;
     },

@@ -4,6 +4,7 @@ import { eventRoutes } from "./events.ts";
 import { faultRoutes } from "./faults.ts";
 import { keyRoutes } from "./keys.ts";
 import { mockRoutes } from "./mock.ts";
+import { overrideRoutes } from "./overrides.ts";
 import { requestRoutes } from "./requests.ts";
 import { scenarioRoutes } from "./scenarios.ts";
 import { settingsRoutes } from "./settings.ts";
@@ -26,5 +27,6 @@ export const contract = {
   ...requestRoutes,
   ...uploadRoutes,
   ...faultRoutes,
+  ...overrideRoutes,
   ...scenarioRoutes,
 };

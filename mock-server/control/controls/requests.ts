@@ -65,8 +65,9 @@ function describeRequest({ sequence, operations, status, errors }: JournalEntry)
   return `#${sequence} ${operations.join(", ") || "no operation"} (${status ?? "cut"}${code ? ` ${code}` : ""})`;
 }
 
-const viewRequest = ({ atMs, ...entry }: JournalEntry): RecordedRequest => ({
+const viewRequest = ({ atMs, overridden, ...entry }: JournalEntry): RecordedRequest => ({
   ...entry,
+  ...(overridden ? { overridden: [...overridden] } : {}),
   at: isoTime(atMs),
   operations: [...entry.operations],
   errors: [...entry.errors],

@@ -10,7 +10,7 @@ export interface Preset<Fault> {
 
 export const apiPresets: readonly Preset<ApiFault>[] = [
   { label: "503, retry after 1 s", fault: { kind: "status", status: 503, retryAfterSeconds: 1 } },
-  { label: "429, retry after 1 s", fault: { kind: "status", status: 429, retryAfterSeconds: 1 } },
+  { label: "429, retry after 1 s", fault: { kind: "rate-limited" } },
   { label: "an HTML page", fault: { kind: "html" } },
   { label: "response cut in half", fault: { kind: "truncate" } },
   { label: "connection cut before the effect", fault: { kind: "reset-before-effect" } },

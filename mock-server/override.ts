@@ -1,0 +1,60 @@
+import { checkOptions, functionKind, type Kind, kind, object, oneOf } from "./check-options.ts";
+import { MockServerError } from "./errors.ts";
+import { checkOverride } from "./graphql/check-override.ts";
+import { isPlainObject } from "./plain-object.ts";
+import type { OverrideOptions } from "./state/override.ts";
+import type { OverrideFunction, OverrideResponse } from "./world/override-store.ts";
+import type { WorldHolder } from "./world/world-holder.ts";
+
+export interface OverrideHandle extends Disposable {
+  readonly id: string;
+  /** Requests that it has responded to. */
+  readonly calls: number;
+  /** Removes the override. Idempotent. */
+  remove(): void;
+}
+
+const text = kind("text", (value) => typeof value === "string");
+const kinds: { readonly [Name in keyof Required<OverrideOptions>]: Kind } = {
+  router: oneOf("base", "gateway"),
+  keyId: text,
+  workspaceId: text,
+  variables: object,
+  times: kind("a whole number of at least 1", (value) => Number.isInteger(value) && Number(value) >= 1),
+  invalid: oneOf(true, false),
+};
+
+const caller = "override";
+
+/** `mock.override` of a world. */
+export const createOverride =
+  (worlds: WorldHolder) =>
+  (
+    operation: string,
+    respond: OverrideResponse | OverrideFunction,
+    options: OverrideOptions = {},
+  ): OverrideHandle => {
+    checkOptions(caller, options, kinds);
+    if (!functionKind.accepts(respond) && !isResponse(respond)) {
+      throw new MockServerError(
+        "CONFIGURATION_INVALID",
+        `${caller}: expected a function, { data }, { patch } or { errors } as the response`,
+      );
+    }
+    if (typeof respond === "function") checkOverride(operation, {}, options);
+    else checkOverride(operation, respond, options);
+    const { overrides } = worlds.current;
+    const override = overrides.add({ ...options, operation, respond });
+    const remove = () => void overrides.remove(override.id);
+    return {
+      id: override.id,
+      get calls() {
+        return override.calls;
+      },
+      remove,
+      [Symbol.dispose]: remove,
+    };
+  };
+
+const isResponse = (value: unknown) =>
+  isPlainObject(value) && ["data", "patch", "errors"].some((name) => value[name] !== undefined);

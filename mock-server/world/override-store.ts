@@ -1,0 +1,98 @@
+// Responses that a test gives instead of the service. They belong to the test and not to the state: a reset and the
+// restoring of a snapshot remove them.
+
+import { isJsonSubset } from "../json-subset.ts";
+import type { OverrideError, OverrideOptions } from "../state/override.ts";
+import type { Router } from "../state/router.ts";
+
+/** What an override responds with. */
+export interface OverrideResponse {
+  /** The value of the operation; only what the request selects of it is sent. */
+  readonly data?: unknown;
+  /** Merged into the real response. */
+  readonly patch?: Readonly<Record<string, unknown>> | undefined;
+  readonly errors?: readonly OverrideError[] | undefined;
+  /** Sends the data as it is, also where the schema does not allow it. */
+  readonly invalid?: boolean | undefined;
+}
+
+/** One request that an override responds to. */
+export interface OverriddenCall {
+  readonly operation: string;
+  readonly operationName: string | null;
+  /** Arguments of the field, checked by the schema. */
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly variables: Readonly<Record<string, unknown>>;
+  readonly keyId: string | null;
+  readonly workspaceId: string | null;
+  /** 1 for the first request that this override responds to. */
+  readonly count: number;
+  /** Runs the operation, with its effects, and resolves with what it would have responded. */
+  original(): Promise<unknown>;
+}
+
+export type OverrideFunction = (call: OverriddenCall) => OverrideResponse | Promise<OverrideResponse>;
+
+export interface Override extends OverrideOptions {
+  readonly id: string;
+  readonly operation: string;
+  readonly respond: OverrideResponse | OverrideFunction;
+  /** Requests that it has responded to. */
+  readonly calls: number;
+}
+
+export interface OverrideTarget {
+  readonly operation: string;
+  readonly router: Router;
+  readonly keyId: string | null;
+  readonly workspaceId: string | null;
+  readonly variables: unknown;
+}
+
+export interface OverrideStore {
+  readonly size: number;
+  add(override: Omit<Override, "id" | "calls">): Override;
+  list(): readonly Override[];
+  get(id: string): Override | undefined;
+  remove(id: string): boolean;
+  clear(): void;
+  /** The newest one that matches and has responses left; counts it. */
+  take(target: OverrideTarget): Override | null;
+}
+
+export function createOverrideStore(): OverrideStore {
+  const overrides = new Map<string, Override & { calls: number }>();
+  let counter = 0;
+  return {
+    get size() {
+      return overrides.size;
+    },
+    add(given) {
+      const override = { ...given, id: String(++counter), calls: 0 };
+      overrides.set(override.id, override);
+      return override;
+    },
+    list: () => [...overrides.values()],
+    get: (id) => overrides.get(id),
+    remove: (id) => overrides.delete(id),
+    clear: () => overrides.clear(),
+    take(target) {
+      const override = [...overrides.values()].findLast((each) => matches(each, target));
+      if (!override) return null;
+      override.calls++;
+      return override;
+    },
+  };
+}
+
+function matches(override: Override, target: OverrideTarget): boolean {
+  const { operation, router, keyId, workspaceId, variables, times, calls } = override;
+  return (
+    operation === target.operation &&
+    (times === undefined || calls < times) &&
+    (router === undefined || router === target.router) &&
+    (keyId === undefined || keyId === target.keyId) &&
+    (workspaceId === undefined || workspaceId === target.workspaceId) &&
+    (variables === undefined || isJsonSubset(variables, target.variables ?? {}))
+  );
+}
