@@ -109,7 +109,7 @@ async function respond(run: Run, override: Override, field: Field) {
     if (!isPublic(definition)) requireToken(run.context.caller);
     const response = await responseOf(run, override, { ...field, definition });
     const { errors = [], invalid = override.invalid ?? false } = response;
-    const value = await valueOf(run, response, { ...field, definition, invalid });
+    const value = await fieldValue(run, response, { ...field, definition, invalid });
     const located = errors.map(
       ({ message, code, path = [] }) =>
         new GraphQLError(message, {
@@ -159,7 +159,7 @@ async function responseOf(run: Run, override: Override, field: DefinedField): Pr
   throw new ShapeError(field.name, "expected the function to return { data }, { patch } or { errors }");
 }
 
-async function valueOf(
+async function fieldValue(
   run: Run,
   { data, patch, errors }: OverrideResponse,
   { key, name, nodes, definition, invalid }: DefinedField & { readonly invalid: boolean },
