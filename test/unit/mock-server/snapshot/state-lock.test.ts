@@ -13,7 +13,7 @@ async function locked(path: string) {
   return lock;
 }
 
-const deadPid = () => spawnSync(process.execPath, ["--version"]).pid;
+const deadPid = spawnSync(process.execPath, ["--version"]).pid;
 const ownedBy = (pid: number, host = hostname()) => JSON.stringify({ pid, host, id: "other" });
 
 describe("lockState", () => {
@@ -30,7 +30,7 @@ describe("lockState", () => {
   it("replaces the lock of a process that no longer runs", () =>
     withFolder(async (folder) => {
       const path = join(folder, "state.json");
-      await writeFile(`${path}.lock`, ownedBy(deadPid()));
+      await writeFile(`${path}.lock`, ownedBy(deadPid));
       const lock = await locked(path);
       expect(JSON.parse(await readFile(`${path}.lock`, "utf8"))).toMatchObject({ pid: process.pid });
       await lock.release();
@@ -40,7 +40,7 @@ describe("lockState", () => {
     withFolder(async (folder) => {
       for (let round = 0; round < 20; round++) {
         const path = join(folder, `state-${round}.json`);
-        await writeFile(`${path}.lock`, ownedBy(deadPid()));
+        await writeFile(`${path}.lock`, ownedBy(deadPid));
         const locks = await Promise.all(Array.from({ length: 8 }, () => lockState(path)));
         expect(locks.filter((lock) => typeof lock !== "string").length).toBeLessThanOrEqual(1);
       }
