@@ -18,7 +18,11 @@ async function startConnection(checkConnection: () => Promise<boolean>) {
     );
     return collectProviderConnection;
   };
-  return { collect, [Symbol.asyncDispose]: () => mock.close() };
+  const stored = async () => {
+    const { connections } = (await mock.control.getSnapshot()).state;
+    return connections.find(({ id }) => id === startProviderConnection.id);
+  };
+  return { collect, stored, [Symbol.asyncDispose]: () => mock.close() };
 }
 
 describe("collectProviderConnection", () => {
@@ -29,9 +33,12 @@ describe("collectProviderConnection", () => {
     const older = connection.collect({ from: "older" });
     const newer = connection.collect({ from: "newer" });
     checks[1]?.resolve(true);
+    // Time in which the newer check would end, if it did not wait for the older one.
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
     checks[0]?.resolve(false);
     expect(await older).toEqual({ status: "failed", settings: null });
     expect(await newer).toEqual({ status: "active", settings: { from: "newer" } });
+    expect(await connection.stored()).toMatchObject({ status: "active", settings: { from: "newer" } });
   });
 
   it("stores no inputs when the check fails, and keeps those of an earlier one", async () => {
