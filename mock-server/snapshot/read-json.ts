@@ -10,7 +10,7 @@ export interface JsonReaderOptions {
   item(path: JsonPath, index: number, value: unknown): unknown;
 }
 
-/** @throws SyntaxError for anything but one complete document in UTF-8 */
+/** @throws SyntaxError for anything but one complete document in UTF-8; RangeError for one that is nested too deeply */
 export async function readJson(
   source: AsyncIterable<Uint8Array | string>,
   options: JsonReaderOptions,
@@ -129,6 +129,9 @@ function createText(source: AsyncIterable<Uint8Array | string>) {
   };
 }
 
+/** More than a snapshot has around JSON that the API accepts, and less than recursive functions can take. */
+const depthMax = 500;
+
 const quote = 34;
 const backslash = 92;
 
@@ -163,8 +166,9 @@ function createScan() {
         }
         const char = text[at] as string;
         if (char === '"') inText = true;
-        else if (char === "{" || char === "[") depth++;
-        else if (char === "}" || char === "]") {
+        else if (char === "{" || char === "[") {
+          if (++depth > depthMax) throw new RangeError(`a value is nested more than ${depthMax} levels deep`);
+        } else if (char === "}" || char === "]") {
           // The end of what a number, or a word, is a member of.
           if (depth === 0) return at;
           depth--;

@@ -53,6 +53,7 @@ export async function readSnapshotText(source: AsyncIterable<Uint8Array | string
       item: (path, index, value) => validateRecord(path.join("."), index, value),
     });
   } catch (cause) {
+    if (cause instanceof RangeError) throw new MockServerError("SNAPSHOT_INVALID", cause.message, { cause });
     // Of the parser, and of the decoder for bytes that are not UTF-8.
     if (!(cause instanceof SyntaxError || cause instanceof TypeError)) throw cause;
     throw new MockServerError("SNAPSHOT_INVALID", "the snapshot is not complete JSON", { cause });

@@ -330,6 +330,22 @@ describe("readSnapshot rejects a document, and nothing changes, when it", () => 
     }
   });
 
+  it("is nested too deeply", async () => {
+    await using mock = await start();
+    const whole = await (await mock.fetch("/_mock/v1/snapshot")).text();
+    const restore = (depth: number) =>
+      mock.fetch("/_mock/v1/snapshot", {
+        method: "PUT",
+        headers: { "content-type": "application/json" },
+        body: whole.replace('"metadata":null', `"metadata":${"[".repeat(depth)}${"]".repeat(depth)}`),
+      });
+    const rejected = await restore(20_000);
+    expect(rejected.status).toBe(422);
+    expect(await rejected.text()).toContain("nested more than 500 levels deep");
+    expect(await (await mock.fetch("/_mock/v1/snapshot")).text()).toBe(whole);
+    expect((await restore(200)).status).toBe(204);
+  });
+
   it("is sent over HTTP, with the code SNAPSHOT_INVALID", async () => {
     await using mock = await start();
     const restored = checkedControlClient(mock).restoreSnapshot({ format: "other" });
