@@ -189,8 +189,8 @@ class CallRecord {
     });
     this.#isSending = false;
     if (result.sent) this.#meta.attempts = attempt;
-    if (result.response) this.#responded(result.response, attempt);
     if (permit) this.#settle(permit, result);
+    if (result.response) this.#responded(result.response, attempt);
     return result;
   }
 

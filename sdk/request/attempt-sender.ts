@@ -50,13 +50,18 @@ export function createAttemptSender(options: AttemptSenderOptions): SendAttempt 
       const response = "response" in result ? result.response : undefined;
       return { classification, sent: result.type !== "unsendable", response, respondedAtMs };
     } catch (error) {
-      if (!(error instanceof FailureError)) throw error;
+      const failed = error instanceof FailureError ? error.failure : unreadable(redactor.cause(error));
       // The request was in flight, so its effect is unknown.
-      return { ...withoutResponse({ ...error.failure, outcome: "unknown" }, true), respondedAtMs };
+      return { ...withoutResponse({ ...failed, outcome: "unknown" }, true), respondedAtMs };
     } finally {
       attemptScope.dispose();
     }
   };
+}
+
+// A response of the caller's `fetch` can be any object.
+function unreadable(cause: unknown): Failure {
+  return failure("RESPONSE_INVALID", "the response of the option fetch cannot be read", { cause });
 }
 
 function withoutResponse(failure: Failure, sent: boolean): AttemptResult {

@@ -19,13 +19,18 @@ export class ResponseBody {
     return Buffer.byteLength(text) > bytesMax ? undefined : text;
   }
 
-  /** Closes the connection of a body that is not read to its end. */
+  /** Closes the connection of a body that is not read to its end. Never throws. */
   cancel(reason?: unknown): void {
-    const body: unknown = this.#response.body;
-    // A stream that has already failed rejects again.
-    if (this.#reader) this.#reader.cancel(reason).catch(() => {});
-    else if (isWebStream(body)) body.cancel(reason).catch(() => {});
-    else if (isIterable(body)) body.destroy?.();
+    try {
+      const body: unknown = this.#response.body;
+      const source = this.#reader ?? body;
+      if (isCancellable(source)) {
+        // A stream that has already failed rejects again.
+        Promise.resolve(source.cancel(reason)).catch(() => {});
+      } else if (isIterable(body)) body.destroy?.();
+    } catch {
+      // A body of the caller's `fetch` that cannot be closed. The call must end nevertheless.
+    }
   }
 
   async #readWebStream(body: ReadableStream<Uint8Array>, bytesMax: number): Promise<string | undefined> {
@@ -71,6 +76,10 @@ function decode(chunks: readonly Uint8Array[]): string {
 
 function isWebStream(body: unknown): body is ReadableStream<Uint8Array> {
   return typeof body === "object" && body !== null && "getReader" in body;
+}
+
+function isCancellable(source: unknown): source is { cancel(reason?: unknown): unknown } {
+  return typeof source === "object" && source !== null && "cancel" in source;
 }
 
 function isIterable(body: unknown): body is NodeStream {

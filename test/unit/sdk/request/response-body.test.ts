@@ -62,6 +62,43 @@ describe("a response whose body is a stream of Node", () => {
   });
 });
 
+describe("a response of another fetch", () => {
+  it("whose body cannot be closed does not keep a call from ending at timeoutMs", async () => {
+    const deaf = () =>
+      Object.assign(new Readable({ read() {} }), {
+        destroy() {
+          throw new Error("not now");
+        },
+      }) as Readable;
+    const { engine } = engineWith(deaf, { timeoutMs: 50 });
+    expect(await failureOf(engine.execute(probe.query, {}))).toMatchObject({ code: "REQUEST_TIMEOUT" });
+  });
+
+  it("whose headers cannot be read is RESPONSE_INVALID, and its slot is not lost", async () => {
+    const fetch = nodeFetch([], () => Readable.from(['{"data":null}']));
+    const get = () => {
+      throw new Error("no such method");
+    };
+    let calls = 0;
+    const hostile: Fetch = async (input, init) =>
+      calls++ === 0
+        ? fetch(input, init)
+        : ({ status: 503, headers: { get }, body: null } as unknown as Response);
+    const engine = createTestEngine({
+      apiKey: "key_1234567890",
+      baseUrl: `http://host-${hosts++}.localhost`,
+      maxRetries: 0,
+      fetch: hostile,
+    });
+    for (let call = 0; call < 121; call += 1) {
+      const failure = await failureOf(engine.execute(probe.mutation, {}, { deadlineMs: 5_000 }));
+      const code = call < 120 ? "RESPONSE_INVALID" : "RATE_LIMIT_WAIT_EXCEEDED";
+      expect(failure.code).toBe(code);
+    }
+    await engine.close();
+  });
+});
+
 describe("a truncated response", () => {
   it.each([
     ["JSON", (text: string) => Buffer.from(text), {}],
