@@ -21,29 +21,30 @@ export interface ScopeLimits {
 export class CallScope {
   readonly #clock: Clock;
   readonly #endsAtMs: number;
-  readonly #limitFailure: () => Failure;
+  /** What the scope ends with at `#endsAtMs`; a child may have these of its parent. */
+  readonly #limitMs: number;
+  readonly #onLimit: (limitMs: number) => Failure;
   readonly #listeners = new Set<(failure: Failure) => void>();
   readonly #cleanups: (() => void)[] = [];
   #hasTimer = false;
   #failure: Failure | undefined;
 
   constructor(clock: Clock, limits: ScopeLimits = {}, parent?: CallScope) {
-    const { signal, limitMs, onLimit = deadlineExceeded } = limits;
+    const { signal, limitMs = Number.POSITIVE_INFINITY, onLimit = deadlineExceeded } = limits;
+    const endsAtMs = limitMs === Number.POSITIVE_INFINITY ? limitMs : clock.monotonic() + limitMs;
+    const isParentFirst = parent !== undefined && parent.#endsAtMs <= endsAtMs;
     this.#clock = clock;
-    this.#endsAtMs = limitMs === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() + limitMs;
-    this.#limitFailure = () => onLimit(limitMs ?? 0);
-    if (parent) {
-      if (parent.#endsAtMs <= this.#endsAtMs) {
-        this.#endsAtMs = parent.#endsAtMs;
-        this.#limitFailure = parent.#limitFailure;
-      }
-      this.#cleanups.push(parent.#listen((failure) => this.end(failure)));
-    }
+    this.#endsAtMs = isParentFirst ? parent.#endsAtMs : endsAtMs;
+    this.#limitMs = isParentFirst ? parent.#limitMs : limitMs;
+    this.#onLimit = isParentFirst ? parent.#onLimit : onLimit;
+    if (parent) this.#cleanups.push(parent.#listen((failure) => this.end(failure)));
     if (signal) this.#cleanups.push(onAbort(signal, () => this.end(aborted(signal.reason))));
   }
 
   get failure(): Failure | undefined {
-    if (!this.#failure && this.#hasElapsed()) this.end(this.#limitFailure());
+    if (!this.#failure && this.#endsAtMs !== Number.POSITIVE_INFINITY && this.remainingMs() === 0) {
+      this.#elapsed();
+    }
     return this.#failure;
   }
 
@@ -68,7 +69,7 @@ export class CallScope {
     const off = this.#listen(listener);
     if (!this.#failure && !this.#hasTimer && this.#endsAtMs !== Number.POSITIVE_INFINITY) {
       this.#hasTimer = true;
-      this.#cleanups.push(this.#clock.schedule(this.remainingMs(), () => this.end(this.#limitFailure())));
+      this.#cleanups.push(this.#clock.schedule(this.remainingMs(), () => this.#elapsed()));
     }
     return off;
   }
@@ -89,14 +90,13 @@ export class CallScope {
     return this.race(pause).finally(() => cancel());
   }
 
-  #hasElapsed(): boolean {
-    return this.#endsAtMs !== Number.POSITIVE_INFINITY && this.remainingMs() === 0;
+  #elapsed(): void {
+    this.end(this.#onLimit(this.#limitMs));
   }
 
   #listen(listener: (failure: Failure) => void): () => void {
-    const { failure } = this;
-    if (failure) {
-      listener(failure);
+    if (this.#failure) {
+      listener(this.#failure);
       return () => {};
     }
     this.#listeners.add(listener);

@@ -116,7 +116,7 @@ class CallRecord {
       let authorization: Authorization = {};
       let failure: Failure;
       try {
-        authorization = await this.#authorize(route);
+        authorization = this.#authorizeAtOnce(route) ?? (await this.#authorize(route));
         const { classification } = await this.#send(route, authorization);
         if (classification.ok) {
           if (authorization.credential) authorization.credential.isAccepted = true;
@@ -133,11 +133,25 @@ class CallRecord {
     }
   }
 
-  // Usually the token is known and a slot is free. Then nothing is awaited.
-  async #authorize(route: Route): Promise<Authorization> {
+  /** Usually the token is known and a slot is free. Then nothing is awaited. */
+  #authorizeAtOnce(route: Route): Authorization | undefined {
     const { operation, priority, scope } = this.#request;
     if (scope.failure) throw new FailureError(scope.failure);
     if (!operation.authenticated) return {};
+    const { credentials, limiter } = route.access();
+    const credential = credentials.current();
+    if (!credential || this.#queued) return undefined;
+    const reference = limiter(credential.keyHash);
+    if (!reference) return { credential };
+    const permit = reference.limiter.tryAcquire(priority);
+    if (!permit) return undefined;
+    this.#queued = { reference, entry: reference.limiter.enter(priority) };
+    return { credential, permit };
+  }
+
+  /** Waits for the token and a slot. */
+  async #authorize(route: Route): Promise<Authorization> {
+    const { priority, scope } = this.#request;
     const { credentials, limiter } = route.access();
     let credential = credentials.current() ?? (await scope.race(credentials.get()));
     for (;;) {

@@ -11,12 +11,11 @@ export class ResponseBody {
   }
 
   /** Reads the body as text; undefined when it is larger than `bytesMax`. */
-  async text(bytesMax: number): Promise<string | undefined> {
+  text(bytesMax: number): Promise<string | undefined> {
     const body: unknown = this.#response.body;
     if (isWebStream(body)) return this.#readWebStream(body, bytesMax);
     if (isIterable(body)) return readIterable(body, bytesMax);
-    const text = await this.#response.text();
-    return Buffer.byteLength(text) > bytesMax ? undefined : text;
+    return this.#readText(bytesMax);
   }
 
   /** Closes the connection of a body that is not read to its end. Never throws. */
@@ -31,6 +30,11 @@ export class ResponseBody {
     } catch {
       // A body of the caller's `fetch` that cannot be closed. The call must end nevertheless.
     }
+  }
+
+  async #readText(bytesMax: number): Promise<string | undefined> {
+    const text = await this.#response.text();
+    return Buffer.byteLength(text) > bytesMax ? undefined : text;
   }
 
   async #readWebStream(body: ReadableStream<Uint8Array>, bytesMax: number): Promise<string | undefined> {
