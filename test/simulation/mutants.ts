@@ -288,7 +288,7 @@ export const mutants: readonly Mutant[] = [
     product: "sdk",
     patches: [
       {
-        find: 'if (state.kind === "mutation" && failure.outcome === "unknown") return { type: "fail" };',
+        find: 'if (!state.idempotent && failure.outcome === "unknown") return { type: "fail" };',
         replace: "",
       },
     ],
