@@ -63,7 +63,12 @@ export const mutants: readonly Mutant[] = [
     bug: "a row that a crashed process had claimed is never claimed again",
     violates: ["I5", "E1"],
     product: "receiver-kit",
-    patches: [{ find: "filter((row) => row.leaseUntilMs <= untilMs)", replace: "filter(() => false)" }],
+    patches: [
+      {
+        find: "if (key.worker !== null && key.wakeAtMs > reclaimableMs) {",
+        replace: "if (key.worker !== null) {",
+      },
+    ],
   },
   {
     name: "calls-without-limit",
@@ -108,7 +113,10 @@ export const mutants: readonly Mutant[] = [
     violates: ["I5", "E1"],
     product: "receiver-kit",
     patches: [
-      { find: "for (const row of wrong) {", replace: "for (const row of wrong.slice(wrong.length)) {" },
+      {
+        find: "const queued = [...keys.queue(source)];",
+        replace: "const queued = [...keys.queue(source)].slice(0, 0);",
+      },
     ],
   },
   {
@@ -161,7 +169,10 @@ export const mutants: readonly Mutant[] = [
         find: "alreadyApplied: position === head && replays === 0",
         replace: "alreadyApplied: false",
       },
-      { find: "!head || position > head.position ||", replace: "!head || position >= head.position ||" },
+      {
+        find: "return advance.position < head || (advance.position === head && !advance.allowSame);",
+        replace: "return advance.position < head;",
+      },
     ],
   },
   {

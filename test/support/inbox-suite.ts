@@ -194,6 +194,23 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(claims.map(({ id }) => id)).toEqual(["second"]);
     });
 
+    it("claims bodies of up to bytesMax, a larger one alone, and reports that more rows are due", async () => {
+      await using fixture = await create();
+      const insert = (task: string, second: number, bytes: number) =>
+        fixture.inbox.insert(runningAt(task, second, { id: `${task}-${second}`, body: Buffer.alloc(bytes) }));
+      await insert("a", 1, 600);
+      await insert("b", 1, 300);
+      await insert("b", 2, 500);
+      await insert("c", 1, 2_000);
+      const claim = async (worker: string) => {
+        const limits = { worker, bytesMax: 1_000, rowsPerKeyMax: 5 };
+        const { claims, nextInMs } = await fixture.inbox.claim(claimOptions(limits));
+        return [...claims.map(({ id }) => id), nextInMs === 0];
+      };
+      expect(await claim("worker-1")).toEqual(["a-1", "b-1", true]);
+      expect(await claim("worker-2")).toEqual(["c-1", false]);
+    });
+
     it("returns the time until the next row is due", async () => {
       await using fixture = await create();
       expect((await fixture.inbox.claim(claimOptions({ retry }))).nextInMs).toBeNull();
@@ -271,6 +288,20 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       const lease = { ...claim!.lease, worker: "worker-2" };
       expect(await settle(fixture.inbox, { ...claim!, lease })).toBe("lost");
       expect(await settle(fixture.inbox, claim!)).toBe("settled");
+    });
+
+    it("fences off the worker of a row that was replayed with another key meanwhile", async () => {
+      await using fixture = await create();
+      await fixture.inbox.insert(runningAt("task-1", 1, { id: "moved" }));
+      await fixture.inbox.insert(runningAt("task-1", 2, { id: "other" }));
+      const [first, second] = (await fixture.inbox.claim(claimOptions({ rowsPerKeyMax: 2 }))).claims;
+      expect(await settle(fixture.inbox, first!)).toBe("settled");
+      expect(await fixture.inbox.replay(first!, runningAt("task-2", 1))).toBe(true);
+      const [replayed] = (await fixture.inbox.claim(claimOptions({ worker: "worker-2" }))).claims;
+      expect(replayed).toMatchObject({ id: "moved", orderKey: '["task-2"]' });
+      expect(await fixture.inbox.fail(first!, { kind: "dead", error: "late" })).toBe(false);
+      expect(await settle(fixture.inbox, replayed!)).toBe("settled");
+      expect(await settle(fixture.inbox, second!)).toBe("settled");
     });
 
     it("keeps a renewed lease", async () => {

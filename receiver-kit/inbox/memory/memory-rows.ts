@@ -1,39 +1,41 @@
 import { ReceiverError } from "../../errors.ts";
-import { includesSource } from "../../tenant-source.ts";
 import type {
   Claim,
-  ClaimOptions,
   InboxStats,
   KeyLease,
   NewRow,
   Retention,
-  RetryDelays,
   RowDetails,
   RowFilter,
   RowReference,
   RowState,
   RowSummary,
-  WaitingSource,
 } from "../inbox.ts";
 import { emptyStates } from "../inbox-row.ts";
 
 interface RowFields extends Omit<RowDetails, "bodyBytes"> {
-  /** Of a claimed row. */
-  readonly lease: KeyLease | null;
-  readonly leaseUntilMs: number;
-  /** Of an inline row, or the last lease of its key. */
-  readonly generation: number;
-  /** Its lease expired: it is claimed alone, so that a row that ends its process is found. */
-  readonly isSuspect: boolean;
+  /** 0 until the first failure: a clock that is set cannot delay the row. */
+  readonly dueAtMs: number;
+  /** Those that have ended. */
+  readonly attempts: number;
+  readonly replayedAtMs: number | null;
+  readonly inlineLease: InlineLease;
 }
 
 export type MemoryRow = { -readonly [Name in keyof RowFields]: RowFields[Name] };
 
-/** The rows of the memory inbox, and which of them may be claimed. */
+/** Of a row that a request applies. */
+interface InlineLease {
+  readonly generation: number;
+  readonly grantedAtMs: number;
+  readonly untilMs: number;
+}
+
+const noLease: InlineLease = { generation: 0, grantedAtMs: 0, untilMs: 0 };
+
+/** The deliveries of the memory inbox. */
 export class MemoryRows {
   readonly #rows = new Map<string, MemoryRow>();
-  /** The pending and the running ones, so that claims need not search the settled rows. */
-  readonly #open = new Set<MemoryRow>();
   readonly #rowsMax: number;
   #lastSeq = 0;
 
@@ -49,100 +51,18 @@ export class MemoryRows {
     return this.#rows.values();
   }
 
-  open(): readonly MemoryRow[] {
-    return [...this.#open];
-  }
-
-  /** Another row of its key waits. */
-  hasWaiting(row: MemoryRow): boolean {
-    return [...this.#open].some((other) => other.source === row.source && keyOf(other) === keyOf(row));
-  }
-
-  openCount(source: string): number {
-    return this.#openOf(source).length;
-  }
-
-  running(source: string): readonly MemoryRow[] {
-    return this.#openOf(source).filter((row) => row.state === "running");
-  }
-
-  leased({ worker, generation }: KeyLease): readonly MemoryRow[] {
-    return [...this.#open].filter(({ lease }) => lease?.worker === worker && lease.generation === generation);
-  }
-
-  #openOf(source: string): MemoryRow[] {
-    return [...this.#open].filter((row) => row.source === source);
-  }
-
   add({ quarantine, ...newRow }: NewRow, state: RowState, nowMs: number): MemoryRow {
     if (this.#rows.size >= this.#rowsMax) {
       throw new ReceiverError("INBOX_FULL", `memory inbox: full, expected at most ${this.#rowsMax} rows`);
     }
     const row: MemoryRow = {
       ...newRow,
-      ...{ seq: ++this.#lastSeq, state, receivedAtMs: nowMs, dueAtMs: nowMs, leaseUntilMs: 0 },
-      ...{ lease: null, generation: 0, isSuspect: false, attempts: 0, replays: 0, lastError: quarantine },
-      body: Uint8Array.from(newRow.body),
+      ...{ seq: ++this.#lastSeq, state, receivedAtMs: nowMs, replayedAtMs: null, dueAtMs: 0 },
+      ...{ attempts: 0, replays: 0, lastError: quarantine, inlineLease: noLease },
+      body: new Uint8Array(newRow.body),
     };
     this.#rows.set(JSON.stringify([row.source, row.id]), row);
-    this.move(row, state);
     return row;
-  }
-
-  move(row: MemoryRow, state: RowState): void {
-    row.state = state;
-    if (state !== "running") row.lease = null;
-    if (state === "pending" || state === "running") this.#open.add(row);
-    else this.#open.delete(row);
-  }
-
-  /** Rows of `source` that were made due, or claimed, in the future: the clock was set back since. Repairs their times. */
-  repairTimes(source: string, { firstDelayMs, delayMsMax }: RetryDelays, nowMs: number): number {
-    const retryMs = ({ attempts }: MemoryRow) =>
-      attempts === 0 ? 0 : 1.2 * Math.min(delayMsMax, firstDelayMs * 2 ** (attempts - 1)) + 1;
-    const wrong = this.#openOf(source).filter(
-      (row) => row.dueAtMs > nowMs + (row.state === "pending" ? retryMs(row) : 0),
-    );
-    for (const row of wrong) {
-      row.leaseUntilMs = nowMs + (row.leaseUntilMs - row.dueAtMs);
-      row.dueAtMs = nowMs;
-    }
-    return wrong.length;
-  }
-
-  /** The first due rows of each key of which none runs; the keys in the order of their due times. */
-  claimable(nowMs: number, options: ClaimOptions): readonly (readonly MemoryRow[])[] {
-    const keys = new Map<string, MemoryRow[]>();
-    for (const row of this.#openOf(options.source)) {
-      const rows = keys.get(keyOf(row));
-      if (rows) rows.push(row);
-      else keys.set(keyOf(row), [row]);
-    }
-    const chains = [...keys.values()]
-      .map((rows) => firstDue(rows, nowMs, options))
-      .filter((rows) => rows.length > 0);
-    return chains.sort(([a], [b]) => (a && b ? a.dueAtMs - b.dueAtMs || a.seq - b.seq : 0));
-  }
-
-  waitingSources(source: string, nowMs: number): readonly WaitingSource[] {
-    const earliest = new Map<string, number>();
-    for (const row of this.#open) {
-      if (!includesSource(source, row.source)) continue;
-      const at = row.state === "running" ? row.leaseUntilMs : row.dueAtMs;
-      earliest.set(row.source, Math.min(at, earliest.get(row.source) ?? at));
-    }
-    return [...earliest.keys()]
-      .sort((a, b) => (a < b ? -1 : 1))
-      .map((name) => ({ source: name, dueInMs: Number(earliest.get(name)) - nowMs }));
-  }
-
-  nextInMs(source: string, nowMs: number): number | null {
-    let next = Number.POSITIVE_INFINITY;
-    for (const row of this.#openOf(source)) {
-      const at = row.state === "running" ? row.leaseUntilMs : row.dueAtMs;
-      if (at > nowMs) next = Math.min(next, at);
-    }
-    return next === Number.POSITIVE_INFINITY ? null : next - nowMs;
   }
 
   list({
@@ -164,13 +84,11 @@ export class MemoryRows {
     let changed = 0;
     for (const [name, row] of this.#rows) {
       if (changed >= rowsMax) break;
+      if (row.state === "pending" || row.state === "running") continue;
       const isSettled = settledStates.has(row.state);
       const bodyMs = isSettled ? bodiesMs : unhandledBodiesMs;
-      const hasBody = row.body !== null && !["pending", "running", "inline"].includes(row.state);
-      // A row that was replayed is as old as its last attempt.
-      const atMs = row.replays > 0 ? Math.max(row.receivedAtMs, row.dueAtMs) : row.receivedAtMs;
-      if (isSettled && atMs <= nowMs - rowsMs) this.#rows.delete(name);
-      else if (hasBody && atMs <= nowMs - bodyMs) row.body = null;
+      if (isSettled && storedAtMs(row) <= nowMs - rowsMs) this.#rows.delete(name);
+      else if (row.body && storedAtMs(row) <= nowMs - bodyMs) row.body = null;
       else continue;
       changed += 1;
     }
@@ -180,43 +98,29 @@ export class MemoryRows {
   stats(nowMs: number): InboxStats {
     const rows = emptyStates();
     let oldestPendingMs: number | null = null;
+    let newestAtMs = nowMs;
     for (const row of this.#rows.values()) {
       rows[row.state] += 1;
-      if (row.state !== "pending" || row.dueAtMs > nowMs) continue;
-      oldestPendingMs = Math.max(oldestPendingMs ?? 0, nowMs - row.receivedAtMs);
+      newestAtMs = row.receivedAtMs;
+      if (row.state !== "pending" || dueAtMs(row) > nowMs) continue;
+      oldestPendingMs = Math.max(oldestPendingMs ?? 0, nowMs - storedAtMs(row));
     }
-    const newest = [...this.#rows.values()].at(-1);
-    return { rows, oldestPendingMs, storedAheadMs: Math.max(0, (newest?.receivedAtMs ?? nowMs) - nowMs) };
+    return { rows, oldestPendingMs, storedAheadMs: Math.max(0, newestAtMs - nowMs) };
   }
 }
 
 /** States whose rows retention may remove; dead and quarantined rows wait for an operator, without their bodies. */
 const settledStates: ReadonlySet<RowState> = new Set(["done", "stale", "discarded", "inline"]);
 
-/** A row without a key is a key of its own. */
-const keyOf = ({ orderKey, id }: MemoryRow): string => orderKey ?? `id:${id}`;
+/** A row that was replayed is as old as its replay. */
+const storedAtMs = ({ replayedAtMs, receivedAtMs }: MemoryRow): number => replayedAtMs ?? receivedAtMs;
 
-function firstDue(
-  rows: readonly MemoryRow[],
-  nowMs: number,
-  { keyOrder, rowsPerKeyMax }: ClaimOptions,
-): readonly MemoryRow[] {
-  if (rows.some(({ state }) => state === "running")) return [];
-  const isDue = ({ dueAtMs }: MemoryRow) => dueAtMs <= nowMs;
-  const sorted = rows.toSorted((a, b) => (isBefore(a, b) ? -1 : 1));
-  const notDue = sorted.findIndex((row) => !isDue(row));
-  const due =
-    keyOrder === "latest" ? sorted.filter(isDue) : sorted.slice(0, notDue < 0 ? sorted.length : notDue);
-  return due.slice(0, due[0]?.isSuspect ? 1 : rowsPerKeyMax);
-}
+const dueAtMs = (row: MemoryRow): number => row.dueAtMs || storedAtMs(row);
 
-export function isBefore(a: MemoryRow, b: MemoryRow): boolean {
-  const [left, right] = [a.position ?? "", b.position ?? ""];
-  return left === right ? a.seq < b.seq : left < right;
-}
-
-function toSummary({ body, lease, generation, leaseUntilMs, isSuspect, ...row }: MemoryRow): RowSummary {
-  return { ...row, bodyBytes: body?.byteLength ?? null };
+function toSummary(row: MemoryRow): RowSummary {
+  const { body, replayedAtMs, inlineLease, ...columns } = row;
+  const attempts = row.attempts + (row.state === "running" ? 1 : 0);
+  return { ...columns, attempts, dueAtMs: dueAtMs(row), bodyBytes: body?.byteLength ?? null };
 }
 
 export function toDetails(row: MemoryRow): RowDetails {
@@ -224,9 +128,9 @@ export function toDetails(row: MemoryRow): RowDetails {
 }
 
 export function toClaim(
-  { state, dueAtMs, lastError, leaseUntilMs, generation, isSuspect, ...row }: MemoryRow,
+  { state, dueAtMs, lastError, replayedAtMs, inlineLease, ...row }: MemoryRow,
   lease: KeyLease,
   head: string | null,
 ): Claim {
-  return { ...row, body: row.body ?? new Uint8Array(), lease, head };
+  return { ...row, attempts: row.attempts + 1, body: row.body ?? new Uint8Array(), lease, head };
 }

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
 import { type MemoryTransaction, memoryInbox } from "workspace-tasks/receiver-kit";
 import { describeInboxMaintenance } from "../../../../support/inbox-maintenance-suite.ts";
+import { describeInboxModel } from "../../../../support/inbox-model-suite.ts";
 import { runningAt } from "../../../../support/inbox-rows.ts";
 import { describeInbox, type InboxFixture } from "../../../../support/inbox-suite.ts";
 
@@ -24,6 +25,7 @@ const createFixture = async (): Promise<InboxFixture> => {
 
 describeInbox("memory inbox", createFixture);
 describeInboxMaintenance("memory inbox", createFixture);
+describeInboxModel("memory inbox", createFixture, { seeds: 6, steps: 120 });
 
 it("a memory inbox is not durable", () => {
   expect(memoryInbox().durable).toBe(false);

@@ -1,0 +1,157 @@
+// How keys are claimed, renewed and repaired in memory. The rules are those of the SQL inboxes.
+
+import {
+  type Claim,
+  type ClaimOptions,
+  type ClaimResult,
+  type KeyLease,
+  leaseExpired,
+  type RepairOptions,
+  type RetryDelays,
+  type RowReference,
+} from "../inbox.ts";
+import type { MemoryKey, MemoryKeys } from "./memory-keys.ts";
+import { type MemoryRow, toClaim } from "./memory-rows.ts";
+
+export function claimRows(keys: MemoryKeys, options: ClaimOptions, nowMs: number): ClaimResult {
+  const { source, rowsMax, bytesMax, reclaimUntilMs } = options;
+  const reclaimableMs = Math.min(nowMs, reclaimUntilMs ?? nowMs);
+  const queue = keys.queue(source);
+  const claims: Claim[] = [];
+  const died: RowReference[] = [];
+  const unexpired: MemoryKey[] = [];
+  let bytes = 0;
+  let isFull = false;
+  while (claims.length < rowsMax && !isFull) {
+    const key = queue.first;
+    if (!key || key.wakeAtMs > nowMs) break;
+    if (key.worker !== null && key.wakeAtMs > reclaimableMs) {
+      queue.delete(key);
+      unexpired.push(key);
+    } else if (key.worker !== null) {
+      died.push(...recoverKey(keys, key, options, nowMs));
+    } else {
+      const taken: MemoryRow[] = [];
+      const due = firstDueRows(key, options, nowMs);
+      for (const row of due.slice(0, rowsMax - claims.length)) {
+        bytes += row.body?.byteLength ?? 0;
+        isFull = bytes > bytesMax && claims.length + taken.length > 0;
+        if (isFull) break;
+        taken.push(row);
+      }
+      if (due.length === 0) keys.wakeAt(key, nextDueMs(key, options));
+      else if (taken.length > 0) claims.push(...leaseKey(keys, key, taken, options, nowMs));
+    }
+  }
+  const nextMs = isFull ? nowMs : queue.first?.wakeAtMs;
+  for (const key of unexpired) queue.set(key);
+  return { claims, died, nextInMs: nextMs === undefined ? null : Math.max(0, nextMs - nowMs), nowMs };
+}
+
+function leaseKey(
+  keys: MemoryKeys,
+  key: MemoryKey,
+  rows: readonly MemoryRow[],
+  { worker, leaseMs }: ClaimOptions,
+  nowMs: number,
+): readonly Claim[] {
+  key.generation += 1;
+  Object.assign(key, { worker, leasedAtMs: nowMs, held: rows.length });
+  keys.wakeAt(key, nowMs + leaseMs);
+  const openRows = new Set(rows.map(({ seq }) => seq));
+  const lease: KeyLease = { keyId: key.id, worker, generation: key.generation, openRows };
+  for (const row of rows) row.state = "running";
+  return rows.map((row) => toClaim(row, lease, key.head?.position ?? null));
+}
+
+/** A key whose lease expired: its first due row has an attempt more, or is dead after its last one. */
+function recoverKey(
+  keys: MemoryKeys,
+  key: MemoryKey,
+  { attemptsMax, retry }: ClaimOptions,
+  nowMs: number,
+): readonly RowReference[] {
+  for (const row of key.waiting) row.state = "pending";
+  const first = key.waiting.find((row) => isDue(row, retry, nowMs));
+  if (first) {
+    first.attempts += 1;
+    first.dueAtMs = 0;
+  }
+  const died = key.waiting.filter((row) => row === first && row.attempts >= attemptsMax);
+  for (const row of died) {
+    keys.removeRow(key, row);
+    Object.assign(row, { state: "dead", lastError: leaseExpired });
+  }
+  key.suspects = Math.max(0, key.held - died.length);
+  keys.release(key, nowMs);
+  return died.map(({ source, id }) => ({ source, id }));
+}
+
+/** Returns the leases that are still held. */
+export function renewLeases(
+  keys: MemoryKeys,
+  leases: readonly KeyLease[],
+  leaseMs: number,
+  nowMs: number,
+): ReadonlySet<KeyLease> {
+  const held = new Set<KeyLease>();
+  for (const lease of leases) {
+    const key = keys.leased(lease);
+    if (!key) continue;
+    key.leasedAtMs = nowMs;
+    keys.wakeAt(key, nowMs + leaseMs);
+    held.add(lease);
+  }
+  return held;
+}
+
+/** Returns how many keys it changed: those that slept although a row could be claimed, and leases granted in the future. */
+export function repairTimes(
+  keys: MemoryKeys,
+  { source, retry, keyOrder }: RepairOptions,
+  nowMs: number,
+): number {
+  const options = { retry, keyOrder, rowsPerKeyMax: 1 };
+  const queued = [...keys.queue(source)];
+  const asleep = queued.filter(
+    (key) => key.worker === null && key.wakeAtMs > nowMs && firstDueRows(key, options, nowMs).length > 0,
+  );
+  const ahead = queued.filter(({ worker, leasedAtMs }) => worker !== null && leasedAtMs > nowMs);
+  for (const key of asleep) keys.wakeAt(key, nowMs);
+  for (const key of ahead) {
+    keys.wakeAt(key, nowMs + (key.wakeAtMs - key.leasedAtMs));
+    key.leasedAtMs = nowMs;
+  }
+  return asleep.length + ahead.length;
+}
+
+/** The rows of a key that may be claimed now. */
+function firstDueRows(
+  { waiting, suspects }: MemoryKey,
+  { rowsPerKeyMax, keyOrder, retry }: Pick<ClaimOptions, "rowsPerKeyMax" | "keyOrder" | "retry">,
+  nowMs: number,
+): readonly MemoryRow[] {
+  const rowsMax = suspects > 0 ? 1 : rowsPerKeyMax;
+  const due: MemoryRow[] = [];
+  for (const row of waiting) {
+    if (isDue(row, retry, nowMs)) due.push(row);
+    else if (keyOrder === "strict") break;
+    if (due.length === rowsMax) break;
+  }
+  return due;
+}
+
+/** Of a key without a row that may be claimed now. */
+function nextDueMs({ waiting }: MemoryKey, { keyOrder }: ClaimOptions): number {
+  const rows = keyOrder === "strict" ? waiting.slice(0, 1) : waiting;
+  return rows.reduce((next, { dueAtMs }) => Math.min(next, dueAtMs), Number.POSITIVE_INFINITY);
+}
+
+/**
+ * One that is due later than its retry plan allows was stored before the clock was set back. The jitter adds at most a
+ * fifth to a delay.
+ */
+function isDue({ dueAtMs, attempts }: MemoryRow, retry: RetryDelays, nowMs: number): boolean {
+  const delayMs = attempts === 0 ? 0 : Math.min(retry.delayMsMax, retry.firstDelayMs * 2 ** (attempts - 1));
+  return dueAtMs <= nowMs || dueAtMs > nowMs + (delayMs * 6) / 5 + 1;
+}

@@ -1,0 +1,167 @@
+import { includesSource } from "../../tenant-source.ts";
+import type { KeyLease, WaitingSource } from "../inbox.ts";
+import type { HeadFilter, HeadReference, HeadSummary } from "../order-head.ts";
+import type { MemoryRow } from "./memory-rows.ts";
+import { WakeQueue } from "./wake-queue.ts";
+
+type Head = Omit<HeadSummary, "source" | "key">;
+
+/** An ordering key that has a head or waiting rows. */
+export interface MemoryKey {
+  readonly id: number;
+  readonly source: string;
+  readonly name: string;
+  head: Head | null;
+  /** In the order in which they are handled; claimed ones included. */
+  readonly waiting: MemoryRow[];
+  /** When the key has something to do: a row is due, or its lease expires. Infinite when nothing waits. */
+  wakeAtMs: number;
+  /** Who holds the lease. */
+  worker: string | null;
+  generation: number;
+  /** When the lease was granted or extended. */
+  leasedAtMs: number;
+  /** Rows of the present claim that have not ended yet. */
+  held: number;
+  /** Rows of a claim whose lease expired, which are claimed one at a time. */
+  suspects: number;
+}
+
+interface SourceKeys {
+  readonly byName: Map<string, MemoryKey>;
+  /** Those with waiting rows. */
+  readonly queue: WakeQueue<MemoryKey>;
+}
+
+export class MemoryKeys {
+  readonly #sources = new Map<string, SourceKeys>();
+  readonly #byId = new Map<number, MemoryKey>();
+  #lastId = 0;
+
+  get({ source, key }: HeadReference): MemoryKey | undefined {
+    return this.#sources.get(source)?.byName.get(key);
+  }
+
+  /** Adds the key if it is absent. */
+  getOrAdd({ source, key: name }: HeadReference): MemoryKey {
+    const keys = this.#keysOf(source);
+    const found = keys.byName.get(name);
+    if (found) return found;
+    this.#lastId += 1;
+    const key: MemoryKey = {
+      ...{ id: this.#lastId, source, name, head: null },
+      ...{ waiting: [], wakeAtMs: Number.POSITIVE_INFINITY, suspects: 0 },
+      ...{ worker: null, generation: 0, leasedAtMs: 0, held: 0 },
+    };
+    keys.byName.set(name, key);
+    this.#byId.set(key.id, key);
+    return key;
+  }
+
+  #keysOf(source: string): SourceKeys {
+    const keys = this.#sources.get(source) ?? { byName: new Map(), queue: new WakeQueue() };
+    this.#sources.set(source, keys);
+    return keys;
+  }
+
+  /** `undefined` when the lease was lost. */
+  leased({ keyId, worker, generation }: KeyLease): MemoryKey | undefined {
+    const key = this.#byId.get(keyId);
+    return key?.worker === worker && key.generation === generation ? key : undefined;
+  }
+
+  /** Keys of a source with waiting rows; the first is the one that wakes first. */
+  queue(source: string): WakeQueue<MemoryKey> {
+    return this.#sources.get(source)?.queue ?? new WakeQueue();
+  }
+
+  addRow(row: MemoryRow, nowMs: number): void {
+    const key = this.getOrAdd({ source: row.source, key: keyOf(row) });
+    key.waiting.splice(key.waiting.findLastIndex((other) => isBefore(other, row)) + 1, 0, row);
+    if (key.worker === null) this.wakeAt(key, Math.min(key.wakeAtMs, nowMs));
+  }
+
+  removeRow({ waiting }: MemoryKey, row: MemoryRow): void {
+    const place = waiting.indexOf(row);
+    if (place >= 0) waiting.splice(place, 1);
+  }
+
+  /** Sets when the key has something to do. One without waiting rows has nothing, and without a head it is deleted. */
+  wakeAt(key: MemoryKey, atMs: number): void {
+    const { source, name, id, waiting, head } = key;
+    const keys = this.#keysOf(source);
+    key.wakeAtMs = waiting.length === 0 ? Number.POSITIVE_INFINITY : atMs;
+    if (waiting.length > 0) keys.queue.set(key);
+    else keys.queue.delete(key);
+    if (waiting.length > 0 || head) return;
+    this.#byId.delete(id);
+    keys.byName.delete(name);
+    if (keys.byName.size === 0) this.#sources.delete(source);
+  }
+
+  /** Ends the lease: the key has something to do at `wakeAtMs`. */
+  release(key: MemoryKey, wakeAtMs: number): void {
+    key.worker = null;
+    key.held = 0;
+    this.wakeAt(key, wakeAtMs);
+  }
+
+  waitingSources(source: string, nowMs: number): readonly WaitingSource[] {
+    const waiting = [...this.#sources].flatMap(([name, { queue }]) =>
+      queue.first && includesSource(source, name)
+        ? [{ source: name, dueInMs: queue.first.wakeAtMs - nowMs }]
+        : [],
+    );
+    return waiting.sort((a, b) => (a.source < b.source ? -1 : 1));
+  }
+
+  /** How many rows wait, up to `limit`. */
+  backlog(source: string, limit: number): number {
+    let count = 0;
+    for (const { waiting } of this.queue(source)) {
+      count += waiting.length;
+      if (count >= limit) return limit;
+    }
+    return count;
+  }
+
+  heads(source: string): readonly HeadSummary[] {
+    const keys = [...(this.#sources.get(source)?.byName.values() ?? [])];
+    return keys.flatMap(({ name, head }) => (head ? [{ source, key: name, ...head }] : []));
+  }
+
+  listHeads({ source, keyPrefix = "", afterKey = "", limit = 50 }: HeadFilter): readonly HeadSummary[] {
+    return this.heads(source)
+      .filter(({ key }) => key > afterKey && key.startsWith(keyPrefix))
+      .sort((a, b) => (a.key < b.key ? -1 : 1))
+      .slice(0, limit);
+  }
+
+  resetHead(reference: HeadReference): boolean {
+    const key = this.get(reference);
+    if (!key?.head) return false;
+    key.head = null;
+    this.wakeAt(key, key.wakeAtMs);
+    return true;
+  }
+
+  /** Of keys without waiting rows. Returns how many it removed. */
+  purgeHeads(unchangedSinceMs: number, headsMax: number): number {
+    let removed = 0;
+    for (const { source, name: key, head, waiting } of this.#byId.values()) {
+      if (removed >= headsMax) break;
+      if (!head || head.movedAtMs > unchangedSinceMs || waiting.length > 0) continue;
+      this.resetHead({ source, key });
+      removed += 1;
+    }
+    return removed;
+  }
+}
+
+/** A row without a key is a key of its own; other keys are JSON arrays. */
+export const keyOf = ({ orderKey, id }: MemoryRow): string => orderKey ?? `id:${id}`;
+
+function isBefore(a: MemoryRow, b: MemoryRow): boolean {
+  const [left, right] = [a.position ?? "", b.position ?? ""];
+  return left === right ? a.seq < b.seq : left < right;
+}
