@@ -37,8 +37,9 @@ export class HeldLeases {
     this.#cancelRenewal = undefined;
   }
 
+  /** False also when it must have ended: the process may have been paused before the renewal noticed. */
   has(lease: KeyLease): boolean {
-    return this.#endsMs.has(lease);
+    return this.#settings.clock.monotonic() < (this.#endsMs.get(lease) ?? 0);
   }
 
   /** False when the inbox failed. */

@@ -128,7 +128,8 @@ export class Worker<Transaction> {
     while (this.#running.handling < this.#settings.concurrency && !this.#waitsForInbox()) {
       const chain = this.#queue.next(hasSlot);
       if (!chain) break;
-      void this.#runNext(chain);
+      if (this.#leases.has(chain.lease)) void this.#runNext(chain);
+      else this.#forget(chain.lease);
     }
     if (this.#claimer.mayHaveMore && this.#wanted().rows > 0) this.#pollForMore();
   }
