@@ -164,7 +164,8 @@ function operatorStatements(dialect: SqlDialect) {
     INSERT INTO ${keys} AS ordering_key (source, order_key, workspace, waiting, wake_at)
     VALUES ($2, $3, $4, 1, ${now})
     ON CONFLICT (source, order_key) DO UPDATE
-    SET waiting = ordering_key.waiting + 1, wake_at = CASE WHEN ordering_key.worker IS NOT NULL
+    SET waiting = ordering_key.waiting + 1, workspace = coalesce(excluded.workspace, ordering_key.workspace),
+      wake_at = CASE WHEN ordering_key.worker IS NOT NULL
       THEN ordering_key.wake_at ELSE ${least}(coalesce(ordering_key.wake_at, excluded.wake_at), excluded.wake_at) END
     RETURNING id`,
 

@@ -32,8 +32,11 @@ export interface ClaimerOptions {
   readonly settings: ReceiverSettings;
   /** Read before each claim; of one source where there are tenants. */
   readonly wanted: (source?: string) => Wanted;
-  /** `isFull`: there were as many as wanted. */
-  readonly onClaimed: (claims: readonly Claim[], isFull: boolean) => void;
+  /** `isFull`: there may be more. `sentMs`: when they were requested, in monotonic time. */
+  readonly onClaimed: (
+    claims: readonly Claim[],
+    claim: { readonly isFull: boolean; readonly sentMs: number },
+  ) => void;
   readonly onDied: (rows: readonly RowReference[]) => void;
   /** Called after a poll that claimed rows. */
   readonly onPolled: () => void;
@@ -204,7 +207,7 @@ export class Claimer {
     const isFull = count >= rowsMax || (count > 0 && nextInMs !== null && nextInMs <= 0);
     // Stopped meanwhile, perhaps long ago.
     if (this.#isStopped) await releaseRows(this.#settings, claims);
-    else this.#options.onClaimed(claims, isFull);
+    else this.#options.onClaimed(claims, { isFull, sentMs });
     return { count, nextInMs, isFull };
   }
 

@@ -24,9 +24,9 @@ export class HeldLeases {
     this.#onLost = onLost;
   }
 
-  add(lease: KeyLease): void {
-    const { clock, leaseMs } = this.#settings;
-    this.#endsMs.set(lease, clock.monotonic() + leaseMs);
+  /** `sinceMs`: when it was requested, in monotonic time. */
+  add(lease: KeyLease, sinceMs: number): void {
+    this.#endsMs.set(lease, sinceMs + this.#settings.leaseMs);
     this.#cancelRenewal ??= this.#scheduleRenewal();
   }
 

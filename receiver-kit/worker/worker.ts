@@ -54,7 +54,7 @@ export class Worker<Transaction> {
     this.#claimer = new Claimer({
       settings: settings as unknown as ReceiverSettings,
       wanted: (source) => this.#wanted(source),
-      onClaimed: (claims, isFull) => this.#add(claims, isFull),
+      onClaimed: (claims, claim) => this.#add(claims, claim),
       onDied: (rows) => this.#countDied(rows),
       onPolled: () => this.#dispatch(),
     });
@@ -111,9 +111,9 @@ export class Worker<Transaction> {
     return isTenantSecrets(secrets) ? Math.min(tenantConcurrency, concurrency) : concurrency;
   }
 
-  #add(claims: readonly Claim[], isFull: boolean): void {
+  #add(claims: readonly Claim[], { isFull, sentMs }: { isFull: boolean; sentMs: number }): void {
     for (const chain of toChains(claims)) {
-      this.#leases.add(chain.lease);
+      this.#leases.add(chain.lease, sentMs);
       this.#chains.set(chain.lease, chain);
       this.#queue.add(chain);
     }

@@ -151,6 +151,21 @@ export function describeInboxMaintenance(name: string, create: () => Promise<Inb
       expect(await keysOf({})).toEqual(['["a2"]', '["b"]', '["c"]']);
     });
 
+    it("names the workspace of the newest event that has one", async () => {
+      await using fixture = await create();
+      for (const newRow of [
+        runningAt("a", 1, { workspaceId: null }),
+        completedAt("a", 2, { workspaceId: "workspace-2" }),
+        completedAt("a", 3, { workspaceId: null }),
+      ]) {
+        await fixture.inbox.insert(newRow);
+        await settle(fixture.inbox, await claimOne(fixture.inbox));
+      }
+      expect(await fixture.inbox.listHeads({ source, limit: 1 })).toMatchObject([
+        { workspaceId: "workspace-2" },
+      ]);
+    });
+
     it("returns how long a head has not moved", async () => {
       await using fixture = await create();
       await fixture.inbox.insert(runningAt("task-1", 1));

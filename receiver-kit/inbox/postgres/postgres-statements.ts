@@ -85,6 +85,7 @@ function insertStatements({ deliveries, bodies, keys, queue }: SqlTables, limite
       GROUP BY source, order_key ORDER BY source, order_key
       ON CONFLICT (source, order_key) DO UPDATE
       SET waiting = ordering_key.waiting + excluded.waiting,
+          workspace = coalesce(excluded.workspace, ordering_key.workspace),
           wake_at = CASE WHEN ordering_key.worker IS NULL
             THEN least(ordering_key.wake_at, excluded.wake_at) ELSE ordering_key.wake_at END
       RETURNING id, source, order_key),

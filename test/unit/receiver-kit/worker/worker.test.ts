@@ -292,6 +292,29 @@ describe("a worker", () => {
     await clock.advance(5_000);
   });
 
+  it("starts no further row of a key when the process was paused for longer than the lease", async () => {
+    const clock = createVirtualClock(nowMs);
+    let pausedMs = 0;
+    const pausable = {
+      now: () => clock.now() + pausedMs,
+      monotonic: () => clock.monotonic() + pausedMs,
+      schedule: clock.schedule.bind(clock),
+    };
+    const { worker, queue, handlers } = workerFixture({ concurrency: 8, clock: pausable });
+    const seen: string[] = [];
+    handlers.on("*", (_, { id }) => void seen.push(id));
+    const recorded = deferred();
+    queue.commit = () => recorded.promise;
+    queue.due.push(...chainOf(["1", "2"]));
+    await worker.start();
+    await clock.settle();
+    pausedMs = 31_000;
+    recorded.resolve();
+    await clock.settle();
+    expect(seen).toEqual(["msg_1"]);
+    await worker.stop(0);
+  });
+
   it("reports a row whose lease expired at its last attempt, and ignores what onDead throws", async () => {
     const dead: string[] = [];
     const { worker, queue, logged, clock } = workerFixture({
