@@ -73,7 +73,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "calls-without-limit",
     bug: "a call of the inbox whose connection died is awaited without limit",
-    violates: ["I5", "E1"],
+    violates: ["I5", "E1", "C1"],
     product: "receiver-kit",
     patches: [
       {
@@ -203,7 +203,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "retired-secret",
     bug: "a retired secret still verifies",
-    violates: ["I6"],
+    violates: ["I6", "I2"],
     product: "receiver-kit",
     patches: [
       {

@@ -37,7 +37,7 @@ async function fixture(queryTimeoutMs = 1_000) {
 }
 
 describeWithPostgres("the PostgreSQL inbox", () => {
-  it("frees the row of a transaction whose connection died, and its effects take place once", async () => {
+  it.concurrent("frees the row of a transaction whose connection died, and its effects take place once", async () => {
     await using at = await fixture();
     const claim = await at.claimOne();
     const transaction = at.inbox.begin(claim, doneWith(claim), { timeoutMs: 60_000 });
@@ -57,7 +57,7 @@ describeWithPostgres("the PostgreSQL inbox", () => {
     expect(at.pool.totalCount).toBe(at.pool.idleCount);
   });
 
-  it("does not interrupt a slow statement of a handler, or one that failed", async () => {
+  it.concurrent("does not interrupt a slow statement of a handler, or one that failed", async () => {
     await using at = await fixture();
     const claim = await at.claimOne();
     const transaction = at.inbox.begin(claim, doneWith(claim), { timeoutMs: 60_000, isAlone: true });
@@ -69,7 +69,7 @@ describeWithPostgres("the PostgreSQL inbox", () => {
     expect(await transaction.commit()).toBe("settled");
   });
 
-  it("stores, claims and ends other events while a key is locked by another session", async () => {
+  it.concurrent("stores, claims and ends other events while a key is locked by another session", async () => {
     await using at = await fixture(5_000);
     await at.inbox.insert(runningAt("task-2", 1));
     const { claims } = await at.inbox.claim(claimOptions());
