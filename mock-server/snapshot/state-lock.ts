@@ -1,7 +1,7 @@
 // Two mocks that write one state file would overwrite each other's state without a word. A lock file beside it names
 // the process that writes it; the lock of a process that no longer runs on this computer is replaced.
 
-import { link, open, readFile, rename, rm } from "node:fs/promises";
+import { open, readFile, rename, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 
 interface Owner {
@@ -21,14 +21,14 @@ let lockCount = 0;
 export async function lockState(statePath: string): Promise<StateLock | string> {
   const path = `${statePath}.lock`;
   const text = JSON.stringify({ pid: process.pid, host: hostname(), id: ++lockCount });
-  // One retry after a stale lock was removed.
+  // One retry after another mock released or replaced it.
   for (let attempt = 0; attempt < 2; attempt++) {
     if (await createFile(path, text)) return { release: () => removeOwn(path, text) };
     const found = await readFile(path, "utf8").catch(() => null);
     if (found === null) continue;
     const owner = parseOwner(found);
     if (owner === null || isRunning(owner)) return describe(owner, path);
-    await removeStale(path, found);
+    if (await replaceStale(path, found, text)) return { release: () => removeOwn(path, text) };
   }
   return describe(null, path);
 }
@@ -70,13 +70,19 @@ const describe = (owner: Owner | null, path: string) =>
     ? `process ${owner.pid} on ${owner.host} uses it (delete ${path} if that is no mock)`
     : `another mock uses it (delete ${path} if none does)`;
 
-/** Renamed first: of two mocks that find the same stale lock, one only must remove it. */
-async function removeStale(path: string, stale: string): Promise<void> {
-  const aside = `${path}.${process.pid}-${++lockCount}`;
-  await rename(path, aside).catch(() => undefined);
-  const moved = await readFile(aside, "utf8").catch(() => null);
-  if (moved !== null && moved !== stale) await link(aside, path).catch(() => undefined);
-  await rm(aside, { force: true });
+/**
+ * Of several mocks that find the same stale lock, the one that creates the second file replaces it. The lock itself is
+ * there all the time, so that no other mock can create it meanwhile.
+ */
+async function replaceStale(path: string, stale: string, text: string): Promise<boolean> {
+  const draft = `${path}.replacing`;
+  if (!(await createFile(draft, text))) return false;
+  if ((await readFile(path, "utf8").catch(() => null)) === stale) {
+    await rename(draft, path);
+    return true;
+  }
+  await rm(draft, { force: true });
+  return false;
 }
 
 async function removeOwn(path: string, text: string): Promise<void> {
