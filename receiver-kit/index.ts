@@ -8,31 +8,54 @@ export {
   WebhookRejectedError,
   type WebhookRejectionCode,
 } from "./errors.ts";
+export type { EventColumns } from "./event/event-columns.ts";
 export type { RequestLimits } from "./http/request-body.ts";
 export type { AcceptContext, AcceptResult, DeliverySink } from "./http/webhook-handler.ts";
 export type {
-  BeginOptions,
-  Claim,
-  ClaimOptions,
+  DeliveryChannel,
   DeliveryColumns,
+  FailedAttempt,
   HandlerTransaction,
-  HeadAdvance,
   Inbox,
+  InboxAcceptStore,
+  InboxBeginInlineResult,
+  InboxClaim,
+  InboxClaimOptions,
+  InboxClaimResult,
+  InboxConnection,
+  InboxHeadAdvance,
+  InboxInlineStore,
+  InboxInsertResult,
+  InboxKeyOrder,
+  InboxLease,
+  InboxMaintenanceStore,
+  InboxMarks,
+  InboxOperatorStore,
+  InboxRepairOptions,
+  InboxRetention,
+  InboxRetryDelays,
+  InboxRowDetails,
+  InboxRowFilter,
+  InboxRowReference,
+  InboxRowState,
+  InboxRowSummary,
+  InboxSettlement,
+  InboxSettleOutcome,
   InboxStats,
-  KeyLease,
-  KeyOrder,
-  NewRow,
-  RepairOptions,
-  RowDetails,
-  RowFilter,
-  RowReference,
-  RowState,
-  RowSummary,
-  Settlement,
-  WaitingSource,
+  InboxTransactionOptions,
+  InboxWaitingSource,
+  InboxWorkQueue,
+  NewInboxRow,
+  StoredInboxRow,
 } from "./inbox/inbox.ts";
 export { type MemoryInboxOptions, type MemoryTransaction, memoryInbox } from "./inbox/memory/memory-inbox.ts";
-export type { HeadFilter, HeadReference, HeadSummary } from "./inbox/order-head.ts";
+export type {
+  InboxHead,
+  InboxHeadFilter,
+  InboxHeadReference,
+  InboxHeadSummary,
+  ReconcileCandidate,
+} from "./inbox/order-head.ts";
 export { consoleLogger, type ReceiverLogger, silentLogger } from "./logger.ts";
 export type { Random } from "./random.ts";
 export { createReceiver, type Receiver } from "./receiver.ts";

@@ -1,6 +1,6 @@
 import type { WebhookRejectedError } from "./errors.ts";
 import type { RequestLimits } from "./http/request-body.ts";
-import type { Inbox, KeyOrder, Retention, RowReference } from "./inbox/inbox.ts";
+import type { Inbox, InboxKeyOrder, InboxRetention, InboxRowReference } from "./inbox/inbox.ts";
 import { limitInbox } from "./inbox/limited-inbox.ts";
 import { consoleLogger, guardLogger, type ReceiverLogger } from "./logger.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "./options.ts";
@@ -61,16 +61,16 @@ export interface ReceiverOptions<Transaction> extends VerifierOptions {
    * What a failed event means to later ones of its task or stage. `latest`, the default: they are handled, and the
    * failed one is stale at its retry. `strict`: they wait until it is done or dead.
    */
-  readonly keyOrder?: KeyOrder | undefined;
+  readonly keyOrder?: InboxKeyOrder | undefined;
   readonly retention?: RetentionOptions | undefined;
   /** Default: warnings and errors on stderr; `silentLogger` for none. A pino logger fits. */
   readonly logger?: ReceiverLogger | undefined;
   /** Called for every rejected request. The log shows only the first per code. */
   readonly onRejected?: ((rejection: WebhookRejectedError) => void) | undefined;
   /** Called for every event that became dead. */
-  readonly onDead?: ((row: RowReference, error: unknown) => void) | undefined;
+  readonly onDead?: ((row: InboxRowReference, error: unknown) => void) | undefined;
   /** Called for every delivery that was quarantined: it is genuine and cannot be parsed as an event. */
-  readonly onQuarantined?: ((row: RowReference, reason: string) => void) | undefined;
+  readonly onQuarantined?: ((row: InboxRowReference, reason: string) => void) | undefined;
   readonly random?: Random | undefined;
   /** Traces and metrics: `openTelemetry(api)` of `workspace-tasks/receiver-kit/telemetry`. */
   readonly telemetry?: ReceiverTelemetry | undefined;
@@ -108,13 +108,13 @@ const receiverOptions = strictOptions<ReceiverOptions<unknown>>()({
   leaseMs: option.durationMs.default(defaults.worker.leaseMs),
   pollMs: option.durationMs.default(defaults.worker.pollMs),
   retry: retry.prefault({}),
-  keyOrder: option.oneOf<KeyOrder>("latest", "strict").default(defaults.worker.keyOrder),
+  keyOrder: option.oneOf<InboxKeyOrder>("latest", "strict").default(defaults.worker.keyOrder),
   retention: retention.prefault({}),
   logger: option
     .objectWith<ReceiverLogger>("a logger with info, warn and error", "info", "warn", "error")
     .default(consoleLogger),
-  onDead: option.functionOf<(row: RowReference, error: unknown) => void>().optional(),
-  onQuarantined: option.functionOf<(row: RowReference, reason: string) => void>().optional(),
+  onDead: option.functionOf<(row: InboxRowReference, error: unknown) => void>().optional(),
+  onQuarantined: option.functionOf<(row: InboxRowReference, reason: string) => void>().optional(),
   random: option.functionOf<Random>().default(() => systemRandom),
   telemetry: option
     .objectWith<ReceiverTelemetry>("openTelemetry(api)", "accept", "handle", "observe")
@@ -136,7 +136,7 @@ export type ReceiverSettings<Transaction = unknown> = ReturnType<typeof resolveR
 export function resolveReceiverOptions<Transaction>(options: ReceiverOptions<Transaction>) {
   const settings = parseOptions("createReceiver", receiverOptions, options);
   const { bodiesDays, unhandledBodiesDays, idsDays, headsDays } = settings.retention;
-  const kept: Retention = {
+  const kept: InboxRetention = {
     bodiesMs: bodiesDays * dayMs,
     unhandledBodiesMs: unhandledBodiesDays * dayMs,
     rowsMs: idsDays * dayMs,

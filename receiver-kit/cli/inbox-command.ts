@@ -8,7 +8,7 @@ import {
 } from "../../cli/command-line.ts";
 import { flag, text, wholeNumber } from "../../cli/flags.ts";
 import { systemClock } from "../clock.ts";
-import { type Inbox, type RowState, rowStates } from "../inbox/inbox.ts";
+import { type Inbox, type InboxRowState, rowStates } from "../inbox/inbox.ts";
 import { replayRow } from "../worker/replay.ts";
 import { heads } from "./heads-command.ts";
 import { renderRow, renderRows, renderStats, rowToJson } from "./inbox-report.ts";
@@ -122,7 +122,11 @@ export function runInboxCommand(argv: readonly string[], io: CommandIo): Promise
   return runCommandGroup(group, argv, io);
 }
 
-async function* rowsIn(inbox: Inbox, source: string, states: readonly RowState[]): AsyncGenerator<RowKey> {
+async function* rowsIn(
+  inbox: Inbox,
+  source: string,
+  states: readonly InboxRowState[],
+): AsyncGenerator<RowKey> {
   // A changed row leaves the state but keeps its position, so pages go by position.
   let page = await inbox.list({ source, states, limit: 100 });
   for (let last = page.at(-1); last; last = page.at(-1)) {
@@ -131,7 +135,7 @@ async function* rowsIn(inbox: Inbox, source: string, states: readonly RowState[]
   }
 }
 
-function parseStates(value: string): readonly RowState[] | undefined {
+function parseStates(value: string): readonly InboxRowState[] | undefined {
   const states = value.split(",").map((each) => rowStates.find((state) => state === each));
   return states.every((state) => state !== undefined) ? states : undefined;
 }

@@ -1,8 +1,8 @@
-import type { InboxStats, RowDetails, RowSummary } from "../inbox/inbox.ts";
+import type { InboxRowDetails, InboxRowSummary, InboxStats } from "../inbox/inbox.ts";
 import type { OrderingHead } from "../worker/heads.ts";
 
 /** A table with one line per row. */
-export function renderRows(rows: readonly RowSummary[]): string {
+export function renderRows(rows: readonly InboxRowSummary[]): string {
   if (rows.length === 0) return "no rows\n";
   const lines = rows.map((row) => [
     String(row.seq),
@@ -27,7 +27,7 @@ export function renderHeads(heads: readonly OrderingHead[]): string {
 }
 
 /** Everything about one row, its body last. */
-export function renderRow(row: RowDetails): string {
+export function renderRow(row: InboxRowDetails): string {
   const fields: readonly (readonly [string, string])[] = [
     ["webhook-id", row.id],
     ["source", row.source],
@@ -56,7 +56,7 @@ export function renderStats({ rows, oldestPendingMs, storedAheadMs }: InboxStats
 }
 
 /** A row as a JSON value; its body as text where it is UTF-8, in base64 in any case. */
-export function rowToJson({ body, ...row }: RowDetails): object {
+export function rowToJson({ body, ...row }: InboxRowDetails): object {
   if (!body) return { ...row, body: null };
   const { text } = bodyText(body);
   return { ...row, body: { text: text ?? null, base64: Buffer.from(body).toString("base64") } };

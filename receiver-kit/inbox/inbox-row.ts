@@ -1,26 +1,26 @@
 // Both databases name their columns alike, so their rows are read in one place.
 
 import {
-  type Channel,
-  type Claim,
+  type DeliveryChannel,
+  type InboxClaim,
+  type InboxLease,
+  type InboxMarks,
+  type InboxRowDetails,
+  type InboxRowReference,
+  type InboxRowState,
+  type InboxRowSummary,
   type InboxStats,
-  type KeyLease,
-  type Marks,
-  type RowDetails,
-  type RowReference,
-  type RowState,
-  type RowSummary,
+  type InboxWaitingSource,
   rowStates,
-  type StoredRow,
-  type WaitingSource,
+  type StoredInboxRow,
 } from "./inbox.ts";
-import type { HeadSummary, OrderHead, ReconcileCandidate } from "./order-head.ts";
+import type { InboxHead, InboxHeadSummary, ReconcileCandidate } from "./order-head.ts";
 
 export type SqlRow = Readonly<Record<string, unknown>>;
 
 /** From rows in the order of their keys and positions. A claim of an expired lease counts as an attempt, too. */
-export function toClaims(rows: readonly SqlRow[], worker: string): readonly Claim[] {
-  const leases = new Map<number, KeyLease>();
+export function toClaims(rows: readonly SqlRow[], worker: string): readonly InboxClaim[] {
+  const leases = new Map<number, InboxLease>();
   return rows.map((row) => {
     const keyId = Number(row["key_id"]);
     const lease = leases.get(keyId) ?? {
@@ -40,25 +40,25 @@ export function toClaims(rows: readonly SqlRow[], worker: string): readonly Clai
   });
 }
 
-export function toSummary(row: SqlRow): RowSummary {
+export function toSummary(row: SqlRow): InboxRowSummary {
   return {
     ...toStoredRow(row),
-    state: row["state"] as RowState,
+    state: row["state"] as InboxRowState,
     dueAtMs: Number(row["due_at"]),
     lastError: toText(row["last_error"]),
     bodyBytes: toNumber(row["body_bytes"]),
   };
 }
 
-export function toDetails(row: SqlRow): RowDetails {
+export function toDetails(row: SqlRow): InboxRowDetails {
   return { ...toSummary(row), body: toBytes(row["body"]) };
 }
 
-export function toReference(row: SqlRow): RowReference {
+export function toReference(row: SqlRow): InboxRowReference {
   return { source: String(row["source"]), id: String(row["webhook_id"]) };
 }
 
-export function toHead(row: SqlRow | undefined): OrderHead | undefined {
+export function toHead(row: SqlRow | undefined): InboxHead | undefined {
   return (
     row && {
       position: String(row["position"]),
@@ -68,7 +68,7 @@ export function toHead(row: SqlRow | undefined): OrderHead | undefined {
   );
 }
 
-export function toHeadSummary(row: SqlRow): HeadSummary {
+export function toHeadSummary(row: SqlRow): InboxHeadSummary {
   return {
     source: String(row["source"]),
     key: String(row["order_key"]),
@@ -91,17 +91,17 @@ export function toCandidates(rows: readonly SqlRow[]): readonly ReconcileCandida
 }
 
 /** From rows of `name` and `value`; one without a name where there are no marks. */
-export function toMarks(rows: readonly SqlRow[]): Marks {
+export function toMarks(rows: readonly SqlRow[]): InboxMarks {
   const named = rows.filter((row) => row["name"] !== null);
   return Object.fromEntries(named.map((row) => [String(row["name"]), String(row["value"])]));
 }
 
-export function toWaiting(row: SqlRow): WaitingSource {
+export function toWaiting(row: SqlRow): InboxWaitingSource {
   return { source: String(row["source"]), dueInMs: Number(row["due_in"]) };
 }
 
-export function emptyStates(): Record<RowState, number> {
-  return Object.fromEntries(rowStates.map((state) => [state, 0])) as Record<RowState, number>;
+export function emptyStates(): Record<InboxRowState, number> {
+  return Object.fromEntries(rowStates.map((state) => [state, 0])) as Record<InboxRowState, number>;
 }
 
 /** From rows of `state`, `count` and, on the pending one, `oldest`, and how far the `newest` row is `ahead`, in milliseconds. */
@@ -109,7 +109,7 @@ export function toStats(counts: readonly SqlRow[], newest: SqlRow | undefined): 
   const rows = emptyStates();
   let oldestPendingMs: number | null = null;
   for (const { state, count, oldest } of counts) {
-    rows[state as RowState] = Number(count);
+    rows[state as InboxRowState] = Number(count);
     const pendingMs = state === "pending" ? toNumber(oldest) : null;
     // Below 0 for rows stored before the clock was set back.
     if (pendingMs !== null) oldestPendingMs = Math.max(0, pendingMs);
@@ -117,7 +117,7 @@ export function toStats(counts: readonly SqlRow[], newest: SqlRow | undefined): 
   return { rows, oldestPendingMs, storedAheadMs: Math.max(0, Number(newest?.["ahead"] ?? 0)) };
 }
 
-function toStoredRow(row: SqlRow): StoredRow {
+function toStoredRow(row: SqlRow): StoredInboxRow {
   return {
     source: String(row["source"]),
     id: String(row["webhook_id"]),
@@ -127,7 +127,7 @@ function toStoredRow(row: SqlRow): StoredRow {
     status: toText(row["status"]),
     workspaceId: toText(row["workspace"]),
     seq: Number(row["seq"]),
-    channel: row["channel"] as Channel,
+    channel: row["channel"] as DeliveryChannel,
     timestamp: Number(row["signed_at"]),
     receivedAtMs: Number(row["received_at"]),
     secretIndex: toNumber(row["secret_index"]),

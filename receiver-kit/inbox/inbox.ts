@@ -34,15 +34,28 @@
 
 import type { EventColumns } from "../event/event-columns.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
-import type { HeadFilter, HeadReference, HeadSummary, OrderHead, ReconcileCandidate } from "./order-head.ts";
-import type { InsertResult, NewRow, RowDetails, RowReference, RowState, RowSummary } from "./row.ts";
-import type { WorkQueue } from "./work-queue.ts";
+import type {
+  InboxHead,
+  InboxHeadFilter,
+  InboxHeadReference,
+  InboxHeadSummary,
+  ReconcileCandidate,
+} from "./order-head.ts";
+import type {
+  InboxInsertResult,
+  InboxRowDetails,
+  InboxRowReference,
+  InboxRowState,
+  InboxRowSummary,
+  NewInboxRow,
+} from "./row.ts";
+import type { InboxWorkQueue } from "./work-queue.ts";
 
 export * from "./row.ts";
 export type * from "./work-queue.ts";
 
-export interface RowFilter {
-  readonly states?: readonly RowState[] | undefined;
+export interface InboxRowFilter {
+  readonly states?: readonly InboxRowState[] | undefined;
   readonly source?: string | undefined;
   /** Only rows stored before this one; for pages, newest first. */
   readonly beforeSeq?: number | undefined;
@@ -51,7 +64,7 @@ export interface RowFilter {
 }
 
 export interface InboxStats {
-  readonly rows: Readonly<Record<RowState, number>>;
+  readonly rows: Readonly<Record<InboxRowState, number>>;
   /** Age of the longest waiting due row; `null` when none waits. */
   readonly oldestPendingMs: number | null;
   /** How far the newest row was stored ahead of the inbox's clock: above 0 after the clock was set back. */
@@ -59,9 +72,9 @@ export interface InboxStats {
 }
 
 /** Small facts that outlive the process, by name. */
-export type Marks = Readonly<Record<string, string>>;
+export type InboxMarks = Readonly<Record<string, string>>;
 
-export interface Retention {
+export interface InboxRetention {
   /** How long the bodies of settled rows are kept. */
   readonly bodiesMs: number;
   /** How long settled rows, and with them their ids, are kept. */
@@ -74,7 +87,7 @@ export interface Retention {
   readonly asOfMs?: number | undefined;
 }
 
-export type BeginInlineResult =
+export type InboxBeginInlineResult =
   /** The id was not applied yet: the caller applies it now and then calls `finishInline`. */
   | { readonly state: "begun"; readonly generation: number }
   /** The id was applied before, or is in quarantine. */
@@ -90,23 +103,23 @@ export interface InboxConnection {
   close(): Promise<void>;
 }
 
-export interface DeliveryStore {
+export interface InboxAcceptStore {
   /**
    * Resolves once the delivery is durable. A duplicate resolves once the first is durable; if the first fails, so does
    * the duplicate.
    */
-  insert(row: NewRow): Promise<InsertResult>;
+  insert(row: NewInboxRow): Promise<InboxInsertResult>;
   /** How many rows of a source wait or run, counted up to `limit`: cheap enough to call often. */
   backlog(source: string, limit: number): Promise<number>;
 }
 
 /** For deliveries that a request handles itself: `dedupeWebhook` and `orderWebhook`. */
-export interface InlineStore {
+export interface InboxInlineStore {
   /** Stores the delivery, or takes over one whose earlier attempt failed or lost its lease. Durable when it resolves. */
   beginInline(
     webhook: VerifiedWebhook,
     options: { readonly source: string; readonly leaseMs: number },
-  ): Promise<BeginInlineResult>;
+  ): Promise<InboxBeginInlineResult>;
   /**
    * Ends what `beginInline` began; after `failed` the sender's next attempt begins again. False when another caller has
    * taken over (the generation differs); nothing is changed then.
@@ -129,22 +142,22 @@ export interface InlineStore {
 }
 
 /** For operators and the command line. */
-export interface RowStore {
-  list(filter: RowFilter): Promise<readonly RowSummary[]>;
-  get(row: RowReference): Promise<RowDetails | undefined>;
+export interface InboxOperatorStore {
+  list(filter: InboxRowFilter): Promise<readonly InboxRowSummary[]>;
+  get(row: InboxRowReference): Promise<InboxRowDetails | undefined>;
   /** Makes a settled, dead or quarantined row pending again, with new columns. False in other states, or without a body. */
-  replay(row: RowReference, columns: EventColumns): Promise<boolean>;
+  replay(row: InboxRowReference, columns: EventColumns): Promise<boolean>;
   /** Dismisses a dead or quarantined row. False when it is neither. */
-  discard(row: RowReference): Promise<boolean>;
+  discard(row: InboxRowReference): Promise<boolean>;
   stats(): Promise<InboxStats>;
-  listHeads(filter: HeadFilter): Promise<readonly HeadSummary[]>;
+  listHeads(filter: InboxHeadFilter): Promise<readonly InboxHeadSummary[]>;
   /** Deletes a head: the next event of its key is applied, however old it is. False when there is none. */
-  resetHead(head: HeadReference): Promise<boolean>;
+  resetHead(head: InboxHeadReference): Promise<boolean>;
 }
 
 /** For reconciling and retention. */
-export interface MaintenanceStore {
-  head(source: string, key: string): Promise<OrderHead | undefined>;
+export interface InboxMaintenanceStore {
+  head(source: string, key: string): Promise<InboxHead | undefined>;
   /** In the order of their keys, each key once, so that pages reach every candidate. */
   reconcileCandidates(options: {
     readonly source: string;
@@ -154,17 +167,17 @@ export interface MaintenanceStore {
     readonly limit: number;
   }): Promise<readonly ReconcileCandidate[]>;
   /** The marks of a source, and the inbox's time. */
-  readMarks(source: string): Promise<{ readonly nowMs: number; readonly marks: Marks }>;
+  readMarks(source: string): Promise<{ readonly nowMs: number; readonly marks: InboxMarks }>;
   /** Writes these marks and keeps the others. */
-  writeMarks(source: string, marks: Marks): Promise<void>;
+  writeMarks(source: string, marks: InboxMarks): Promise<void>;
   /** Removes at most `rowsMax` of each kind, oldest first; returns how many it changed, to be called until 0. */
-  purge(retention: Retention, rowsMax: number): Promise<number>;
+  purge(retention: InboxRetention, rowsMax: number): Promise<number>;
 }
 
 export interface Inbox<Transaction = unknown>
   extends InboxConnection,
-    DeliveryStore,
-    InlineStore,
-    WorkQueue<Transaction>,
-    RowStore,
-    MaintenanceStore {}
+    InboxAcceptStore,
+    InboxInlineStore,
+    InboxWorkQueue<Transaction>,
+    InboxOperatorStore,
+    InboxMaintenanceStore {}

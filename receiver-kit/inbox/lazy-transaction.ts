@@ -2,7 +2,7 @@
 // shared commit instead.
 
 import { isReceiverError, ReceiverError } from "../errors.ts";
-import type { SettleOutcome } from "./inbox.ts";
+import type { InboxSettleOutcome } from "./inbox.ts";
 
 export interface LazyTransactionOptions<Opened> {
   /** Begins the transaction: checks that the claim is held and advances the head. */
@@ -11,7 +11,7 @@ export interface LazyTransactionOptions<Opened> {
   commit(opened: Opened): Promise<"settled" | "repeat">;
   rollBack(opened: Opened): Promise<void>;
   /** Settles without a transaction of its own. */
-  settleInGroup(): Promise<SettleOutcome>;
+  settleInGroup(): Promise<InboxSettleOutcome>;
 }
 
 /** The methods of a `HandlerTransaction`, and `opened` and `fail` for its handle. */
@@ -20,7 +20,7 @@ export function createLazyTransaction<Opened>(options: LazyTransactionOptions<Op
   let ended = false;
   let failure: Error | undefined;
 
-  const commitOpened = async (pending: Promise<Opened>): Promise<SettleOutcome> => {
+  const commitOpened = async (pending: Promise<Opened>): Promise<InboxSettleOutcome> => {
     try {
       return await options.commit(await pending);
     } catch (error) {
@@ -50,7 +50,7 @@ export function createLazyTransaction<Opened>(options: LazyTransactionOptions<Op
       failure ??= error;
       throw error;
     },
-    async commit(): Promise<SettleOutcome> {
+    async commit(): Promise<InboxSettleOutcome> {
       ended = true;
       if (failure) throw failure;
       return opening ? commitOpened(opening) : options.settleInGroup();

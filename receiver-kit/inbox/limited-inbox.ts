@@ -5,7 +5,7 @@
 import type { Clock } from "../clock.ts";
 import { ReceiverError } from "../errors.ts";
 import { withTimeout } from "../with-timeout.ts";
-import type { ClaimResult, HandlerTransaction, Inbox } from "./inbox.ts";
+import type { HandlerTransaction, Inbox, InboxClaimResult } from "./inbox.ts";
 
 export interface InboxLimits {
   readonly clock: Clock;
@@ -62,9 +62,9 @@ function limitTransaction(transaction: AnyTransaction, limit: Limit): AnyTransac
 /** Rows that are claimed after the limit would wait for the end of their leases. */
 async function releaseLate(
   inbox: Pick<Inbox, "fail">,
-  claimed: Promise<ClaimResult>,
-  limited: Promise<ClaimResult>,
-): Promise<ClaimResult> {
+  claimed: Promise<InboxClaimResult>,
+  limited: Promise<InboxClaimResult>,
+): Promise<InboxClaimResult> {
   try {
     return await limited;
   } catch (error) {

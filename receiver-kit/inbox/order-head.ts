@@ -1,17 +1,17 @@
-export interface OrderHead {
+export interface InboxHead {
   readonly position: string;
   readonly status: string | null;
   /** Time since the head last advanced; negative when the clock was set back meanwhile. */
   readonly unchangedMs: number;
 }
 
-export interface HeadReference {
+export interface InboxHeadReference {
   readonly source: string;
   /** `["taskId"]` or `["taskId","subTaskId"]`. */
   readonly key: string;
 }
 
-export interface HeadSummary extends HeadReference {
+export interface InboxHeadSummary extends InboxHeadReference {
   readonly position: string;
   readonly status: string | null;
   readonly workspaceId: string | null;
@@ -19,7 +19,7 @@ export interface HeadSummary extends HeadReference {
   readonly movedAtMs: number;
 }
 
-export interface HeadFilter {
+export interface InboxHeadFilter {
   readonly source: string;
   /** Only keys that start with this text. */
   readonly keyPrefix?: string | undefined;

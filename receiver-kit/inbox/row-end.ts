@@ -1,13 +1,19 @@
 // How a claimed row ends, as the databases write it.
 
-import type { Claim, FailedAttempt, HeadAdvance, Settlement, SettleOutcome } from "./inbox.ts";
+import type {
+  FailedAttempt,
+  InboxClaim,
+  InboxHeadAdvance,
+  InboxSettlement,
+  InboxSettleOutcome,
+} from "./inbox.ts";
 
 export interface RowEnd {
-  readonly claim: Claim;
+  readonly claim: InboxClaim;
   readonly outcome: "done" | "stale" | "dead" | "retry" | "release";
   readonly delayMs: number;
   readonly error: string | null;
-  readonly advance: HeadAdvance | null;
+  readonly advance: InboxHeadAdvance | null;
   /** It is the last open row of its lease. */
   readonly frees: boolean;
 }
@@ -19,11 +25,11 @@ export interface RowEndResult {
   readonly hasMore: boolean;
 }
 
-export function settledEnd(claim: Claim, { state, advance }: Settlement): RowEnd {
+export function settledEnd(claim: InboxClaim, { state, advance }: InboxSettlement): RowEnd {
   return { claim, outcome: state, delayMs: 0, error: null, advance, frees: isLast(claim) };
 }
 
-export function failedEnd(claim: Claim, failure: FailedAttempt): RowEnd {
+export function failedEnd(claim: InboxClaim, failure: FailedAttempt): RowEnd {
   return {
     claim,
     outcome: failure.kind,
@@ -34,19 +40,19 @@ export function failedEnd(claim: Claim, failure: FailedAttempt): RowEnd {
   };
 }
 
-export function settleOutcome(end: RowEnd, ended: RowEndResult | undefined): SettleOutcome {
+export function settleOutcome(end: RowEnd, ended: RowEndResult | undefined): InboxSettleOutcome {
   if (ended === undefined) return "lost";
   return ended.result === end.outcome ? "settled" : "settled-stale";
 }
 
 /** Also when an earlier end of the row failed. */
-function isLast({ lease, seq }: Claim): boolean {
+function isLast({ lease, seq }: InboxClaim): boolean {
   lease.openRows.delete(seq);
   return lease.openRows.size === 0;
 }
 
 /** Something newer was applied; or the same, unless an operator replayed it. */
-export function isSuperseded({ advance }: Pick<Settlement, "advance">, head: unknown): boolean {
+export function isSuperseded({ advance }: Pick<InboxSettlement, "advance">, head: unknown): boolean {
   if (!advance || typeof head !== "string") return false;
   return advance.position < head || (advance.position === head && !advance.allowSame);
 }

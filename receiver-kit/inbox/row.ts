@@ -11,15 +11,15 @@ export const rowStates = [
   "discarded",
 ] as const;
 
-export type RowState = (typeof rowStates)[number];
+export type InboxRowState = (typeof rowStates)[number];
 
 /** `lastError` of a row that died because its worker did not come back. */
 export const leaseExpired = "the lease expired at the last attempt";
 
 /** Where an event came from: a delivery, or the tasks API. */
-export type Channel = "webhook" | "reconcile";
+export type DeliveryChannel = "webhook" | "reconcile";
 
-export interface RowReference {
+export interface InboxRowReference {
   /** The receiver's source; `source/tenant` for a delivery of a tenant. */
   readonly source: string;
   readonly id: string;
@@ -33,8 +33,8 @@ export interface DeliveryColumns {
   readonly traceparent: string | null;
 }
 
-export interface NewRow extends EventColumns, DeliveryColumns, RowReference {
-  readonly channel: Channel;
+export interface NewInboxRow extends EventColumns, DeliveryColumns, InboxRowReference {
+  readonly channel: DeliveryChannel;
   /** When the delivery was signed, in Unix seconds. */
   readonly timestamp: number;
   readonly body: Uint8Array;
@@ -42,15 +42,15 @@ export interface NewRow extends EventColumns, DeliveryColumns, RowReference {
   readonly quarantine: string | null;
 }
 
-export type InsertResult =
+export type InboxInsertResult =
   | { readonly outcome: "new" }
   /** `sameBody` is `null` when the first body has been purged. */
   | { readonly outcome: "duplicate"; readonly sameBody: boolean | null };
 
-export interface StoredRow extends EventColumns, DeliveryColumns, RowReference {
+export interface StoredInboxRow extends EventColumns, DeliveryColumns, InboxRowReference {
   /** Increases with each stored row. */
   readonly seq: number;
-  readonly channel: Channel;
+  readonly channel: DeliveryChannel;
   readonly timestamp: number;
   readonly receivedAtMs: number;
   /** Attempts so far, a running one included. */
@@ -59,13 +59,13 @@ export interface StoredRow extends EventColumns, DeliveryColumns, RowReference {
   readonly replays: number;
 }
 
-export interface RowSummary extends StoredRow {
-  readonly state: RowState;
+export interface InboxRowSummary extends StoredInboxRow {
+  readonly state: InboxRowState;
   readonly dueAtMs: number;
   readonly lastError: string | null;
   readonly bodyBytes: number | null;
 }
 
-export interface RowDetails extends RowSummary {
+export interface InboxRowDetails extends InboxRowSummary {
   readonly body: Uint8Array | null;
 }

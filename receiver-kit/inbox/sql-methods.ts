@@ -2,7 +2,7 @@
 
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 import { tenantRange } from "../tenant-source.ts";
-import type { Inbox, RowState, RowSummary } from "./inbox.ts";
+import type { Inbox, InboxRowState, InboxRowSummary } from "./inbox.ts";
 import {
   type SqlRow,
   toBoolean,
@@ -55,7 +55,7 @@ const pageKeys = 5_000;
 export function sqlMethods(
   { read, change, now, wake, countStates, listStepRows, beginInline }: SqlExecutor,
   sql: SqlMethodStatements,
-  toList: (states: readonly RowState[]) => unknown,
+  toList: (states: readonly InboxRowState[]) => unknown,
 ): Pick<Inbox, Method> {
   const readRange = async () => {
     const [range] = await read(sql.seqRange, []);
@@ -93,7 +93,7 @@ export function sqlMethods(
   return {
     async list({ states, source = null, beforeSeq = null, limit = 50 }) {
       const { first, last } = await readRange();
-      const found: RowSummary[] = [];
+      const found: InboxRowSummary[] = [];
       let below = Math.min(beforeSeq ?? Number.MAX_SAFE_INTEGER, last + 1);
       while (below > first && found.length < limit) {
         const from = Math.max(first, below - listStepRows);

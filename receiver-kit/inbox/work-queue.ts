@@ -1,11 +1,11 @@
 // What a worker needs of an inbox. The states of rows and leases are described in inbox.ts.
 
-import type { RowReference, StoredRow } from "./row.ts";
+import type { InboxRowReference, StoredInboxRow } from "./row.ts";
 
 /** `strict`: a row waits for every earlier row of its key, also for one that waits for its retry. */
-export type KeyOrder = "latest" | "strict";
+export type InboxKeyOrder = "latest" | "strict";
 
-export interface ClaimOptions {
+export interface InboxClaimOptions {
   /** Only rows of this source: another receiver, with other handlers, may share the inbox. */
   readonly source: string;
   /** Name of the claiming worker, unique among all processes. */
@@ -17,16 +17,16 @@ export interface ClaimOptions {
   readonly bytesMax: number;
   readonly leaseMs: number;
   /** Rows that are due later than this plan allows were stored before the clock was set back: they are due now. */
-  readonly retry: RetryDelays;
+  readonly retry: InboxRetryDelays;
   /** A row whose lease expired after this many attempts becomes dead instead of claimable. */
   readonly attemptsMax: number;
-  readonly keyOrder: KeyOrder;
+  readonly keyOrder: InboxKeyOrder;
   /** Leases that ended after this time are not expired yet, whatever the inbox's clock says; `null`: trust the clock. */
   readonly reclaimUntilMs: number | null;
 }
 
 /** The lease of a key, shared by the rows that were claimed with it. */
-export interface KeyLease {
+export interface InboxLease {
   readonly keyId: number;
   readonly worker: string;
   readonly generation: number;
@@ -34,18 +34,18 @@ export interface KeyLease {
   readonly openRows: Set<number>;
 }
 
-export interface Claim extends StoredRow {
+export interface InboxClaim extends StoredInboxRow {
   readonly body: Uint8Array;
-  readonly lease: KeyLease;
+  readonly lease: InboxLease;
   /** Position of the key's head at the time of the claim. */
   readonly head: string | null;
 }
 
-export interface ClaimResult {
+export interface InboxClaimResult {
   /** Rows of a key follow each other, in their order. */
-  readonly claims: readonly Claim[];
+  readonly claims: readonly InboxClaim[];
   /** Rows that this call made dead: their lease expired at the last attempt. */
-  readonly died: readonly RowReference[];
+  readonly died: readonly InboxRowReference[];
   /** Until the next row is due or the next lease ends; `null` when no row waits. */
   readonly nextInMs: number | null;
   /** The inbox's time, so that the worker notices when it jumps. */
@@ -53,7 +53,7 @@ export interface ClaimResult {
 }
 
 /** How a handled row advances its ordering head. */
-export interface HeadAdvance {
+export interface InboxHeadAdvance {
   readonly key: string;
   readonly position: string;
   readonly status: string | null;
@@ -62,18 +62,18 @@ export interface HeadAdvance {
 }
 
 /** The delays of a retry plan, without jitter. */
-export interface RetryDelays {
+export interface InboxRetryDelays {
   readonly firstDelayMs: number;
   readonly delayMsMax: number;
 }
 
-export interface Settlement {
+export interface InboxSettlement {
   readonly state: "done" | "stale";
   /** `null`: the row has no key, or is already known to be stale. */
-  readonly advance: HeadAdvance | null;
+  readonly advance: InboxHeadAdvance | null;
 }
 
-export type SettleOutcome =
+export type InboxSettleOutcome =
   /** Settled as requested. */
   | "settled"
   /** A newer event was applied meanwhile and no transaction had begun: settled as `stale`. */
@@ -95,7 +95,7 @@ export interface HandlerTransaction<Transaction> {
   readonly handle: Transaction;
   /** It has a connection for itself, so no other handler may start in its place before it has ended. Default false. */
   readonly isExclusive?: boolean | undefined;
-  commit(): Promise<SettleOutcome>;
+  commit(): Promise<InboxSettleOutcome>;
   /**
    * Discards every write; later use of the handle throws. `repeat`: the handlers failed because the transaction was
    * shared, and are to be run again, alone.
@@ -109,40 +109,44 @@ export type FailedAttempt =
   /** Due again at once, and the attempt is not counted: the worker stops, or a newer event was applied. */
   | { readonly kind: "release" };
 
-export interface WaitingSource {
+export interface InboxWaitingSource {
   readonly source: string;
   /** Until a row of it is due or a lease of it ends; 0 or less when it may be claimed now. */
   readonly dueInMs: number;
 }
 
-export interface BeginOptions {
+export interface InboxTransactionOptions {
   /** How long a handler may keep the transaction open. */
   readonly timeoutMs: number;
   /** The transaction is not shared with other rows. Default false. */
   readonly isAlone?: boolean | undefined;
 }
 
-export interface RepairOptions {
+export interface InboxRepairOptions {
   readonly source: string;
-  readonly retry: RetryDelays;
-  readonly keyOrder: KeyOrder;
+  readonly retry: InboxRetryDelays;
+  readonly keyOrder: InboxKeyOrder;
 }
 
 /** For workers. */
-export interface WorkQueue<Transaction> {
+export interface InboxWorkQueue<Transaction> {
   /** The source and those of its tenants that have pending or running rows, in the order of their names. */
-  waitingSources(source: string): Promise<readonly WaitingSource[]>;
-  claim(options: ClaimOptions): Promise<ClaimResult>;
+  waitingSources(source: string): Promise<readonly InboxWaitingSource[]>;
+  claim(options: InboxClaimOptions): Promise<InboxClaimResult>;
   /** Extends leases; returns those that are still held. */
-  renew(leases: readonly KeyLease[], leaseMs: number): Promise<ReadonlySet<KeyLease>>;
-  begin(claim: Claim, settlement: Settlement, options: BeginOptions): HandlerTransaction<Transaction>;
+  renew(leases: readonly InboxLease[], leaseMs: number): Promise<ReadonlySet<InboxLease>>;
+  begin(
+    claim: InboxClaim,
+    settlement: InboxSettlement,
+    options: InboxTransactionOptions,
+  ): HandlerTransaction<Transaction>;
   /** False when the lease was lost. */
-  fail(claim: Claim, failure: FailedAttempt): Promise<boolean>;
+  fail(claim: InboxClaim, failure: FailedAttempt): Promise<boolean>;
   /**
    * After the clock was set back, or `keyOrder` was changed: wakes the keys that sleep although a row could be claimed, and
    * starts the leases again that were granted in the future. Returns how many keys it changed.
    */
-  repairTimes(options: RepairOptions): Promise<number>;
+  repairTimes(options: InboxRepairOptions): Promise<number>;
   /**
    * Calls `wake` when rows may have become claimable, also by other processes: with their source, or without one when
    * they may be of any source. Absent where polling must do.

@@ -2,7 +2,7 @@ import type { WebhookEvent } from "../../sdk/events/index.ts";
 import { isReceiverError, NonRetryableError, ReceiverError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
 import { notifyListener } from "../http/notify-listener.ts";
-import type { Claim, HandlerTransaction, Settlement } from "../inbox/inbox.ts";
+import type { HandlerTransaction, InboxClaim, InboxSettlement } from "../inbox/inbox.ts";
 import { leaseLost, superseded } from "../inbox/lazy-transaction.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { AttemptOutcome } from "../receiver-stats.ts";
@@ -17,7 +17,7 @@ export type AttemptSettings<Transaction> = ReceiverSettings<Transaction> & {
 
 /** A claimed row that is handled. */
 export interface Attempt {
-  readonly claim: Claim;
+  readonly claim: InboxClaim;
   /** Position of the key's head; earlier rows of the same claim may have advanced it. */
   readonly head: string | null;
   readonly cancellation: Cancellation;
@@ -89,9 +89,9 @@ function stalenessOf({ claim: { position, replays }, head }: Attempt): Staleness
 }
 
 function settlementOf(
-  { orderKey: key, position, status, replays }: Claim,
+  { orderKey: key, position, status, replays }: InboxClaim,
   { stale, alreadyApplied }: Staleness,
-): Settlement {
+): InboxSettlement {
   if (stale || alreadyApplied) return { state: "stale", advance: null };
   if (key === null || position === null) return { state: "done", advance: null };
   return { state: "done", advance: { key, position, status, allowSame: replays > 0 } };
@@ -145,7 +145,7 @@ async function runHandlers<Transaction>(
 }
 
 /** Events read from the tasks API were written by the receiver itself; a delivery is parsed again. */
-function readEvent({ channel, body }: Claim): WebhookEvent {
+function readEvent({ channel, body }: InboxClaim): WebhookEvent {
   if (channel === "reconcile") return JSON.parse(new TextDecoder().decode(body)) as WebhookEvent;
   // Its time was checked when it was stored; the clock may have been set back since.
   const parsed = parseDelivery(body, Number.POSITIVE_INFINITY);

@@ -1,13 +1,13 @@
-import type { Claim, KeyLease } from "../inbox/inbox.ts";
+import type { InboxClaim, InboxLease } from "../inbox/inbox.ts";
 
 /** Claimed rows of one key that are not handled yet, in their order. They share a lease, and one is handled at a time. */
 export class Chain {
-  readonly lease: KeyLease;
+  readonly lease: InboxLease;
   readonly source: string;
-  readonly #rows: Claim[];
+  readonly #rows: InboxClaim[];
   #head: string | null;
 
-  constructor(rows: readonly [Claim, ...Claim[]]) {
+  constructor(rows: readonly [InboxClaim, ...InboxClaim[]]) {
     const [{ lease, source, head }] = rows;
     this.lease = lease;
     this.source = source;
@@ -15,7 +15,7 @@ export class Chain {
     this.#head = head;
   }
 
-  get rows(): readonly Claim[] {
+  get rows(): readonly InboxClaim[] {
     return this.#rows;
   }
 
@@ -25,17 +25,17 @@ export class Chain {
   }
 
   /** Removes the first row. */
-  take(): Claim | undefined {
+  take(): InboxClaim | undefined {
     return this.#rows.shift();
   }
 
   /** Removes all rows. */
-  takeAll(): readonly Claim[] {
+  takeAll(): readonly InboxClaim[] {
     return this.#rows.splice(0);
   }
 
   /** A row was applied. */
-  advance({ position }: Claim): void {
+  advance({ position }: InboxClaim): void {
     if (position !== null && (this.#head === null || position > this.#head)) this.#head = position;
   }
 }
@@ -80,7 +80,7 @@ export class ChainQueue {
   }
 
   /** Returns the chain of a lease, if it waits here. It leaves the queue. */
-  remove(lease: KeyLease): Chain | undefined {
+  remove(lease: InboxLease): Chain | undefined {
     for (const [source, chains] of this.#sources) {
       const index = chains.findIndex((chain) => chain.lease === lease);
       const [chain] = index < 0 ? [] : chains.splice(index, 1);
@@ -108,8 +108,8 @@ export class ChainQueue {
 }
 
 /** Rows of a claim, in their order, by key. */
-export function toChains(claims: readonly Claim[]): readonly Chain[] {
-  const rows = new Map<KeyLease, [Claim, ...Claim[]]>();
+export function toChains(claims: readonly InboxClaim[]): readonly Chain[] {
+  const rows = new Map<InboxLease, [InboxClaim, ...InboxClaim[]]>();
   for (const claim of claims) {
     const others = rows.get(claim.lease);
     if (others) others.push(claim);

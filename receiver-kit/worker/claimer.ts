@@ -11,7 +11,7 @@
 // CLOCK. At its start, and when the inbox's clock was set back, the times of the source's rows are repaired before the next
 // claim (see store-clock.ts).
 
-import type { Claim, RowReference } from "../inbox/inbox.ts";
+import type { InboxClaim, InboxRowReference } from "../inbox/inbox.ts";
 import { randomName } from "../random.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { ClockStats } from "../receiver-stats.ts";
@@ -34,10 +34,10 @@ export interface ClaimerOptions {
   readonly wanted: (source?: string) => Wanted;
   /** `isFull`: there may be more. `sentMs`: when they were requested, in monotonic time. */
   readonly onClaimed: (
-    claims: readonly Claim[],
+    claims: readonly InboxClaim[],
     claim: { readonly isFull: boolean; readonly sentMs: number },
   ) => void;
-  readonly onDied: (rows: readonly RowReference[]) => void;
+  readonly onDied: (rows: readonly InboxRowReference[]) => void;
   /** Called after a poll that claimed rows. */
   readonly onPolled: () => void;
 }
@@ -253,9 +253,9 @@ export class Claimer {
 /** Gives up claimed rows that were not attempted. Never rejects. */
 export async function releaseRows(
   { inbox, logger }: Pick<ReceiverSettings, "inbox" | "logger">,
-  claims: readonly Claim[],
+  claims: readonly InboxClaim[],
 ): Promise<void> {
-  const release = async (claim: Claim) => {
+  const release = async (claim: InboxClaim) => {
     try {
       await inbox.fail(claim, { kind: "release" });
     } catch (error) {

@@ -9,7 +9,7 @@ import {
   type WebhookEvent,
 } from "../../sdk/events/index.ts";
 import { ReceiverError } from "../errors.ts";
-import type { Channel } from "../inbox/inbox.ts";
+import type { DeliveryChannel } from "../inbox/inbox.ts";
 
 /** The patterns of `on` that this version knows, and the event each one receives. */
 export type EventPatterns = EventPayloads & {
@@ -43,7 +43,7 @@ export interface HandlerContext<Transaction> {
   /** The trace that the delivery came with, as a W3C `traceparent`; it is not signed. */
   readonly traceparent: string | undefined;
   /** `reconcile`: not delivered but read from the tasks API; only state handlers receive those. */
-  readonly channel: Channel;
+  readonly channel: DeliveryChannel;
   readonly receivedAtMs: number;
   /** The bytes that were signed. */
   readonly body: Uint8Array;
@@ -78,7 +78,7 @@ export type EventHandler<Event, Transaction> = (
 ) => void | Promise<void>;
 
 export interface DispatchContext {
-  readonly channel: Channel;
+  readonly channel: DeliveryChannel;
   readonly stale: boolean;
   readonly alreadyApplied: boolean;
 }

@@ -1,5 +1,5 @@
 import { decodePosition, formatInstant, orderKey } from "../event/event-order.ts";
-import type { RowStore } from "../inbox/inbox.ts";
+import type { InboxOperatorStore } from "../inbox/inbox.ts";
 
 /** The newest applied event of a task or a stage. */
 export interface OrderingHead {
@@ -36,7 +36,7 @@ export interface OrderingHeadReference {
 }
 
 export async function listHeads(
-  inbox: RowStore,
+  inbox: InboxOperatorStore,
   { taskId, ...filter }: Omit<OrderingHeadFilter, "tenant"> & { readonly source: string },
 ): Promise<readonly OrderingHead[]> {
   // The key of a stage continues that of its task after the id.
@@ -52,7 +52,7 @@ export async function listHeads(
 
 /** False when there is no such head. */
 export function resetHead(
-  inbox: RowStore,
+  inbox: InboxOperatorStore,
   source: string,
   { taskId, subTaskId }: Omit<OrderingHeadReference, "tenant">,
 ): Promise<boolean> {

@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import type { Inbox, KeyLease } from "../inbox/inbox.ts";
+import type { Inbox, InboxLease } from "../inbox/inbox.ts";
 import type { ReceiverLogger } from "../logger.ts";
 
 interface Settings {
@@ -12,25 +12,25 @@ interface Settings {
 /** The leases of a worker. All of them are renewed at a third of `leaseMs`. */
 export class HeldLeases {
   readonly #settings: Settings;
-  readonly #onLost: (lease: KeyLease) => void;
+  readonly #onLost: (lease: InboxLease) => void;
   /** When each ends, in monotonic time. */
-  readonly #endsMs = new Map<KeyLease, number>();
+  readonly #endsMs = new Map<InboxLease, number>();
   #cancelRenewal: (() => void) | undefined;
   #isStopped = false;
 
   /** `onLost`: a renewal did not confirm the lease, or it must have ended while renewals failed. */
-  constructor(settings: Settings, onLost: (lease: KeyLease) => void) {
+  constructor(settings: Settings, onLost: (lease: InboxLease) => void) {
     this.#settings = settings;
     this.#onLost = onLost;
   }
 
   /** `sinceMs`: when it was requested, in monotonic time. */
-  add(lease: KeyLease, sinceMs: number): void {
+  add(lease: InboxLease, sinceMs: number): void {
     this.#endsMs.set(lease, sinceMs + this.#settings.leaseMs);
     this.#cancelRenewal ??= this.#scheduleRenewal();
   }
 
-  delete(lease: KeyLease): void {
+  delete(lease: InboxLease): void {
     this.#endsMs.delete(lease);
     if (this.#endsMs.size > 0) return;
     this.#cancelRenewal?.();
@@ -38,7 +38,7 @@ export class HeldLeases {
   }
 
   /** False also when it must have ended: the process may have been paused before the renewal noticed. */
-  has(lease: KeyLease): boolean {
+  has(lease: InboxLease): boolean {
     return this.#settings.clock.monotonic() < (this.#endsMs.get(lease) ?? 0);
   }
 
@@ -48,7 +48,7 @@ export class HeldLeases {
     this.#cancelRenewal?.();
     const leases = [...this.#endsMs.keys()];
     const startedMs = clock.monotonic();
-    let held: ReadonlySet<KeyLease> | undefined;
+    let held: ReadonlySet<InboxLease> | undefined;
     try {
       held = await inbox.renew(leases, leaseMs);
     } catch (error) {
@@ -65,7 +65,7 @@ export class HeldLeases {
     return held !== undefined;
   }
 
-  #lose(lease: KeyLease): void {
+  #lose(lease: InboxLease): void {
     this.#endsMs.delete(lease);
     this.#onLost(lease);
   }

@@ -3,7 +3,7 @@ import { ReceiverError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
 import { notifyListener } from "../http/notify-listener.ts";
 import type { AcceptContext, AcceptResult } from "../http/webhook-handler.ts";
-import type { NewRow } from "../inbox/inbox.ts";
+import type { NewInboxRow } from "../inbox/inbox.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { IngestCounts } from "../receiver-stats.ts";
 import { throwIfOtherWorkspace } from "../signature/tenant-workspace.ts";
@@ -101,7 +101,7 @@ export class Ingest {
   }
 
   /** Whatever keeps the inbox from storing, the sender is asked to send the delivery again. */
-  async #insert(row: NewRow) {
+  async #insert(row: NewInboxRow) {
     const { inbox, open, clock, acceptTimeoutMs } = this.#settings;
     const startedMs = clock.monotonic();
     const timedOut = () => new Error(`the inbox did not store a delivery within ${acceptTimeoutMs} ms`);

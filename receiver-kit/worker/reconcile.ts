@@ -15,7 +15,7 @@ import { z } from "zod";
 import { ReceiverError } from "../errors.ts";
 import type { EventColumns } from "../event/event-columns.ts";
 import { decodePosition, statusRank } from "../event/event-order.ts";
-import type { OrderHead } from "../inbox/order-head.ts";
+import type { InboxHead } from "../inbox/order-head.ts";
 import { defaults, option, parseOptions, strictOptions } from "../options.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { TenantIdentity } from "../signature/key-source.ts";
@@ -192,7 +192,7 @@ class Reconciliation {
     }
   }
 
-  async #decide(change: TaskChange, head: OrderHead, before: string): Promise<void> {
+  async #decide(change: TaskChange, head: InboxHead, before: string): Promise<void> {
     // A negative time says nothing: the clock was set back after the head moved.
     const isRecent = head.unchangedMs >= 0 && head.unchangedMs < settledMs;
     if (head.position !== before || isRecent) {
@@ -206,7 +206,7 @@ class Reconciliation {
   }
 
   /** True when nothing more is to be decided: the change was enqueued, or the head has the same status. */
-  async #enqueueIfNewer(change: TaskChange, head: OrderHead | undefined): Promise<boolean> {
+  async #enqueueIfNewer(change: TaskChange, head: InboxHead | undefined): Promise<boolean> {
     const hasSameStatus = head !== undefined && (head.status === change.status || head.status === null);
     const isNewer = head === undefined || positionOf(change, change.occurredAt) > head.position;
     if (isNewer && (head === undefined || change.hasTrustedTime)) {
@@ -240,7 +240,7 @@ class Reconciliation {
     return row?.state === "dead" && inbox.replay(row, columns);
   }
 
-  #headOf({ key }: TaskChange): Promise<OrderHead | undefined> {
+  #headOf({ key }: TaskChange): Promise<InboxHead | undefined> {
     return this.#settings.inbox.head(this.#settings.source, key);
   }
 

@@ -1,5 +1,5 @@
 import { parseDelivery } from "../event/parse-delivery.ts";
-import type { RowReference, RowStore } from "../inbox/inbox.ts";
+import type { InboxOperatorStore, InboxRowReference } from "../inbox/inbox.ts";
 
 export type ReplayOutcome =
   | "replayed"
@@ -11,7 +11,11 @@ export type ReplayOutcome =
  * Makes a settled, dead or quarantined row pending again, under its own id, so that later duplicates are still
  * recognised. State handlers run if nothing newer was applied meanwhile.
  */
-export async function replayRow(inbox: RowStore, row: RowReference, nowMs: number): Promise<ReplayOutcome> {
+export async function replayRow(
+  inbox: InboxOperatorStore,
+  row: InboxRowReference,
+  nowMs: number,
+): Promise<ReplayOutcome> {
   const details = await inbox.get(row);
   if (!details) return "not-found";
   if (!details.body) return "not-replayable";

@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { ReceiverError } from "../errors.ts";
-import type { Claim, KeyLease } from "../inbox/inbox.ts";
+import type { InboxClaim, InboxLease } from "../inbox/inbox.ts";
 import { leaseLost } from "../inbox/lazy-transaction.ts";
 import { settledWithin } from "../with-timeout.ts";
 import type { Attempt } from "./attempt.ts";
@@ -15,7 +15,7 @@ export interface RunningAttempt extends Attempt {
 /** The attempts in progress of a worker, and their end when it stops. */
 export class RunningAttempts {
   readonly #clock: Clock;
-  readonly #attempts = new Map<KeyLease, RunningAttempt>();
+  readonly #attempts = new Map<InboxLease, RunningAttempt>();
   readonly #handlingOf = new Map<string, number>();
   #handling = 0;
   #onStopped: (() => void) | undefined;
@@ -41,7 +41,7 @@ export class RunningAttempts {
     return this.#attempts.values().next().value;
   }
 
-  has(lease: KeyLease): boolean {
+  has(lease: InboxLease): boolean {
     return this.#attempts.has(lease);
   }
 
@@ -49,7 +49,7 @@ export class RunningAttempts {
     return this.#handlingOf.get(source) ?? 0;
   }
 
-  add(claim: Claim, head: string | null): RunningAttempt {
+  add(claim: InboxClaim, head: string | null): RunningAttempt {
     const cancellation = new Cancellation();
     const attempt: RunningAttempt = { claim, head, cancellation, handledAtMs: undefined, hasSlot: false };
     this.#attempts.set(claim.lease, attempt);
@@ -88,7 +88,7 @@ export class RunningAttempts {
   }
 
   /** Aborts the attempt on a row of a lost lease. */
-  abort(lease: KeyLease): void {
+  abort(lease: InboxLease): void {
     this.#attempts.get(lease)?.cancellation.cancel(leaseLost());
   }
 

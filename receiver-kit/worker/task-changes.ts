@@ -4,7 +4,7 @@
 import { parseOccurredAt } from "../../sdk/events/index.ts";
 import type { EventColumns } from "../event/event-columns.ts";
 import { encodePosition, formatInstant, isFarFuture, orderKey, statusRank } from "../event/event-order.ts";
-import type { NewRow } from "../inbox/inbox.ts";
+import type { NewInboxRow } from "../inbox/inbox.ts";
 
 export interface ReconcilableStage {
   readonly id: string;
@@ -63,7 +63,7 @@ export function positionOf({ status }: TaskChange, occurredAt: bigint): string {
 export function toRow(
   change: TaskChange,
   occurredAt: bigint,
-): Pick<NewRow, "id" | "timestamp" | "body"> & { readonly columns: EventColumns } {
+): Pick<NewInboxRow, "id" | "timestamp" | "body"> & { readonly columns: EventColumns } {
   const { key, event, status, workspaceId, fields } = change;
   const position = positionOf(change, occurredAt);
   const id = `${idPrefix}${key}#${position}`;

@@ -9,7 +9,7 @@
 
 import { parseOccurredAt } from "../../sdk/events/index.ts";
 import { isFarFuture } from "../event/event-order.ts";
-import type { Marks } from "../inbox/inbox.ts";
+import type { InboxMarks } from "../inbox/inbox.ts";
 import { defaults } from "../options.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { lastReceived } from "./maintenance.ts";
@@ -59,7 +59,7 @@ export async function listWindow(
   const { marks: receiverMarks } = await inbox.readMarks(receiverSource);
   const { nowMs: storeNowMs, marks: ownMarks } = await inbox.readMarks(source);
   const received = receiverMarks[lastReceived];
-  const marks: Marks = received === undefined ? ownMarks : { ...ownMarks, [lastReceived]: received };
+  const marks: InboxMarks = received === undefined ? ownMarks : { ...ownMarks, [lastReceived]: received };
   const pass = sinceMs === undefined ? passOf(marks, nowMs, storeNowMs) : undefined;
   const listing = pass ?? { oldestMs: sinceOf(marks, nowMs, sinceMs), offset: 0, newestMs: 0 };
   const listed = await listFrom(client, listing, tasksMax, nowMs, onTask);
@@ -82,7 +82,7 @@ export async function listWindow(
 }
 
 /** The pass to begin or continue; `undefined` when the last one is recent. */
-function passOf(marks: Marks, nowMs: number, storeNowMs: number): Listing | undefined {
+function passOf(marks: InboxMarks, nowMs: number, storeNowMs: number): Listing | undefined {
   if (marks[mark.unfinished]) return JSON.parse(marks[mark.unfinished] ?? "") as Listing;
   const agoMs = storeNowMs - Number(marks[mark.at]);
   // Not a number before the first pass; negative when the clock was set back.
@@ -95,7 +95,7 @@ function passOf(marks: Marks, nowMs: number, storeNowMs: number): Listing | unde
   };
 }
 
-function sinceOf(marks: Marks, nowMs: number, sinceMs: number | undefined): number {
+function sinceOf(marks: InboxMarks, nowMs: number, sinceMs: number | undefined): number {
   if (sinceMs !== undefined) return nowMs - sinceMs;
   return Math.min(nowMs, Number(marks[mark.newest] ?? nowMs)) - overlapMs;
 }

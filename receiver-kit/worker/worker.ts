@@ -21,7 +21,7 @@
 // could not be committed. What only waits for the inbox is given 1 s, too: the leases of those rows end by themselves.
 
 import { reported } from "../delivery-telemetry.ts";
-import { type Claim, type KeyLease, leaseExpired, type RowReference } from "../inbox/inbox.ts";
+import { type InboxClaim, type InboxLease, type InboxRowReference, leaseExpired } from "../inbox/inbox.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { AttemptOutcome, ClockStats, WorkerCounts } from "../receiver-stats.ts";
 import { isTenantSecrets } from "../signature/key-source.ts";
@@ -40,7 +40,7 @@ export class Worker<Transaction> {
   readonly #claimer: Claimer;
   readonly #queue = new ChainQueue();
   /** Those with an attempt in progress included. */
-  readonly #chains = new Map<KeyLease, Chain>();
+  readonly #chains = new Map<InboxLease, Chain>();
   readonly #running: RunningAttempts;
   readonly #leases: HeldLeases;
   readonly #prefetch: PrefetchSize;
@@ -111,7 +111,7 @@ export class Worker<Transaction> {
     return isTenantSecrets(secrets) ? Math.min(tenantConcurrency, concurrency) : concurrency;
   }
 
-  #add(claims: readonly Claim[], { isFull, sentMs }: { isFull: boolean; sentMs: number }): void {
+  #add(claims: readonly InboxClaim[], { isFull, sentMs }: { isFull: boolean; sentMs: number }): void {
     for (const chain of toChains(claims)) {
       this.#leases.add(chain.lease, sentMs);
       this.#chains.set(chain.lease, chain);
@@ -178,12 +178,12 @@ export class Worker<Transaction> {
     if (!isRunning) this.#forget(chain.lease);
   }
 
-  #forget(lease: KeyLease): void {
+  #forget(lease: InboxLease): void {
     this.#chains.delete(lease);
     this.#leases.delete(lease);
   }
 
-  #lose(lease: KeyLease): void {
+  #lose(lease: InboxLease): void {
     this.#chains.delete(lease);
     this.#queue.remove(lease);
     this.#running.abort(lease);
@@ -213,14 +213,14 @@ export class Worker<Transaction> {
     return reported(run, (attempt) => telemetry.handle(start, attempt));
   }
 
-  #countDied(rows: readonly RowReference[]): void {
+  #countDied(rows: readonly InboxRowReference[]): void {
     for (const row of rows) {
       this.counts.dead += 1;
       this.#reportDead(row, new Error(leaseExpired));
     }
   }
 
-  #reportDead(row: RowReference, error: unknown): void {
+  #reportDead(row: InboxRowReference, error: unknown): void {
     const { logger, onDead } = this.#settings;
     logger.error({ ...row, err: error }, "an event is dead: it failed at its last attempt");
     try {

@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Inbox, RowSummary } from "workspace-tasks/receiver-kit";
+import type { Inbox, InboxRowSummary } from "workspace-tasks/receiver-kit";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { DeliverySender, type DeliveryToSend } from "../support/delivery-sender.ts";
 import { instant, runningAt } from "../support/inbox-rows.ts";
@@ -100,7 +100,7 @@ async function expectAcknowledgedAreStored(
   expect([...acknowledged].filter((id) => !stored.has(id))).toEqual([]);
 }
 
-async function allRows(inbox: Inbox): Promise<readonly RowSummary[]> {
+async function allRows(inbox: Inbox): Promise<readonly InboxRowSummary[]> {
   return inbox.list({ limit: 1_000_000 });
 }
 

@@ -1,4 +1,4 @@
-import type { RowSummary } from "workspace-tasks/receiver-kit";
+import type { InboxRowSummary } from "workspace-tasks/receiver-kit";
 import { decodePosition } from "../../receiver-kit/event/event-order.ts";
 import type { TaskEvent } from "./effects.ts";
 import type { Receivers } from "./receivers.ts";
@@ -11,7 +11,7 @@ const farFutureMs = 11 * 60_000;
 export interface InboxChecks {
   run(): Promise<void>;
   /** The row's event as the service sent it; undefined for rows without one. */
-  eventOf(row: RowSummary): Promise<TaskEvent | undefined>;
+  eventOf(row: InboxRowSummary): Promise<TaskEvent | undefined>;
 }
 
 export function createInboxChecks(
@@ -24,13 +24,13 @@ export function createInboxChecks(
   const rowCounts = new Map<string, number>();
   const heads = new Map<string, string>();
 
-  const bodyOf = async ({ id }: RowSummary) => {
+  const bodyOf = async ({ id }: InboxRowSummary) => {
     const body = (await store.get({ source, id }))?.body;
     return body ? Buffer.from(body).toString("utf8") : undefined;
   };
 
   /** A new row has the bytes that the service signed, and is the only row of its delivery. */
-  async function checkNewRow(row: RowSummary): Promise<void> {
+  async function checkNewRow(row: InboxRowSummary): Promise<void> {
     if (row.channel !== "webhook") return;
     const name = trace.nameOf("delivery", row.id);
     const text = await bodyOf(row);
@@ -48,7 +48,7 @@ export function createInboxChecks(
     check("I6", text === signed, () => `${name} was stored with other bytes than were signed`);
   }
 
-  async function checkHead({ orderKey }: RowSummary): Promise<void> {
+  async function checkHead({ orderKey }: InboxRowSummary): Promise<void> {
     if (orderKey === null) return;
     const position = (await store.head(source, orderKey))?.position ?? "";
     const before = heads.get(orderKey) ?? "";

@@ -1,7 +1,7 @@
 // The end of a run: faults are turned off, paused processes resume, tasks complete, and time passes until no work is
 // left. Then the receiver reconciles once with the tasks API, as after an outage.
 
-import type { RowState } from "workspace-tasks/receiver-kit";
+import type { InboxRowState } from "workspace-tasks/receiver-kit";
 import type { SimulationRun } from "./actions.ts";
 import { keyOf, positionOf } from "./effects.ts";
 import type { InboxChecks } from "./inbox-checks.ts";
@@ -68,7 +68,7 @@ async function reconcileCandidates({ world, operator, receivers, service }: Simu
   }
 }
 
-const settled: readonly RowState[] = ["done", "stale", "dead", "quarantined"];
+const settled: readonly InboxRowState[] = ["done", "stale", "dead", "quarantined"];
 
 /** Checks what must be true when no work is left. */
 export async function checkFinalState(run: SimulationRun, { eventOf }: InboxChecks): Promise<void> {

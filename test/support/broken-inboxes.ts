@@ -1,4 +1,4 @@
-import type { Claim, Inbox, MemoryTransaction } from "workspace-tasks/receiver-kit";
+import type { Inbox, InboxClaim, MemoryTransaction } from "workspace-tasks/receiver-kit";
 import { overrideInbox } from "./wrap-inbox.ts";
 
 // Inboxes without one of their guards, for tests that show what the guard prevents.
@@ -15,7 +15,7 @@ export function withoutUniqueness(inbox: MemoryInbox): MemoryInbox {
 
 /** Settles in the name of the current claim, as a settle statement without the generation would. */
 export function withoutFencing(inbox: MemoryInbox): MemoryInbox {
-  const currentClaims = new Map<number, Claim>();
+  const currentClaims = new Map<number, InboxClaim>();
   return overrideInbox(inbox, {
     async claim(options) {
       const result = await inbox.claim(options);

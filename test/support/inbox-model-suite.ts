@@ -1,7 +1,7 @@
 // Random operations of several workers on an inbox, each compared with a naive model.
 
 import { describe, expect, it } from "vitest";
-import type { Claim, FailedAttempt, KeyOrder } from "../../receiver-kit/inbox/inbox.ts";
+import type { FailedAttempt, InboxClaim, InboxKeyOrder } from "../../receiver-kit/inbox/inbox.ts";
 import { createRandom, type Random } from "../simulation/random.ts";
 import { InboxModel } from "./inbox-model.ts";
 import { claimOptions, doneWith, runningAt } from "./inbox-rows.ts";
@@ -9,7 +9,7 @@ import { type InboxFixture, settle } from "./inbox-suite.ts";
 
 export interface ModelFixture extends InboxFixture {
   /** Contradictions between the tables, where there are tables. */
-  faults?(keyOrder: KeyOrder): Promise<readonly unknown[]>;
+  faults?(keyOrder: InboxKeyOrder): Promise<readonly unknown[]>;
 }
 
 interface Options {
@@ -28,7 +28,7 @@ export function describeInboxModel(
 ): void {
   const cases = Array.from({ length: seeds }, (_, index) => ({
     seed: index + 1,
-    keyOrder: (index % 2 === 0 ? "latest" : "strict") as KeyOrder,
+    keyOrder: (index % 2 === 0 ? "latest" : "strict") as InboxKeyOrder,
   }));
   describe(`${name}: random operations`, () => {
     it.each(cases)(
@@ -51,9 +51,9 @@ export function describeInboxModel(
   });
 }
 
-function createRun({ inbox, clock }: ModelFixture, random: Random, keyOrder: KeyOrder) {
+function createRun({ inbox, clock }: ModelFixture, random: Random, keyOrder: InboxKeyOrder) {
   const model = new InboxModel();
-  let claims: Claim[] = [];
+  let claims: InboxClaim[] = [];
   let inserted = 0;
   let calls = 0;
 
@@ -149,7 +149,7 @@ function createRun({ inbox, clock }: ModelFixture, random: Random, keyOrder: Key
     purge: [1, purge],
   };
 
-  async function end(claim: Claim): Promise<void> {
+  async function end(claim: InboxClaim): Promise<void> {
     if (random.happens(0.6)) {
       expect(await settle(inbox, claim, doneWith(claim))).toBe(model.settle(claim, clock.now()));
       return;

@@ -1,10 +1,10 @@
 import type {
-  Claim,
-  ClaimOptions,
-  ClaimResult,
   FailedAttempt,
-  NewRow,
-  RowState,
+  InboxClaim,
+  InboxClaimOptions,
+  InboxClaimResult,
+  InboxRowState,
+  NewInboxRow,
 } from "../../receiver-kit/inbox/inbox.ts";
 
 export interface ModelRow {
@@ -14,7 +14,7 @@ export interface ModelRow {
   readonly orderKey: string | null;
   readonly position: string | null;
   readonly bornAtMs: number;
-  state: Exclude<RowState, "running" | "inline">;
+  state: Exclude<InboxRowState, "running" | "inline">;
   dueAtMs: number;
   /** Finished attempts. Two values where it is not known which row of a key had ended its process. */
   attempts: ReadonlySet<number>;
@@ -44,7 +44,7 @@ export class InboxModel {
   readonly #keys = new Map<string, ModelKey>();
   #seq = 0;
 
-  insert(row: NewRow, nowMs: number): "new" | "duplicate" {
+  insert(row: NewInboxRow, nowMs: number): "new" | "duplicate" {
     if (this.rows.has(row.id)) return "duplicate";
     const { id, orderKey, position, quarantine } = row;
     const name = orderKey ?? `id:${id}`;
@@ -80,7 +80,11 @@ export class InboxModel {
     return [...this.#keys.values()].some(({ lease }) => lease?.open.has(id));
   }
 
-  #claimable(name: string, { rowsPerKeyMax, keyOrder }: ClaimOptions, nowMs: number): readonly ModelRow[] {
+  #claimable(
+    name: string,
+    { rowsPerKeyMax, keyOrder }: InboxClaimOptions,
+    nowMs: number,
+  ): readonly ModelRow[] {
     const rows = this.waiting(name);
     const isDue = ({ dueAtMs }: ModelRow) => dueAtMs <= nowMs;
     const notDue = rows.findIndex((row) => !isDue(row));
@@ -88,7 +92,7 @@ export class InboxModel {
     return due.slice(0, this.#key(name).isSingle ? 1 : rowsPerKeyMax);
   }
 
-  claimed(options: ClaimOptions, { claims, died, nextInMs }: ClaimResult, nowMs: number): void {
+  claimed(options: InboxClaimOptions, { claims, died, nextInMs }: InboxClaimResult, nowMs: number): void {
     const { rowsMax, worker, leaseMs, attemptsMax } = options;
     const diedIds = new Set(died.map(({ id }) => id));
     for (const name of this.#waitingNames) this.#recover(name, diedIds, attemptsMax, nowMs);
@@ -107,7 +111,7 @@ export class InboxModel {
         row.attempts = new Set([attempts - 1]);
         equal(head, this.heads.get(name)?.position ?? null, `head of ${name}`);
       }
-      const generation = (rows[0] as Claim).lease.generation;
+      const generation = (rows[0] as InboxClaim).lease.generation;
       key.lease = { worker, generation, open: new Set(ids), untilMs: nowMs + leaseMs };
     }
     if (claims.length > rowsMax) throw new Error("more rows than rowsMax");
@@ -146,7 +150,7 @@ export class InboxModel {
   }
 
   /** The leases of this claim may be included. */
-  #checkNext({ worker, keyOrder, rowsMax }: ClaimOptions, nextInMs: number | null, nowMs: number): void {
+  #checkNext({ worker, keyOrder, rowsMax }: InboxClaimOptions, nextInMs: number | null, nowMs: number): void {
     const timeOf = (name: string) => {
       const { lease } = this.#key(name);
       if (lease) return lease.untilMs;
@@ -164,13 +168,13 @@ export class InboxModel {
       throw new Error(`next in ${nextInMs}, expected ${earliest(names)} to ${earliest(others)}`);
   }
 
-  #held({ id, orderKey, lease: { worker, generation } }: Claim): ModelLease | undefined {
+  #held({ id, orderKey, lease: { worker, generation } }: InboxClaim): ModelLease | undefined {
     const { lease } = this.#key(orderKey ?? `id:${id}`);
     const isHeld = lease?.worker === worker && lease.generation === generation;
     return isHeld && lease.open.has(id) ? lease : undefined;
   }
 
-  holds(claim: Claim): boolean {
+  holds(claim: InboxClaim): boolean {
     const {
       id,
       orderKey,
@@ -180,12 +184,12 @@ export class InboxModel {
     return lease?.worker === worker && lease.generation === generation;
   }
 
-  renewed(claim: Claim, untilMs: number): void {
+  renewed(claim: InboxClaim, untilMs: number): void {
     const { lease } = this.#key(claim.orderKey ?? `id:${claim.id}`);
     if (lease) lease.untilMs = untilMs;
   }
 
-  settle(claim: Claim, nowMs: number): End {
+  settle(claim: InboxClaim, nowMs: number): End {
     const lease = this.#held(claim);
     if (!lease) return "lost";
     const row = this.rows.get(claim.id) as ModelRow;
@@ -199,7 +203,7 @@ export class InboxModel {
     return isStale ? "settled-stale" : "settled";
   }
 
-  fail(claim: Claim, failure: FailedAttempt, nowMs: number): boolean {
+  fail(claim: InboxClaim, failure: FailedAttempt, nowMs: number): boolean {
     const lease = this.#held(claim);
     if (!lease) return false;
     const row = this.rows.get(claim.id) as ModelRow;
@@ -210,7 +214,7 @@ export class InboxModel {
     return true;
   }
 
-  #ended(claim: Claim, lease: ModelLease): void {
+  #ended(claim: InboxClaim, lease: ModelLease): void {
     const key = this.#key(claim.orderKey ?? `id:${claim.id}`);
     lease.open.delete(claim.id);
     if (lease.open.size === 0) key.lease = undefined;

@@ -1,9 +1,17 @@
-import type { ClaimOptions, HeadAdvance, NewRow, Settlement } from "workspace-tasks/receiver-kit";
+import type {
+  InboxClaimOptions,
+  InboxHeadAdvance,
+  InboxSettlement,
+  NewInboxRow,
+} from "workspace-tasks/receiver-kit";
 import { parseDelivery } from "../../receiver-kit/event/parse-delivery.ts";
 import { completedEvent, sampleEvent } from "./sample-event.ts";
 
 /** A delivery of `event` as the receiver would store it. */
-export function newRowOf(event: Readonly<Record<string, unknown>>, fields: Partial<NewRow> = {}): NewRow {
+export function newRowOf(
+  event: Readonly<Record<string, unknown>>,
+  fields: Partial<NewInboxRow> = {},
+): NewInboxRow {
   const body = Buffer.from(JSON.stringify(event));
   const parsed = parseDelivery(body, Date.UTC(2026, 5, 1));
   return {
@@ -25,15 +33,15 @@ export function instant(second: number): string {
   return new Date(Date.UTC(2026, 2, 1) + second * 1000).toISOString();
 }
 
-export function runningAt(taskId: string, second: number, fields: Partial<NewRow> = {}): NewRow {
+export function runningAt(taskId: string, second: number, fields: Partial<NewInboxRow> = {}): NewInboxRow {
   return newRowOf(sampleEvent({ taskId, occurredAt: instant(second) }), fields);
 }
 
-export function completedAt(taskId: string, second: number, fields: Partial<NewRow> = {}): NewRow {
+export function completedAt(taskId: string, second: number, fields: Partial<NewInboxRow> = {}): NewInboxRow {
   return newRowOf(completedEvent({ taskId, occurredAt: instant(second) }), fields);
 }
 
-export function claimOptions(fields: Partial<ClaimOptions> = {}): ClaimOptions {
+export function claimOptions(fields: Partial<InboxClaimOptions> = {}): InboxClaimOptions {
   return {
     source: "default",
     worker: "worker-1",
@@ -52,8 +60,8 @@ export function claimOptions(fields: Partial<ClaimOptions> = {}): ClaimOptions {
 /** The settlement of an event that is newer than its head. */
 export function doneWith(
   row: { readonly orderKey: string | null; readonly position: string | null; readonly status: string | null },
-  fields: Partial<HeadAdvance> = {},
-): Settlement {
+  fields: Partial<InboxHeadAdvance> = {},
+): InboxSettlement {
   if (row.orderKey === null || row.position === null) return { state: "done", advance: null };
   const advance = {
     key: row.orderKey,

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { VirtualClock } from "workspace-tasks/mock-server";
-import type { Claim, ClaimOptions, Inbox } from "workspace-tasks/receiver-kit";
+import type { Inbox, InboxClaim, InboxClaimOptions } from "workspace-tasks/receiver-kit";
 import { encodePosition } from "../../receiver-kit/event/event-order.ts";
 import { claimOptions, completedAt, doneWith, instant, newRowOf, runningAt } from "./inbox-rows.ts";
 import { sampleEvent, stageEvent } from "./sample-event.ts";
@@ -252,9 +252,9 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
       expect(await waiting("default-2")).toEqual([{ source: "default-2/a", dueInMs: 0 }]);
       expect(await waiting("nothing")).toEqual([]);
       const [a, b] = ["default/a", "default/b"].map((source) => claimOptions({ source, leaseMs: 30_000 }));
-      await inbox.claim(a as ClaimOptions);
-      const { claims } = await inbox.claim(b as ClaimOptions);
-      await inbox.fail(claims[0] as Claim, { kind: "retry", delayMs: 5_000, error: "failed" });
+      await inbox.claim(a as InboxClaimOptions);
+      const { claims } = await inbox.claim(b as InboxClaimOptions);
+      await inbox.fail(claims[0] as InboxClaim, { kind: "retry", delayMs: 5_000, error: "failed" });
       await clock.advance(1_000);
       expect(await waiting("default")).toEqual([
         { source: "default", dueInMs: -1_000 },
@@ -652,12 +652,12 @@ export function describeInbox(name: string, create: () => Promise<InboxFixture>)
   });
 }
 
-export async function claimOne(inbox: Inbox, worker = "worker-1"): Promise<Claim> {
+export async function claimOne(inbox: Inbox, worker = "worker-1"): Promise<InboxClaim> {
   const { claims } = await inbox.claim(claimOptions({ worker, rowsMax: 1 }));
   expect(claims).toHaveLength(1);
   return claims[0]!;
 }
 
-export function settle(inbox: Inbox, claim: Claim, settlement = doneWith(claim)) {
+export function settle(inbox: Inbox, claim: InboxClaim, settlement = doneWith(claim)) {
   return inbox.begin(claim, settlement, limits).commit();
 }

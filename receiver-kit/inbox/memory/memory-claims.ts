@@ -1,24 +1,24 @@
 // How keys are claimed, renewed and repaired in memory. The rules are those of the SQL inboxes.
 
 import {
-  type Claim,
-  type ClaimOptions,
-  type ClaimResult,
-  type KeyLease,
+  type InboxClaim,
+  type InboxClaimOptions,
+  type InboxClaimResult,
+  type InboxLease,
+  type InboxRepairOptions,
+  type InboxRetryDelays,
+  type InboxRowReference,
   leaseExpired,
-  type RepairOptions,
-  type RetryDelays,
-  type RowReference,
 } from "../inbox.ts";
 import type { MemoryKey, MemoryKeys } from "./memory-keys.ts";
 import { type MemoryRow, toClaim } from "./memory-rows.ts";
 
-export function claimRows(keys: MemoryKeys, options: ClaimOptions, nowMs: number): ClaimResult {
+export function claimRows(keys: MemoryKeys, options: InboxClaimOptions, nowMs: number): InboxClaimResult {
   const { source, rowsMax, bytesMax, reclaimUntilMs } = options;
   const reclaimableMs = Math.min(nowMs, reclaimUntilMs ?? nowMs);
   const queue = keys.queue(source);
-  const claims: Claim[] = [];
-  const died: RowReference[] = [];
+  const claims: InboxClaim[] = [];
+  const died: InboxRowReference[] = [];
   const unexpired: MemoryKey[] = [];
   let bytes = 0;
   let isFull = false;
@@ -52,14 +52,14 @@ function leaseKey(
   keys: MemoryKeys,
   key: MemoryKey,
   rows: readonly MemoryRow[],
-  { worker, leaseMs }: ClaimOptions,
+  { worker, leaseMs }: InboxClaimOptions,
   nowMs: number,
-): readonly Claim[] {
+): readonly InboxClaim[] {
   key.generation += 1;
   Object.assign(key, { worker, leasedAtMs: nowMs, held: rows.length });
   keys.wakeAt(key, nowMs + leaseMs);
   const openRows = new Set(rows.map(({ seq }) => seq));
-  const lease: KeyLease = { keyId: key.id, worker, generation: key.generation, openRows };
+  const lease: InboxLease = { keyId: key.id, worker, generation: key.generation, openRows };
   for (const row of rows) row.state = "running";
   return rows.map((row) => toClaim(row, lease, key.head?.position ?? null));
 }
@@ -68,9 +68,9 @@ function leaseKey(
 function recoverKey(
   keys: MemoryKeys,
   key: MemoryKey,
-  { attemptsMax, retry }: ClaimOptions,
+  { attemptsMax, retry }: InboxClaimOptions,
   nowMs: number,
-): readonly RowReference[] {
+): readonly InboxRowReference[] {
   for (const row of key.waiting) row.state = "pending";
   const first = key.waiting.find((row) => isDue(row, retry, nowMs));
   if (first) {
@@ -90,11 +90,11 @@ function recoverKey(
 /** Returns the leases that are still held. */
 export function renewLeases(
   keys: MemoryKeys,
-  leases: readonly KeyLease[],
+  leases: readonly InboxLease[],
   leaseMs: number,
   nowMs: number,
-): ReadonlySet<KeyLease> {
-  const held = new Set<KeyLease>();
+): ReadonlySet<InboxLease> {
+  const held = new Set<InboxLease>();
   for (const lease of leases) {
     const key = keys.leased(lease);
     if (!key) continue;
@@ -108,7 +108,7 @@ export function renewLeases(
 /** Returns how many keys it changed: those that slept although a row could be claimed, and leases granted in the future. */
 export function repairTimes(
   keys: MemoryKeys,
-  { source, retry, keyOrder }: RepairOptions,
+  { source, retry, keyOrder }: InboxRepairOptions,
   nowMs: number,
 ): number {
   const options = { retry, keyOrder, rowsPerKeyMax: 1 };
@@ -128,7 +128,7 @@ export function repairTimes(
 /** The rows of a key that may be claimed now. */
 function firstDueRows(
   { waiting, suspects }: MemoryKey,
-  { rowsPerKeyMax, keyOrder, retry }: Pick<ClaimOptions, "rowsPerKeyMax" | "keyOrder" | "retry">,
+  { rowsPerKeyMax, keyOrder, retry }: Pick<InboxClaimOptions, "rowsPerKeyMax" | "keyOrder" | "retry">,
   nowMs: number,
 ): readonly MemoryRow[] {
   const rowsMax = suspects > 0 ? 1 : rowsPerKeyMax;
@@ -142,7 +142,7 @@ function firstDueRows(
 }
 
 /** Of a key without a row that may be claimed now. */
-function nextDueMs({ waiting }: MemoryKey, { keyOrder }: ClaimOptions): number {
+function nextDueMs({ waiting }: MemoryKey, { keyOrder }: InboxClaimOptions): number {
   const rows = keyOrder === "strict" ? waiting.slice(0, 1) : waiting;
   return rows.reduce((next, { dueAtMs }) => Math.min(next, dueAtMs), Number.POSITIVE_INFINITY);
 }
@@ -151,7 +151,7 @@ function nextDueMs({ waiting }: MemoryKey, { keyOrder }: ClaimOptions): number {
  * One that is due later than its retry plan allows was stored before the clock was set back. The jitter adds at most a
  * fifth to a delay.
  */
-function isDue({ dueAtMs, attempts }: MemoryRow, retry: RetryDelays, nowMs: number): boolean {
+function isDue({ dueAtMs, attempts }: MemoryRow, retry: InboxRetryDelays, nowMs: number): boolean {
   const delayMs = attempts === 0 ? 0 : Math.min(retry.delayMsMax, retry.firstDelayMs * 2 ** (attempts - 1));
   return dueAtMs <= nowMs || dueAtMs > nowMs + (delayMs * 6) / 5 + 1;
 }

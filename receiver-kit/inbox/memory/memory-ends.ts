@@ -1,6 +1,6 @@
 // How claimed rows end in memory. The rules are those of the SQL inboxes.
 
-import type { Claim } from "../inbox.ts";
+import type { InboxClaim } from "../inbox.ts";
 import { isSuperseded, type RowEnd, type RowEndResult } from "../row-end.ts";
 import { keyOf, type MemoryKey, type MemoryKeys } from "./memory-keys.ts";
 import type { MemoryRow, MemoryRows } from "./memory-rows.ts";
@@ -11,7 +11,7 @@ interface Held {
 }
 
 /** `undefined` when the lease was lost, or when the row had ended before. */
-export function findHeld(keys: MemoryKeys, rows: MemoryRows, claim: Claim): Held | undefined {
+export function findHeld(keys: MemoryKeys, rows: MemoryRows, claim: InboxClaim): Held | undefined {
   const key = keys.leased(claim.lease);
   const row = rows.get(claim);
   // A row that was replayed may have another key now.

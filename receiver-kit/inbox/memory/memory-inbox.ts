@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { emptyColumns } from "../../event/event-columns.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../../options.ts";
-import type { Claim, Inbox, Marks } from "../inbox.ts";
+import type { Inbox, InboxClaim, InboxMarks } from "../inbox.ts";
 import { transactionEnded } from "../lazy-transaction.ts";
 import {
   failedEnd,
@@ -61,7 +61,7 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
   readonly #clock: Clock;
   readonly #rows: MemoryRows;
   readonly #keys = new MemoryKeys();
-  readonly #marks = new Map<string, Marks>();
+  readonly #marks = new Map<string, InboxMarks>();
   readonly #subscribers = new Map<symbol, (source?: string) => void>();
 
   constructor(clock: Clock, rowsMax: number) {
@@ -118,7 +118,7 @@ class MemoryInbox implements Inbox<MemoryTransaction> {
   readonly fail: Methods["fail"] = async (claim, failure) =>
     this.#end(failedEnd(claim, failure)) !== undefined;
 
-  #held(claim: Claim) {
+  #held(claim: InboxClaim) {
     return findHeld(this.#keys, this.#rows, claim);
   }
 

@@ -1,10 +1,10 @@
 import { includesSource } from "../../tenant-source.ts";
-import type { KeyLease, WaitingSource } from "../inbox.ts";
-import type { HeadFilter, HeadReference, HeadSummary } from "../order-head.ts";
+import type { InboxLease, InboxWaitingSource } from "../inbox.ts";
+import type { InboxHeadFilter, InboxHeadReference, InboxHeadSummary } from "../order-head.ts";
 import type { MemoryRow } from "./memory-rows.ts";
 import { WakeQueue } from "./wake-queue.ts";
 
-type Head = Omit<HeadSummary, "source" | "key">;
+type Head = Omit<InboxHeadSummary, "source" | "key">;
 
 /** An ordering key that has a head or waiting rows. */
 export interface MemoryKey {
@@ -38,12 +38,12 @@ export class MemoryKeys {
   readonly #byId = new Map<number, MemoryKey>();
   #lastId = 0;
 
-  get({ source, key }: HeadReference): MemoryKey | undefined {
+  get({ source, key }: InboxHeadReference): MemoryKey | undefined {
     return this.#sources.get(source)?.byName.get(key);
   }
 
   /** Adds the key if it is absent. */
-  getOrAdd({ source, key: name }: HeadReference): MemoryKey {
+  getOrAdd({ source, key: name }: InboxHeadReference): MemoryKey {
     const keys = this.#keysOf(source);
     const found = keys.byName.get(name);
     if (found) return found;
@@ -65,7 +65,7 @@ export class MemoryKeys {
   }
 
   /** `undefined` when the lease was lost. */
-  leased({ keyId, worker, generation }: KeyLease): MemoryKey | undefined {
+  leased({ keyId, worker, generation }: InboxLease): MemoryKey | undefined {
     const key = this.#byId.get(keyId);
     return key?.worker === worker && key.generation === generation ? key : undefined;
   }
@@ -106,7 +106,7 @@ export class MemoryKeys {
     this.wakeAt(key, wakeAtMs);
   }
 
-  waitingSources(source: string, nowMs: number): readonly WaitingSource[] {
+  waitingSources(source: string, nowMs: number): readonly InboxWaitingSource[] {
     const waiting = [...this.#sources].flatMap(([name, { queue }]) =>
       queue.first && includesSource(source, name)
         ? [{ source: name, dueInMs: queue.first.wakeAtMs - nowMs }]
@@ -125,19 +125,24 @@ export class MemoryKeys {
     return count;
   }
 
-  heads(source: string): readonly HeadSummary[] {
+  heads(source: string): readonly InboxHeadSummary[] {
     const keys = [...(this.#sources.get(source)?.byName.values() ?? [])];
     return keys.flatMap(({ name, head }) => (head ? [{ source, key: name, ...head }] : []));
   }
 
-  listHeads({ source, keyPrefix = "", afterKey = "", limit = 50 }: HeadFilter): readonly HeadSummary[] {
+  listHeads({
+    source,
+    keyPrefix = "",
+    afterKey = "",
+    limit = 50,
+  }: InboxHeadFilter): readonly InboxHeadSummary[] {
     return this.heads(source)
       .filter(({ key }) => key > afterKey && key.startsWith(keyPrefix))
       .sort((a, b) => (a.key < b.key ? -1 : 1))
       .slice(0, limit);
   }
 
-  resetHead(reference: HeadReference): boolean {
+  resetHead(reference: InboxHeadReference): boolean {
     const key = this.get(reference);
     if (!key?.head) return false;
     key.head = null;

@@ -1,19 +1,19 @@
 import { ReceiverError } from "../../errors.ts";
 import type {
-  Claim,
+  InboxClaim,
+  InboxLease,
+  InboxRetention,
+  InboxRowDetails,
+  InboxRowFilter,
+  InboxRowReference,
+  InboxRowState,
+  InboxRowSummary,
   InboxStats,
-  KeyLease,
-  NewRow,
-  Retention,
-  RowDetails,
-  RowFilter,
-  RowReference,
-  RowState,
-  RowSummary,
+  NewInboxRow,
 } from "../inbox.ts";
 import { emptyStates } from "../inbox-row.ts";
 
-interface RowFields extends Omit<RowDetails, "bodyBytes"> {
+interface RowFields extends Omit<InboxRowDetails, "bodyBytes"> {
   /** 0 until the first failure: a clock that is set cannot delay the row. */
   readonly dueAtMs: number;
   /** Those that have ended. */
@@ -43,7 +43,7 @@ export class MemoryRows {
     this.#rowsMax = rowsMax;
   }
 
-  get({ source, id }: RowReference): MemoryRow | undefined {
+  get({ source, id }: InboxRowReference): MemoryRow | undefined {
     return this.#rows.get(JSON.stringify([source, id]));
   }
 
@@ -51,7 +51,7 @@ export class MemoryRows {
     return this.#rows.values();
   }
 
-  add({ quarantine, ...newRow }: NewRow, state: RowState, nowMs: number): MemoryRow {
+  add({ quarantine, ...newRow }: NewInboxRow, state: InboxRowState, nowMs: number): MemoryRow {
     if (this.#rows.size >= this.#rowsMax) {
       throw new ReceiverError("INBOX_FULL", `memory inbox: full, expected at most ${this.#rowsMax} rows`);
     }
@@ -70,7 +70,7 @@ export class MemoryRows {
     source,
     beforeSeq = Number.POSITIVE_INFINITY,
     limit = 50,
-  }: RowFilter): readonly RowSummary[] {
+  }: InboxRowFilter): readonly InboxRowSummary[] {
     return [...this.#rows.values()]
       .reverse()
       .filter((row) => (!states || states.includes(row.state)) && (source ?? row.source) === row.source)
@@ -80,7 +80,7 @@ export class MemoryRows {
   }
 
   /** Returns how many rows it changed. */
-  purge({ bodiesMs, rowsMs, unhandledBodiesMs }: Retention, rowsMax: number, nowMs: number): number {
+  purge({ bodiesMs, rowsMs, unhandledBodiesMs }: InboxRetention, rowsMax: number, nowMs: number): number {
     let changed = 0;
     for (const [name, row] of this.#rows) {
       if (changed >= rowsMax) break;
@@ -110,27 +110,27 @@ export class MemoryRows {
 }
 
 /** States whose rows retention may remove; dead and quarantined rows wait for an operator, without their bodies. */
-const settledStates: ReadonlySet<RowState> = new Set(["done", "stale", "discarded", "inline"]);
+const settledStates: ReadonlySet<InboxRowState> = new Set(["done", "stale", "discarded", "inline"]);
 
 /** A row that was replayed is as old as its replay. */
 const storedAtMs = ({ replayedAtMs, receivedAtMs }: MemoryRow): number => replayedAtMs ?? receivedAtMs;
 
 const dueAtMs = (row: MemoryRow): number => row.dueAtMs || storedAtMs(row);
 
-function toSummary(row: MemoryRow): RowSummary {
+function toSummary(row: MemoryRow): InboxRowSummary {
   const { body, replayedAtMs, inlineLease, ...columns } = row;
   const attempts = row.attempts + (row.state === "running" ? 1 : 0);
   return { ...columns, attempts, dueAtMs: dueAtMs(row), bodyBytes: body?.byteLength ?? null };
 }
 
-export function toDetails(row: MemoryRow): RowDetails {
+export function toDetails(row: MemoryRow): InboxRowDetails {
   return { ...toSummary(row), body: row.body };
 }
 
 export function toClaim(
   { state, dueAtMs, lastError, replayedAtMs, inlineLease, ...row }: MemoryRow,
-  lease: KeyLease,
+  lease: InboxLease,
   head: string | null,
-): Claim {
+): InboxClaim {
   return { ...row, attempts: row.attempts + 1, body: row.body ?? new Uint8Array(), lease, head };
 }

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "../../clock.ts";
 import { defaults, option, parseOptions, strictOptions } from "../../options.ts";
 import { createGroupCommit } from "../group-commit.ts";
-import type { Inbox, NewRow } from "../inbox.ts";
+import type { Inbox, NewInboxRow } from "../inbox.ts";
 import { failedEnd, type RowEnd, settledEnd, settleOutcome } from "../row-end.ts";
 import { sqlMethods } from "../sql-methods.ts";
 import { boundPool } from "./bounded-pool.ts";
@@ -174,7 +174,7 @@ function groupCommits(database: operations.PostgresDatabase, timeoutMs: number) 
   const shared = { isCausedByItem, itemsMax: 256, bytesMax: 8_000_000, timeoutMs, clock: systemClock };
   const insert = createGroupCommit({
     ...shared,
-    commit: (rows: readonly NewRow[]) => operations.insertRows(database, rows),
+    commit: (rows: readonly NewInboxRow[]) => operations.insertRows(database, rows),
     bytesOf: ({ body }) => body.byteLength,
     concurrency: 2,
   });

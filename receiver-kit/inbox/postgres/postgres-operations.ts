@@ -1,5 +1,12 @@
 import type { EventColumns } from "../../event/event-columns.ts";
-import type { ClaimOptions, ClaimResult, InsertResult, KeyLease, NewRow, RowReference } from "../inbox.ts";
+import type {
+  InboxClaimOptions,
+  InboxClaimResult,
+  InboxInsertResult,
+  InboxLease,
+  InboxRowReference,
+  NewInboxRow,
+} from "../inbox.ts";
 import { toClaims, toNumber, toReference } from "../inbox-row.ts";
 import type { RowEnd, RowEndResult } from "../row-end.ts";
 import type { BoundedPool } from "./bounded-pool.ts";
@@ -19,8 +26,8 @@ export interface PostgresDatabase {
  */
 export async function insertRows(
   { pool, sql, now }: PostgresDatabase,
-  newRows: readonly NewRow[],
-): Promise<readonly InsertResult[]> {
+  newRows: readonly NewInboxRow[],
+): Promise<readonly InboxInsertResult[]> {
   const { rows } = await pool.query(sql.insertRows, [
     now(),
     ...columns(newRows, "source", "id", "channel", "event", "orderKey", "position", "status", "workspaceId"),
@@ -40,7 +47,7 @@ export async function insertRows(
   );
 }
 
-async function compareBodies(pool: BoundedPool, sql: PostgresStatements, newRows: readonly NewRow[]) {
+async function compareBodies(pool: BoundedPool, sql: PostgresStatements, newRows: readonly NewInboxRow[]) {
   const { rows } = await pool.query(sql.compareBodies, [
     ...columns(newRows, "source", "id"),
     ...joinBodies(newRows),
@@ -51,7 +58,7 @@ async function compareBodies(pool: BoundedPool, sql: PostgresStatements, newRows
 }
 
 /** All bodies in one buffer, with the start (from 1, as in SQL) and the length of each. */
-function joinBodies(newRows: readonly NewRow[]): [starts: number[], lengths: number[], joined: Buffer] {
+function joinBodies(newRows: readonly NewInboxRow[]): [starts: number[], lengths: number[], joined: Buffer] {
   const lengths = newRows.map(({ body }) => body.byteLength);
   let next = 1;
   const starts = lengths.map((length) => {
@@ -108,7 +115,10 @@ export async function endRows(
 }
 
 /** Keys whose lease expired cannot be claimed before they are recovered. */
-export async function claimRows(database: PostgresDatabase, options: ClaimOptions): Promise<ClaimResult> {
+export async function claimRows(
+  database: PostgresDatabase,
+  options: InboxClaimOptions,
+): Promise<InboxClaimResult> {
   const first = await claimOnce(database, options);
   if (first.expired.length === 0) return first;
   const died = await recoverExpired(database, first.expired, options);
@@ -118,7 +128,7 @@ export async function claimRows(database: PostgresDatabase, options: ClaimOption
   return { ...second, died, claims: [...first.claims, ...second.claims] };
 }
 
-async function claimOnce({ pool, sql, now }: PostgresDatabase, options: ClaimOptions) {
+async function claimOnce({ pool, sql, now }: PostgresDatabase, options: InboxClaimOptions) {
   const { source, worker, rowsMax, rowsPerKeyMax, bytesMax, leaseMs, reclaimUntilMs, keyOrder, retry } =
     options;
   const { rows } = await pool.query(keyOrder === "strict" ? sql.claimStrict : sql.claimLatest, [
@@ -131,7 +141,7 @@ async function claimOnce({ pool, sql, now }: PostgresDatabase, options: ClaimOpt
       rows.filter((row) => row["key_id"] !== null),
       worker,
     ),
-    died: [] as readonly RowReference[],
+    died: [] as readonly InboxRowReference[],
     nextInMs: toNumber(first?.["next_in"]),
     nowMs: Number(first?.["now"]),
     expired: (first?.["expired"] ?? []) as readonly unknown[],
@@ -141,8 +151,8 @@ async function claimOnce({ pool, sql, now }: PostgresDatabase, options: ClaimOpt
 async function recoverExpired(
   { pool, sql, now }: PostgresDatabase,
   keyIds: readonly unknown[],
-  { attemptsMax, retry, reclaimUntilMs }: ClaimOptions,
-): Promise<readonly RowReference[]> {
+  { attemptsMax, retry, reclaimUntilMs }: InboxClaimOptions,
+): Promise<readonly InboxRowReference[]> {
   const { firstDelayMs, delayMsMax } = retry;
   const values = [now(), keyIds, attemptsMax, firstDelayMs, delayMsMax, reclaimUntilMs];
   return (await pool.query(sql.recoverExpired, values)).rows.map(toReference);
@@ -151,9 +161,9 @@ async function recoverExpired(
 /** Returns the leases that are still held. */
 export async function renewLeases(
   { pool, sql, now }: PostgresDatabase,
-  leases: readonly KeyLease[],
+  leases: readonly InboxLease[],
   leaseMs: number,
-): Promise<ReadonlySet<KeyLease>> {
+): Promise<ReadonlySet<InboxLease>> {
   const values = [now(), leaseMs, ...columns(leases, "keyId", "worker", "generation")];
   const held = new Set((await pool.query(sql.renewLeases, values)).rows.map((row) => Number(row["place"])));
   return new Set(leases.filter((_, index) => held.has(index + 1)));
@@ -162,7 +172,7 @@ export async function renewLeases(
 /** Makes a row wait again; in one transaction, so that it is not purged or replayed by another one meanwhile. */
 export function replayRow(
   { pool, sql, now }: PostgresDatabase,
-  { source, id }: RowReference,
+  { source, id }: InboxRowReference,
   { event, orderKey, position, status, workspaceId }: EventColumns,
 ): Promise<boolean> {
   return pool.transaction("", async (client) => {

@@ -11,7 +11,7 @@
 // cannot wait for each other; the others skip keys that are locked. A key whose lock was free may still have changed
 // since the statement's snapshot was taken, and then the snapshot shows rows of it that have ended: see `is_steady`.
 
-import type { KeyLease } from "../inbox.ts";
+import type { InboxLease } from "../inbox.ts";
 import { keyOf, type SqlTables, sqlStatements } from "../sql-statements.ts";
 import { claimStatements } from "./postgres-claim-statements.ts";
 import { durable, isLimited, limit, limits, now, wakeSource } from "./postgres-expressions.ts";
@@ -205,7 +205,7 @@ function endStatements({ deliveries, keys, queue }: SqlTables, limitedLocks: str
     currentTransaction: "SELECT pg_current_xact_id()::text AS xact",
 
     /** The same as a text without parameters, for a message of several statements. */
-    leaseOf: ({ keyId, worker, generation }: KeyLease) => `
+    leaseOf: ({ keyId, worker, generation }: InboxLease) => `
     SELECT position AS head, pg_current_xact_id()::text AS xact FROM ${keys}
     WHERE id = ${Number(keyId)} AND worker = '${worker.replaceAll("'", "''")}' AND generation = ${Number(generation)}`,
   };

@@ -1,4 +1,4 @@
-import type { Claim, HandlerTransaction, Settlement, SettleOutcome } from "../inbox.ts";
+import type { HandlerTransaction, InboxClaim, InboxSettlement, InboxSettleOutcome } from "../inbox.ts";
 import { createLazyTransaction, leaseLost, superseded } from "../lazy-transaction.ts";
 import { isSuperseded, type RowEndResult, settledEnd } from "../row-end.ts";
 import { controlKeyword, controlRejected, endedBySql } from "../transaction-control.ts";
@@ -29,10 +29,10 @@ export interface PostgresTransaction {
 
 export interface TransactionDependencies {
   readonly database: PostgresDatabase;
-  readonly claim: Claim;
-  readonly settlement: Settlement;
+  readonly claim: InboxClaim;
+  readonly settlement: InboxSettlement;
   readonly timeoutMs: number;
-  readonly settleInGroup: () => Promise<SettleOutcome>;
+  readonly settleInGroup: () => Promise<InboxSettleOutcome>;
   /** Rows of the source can be claimed now. */
   notify(source: string): void;
 }

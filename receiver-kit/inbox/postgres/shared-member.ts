@@ -3,7 +3,7 @@
 import type { Clock } from "../../clock.ts";
 import { deferred } from "../../deferred.ts";
 import { isReceiverError, ReceiverError } from "../../errors.ts";
-import type { Claim, Settlement, SettleOutcome } from "../inbox.ts";
+import type { InboxClaim, InboxSettlement, InboxSettleOutcome } from "../inbox.ts";
 import { transactionEnded } from "../lazy-transaction.ts";
 import { endedBySql } from "../transaction-control.ts";
 import { isFromServer, type PooledClient } from "./bounded-pool.ts";
@@ -17,7 +17,7 @@ export interface SharedMember {
   evict(why: string): ReceiverError;
   /** `error` is thrown when the event is to be kept. Returns it. */
   fail(error: Error): Error;
-  keep(): Promise<SettleOutcome>;
+  keep(): Promise<InboxSettleOutcome>;
   discard(): Promise<"repeat" | undefined>;
 }
 
@@ -29,8 +29,8 @@ interface MemberOptions {
 }
 
 export class Member implements SharedMember {
-  readonly claim: Claim;
-  readonly settlement: Settlement;
+  readonly claim: InboxClaim;
+  readonly settlement: InboxSettlement;
   readonly #options: MemberOptions;
   #state: "waiting" | "in-turn" | "kept" | "discarded" | "evicted" = "waiting";
   readonly #turn = deferred<PooledClient>();
@@ -43,7 +43,7 @@ export class Member implements SharedMember {
   #failure: Error | undefined;
   hasFailed = false;
 
-  constructor(claim: Claim, settlement: Settlement, options: MemberOptions) {
+  constructor(claim: InboxClaim, settlement: InboxSettlement, options: MemberOptions) {
     this.claim = claim;
     this.settlement = settlement;
     this.#options = options;
@@ -115,7 +115,7 @@ export class Member implements SharedMember {
     return error;
   }
 
-  async keep(): Promise<SettleOutcome> {
+  async keep(): Promise<InboxSettleOutcome> {
     if (this.#failure) throw this.#failure;
     try {
       // A query that the handler did not wait for, or whose error it caught.
@@ -168,7 +168,7 @@ export class Member implements SharedMember {
   }
 }
 
-function toOutcome(error: unknown): SettleOutcome {
+function toOutcome(error: unknown): InboxSettleOutcome {
   if (isReceiverError(error, "LEASE_LOST")) return "lost";
   if (isReceiverError(error, "SUPERSEDED")) return "superseded";
   throw error;

@@ -15,7 +15,7 @@
 
 import { type Clock, systemClock } from "../../clock.ts";
 import { isReceiverError } from "../../errors.ts";
-import type { Claim, Settlement } from "../inbox.ts";
+import type { InboxClaim, InboxSettlement } from "../inbox.ts";
 import { leaseLost, superseded } from "../lazy-transaction.ts";
 import { isSuperseded, settledEnd } from "../row-end.ts";
 import { endedBySql } from "../transaction-control.ts";
@@ -58,12 +58,12 @@ export class SharedTransactions {
   }
 
   /** Whether the event may share a transaction. */
-  mayShare({ source, event }: Claim): boolean {
+  mayShare({ source, event }: InboxClaim): boolean {
     const untilMs = this.#unsharedUntilMs.get(`${source} ${event}`) ?? Number.NEGATIVE_INFINITY;
     return this.#dependencies.eventsMax > 1 && this.#clock.monotonic() >= untilMs;
   }
 
-  join(claim: Claim, settlement: Settlement): SharedMember {
+  join(claim: InboxClaim, settlement: InboxSettlement): SharedMember {
     const member = new Member(claim, settlement, {
       turnMs: this.#dependencies.turnMs,
       clock: this.#clock,
@@ -80,7 +80,7 @@ export class SharedTransactions {
     if (index >= 0) this.#waiting.splice(index, 1);
   }
 
-  #remember({ source, event }: Claim): void {
+  #remember({ source, event }: InboxClaim): void {
     if (this.#unsharedUntilMs.size >= namesMax) this.#unsharedUntilMs.clear();
     this.#unsharedUntilMs.set(`${source} ${event}`, this.#clock.monotonic() + unsharedMs);
   }

@@ -1,20 +1,24 @@
 // Claims on SQLite, each in one synchronous step inside a transaction of the writer.
 
 import {
-  type ClaimOptions,
-  type ClaimResult,
-  type KeyLease,
+  type InboxClaimOptions,
+  type InboxClaimResult,
+  type InboxLease,
+  type InboxRowReference,
   leaseExpired,
-  type RowReference,
 } from "../inbox.ts";
 import { toBoolean, toClaims, toNumber, toReference } from "../inbox-row.ts";
 import type { SqliteConnection, SqliteRow } from "./sqlite-driver.ts";
 import * as sql from "./sqlite-statements.ts";
 
-export function claimRows(connection: SqliteConnection, options: ClaimOptions, nowMs: number): ClaimResult {
+export function claimRows(
+  connection: SqliteConnection,
+  options: InboxClaimOptions,
+  nowMs: number,
+): InboxClaimResult {
   const { source, worker, rowsMax, reclaimUntilMs } = options;
   const taken = new Taken(options);
-  const died: RowReference[] = [];
+  const died: InboxRowReference[] = [];
   let mayHaveMore = true;
   // Keys that were recovered are claimed in the next round; so are those behind keys without a due row.
   for (let round = 0; mayHaveMore && !taken.isFull && round < roundsMax; round++) {
@@ -45,11 +49,11 @@ const roundsMax = 4;
 /** The rows of a claim, up to its limits. */
 class Taken {
   readonly rows: SqliteRow[] = [];
-  readonly #options: ClaimOptions;
+  readonly #options: InboxClaimOptions;
   #bytes = 0;
   isFull = false;
 
-  constructor(options: ClaimOptions) {
+  constructor(options: InboxClaimOptions) {
     this.#options = options;
   }
 
@@ -67,7 +71,7 @@ function claimKey(
   connection: SqliteConnection,
   key: SqliteRow,
   taken: Taken,
-  { worker, leaseMs, rowsPerKeyMax, keyOrder, retry }: ClaimOptions,
+  { worker, leaseMs, rowsPerKeyMax, keyOrder, retry }: InboxClaimOptions,
   nowMs: number,
 ): void {
   const keyId = Number(key["id"]);
@@ -99,13 +103,13 @@ function claimKey(
 function recoverKey(
   connection: SqliteConnection,
   key: SqliteRow,
-  { attemptsMax, retry }: ClaimOptions,
+  { attemptsMax, retry }: InboxClaimOptions,
   nowMs: number,
-): readonly RowReference[] {
+): readonly InboxRowReference[] {
   const keyId = Number(key["id"]);
   const plan = [retry.firstDelayMs, retry.delayMsMax];
   const [first] = connection.queryPrepared(sql.firstDueRow, [nowMs, keyId, ...plan]);
-  const died: RowReference[] = [];
+  const died: InboxRowReference[] = [];
   if (first) {
     const place = [keyId, String(first["position"]), Number(first["seq"])] as const;
     const attempts = Number(first["attempts"]) + 1;
@@ -124,10 +128,10 @@ function recoverKey(
 /** Returns the leases that are still held. */
 export function renewLeases(
   connection: SqliteConnection,
-  leases: readonly KeyLease[],
+  leases: readonly InboxLease[],
   leaseMs: number,
   nowMs: number,
-): ReadonlySet<KeyLease> {
+): ReadonlySet<InboxLease> {
   const held = leases.filter(
     ({ keyId, worker, generation }) =>
       connection.changePrepared(sql.renewLease, [nowMs, leaseMs, keyId, worker, generation]) > 0,

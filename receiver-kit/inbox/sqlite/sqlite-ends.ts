@@ -1,6 +1,6 @@
 // How rows end on SQLite, in one synchronous step inside a transaction: of the writer, or of a handler.
 
-import type { KeyLease } from "../inbox.ts";
+import type { InboxLease } from "../inbox.ts";
 import { toNumber } from "../inbox-row.ts";
 import { isSuperseded, type RowEnd, type RowEndResult } from "../row-end.ts";
 import type { SqliteConnection } from "./sqlite-driver.ts";
@@ -75,7 +75,7 @@ export interface HeldLease {
 /** `undefined` when the lease was lost. */
 export function readLease(
   connection: SqliteConnection,
-  { keyId, worker, generation }: KeyLease,
+  { keyId, worker, generation }: InboxLease,
 ): HeldLease | undefined {
   const [row] = connection.queryPrepared(sql.readLease, [keyId, worker, generation]);
   return row && { head: row["head"] as string | null, waiting: toNumber(row["waiting"]) ?? 0 };

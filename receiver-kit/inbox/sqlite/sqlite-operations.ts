@@ -2,14 +2,14 @@
 
 import type { EventColumns } from "../../event/event-columns.ts";
 import type { VerifiedWebhook } from "../../signature/verifier.ts";
-import type { InsertResult, NewRow, RowReference } from "../inbox.ts";
+import type { InboxInsertResult, InboxRowReference, NewInboxRow } from "../inbox.ts";
 import { toNumber } from "../inbox-row.ts";
-import type { HeadReference } from "../order-head.ts";
+import type { InboxHeadReference } from "../order-head.ts";
 import type { InlineOptions } from "../sql-methods.ts";
 import type { SqliteConnection, SqliteRow } from "./sqlite-driver.ts";
 import * as sql from "./sqlite-statements.ts";
 
-export function insertRow(connection: SqliteConnection, row: NewRow, nowMs: number): InsertResult {
+export function insertRow(connection: SqliteConnection, row: NewInboxRow, nowMs: number): InboxInsertResult {
   const { source, id, channel, event, orderKey, position, status, workspaceId } = row;
   const { timestamp, quarantine, body, secretIndex, traceparent } = row;
   const seq = connection.insertPrepared(sql.insertDelivery, [
@@ -26,7 +26,7 @@ export function insertRow(connection: SqliteConnection, row: NewRow, nowMs: numb
   return { outcome: "new" };
 }
 
-interface QueuedRow extends RowReference, Pick<EventColumns, "orderKey" | "position" | "workspaceId"> {
+interface QueuedRow extends InboxRowReference, Pick<EventColumns, "orderKey" | "position" | "workspaceId"> {
   readonly seq: number;
   readonly bodyBytes: number;
 }
@@ -42,7 +42,7 @@ function queueRow(connection: SqliteConnection, row: QueuedRow, nowMs: number): 
 /** False for a row that waits or has no body. */
 export function replayRow(
   connection: SqliteConnection,
-  { source, id }: RowReference,
+  { source, id }: InboxRowReference,
   { event, orderKey, position, status, workspaceId }: EventColumns,
   nowMs: number,
 ): boolean {
@@ -69,7 +69,7 @@ export function beginInline(
 
 export function advanceHead(
   connection: SqliteConnection,
-  { source, key }: HeadReference,
+  { source, key }: InboxHeadReference,
   position: string,
   nowMs: number,
 ): "newer" | "same" | "stale" {

@@ -1,4 +1,4 @@
-import type { Claim, HandlerTransaction, Settlement, SettleOutcome } from "../inbox.ts";
+import type { HandlerTransaction, InboxClaim, InboxSettlement, InboxSettleOutcome } from "../inbox.ts";
 import { createLazyTransaction, leaseLost, superseded } from "../lazy-transaction.ts";
 import { isSuperseded, settledEnd } from "../row-end.ts";
 import { controlKeyword, controlRejected, endedBySql } from "../transaction-control.ts";
@@ -25,10 +25,10 @@ export interface SqliteTransaction {
 }
 
 interface Dependencies {
-  readonly claim: Claim;
-  readonly settlement: Settlement;
+  readonly claim: InboxClaim;
+  readonly settlement: InboxSettlement;
   readonly beginOpen: () => Promise<OpenTransaction>;
-  readonly settleInGroup: () => Promise<SettleOutcome>;
+  readonly settleInGroup: () => Promise<InboxSettleOutcome>;
   readonly now: () => number;
   /** Rows of the source can be claimed now. */
   wake(source: string): void;

@@ -1,7 +1,12 @@
 // What each guard of an inbox prevents: the same scenario with the guard and without it.
 
 import { describe, expect, it } from "vitest";
-import { type Inbox, type MemoryTransaction, memoryInbox, type NewRow } from "workspace-tasks/receiver-kit";
+import {
+  type Inbox,
+  type MemoryTransaction,
+  memoryInbox,
+  type NewInboxRow,
+} from "workspace-tasks/receiver-kit";
 import { withoutFencing, withoutUniqueness } from "../../../support/broken-inboxes.ts";
 import { deferred } from "../../../support/deferred.ts";
 import { instant } from "../../../support/inbox-rows.ts";
@@ -17,7 +22,7 @@ const intact: Guard = (inner) => inner;
 /** The rows of one task have no key in common. */
 const withoutKeys: Guard = (inner) =>
   overrideInbox(inner, {
-    insert: (newRow: NewRow) => inner.insert({ ...newRow, orderKey: null, position: null }),
+    insert: (newRow: NewInboxRow) => inner.insert({ ...newRow, orderKey: null, position: null }),
   });
 
 /** An event is applied again at the position of the head. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   type Inbox,
-  type KeyLease,
+  type InboxLease,
   type MemoryTransaction,
   memoryInbox,
   NonRetryableError,
@@ -118,7 +118,9 @@ describe("an attempt", () => {
   it("that loses its lease is aborted with LEASE_LOST, and its transaction leaves no trace", async () => {
     const clock = createFixtureClock();
     const inner = memoryInbox({ clock });
-    const inbox: Inbox<MemoryTransaction> = overrideInbox(inner, { renew: async () => new Set<KeyLease>() });
+    const inbox: Inbox<MemoryTransaction> = overrideInbox(inner, {
+      renew: async () => new Set<InboxLease>(),
+    });
     await using fixture = createReceiverFixture({ clock, inbox, leaseMs: 3_000 });
     const applied: number[] = [];
     const codes: string[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { memoryInbox, type RowReference } from "workspace-tasks/receiver-kit";
+import { type InboxRowReference, memoryInbox } from "workspace-tasks/receiver-kit";
 import { completedAt, instant } from "../../../support/inbox-rows.ts";
 import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { completedEvent, sampleEvent } from "../../../support/sample-event.ts";
@@ -28,7 +28,7 @@ describe("receiver.replay", () => {
 describe("quarantined events", () => {
   it("are reported to onQuarantined with the reason", async () => {
     const reported: string[] = [];
-    const onQuarantined = ({ source, id }: RowReference, reason: string) => {
+    const onQuarantined = ({ source, id }: InboxRowReference, reason: string) => {
       reported.push(`${source} ${id}: ${reason}`);
       throw new Error("listener");
     };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
-import type { Claim, Inbox, RowReference } from "workspace-tasks/receiver-kit";
-import type { FailedAttempt, KeyLease, SettleOutcome } from "../../../../receiver-kit/inbox/inbox.ts";
+import type { Inbox, InboxClaim, InboxRowReference } from "workspace-tasks/receiver-kit";
+import type { FailedAttempt, InboxLease, InboxSettleOutcome } from "../../../../receiver-kit/inbox/inbox.ts";
 import { resolveReceiverOptions } from "../../../../receiver-kit/receiver-options.ts";
 import { Handlers } from "../../../../receiver-kit/worker/handlers.ts";
 import { Worker } from "../../../../receiver-kit/worker/worker.ts";
@@ -11,7 +11,7 @@ import { secretA } from "../../../support/signed-delivery.ts";
 
 const nowMs = Date.UTC(2026, 5, 1);
 
-function claimOf(seq: number, fields: Partial<Claim> = {}): Claim {
+function claimOf(seq: number, fields: Partial<InboxClaim> = {}): InboxClaim {
   return {
     ...{ seq, source: "default", id: `msg_${seq}`, channel: "webhook", timestamp: nowMs / 1_000 },
     ...{ event: "task.running", orderKey: `["task-${seq}"]`, position: "1", status: "RUNNING", head: null },
@@ -25,7 +25,7 @@ function claimOf(seq: number, fields: Partial<Claim> = {}): Claim {
 }
 
 /** Rows of one key with these positions, claimed together. */
-function chainOf(positions: readonly string[]): Claim[] {
+function chainOf(positions: readonly string[]): InboxClaim[] {
   const openRows = new Set(positions.map((_, index) => index + 1));
   const lease = { keyId: 1, worker: "w", generation: 1, openRows };
   return positions.map((position, index) => claimOf(index + 1, { orderKey: "key", position, lease }));
@@ -38,15 +38,15 @@ function workerFixture(options: object = {}) {
   const calls: string[] = [];
   const logged: string[] = [];
   const queue = {
-    due: [] as Claim[],
-    died: [] as RowReference[],
+    due: [] as InboxClaim[],
+    died: [] as InboxRowReference[],
     nextInMs: null as number | null,
-    outcome: "settled" as SettleOutcome,
+    outcome: "settled" as InboxSettleOutcome,
     /** Of a transaction that must not be shared; default `outcome`. */
-    outcomeAlone: undefined as SettleOutcome | undefined,
+    outcomeAlone: undefined as InboxSettleOutcome | undefined,
     commit: async () => {},
     /** Which leases a renewal confirms. */
-    isHeld: (_lease: KeyLease) => true,
+    isHeld: (_lease: InboxLease) => true,
     failClaims: false,
     failRenewals: false,
     wake: () => {},
@@ -318,7 +318,7 @@ describe("a worker", () => {
   it("reports a row whose lease expired at its last attempt, and ignores what onDead throws", async () => {
     const dead: string[] = [];
     const { worker, queue, logged, clock } = workerFixture({
-      onDead(row: RowReference, error: Error) {
+      onDead(row: InboxRowReference, error: Error) {
         dead.push(`${row.id}: ${error.message}`);
         throw new Error("listener");
       },

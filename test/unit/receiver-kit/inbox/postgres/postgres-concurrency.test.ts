@@ -4,7 +4,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
-import type { Claim, Inbox } from "workspace-tasks/receiver-kit";
+import type { Inbox, InboxClaim } from "workspace-tasks/receiver-kit";
 import { type PostgresTransaction, postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { claimOptions, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
 import { settle } from "../../../../support/inbox-suite.ts";
@@ -42,7 +42,7 @@ class Record {
   readonly #heldUntilMs = new Map<string, number>();
 
   /** The claims of one call that was sent at `sentMs`. */
-  claimed(claims: readonly Claim[], sentMs: number): void {
+  claimed(claims: readonly InboxClaim[], sentMs: number): void {
     for (const { id, orderKey } of claims) {
       const settledAtMs = this.#settledAtMs.get(id) ?? sentMs;
       if (settledAtMs < sentMs && !this.#replayed.has(id))
@@ -54,11 +54,11 @@ class Record {
   }
 
   /** The end of the last row of a lease is sent. */
-  freeing({ id, orderKey }: Claim): void {
+  freeing({ id, orderKey }: InboxClaim): void {
     this.#heldUntilMs.delete(orderKey ?? id);
   }
 
-  settled({ id }: Claim): void {
+  settled({ id }: InboxClaim): void {
     if (this.#settledAtMs.has(id) && !this.#replayed.has(id)) this.faults.push(`${id} was settled twice`);
     this.#settledAtMs.set(id, performance.now());
   }
@@ -76,7 +76,7 @@ class Record {
 function createProcess(record: Record, inboxes: readonly Inbox[], inbox: Inbox, name: string) {
   let rows = 0;
   let claims = 0;
-  const end = async (claim: Claim) => {
+  const end = async (claim: InboxClaim) => {
     if (happens(0.1)) return void (await inbox.fail(claim, { kind: "release" }));
     if (happens(0.1)) return void (await inbox.fail(claim, { kind: "retry", delayMs: 2, error: "no" }));
     if (happens(0.05)) return void (await inbox.fail(claim, { kind: "dead", error: "no" }));
@@ -92,7 +92,7 @@ function createProcess(record: Record, inboxes: readonly Inbox[], inbox: Inbox, 
       if (!/LEASE_LOST|SUPERSEDED/.test(String((error as { code?: string }).code))) throw error;
     }
   };
-  const endChain = async (chain: readonly Claim[]) => {
+  const endChain = async (chain: readonly InboxClaim[]) => {
     for (const [index, claim] of chain.entries()) {
       if (happens(0.2)) await pause(Math.random() * 10);
       if (index === chain.length - 1) record.freeing(claim);

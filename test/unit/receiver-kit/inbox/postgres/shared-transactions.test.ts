@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Pool } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Claim } from "workspace-tasks/receiver-kit";
+import type { InboxClaim } from "workspace-tasks/receiver-kit";
 import {
   type PostgresInboxOptions,
   type PostgresTransaction,
@@ -35,15 +35,17 @@ async function createFixture(options: PostgresInboxOptions = {}) {
   );
   for (const task of ["a", "b", "c"]) await inbox.insert(runningAt(task, 1));
   const { claims } = await inbox.claim(claimOptions());
-  const [a, b, c] = claims.toSorted((x, y) => (String(x.orderKey) < String(y.orderKey) ? -1 : 1)) as Claim[];
-  const begin = (claim: Claim, isAlone = false) =>
+  const [a, b, c] = claims.toSorted((x, y) =>
+    String(x.orderKey) < String(y.orderKey) ? -1 : 1,
+  ) as InboxClaim[];
+  const begin = (claim: InboxClaim, isAlone = false) =>
     inbox.begin(claim, doneWith(claim), { timeoutMs, isAlone });
   const write = (handle: PostgresTransaction, name: string) =>
     handle.query(`INSERT INTO ${schema}.effects VALUES ($1)`, [name]);
   return {
     ...{ inbox, pool, schema, begin, write, a: a!, b: b!, c: c! },
     /** What a handler does that only writes. */
-    async handle(claim: Claim, name: string, isAlone = false) {
+    async handle(claim: InboxClaim, name: string, isAlone = false) {
       const transaction = begin(claim, isAlone);
       try {
         await write(transaction.handle, name);
@@ -60,7 +62,7 @@ async function createFixture(options: PostgresInboxOptions = {}) {
       );
       return { names: rows[0].names ?? [], transactions: rows[0].transactions };
     },
-    stateOf: async ({ source, id }: Claim) => (await inbox.get({ source, id }))?.state,
+    stateOf: async ({ source, id }: InboxClaim) => (await inbox.get({ source, id }))?.state,
     async [Symbol.asyncDispose]() {
       await inbox.close();
       await pool.end();

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
-import type { Claim, Inbox } from "workspace-tasks/receiver-kit";
+import type { Inbox, InboxClaim } from "workspace-tasks/receiver-kit";
 import { type SqliteTransaction, sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import {
   loadSqliteDriver,
@@ -52,7 +52,7 @@ async function createFixture(options: { readonly eventsPerTransactionMax?: numbe
       connection.close();
       return rows.map(({ name }) => String(name));
     },
-    stateOf: async ({ source, id }: Claim) => (await inbox.get({ source, id }))?.state,
+    stateOf: async ({ source, id }: InboxClaim) => (await inbox.get({ source, id }))?.state,
     async [Symbol.asyncDispose]() {
       await inbox.close();
       await rm(directory, { recursive: true, force: true });
@@ -65,7 +65,7 @@ const write = "INSERT INTO effects VALUES (?)";
 /** What a handler does that writes one row: in a transaction that it may share, or in one of its own. */
 async function handle(
   inbox: Inbox<SqliteTransaction>,
-  claim: Claim,
+  claim: InboxClaim,
   options: { readonly isAlone?: boolean; readonly statement?: string } = {},
 ) {
   const { isAlone, statement = write } = options;
