@@ -3,21 +3,27 @@
 import type { TestProject } from "vitest/node";
 import { chromiumMissing } from "../browser/support/chromium.ts";
 import { findPostgres } from "./postgres-binaries.ts";
+import { findRabbitmq } from "./rabbitmq-binaries.ts";
 import { findPython } from "./receivers/served-receiver.ts";
+import { shareRabbitmq } from "./shared-rabbitmq.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
     /** Why a program cannot be used, by the name of the program. */
-    missing: Partial<Record<"postgres" | "chromium" | "python", string>>;
+    missing: Partial<Record<"postgres" | "rabbitmq" | "chromium" | "python", string>>;
+    /** Where a test file asks for the shared RabbitMQ server. */
+    rabbitmqOrigin: string;
   }
 }
 
-export default async function setup({ provide }: TestProject): Promise<void> {
+export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const postgres = findPostgres();
+  const rabbitmq = findRabbitmq();
   const python = findPython();
   const chromium = await chromiumMissing();
   const missing = {
     ...("missing" in postgres ? { postgres: postgres.missing } : {}),
+    ...("missing" in rabbitmq ? { rabbitmq: rabbitmq.missing } : {}),
     ...("missing" in python ? { python: python.missing } : {}),
     ...(chromium === undefined ? {} : { chromium }),
   };
@@ -26,4 +32,9 @@ export default async function setup({ provide }: TestProject): Promise<void> {
     throw new Error(reasons.join("\n"));
   for (const reason of reasons) console.log(`skipping the tests that need ${reason}`);
   provide("missing", missing);
+  const shared = await shareRabbitmq();
+  provide("rabbitmqOrigin", shared.origin);
+  return async () => {
+    await shared[Symbol.asyncDispose]();
+  };
 }

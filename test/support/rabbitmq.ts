@@ -1,0 +1,266 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
+import { rm } from "node:fs/promises";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { freePort } from "./listen.ts";
+import { findRabbitmq, type RabbitmqBinaries } from "./rabbitmq-binaries.ts";
+
+const startTimeoutMs = 60_000;
+const stopTimeoutMs = 20_000;
+
+interface RabbitmqNode {
+  readonly name: string;
+  readonly directory: string;
+  readonly port: number;
+  readonly distributionPort: number;
+  process: ChildProcess | undefined;
+}
+
+/**
+ * One RabbitMQ server, or a cluster of three, with new data directories. Every port is on 127.0.0.1, those of Erlang's
+ * distribution and of its port mapper too. The processes end with this one, however it ends; disposing ends them and
+ * deletes their data.
+ */
+export class RabbitmqCluster implements AsyncDisposable {
+  readonly #binaries: RabbitmqBinaries;
+  readonly #directory: string;
+  readonly #portMapperPort: number;
+  readonly #nodes: readonly RabbitmqNode[];
+  #portMapper: ChildProcess | undefined;
+
+  private constructor(
+    binaries: RabbitmqBinaries,
+    directory: string,
+    ports: readonly number[],
+    nodes: readonly RabbitmqNode[],
+  ) {
+    this.#binaries = binaries;
+    this.#directory = directory;
+    this.#portMapperPort = ports[0]!;
+    this.#nodes = nodes;
+  }
+
+  static async start(size: 1 | 3 = 1): Promise<RabbitmqCluster> {
+    const binaries = findRabbitmq();
+    if ("missing" in binaries) throw new Error(binaries.missing);
+    const directory = mkdtempSync(path.join(tmpdir(), "workspace-tasks-rabbitmq-data-"));
+    const ports: number[] = [];
+    while (ports.length < 1 + 2 * size) {
+      const port = await freePort();
+      if (!ports.includes(port)) ports.push(port);
+    }
+    const nodes = Array.from({ length: size }, (_, index): RabbitmqNode => {
+      const name = `rabbit${index}@localhost`;
+      const [port, distributionPort] = ports.slice(1 + 2 * index) as [number, number];
+      return {
+        name,
+        directory: path.join(directory, `node${index}`),
+        port,
+        distributionPort,
+        process: undefined,
+      };
+    });
+    const cluster = new RabbitmqCluster(binaries, directory, ports, nodes);
+    try {
+      // Erlang reads the cookie from the home directory.
+      const cookie = path.join(directory, ".erlang.cookie");
+      writeFileSync(cookie, randomBytes(20).toString("hex"), { mode: 0o400 });
+      cluster.#portMapper = cluster.#spawn(directory, "port-mapper", [
+        cluster.#program("epmd"),
+        ...["-address", "127.0.0.1", "-port", String(cluster.#portMapperPort)],
+      ]);
+      await Promise.all(nodes.map((_, index) => cluster.startNode(index)));
+      return cluster;
+    } catch (error) {
+      await cluster[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** `amqp://` URLs of the nodes. */
+  get urls(): readonly string[] {
+    return this.#nodes.map(({ port }) => `amqp://guest:guest@127.0.0.1:${port}`);
+  }
+
+  portOf(index: number): number {
+    return this.#nodes[index]!.port;
+  }
+
+  /** Starts a node, on its data. Resolves when it accepts connections. */
+  async startNode(index: number): Promise<void> {
+    const node = this.#nodes[index]!;
+    mkdirSync(node.directory, { recursive: true });
+    writeFileSync(path.join(node.directory, "rabbitmq.conf"), this.#configuration(node));
+    writeFileSync(path.join(node.directory, "plugins"), "[rabbitmq_consistent_hash_exchange].\n");
+    const child = this.#spawn(node.directory, "server", [
+      this.#program("erlexec"),
+      ...["-noinput", "-s", "rabbit", "boot", "-boot", "start_sasl", "+W", "w", "+sbwt", "none", "+S", "1:1"],
+      ...["-kernel", "inet_dist_use_interface", "{127,0,0,1}"],
+      ...["-kernel", "inet_dist_listen_min", String(node.distributionPort)],
+      ...["-kernel", "inet_dist_listen_max", String(node.distributionPort)],
+      ...["-kernel", "prevent_overlapping_partitions", "false"],
+      ...["-syslog", "logger", "[]", "-syslog", "syslog_error_logger", "false"],
+    ]);
+    node.process = child;
+    const deadlineMs = Date.now() + startTimeoutMs;
+    while (!(await accepts(node.port))) {
+      if (hasEnded(child) || Date.now() > deadlineMs) {
+        const log = readFileSync(path.join(node.directory, "server.log"), "utf8").slice(-4_000);
+        throw new Error(`${node.name} did not start:\n${log}`);
+      }
+      await pause(50);
+    }
+  }
+
+  /** Ends a node without warning, as a power failure does. */
+  async killNode(index: number): Promise<void> {
+    await end(this.#nodes[index]!.process, "SIGKILL");
+  }
+
+  /** Kills a node and deletes its data. */
+  async destroyNode(index: number): Promise<void> {
+    await this.killNode(index);
+    await rm(this.#nodes[index]!.directory, { recursive: true, force: true });
+  }
+
+  /** Evaluates an Erlang expression on a node; resolves to the printed result. */
+  async evaluate(index: number, expression: string): Promise<string> {
+    const { name } = this.#nodes[index]!;
+    const script = `
+      {ok, Tokens, _} = erl_scan:string(${JSON.stringify(`${expression}.`)}),
+      {ok, Parsed} = erl_parse:parse_exprs(Tokens),
+      io:format("~0p", [case rpc:call('${name}', erl_eval, exprs, [Parsed, []], 15000) of
+        {value, Value, _} -> Value; Other -> Other end]), halt().`;
+    const directory = path.join(this.#directory, "control");
+    mkdirSync(directory, { recursive: true });
+    const child = this.#spawn(
+      directory,
+      "erl",
+      [
+        this.#program("erlexec"),
+        ...["-boot", "no_dot_erlang", "-noinput", "-hidden", "+S", "1:1", "-start_epmd", "false"],
+        ...["-sname", `control${randomBytes(4).toString("hex")}@localhost`],
+        ...["-kernel", "inet_dist_use_interface", "{127,0,0,1}", "-eval", script],
+      ],
+      "pipe",
+    );
+    let output = "";
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+    const [code] = await once(child, "close");
+    if (code !== 0) throw new Error(`${expression} failed with ${code}: ${output}`);
+    return output;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#nodes.map(({ process: child }) => end(child, "SIGKILL")));
+    await end(this.#portMapper, "SIGTERM");
+    await rm(this.#directory, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  #configuration({ port }: RabbitmqNode): string {
+    const lines = [
+      `listeners.tcp.local = 127.0.0.1:${port}`,
+      "log.console = true",
+      "log.console.level = warning",
+      "log.file = false",
+      "disk_free_limit.absolute = 50MB",
+      "queue_leader_locator = balanced",
+      "cluster_partition_handling = pause_minority",
+    ];
+    if (this.#nodes.length > 1) {
+      lines.push("cluster_formation.peer_discovery_backend = classic_config");
+      for (const [index, { name }] of this.#nodes.entries())
+        lines.push(`cluster_formation.classic_config.nodes.${index + 1} = ${name}`);
+    }
+    return `${lines.join("\n")}\n`;
+  }
+
+  /** @param name of a program of the Erlang runtime */
+  #program(name: string): string {
+    return path.join(erlangRuntime(this.#binaries), "bin", name);
+  }
+
+  #spawn(directory: string, name: string, command: readonly string[], stdout: "pipe" | "file" = "file") {
+    const { home, erlangRoot, libraryPath } = this.#binaries;
+    const node = this.#nodes.find((candidate) => candidate.directory === directory);
+    const log = openSync(path.join(directory, `${name}.log`), "a");
+    // The watcher ends the program when this process ends, even by SIGKILL: then the other end of descriptor 3 closes
+    // without a line.
+    const script = '(read -r line <&3 || kill -9 $$) >/dev/null 2>&1 & exec "$@" 3<&-';
+    const child = spawn("sh", ["-c", script, "sh", ...command], {
+      cwd: directory,
+      stdio: ["ignore", stdout === "pipe" ? "pipe" : log, log, "pipe"],
+      env: {
+        PATH: process.env["PATH"],
+        LC_ALL: "C.UTF-8",
+        HOME: this.#directory,
+        ...{ ROOTDIR: erlangRoot, BINDIR: path.join(erlangRuntime(this.#binaries), "bin"), EMU: "beam" },
+        ...{ PROGNAME: "erl", ERL_LIBS: path.join(home, "plugins"), LD_LIBRARY_PATH: libraryPath },
+        ...{ ERL_EPMD_ADDRESS: "127.0.0.1", ERL_EPMD_PORT: String(this.#portMapperPort) },
+        ...(node && nodeEnvironment(home, node)),
+      },
+    });
+    closeSync(log);
+    const watcher = child.stdio[3] as import("node:net").Socket;
+    watcher.on("error", () => {});
+    child.once("exit", () => watcher.end("ended\n"));
+    return child;
+  }
+}
+
+const nodeEnvironment = (home: string, { name, directory, distributionPort }: RabbitmqNode) => ({
+  RABBITMQ_HOME: home,
+  RABBITMQ_NODENAME: name,
+  RABBITMQ_BASE: directory,
+  RABBITMQ_CONFIG_FILE: path.join(directory, "rabbitmq.conf"),
+  RABBITMQ_ADVANCED_CONFIG_FILE: path.join(directory, "advanced.config"),
+  RABBITMQ_CONF_ENV_FILE: path.join(directory, "none"),
+  RABBITMQ_ENABLED_PLUGINS_FILE: path.join(directory, "plugins"),
+  RABBITMQ_PLUGINS_DIR: path.join(home, "plugins"),
+  RABBITMQ_MNESIA_BASE: path.join(directory, "data"),
+  RABBITMQ_LOG_BASE: path.join(directory, "log"),
+  RABBITMQ_GENERATED_CONFIG_DIR: path.join(directory, "generated"),
+  RABBITMQ_PID_FILE: path.join(directory, "pid"),
+  RABBITMQ_DIST_PORT: String(distributionPort),
+});
+
+function erlangRuntime({ erlangRoot }: RabbitmqBinaries): string {
+  const runtime = readdirSync(erlangRoot).findLast((name) => name.startsWith("erts-"));
+  return path.join(erlangRoot, runtime ?? "erts");
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: "127.0.0.1" });
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
+}
+
+const hasEnded = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null;
+
+async function end(child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> {
+  if (!child || hasEnded(child)) return;
+  const ended = once(child, "exit");
+  const timer = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
+  child.kill(signal);
+  await ended.finally(() => clearTimeout(timer));
+}
