@@ -1,4 +1,6 @@
-import "../style.css";
+import "../style/tokens.css";
+import "../style/elements.css";
+import "../style/layout.css";
 import { render } from "preact";
 import { startLive } from "../store.ts";
 import { App } from "./app.tsx";

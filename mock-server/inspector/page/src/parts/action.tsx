@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { Notice } from "./notice.tsx";
 import { useTemporary } from "./use-temporary.ts";
 
 /** Runs actions of the user one at a time and shows why one was rejected. */
@@ -18,9 +19,9 @@ export function useAction() {
     }
   };
   const notice = failure && (
-    <p class="notice tone-bad" role="alert">
+    <Notice tone="bad" isAlert>
       {failure}
-    </p>
+    </Notice>
   );
   return { busy, run, notice };
 }

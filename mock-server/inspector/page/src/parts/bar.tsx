@@ -5,6 +5,7 @@ import { control, useResource } from "../resource.ts";
 import { useLive } from "../store.ts";
 import { ActionButton, useAction } from "./action.tsx";
 import { useKeys } from "./keys.ts";
+import { Segments } from "./segments.tsx";
 import "./bar.css";
 
 const steps = ["1m", "3m", "1h", "1d", "7d"];
@@ -55,13 +56,13 @@ function ClockBar() {
       <span class="badge tone-calm">{clock.mode} clock</span>
       {clock.mode === "virtual" && (
         <>
-          <fieldset class="segments" aria-label="advance the clock">
+          <Segments label="advance the clock">
             {steps.map((step) => (
               <ActionButton key={step} action={action} onRun={advance(step)} label={`advance ${step}`}>
                 +{step}
               </ActionButton>
             ))}
-          </fieldset>
+          </Segments>
           {toNext && nextMs !== null && (
             <ActionButton action={action} onRun={toNext} class="primary">
               To next <span class="when">({formatRelative(nextMs, nowMs)})</span>

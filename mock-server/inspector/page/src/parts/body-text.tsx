@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { countBytes, formatBody, formatHex, plural } from "../format.ts";
 import { CopyButton } from "./copy-button.tsx";
+import { Segments } from "./segments.tsx";
 import { TextBlock } from "./text-block.tsx";
 import "./body-text.css";
 
@@ -21,13 +22,13 @@ export function BodyText({ label, text }: { readonly label: string; readonly tex
         <h4>
           {label} <span class="muted">{plural(countBytes(text), "byte")}</span>
         </h4>
-        <fieldset class="segments" aria-label={`${label} as`}>
+        <Segments label={`${label} as`}>
           {(Object.keys(formats) as Format[]).map((name) => (
             <button key={name} type="button" aria-pressed={format === name} onClick={() => setFormat(name)}>
               {name}
             </button>
           ))}
-        </fieldset>
+        </Segments>
         <CopyButton label="Copy" text={text} />
       </div>
       <TextBlock hex={format === "Hex"}>{formats[format](text)}</TextBlock>

@@ -1,4 +1,10 @@
 import type { ComponentChildren } from "preact";
+import "./fact.css";
+
+/** A list of names with values. */
+export function Facts({ children }: { readonly children: ComponentChildren }) {
+  return <dl class="facts">{children}</dl>;
+}
 
 interface Props {
   readonly name: ComponentChildren;
@@ -6,7 +12,7 @@ interface Props {
   readonly children: ComponentChildren;
 }
 
-/** A line of a `facts` list; none without a value. */
+/** A line of `Facts`; none without a value. */
 export function Fact({ name, mono = false, children }: Props) {
   if (!children) return null;
   return (

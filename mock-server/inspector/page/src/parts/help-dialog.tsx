@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
-import { Fact } from "./fact.tsx";
+import { Fact, Facts } from "./fact.tsx";
 import "./help-dialog.css";
 
 interface Props {
@@ -21,7 +21,7 @@ export function HelpDialog({ open, views, onClose }: Props) {
           Close
         </button>
       </div>
-      <dl class="facts">
+      <Facts>
         {views.map((title, index) => (
           <Fact key={title} name={keysOf(String(index + 1))}>
             {title}
@@ -33,7 +33,7 @@ export function HelpDialog({ open, views, onClose }: Props) {
         <Fact name={keysOf("r")}>replay the selected delivery</Fact>
         <Fact name={keysOf("Esc")}>close the selected row</Fact>
         <Fact name={keysOf("?")}>this list</Fact>
-      </dl>
+      </Facts>
     </dialog>
   );
 }

@@ -1,4 +1,5 @@
 import { type ComponentChildren, toChildArray } from "preact";
+import { Items } from "./items.tsx";
 
 interface Props {
   readonly title: string;
@@ -10,12 +11,12 @@ interface Props {
 }
 
 /** A panel with a short list of one-line items. */
-export function ListPanel({ title, nothing, class: style = "items", children, footer }: Props) {
+export function ListPanel({ title, nothing, class: style, children, footer }: Props) {
   return (
     <section class="panel">
       <h3>{title}</h3>
       {nothing && toChildArray(children).length === 0 && <p class="muted">{nothing}</p>}
-      <ul class={style}>{children}</ul>
+      <Items class={style}>{children}</Items>
       {footer}
     </section>
   );

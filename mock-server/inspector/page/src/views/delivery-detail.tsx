@@ -5,8 +5,10 @@ import { formatDuration, formatRelative, formatTime, formatTimeOfDay, shortId, t
 import { ActionButton, useAction } from "../parts/action.tsx";
 import { BodyText } from "../parts/body-text.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
-import { Fact } from "../parts/fact.tsx";
+import { Fact, Facts } from "../parts/fact.tsx";
+import { Headers } from "../parts/headers.tsx";
 import { useKeys } from "../parts/keys.ts";
+import { Notice } from "../parts/notice.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import { control, useResource } from "../resource.ts";
@@ -37,7 +39,7 @@ export function DeliveryDetail({ id, urls, nowMs }: Props) {
           </ActionButton>
         </div>
         {action.notice}
-        <dl class="facts">
+        <Facts>
           <Fact name="webhook-id" mono>
             {delivery.id}
           </Fact>
@@ -51,7 +53,7 @@ export function DeliveryDetail({ id, urls, nowMs }: Props) {
               delivery.subject
             )}
           </Fact>
-        </dl>
+        </Facts>
       </section>
       <section class="panel">
         <h4>Attempts</h4>
@@ -119,9 +121,9 @@ function AttemptDetail({ attempt, url, deliveryId }: DetailProps) {
   const { requestHeaders, requestBody, responseHeaders, responseBody } = attempt;
   return (
     <div class="attempt">
-      {attempt.error && <p class="notice tone-bad">{attempt.error}</p>}
+      {attempt.error && <Notice tone="bad">{attempt.error}</Notice>}
       {attempt.faults.length > 0 && (
-        <p class="notice tone-wait">Altered by a fault: {attempt.faults.join(", ")}</p>
+        <Notice tone="wait">Altered by a fault: {attempt.faults.join(", ")}</Notice>
       )}
       <div class="tools">
         <a class="button" href={hashOf("signatures", `${deliveryId}/${attempt.number}`)}>
@@ -141,20 +143,5 @@ function AttemptDetail({ attempt, url, deliveryId }: DetailProps) {
       {attempt.status !== null && <Headers headers={responseHeaders} />}
       {responseBody !== "" && <TextBlock>{responseBody}</TextBlock>}
     </div>
-  );
-}
-
-function Headers({ headers }: { readonly headers: Readonly<Record<string, string>> }) {
-  const entries = Object.entries(headers);
-  if (entries.length === 0) return null;
-  return (
-    <dl class="headers mono">
-      {entries.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
   );
 }

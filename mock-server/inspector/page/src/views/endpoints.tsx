@@ -3,7 +3,8 @@ import { hashOf } from "../address.ts";
 import type { EndpointDetail, EndpointSummary } from "../api-types.ts";
 import { formatRelative, formatTime } from "../format.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
-import { Fact } from "../parts/fact.tsx";
+import { Fact, Facts } from "../parts/fact.tsx";
+import { Items } from "../parts/items.tsx";
 import { Secret } from "../parts/secret.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { control, useResource } from "../resource.ts";
@@ -49,7 +50,7 @@ function Endpoint({ endpoint, nowMs, isSelected }: Props) {
         <h3>{endpoint.url}</h3>
         <StatusBadge status={endpoint.enabled ? "enabled" : "paused"} />
       </div>
-      <dl class="facts">
+      <Facts>
         <Fact name="id" mono>
           {endpoint.id}
         </Fact>
@@ -57,7 +58,7 @@ function Endpoint({ endpoint, nowMs, isSelected }: Props) {
         <Fact name="description">{endpoint.description}</Fact>
         <Fact name="events">{endpoint.eventTypes?.join(", ") ?? "all, including future ones"}</Fact>
         <Fact name="changed">{formatTime(endpoint.updatedAt)}</Fact>
-      </dl>
+      </Facts>
       <Secrets endpoint={endpoint} nowMs={nowMs} />
       <div class="tools">
         <a class="button" href={hashOf("deliveries", null, { endpointId: endpoint.id })}>
@@ -91,7 +92,7 @@ function Secrets({ endpoint, nowMs }: Pick<Props, "endpoint" | "nowMs">) {
           </button>
         )}
       </div>
-      <ul class="items">
+      <Items>
         {endpoint.secrets.map(({ state, expiresAt }, index) => (
           <li key={`${index} ${expiresAt}`}>
             <StatusBadge status={state} />
@@ -104,7 +105,7 @@ function Secrets({ endpoint, nowMs }: Pick<Props, "endpoint" | "nowMs">) {
             {secrets?.[index] && <Secret label={`secret ${index + 1}`} value={secrets[index].secret} />}
           </li>
         ))}
-      </ul>
+      </Items>
       {action.notice}
     </>
   );

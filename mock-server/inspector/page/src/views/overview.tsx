@@ -134,11 +134,7 @@ function RejectedRequests() {
   );
   const rejected = (log?.data ?? []).filter(isRejected).slice(0, listed);
   return (
-    <ListPanel
-      title="Last rejected requests"
-      nothing="No request has been rejected."
-      class="items rejections"
-    >
+    <ListPanel title="Last rejected requests" nothing="No request has been rejected." class="rejections">
       {rejected.map((request) => (
         <li key={request.sequence}>
           <a href={hashOf("requests", String(request.sequence))}>{nameOf(request)}</a>

@@ -2,8 +2,9 @@ import type { Filter } from "../address.ts";
 import type { RecordedRequest } from "../api-types.ts";
 import { formatDuration, formatTime, formatTimeOfDay } from "../format.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
-import { Fact } from "../parts/fact.tsx";
+import { Fact, Facts } from "../parts/fact.tsx";
 import { ListView } from "../parts/list-view.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { usePages } from "../parts/pages.ts";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
@@ -66,14 +67,14 @@ function RequestDetail({ id }: { readonly id: string }) {
         <h3>{nameOf(request)}</h3>
         <StatusBadge status={resultOf(request)} />
       </div>
-      {rejection && <p class="notice tone-bad">{rejection}</p>}
+      {rejection && <Notice tone="bad">{rejection}</Notice>}
       {errors.map(({ message, code, path }) => (
-        <p class="notice tone-bad" key={`${path} ${message}`}>
+        <Notice tone="bad" key={`${path} ${message}`}>
           {message} {code && <code>{code}</code>} {path && <span>at {path}</span>}
-        </p>
+        </Notice>
       ))}
-      {faults.length > 0 && <p class="notice tone-wait">Altered by a fault: {faults.join(", ")}</p>}
-      <dl class="facts">
+      {faults.length > 0 && <Notice tone="wait">Altered by a fault: {faults.join(", ")}</Notice>}
+      <Facts>
         <Fact name="at">
           {formatTime(request.at)}, took {formatDuration(request.durationMs)}
         </Fact>
@@ -85,7 +86,7 @@ function RequestDetail({ id }: { readonly id: string }) {
           {request.keyId && <span class="muted mono"> {request.keyId}</span>}
         </Fact>
         <Fact name="source-platform">{request.sourcePlatform}</Fact>
-      </dl>
+      </Facts>
       <h4>Document</h4>
       <TextBlock>{query ?? "none that is valid"}</TextBlock>
       <h4>

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { formatHex, formatTimeOfDay } from "../format.ts";
 import { ListPanel } from "../parts/list-panel.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { Select } from "../parts/select.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
@@ -187,12 +188,12 @@ function Verdict({ diagnosis, body }: { readonly diagnosis: Diagnosis; readonly 
     <>
       <section class="panel">
         <h3>Diagnosis</h3>
-        {diagnosis.valid && <p class="notice tone-good">The signature is valid.</p>}
+        {diagnosis.valid && <Notice tone="good">The signature is valid.</Notice>}
         {diagnosis.findings.map(({ code, title, advice }) => (
-          <div class="notice tone-bad" key={code} data-code={code}>
+          <Notice tone="bad" key={code} code={code}>
             <strong>{title}</strong>
             <div>{advice}</div>
-          </div>
+          </Notice>
         ))}
       </section>
       <section class="panel">

@@ -3,7 +3,8 @@ import { hashOf } from "../address.ts";
 import type { TaskDetail as Task } from "../api-types.ts";
 import { formatDuration, formatTime, formatTimeOfDay, plural } from "../format.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
-import { Fact } from "../parts/fact.tsx";
+import { Fact, Facts } from "../parts/fact.tsx";
+import { Items } from "../parts/items.tsx";
 import { StatusBadge, toneOf } from "../parts/status-badge.tsx";
 import { type Span, Timeline } from "../parts/timeline.tsx";
 import { control, useResource } from "../resource.ts";
@@ -24,7 +25,7 @@ export function TaskDetail({ id, nowMs }: Props) {
           <h3>{task.taskType}</h3>
           <StatusBadge status={task.status} />
         </div>
-        <dl class="facts">
+        <Facts>
           <Fact name="id" mono>
             {task.taskId}
           </Fact>
@@ -41,7 +42,7 @@ export function TaskDetail({ id, nowMs }: Props) {
             )}
           </Fact>
           <Fact name="error">{task.errorMessage}</Fact>
-        </dl>
+        </Facts>
         <Moves task={task} />
       </section>
       <section class="panel">
@@ -53,7 +54,7 @@ export function TaskDetail({ id, nowMs }: Props) {
       <section class="panel">
         <h4>Events</h4>
         {task.events.length === 0 && <p class="muted">No endpoint subscribes to events of this task.</p>}
-        <ul class="items">
+        <Items>
           {task.events.map((event) => (
             <li key={event.eventId}>
               <span class="muted mono">{formatTimeOfDay(event.occurredAt)}</span>
@@ -71,7 +72,7 @@ export function TaskDetail({ id, nowMs }: Props) {
               </span>
             </li>
           ))}
-        </ul>
+        </Items>
       </section>
     </>
   );
