@@ -59,7 +59,7 @@ export const defaultSettings = {
     ],
     timeoutMs: 15_000,
     inFlightPerEndpointMax: 64,
-    responseBodyCharsMax: 1_024,
+    responseBodyCharsMax: 16_384,
     reorderHoldMs: 5_000,
   },
   tasks: { plans, retryGraceMs: 0 },

@@ -14,6 +14,7 @@ import { createMockControls, type MockControlsOptions } from "./controls/mock.ts
 import { createOverrideControls } from "./controls/overrides.ts";
 import { createRequestControls } from "./controls/requests.ts";
 import { createScenarioControls } from "./controls/scenarios.ts";
+import { createSearchControls } from "./controls/search.ts";
 import { createSettingsControls } from "./controls/settings.ts";
 import { createTaskControls } from "./controls/tasks.ts";
 import { createUploadControls } from "./controls/uploads.ts";
@@ -54,6 +55,7 @@ export function createControls(options: ControlsOptions): Controls {
     ...createEndpointControls(worlds),
     ...createDeliveryControls(worlds, wallClock),
     ...createRequestControls(worlds, wallClock),
+    ...createSearchControls(worlds),
     ...createUploadControls(worlds),
     ...createFaultControls(worlds),
     ...createOverrideControls(worlds),

@@ -47,6 +47,10 @@ export const controlCalls = {
   revokeApiKey: ["DELETE /api-keys/{id}"],
   /** Creates a partner key. */
   createPartnerKey: ["POST /partner-keys", "body"],
+  /** All partner keys, without the keys themselves. */
+  listPartnerKeys: ["GET /partner-keys"],
+  /** Issues a token of a partner key. */
+  createPartnerToken: ["POST /partner-tokens", "body"],
   /** Exchanges an API key for tokens, as a client does. */
   createTokens: ["POST /tokens", "body"],
   /** Requests used and left of each key that has made some in its window. */
@@ -67,6 +71,8 @@ export const controlCalls = {
   resetTaskPlan: ["DELETE /task-plans/{taskType}"],
   /** Pulls documents from a connected system and sends `documents.synced`. */
   syncDocuments: ["POST /documents-synced", "body"],
+  /** Every event that the mock can send, with an example of its payload. */
+  listCatalog: ["GET /catalog"],
   /** Adds a future event to the catalog. */
   addCatalogEvent: ["POST /catalog", "body"],
   /** Sends an event of the catalog with any payload. */
@@ -77,6 +83,12 @@ export const controlCalls = {
   createEndpoint: ["POST /endpoints", "body"],
   /** Webhook endpoints of all workspaces, without their secrets. */
   listEndpoints: ["GET /endpoints"],
+  /** Changes a webhook endpoint, or pauses and resumes it. */
+  updateEndpoint: ["PATCH /endpoints/{id}", "body"],
+  /** Deletes a webhook endpoint and cancels its pending deliveries. */
+  deleteEndpoint: ["DELETE /endpoints/{id}"],
+  /** Issues a new signing secret; the old one verifies until its grace period ends. */
+  rotateEndpointSecret: ["POST /endpoints/{id}/secrets", "body"],
   /** One webhook endpoint with its signing secrets. */
   getEndpoint: ["GET /endpoints/{id}"],
   /** A page of deliveries. */
@@ -85,14 +97,18 @@ export const controlCalls = {
   getDelivery: ["GET /deliveries/{id}"],
   /** Sends a delivery again: same id, new timestamp and signature. Responds after the attempt. */
   replayDelivery: ["POST /deliveries/{id}/replay"],
+  /** Sends all matching deliveries again; responds when the attempts have started. */
+  replayDeliveries: ["POST /deliveries/replay", "body"],
   /** Responds once enough matching deliveries exist, or with 408, the nearest ones and why they differ. */
   waitForDeliveries: ["POST /deliveries/wait", "body"],
   /** A page of the journal of GraphQL requests. */
   listRequests: ["GET /requests", "query"],
-  /** One GraphQL request, by its `sequence`. */
+  /** One GraphQL request, by its `sequence`, with its headers and response. */
   getRequest: ["GET /requests/{id}"],
   /** Responds once enough matching requests were made, or with 408, the nearest ones and why they differ. */
   waitForRequests: ["POST /requests/wait", "body"],
+  /** Tasks, clients, deliveries, endpoints and requests that contain a text, newest first. */
+  search: ["GET /search", "query"],
   /** All uploads, oldest first. */
   listUploads: ["GET /uploads"],
   /** One upload with the bytes received. */
@@ -101,6 +117,10 @@ export const controlCalls = {
   getFaults: ["GET /faults"],
   /** Replaces the fault plan; the log of fired faults stays. */
   setFaults: ["PUT /faults", "body"],
+  /** Adds rules to the fault plan; those that are active stay as they are. */
+  addFaults: ["POST /faults", "body"],
+  /** Ends one rule of the fault plan. */
+  removeFault: ["DELETE /faults/{id}"],
   /** Ends all faults and empties the log. */
   clearFaults: ["DELETE /faults"],
   /** Responds to an operation in place of the service; the newest matching override counts. */

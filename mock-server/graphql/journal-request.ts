@@ -39,6 +39,10 @@ export function recordRequest(context: RequestContext, response: WireResponse): 
     ...(context.overridden ? { overridden: context.overridden } : {}),
     durationMs: world.clock.monotonic() - context.startedMs,
   });
+  if (!cut) {
+    const { headers: responseHeaders, body: responseBody } = response;
+    world.roundTrips.keep(entry.sequence, { requestHeaders: request.headers, responseHeaders, responseBody });
+  }
   world.emit({ type: "request.completed", request: entry });
 }
 

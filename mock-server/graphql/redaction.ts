@@ -84,6 +84,20 @@ function replaceSpans(text: string, spans: readonly Span[]): string {
   return result + text.slice(from);
 }
 
+/** JSON without secrets; text that is cut, or no JSON, without what has a name or the shape of one. */
+export function redactJson(text: string): string {
+  try {
+    return JSON.stringify(redactVariables(JSON.parse(text), new Set()));
+  } catch {
+    const named = /"([^"\\]{1,100})"(\s*:\s*)"(?:[^"\\]|\\.)*"?/g;
+    return redactText(
+      text.replace(named, (pair, name, colon) =>
+        isSecretName(name) ? `"${name}"${colon}"${redacted}"` : pair,
+      ),
+    );
+  }
+}
+
 /** A copy of the variables without secrets, at any depth. */
 export function redactVariables(value: unknown, secretVariables: ReadonlySet<string>): unknown {
   if (typeof value === "string") return redactText(value);

@@ -108,8 +108,9 @@ export function createHttpTransport({
     async deliver(request) {
       const response = await send({ ...request, method: "POST", bodyBytesMax: responseBytesMax });
       if (response.status === null) return response;
-      const { status, headers, head } = response;
-      return { status, headers: plainHeaders(headers), body: head.toString("utf8") };
+      const { status, headers, head, bytes } = response;
+      const isTruncated = bytes > head.length;
+      return { status, headers: plainHeaders(headers), body: head.toString("utf8"), isTruncated };
     },
     async read(url, headers) {
       const limits = { timeoutMs: readTimeoutMs, bodyBytesMax: readBytesMax };

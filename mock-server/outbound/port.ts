@@ -31,7 +31,13 @@ export interface TransportFailure {
 }
 
 export type DeliveryResponse =
-  | { readonly status: number; readonly headers: Record<string, string>; readonly body: string }
+  | {
+      readonly status: number;
+      readonly headers: Record<string, string>;
+      readonly body: string;
+      /** Whether the body was longer; its end was not read. */
+      readonly isTruncated?: boolean | undefined;
+    }
   | TransportFailure;
 
 export type ReadResponse =

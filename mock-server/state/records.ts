@@ -255,6 +255,10 @@ export const attemptSchema = z.strictObject({
   requestBody: z.string().describe("The exact text that was sent."),
   responseHeaders: texts,
   responseBody: z.string().describe("The first part of the response."),
+  responseTruncated: z
+    .literal(true)
+    .exactOptional()
+    .describe("The response was longer than what is kept; absent otherwise."),
   faults: z.array(z.string()).describe("Faults that changed this attempt."),
 });
 

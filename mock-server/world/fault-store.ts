@@ -24,8 +24,13 @@ const requestsMax = 10_000;
 export interface FaultStore {
   /** Replaces the plan, with all instructions unused; the log stays. */
   replace(plan: FaultPlan): void;
+  /** Adds rules after those of the plan, which stay as they are. */
+  add(plan: FaultPlan): void;
+  /** Ends the rule with this id. @returns whether there was one */
+  remove(id: number): boolean;
   /** Removes the plan and the log. */
   clear(): void;
+  rules(): readonly FaultRuleEntry[];
   /** The plan with the remaining instructions. */
   plan(): FaultPlan;
   fired(): readonly FiredFault[];
@@ -35,6 +40,13 @@ export interface FaultStore {
   drawDelivery(attempt: AttemptTarget): DeliveryFault[];
   snapshot(): FaultSnapshot;
   restore(snapshot: FaultSnapshot): void;
+}
+
+/** Where the rule with this id is in the plan. An id is used once, whatever changes the plan. */
+export interface FaultRuleEntry {
+  readonly id: number;
+  readonly side: "api" | "deliveries";
+  readonly index: number;
 }
 
 export interface FaultSnapshot {
@@ -72,6 +84,7 @@ export interface FaultStoreOptions {
 }
 
 interface RuleState<Rule, Fault> {
+  readonly id: number;
   readonly rule: Rule & { readonly chances?: readonly ProbabilisticFault<Fault>[] | undefined };
   readonly remaining: Fault[];
 }
@@ -90,9 +103,20 @@ export function createFaultStore({ random, clock, emit }: FaultStoreOptions): Fa
   let sequence = 0;
   let requests = new Map<string, number>();
 
+  let newestId = 0;
+  const stateOf = <Rule extends { readonly instructions?: readonly Fault[] | undefined }, Fault>(
+    rule: Rule,
+  ) => ({ id: ++newestId, rule, remaining: [...(rule.instructions ?? [])] });
+
   const replace = (plan: FaultPlan) => {
-    api = (plan.api ?? []).map((rule) => ({ rule, remaining: [...(rule.instructions ?? [])] }));
-    deliveries = (plan.deliveries ?? []).map((rule) => ({ rule, remaining: [...(rule.instructions ?? [])] }));
+    api = [];
+    deliveries = [];
+    add(plan);
+  };
+
+  const add = (plan: FaultPlan) => {
+    api = [...api, ...(plan.api ?? []).map(stateOf<ApiFaultRule, ApiFault>)];
+    deliveries = [...deliveries, ...(plan.deliveries ?? []).map(stateOf<DeliveryFaultRule, DeliveryFault>)];
   };
 
   const plan = (): FaultPlan => ({
@@ -146,6 +170,17 @@ export function createFaultStore({ random, clock, emit }: FaultStoreOptions): Fa
 
   return {
     replace,
+    add,
+    remove(id) {
+      const count = api.length + deliveries.length;
+      api = api.filter((state) => state.id !== id);
+      deliveries = deliveries.filter((state) => state.id !== id);
+      return api.length + deliveries.length < count;
+    },
+    rules: () => [
+      ...api.map(({ id }, index) => ({ id, side: "api" as const, index })),
+      ...deliveries.map(({ id }, index) => ({ id, side: "deliveries" as const, index })),
+    ],
     plan,
     clear() {
       replace({});

@@ -9,6 +9,7 @@ import { createOverrideStore, type OverrideStore } from "./override-store.ts";
 import { createRandomStreams, type RandomStreams } from "./random.ts";
 import { createRateLimiter, type RateLimiter } from "./rate-limit.ts";
 import { createRequestJournal, type RequestJournal } from "./request-journal.ts";
+import { createRoundTrips, type RoundTrips } from "./round-trips.ts";
 import { createTokenSigner, type TokenSigner } from "./tokens.ts";
 
 /**
@@ -33,6 +34,8 @@ export interface World {
   readonly overrides: OverrideStore;
   readonly limiter: RateLimiter;
   readonly journal: RequestJournal;
+  /** Of the newest requests in the journal. */
+  readonly roundTrips: RoundTrips;
   readonly tokens: TokenSigner;
   /** Aborts when the world ends: everything that waits on its clock must stop waiting. */
   readonly signal: AbortSignal;
@@ -110,6 +113,7 @@ export function createWorld(options: WorldOptions): World {
       return limiter;
     },
     journal: createRequestJournal(() => settings.bounds.journalEntriesMax),
+    roundTrips: createRoundTrips(),
     tokens: createTokenSigner(options.seed, name),
     signal: ending.signal,
     schedule(delayMs, run, options) {

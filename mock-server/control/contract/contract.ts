@@ -7,6 +7,7 @@ import { mockRoutes } from "./mock.ts";
 import { overrideRoutes } from "./overrides.ts";
 import { requestRoutes } from "./requests.ts";
 import { scenarioRoutes } from "./scenarios.ts";
+import { searchRoutes } from "./search.ts";
 import { settingsRoutes } from "./settings.ts";
 import { taskRoutes } from "./tasks.ts";
 import { uploadRoutes } from "./uploads.ts";
@@ -25,6 +26,7 @@ export const contract = {
   ...endpointRoutes,
   ...deliveryRoutes,
   ...requestRoutes,
+  ...searchRoutes,
   ...uploadRoutes,
   ...faultRoutes,
   ...overrideRoutes,

@@ -9,6 +9,13 @@ const newEndpoint = z.strictObject({
   workspaceId: id.optional().describe("Default: the first workspace."),
 });
 
+const endpointChange = z.strictObject({
+  url: z.string().optional(),
+  description: z.string().optional(),
+  enabled: z.boolean().optional().describe("`false` pauses its deliveries."),
+  eventTypes: z.array(z.string()).nullable().optional().describe("`null`: every event."),
+});
+
 const secretState = z.object({
   state: z.enum(["current", "grace", "expired"]),
   expiresAt: time.nullable(),
@@ -52,6 +59,22 @@ export const endpointRoutes = {
   listEndpoints: defineRoute("GET /endpoints", {
     summary: "Webhook endpoints of all workspaces, without their secrets.",
     response: listOf(endpointSummary),
+  }),
+  updateEndpoint: defineRoute("PATCH /endpoints/{id}", {
+    summary: "Changes a webhook endpoint, or pauses and resumes it.",
+    input: endpointChange,
+    response: endpointDetail,
+  }),
+  deleteEndpoint: defineRoute("DELETE /endpoints/{id}", {
+    summary: "Deletes a webhook endpoint and cancels its pending deliveries.",
+  }),
+  rotateEndpointSecret: defineRoute("POST /endpoints/{id}/secrets", {
+    summary: "Issues a new signing secret; the old one verifies until its grace period ends.",
+    input: z.strictObject({
+      gracePeriodSeconds: z.int().min(0).optional().describe("Default: 86400, a day."),
+    }),
+    status: 201,
+    response: endpointDetail,
   }),
   getEndpoint: defineRoute("GET /endpoints/{id}", {
     summary: "One webhook endpoint with its signing secrets.",

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { deliverySummary } from "./deliveries.ts";
-import { id, time } from "./fields.ts";
+import { id, listOf, time } from "./fields.ts";
 import { defineRoute } from "./route.ts";
 
 export const documentsPull = z.strictObject({
@@ -37,8 +37,20 @@ export const newCatalogEvent = z.strictObject({
 export const eventToSend = z.strictObject({
   name: z.string().min(1),
   payload: z.record(z.string(), z.unknown()),
-  workspaceId: id.optional().describe("Default: the first workspace."),
+  workspaceId: id.optional().describe("Default: that of the endpoint, or the first workspace."),
+  endpointId: id
+    .optional()
+    .describe("Sends it to this endpoint alone, whatever its subscription. Default: to all that subscribe."),
 });
+
+const catalogEvent = z.object({
+  name: z.string(),
+  description: z.string(),
+  version: z.string(),
+  example: z.record(z.string(), z.unknown()).describe("A payload that `sendEvent` accepts."),
+});
+
+export type CatalogEvent = z.output<typeof catalogEvent>;
 
 export const eventSummary = z.object({ eventId: id, name: z.string(), occurredAt: time });
 
@@ -51,6 +63,10 @@ export const eventRoutes = {
       clientId: id,
       inputDocumentIds: z.array(id).describe("Documents already held are left out."),
     }),
+  }),
+  listCatalog: defineRoute("GET /catalog", {
+    summary: "Every event that the mock can send, with an example of its payload.",
+    response: listOf(catalogEvent),
   }),
   addCatalogEvent: defineRoute("POST /catalog", {
     summary: "Adds a future event to the catalog.",

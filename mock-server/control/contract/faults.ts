@@ -16,6 +16,9 @@ const faults = z.object({
   plan: (z.looseObject({}) as unknown as z.ZodType<FaultPlan>).describe(
     "The plan with the instructions that are left.",
   ),
+  rules: z
+    .array(z.object({ id: z.int(), side: z.enum(["api", "deliveries"]), index: z.int() }))
+    .describe("Ids of the plan's rules, each with its list and its position there."),
   fired: z.array(fired),
 });
 
@@ -37,6 +40,15 @@ export const faultRoutes = {
   setFaults: defineRoute("PUT /faults", {
     summary: "Replaces the fault plan; the log of fired faults stays.",
     input: newFaults,
+    response: faults,
+  }),
+  addFaults: defineRoute("POST /faults", {
+    summary: "Adds rules to the fault plan; those that are active stay as they are.",
+    input: newFaults,
+    response: faults,
+  }),
+  removeFault: defineRoute("DELETE /faults/{id}", {
+    summary: "Ends one rule of the fault plan.",
     response: faults,
   }),
   clearFaults: defineRoute("DELETE /faults", { summary: "Ends all faults and empties the log." }),

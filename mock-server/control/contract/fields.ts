@@ -12,6 +12,12 @@ export const duration = z
   .refine((value) => parseDurationMs(value) !== undefined, `expected ${durationForms}`)
   .describe('Milliseconds, or text such as `"90s"`, `"3m"`, `"1h30m"`, `"7d"`.');
 
+export const searchText = z
+  .string()
+  .min(1)
+  .max(500)
+  .describe("Text that an id, a name, a URL or a body contains, in either case.");
+
 /** Query of every list that has pages. */
 export const listQuery = {
   order: z.enum(["asc", "desc"]).optional().describe("Default: `asc`, oldest first."),

@@ -53,9 +53,22 @@ export const keyRoutes = {
     status: 201,
     response: z.object({ id, partnerId: id, partnerApiKey: z.string() }),
   }),
+  listPartnerKeys: defineRoute("GET /partner-keys", {
+    summary: "All partner keys, without the keys themselves.",
+    response: listOf(z.object({ id, partnerId: id, createdAt: time, revokedAt: time.nullable() })),
+  }),
+  createPartnerToken: defineRoute("POST /partner-tokens", {
+    summary: "Issues a token of a partner key.",
+    input: z.strictObject({ keyId: id }),
+    status: 201,
+    response: z.object({ accessToken: z.string() }),
+  }),
   createTokens: defineRoute("POST /tokens", {
     summary: "Exchanges an API key for tokens, as a client does.",
-    input: z.strictObject({ apiKey: z.string().optional().describe("Default: the mock's own.") }),
+    input: z.strictObject({
+      apiKey: z.string().optional().describe("Default: the mock's own."),
+      keyId: id.optional().describe("Id of the key, in place of the key."),
+    }),
     status: 201,
     response: z.object({ userToken: z.string(), workspaceToken: z.string() }),
   }),

@@ -17,6 +17,11 @@ const overview = z.object({
   events: z.int(),
   tasks: z.record(taskStatusSchema, z.int()),
   deliveries: z.record(deliveryStatusSchema, z.int()),
+  rejectedDeliveries: z
+    .int()
+    .describe("Deliveries whose last attempt failed: tried again, paused or failed."),
+  requests: z.int().describe("GraphQL requests since the start or the last reset."),
+  activeFaults: z.int().describe("Instructions left and probabilities of the fault plan."),
   upcoming: z
     .array(
       z.object({

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { journalEntrySchema } from "../../state/journal-entry.ts";
 import { routerNames } from "../../state/router.ts";
-import { expectedNumber, listOf, listQuery, pageOf, time, waitLimit } from "./fields.ts";
+import { expectedNumber, listOf, listQuery, pageOf, searchText, texts, time, waitLimit } from "./fields.ts";
 import { defineRoute } from "./route.ts";
 
 const { atMs: _, ...entryFields } = journalEntrySchema.shape;
@@ -47,6 +47,23 @@ const requestsQuery = z.strictObject({
     .optional()
     .describe(`JSON. ${aboutVariables}`),
   after: z.coerce.number().pipe(after).optional().describe(aboutAfter),
+  result: z
+    .enum(["succeeded", "rejected", "faulty"])
+    .optional()
+    .describe("`faulty`: with an injected fault, whatever its response."),
+  text: searchText.optional(),
+});
+
+const requestDetail = request.extend({
+  message: z
+    .object({
+      requestHeaders: texts,
+      responseHeaders: texts,
+      responseBody: z.string(),
+      responseTruncated: z.boolean(),
+    })
+    .nullable()
+    .describe("Headers and response, secrets redacted; `null` for all but the newest requests."),
 });
 
 function parseJson(text: string): unknown {
@@ -59,6 +76,7 @@ function parseJson(text: string): unknown {
 
 export type RecordedRequest = z.output<typeof request>;
 export type RequestFilter = Omit<z.output<typeof expectedRequests>, "count" | "times" | "timeoutMs">;
+export type RequestDetail = z.output<typeof requestDetail>;
 /** What a request must be like. */
 export type ExpectedRequests = z.output<typeof expectedRequests>;
 
@@ -69,8 +87,8 @@ export const requestRoutes = {
     response: pageOf(request),
   }),
   getRequest: defineRoute("GET /requests/{id}", {
-    summary: "One GraphQL request, by its `sequence`.",
-    response: request,
+    summary: "One GraphQL request, by its `sequence`, with its headers and response.",
+    response: requestDetail,
   }),
   waitForRequests: defineRoute("POST /requests/wait", {
     summary:

@@ -5,7 +5,7 @@ import { taskStatusSchema } from "../../state/records.ts";
 import { stagePlanSchema, taskOutcomeSchema, taskPlanSchema } from "../../state/task-plan.ts";
 import { deliverySummary } from "./deliveries.ts";
 import { eventSummary } from "./events.ts";
-import { id, listQuery, pageOf, time } from "./fields.ts";
+import { id, listQuery, pageOf, searchText, time } from "./fields.ts";
 import { defineRoute } from "./route.ts";
 
 const stagePlan = stagePlanSchema.extend({
@@ -71,7 +71,11 @@ const taskSummary = z.object({
   stages: z.int().describe("Those that have started and those that are planned."),
 });
 
-const taskDetail = taskSummary.extend({
+const listedTask = taskSummary.extend({
+  rejectedDeliveries: z.int().describe("Deliveries of its events that the receiver has not accepted."),
+});
+
+const taskDetail = listedTask.extend({
   subTasks: z.array(stage),
   stageEndsAt: time.nullable().describe("`null` unless the task progresses by itself."),
   stagesAhead: z
@@ -87,6 +91,7 @@ const tasksQuery = z.strictObject({
   status: taskStatusSchema.optional(),
   type: z.string().optional(),
   workspaceId: id.optional(),
+  text: searchText.optional(),
 });
 
 export type StartTaskInput = Immutable<z.input<typeof newTask>>;
@@ -94,6 +99,7 @@ export type TaskPlanInput = Immutable<z.input<typeof taskPlan>>;
 export type SetTaskStatusInput = Immutable<z.input<typeof taskChange>>;
 export type SetStageStatusInput = Immutable<z.input<typeof stageChange>>;
 export type StageView = z.output<typeof stage>;
+export type ListedTask = z.output<typeof listedTask>;
 export type TaskSummary = z.output<typeof taskSummary>;
 export type TaskDetail = z.output<typeof taskDetail>;
 
@@ -107,7 +113,7 @@ export const taskRoutes = {
   listTasks: defineRoute("GET /tasks", {
     summary: "A page of tasks.",
     input: tasksQuery,
-    response: pageOf(taskSummary),
+    response: pageOf(listedTask),
   }),
   getTask: defineRoute("GET /tasks/{id}", {
     summary: "One task with its stages, and the events and deliveries about it.",

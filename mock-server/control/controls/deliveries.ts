@@ -1,4 +1,5 @@
 import { replayDelivery } from "../../rules/deliveries/deliveries.ts";
+import { isUnfinished } from "../../rules/deliveries/delivery-record.ts";
 import { found } from "../../rules/service-error.ts";
 import type { AttemptRecord, DeliveryRecord } from "../../state/records.ts";
 import type { Clock } from "../../time/clock.ts";
@@ -9,11 +10,13 @@ import type {
   DeliveryAttempt,
   DeliveryDetail,
   DeliveryFilter,
+  DeliverySearch,
   DeliverySummary,
   deliveryRoutes,
 } from "../contract/deliveries.ts";
 import type { ControlsOf } from "../contract/route.ts";
 import { listPage } from "./list-page.ts";
+import { createTextMatch } from "./text-match.ts";
 import { difference, waitForMatches } from "./wait-for-matches.ts";
 
 export type DeliveryControls = ControlsOf<typeof deliveryRoutes>;
@@ -27,7 +30,7 @@ export function createDeliveryControls(worlds: WorldHolder, wallClock: Clock): D
       const world = worlds.current;
       return listPage(world.state.deliveries.values(), query, {
         positionOf: ({ id }) => id,
-        matches: (delivery) => differences(world, delivery, query).length === 0,
+        matches: createDeliveryFilter(world, query),
         view: (delivery) => viewDeliverySummary(world, delivery),
       });
     },
@@ -36,6 +39,22 @@ export function createDeliveryControls(worlds: WorldHolder, wallClock: Clock): D
       const delivery = find(deliveryId);
       await replayDelivery(worlds.current, deliveryId);
       return viewDelivery(worlds.current, delivery);
+    },
+    replayDeliveries({ limit = 1_000, rejected = true, ...filter } = {}) {
+      const world = worlds.current;
+      const matches = createDeliveryFilter(world, { ...filter, rejected });
+      const { data } = listPage(
+        world.state.deliveries.values(),
+        { order: "desc", limit },
+        {
+          positionOf: ({ id }) => id,
+          matches,
+          view: ({ id, endpointId }) => ({ id, endpointId }),
+        },
+      );
+      const ready = data.filter(({ endpointId }) => world.state.endpoints.get(endpointId)?.enabled);
+      for (const { id } of ready) void replayDelivery(world, id);
+      return { started: ready.length, skipped: data.length - ready.length };
     },
     async waitForDeliveries({ count, times, timeoutMs = 10_000, ...filter } = {}, { signal } = {}) {
       const world = worlds.current;
@@ -49,6 +68,58 @@ export function createDeliveryControls(worlds: WorldHolder, wallClock: Clock): D
       const matching = await waitForMatches(world, expectation, { count, times }, limits);
       return { data: matching.map((delivery) => viewDeliverySummary(world, delivery)) };
     },
+  };
+}
+
+type ListFilter = DeliveryFilter & DeliverySearch & { readonly rejected?: boolean | undefined };
+
+function createDeliveryFilter(world: World, filter: ListFilter): (delivery: DeliveryRecord) => boolean {
+  const { rejected, lastResponse, text } = filter;
+  const contains = createTextMatch(text);
+  return (delivery) =>
+    (rejected === undefined || isRejected(delivery) === rejected) &&
+    (lastResponse === undefined || hasLastResponse(delivery, lastResponse)) &&
+    differences(world, delivery, filter).length === 0 &&
+    (text === undefined || contains(...textsOfDelivery(world, delivery)));
+}
+
+/** Whether the last attempt failed, of a delivery that has neither succeeded nor been cancelled. */
+export const isRejected = ({ status, attempts }: DeliveryRecord): boolean =>
+  status !== "succeeded" && status !== "cancelled" && (attempts.at(-1)?.error ?? null) !== null;
+
+function hasLastResponse({ attempts }: DeliveryRecord, expected: string): boolean {
+  const last = attempts.at(-1);
+  if (!last) return false;
+  if (last.status === null) return expected === "none";
+  return expected.endsWith("xx") ? expected[0] === String(last.status)[0] : expected === String(last.status);
+}
+
+/** The texts that a search looks at. */
+export function textsOfDelivery(world: World, delivery: DeliveryRecord): readonly (string | undefined)[] {
+  const event = world.state.events.get(delivery.eventId);
+  const { url, client } = aboutDelivery(world, delivery);
+  const responses = delivery.attempts.map(({ responseBody }) => responseBody);
+  return [
+    delivery.id,
+    delivery.eventId,
+    delivery.eventName,
+    delivery.endpointId,
+    event?.subject,
+    url,
+    client?.name,
+    event?.body,
+    ...responses,
+  ];
+}
+
+function aboutDelivery({ state }: World, { eventId, endpointId }: DeliveryRecord) {
+  const subject = state.events.get(eventId)?.subject ?? "";
+  const task = state.tasks.get(subject);
+  return {
+    subject,
+    task,
+    client: state.clients.get(task?.clientId ?? subject),
+    url: state.endpoints.get(endpointId)?.url,
   };
 }
 
@@ -85,17 +156,28 @@ function viewDelivery(world: World, delivery: DeliveryRecord): DeliveryDetail {
   return { ...deliveryFields(world, delivery), attempts: delivery.attempts.map(viewAttempt) };
 }
 
-const deliveryFields = (world: World, delivery: DeliveryRecord) => ({
-  id: delivery.id,
-  event: delivery.eventName,
-  eventId: delivery.eventId,
-  workspaceId: delivery.workspaceId,
-  endpointId: delivery.endpointId,
-  status: delivery.status,
-  subject: world.state.events.get(delivery.eventId)?.subject ?? "",
-  createdAt: isoTime(delivery.createdAtMs),
-  nextAttemptAt: isoTimeOrNull(delivery.nextAttemptAtMs),
-});
+function deliveryFields(world: World, delivery: DeliveryRecord) {
+  const { subject, task, client, url } = aboutDelivery(world, delivery);
+  const triesMax = world.settings.delivery.scheduleMs.length;
+  const tries = delivery.attempts.filter(({ kind }) => kind === "scheduled").length;
+  return {
+    id: delivery.id,
+    event: delivery.eventName,
+    eventId: delivery.eventId,
+    workspaceId: delivery.workspaceId,
+    endpointId: delivery.endpointId,
+    status: delivery.status,
+    subject,
+    createdAt: isoTime(delivery.createdAtMs),
+    nextAttemptAt: isoTimeOrNull(delivery.nextAttemptAtMs),
+    url: url ?? null,
+    taskId: task?.id ?? null,
+    client: client?.name ?? null,
+    nextTry: isUnfinished(delivery) ? tries + 1 : null,
+    triesMax,
+    rejected: isRejected(delivery),
+  };
+}
 
 const viewAttempt = ({ startedAtMs, ...attempt }: AttemptRecord): DeliveryAttempt => ({
   ...attempt,

@@ -1,5 +1,5 @@
 import { found, notFound } from "../../rules/service-error.ts";
-import { addEndpoint } from "../../rules/webhooks/endpoints.ts";
+import { addEndpoint, addSecret, changeEndpoint, removeEndpoint } from "../../rules/webhooks/endpoints.ts";
 import type { SigningSecretRecord, WebhookEndpointRecord } from "../../state/records.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
 import type { World } from "../../world/world.ts";
@@ -7,7 +7,12 @@ import type { WorldHolder } from "../../world/world-holder.ts";
 import type { EndpointDetail, EndpointSummary, endpointRoutes } from "../contract/endpoints.ts";
 import type { ControlsOf } from "../contract/route.ts";
 
+/** That of the API. */
+const graceSecondsDefault = 86_400;
+
 export function createEndpointControls(worlds: WorldHolder): ControlsOf<typeof endpointRoutes> {
+  const find = (endpointId: string): WebhookEndpointRecord =>
+    found(worlds.current.state.endpoints.get(endpointId), "Webhook endpoint not found");
   return {
     createEndpoint({ workspaceId = worlds.seedData.workspaceId, ...input }) {
       const world = worlds.current;
@@ -20,8 +25,15 @@ export function createEndpointControls(worlds: WorldHolder): ControlsOf<typeof e
         return { ...fields, secrets: secrets.map(({ state, expiresAt }) => ({ state, expiresAt })) };
       }),
     }),
-    getEndpoint(endpointId) {
-      const endpoint = found(worlds.current.state.endpoints.get(endpointId), "Webhook endpoint not found");
+    getEndpoint: (endpointId) => viewEndpoint(worlds.current, find(endpointId)),
+    updateEndpoint: (endpointId, change = {}) =>
+      viewEndpoint(worlds.current, changeEndpoint(worlds.current, find(endpointId), change)),
+    deleteEndpoint(endpointId) {
+      removeEndpoint(worlds.current, find(endpointId));
+    },
+    rotateEndpointSecret(endpointId, { gracePeriodSeconds = graceSecondsDefault } = {}) {
+      const endpoint = find(endpointId);
+      addSecret(worlds.current, endpoint, gracePeriodSeconds);
       return viewEndpoint(worlds.current, endpoint);
     },
   };

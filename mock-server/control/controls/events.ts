@@ -1,8 +1,9 @@
-import { found, notFound } from "../../rules/service-error.ts";
-import { addToCatalog, isCatalogEvent } from "../../rules/webhooks/catalog.ts";
+import { conflict, found, notFound } from "../../rules/service-error.ts";
+import { addToCatalog, isCatalogEvent, listCatalog, payloadSchemaOf } from "../../rules/webhooks/catalog.ts";
 import { emitCustomEvent } from "../../rules/webhooks/events.ts";
+import { samplePayload } from "../../rules/webhooks/sample-payload.ts";
 import { syncDocuments } from "../../rules/workspaces/client-documents.ts";
-import type { EventRecord } from "../../state/records.ts";
+import type { EventRecord, WebhookEndpointRecord } from "../../state/records.ts";
 import { isoTime } from "../../time/iso-time.ts";
 import type { World } from "../../world/world.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
@@ -20,13 +21,24 @@ export function createEventControls(worlds: WorldHolder): EventControls {
       return { clientId, inputDocumentIds: documents.map(({ inputDocumentId }) => inputDocumentId) };
     },
     addCatalogEvent: (event) => ({ name: addToCatalog(worlds.current, event).name }),
-    sendEvent({ workspaceId = worlds.seedData.workspaceId, name, payload }) {
+    async listCatalog() {
       const world = worlds.current;
+      const data = listCatalog(world).map(async ({ name, description, version }) => {
+        const schema = (await payloadSchemaOf(world, name)) ?? {};
+        const example = samplePayload(schema, isoTime(world.clock.now()));
+        return { name, description, version, example };
+      });
+      return { data: await Promise.all(data) };
+    },
+    sendEvent({ name, payload, endpointId, ...input }) {
+      const world = worlds.current;
+      const endpoint = endpointId === undefined ? undefined : findEnabledEndpoint(world, endpointId);
+      const workspaceId = endpoint?.workspaceId ?? input.workspaceId ?? worlds.seedData.workspaceId;
       if (!isCatalogEvent(world, name)) {
         throw notFound(`event "${name}" is not in the catalog; add it with POST /catalog`);
       }
       if (!world.state.workspaces.has(workspaceId)) throw notFound("Workspace not found");
-      return { eventId: emitCustomEvent(world, { workspaceId, name, payload }) };
+      return { eventId: emitCustomEvent(world, { workspaceId, name, payload, endpointId }) };
     },
     getEvent(eventId) {
       const event = found(worlds.current.state.events.get(eventId), `event "${eventId}" not found`);
@@ -34,6 +46,12 @@ export function createEventControls(worlds: WorldHolder): EventControls {
       return { ...(view as EventView), workspaceId: event.workspaceId, body: event.body };
     },
   };
+}
+
+function findEnabledEndpoint({ state }: World, endpointId: string): WebhookEndpointRecord {
+  const endpoint = found(state.endpoints.get(endpointId), "Webhook endpoint not found");
+  if (!endpoint.enabled) throw conflict("the endpoint is disabled; enable it first");
+  return endpoint;
 }
 
 type EventView = ReturnType<typeof viewEvents>[number];

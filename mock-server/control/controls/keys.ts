@@ -2,9 +2,12 @@ import {
   createApiKey,
   createPartnerKey,
   exchangeApiKey,
+  issuePartnerToken,
+  issueTokens,
   revokeApiKey,
 } from "../../rules/identity/api-keys.ts";
 import { membershipOf } from "../../rules/identity/members.ts";
+import { found } from "../../rules/service-error.ts";
 import type { ApiKeyRecord } from "../../state/records.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
 import type { World } from "../../world/world.ts";
@@ -29,8 +32,25 @@ export function createKeyControls(worlds: WorldHolder): ControlsOf<typeof keyRou
       const { partnerApiKey, record } = createPartnerKey(worlds.current, input);
       return { id: record.id, partnerId: record.partnerId, partnerApiKey };
     },
-    createTokens: ({ apiKey = worlds.seedData.apiKey } = {}) =>
-      exchangeApiKey(worlds.current, { refreshToken: apiKey }),
+    createTokens({ apiKey = worlds.seedData.apiKey, keyId } = {}) {
+      const world = worlds.current;
+      if (keyId === undefined) return exchangeApiKey(world, { refreshToken: apiKey });
+      return issueTokens(world, found(world.state.apiKeys.get(keyId), "API key not found"));
+    },
+    listPartnerKeys: () => ({
+      data: [...worlds.current.state.partnerKeys.values()].map(
+        ({ id, partnerId, createdAtMs, revokedAtMs }) => ({
+          id,
+          partnerId,
+          createdAt: isoTime(createdAtMs),
+          revokedAt: isoTimeOrNull(revokedAtMs),
+        }),
+      ),
+    }),
+    createPartnerToken({ keyId }) {
+      const world = worlds.current;
+      return issuePartnerToken(world, found(world.state.partnerKeys.get(keyId), "Partner key not found"));
+    },
     listRateLimits() {
       const { limiter, clock } = worlds.current;
       return {

@@ -1,6 +1,7 @@
 import { MockServerError } from "../../errors.ts";
 import { dueAtMsOf } from "../../rules/tasks/progression.ts";
 import { takeSnapshot } from "../../snapshot/snapshot.ts";
+import type { FaultPlan } from "../../state/fault.ts";
 import { type Clock, createRealClock } from "../../time/clock.ts";
 import { durationForms, parseDurationMs } from "../../time/duration.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
@@ -10,6 +11,7 @@ import type { World } from "../../world/world.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { mockRoutes, Overview } from "../contract/mock.ts";
 import type { ControlsOf } from "../contract/route.ts";
+import { isRejected } from "./deliveries.ts";
 
 export interface MockControlsOptions {
   readonly worlds: WorldHolder;
@@ -31,8 +33,15 @@ export function createMockControls({ worlds, clock, version }: MockControlsOptio
       const tasks = { RUNNING: 0, COMPLETED: 0, FAILED: 0 };
       for (const { status } of state.tasks.values()) tasks[status]++;
       const deliveries = { pending: 0, paused: 0, succeeded: 0, failed: 0, cancelled: 0 };
-      for (const { status } of state.deliveries.values()) deliveries[status]++;
+      let rejectedDeliveries = 0;
+      for (const delivery of state.deliveries.values()) {
+        deliveries[delivery.status]++;
+        if (isRejected(delivery)) rejectedDeliveries++;
+      }
       return {
+        rejectedDeliveries,
+        requests: worlds.current.journal.count,
+        activeFaults: countFaults(worlds.current.faults.plan()),
         clients: state.clients.size,
         endpoints: state.endpoints.size,
         events: state.events.size,
@@ -70,6 +79,12 @@ export function createMockControls({ worlds, clock, version }: MockControlsOptio
     },
   };
 }
+
+const countFaults = ({ api = [], deliveries = [] }: FaultPlan): number =>
+  [...api, ...deliveries].reduce(
+    (count, { instructions = [], chances = [] }) => count + instructions.length + chances.length,
+    0,
+  );
 
 const upcomingMax = 10;
 

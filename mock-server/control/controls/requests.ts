@@ -1,11 +1,14 @@
+import { redactJson, redactVariables } from "../../graphql/redaction.ts";
 import { found } from "../../rules/service-error.ts";
 import type { JournalEntry } from "../../state/journal-entry.ts";
 import type { Clock } from "../../time/clock.ts";
 import { isoTime } from "../../time/iso-time.ts";
+import type { RoundTrip } from "../../world/round-trips.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
-import type { RecordedRequest, RequestFilter, requestRoutes } from "../contract/requests.ts";
+import type { RecordedRequest, RequestDetail, RequestFilter, requestRoutes } from "../contract/requests.ts";
 import type { ControlsOf } from "../contract/route.ts";
 import { listPage } from "./list-page.ts";
+import { createTextMatch } from "./text-match.ts";
 import { difference, jsonDifferences, waitForMatches } from "./wait-for-matches.ts";
 
 /** @param wallClock measures the time limits of waits */
@@ -17,7 +20,7 @@ export function createRequestControls(
     listRequests: (query = {}) =>
       listPage(worlds.current.journal.entries(), query, {
         positionOf: ({ sequence }) => sequence,
-        matches: (entry) => differences(entry, query).length === 0,
+        matches: createRequestFilter(query),
         view: viewRequest,
       }),
     getRequest(sequence) {
@@ -25,7 +28,7 @@ export function createRequestControls(
         worlds.current.journal.entries().find((entry) => String(entry.sequence) === sequence),
         `the journal has no request ${sequence}`,
       );
-      return viewRequest(entry);
+      return { ...viewRequest(entry), message: viewMessage(worlds.current.roundTrips.get(entry.sequence)) };
     },
     async waitForRequests({ count, times, timeoutMs = 10_000, after = 0, ...filter } = {}, { signal } = {}) {
       const world = worlds.current;
@@ -41,6 +44,57 @@ export function createRequestControls(
     },
   };
 }
+
+type ListFilter = Omit<RequestFilter, "status"> & {
+  readonly status?: number | undefined;
+  readonly result?: ReturnType<typeof resultOf> | undefined;
+  readonly text?: string | undefined;
+};
+
+function createRequestFilter({ result, text, ...filter }: ListFilter): (entry: JournalEntry) => boolean {
+  const contains = createTextMatch(text);
+  return (entry) =>
+    (result === undefined || resultOf(entry) === result) &&
+    differences(entry, filter).length === 0 &&
+    (text === undefined || contains(...textsOfRequest(entry)));
+}
+
+function resultOf({ faults, rejection, errors, status }: JournalEntry) {
+  if (faults.length > 0) return "faulty";
+  const isRejected = rejection !== null || errors.length > 0 || (status !== null && status >= 400);
+  return isRejected ? "rejected" : "succeeded";
+}
+
+/** The texts that a search looks at. */
+export const textsOfRequest = (entry: JournalEntry): readonly (string | null)[] => [
+  entry.operationName,
+  entry.query,
+  entry.rejection,
+  entry.keyId,
+  entry.workspaceId,
+  entry.variables === null ? null : JSON.stringify(entry.variables),
+  ...entry.operations,
+  ...entry.errors.flatMap(({ message, code }) => [message, code]),
+];
+
+function viewMessage(roundTrip: RoundTrip | undefined): RequestDetail["message"] {
+  if (!roundTrip) return null;
+  const { requestHeaders, responseHeaders, responseBody, isTruncated } = roundTrip;
+  return {
+    requestHeaders: redactHeaders(requestHeaders),
+    responseHeaders: redactHeaders(responseHeaders),
+    responseBody: redactJson(responseBody),
+    responseTruncated: isTruncated,
+  };
+}
+
+const redactHeaders = (headers: RoundTrip["requestHeaders"]) =>
+  redactVariables(
+    Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, [value ?? []].flat().join(", ")]),
+    ),
+    new Set(),
+  ) as Record<string, string>;
 
 function differences(entry: JournalEntry, filter: RequestFilter): readonly string[] {
   const { operation, operationName, router, keyId, workspaceId, status, code, variables, after = 0 } = filter;

@@ -18,8 +18,10 @@ import type {
   TaskSummary,
   taskRoutes,
 } from "../contract/tasks.ts";
+import { isRejected } from "./deliveries.ts";
 import { viewEvents } from "./events.ts";
 import { listPage } from "./list-page.ts";
+import { createTextMatch } from "./text-match.ts";
 
 export type TaskControls = ControlsOf<typeof taskRoutes>;
 
@@ -41,15 +43,21 @@ export function createTaskControls(worlds: WorldHolder): TaskControls {
       return viewTaskSummary(world, task);
     },
     listTasks(query = {}) {
-      const { status, type, workspaceId } = query;
+      const { status, type, workspaceId, text } = query;
       const world = worlds.current;
+      const contains = createTextMatch(text);
+      const rejected = countRejected(world);
       return listPage(world.state.tasks.values(), query, {
         positionOf: ({ id }) => id,
         matches: (task) =>
           (status === undefined || task.status === status) &&
           (type === undefined || task.type === type) &&
-          (workspaceId === undefined || task.workspaceId === workspaceId),
-        view: (task) => viewTaskSummary(world, task),
+          (workspaceId === undefined || task.workspaceId === workspaceId) &&
+          (text === undefined || contains(...textsOfTask(world, task))),
+        view: (task) => ({
+          ...viewTaskSummary(world, task),
+          rejectedDeliveries: rejected.get(task.id) ?? 0,
+        }),
       });
     },
     getTask: (taskId) => viewTask(worlds.current, findTask(worlds.current, taskId)),
@@ -104,13 +112,33 @@ function addGeneratedClient(world: World, workspaceId: string): string {
 function viewTask(world: World, task: TaskRecord): TaskDetail {
   const upcoming = upcomingStages(world, task);
   const events = [...world.state.events.values()].filter(({ subject }) => subject === task.id);
+  const views = viewEvents(world, events);
   return {
     ...viewTaskSummary(world, task),
+    rejectedDeliveries: views.flatMap(({ deliveries }) => deliveries).filter(({ rejected }) => rejected)
+      .length,
     subTasks: task.stages.map(viewStage),
     stageEndsAt: isoTimeOrNull(upcoming?.dueAtMs ?? null),
     stagesAhead: (upcoming?.stages ?? []).map(({ type, durationMs }) => ({ subTaskType: type, durationMs })),
-    events: viewEvents(world, events),
+    events: views,
   };
+}
+
+/** The texts that a search looks at. */
+export const textsOfTask = ({ state }: World, task: TaskRecord) => {
+  const client = state.clients.get(task.clientId);
+  return [task.id, task.type, task.clientId, client?.name, client?.externalId, task.errorMessage];
+};
+
+/** Deliveries that their receiver has not accepted, by subject. */
+function countRejected({ state }: World): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const delivery of state.deliveries.values()) {
+    if (!isRejected(delivery)) continue;
+    const subject = state.events.get(delivery.eventId)?.subject ?? "";
+    counts.set(subject, (counts.get(subject) ?? 0) + 1);
+  }
+  return counts;
 }
 
 const viewTaskSummary = (world: World, task: TaskRecord): TaskSummary => ({

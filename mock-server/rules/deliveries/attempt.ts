@@ -53,6 +53,8 @@ export async function makeAttempt(world: World, input: AttemptInput): Promise<At
     (await world.transport.deliver({ url: endpoint.url, headers, body, timeoutMs }));
 
   const received = response.status === null ? null : response;
+  const responseBody = received?.body.slice(0, responseBodyCharsMax) ?? "";
+  const isTruncated = received?.isTruncated || responseBody.length < (received?.body.length ?? 0);
   return {
     kind: input.kind,
     startedAtMs,
@@ -62,7 +64,8 @@ export async function makeAttempt(world: World, input: AttemptInput): Promise<At
     requestHeaders: headers,
     requestBody: bodyText,
     responseHeaders: received?.headers ?? {},
-    responseBody: received?.body.slice(0, responseBodyCharsMax) ?? "",
+    responseBody,
+    ...(isTruncated ? { responseTruncated: true } : {}),
     faults: faults.map(({ kind }) => kind),
   };
 }

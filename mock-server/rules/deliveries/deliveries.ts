@@ -23,11 +23,7 @@ import { countAttempt, countDelivery } from "./retention.ts";
  * created for the first of them.
  * @returns whether there was one
  */
-export function deliverEvent(
-  world: World,
-  target: Pick<EventRecord, "workspaceId" | "name">,
-  createEvent: () => EventRecord,
-): boolean {
+export function deliverEvent(world: World, target: DeliveryTarget, createEvent: () => EventRecord): boolean {
   let event: EventRecord | undefined;
   for (const endpoint of world.state.endpoints.values()) {
     if (!receives(endpoint, target)) continue;
@@ -43,13 +39,19 @@ export function deliverEvent(
   return event !== undefined;
 }
 
+interface DeliveryTarget extends Pick<EventRecord, "workspaceId" | "name"> {
+  /** This endpoint alone, whatever its subscription. */
+  readonly endpointId?: string | undefined;
+}
+
 const receives = (
   endpoint: WebhookEndpointRecord,
-  { workspaceId, name }: Pick<EventRecord, "workspaceId" | "name">,
-): boolean =>
-  endpoint.workspaceId === workspaceId &&
-  endpoint.enabled &&
-  (endpoint.eventTypes === null || endpoint.eventTypes.includes(name));
+  { workspaceId, name, endpointId }: DeliveryTarget,
+): boolean => {
+  if (endpoint.workspaceId !== workspaceId || !endpoint.enabled) return false;
+  if (endpointId !== undefined) return endpoint.id === endpointId;
+  return endpoint.eventTypes === null || endpoint.eventTypes.includes(name);
+};
 
 /** Called when an endpoint is disabled. */
 export function pauseDeliveries(world: World, endpointId: string): void {

@@ -99,15 +99,24 @@ export function exchangeApiKey(world: World, input: ExchangeInput) {
   const requestedSeconds = input.expiresInSeconds ?? tokenLifetimeSeconds;
   if (requestedSeconds < 1) throw badInput("expiresInSeconds must be at least 1");
 
-  const nowMs = world.clock.now();
   const key = findByHash(world.state.apiKeys, input.refreshToken);
   if (!key) throw invalidKey("no such API key");
+  return issueTokens(world, key, requestedSeconds);
+}
+
+/** The tokens of a key whose record is known. @throws ServiceError UNAUTHENTICATED as the exchange does */
+export function issueTokens(
+  world: World,
+  key: ApiKeyRecord,
+  requestedSeconds = world.settings.tokenLifetimeSeconds,
+) {
+  const nowMs = world.clock.now();
   if (key.revokedAtMs !== null) throw invalidKey("the API key is revoked");
   if (key.expiresAtMs <= nowMs) throw invalidKey("the API key is expired");
   const membership = membershipOf(world, key);
   if (!membership) throw invalidKey("the API key's user is no longer a member of the workspace");
 
-  const lifetimeSeconds = Math.min(requestedSeconds, tokenLifetimeSeconds);
+  const lifetimeSeconds = Math.min(requestedSeconds, world.settings.tokenLifetimeSeconds);
   const common = { sub: key.userId, keyId: key.id };
   return {
     userToken: mintToken(world, { ...common, kind: "user" }, lifetimeSeconds),
@@ -129,6 +138,11 @@ export function exchangeApiKey(world: World, input: ExchangeInput) {
 export function loginPartner(world: World, token: string) {
   const key = findByHash(world.state.partnerKeys, token);
   if (!key) throw invalidPartnerToken("no such partner key");
+  return issuePartnerToken(world, key);
+}
+
+/** A token of a partner key whose record is known. */
+export function issuePartnerToken(world: World, key: PartnerKeyRecord) {
   if (key.revokedAtMs !== null) throw invalidPartnerToken("the partner key is revoked");
   const claims = { sub: key.partnerId, keyId: key.id, kind: "partner" } as const;
   return { accessToken: mintToken(world, claims, world.settings.tokenLifetimeSeconds) };

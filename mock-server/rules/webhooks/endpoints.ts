@@ -79,7 +79,17 @@ export function updateEndpoint(
   caller: Caller,
   input: UpdateWebhookEndpointInput,
 ): WebhookEndpointRecord {
-  const endpoint = findEndpoint(world, caller, input.endpointId);
+  return changeEndpoint(world, findEndpoint(world, caller, input.endpointId), input);
+}
+
+export type EndpointChange = Omit<UpdateWebhookEndpointInput, "endpointId">;
+
+/** As `updateEndpoint`, without checking the caller. */
+export function changeEndpoint(
+  world: World,
+  endpoint: WebhookEndpointRecord,
+  input: EndpointChange,
+): WebhookEndpointRecord {
   if (!patchFields.some((field) => input[field] !== undefined)) {
     throw badInput("At least one endpoint field must be updated");
   }
@@ -102,11 +112,15 @@ export function updateEndpoint(
 
 /** Stops delivery, pending retries included. @see interface §3 */
 export function deleteEndpoint(world: World, caller: Caller, endpointId: string): true {
-  const endpoint = findEndpoint(world, caller, endpointId);
+  removeEndpoint(world, findEndpoint(world, caller, endpointId));
+  return true;
+}
+
+/** As `deleteEndpoint`, without checking the caller. */
+export function removeEndpoint(world: World, endpoint: WebhookEndpointRecord): void {
   world.state.endpoints.delete(endpoint.id);
   cancelDeliveries(world, endpoint.id);
   world.emit({ type: "endpoint.deleted", endpointId: endpoint.id });
-  return true;
 }
 
 export type RotateSecretInput = RequireFields<RotateWebhookEndpointSecretInput, "gracePeriodSeconds">;
@@ -114,12 +128,17 @@ export type RotateSecretInput = RequireFields<RotateWebhookEndpointSecretInput, 
 /** Issues a new secret; the old one verifies until the grace period ends. @see interface §4 */
 export function rotateSecret(world: World, caller: Caller, input: RotateSecretInput): EndpointWithSecret {
   const endpoint = findEndpoint(world, caller, input.endpointId);
+  return { endpoint, signingSecret: addSecret(world, endpoint, input.gracePeriodSeconds) };
+}
+
+/** As `rotateSecret`, without checking the caller. @returns the new secret */
+export function addSecret(world: World, endpoint: WebhookEndpointRecord, gracePeriodSeconds: number): string {
   const { secretsPerEndpointMax, secretGraceSecondsMax } = world.settings.bounds;
-  if (input.gracePeriodSeconds < 0 || input.gracePeriodSeconds > secretGraceSecondsMax) {
+  if (gracePeriodSeconds < 0 || gracePeriodSeconds > secretGraceSecondsMax) {
     throw badInput(`Secret grace period must be between 0 and ${secretGraceSecondsMax} seconds`);
   }
   const nowMs = world.clock.now();
-  const graceEndsAtMs = nowMs + input.gracePeriodSeconds * 1_000;
+  const graceEndsAtMs = nowMs + gracePeriodSeconds * 1_000;
   const old = endpoint.secrets
     .map(({ secret, expiresAtMs }) => ({ secret, expiresAtMs: expiresAtMs ?? graceEndsAtMs }))
     .filter(({ expiresAtMs }) => expiresAtMs > nowMs);
@@ -130,7 +149,7 @@ export function rotateSecret(world: World, caller: Caller, input: RotateSecretIn
   endpoint.secrets = [{ secret: signingSecret, expiresAtMs: null }, ...old];
   touch(world, endpoint);
   world.emit({ type: "endpoint.secret-rotated", endpointId: endpoint.id, graceEndsAtMs });
-  return { endpoint, signingSecret };
+  return signingSecret;
 }
 
 export interface EndpointPage {

@@ -85,7 +85,7 @@ export function emitDocumentsSynced(world: World, { pullId, workspaceId, ...fiel
  */
 export function emitCustomEvent(
   world: World,
-  { workspaceId, name, payload }: { workspaceId: string; name: string; payload: object },
+  { workspaceId, name, payload, endpointId }: CustomEvent,
 ): string {
   const id = world.newId("event");
   emitEvent(world, {
@@ -95,18 +95,28 @@ export function emitCustomEvent(
     subject: id,
     occurredAtMs: world.clock.now(),
     fields: () => payload,
+    endpointId,
   });
   return id;
+}
+
+interface CustomEvent {
+  readonly workspaceId: string;
+  readonly name: string;
+  readonly payload: object;
+  /** Delivers it to this endpoint alone, subscribed or not. */
+  readonly endpointId?: string | undefined;
 }
 
 interface NewEvent extends Omit<EventRecord, "id" | "body"> {
   readonly id: () => string;
   /** The payload without the envelope. */
   readonly fields: () => object;
+  readonly endpointId?: string | undefined;
 }
 
 /** Reports the event to subscribers of the world's activity, and delivers it. */
-function emitEvent(world: World, { id: createId, fields, ...event }: NewEvent): void {
+function emitEvent(world: World, { id: createId, fields, endpointId, ...event }: NewEvent): void {
   const { name, workspaceId, subject, occurredAtMs } = event;
   const report = () => {
     const eventId = createId();
@@ -116,7 +126,7 @@ function emitEvent(world: World, { id: createId, fields, ...event }: NewEvent): 
     }
     return eventId;
   };
-  const delivered = deliverEvent(world, event, () => {
+  const delivered = deliverEvent(world, { ...event, endpointId }, () => {
     const id = report();
     const envelope = { id, event: name, version: "2", occurredAt: isoTime(occurredAtMs), workspaceId };
     return { id, ...event, body: JSON.stringify({ ...envelope, ...fields() }) };
