@@ -30,7 +30,7 @@ export function toClaims(rows: readonly SqlRow[], worker: string): readonly Inbo
       openRows: new Set<number>(),
     };
     leases.set(keyId, lease);
-    lease.openRows.add(Number(row["seq"]));
+    lease.openRows?.add(Number(row["seq"]));
     return Object.assign(toStoredRow(row), {
       attempts: Number(row["attempts"]) + 1,
       body: toBytes(row["body"]) ?? new Uint8Array(),

@@ -1,5 +1,5 @@
-// What the receiver needs of its storage. Memory, SQLite and PostgreSQL keep the same promises, tested by one suite
-// (test/support/inbox-suite.ts).
+// What the receiver needs of its storage. Memory, SQLite and PostgreSQL keep these promises; so may an inbox that is
+// written elsewhere. `workspace-tasks/receiver-kit/testing` has the checks of each of them.
 //
 // A row is one delivery, identified by (source, webhook-id), and is in one of these states:
 //
@@ -16,6 +16,20 @@
 //   (new) ─► quarantined            dead | quarantined | done | stale | discarded ─► pending   (replay)
 //   (new) ─► inline ─► done         inline ─► inline   (taken over after a failure or the end of the lease)
 //
+// ATOMIC. Each method is one step: other callers, in any process, see all of it or nothing, also when it fails or the
+// process ends within it. Only `purge`, `writeMarks` and `repairTimes` may stop half-way; their next call continues.
+//
+// DURABLE. What a resolved promise reports survives the end of the process, and of the machine as far as the storage
+// promises that. Claims and renewals need not be durable: a lost one is a lease that ended.
+//
+// ERRORS. A promise that is rejected, or that is not settled within the receiver's `inboxTimeoutMs`, means that nothing
+// is known: it may have happened, and may still happen. The receiver then responds 503, polls later, or leaves the row to
+// the end of its lease. Any error will do; one with the code `INBOX_UNAVAILABLE` is logged as an outage. Conditions that
+// are expected have return values. So every method may be called again, and a repetition of a call that had succeeded
+// must do no harm: rows are unique by id, ends are fenced by the lease, heads only advance.
+//
+// CONCURRENCY. Any method may be called while others are in progress, by several receivers, workers and processes.
+//
 // LEASE AND FENCING. A claim takes the lease of a key, with one or more of its rows: it raises the key's generation and
 // writes the worker's name. Whatever the claim's holder does later names both and changes nothing if either differs from
 // the key's: a worker that was paused for longer than its lease is fenced off, even when a crash of the database lost
@@ -31,149 +45,41 @@
 // TIME is the inbox's own: the server's clock on PostgreSQL, the given clock elsewhere. Callers pass durations. That
 // clock may be set forward or back by hours. A lease that seems to have ended ends only at `reclaimUntilMs`, which the
 // worker derives from its monotonic clock; what was stored in the future is found by `repairTimes`.
+//
+// TEXT. Sources, ids, keys and positions compare by bytes and contain no NUL. Ids have up to 255 characters, keys up to 500.
 
-import type { EventColumns } from "../event/event-columns.ts";
-import type { VerifiedWebhook } from "../signature/verifier.ts";
-import type {
-  InboxHead,
-  InboxHeadFilter,
-  InboxHeadReference,
-  InboxHeadSummary,
-  ReconcileCandidate,
-} from "./order-head.ts";
-import type {
-  InboxInsertResult,
-  InboxRowDetails,
-  InboxRowReference,
-  InboxRowState,
-  InboxRowSummary,
-  NewInboxRow,
-} from "./row.ts";
+import type { InboxAcceptStore, InboxInlineStore } from "./accept-store.ts";
+import type { InboxMaintenanceStore } from "./maintenance-store.ts";
+import type { InboxOperatorStore } from "./operator-store.ts";
 import type { InboxWorkQueue } from "./work-queue.ts";
 
+export type * from "./accept-store.ts";
+export type * from "./maintenance-store.ts";
+export type * from "./operator-store.ts";
 export * from "./row.ts";
 export type * from "./work-queue.ts";
 
-export interface InboxRowFilter {
-  readonly states?: readonly InboxRowState[] | undefined;
-  readonly source?: string | undefined;
-  /** Only rows stored before this one; for pages, newest first. */
-  readonly beforeSeq?: number | undefined;
-  /** Default 50. */
-  readonly limit?: number | undefined;
-}
-
-export interface InboxStats {
-  readonly rows: Readonly<Record<InboxRowState, number>>;
-  /** Age of the longest waiting due row; `null` when none waits. */
-  readonly oldestPendingMs: number | null;
-  /** How far the newest row was stored ahead of the inbox's clock: above 0 after the clock was set back. */
-  readonly storedAheadMs: number;
-}
-
-/** Small facts that outlive the process, by name. */
-export type InboxMarks = Readonly<Record<string, string>>;
-
-export interface InboxRetention {
-  /** How long the bodies of settled rows are kept. */
-  readonly bodiesMs: number;
-  /** How long settled rows, and with them their ids, are kept. */
-  readonly rowsMs: number;
-  /** How long unchanged ordering heads are kept. */
-  readonly headsMs: number;
-  /** How long the bodies of dead and quarantined rows are kept. */
-  readonly unhandledBodiesMs: number;
-  /** Counts ages up to this time where the inbox's clock is ahead of it. Default: the inbox's clock. */
-  readonly asOfMs?: number | undefined;
-}
-
-export type InboxBeginInlineResult =
-  /** The id was not applied yet: the caller applies it now and then calls `finishInline`. */
-  | { readonly state: "begun"; readonly generation: number }
-  /** The id was applied before, or is in quarantine. */
-  | { readonly state: "done" }
-  /** Another caller is applying the id and its lease has not ended. */
-  | { readonly state: "busy"; readonly retryAfterMs: number };
-
 export interface InboxConnection {
-  /** False for memory: an acknowledged delivery does not survive the process. */
+  /** False for memory: an acknowledged delivery does not survive the process. The receiver then warns once. */
   readonly durable: boolean;
-  /** Connects and migrates. Safe to call again after a failure, and from several processes at once. */
+  /**
+   * Connects, and creates or migrates what is stored. Called before every other method, again after it failed, by several
+   * receivers that share the inbox, and by several processes at once: one migrates, the others wait. It has 20 minutes.
+   */
   open(): Promise<void>;
+  /**
+   * Called once per `open`; the inbox closes with the last of them. Calls that are in progress may fail. It may be opened
+   * again afterwards.
+   */
   close(): Promise<void>;
 }
 
-export interface InboxAcceptStore {
-  /**
-   * Resolves once the delivery is durable. A duplicate resolves once the first is durable; if the first fails, so does
-   * the duplicate.
-   */
-  insert(row: NewInboxRow): Promise<InboxInsertResult>;
-  /** How many rows of a source wait or run, counted up to `limit`: cheap enough to call often. */
-  backlog(source: string, limit: number): Promise<number>;
-}
-
-/** For deliveries that a request handles itself: `dedupeWebhook` and `orderWebhook`. */
-export interface InboxInlineStore {
-  /** Stores the delivery, or takes over one whose earlier attempt failed or lost its lease. Durable when it resolves. */
-  beginInline(
-    webhook: VerifiedWebhook,
-    options: { readonly source: string; readonly leaseMs: number },
-  ): Promise<InboxBeginInlineResult>;
-  /**
-   * Ends what `beginInline` began; after `failed` the sender's next attempt begins again. False when another caller has
-   * taken over (the generation differs); nothing is changed then.
-   */
-  finishInline(
-    id: string,
-    options: { readonly source: string; readonly generation: number; readonly outcome: "done" | "failed" },
-  ): Promise<boolean>;
-  /**
-   * Advances the head of `key` to `position` unless it is already there or further, in one atomic step.
-   *
-   * `same`: this event advanced it before, as when its first attempt failed afterwards; it may be applied. Only `stale`
-   * must not be.
-   */
-  advanceHead(options: {
-    readonly source: string;
-    readonly key: string;
-    readonly position: string;
-  }): Promise<"newer" | "same" | "stale">;
-}
-
-/** For operators and the command line. */
-export interface InboxOperatorStore {
-  list(filter: InboxRowFilter): Promise<readonly InboxRowSummary[]>;
-  get(row: InboxRowReference): Promise<InboxRowDetails | undefined>;
-  /** Makes a settled, dead or quarantined row pending again, with new columns. False in other states, or without a body. */
-  replay(row: InboxRowReference, columns: EventColumns): Promise<boolean>;
-  /** Dismisses a dead or quarantined row. False when it is neither. */
-  discard(row: InboxRowReference): Promise<boolean>;
-  stats(): Promise<InboxStats>;
-  listHeads(filter: InboxHeadFilter): Promise<readonly InboxHeadSummary[]>;
-  /** Deletes a head: the next event of its key is applied, however old it is. False when there is none. */
-  resetHead(head: InboxHeadReference): Promise<boolean>;
-}
-
-/** For reconciling and retention. */
-export interface InboxMaintenanceStore {
-  head(source: string, key: string): Promise<InboxHead | undefined>;
-  /** In the order of their keys, each key once, so that pages reach every candidate. */
-  reconcileCandidates(options: {
-    readonly source: string;
-    readonly runningForMs: number;
-    /** Only keys after this one. */
-    readonly afterKey: string;
-    readonly limit: number;
-  }): Promise<readonly ReconcileCandidate[]>;
-  /** The marks of a source, and the inbox's time. */
-  readMarks(source: string): Promise<{ readonly nowMs: number; readonly marks: InboxMarks }>;
-  /** Writes these marks and keeps the others. */
-  writeMarks(source: string, marks: InboxMarks): Promise<void>;
-  /** Removes at most `rowsMax` of each kind, oldest first; returns how many it changed, to be called until 0. */
-  purge(retention: InboxRetention, rowsMax: number): Promise<number>;
-}
-
+/**
+ * Where deliveries are stored until they are handled, and what has been applied. `Transaction` is what handlers see as
+ * `context.transaction`. Who needs which part: requests `InboxAcceptStore` and `InboxInlineStore`, workers
+ * `InboxWorkQueue`, the command line and `receiver.stats()` `InboxOperatorStore`, retention and reconciling
+ * `InboxMaintenanceStore`.
+ */
 export interface Inbox<Transaction = unknown>
   extends InboxConnection,
     InboxAcceptStore,

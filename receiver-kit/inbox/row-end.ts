@@ -47,8 +47,8 @@ export function settleOutcome(end: RowEnd, ended: RowEndResult | undefined): Inb
 
 /** Also when an earlier end of the row failed. */
 function isLast({ lease, seq }: InboxClaim): boolean {
-  lease.openRows.delete(seq);
-  return lease.openRows.size === 0;
+  lease.openRows?.delete(seq);
+  return (lease.openRows?.size ?? 0) === 0;
 }
 
 /** Something newer was applied; or the same, unless an operator replayed it. */

@@ -25,13 +25,14 @@ export interface InboxClaimOptions {
   readonly reclaimUntilMs: number | null;
 }
 
-/** The lease of a key, shared by the rows that were claimed with it. */
+/** The lease of a key: one object, shared by the rows that were claimed with it. The worker only passes it back. */
 export interface InboxLease {
+  /** For the inbox itself. */
   readonly keyId: number;
   readonly worker: string;
   readonly generation: number;
-  /** Claimed rows that have not ended yet, by `seq`; kept by the inbox. The end of the last one ends the lease. */
-  readonly openRows: Set<number>;
+  /** For the inbox itself: the claimed rows that have not ended yet, by `seq`. The end of the last one ends the lease. */
+  readonly openRows?: Set<number> | undefined;
 }
 
 export interface InboxClaim extends StoredInboxRow {
@@ -91,10 +92,14 @@ export type InboxSettleOutcome =
  * all; several rows may share one transaction and one commit.
  */
 export interface HandlerTransaction<Transaction> {
-  /** What handlers see as `context.transaction`. */
+  /**
+   * What handlers see as `context.transaction`. Its methods throw `LEASE_LOST`, `SUPERSEDED` or `TRANSACTION_ENDED`
+   * (`ReceiverError`) where nothing may be written any more; `commit` then resolves with `lost` or `superseded`.
+   */
   readonly handle: Transaction;
   /** It has a connection for itself, so no other handler may start in its place before it has ended. Default false. */
   readonly isExclusive?: boolean | undefined;
+  /** Called once. When it is rejected, `rollback` follows, and the row is failed or left to the end of its lease. */
   commit(): Promise<InboxSettleOutcome>;
   /**
    * Discards every write; later use of the handle throws. `repeat`: the handlers failed because the transaction was
@@ -132,15 +137,24 @@ export interface InboxRepairOptions {
 export interface InboxWorkQueue<Transaction> {
   /** The source and those of its tenants that have pending or running rows, in the order of their names. */
   waitingSources(source: string): Promise<readonly InboxWaitingSource[]>;
+  /**
+   * Takes the leases of keys that have due rows and no lease, or one that has expired, each with its first due rows.
+   * Concurrent calls never get the same key. May return fewer rows than are due; none only when none is due, or when
+   * `nextInMs` is 0. Rows stored by an `insert` that has resolved are found.
+   */
   claim(options: InboxClaimOptions): Promise<InboxClaimResult>;
-  /** Extends leases; returns those that are still held. */
+  /** Extends leases from now; returns those that are still held, as the same objects. */
   renew(leases: readonly InboxLease[], leaseMs: number): Promise<ReadonlySet<InboxLease>>;
+  /**
+   * Prepares the transaction that settles a claimed row. It neither waits nor fails. The writes of its handlers, the end of
+   * the row and the advance of its head are one step, durable when `commit` resolves with `settled`.
+   */
   begin(
     claim: InboxClaim,
     settlement: InboxSettlement,
     options: InboxTransactionOptions,
   ): HandlerTransaction<Transaction>;
-  /** False when the lease was lost. */
+  /** Ends the attempt of a claimed row. Durable when it resolves with true. False when the lease was lost. */
   fail(claim: InboxClaim, failure: FailedAttempt): Promise<boolean>;
   /**
    * After the clock was set back, or `keyOrder` was changed: wakes the keys that sleep although a row could be claimed, and
@@ -149,7 +163,8 @@ export interface InboxWorkQueue<Transaction> {
   repairTimes(options: InboxRepairOptions): Promise<number>;
   /**
    * Calls `wake` when rows may have become claimable, also by other processes: with their source, or without one when
-   * they may be of any source. Absent where polling must do.
+   * they may be of any source. A call may be late, repeated or missing: it only makes the next poll earlier. Absent where
+   * polling must do. Resolves with a function that ends it.
    */
   subscribe?(wake: (source?: string) => void): Promise<() => Promise<void>>;
 }

@@ -86,6 +86,7 @@ describe("a project without any optional peer dependency", { timeout: 120_000 },
     ["receiver-kit/postgres", "postgresInbox"],
     ["receiver-kit/sqlite", "sqliteInbox"],
     ["receiver-kit/telemetry", "openTelemetry"],
+    ["receiver-kit/testing", "inboxChecks"],
   ])("can import and require workspace-tasks/%s", async (entry, name) => {
     const imported = `import { ${name} as it } from "workspace-tasks/${entry}"; console.log(typeof it)`;
     const required = `console.log(typeof require("workspace-tasks/${entry}").${name})`;

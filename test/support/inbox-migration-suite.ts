@@ -4,8 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { VirtualClock } from "workspace-tasks/mock-server";
 import type { Inbox } from "workspace-tasks/receiver-kit";
 import { rowStates } from "../../receiver-kit/inbox/inbox.ts";
-import { claimOptions } from "./inbox-rows.ts";
-import { settle } from "./inbox-suite.ts";
+import { claimOptions, settle } from "./inbox-rows.ts";
 
 /** A database with the schema of version 4, which `open` migrates. */
 export interface Version4 extends AsyncDisposable {

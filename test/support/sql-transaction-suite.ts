@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { InboxFixture } from "workspace-tasks/receiver-kit/testing";
 import type { HandlerTransaction } from "../../receiver-kit/inbox/inbox.ts";
 import { claimOptions, doneWith, runningAt } from "./inbox-rows.ts";
-import type { InboxFixture } from "./inbox-suite.ts";
 
 export interface SqlTransaction {
   query(statement: string): Promise<unknown>;

@@ -15,7 +15,7 @@ describe("SECURITY.md", () => {
   it.each(rows.map(([, threat = "", , shownBy = ""]) => [threat, shownBy]))(
     "names existing tests in the row %s",
     (_, shownBy) => {
-      const tests = [...shownBy.matchAll(/`(test\/[^`]+)`: ([^;]+)/g)];
+      const tests = [...shownBy.matchAll(/`((?:test|receiver-kit\/testing)\/[^`]+)`: ([^;]+)/g)];
       expect(tests.length, "a row names at least one test").toBeGreaterThan(0);
       expect(shownBy.split(";")).toHaveLength(tests.length);
       for (const [, file = "", title = ""] of tests) {

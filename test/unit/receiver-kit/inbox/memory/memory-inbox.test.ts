@@ -1,10 +1,8 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
 import { type MemoryTransaction, memoryInbox } from "workspace-tasks/receiver-kit";
-import { describeInboxMaintenance } from "../../../../support/inbox-maintenance-suite.ts";
-import { describeInboxModel } from "../../../../support/inbox-model-suite.ts";
+import { type InboxFixture, inboxChecks, registerChecks } from "workspace-tasks/receiver-kit/testing";
 import { runningAt } from "../../../../support/inbox-rows.ts";
-import { describeInbox, type InboxFixture } from "../../../../support/inbox-suite.ts";
 
 const createFixture = async (): Promise<InboxFixture> => {
   const clock = createVirtualClock();
@@ -23,9 +21,7 @@ const createFixture = async (): Promise<InboxFixture> => {
   };
 };
 
-describeInbox("memory inbox", createFixture);
-describeInboxMaintenance("memory inbox", createFixture);
-describeInboxModel("memory inbox", createFixture, { seeds: 6, steps: 120 });
+registerChecks({ describe, it }, "memory inbox", inboxChecks(createFixture, { seeds: [1, 2, 3, 4, 5, 6] }));
 
 it("a memory inbox is not durable", () => {
   expect(memoryInbox().durable).toBe(false);

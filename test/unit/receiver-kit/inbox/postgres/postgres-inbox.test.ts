@@ -1,10 +1,8 @@
 import type { Pool } from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
 import { type PostgresTransaction, postgresInbox } from "workspace-tasks/receiver-kit/postgres";
-import { describeInboxMaintenance } from "../../../../support/inbox-maintenance-suite.ts";
-import { describeInboxModel, type ModelFixture } from "../../../../support/inbox-model-suite.ts";
-import { describeInbox } from "../../../../support/inbox-suite.ts";
+import { type InboxFixture, inboxChecks, registerChecks } from "workspace-tasks/receiver-kit/testing";
 import { wrongCounters } from "../../../../support/inbox-tables.ts";
 import { describeWithPostgres } from "../../../../support/machine.ts";
 import { type PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
@@ -24,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-const createFixture = async (): Promise<ModelFixture & { readonly pool: Pool }> => {
+const createFixture = async (): Promise<InboxFixture & { readonly pool: Pool }> => {
   schemas += 1;
   const schema = `inbox_${schemas}`;
   const clock = createVirtualClock();
@@ -41,7 +39,12 @@ const createFixture = async (): Promise<ModelFixture & { readonly pool: Pool }> 
     inbox,
     clock,
     reopen: open,
-    faults: (keyOrder) =>
+    async crash() {
+      await server.stopImmediately();
+      await server.resume();
+      return open();
+    },
+    contradictions: (keyOrder) =>
       wrongCounters(async (statement) => (await pool.query(statement)).rows, {
         ...{ prefix: `${schema}.`, nowMs: clock.now(), keyOrder },
       }),
@@ -64,9 +67,8 @@ const createFixture = async (): Promise<ModelFixture & { readonly pool: Pool }> 
 };
 
 describeWithPostgres("with PostgreSQL", () => {
-  describeInbox("PostgreSQL inbox", createFixture);
-  describeInboxMaintenance("PostgreSQL inbox", createFixture);
-  describeInboxModel("PostgreSQL inbox", createFixture, { seeds: 3, steps: 120 });
+  const checks = inboxChecks(createFixture, { crashes: true, seeds: [1, 2, 3] });
+  registerChecks({ describe, it }, "PostgreSQL inbox", checks);
   describeSqlTransactions("PostgreSQL inbox", createFixture);
 
   it("a handler's statement that contains COMMIT after another statement is not executed", async () => {

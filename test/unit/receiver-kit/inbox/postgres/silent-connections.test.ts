@@ -2,8 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { createFreezingProxy } from "../../../../support/freezing-proxy.ts";
-import { claimOptions, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
-import { settle } from "../../../../support/inbox-suite.ts";
+import { claimOptions, doneWith, runningAt, settle } from "../../../../support/inbox-rows.ts";
 import { describeWithPostgres } from "../../../../support/machine.ts";
 import { PostgresServer } from "../../../../support/postgres.ts";
 

@@ -1,18 +1,17 @@
+import { copyFileSync, existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
 import { type SqliteTransaction, sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { type InboxFixture, inboxChecks, registerChecks } from "workspace-tasks/receiver-kit/testing";
 import {
   loadSqliteDriver,
   type SqliteDriverName,
   sqliteDriverNames,
 } from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
-import { describeInboxMaintenance } from "../../../../support/inbox-maintenance-suite.ts";
-import { describeInboxModel, type ModelFixture } from "../../../../support/inbox-model-suite.ts";
 import { runningAt } from "../../../../support/inbox-rows.ts";
-import { describeInbox } from "../../../../support/inbox-suite.ts";
 import { wrongCounters } from "../../../../support/inbox-tables.ts";
 import {
   beginTransaction,
@@ -20,12 +19,13 @@ import {
   expectUndone,
 } from "../../../../support/sql-transaction-suite.ts";
 
-const createFixture = async (driver: SqliteDriverName = "libsql"): Promise<ModelFixture> => {
+const createFixture = async (driver: SqliteDriverName = "libsql"): Promise<InboxFixture> => {
   const directory = await mkdtemp(path.join(tmpdir(), "workspace-tasks-sqlite-"));
   const clock = createVirtualClock();
+  let file = path.join(directory, "inbox.db");
   const opened: { close(): Promise<void> }[] = [];
   const open = async () => {
-    const inbox = sqliteInbox({ path: path.join(directory, "inbox.db"), driver, clock });
+    const inbox = sqliteInbox({ path: file, driver, clock });
     await inbox.open();
     opened.push(inbox);
     return inbox;
@@ -36,8 +36,15 @@ const createFixture = async (driver: SqliteDriverName = "libsql"): Promise<Model
     inbox,
     clock,
     reopen: open,
-    async faults(keyOrder) {
-      const connection = (await loadSqliteDriver(driver))(path.join(directory, "inbox.db"));
+    /** Continues on the files as they are; the handles before it write to those that it leaves. */
+    async crash() {
+      const copy = path.join(directory, `copy-${opened.length}.db`);
+      for (const end of ["", "-wal"]) if (existsSync(file + end)) copyFileSync(file + end, copy + end);
+      file = copy;
+      return open();
+    },
+    async contradictions(keyOrder) {
+      const connection = (await loadSqliteDriver(driver))(file);
       const options = { prefix: "workspace_tasks_", nowMs: clock.now(), keyOrder };
       const faults = await wrongCounters(async (statement) => connection.query(statement), options);
       connection.close();
@@ -50,7 +57,7 @@ const createFixture = async (driver: SqliteDriverName = "libsql"): Promise<Model
         await query("INSERT INTO effects (name) VALUES (?)", [name]);
       },
       async kept() {
-        const connection = (await loadSqliteDriver(driver))(path.join(directory, "inbox.db"));
+        const connection = (await loadSqliteDriver(driver))(file);
         connection.exec(createTable);
         const rows = connection.query("SELECT name FROM effects ORDER BY rowid");
         connection.close();
@@ -71,11 +78,11 @@ async function installedDrivers(): Promise<readonly SqliteDriverName[]> {
 }
 
 describe.each(await installedDrivers())("with %s", (driver) => {
-  describeInbox("SQLite inbox", () => createFixture(driver));
-  describeInboxMaintenance("SQLite inbox", () => createFixture(driver));
+  const seeds = driver === "libsql" ? [1, 2, 3, 4, 5, 6] : [];
+  const checks = inboxChecks(() => createFixture(driver), { crashes: true, seeds });
+  registerChecks({ describe, it }, "SQLite inbox", checks);
   describeSqlTransactions("SQLite inbox", () => createFixture(driver));
 });
-describeInboxModel("SQLite inbox", createFixture, { seeds: 6, steps: 120 });
 
 describe("SQLite inbox: a transaction that SQLite has ended", () => {
   const tables = `
@@ -148,7 +155,7 @@ describe("SQLite inbox: a transaction that SQLite has ended", () => {
 });
 
 /** Executes statements as the application does, in a transaction of their own. */
-async function migrateApplication(fixture: ModelFixture, statements: string): Promise<void> {
+async function migrateApplication(fixture: InboxFixture, statements: string): Promise<void> {
   const { transaction } = await beginTransaction(fixture, "task-setup");
   const native = (await (transaction.handle as SqliteTransaction).connection()) as {
     exec(sql: string): void;

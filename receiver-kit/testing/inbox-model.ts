@@ -5,7 +5,7 @@ import type {
   InboxClaimResult,
   InboxRowState,
   NewInboxRow,
-} from "../../receiver-kit/inbox/inbox.ts";
+} from "../inbox/inbox.ts";
 
 export interface ModelRow {
   readonly id: string;

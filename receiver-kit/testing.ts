@@ -1,0 +1,3 @@
+export { type ConformanceCheck, registerChecks, type TestRunner } from "./testing/conformance-check.ts";
+export { type InboxChecksOptions, inboxChecks } from "./testing/inbox-checks.ts";
+export type { InboxFixture, InboxTestClock } from "./testing/inbox-fixture.ts";
