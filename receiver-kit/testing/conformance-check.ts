@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /** One promise, as a test that any runner can run. It rejects when the promise is not kept. */
 export interface ConformanceCheck {
   /** What the promise is about, such as `leases`. */

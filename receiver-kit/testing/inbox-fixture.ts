@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { Inbox, InboxKeyOrder } from "../inbox/inbox.ts";
 
 /** A clock that a check moves. `createVirtualClock()` of `workspace-tasks/mock-server` is one. */
