@@ -3,12 +3,13 @@
 import { createReadStream } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import pg from "pg";
-import { expect, it, vi } from "vitest";
+import { afterAll, expect, it, vi } from "vitest";
 import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
 import { createClient, postgresRateLimitStore, TaskFailedError } from "workspace-tasks/sdk";
 import { withFolder } from "../test/support/with-folder.ts";
 
-vi.spyOn(console, "log").mockImplementation(() => {});
+const log = vi.spyOn(console, "log").mockImplementation(() => {});
+afterAll(() => log.mockRestore());
 
 /** A secret store. */
 const readSecretOf = (mock: MockServer) => async (_name: string) => mock.apiKey;

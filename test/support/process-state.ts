@@ -1,0 +1,39 @@
+// Test files share a worker, because importing the sources once per file costs more CPU time than most tests. What a
+// file leaves changed in the process fails that file here, and not a later one that has nothing to do with it.
+
+import { afterAll } from "vitest";
+
+const events = ["uncaughtException", "unhandledRejection", "SIGINT", "SIGTERM", "SIGHUP", "beforeExit"];
+
+function processState(): ReadonlyMap<string, unknown> {
+  const { fetch, setTimeout, setInterval, setImmediate, queueMicrotask } = globalThis;
+  const { log, info, warn, error, debug } = console;
+  const { emitWarning, exit, kill } = process;
+  return new Map<string, unknown>([
+    ...prefixed("", { fetch, setTimeout, setInterval, setImmediate, queueMicrotask }),
+    ...prefixed("console.", { log, info, warn, error, debug }),
+    ...prefixed("process.", { emitWarning, exit, kill }),
+    ...prefixed("process.env.", process.env),
+    ["process.cwd()", process.cwd()],
+    ["process.stdout.write", process.stdout.write],
+    ["process.stderr.write", process.stderr.write],
+    ["Date", Date],
+    ["Date.now", Date.now],
+    ["Math.random", Math.random],
+    ["performance.now", performance.now],
+    ...events.map((event) => [`the listeners of ${event}`, process.listenerCount(event)] as const),
+  ]);
+}
+
+function prefixed(prefix: string, values: object): [string, unknown][] {
+  return Object.entries(values).map(([name, value]) => [`${prefix}${name}`, value]);
+}
+
+const before = processState();
+
+afterAll(() => {
+  const after = processState();
+  const names = new Set([...before.keys(), ...after.keys()]);
+  const changed = [...names].filter((name) => before.get(name) !== after.get(name));
+  if (changed.length > 0) throw new Error(`the test file does not restore ${changed.join(", ")}`);
+});
