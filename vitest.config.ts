@@ -16,6 +16,8 @@ export default defineConfig({
     // The sources are imported once per worker and not once per file: half of the CPU time of a run was imports.
     isolate: false,
     setupFiles: "test/support/process-state.ts",
+    // Bundles of patched products (test/simulation/patched-product.ts) need no second transformation.
+    server: { deps: { external: [/[/\\]\.tmp[/\\]mutant-/] } },
     testTimeout: 30_000,
     hookTimeout: 60_000,
     maxWorkers: 2,

@@ -1,7 +1,8 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { isAbsolute, join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { distance } from "fastest-levenshtein";
+import { rolldown } from "rolldown";
 
 /** A change of a product's source text. It names no file: the text must occur once in all products. */
 export interface Patch {
@@ -19,10 +20,12 @@ interface NamedPatches {
 }
 
 const products = ["sdk", "receiver-kit"] as const;
+const root = resolve(import.meta.dirname, "../..");
 
 /**
- * Copies the products' sources, patches the copy, and imports it. Patched text and not a mocked module, because a
- * mutant changes a comparison or an argument, and neither is an export.
+ * Patches the text of the products' sources, bundles the result, and imports it. Patched text and not a mocked module,
+ * because a mutant changes a comparison or an argument, and neither is an export. One bundle, because importing a
+ * hundred sources costs more than most simulations.
  *
  * @throws Error when a patch does not match the sources
  */
@@ -31,16 +34,16 @@ export async function importPatched<Module>(
   { name, patches }: NamedPatches,
   entry = "index.ts",
 ): Promise<PatchedProduct<Module>> {
-  const root = resolve(import.meta.dirname, "../..");
-  // Inside the repository, so that the copies find its packages.
+  const sources = readSources();
+  for (const patch of patches) applyPatch(sources, name, patch);
+  // Inside the repository, so that the bundle finds its packages.
   mkdirSync(join(root, ".tmp"), { recursive: true });
   const folder = mkdtempSync(join(root, ".tmp/mutant-"));
   const dispose = () => rmSync(folder, { recursive: true, force: true });
   try {
-    for (const copied of products) cpSync(join(root, copied), join(folder, copied), { recursive: true });
-    for (const patch of patches) applyPatch(folder, name, patch);
-    const url = pathToFileURL(join(folder, product, entry)).href;
-    const module = (await import(/* @vite-ignore */ url)) as Module;
+    const file = join(folder, `${product}.mjs`);
+    await bundle(join(root, product, entry), file, sources);
+    const module = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as Module;
     return { module, [Symbol.dispose]: dispose };
   } catch (error) {
     dispose();
@@ -48,38 +51,62 @@ export async function importPatched<Module>(
   }
 }
 
-function applyPatch(folder: string, mutant: string, { find, replace }: Patch): void {
-  const files = readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .filter((path) => path.endsWith(".ts"))
-    .map((path) => ({ path, text: readFileSync(join(folder, path), "utf8") }));
-  const matches = files.flatMap((file) =>
-    file.text
+/** The text of each source by its absolute path. */
+function readSources(): Map<string, string> {
+  const paths = products.flatMap((product) =>
+    readdirSync(join(root, product), { recursive: true, encoding: "utf8" }).map((path) =>
+      join(root, product, path),
+    ),
+  );
+  return new Map(
+    paths.filter((path) => path.endsWith(".ts")).map((path) => [path, readFileSync(path, "utf8")]),
+  );
+}
+
+async function bundle(input: string, file: string, sources: ReadonlyMap<string, string>): Promise<void> {
+  const build = await rolldown({
+    input,
+    cwd: root,
+    platform: "node",
+    external: (id) => !id.startsWith(".") && !isAbsolute(id),
+    plugins: [{ name: "patched-sources", load: (id) => sources.get(id) }],
+    transform: { target: "node20.19" },
+  });
+  await build.write({ file, format: "esm", codeSplitting: false });
+  await build.close();
+}
+
+function applyPatch(sources: Map<string, string>, mutant: string, { find, replace }: Patch): void {
+  const matches = [...sources].flatMap(([path, text]) =>
+    text
       .split(find)
       .slice(1)
-      .map(() => file),
+      .map(() => path),
   );
-  const [file] = matches;
-  if (file && matches.length === 1) {
-    writeFileSync(
-      join(folder, file.path),
-      file.text.replace(find, () => replace),
+  const [path] = matches;
+  if (path !== undefined && matches.length === 1) {
+    sources.set(
+      path,
+      sources.get(path)!.replace(find, () => replace),
     );
     return;
   }
-  const places = matches.length > 0 ? matches.map(({ path }) => path).join(", ") : "nowhere";
-  const { path, line, text } = closestLine(files, find.split("\n")[0] ?? "");
+  const places = matches.length > 0 ? matches.map(nameOf).join(", ") : "nowhere";
+  const similar = closestLine(sources, find.split("\n")[0] ?? "");
   throw new Error(
     [
       `mutant ${mutant} does not match the sources: expected its text once, found it ${places}`,
       `  text: ${find}`,
-      `  most similar line: ${path}:${line}: ${text}`,
+      `  most similar line: ${nameOf(similar.path)}:${similar.line}: ${similar.text}`,
       `Change the patch in test/simulation/mutants.ts, so that it puts the same bug into the present code.`,
     ].join("\n"),
   );
 }
 
-function closestLine(files: readonly { readonly path: string; readonly text: string }[], wanted: string) {
-  const lines = files.flatMap(({ path, text }) =>
+const nameOf = (path: string) => relative(root, path);
+
+function closestLine(sources: ReadonlyMap<string, string>, wanted: string) {
+  const lines = [...sources].flatMap(([path, text]) =>
     text.split("\n").map((line, index) => ({ path, line: index + 1, text: line.trim() })),
   );
   const ranked = lines.map((line) => ({ ...line, distance: distance(line.text, wanted.trim()) }));
