@@ -51,6 +51,11 @@ export const option = {
   string: (pattern: RegExp, expected: string) =>
     value<string>(expected, (given) => typeof given === "string" && pattern.test(given)),
   text: value<string>("text that is not empty", (given) => typeof given === "string" && given !== ""),
+  /** Of a PostgreSQL schema. */
+  schema: value<string>(
+    "1 to 50 lower case letters, digits and _",
+    (given) => typeof given === "string" && /^[a-z_][a-z0-9_]{0,49}$/.test(given),
+  ),
   /** Of a source or a tenant. */
   name: value<string>(
     "1 to 64 of A-Z a-z 0-9 . _ : -",

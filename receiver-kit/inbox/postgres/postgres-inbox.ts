@@ -37,9 +37,7 @@ export interface PostgresInboxOptions {
 }
 
 const postgresOptions = strictOptions<PostgresInboxOptions>()({
-  schema: option
-    .string(/^[a-z_][a-z0-9_]{0,49}$/, "1 to 50 lower case letters, digits and _")
-    .default(defaults.postgres.schema),
+  schema: option.schema.default(defaults.postgres.schema),
   migrate: option.boolean.default(true),
   queryTimeoutMs: option.durationMs.default(defaults.postgres.queryTimeoutMs),
   eventsPerTransactionMax: option.positiveInteger.default(defaults.postgres.eventsPerTransactionMax),
