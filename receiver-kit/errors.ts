@@ -52,6 +52,9 @@ export const receiverErrorCodes = [
   "INBOX_VERSION_TOO_NEW",
   "INBOX_FULL",
   "BACKLOG_FULL",
+  // The message broker in front of the inbox.
+  "BROKER_UNAVAILABLE",
+  "BROKER_SETUP_INVALID",
   // Handlers and their transactions.
   "NON_RETRYABLE",
   "HANDLER_TIMEOUT",
@@ -77,7 +80,7 @@ const brand: unique symbol = Symbol.for("workspace-tasks/receiver-error/v1") as 
 /** The base of all errors of the receiver kit. Its message never contains a secret, a body or an expected signature. */
 export class ReceiverError extends Error {
   readonly code: ReceiverErrorCode;
-  /** How long the sender is asked to wait: 5 for `INBOX_UNAVAILABLE` and 30 for `BACKLOG_FULL` unless given. */
+  /** How long the sender is asked to wait: 5 for `INBOX_UNAVAILABLE` and `BROKER_UNAVAILABLE`, 30 for `BACKLOG_FULL` unless given. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(code: ReceiverErrorCode, message: string, options: ReceiverErrorOptions = {}) {
@@ -93,6 +96,7 @@ const defaultRetryAfterSeconds: Partial<Record<ReceiverErrorCode, number>> = {
   SECRETS_UNAVAILABLE: 5,
   INBOX_UNAVAILABLE: 5,
   BACKLOG_FULL: 30,
+  BROKER_UNAVAILABLE: 5,
 };
 
 /** A request that was rejected before anything was stored. The message is for the receiver's log, not for the sender. */

@@ -21,6 +21,12 @@ export const defaults = {
   memory: { rowsMax: 100_000 },
   sqlite: { busyTimeoutMs: 5_000, transactionTimeoutMs: 1_000, eventsPerTransactionMax: 128 },
   postgres: { schema: "workspace_tasks", queryTimeoutMs: 5_000, eventsPerTransactionMax: 128, turnMs: 100 },
+  rabbitmq: {
+    ...{ name: "workspace-tasks", version: 1, shards: 1, partitions: 4, replicas: 3 },
+    ...{ heartbeatSeconds: 5, operationTimeoutMs: 10_000, reconnectWaitMs: 2_000 },
+    ...{ confirmTimeoutMs: 5_000, inFlightMax: 1_024, inFlightBytesMax: 67_108_864, prefetch: 256 },
+    backoff: { firstMs: 200, maxMs: 10_000 },
+  },
 } as const;
 
 // setTimeout fires at once for a delay that does not fit in 31 bits.

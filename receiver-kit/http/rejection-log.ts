@@ -27,11 +27,12 @@ export function createRejectionLog(logger: ReceiverLogger, clock: Clock) {
       );
     },
     onError(error: unknown, webhook: VerifiedWebhook | undefined) {
-      // Expected, and logged by the ingest.
-      if (isReceiverError(error, "INBOX_UNAVAILABLE") || isReceiverError(error, "BACKLOG_FULL")) return;
+      // Expected, and logged where they are noticed.
+      if (isReceiverError(error) && outages.has(error.code)) return;
       logger.error({ err: error, id: webhook?.id }, "a delivery could not be accepted, the response was 500");
     },
   };
 }
 
+const outages: ReadonlySet<string> = new Set(["INBOX_UNAVAILABLE", "BROKER_UNAVAILABLE", "BACKLOG_FULL"]);
 const logEveryMs = 10_000;

@@ -36,11 +36,17 @@ const internalError = createResponse(500, { error: "internal error" });
 export function responseFor(error: unknown): WebhookResponse {
   if (!isReceiverError(error)) return internalError;
   if (error.code === "BACKLOG_FULL") return retryLater(429, "too many deliveries", error.retryAfterSeconds);
-  if (error.code === "INBOX_UNAVAILABLE" || error.code === "SECRETS_UNAVAILABLE") {
+  if (unavailable.has(error.code)) {
     return retryLater(503, "unavailable", error.retryAfterSeconds);
   }
   return (isWebhookRejectedError(error) && rejections[error.status]) || internalError;
 }
+
+const unavailable: ReadonlySet<string> = new Set([
+  "INBOX_UNAVAILABLE",
+  "BROKER_UNAVAILABLE",
+  "SECRETS_UNAVAILABLE",
+]);
 
 function retryLater(status: number, error: string, retryAfterSeconds = 0): WebhookResponse {
   return createResponse(

@@ -38,8 +38,8 @@ const programs: Record<string, RegExp> = {
   "two-processes": /20 of 20 tasks are COMPLETED/,
 };
 
-/** Examples that other tests run: receivers below or by two-processes, start by start.test.ts. */
-const others = ["receiver-sqlite", "receiver-postgres", "start"];
+/** Examples that other tests run: receivers below, by two-processes or rabbitmq.test.ts, start by start.test.ts. */
+const others = ["receiver-sqlite", "receiver-postgres", "receiver-rabbitmq", "start"];
 
 it("every example is a test or is run by one", async () => {
   const files = (await readdir(join(root, "examples"))).filter((file) => /(?<!\.test)\.ts$/.test(file));

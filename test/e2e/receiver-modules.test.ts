@@ -10,8 +10,9 @@ it("importing the receiver kit loads neither the audit nor standardwebhooks nor 
   expect(of(modules, "/node_modules/standardwebhooks/")).toEqual([]);
   expect(of(modules, "/receiver-kit/audit/")).toEqual([]);
   expect(of(modules, "/receiver-kit/telemetry")).toEqual([]);
+  expect(of(modules, "/receiver-kit/rabbitmq")).toEqual([]);
   expect(of(modules, "/node_modules/@opentelemetry/")).toEqual([]);
-  for (const peer of ["express", "pg", "libsql", "better-sqlite3", "msw", "vitest"]) {
+  for (const peer of ["amqplib", "express", "pg", "libsql", "better-sqlite3", "msw", "vitest"]) {
     expect(of(modules, `/node_modules/${peer}/`)).toEqual([]);
   }
 });
@@ -19,4 +20,14 @@ it("importing the receiver kit loads neither the audit nor standardwebhooks nor 
 it("the list of loaded modules contains standardwebhooks after importing the audit", async () => {
   const modules = await modulesOf("workspace-tasks/receiver-kit/audit");
   expect(of(modules, "/node_modules/standardwebhooks/").length).toBeGreaterThan(0);
+});
+
+it("importing the inboxes loads nothing of RabbitMQ, and importing its entry point not the client", async () => {
+  const inboxes = await loadedModules(
+    `await import("workspace-tasks/receiver-kit/sqlite"); await import("workspace-tasks/receiver-kit/postgres");`,
+  );
+  expect(of(inboxes, "rabbitmq")).toEqual([]);
+  const entry = await modulesOf("workspace-tasks/receiver-kit/rabbitmq");
+  expect(of(entry, "/receiver-kit/rabbitmq/").length).toBeGreaterThan(0);
+  expect(of(entry, "/node_modules/amqplib/")).toEqual([]);
 });

@@ -28,6 +28,7 @@ const peers: Record<string, RegExp> = {
   msw: /^mock-server\/msw\.ts$/,
   vitest: /^mock-server\/vitest\.ts$/,
   pg: /^receiver-kit\/(postgres|cli\/open-inbox|inbox\/postgres\/[a-z-]+)\.ts$/,
+  amqplib: /^receiver-kit\/rabbitmq\/connect-amqplib\.ts$/,
   libsql: /^receiver-kit\/(sqlite|inbox\/sqlite\/[a-z-]+)\.ts$/,
   "better-sqlite3": /^receiver-kit\/(sqlite|inbox\/sqlite\/[a-z-]+)\.ts$/,
 };

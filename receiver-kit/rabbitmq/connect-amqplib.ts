@@ -1,0 +1,36 @@
+import { ReceiverError } from "../errors.ts";
+import type { AmqpChannel, AmqpConnect, AmqpConnection } from "./amqp.ts";
+
+type Amqplib = Pick<typeof import("amqplib"), "connect">;
+
+/** Connects with amqplib, which is loaded at the first connection. */
+export const connectAmqplib: AmqpConnect = async (
+  url,
+  { timeoutMs, heartbeatSeconds, socketOptions },
+): Promise<AmqpConnection> => {
+  const { connect } = await loadAmqplib();
+  const target = new URL(url);
+  target.searchParams.set("heartbeat", String(heartbeatSeconds));
+  const options = { noDelay: true, keepAlive: true, ...socketOptions, timeout: timeoutMs };
+  const model = await connect(target.href, options);
+  return {
+    createConfirmChannel: () => model.createConfirmChannel() as Promise<AmqpChannel>,
+    close: () => model.close(),
+    destroy(error) {
+      // Only the socket itself can be closed without the other end; the types do not show it.
+      (model.connection as { stream?: { destroy?(error: Error): void } }).stream?.destroy?.(error);
+    },
+    on: (event: string, listener: (...values: never[]) => void) => model.on(event, listener as () => void),
+  };
+};
+
+async function loadAmqplib(): Promise<Amqplib> {
+  try {
+    const module = (await import("amqplib")) as Amqplib & { readonly default?: Amqplib };
+    return module.default ?? module;
+  } catch (cause) {
+    throw new ReceiverError("BROKER_SETUP_INVALID", "rabbitmq: no client found; try: npm install amqplib", {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,190 @@
+// Publishes with confirms. A message in flight is one that was sent and neither confirmed nor rejected: their number and
+// their bytes have a limit, and a message counts until the broker or the end of its channel settles it, also after its
+// caller has stopped waiting.
+//
+//   sent ─► confirmed ─► resolved         sent ─► returned (no queue takes it) ─► confirmed ─► rejected
+//   sent ─► nack | channel closed ─► rejected         sent ─► time limit ─► rejected; in flight until it is settled
+//
+// Where not one confirm has been received since a message was sent, its time limit is also the end of the connection.
+
+import type { Clock } from "../clock.ts";
+import { ReceiverError } from "../errors.ts";
+import type { AmqpChannel, AmqpPublishOptions } from "./amqp.ts";
+import type { BrokerConnection } from "./broker-connection.ts";
+
+export interface OutgoingMessage {
+  readonly exchange: string;
+  readonly key: string;
+  readonly body: Uint8Array;
+  optionsFor(correlationId: string): AmqpPublishOptions;
+}
+
+export interface PublishCounts {
+  /** On disk on a majority of the queue's members. */
+  confirmed: number;
+  /** No queue takes them: the topology is incomplete. */
+  returned: number;
+  /** Rejected by the queue, because it is full or has no majority. */
+  nacked: number;
+  /** Neither confirmed nor rejected in time. */
+  timedOut: number;
+  /** In flight when their connection was lost. */
+  interrupted: number;
+  /** Not sent: there was no connection, it was blocked, or too much was in flight. */
+  unsent: number;
+}
+
+export interface PublisherSettings {
+  readonly clock: Clock;
+  readonly confirmTimeoutMs: number;
+  readonly reconnectWaitMs: number;
+  readonly inFlightMax: number;
+  readonly inFlightBytesMax: number;
+}
+
+const latenciesKept = 1_024;
+
+export class Publisher {
+  readonly counts: PublishCounts = {
+    ...{ confirmed: 0, returned: 0, nacked: 0, timedOut: 0, interrupted: 0, unsent: 0 },
+  };
+  readonly #settings: PublisherSettings;
+  readonly #connection: BrokerConnection<AmqpChannel>;
+  readonly #returned = new Set<string>();
+  readonly #latenciesMs: number[] = [];
+  #latencies = 0;
+  /** Settles a message in flight, by its correlation id. */
+  readonly #settle = new Map<string, (error: unknown) => void>();
+  #inFlight = 0;
+  #inFlightBytes = 0;
+  #sequence = 0;
+  #confirmedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(settings: PublisherSettings, connection: BrokerConnection<AmqpChannel>) {
+    this.#settings = settings;
+    this.#connection = connection;
+  }
+
+  /** Call for each new channel. */
+  attach(channel: AmqpChannel): void {
+    channel.on("return", ({ properties }) => this.#returned.add(String(properties.correlationId)));
+  }
+
+  /** Call when the channel is lost: a client may forget to settle what it sent. */
+  detach(error: Error): void {
+    for (const settle of [...this.#settle.values()]) settle(error);
+    this.#returned.clear();
+  }
+
+  get inFlight(): { readonly messages: number; readonly bytes: number } {
+    return { messages: this.#inFlight, bytes: this.#inFlightBytes };
+  }
+
+  /** Of the last 1,024 confirms; `null` before the first. */
+  get confirmMs(): { readonly p50: number; readonly p99: number; readonly max: number } | null {
+    const sorted = this.#latenciesMs.toSorted((a, b) => a - b);
+    const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+    return sorted.length === 0 ? null : { p50: at(0.5), p99: at(0.99), max: at(1) };
+  }
+
+  /**
+   * Resolves once the message is confirmed.
+   *
+   * @throws {ReceiverError} `BROKER_UNAVAILABLE`: it may have been stored all the same
+   */
+  async publish(message: OutgoingMessage): Promise<void> {
+    const { reconnectWaitMs } = this.#settings;
+    this.#throwIfFull(message);
+    // Taken before the wait, so that the limit also holds for those that wait for a connection.
+    const release = this.#take(message.body.byteLength);
+    let channel: AmqpChannel;
+    try {
+      channel = await this.#connection.session(reconnectWaitMs);
+      if (this.#connection.isBlocked) throw unavailable("the broker is short of resources");
+    } catch (error) {
+      release();
+      this.counts.unsent += 1;
+      throw error;
+    }
+    await this.#send(channel, message, release);
+  }
+
+  #throwIfFull({ body }: OutgoingMessage): void {
+    const { inFlightMax, inFlightBytesMax } = this.#settings;
+    const isFull =
+      this.#inFlight >= inFlightMax ||
+      (this.#inFlight > 0 && this.#inFlightBytes + body.byteLength > inFlightBytesMax);
+    if (!isFull) return;
+    this.counts.unsent += 1;
+    throw unavailable("too many deliveries wait for their confirms");
+  }
+
+  #take(bytes: number): () => void {
+    this.#inFlight += 1;
+    this.#inFlightBytes += bytes;
+    return () => {
+      this.#inFlight -= 1;
+      this.#inFlightBytes -= bytes;
+    };
+  }
+
+  #send(channel: AmqpChannel, message: OutgoingMessage, release: () => void): Promise<void> {
+    const { clock, confirmTimeoutMs } = this.#settings;
+    this.#sequence += 1;
+    const correlationId = this.#sequence.toString(36);
+    const { exchange, key, body } = message;
+    const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+    const sentAtMs = clock.monotonic();
+    return new Promise((resolve, reject) => {
+      let isWaiting = true;
+      const fail = (count: keyof PublishCounts, reason: string, cause?: unknown) => {
+        if (!isWaiting) return;
+        isWaiting = false;
+        this.counts[count] += 1;
+        reject(unavailable(reason, cause));
+      };
+      const cancel = clock.schedule(confirmTimeoutMs, () => {
+        fail("timedOut", `no confirm was received within ${confirmTimeoutMs} ms`);
+        if (this.#confirmedAtMs < sentAtMs && !this.#connection.isBlocked)
+          this.#connection.fail(new Error(`no confirm was received for ${confirmTimeoutMs} ms`));
+      });
+      const onConfirm = (error: unknown) => {
+        if (!this.#settle.delete(correlationId)) return;
+        cancel();
+        release();
+        const wasReturned = this.#returned.delete(correlationId);
+        if (error) {
+          const isNack = error instanceof Error && /nack/i.test(error.message);
+          fail(
+            isNack ? "nacked" : "interrupted",
+            isNack ? "the queue rejected the delivery" : "the connection was lost",
+            error,
+          );
+          return;
+        }
+        this.#note(sentAtMs);
+        if (wasReturned) return fail("returned", "no queue takes the delivery");
+        if (!isWaiting) return;
+        isWaiting = false;
+        this.counts.confirmed += 1;
+        resolve();
+      };
+      this.#settle.set(correlationId, onConfirm);
+      try {
+        channel.publish(exchange, key, bytes, message.optionsFor(correlationId), onConfirm);
+      } catch (error) {
+        // The channel was closed a moment ago.
+        onConfirm(error);
+      }
+    });
+  }
+
+  #note(sentAtMs: number): void {
+    this.#confirmedAtMs = this.#settings.clock.monotonic();
+    this.#latenciesMs[this.#latencies % latenciesKept] = this.#confirmedAtMs - sentAtMs;
+    this.#latencies += 1;
+  }
+}
+
+const unavailable = (reason: string, cause?: unknown) =>
+  new ReceiverError("BROKER_UNAVAILABLE", `rabbitmq: ${reason}`, { cause });

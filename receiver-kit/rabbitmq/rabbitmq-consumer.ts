@@ -1,0 +1,216 @@
+import { ReceiverError } from "../errors.ts";
+import { defaults, option, parseOptions, strictOptions } from "../options.ts";
+import { closeSchema } from "../receiver-options.ts";
+import { settledWithin, withTimeout } from "../with-timeout.ts";
+import type { AmqpChannel, AmqpConnection } from "./amqp.ts";
+import { BrokerConnection, type BrokerConnectionStats } from "./broker-connection.ts";
+import { type ConsumeCounts, PartitionConsumer, type ShardReceiver } from "./partition-consumer.ts";
+import { type RabbitmqOptions, rabbitmqOptions } from "./rabbitmq-options.ts";
+import { declareTopology, parkingQueueName, partitionQueues, type TopologyVersion } from "./topology.ts";
+
+export interface RabbitmqConsumerOptions extends RabbitmqOptions {
+  /**
+   * The receiver of each shard; `undefined` for shards that another process serves. The consumer only stores deliveries:
+   * start the receivers, so that they are handled.
+   */
+  readonly receivers: readonly (ShardReceiver | undefined)[];
+  /** Versions whose queues are consumed too, until they are empty. Default: none. */
+  readonly previous?: readonly TopologyVersion[] | undefined;
+  /** Messages of one queue that this process has and has not acknowledged yet, of up to `bodyBytesMax` each. Default 256. */
+  readonly prefetch?: number | undefined;
+}
+
+const previousVersion = strictOptions<TopologyVersion>()({
+  version: option.positiveInteger,
+  partitions: option.positiveInteger,
+});
+
+const consumerOptions = strictOptions<RabbitmqConsumerOptions>()({
+  ...rabbitmqOptions,
+  receivers: option.value<readonly (ShardReceiver | undefined)[]>(
+    "a list of receivers, such as createReceiver(…), one for each shard",
+    (given) =>
+      Array.isArray(given) &&
+      given.some(Boolean) &&
+      given.every((receiver) => receiver === undefined || typeof receiver?.accept === "function"),
+  ),
+  previous: previousVersion.array().default([]),
+  prefetch: option.positiveInteger.default(defaults.rabbitmq.prefetch),
+});
+
+export interface PartitionStats {
+  readonly queue: string;
+  /** False while the queue is left to other processes, or there is no connection. */
+  readonly isConsuming: boolean;
+  /** Messages in this process that are not stored yet. */
+  readonly waiting: number;
+  /** How long no message could be stored; `null` while they can. */
+  readonly failingForMs: number | null;
+  /** Messages in the queue that no consumer has; `null` while the broker cannot be asked. */
+  readonly depth: number | null;
+}
+
+export interface RabbitmqConsumerStats {
+  readonly connection: BrokerConnectionStats;
+  /** Messages since this consumer was created. */
+  readonly messages: Readonly<ConsumeCounts>;
+  readonly queues: readonly PartitionStats[];
+  /** Messages in the parking queue; `null` while the broker cannot be asked. */
+  readonly parked: number | null;
+}
+
+export interface RabbitmqConsumer extends AsyncDisposable {
+  /**
+   * Connects, declares exchanges and queues, and consumes. When no node can be reached it resolves all the same, and is
+   * tried again.
+   *
+   * @throws {ReceiverError} `BROKER_SETUP_INVALID`
+   */
+  start(): Promise<void>;
+  /** Asks the broker for the depth of each queue. */
+  stats(): Promise<RabbitmqConsumerStats>;
+  /**
+   * Stops consuming, waits up to `graceMs` (default 10,000) until the batches in progress are stored and acknowledged, and
+   * disconnects. Close it before its receivers.
+   */
+  close(options?: { readonly graceMs?: number | undefined }): Promise<void>;
+}
+
+interface Session {
+  readonly connection: AmqpConnection;
+  readonly partitions: readonly PartitionConsumer[];
+}
+
+/**
+ * Brings deliveries from RabbitMQ to the inboxes of receivers: a message is acknowledged once its row is committed, so
+ * that what an inbox does not store stays in the queue. Every process may consume: one at a time is active per queue.
+ *
+ * @example examples/receiver-rabbitmq.ts#consumer
+ * ```ts
+ * ```
+ *
+ * @throws {ReceiverError} `CONFIGURATION_INVALID`
+ */
+export function rabbitmqConsumer(options: RabbitmqConsumerOptions): RabbitmqConsumer {
+  const settings = parseOptions("rabbitmqConsumer", consumerOptions, options);
+  const { shards, receivers, previous, version, clock, operationTimeoutMs } = settings;
+  if (receivers.length !== shards) {
+    const found = `rabbitmqConsumer: receivers: expected ${shards}, one for each shard, got ${receivers.length}`;
+    throw new ReceiverError("CONFIGURATION_INVALID", found);
+  }
+  if (previous.some((former) => former.version === version)) {
+    const found = `rabbitmqConsumer: previous: expected versions other than ${version}`;
+    throw new ReceiverError("CONFIGURATION_INVALID", found);
+  }
+  const topology = { ...settings, queueBytesMax: settings.queueBytesMax };
+  const isServed = (shard: number) => receivers[shard] !== undefined;
+  const own = partitionQueues(topology, isServed);
+  const former = previous.flatMap((one) => partitionQueues({ ...topology, ...one }, isServed));
+  const counts: ConsumeCounts = {
+    delivered: 0,
+    redelivered: 0,
+    stored: 0,
+    failed: 0,
+    parked: 0,
+    released: 0,
+  };
+  let closing: Promise<void> | undefined;
+  let current: Session | undefined;
+
+  const partitionOf = (opened: AmqpConnection, queue: string, shard: number) =>
+    new PartitionConsumer(
+      {
+        ...settings,
+        ...{ queue, counts, parkingQueue: parkingQueueName(topology) },
+        receiver: receivers[shard] as ShardReceiver,
+      },
+      opened,
+    );
+
+  const broker = new BrokerConnection<Session>(settings, {
+    async setUp(opened) {
+      const channel = await openChannel(opened);
+      await declareTopology(channel, topology);
+      await channel.close();
+      // Former queues have other arguments, and are deleted once they are empty.
+      const known = await depthsOf(
+        opened,
+        former.map(({ queue }) => queue),
+      );
+      const queues = [...own, ...former.filter(({ queue }) => known.has(queue))];
+      const partitions = queues.map(({ queue, shard }) => partitionOf(opened, queue, shard));
+      try {
+        for (const partition of partitions) await partition.open();
+      } catch (error) {
+        for (const partition of partitions) partition.abandon();
+        throw error;
+      }
+      current = { connection: opened, partitions };
+      return current;
+    },
+    onLost({ partitions }) {
+      current = undefined;
+      for (const partition of partitions) partition.abandon();
+    },
+  });
+
+  const close = async (graceMs: number) => {
+    const stopped = Promise.all(current?.partitions.map((partition) => partition.stop()) ?? []);
+    await settledWithin(stopped, graceMs, clock);
+    await broker.close(operationTimeoutMs);
+  };
+
+  const consumer: RabbitmqConsumer = {
+    start: () => broker.start(),
+    async stats() {
+      const parking = parkingQueueName(topology);
+      const states = current
+        ? current.partitions.map(({ stats }) => stats)
+        : own.map(({ queue }) => ({ queue, isConsuming: false, waiting: 0, failingForMs: null }));
+      const names = [...states.map(({ queue }) => queue), parking];
+      const late = () => new Error("the broker did not respond");
+      const none = new Map<string, number>();
+      const asked = current ? depthsOf(current.connection, names) : Promise.resolve(none);
+      const depths = await withTimeout(asked, operationTimeoutMs, clock, late).catch(() => none);
+      return {
+        connection: broker.stats,
+        messages: { ...counts },
+        queues: states.map((state) => ({ ...state, depth: depths.get(state.queue) ?? null })),
+        parked: depths.get(parking) ?? null,
+      };
+    },
+    close(closeOptions = {}) {
+      const { graceMs } = parseOptions("close", closeSchema, closeOptions, "ARGUMENT_INVALID");
+      closing ??= close(graceMs);
+      return closing;
+    },
+    [Symbol.asyncDispose]: () => consumer.close(),
+  };
+  return consumer;
+}
+
+/** Messages in each queue that exists. A missing one closes the channel that asks. */
+async function depthsOf(
+  connection: AmqpConnection,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const depths = new Map<string, number>();
+  let channel: AmqpChannel | undefined;
+  for (const name of names) {
+    try {
+      channel ??= await openChannel(connection);
+      depths.set(name, (await channel.checkQueue(name)).messageCount);
+    } catch (error) {
+      if ((error as { code?: unknown } | null)?.code !== 404) throw error;
+      channel = undefined;
+    }
+  }
+  await channel?.close();
+  return depths;
+}
+
+async function openChannel(connection: AmqpConnection): Promise<AmqpChannel> {
+  const channel = await connection.createConfirmChannel();
+  channel.on("error", () => {});
+  return channel;
+}

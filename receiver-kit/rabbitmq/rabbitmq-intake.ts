@@ -1,0 +1,229 @@
+import type { DeliveryTelemetry } from "../delivery-telemetry.ts";
+import { isReceiverError, ReceiverError, type WebhookRejectedError } from "../errors.ts";
+import { handleFetch } from "../http/fetch-handler.ts";
+import { createRejectionLog } from "../http/rejection-log.ts";
+import type { RequestLimits } from "../http/request-body.ts";
+import type { AcceptContext, AcceptResult, DeliverySink } from "../http/webhook-handler.ts";
+import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
+import { closeSchema } from "../receiver-options.ts";
+import type { RejectionCounts } from "../receiver-stats.ts";
+import { throwIfOtherWorkspace } from "../signature/tenant-workspace.ts";
+import { createVerifier, type VerifiedWebhook, type VerifierOptions } from "../signature/verifier.ts";
+import { tenantSource } from "../tenant-source.ts";
+import { settledWithin } from "../with-timeout.ts";
+import { OutageLog } from "../worker/outage-log.ts";
+import type { AmqpChannel } from "./amqp.ts";
+import { BrokerConnection, type BrokerConnectionStats } from "./broker-connection.ts";
+import { encodeDelivery, routingKeyOf } from "./delivery-message.ts";
+import { type PublishCounts, Publisher } from "./publisher.ts";
+import { type RabbitmqOptions, rabbitmqOptions } from "./rabbitmq-options.ts";
+import { shardOf } from "./shard.ts";
+import { declareTopology, exchangeName } from "./topology.ts";
+
+export interface RabbitmqIntakeOptions extends RabbitmqOptions, VerifierOptions {
+  /** As of the receivers behind the queues. Default `default`. */
+  readonly source?: string | undefined;
+  /** Limits of one request. */
+  readonly limits?: Partial<RequestLimits> | undefined;
+  /** How long a publisher confirm may take before the response is 503. Default 5,000. */
+  readonly confirmTimeoutMs?: number | undefined;
+  /** How long a delivery waits for a connection that was just lost. Default 2,000. */
+  readonly reconnectWaitMs?: number | undefined;
+  /** Deliveries without a confirm, beyond which the response is 503. Default 1,024. */
+  readonly inFlightMax?: number | undefined;
+  /** Bytes of deliveries without a confirm, beyond which the response is 503. Default 67,108,864. */
+  readonly inFlightBytesMax?: number | undefined;
+  /** The receiver of each shard, which stores what cannot be published. Default: the response is 503. */
+  readonly fallback?: readonly Pick<DeliverySink, "accept">[] | undefined;
+  /** Called for every rejected request. The log shows only the first per code. */
+  readonly onRejected?: ((rejection: WebhookRejectedError) => void) | undefined;
+  /** Traces: `openTelemetry(api)` of `workspace-tasks/receiver-kit/telemetry`. */
+  readonly telemetry?: DeliveryTelemetry | undefined;
+}
+
+const intakeOptions = strictOptions<RabbitmqIntakeOptions>()({
+  ...sharedOptions,
+  ...rabbitmqOptions,
+  confirmTimeoutMs: option.durationMs.default(defaults.rabbitmq.confirmTimeoutMs),
+  reconnectWaitMs: option.durationMs.default(defaults.rabbitmq.reconnectWaitMs),
+  inFlightMax: option.positiveInteger.default(defaults.rabbitmq.inFlightMax),
+  inFlightBytesMax: option.positiveInteger.default(defaults.rabbitmq.inFlightBytesMax),
+  fallback: option
+    .value<readonly Pick<DeliverySink, "accept">[]>(
+      "a list of receivers, one for each shard",
+      (given) => Array.isArray(given) && given.every((sink) => typeof sink?.accept === "function"),
+    )
+    .optional(),
+  telemetry: option.objectWith<DeliveryTelemetry>("openTelemetry(api)", "accept", "handle").optional(),
+});
+
+export interface RabbitmqIntakeStats {
+  readonly source: string;
+  readonly connection: BrokerConnectionStats;
+  /** How long no delivery could be published; `null` when the last one could. */
+  readonly failingForMs: number | null;
+  /** Deliveries since this intake was created, by what became of their messages. */
+  readonly published: Readonly<PublishCounts>;
+  /** Deliveries that were already in flight. */
+  readonly duplicates: number;
+  /** Deliveries that the fallback stored. */
+  readonly fallback: number;
+  /** Requests without a 2xx response since this intake was created, by code. */
+  readonly rejections: Readonly<RejectionCounts>;
+  /** Deliveries without a confirm right now. */
+  readonly inFlight: { readonly messages: number; readonly bytes: number };
+  /** From publish to confirm, of the last 1,024; `null` before the first. */
+  readonly confirmMs: { readonly p50: number; readonly p99: number; readonly max: number } | null;
+}
+
+export interface RabbitmqIntake extends DeliverySink, AsyncDisposable {
+  /**
+   * Connects and declares exchanges and queues, so that the first delivery does not wait. When no node can be reached it
+   * resolves all the same: it is tried again, and the response is 503 or that of the fallback meanwhile.
+   *
+   * @throws {ReceiverError} `BROKER_SETUP_INVALID`
+   */
+  start(): Promise<void>;
+  /** Responds to a fetch `Request`; for frameworks other than Express. */
+  fetch(request: Request): Promise<Response>;
+  stats(): RabbitmqIntakeStats;
+  /**
+   * Waits up to `graceMs` (default 10,000) for the confirms of what was sent, and disconnects. The response to later
+   * deliveries is 503. Close the HTTP server first.
+   */
+  close(options?: { readonly graceMs?: number | undefined }): Promise<void>;
+}
+
+/**
+ * The HTTP side of receivers whose inboxes are behind RabbitMQ: a delivery is acknowledged once the broker confirms that
+ * it is on the disks of a majority of its queue's members. A `rabbitmqConsumer` brings it to its inbox.
+ *
+ * @example examples/receiver-rabbitmq.ts#intake
+ * ```ts
+ * ```
+ *
+ * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_…` for options that can never work
+ * @see interface §6
+ */
+export function rabbitmqIntake(options: RabbitmqIntakeOptions): RabbitmqIntake {
+  const settings = parseOptions("rabbitmqIntake", intakeOptions, options);
+  const { source, limits, clock, logger, shards, fallback, telemetry, toleranceSeconds } = settings;
+  if (fallback && fallback.length !== shards) {
+    const found = `rabbitmqIntake: fallback: expected ${shards} receivers, one for each shard, got ${fallback.length}`;
+    throw new ReceiverError("CONFIGURATION_INVALID", found);
+  }
+  const verifier = createVerifier({ secrets: options.secrets, toleranceSeconds, clock });
+  const rejectionLog = createRejectionLog(logger, clock);
+  const rejections: RejectionCounts = {};
+  const counts = { duplicates: 0, fallback: 0 };
+  const inProgress = new Map<string, Promise<AcceptResult>>();
+  const outage = new OutageLog(settings, {
+    begins: fallback
+      ? "deliveries cannot be published; the fallback stores them"
+      : "deliveries cannot be published; the response is 503 and they will be sent again",
+    ends: "deliveries are published again",
+  });
+  let closing: Promise<void> | undefined;
+
+  const connection = new BrokerConnection<AmqpChannel>(settings, {
+    async setUp(opened) {
+      const channel = await opened.createConfirmChannel();
+      // The error also rejects the request that caused it, and only that names the queue.
+      channel.on("error", () => {});
+      await declareTopology(channel, { ...settings, queueBytesMax: settings.queueBytesMax });
+      channel.on("error", (error) => connection.fail(error));
+      channel.on("close", () => connection.fail(new Error("the channel was closed")));
+      publisher.attach(channel);
+      return channel;
+    },
+    onLost: (_channel, error) => publisher.detach(error),
+  });
+  const publisher = new Publisher(settings, connection);
+
+  const store = async (
+    webhook: VerifiedWebhook,
+    deliverySource: string,
+    context: AcceptContext,
+  ): Promise<AcceptResult> => {
+    const key = routingKeyOf(webhook);
+    const shard = shardOf(key, shards);
+    const delivery = {
+      ...{ webhook, source: deliverySource, traceparent: context.traceparent },
+      receivedAtMs: clock.now(),
+    };
+    try {
+      await publisher.publish({
+        exchange: exchangeName(settings, shard),
+        // A routing key has at most 255 bytes.
+        key: key.slice(0, 80),
+        body: webhook.body,
+        optionsFor: (correlationId) => encodeDelivery(delivery, correlationId),
+      });
+      outage.end();
+      return { outcome: "accepted" };
+    } catch (error) {
+      outage.add(error);
+      const sink = fallback?.[shard];
+      if (!sink || !isReceiverError(error, "BROKER_UNAVAILABLE")) throw error;
+      const result = await sink.accept(webhook, context);
+      counts.fallback += 1;
+      return result;
+    }
+  };
+
+  const close = async (graceMs: number) => {
+    await settledWithin(Promise.allSettled(inProgress.values()), graceMs, clock);
+    await connection.close(settings.operationTimeoutMs);
+  };
+
+  const count = (code: keyof RejectionCounts) => {
+    rejections[code] = (rejections[code] ?? 0) + 1;
+  };
+  const intake: RabbitmqIntake = {
+    ...{ verifier, limits, clock, source, telemetry },
+    onRejected(rejection) {
+      count(rejection.code);
+      rejectionLog.onRejected(rejection);
+      settings.onRejected?.(rejection);
+    },
+    onError(error, webhook) {
+      if (isReceiverError(error)) count(error.code);
+      rejectionLog.onError(error, webhook);
+    },
+    async accept(webhook, context = {}) {
+      if (closing) throw new ReceiverError("BROKER_UNAVAILABLE", "the intake is closing");
+      throwIfOtherWorkspace(webhook);
+      const deliverySource = tenantSource(source, webhook.tenant?.id);
+      // Neither a source nor an id contains a space.
+      const name = `${deliverySource} ${webhook.id}`;
+      const first = inProgress.get(name);
+      if (first) {
+        await first;
+        counts.duplicates += 1;
+        return { outcome: "duplicate" };
+      }
+      const result = store(webhook, deliverySource, context).finally(() => inProgress.delete(name));
+      inProgress.set(name, result);
+      return result;
+    },
+    start: () => connection.start(),
+    fetch: (request) => handleFetch(intake, request),
+    stats: () => ({
+      source,
+      connection: connection.stats,
+      failingForMs: outage.failingForMs,
+      published: { ...publisher.counts },
+      ...counts,
+      rejections: { ...rejections },
+      inFlight: publisher.inFlight,
+      confirmMs: publisher.confirmMs,
+    }),
+    close(closeOptions = {}) {
+      const { graceMs } = parseOptions("close", closeSchema, closeOptions, "ARGUMENT_INVALID");
+      closing ??= close(graceMs);
+      return closing;
+    },
+    [Symbol.asyncDispose]: () => intake.close(),
+  };
+  return intake;
+}

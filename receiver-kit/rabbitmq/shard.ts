@@ -1,0 +1,41 @@
+// A task belongs to one shard, whatever the number of queues: ids, ordering heads and rows of a task must stay in one
+// inbox. So this hash never changes.
+
+import type { ReconcileClient } from "../worker/task-changes.ts";
+
+/**
+ * The shard of a task, or of a delivery without a task by its `webhook-id`: the same in every process and version.
+ *
+ * FNV-1a over UTF-8, and the final mixing of MurmurHash3, because few of its low bits depend on the last bytes alone.
+ */
+export function shardOf(key: string, shards: number): number {
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(key)) hash = Math.imul(hash ^ byte, 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash ^ (hash >>> 16)) >>> 0) % shards;
+}
+
+/**
+ * The client as one shard's `reconcile` needs it: only the tasks of that shard, so that no state is written in two.
+ *
+ * @example examples/receiver-rabbitmq.ts#reconcile
+ * ```ts
+ * ```
+ */
+export function clientOfShard(
+  client: ReconcileClient,
+  { shard, shards }: { readonly shard: number; readonly shards: number },
+): ReconcileClient {
+  const { tasks } = client;
+  async function* list({ offset = 0, ...options }: Parameters<ReconcileClient["tasks"]["list"]>[0]) {
+    // The offset counts the tasks of the shard.
+    let skip = offset;
+    for await (const task of tasks.list(options)) {
+      if (shardOf(task.id, shards) !== shard) continue;
+      if (skip > 0) skip -= 1;
+      else yield task;
+    }
+  }
+  return { tasks: { list }, ...(client.me && { me: () => client.me?.() as PromiseLike<unknown> }) };
+}

@@ -1,0 +1,121 @@
+import { describe, expect, it } from "vitest";
+import { silentLogger, type VerifiedWebhook } from "workspace-tasks/receiver-kit";
+import { rabbitmqConsumer } from "workspace-tasks/receiver-kit/rabbitmq";
+import { encodeDelivery } from "../../../../receiver-kit/rabbitmq/delivery-message.ts";
+import { FakeAmqp } from "../../../support/fake-amqp.ts";
+import { createFixtureClock } from "../../../support/receiver-fixture.ts";
+
+async function createFixture(accept: (webhook: VerifiedWebhook) => Promise<void>) {
+  const amqp = new FakeAmqp();
+  const clock = createFixtureClock();
+  const receiver = {
+    async accept(webhook: VerifiedWebhook) {
+      await accept(webhook);
+      return { outcome: "accepted" } as const;
+    },
+  };
+  const consumer = rabbitmqConsumer({
+    ...{ urls: ["amqp://one"], partitions: 1, receivers: [receiver], connect: amqp.connect },
+    ...{ clock, logger: silentLogger, random: () => 0, operationTimeoutMs: 2_000 },
+  });
+  await consumer.start();
+  const deliver = (deliveryTag: number, id = `m${deliveryTag}`, redelivered = false) => {
+    const webhook = { id, timestamp: 1, secretIndex: 0, body: Buffer.from("{}") };
+    const properties = encodeDelivery(
+      { webhook, source: "default", traceparent: undefined, receivedAtMs: 1 },
+      "1",
+    );
+    amqp.latest.consumers
+      .at(-1)
+      ?.deliver({ content: webhook.body, fields: { deliveryTag, redelivered }, properties });
+  };
+  return { amqp, clock, consumer, deliver };
+}
+
+/** Lets what is due now happen. */
+const turn = async () => {
+  for (let n = 0; n < 5; n++) await new Promise<void>((resolve) => setImmediate(resolve));
+};
+
+describe("rabbitmqConsumer", () => {
+  it("acknowledges a batch with one message once all of it is stored", async () => {
+    const { amqp, deliver } = await createFixture(async () => {});
+    for (const tag of [1, 2, 3]) deliver(tag);
+    await turn();
+    expect(amqp.latest.acknowledged).toEqual([{ tag: 3, allUpTo: true }]);
+  });
+
+  it("acknowledges one by one around a message that is not stored, and stores that one later", async () => {
+    let isFailing = true;
+    const { amqp, clock, deliver } = await createFixture(async ({ id }) => {
+      if (id === "m2" && isFailing) throw new Error("not now");
+    });
+    for (const tag of [1, 2, 3]) deliver(tag);
+    await turn();
+    expect(amqp.latest.acknowledged).toEqual([
+      { tag: 1, allUpTo: false },
+      { tag: 3, allUpTo: false },
+    ]);
+    isFailing = false;
+    await clock.advance(1_000);
+    await turn();
+    expect(amqp.latest.acknowledged.at(-1)).toEqual({ tag: 2, allUpTo: true });
+  });
+
+  it("tries again ever more rarely while the inbox fails, and leaves the queue to others after 30 s", async () => {
+    let attempts = 0;
+    const { amqp, clock, consumer, deliver } = await createFixture(async () => {
+      attempts += 1;
+      throw new Error("the inbox is unavailable");
+    });
+    deliver(1);
+    await turn();
+    await clock.advance(29_000);
+    expect(attempts).toBeLessThan(15);
+    expect(amqp.latest.closedChannels).toBe(1); // that of the declaration
+    await clock.advance(11_000);
+    await turn();
+    expect(amqp.latest.acknowledged).toEqual([]);
+    expect((await consumer.stats()).messages).toMatchObject({ released: 1, stored: 0, parked: 0 });
+    await clock.advance(10_000);
+    await turn();
+    // It returned, as one consumer among others.
+    expect(amqp.latest.consumers).toHaveLength(2);
+  });
+
+  it("forgets what a lost connection delivered, and acknowledges only what the new one delivers again", async () => {
+    let finish = () => {};
+    const { amqp, clock, deliver } = await createFixture(
+      () =>
+        new Promise<void>((resolve) => {
+          finish = resolve;
+        }),
+    );
+    deliver(1);
+    await turn();
+    const [first] = amqp.connections;
+    await clock.advance(2_000);
+    first?.emit("error", new Error("ECONNRESET"));
+    await clock.advance(100);
+    finish();
+    await turn();
+    expect(first?.acknowledged).toEqual([]);
+    expect(amqp.connections).toHaveLength(2);
+    deliver(7, "m1", true);
+    await turn();
+    finish();
+    await turn();
+    expect(amqp.latest.acknowledged).toEqual([{ tag: 7, allUpTo: true }]);
+  });
+
+  it("consumes again after the broker has cancelled it", async () => {
+    const { amqp, clock, consumer, deliver } = await createFixture(async () => {});
+    amqp.latest.consumers[0]?.deliver(null);
+    await clock.advance(10_000);
+    await turn();
+    deliver(1);
+    await turn();
+    expect(amqp.latest.acknowledged).toEqual([{ tag: 1, allUpTo: true }]);
+    expect((await consumer.stats()).messages.released).toBe(1);
+  });
+});

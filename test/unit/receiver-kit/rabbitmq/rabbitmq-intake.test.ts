@@ -1,0 +1,224 @@
+import { describe, expect, it } from "vitest";
+import { silentLogger, type VerifiedWebhook } from "workspace-tasks/receiver-kit";
+import { type RabbitmqIntakeOptions, rabbitmqIntake } from "workspace-tasks/receiver-kit/rabbitmq";
+import { FakeAmqp } from "../../../support/fake-amqp.ts";
+import { createFixtureClock } from "../../../support/receiver-fixture.ts";
+import { secretA } from "../../../support/signed-delivery.ts";
+
+function createFixture(options: Partial<RabbitmqIntakeOptions> = {}) {
+  const amqp = new FakeAmqp();
+  const clock = createFixtureClock();
+  const intake = rabbitmqIntake({
+    urls: ["amqp://one"],
+    ...{ secrets: [secretA], clock, logger: silentLogger, random: () => 0.5 },
+    ...{ connect: amqp.connect, confirmTimeoutMs: 1_000, operationTimeoutMs: 2_000 },
+    ...options,
+  });
+  return { amqp, clock, intake };
+}
+
+const webhookOf = (id: string, body = `{"taskId":"task-${id}"}`): VerifiedWebhook => ({
+  ...{ id, timestamp: 1_772_357_400, secretIndex: 0 },
+  body: Buffer.from(body),
+});
+
+/** Lets what is due now happen. */
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+const unavailable = (message: RegExp) => ({
+  code: "BROKER_UNAVAILABLE",
+  message: expect.stringMatching(message),
+});
+
+describe("rabbitmqIntake", () => {
+  it("publishes a persistent and mandatory message with the task's id as routing key", async () => {
+    const { amqp, intake } = createFixture();
+    await intake.start();
+    const accepted = intake.accept(webhookOf("a"), { traceparent: "00-trace" });
+    await turn();
+    const [published] = amqp.latest.publishes;
+    expect(published).toMatchObject({ exchange: "workspace-tasks.v1.s0", key: "task-a" });
+    expect(published?.options).toMatchObject({
+      ...{ persistent: true, mandatory: true, messageId: "a", appId: "default" },
+      headers: { "secret-index": 0, traceparent: "00-trace" },
+    });
+    published?.confirm();
+    expect(await accepted).toEqual({ outcome: "accepted" });
+  });
+
+  it("takes the webhook-id as routing key of a body that names no task or is not JSON", async () => {
+    const { amqp, intake } = createFixture();
+    await intake.start();
+    const bodies = ["{}", "not JSON", '{"taskId":7}', `{"taskId":"${"x".repeat(300)}"}`];
+    for (const [index, body] of bodies.entries())
+      void intake.accept(webhookOf(`id-${index}`, body)).catch(() => {});
+    await turn();
+    const keys = amqp.latest.publishes.map(({ key }) => key);
+    expect(keys).toEqual(["id-0", "id-1", "id-2", "x".repeat(80)]);
+  });
+
+  it("counts a confirm once that the broker repeats", async () => {
+    const { amqp, intake } = createFixture();
+    await intake.start();
+    const accepted = intake.accept(webhookOf("a"));
+    await turn();
+    for (let times = 0; times < 3; times++) amqp.latest.publishes[0]?.confirm();
+    await accepted;
+    expect(intake.stats()).toMatchObject({
+      published: { confirmed: 1 },
+      inFlight: { messages: 0, bytes: 0 },
+    });
+  });
+
+  it("rejects a delivery that is returned, although its confirm follows", async () => {
+    const { amqp, intake } = createFixture();
+    await intake.start();
+    const rejected = expect(intake.accept(webhookOf("a"))).rejects.toMatchObject(
+      unavailable(/no queue takes/),
+    );
+    await turn();
+    amqp.latest.publishes[0]?.giveBack();
+    amqp.latest.publishes[0]?.confirm();
+    await rejected;
+    expect(intake.stats().published).toMatchObject({ returned: 1, confirmed: 0 });
+  });
+
+  it("rejects a delivery that the queue rejects", async () => {
+    const { amqp, intake } = createFixture();
+    await intake.start();
+    const rejected = expect(intake.accept(webhookOf("a"))).rejects.toMatchObject(unavailable(/rejected/));
+    await turn();
+    amqp.latest.publishes[0]?.confirm(new Error("message nacked"));
+    await rejected;
+    expect(intake.stats().published.nacked).toBe(1);
+  });
+
+  it("rejects a delivery without a confirm after the time limit, and replaces a connection that confirms nothing", async () => {
+    const { amqp, clock, intake } = createFixture();
+    await intake.start();
+    const rejected = expect(intake.accept(webhookOf("a"))).rejects.toMatchObject(
+      unavailable(/within 1000 ms/),
+    );
+    await turn();
+    await clock.advance(1_000);
+    await rejected;
+    await clock.advance(100);
+    expect(amqp.connections).toHaveLength(2);
+    expect(amqp.connections[0]?.isDestroyed).toBe(true);
+    expect(intake.stats()).toMatchObject({
+      ...{ published: { timedOut: 1, interrupted: 0 }, inFlight: { messages: 0 } },
+      connection: { state: "ready", lost: 1 },
+    });
+  });
+
+  it("keeps a connection that confirms later deliveries", async () => {
+    const { amqp, clock, intake } = createFixture();
+    await intake.start();
+    const rejected = expect(intake.accept(webhookOf("a"))).rejects.toThrow();
+    await turn();
+    await clock.advance(500);
+    const accepted = intake.accept(webhookOf("b"));
+    await turn();
+    amqp.latest.publishes[1]?.confirm();
+    await accepted;
+    await clock.advance(500);
+    await rejected;
+    expect(amqp.connections).toHaveLength(1);
+    // It counts until the broker settles it.
+    expect(intake.stats().inFlight.messages).toBe(1);
+    amqp.latest.publishes[0]?.confirm();
+    expect(intake.stats().inFlight.messages).toBe(0);
+  });
+
+  it("rejects what is in flight when the connection is lost, also when the client forgets it", async () => {
+    const { amqp, clock, intake } = createFixture();
+    await intake.start();
+    await clock.advance(2_000);
+    const rejected = expect(intake.accept(webhookOf("a"))).rejects.toMatchObject(
+      unavailable(/connection was lost/),
+    );
+    await turn();
+    amqp.latest.emit("error", new Error("ECONNRESET"));
+    await rejected;
+    expect(intake.stats()).toMatchObject({ published: { interrupted: 1 }, inFlight: { messages: 0 } });
+    await clock.advance(100);
+    const accepted = intake.accept(webhookOf("b"));
+    await turn();
+    amqp.latest.publishes[0]?.confirm();
+    expect(await accepted).toEqual({ outcome: "accepted" });
+  });
+
+  it("rejects deliveries at once while the broker blocks the connection, which stays open", async () => {
+    const { amqp, clock, intake } = createFixture();
+    await intake.start();
+    amqp.latest.emit("blocked", "low on memory");
+    await expect(intake.accept(webhookOf("a"))).rejects.toMatchObject(unavailable(/short of resources/));
+    await clock.advance(60_000);
+    expect(intake.stats().connection.blockedForMs).toBe(60_000);
+    amqp.latest.emit("unblocked");
+    const accepted = intake.accept(webhookOf("b"));
+    await turn();
+    amqp.latest.publishes[0]?.confirm();
+    await accepted;
+    expect(amqp.connections).toHaveLength(1);
+  });
+
+  it("rejects deliveries at once when too many, or too many bytes, have no confirm", async () => {
+    const { amqp, intake } = createFixture({ inFlightMax: 2, inFlightBytesMax: 1_000 });
+    await intake.start();
+    const large = JSON.stringify({ taskId: "x".repeat(990) });
+    const first = intake.accept(webhookOf("a", large));
+    await expect(intake.accept(webhookOf("b"))).rejects.toMatchObject(unavailable(/too many/));
+    await turn();
+    amqp.latest.publishes[0]?.confirm();
+    await first;
+    const both = ["c", "d"].map((id) => intake.accept(webhookOf(id)));
+    await expect(intake.accept(webhookOf("e"))).rejects.toMatchObject(unavailable(/too many/));
+    await turn();
+    for (const { confirm } of amqp.latest.publishes) confirm();
+    await Promise.all(both);
+    expect(intake.stats().published).toMatchObject({ confirmed: 3, unsent: 2 });
+  });
+
+  it("publishes a delivery once that is sent twice at the same time", async () => {
+    const { amqp, intake } = createFixture();
+    await intake.start();
+    const both = [intake.accept(webhookOf("a")), intake.accept(webhookOf("a"))];
+    await turn();
+    expect(amqp.latest.publishes).toHaveLength(1);
+    amqp.latest.publishes[0]?.confirm();
+    expect(await Promise.all(both)).toEqual([{ outcome: "accepted" }, { outcome: "duplicate" }]);
+  });
+
+  it("waits a moment for a connection that was just lost, and for none that is due later", async () => {
+    const { amqp, clock, intake } = createFixture();
+    await intake.start();
+    let isDown = true;
+    amqp.onConnect = async () => {
+      if (isDown) throw new Error("ECONNREFUSED");
+    };
+    await clock.advance(5_000);
+    amqp.latest.emit("close");
+    await turn();
+    const waiting = expect(intake.accept(webhookOf("a"))).rejects.toMatchObject(unavailable(/no connection/));
+    await clock.advance(100);
+    await waiting;
+    await expect(intake.accept(webhookOf("b"))).rejects.toMatchObject(unavailable(/no connection/));
+    isDown = false;
+    await clock.advance(10_000);
+    expect(intake.stats().connection.state).toBe("ready");
+  });
+
+  it("waits for confirms when it closes, and rejects later deliveries", async () => {
+    const { amqp, intake } = createFixture();
+    await intake.start();
+    const accepted = intake.accept(webhookOf("a"));
+    await turn();
+    const closed = intake.close();
+    await expect(intake.accept(webhookOf("b"))).rejects.toMatchObject(unavailable(/closing/));
+    amqp.latest.publishes[0]?.confirm();
+    expect(await accepted).toEqual({ outcome: "accepted" });
+    await closed;
+    expect(intake.stats().connection.state).toBe("closed");
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import type { ReconcilableTask, ReconcileClient } from "workspace-tasks/receiver-kit";
+import { clientOfShard, shardOf } from "workspace-tasks/receiver-kit/rabbitmq";
+
+describe("shardOf", () => {
+  it("is the same in every version: rows and ordering heads of a task stay where they are", () => {
+    const keys = ["", "a", "task-1", "5b0d7c1e-8f0a-4a55-9d0a-1f3c6a7e2b11", "Grüße 🌍"];
+    expect(keys.map((key) => shardOf(key, 1_000))).toMatchInlineSnapshot(`
+      [
+        923,
+        715,
+        129,
+        343,
+        275,
+      ]
+    `);
+  });
+
+  it("spreads ids over the shards evenly, also those that differ in the last character", () => {
+    for (const shards of [2, 3, 4, 8]) {
+      const counts = Array.from({ length: shards }, () => 0);
+      for (let n = 0; n < 40_000; n++) counts[shardOf(`task-${n}`, shards)]! += 1;
+      for (const count of counts) expect(Math.abs(count / (40_000 / shards) - 1)).toBeLessThan(0.05);
+    }
+  });
+});
+
+describe("clientOfShard", () => {
+  const tasks = Array.from({ length: 50 }, (_, n) => ({ id: `task-${n}` }) as ReconcilableTask);
+  const client: ReconcileClient = {
+    tasks: {
+      async *list({ ids, offset = 0 }) {
+        yield* tasks.filter(({ id }) => ids?.includes(id) ?? true).slice(offset);
+      },
+    },
+  };
+  const listed = async (shard: number, options: Parameters<ReconcileClient["tasks"]["list"]>[0]) => {
+    const found: string[] = [];
+    for await (const { id } of clientOfShard(client, { shard, shards: 3 }).tasks.list(options))
+      found.push(id);
+    return found;
+  };
+
+  it("lists each task in one shard, with offsets that count the tasks of the shard", async () => {
+    const shards = await Promise.all([0, 1, 2].map((shard) => listed(shard, {})));
+    expect(shards.flat().toSorted()).toEqual(tasks.map(({ id }) => id).toSorted());
+    expect(await listed(1, { offset: 5 })).toEqual(shards[1]?.slice(5));
+  });
+
+  it("lists the named tasks of the shard", async () => {
+    const ids = ["task-1", "task-2", "task-3", "task-4"];
+    expect(await listed(0, { ids })).toEqual(ids.filter((id) => shardOf(id, 3) === 0));
+  });
+});
