@@ -87,6 +87,26 @@ interface Session {
  *
  * @example examples/receiver-rabbitmq.ts#consumer
  * ```ts
+ * const pool = new pg.Pool({
+ *   connectionString: process.env["DATABASE_URL"],
+ *   max: 28, // two receivers, each with 8 handlers, and 6 clients to listen, store, settle and notify
+ *   connectionTimeoutMillis: 5_000,
+ * });
+ * const receivers = ["shard0", "shard1"].map((schema) =>
+ *   createReceiver({ secrets, inbox: postgresInbox(pool, { schema }) }),
+ * );
+ * await pool.query("CREATE TABLE IF NOT EXISTS task_states (task_id TEXT PRIMARY KEY, status TEXT NOT NULL)");
+ * for (const receiver of receivers) {
+ *   receiver.onState("task", async ({ taskId, status }, { transaction }) => {
+ *     await transaction.query(
+ *       "INSERT INTO task_states VALUES ($1, $2) ON CONFLICT (task_id) DO UPDATE SET status = excluded.status",
+ *       [taskId, status],
+ *     );
+ *   });
+ *   await receiver.start();
+ * }
+ * const consumer = rabbitmqConsumer({ urls, shards: 2, receivers });
+ * await consumer.start();
  * ```
  *
  * @throws {ReceiverError} `CONFIGURATION_INVALID`

@@ -100,6 +100,11 @@ export interface RabbitmqIntake extends DeliverySink, AsyncDisposable {
  *
  * @example examples/receiver-rabbitmq.ts#intake
  * ```ts
+ * const intake = rabbitmqIntake({ urls, shards: 2, secrets });
+ * await intake.start();
+ *
+ * const app = express();
+ * app.post("/webhooks", webhookMiddleware(intake));
  * ```
  *
  * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_…` for options that can never work

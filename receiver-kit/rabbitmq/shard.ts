@@ -21,6 +21,9 @@ export function shardOf(key: string, shards: number): number {
  *
  * @example examples/receiver-rabbitmq.ts#reconcile
  * ```ts
+ * for (const [shard, receiver] of receivers.entries()) {
+ *   await receiver.reconcile(clientOfShard(client, { shard, shards: receivers.length }));
+ * }
  * ```
  */
 export function clientOfShard(
