@@ -104,7 +104,7 @@ export class PartitionConsumer {
     this.#consumerTag = consumerTag;
   }
 
-  /** The connection is lost: what was not acknowledged is delivered again, to whoever consumes next. */
+  /** The connection is lost: what was not acknowledged is delivered again, to the next active consumer. */
   abandon(): void {
     this.#isAbandoned = true;
     this.#channel = undefined;
