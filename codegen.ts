@@ -35,6 +35,10 @@ const config: CodegenConfig = {
       documents: "sdk/operations/*.graphql",
       plugins: ["./scripts/operation-table-plugin.mjs"],
     },
+    "mock-server/generated/operation-documents.ts": {
+      documents: "sdk/operations/*.graphql",
+      plugins: ["./scripts/operation-documents-plugin.mjs"],
+    },
     "mock-server/generated/resolvers.ts": {
       plugins: ["typescript", "typescript-resolvers"],
       config: {

@@ -42,6 +42,11 @@ const program = {
       "mock-server/cli/worlds-command",
       "runWorldsCommand",
     ),
+    compare: command(
+      "compare the mock with the real service",
+      "mock-server/cli/compare-command",
+      "runCompareCommand",
+    ),
     "check-receiver": command(
       "attack a webhook receiver in any language, and report",
       "receiver-kit/cli/check-receiver-command",

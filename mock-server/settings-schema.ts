@@ -17,6 +17,8 @@ const count = (about: string) => z.int().min(1).max(Number.MAX_SAFE_INTEGER).opt
 const duration = (about: string, minMs = 1) => z.int().min(minMs).max(yearMs).optional().describe(about);
 const group = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).optional();
 
+const errorCode = z.string().regex(/^[A-Z][A-Z0-9_]*$/, "expected a code such as NOT_FOUND");
+
 export const settingsSchema = z.strictObject({
   tokenLifetimeSeconds: z
     .int()
@@ -43,6 +45,19 @@ export const settingsSchema = z.strictObject({
     .union([z.literal(200), z.literal(401)])
     .optional()
     .describe("HTTP status beside `UNAUTHENTICATED`: 200 or 401 (A-4)."),
+  errors: z
+    .array(
+      z.strictObject({
+        code: errorCode,
+        message: z.string(),
+        replaceWith: z.strictObject({ code: errorCode.optional(), message: z.string().min(1).optional() }),
+      }),
+    )
+    .max(1_000)
+    .optional()
+    .describe(
+      "GraphQL errors of the mock, by their code and message, that get another code or message (A-2 to A-8, A-13, A-14).",
+    ),
   allowLoopbackHttp: z
     .boolean()
     .optional()

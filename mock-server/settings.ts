@@ -33,6 +33,13 @@ const seedPlan: SeedPlan = {
   ],
 };
 
+/** An error of the mock that another service words differently. */
+export interface ErrorReplacement {
+  readonly code: string;
+  readonly message: string;
+  readonly replaceWith: { readonly code?: string | undefined; readonly message?: string | undefined };
+}
+
 /** The defaults; `settings-schema.ts` says what each setting is. */
 export const defaultSettings = {
   /** @see interface §8 */
@@ -44,6 +51,7 @@ export const defaultSettings = {
     window: "sliding" as "sliding" | "fixed",
   },
   unauthenticatedStatus: 200 as 200 | 401,
+  errors: [] as readonly ErrorReplacement[],
   allowLoopbackHttp: true,
   latency: { p50Ms: 0, p99Ms: 0 },
   delivery: {

@@ -27,6 +27,7 @@ const programs = [
   "./mock-server/cli/reset-command.ts",
   "./mock-server/cli/snapshot-command.ts",
   "./mock-server/cli/worlds-command.ts",
+  "./mock-server/cli/compare-command.ts",
   "./receiver-kit/cli/check-receiver-command.ts",
   "./receiver-kit/cli/inbox-command.ts",
   "./examples/start.ts",

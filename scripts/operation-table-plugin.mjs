@@ -33,7 +33,7 @@ function row(schema, fragments, operation) {
   return `  ${name}: { kind: "${operation.operation}", router: "${router}", authenticated: ${authenticated} },`;
 }
 
-function routersOf(schema, fragments, selectionSet, type, routers) {
+export function routersOf(schema, fragments, selectionSet, type, routers) {
   let left = routers;
   for (const selection of selectionSet.selections) {
     if (selection.kind === Kind.FIELD) {

@@ -23,7 +23,7 @@ function defaultText(name: string): string {
   if (name === "tasks.plans") return "timed, 1000 ms per stage";
   if (name === "seedData") return "one workspace with an administrator";
   const value = defaultOf(name);
-  return Array.isArray(value) ? value.join(", ") : String(value);
+  return Array.isArray(value) ? value.join(", ") || "none" : String(value);
 }
 
 const defaultOf = (name: string): unknown =>

@@ -5,6 +5,7 @@
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
 import type { ServiceErrorCode } from "../errors.ts";
 import { ServiceError } from "../rules/service-error.ts";
+import type { ErrorReplacement } from "../settings.ts";
 
 export type FormattedError = GraphQLFormattedError & { readonly extensions: { readonly code: string } };
 
@@ -21,6 +22,22 @@ export function formatError(error: GraphQLError, codeOfMistakes: ServiceErrorCod
   const given = error.extensions["code"];
   const code = typeof given === "string" ? given : codeOfMistakes;
   return { message: withoutSuggestion(error.message), ...where, extensions: { code } };
+}
+
+/** The error as the settings word it. */
+export function withReplacement(
+  error: FormattedError,
+  replacements: readonly ErrorReplacement[],
+): FormattedError {
+  const { code } = error.extensions;
+  const found = replacements.find((each) => each.code === code && each.message === error.message);
+  if (!found) return error;
+  const { replaceWith } = found;
+  return {
+    ...error,
+    message: replaceWith.message ?? error.message,
+    extensions: { ...error.extensions, code: replaceWith.code ?? code },
+  };
 }
 
 function locationsOf(error: GraphQLError) {

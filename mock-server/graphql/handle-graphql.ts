@@ -9,7 +9,7 @@ import { authorise, keyIdOf } from "../rules/identity/caller.ts";
 import type { Router } from "../state/router.ts";
 import type { World } from "../world/world.ts";
 import { documentCache } from "./document-cache.ts";
-import { type FormattedError, formatError, reasonOf } from "./error-format.ts";
+import { type FormattedError, formatError, reasonOf, withReplacement } from "./error-format.ts";
 import { recordRequest } from "./journal-request.ts";
 import { type MediaType, negotiateMediaType } from "./media-type.ts";
 import { type GraphqlRequest, type RequestContext, singleHeader } from "./request-context.ts";
@@ -143,14 +143,19 @@ function toResponse(
 ): PlainResponse {
   const headers = headersOf[context.mediaType ?? "application/json"];
   if (!result.errors) return { status: 200, headers, body: JSON.stringify(result) };
-  const errors = result.errors.map((error) => formatError(error, codeOfMistakes));
+  const own = result.errors.map((error) => formatError(error, codeOfMistakes));
+  const status = statusOf(context, own, "data" in result);
+  const errors = own.map((error) => withReplacement(error, context.world.settings.errors));
   context.errors = errors;
   context.rejection = result.errors.map(reasonOf).join("; ");
-  const status = statusOf(context, "data" in result);
   return { status, headers, body: JSON.stringify({ ...result, errors }) };
 }
 
-function statusOf({ world, mediaType, errors }: RequestContext, hasData: boolean): number {
+function statusOf(
+  { world, mediaType }: RequestContext,
+  errors: readonly FormattedError[],
+  hasData: boolean,
+): number {
   const unauthenticated = errors.some(({ extensions }) => extensions.code === "UNAUTHENTICATED");
   if (unauthenticated) return world.settings.unauthenticatedStatus;
   return hasData || mediaType === "application/json" ? 200 : 400;

@@ -77,7 +77,7 @@ describe("workspace-tasks", () => {
     expect([code, err]).toEqual([0, ""]);
     expect(listed).toEqual([
       ...["mock", "trigger", "logs", "clock", "resend", "reset", "snapshot", "worlds"],
-      ...["check-receiver", "inbox"],
+      ...["compare", "check-receiver", "inbox"],
     ]);
     expect(out.split("\n").filter((line) => line.length > 80)).toEqual([]);
   });

@@ -1,0 +1,34 @@
+import type { CommandIo } from "../../cli/command-line.ts";
+import type { Observation } from "../compare/observe/observation.ts";
+
+const everyMs = 5_000;
+/** Shorter waits are not worth a line. */
+const shownFromMs = 2_000;
+
+/** One line on a terminal that overwrites itself; elsewhere, such as in a CI log, a line every five seconds. */
+export function compareProgress({ stderr }: CommandIo) {
+  const isTerminal = stderr.isTTY === true;
+  let latest = "connecting";
+  let position = "";
+  const show = (text: string) => {
+    latest = text;
+    if (isTerminal) stderr.write(`\r\u001b[K${text}`);
+  };
+  show(latest);
+  const timer = setInterval(() => {
+    if (!isTerminal) stderr.write(`compare: ${latest}\n`);
+  }, everyMs);
+  return {
+    onObservation({ probe }: Observation, done: number, total: number) {
+      position = `[${String(done).padStart(String(total).length)}/${total}]`;
+      show(`${position} ${probe}`);
+    },
+    onWait(ms: number, reason: string) {
+      if (ms >= shownFromMs) show(`${position} waits ${Math.ceil(ms / 1_000)} s ${reason}`.trimStart());
+    },
+    end() {
+      clearInterval(timer);
+      if (isTerminal) stderr.write("\r\u001b[K");
+    },
+  };
+}

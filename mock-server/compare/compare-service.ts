@@ -1,0 +1,109 @@
+import type { SettingsChanges } from "../settings.ts";
+import type { Clock } from "../time/clock.ts";
+import type { VirtualClock } from "../time/virtual-clock.ts";
+import { evaluateAssumptions } from "./evaluate/assumptions.ts";
+import { evaluate } from "./evaluate/evaluate-rules.ts";
+import { proposedSettings } from "./evaluate/proposed-settings.ts";
+import { observeMock } from "./mock-side.ts";
+import { type Evidence, type Observation, toEvidence } from "./observe/observation.ts";
+import { type PlanInput, planProbes } from "./plan/plan-probes.ts";
+import type { KeyName, Probe } from "./plan/probe.ts";
+import { type CompareReport, emptyReport } from "./report/compare-report.ts";
+import { at, wordOf } from "./rules/read-response.ts";
+import { createPacer } from "./run/pacer.ts";
+import { preflight } from "./run/preflight.ts";
+import { type RunLimits, runProbes } from "./run/run-probes.ts";
+import { createSender } from "./run/send-request.ts";
+import type { Access } from "./run/session.ts";
+
+export interface CompareOptions {
+  readonly access: Access;
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+  readonly clock: Clock | VirtualClock;
+  readonly plan: PlanInput;
+  readonly limits: RunLimits;
+  readonly runId: string;
+  /** Settings of the mock that the service is compared with. */
+  readonly settings?: SettingsChanges | undefined;
+  /** Observations of an interrupted run. */
+  readonly earlier?: readonly Observation[] | undefined;
+  readonly signal: AbortSignal;
+  readonly onObservation?: ((observation: Observation, done: number, total: number) => void) | undefined;
+  readonly onWait?: ((ms: number, reason: string) => void) | undefined;
+}
+
+/** Sends the planned probes to a service and to a mock, and compares what both did. */
+export async function compareService(options: CompareOptions): Promise<CompareReport> {
+  const { access, clock, plan, limits, earlier = [] } = options;
+  const probes = planProbes(plan);
+  const done = completeGroups(probes, toEvidence(earlier));
+  const rest = probes.filter(({ group }) => !done.has(group));
+  const kept = earlier.filter(({ probe }) => probes.some(({ id, group }) => id === probe && done.has(group)));
+  const pacer = createPacer(clock, limits.requestsPerMinute);
+  const sender = createSender({ ...options, ...limits, pacer, writes: plan.permissions.has("write") });
+  if (rest.length > 0) {
+    const problem = await preflight(access, sender);
+    if (problem) return { ...emptyReport, problem, stats: sender.stats };
+  }
+  const { observations, stopped } = await runProbes(rest, {
+    ...limits,
+    access,
+    clock,
+    sender,
+    urlOf: (name) => urlOfRun(options.runId, name),
+    signal: options.signal,
+    onWait: options.onWait,
+    onObservation: (observation, count) =>
+      options.onObservation?.(observation, kept.length + count, probes.length),
+  });
+  const report = await evaluateRecord([...kept, ...observations], plan, options.settings);
+  return { ...report, stats: sender.stats, stopped };
+}
+
+const urlOfRun = (runId: string, name: string) =>
+  `https://receiver.invalid/workspace-tasks-compare/${runId}/${name}`;
+
+/** Evaluates observations without a service. */
+export async function evaluateRecord(
+  observations: readonly Observation[],
+  plan: PlanInput,
+  base: SettingsChanges = {},
+): Promise<CompareReport> {
+  const service = toEvidence(observations);
+  const evaluateWith = async (settings: SettingsChanges) =>
+    evaluate(service, await observeMock({ plan: planProbes(plan), settings, service }), plan);
+  const rules = await evaluateWith(base);
+  const settings = proposedSettings(rules, base);
+  // What settings express is not claimed but tried: a mock that has them is compared again.
+  const isTried = rules.some((rule) => rule.settings);
+  const remaining = isTried ? await evaluateWith(settings) : rules;
+  const notExpressed = remaining.filter(({ verdict }) => verdict === "refuted").map(({ id }) => id);
+  const assumptions = evaluateAssumptions(rules);
+  return { ...emptyReport, rules, assumptions, notes: notesOf(service, plan), settings, notExpressed };
+}
+
+/** Groups of which every probe has a response, or was skipped on purpose. */
+function completeGroups(plan: readonly Probe[], earlier: Evidence): ReadonlySet<string> {
+  const groups = new Set(plan.map(({ group }) => group));
+  for (const { id, group } of plan) {
+    const outcome = earlier.get(id)?.outcome;
+    if (outcome === undefined || outcome === "failed") groups.delete(group);
+  }
+  return groups;
+}
+
+function notesOf(service: Evidence, { keys }: PlanInput): readonly string[] {
+  const me = service.get("me.workspace");
+  const role = me?.outcome === "response" ? wordOf(at(me.response, "me.role")) : null;
+  const listed = service.get("endpoints.list");
+  const isRejected = listed?.outcome === "response" && (listed.response.errors ?? []).length > 0;
+  const notes: string[] = [];
+  if (role !== null && role !== "admin") {
+    notes.push(`The key's user has the role ${role}: webhook operations need an administrator's key.`);
+  } else if (isRejected && keys.has("admin" satisfies KeyName)) {
+    notes.push(
+      "The key may not list webhook endpoints. If it was created as read_only, pass it as WORKSPACE_TASKS_READ_ONLY_API_KEY.",
+    );
+  }
+  return notes;
+}

@@ -1,0 +1,89 @@
+// The mock as the other side of the comparison: the same probes, in the same order, with keys of the same kind.
+
+import { createMockServer, type MockServer } from "../server.ts";
+import type { SettingsChanges } from "../settings.ts";
+import { createVirtualClock } from "../time/virtual-clock.ts";
+import type { Evidence } from "./observe/observation.ts";
+import { toEvidence } from "./observe/observation.ts";
+import type { KeyName, Probe } from "./plan/probe.ts";
+import { at, wordOf } from "./rules/read-response.ts";
+import { createPacer } from "./run/pacer.ts";
+import { runDefaults, runProbes } from "./run/run-probes.ts";
+import { createSender } from "./run/send-request.ts";
+
+const roles = ["admin", "l1", "l2", "l3"] as const;
+type Role = (typeof roles)[number];
+
+export interface MockSide {
+  readonly plan: readonly Probe[];
+  readonly settings?: SettingsChanges | undefined;
+  /** The evidence of the service: its key's role is the one that the mock's key gets. */
+  readonly service: Evidence;
+}
+
+export async function observeMock({ plan, settings, service }: MockSide): Promise<Evidence> {
+  const clock = createVirtualClock();
+  await using mock = await createMockServer({
+    listen: false,
+    clock,
+    deliverOnly: "loopback",
+    ...(settings === undefined ? {} : { settings }),
+  });
+  const keys = await createKeys(mock, roleIn(service));
+  await addRecords(mock);
+  const { signal } = new AbortController();
+  const sender = createSender({
+    ...runDefaults,
+    requestsMax: Number.MAX_SAFE_INTEGER,
+    fetch: (url, init) => mock.fetch(url, init),
+    clock,
+    pacer: createPacer(clock, runDefaults.requestsPerMinute),
+    writes: true,
+    signal,
+  });
+  const { observations } = await runProbes(plan, {
+    access: { baseUrl: mock.baseUrl, gatewayUrl: mock.gatewayUrl, keys },
+    clock,
+    sender,
+    runTimeoutMs: Number.MAX_SAFE_INTEGER,
+    urlOf: (name) => `https://receiver.invalid/workspace-tasks-compare/mock/${name}`,
+    signal,
+  });
+  return toEvidence(observations);
+}
+
+function roleIn(service: Evidence): Role {
+  const me = service.get("me.workspace");
+  const role = me?.outcome === "response" ? wordOf(at(me.response, "me.role")) : null;
+  return roles.find((each) => each === role) ?? "admin";
+}
+
+async function createKeys(mock: MockServer, role: Role): Promise<Record<KeyName, string>> {
+  const { control, partnerApiKey } = mock;
+  const expired = await control.createApiKey({ expiresInDays: 30 });
+  await control.advanceClock({ by: "31d" });
+  const revoked = await control.createApiKey();
+  await control.revokeApiKey(revoked.id);
+  const admin = role === "admin" ? mock.apiKey : (await control.createApiKey({ role })).apiKey;
+  const readOnly = await control.createApiKey({ access: "read_only" });
+  return {
+    admin,
+    readOnly: readOnly.apiKey,
+    revoked: revoked.apiKey,
+    expired: expired.apiKey,
+    partner: partnerApiKey,
+  };
+}
+
+/** Records of every kind that a list can have. The endpoints get no deliveries. */
+async function addRecords({ control }: MockServer): Promise<void> {
+  await control.startTask({ taskType: "BINDER", progression: "manual" });
+  for (const number of [1, 2, 3]) {
+    await control.createEndpoint({
+      url: `https://receiver.invalid/${number}`,
+      eventTypes: ["documents.synced"],
+    });
+    await control.startTask({ taskType: "TAX_PREP" });
+    await control.advanceClock({ by: "10s" });
+  }
+}

@@ -1,0 +1,31 @@
+import type { SettingsChanges } from "../../settings.ts";
+import type { AssumptionResult } from "../evaluate/assumptions.ts";
+import type { RuleResult } from "../evaluate/evaluate-rules.ts";
+import type { Problem } from "../run/preflight.ts";
+import type { SenderStats } from "../run/send-request.ts";
+
+export interface CompareReport {
+  /** Why nothing could be compared. */
+  readonly problem: Problem | null;
+  readonly rules: readonly RuleResult[];
+  readonly assumptions: readonly AssumptionResult[];
+  readonly notes: readonly string[];
+  /** Settings with which the mock does what the service did, as far as settings can express it. */
+  readonly settings: SettingsChanges;
+  /** Rules that a mock with these settings still refutes. */
+  readonly notExpressed: readonly string[];
+  readonly stats: Readonly<SenderStats>;
+  /** Why the run ended before its last probe; `null` when it did not. */
+  readonly stopped: string | null;
+}
+
+export const emptyReport: CompareReport = {
+  problem: null,
+  rules: [],
+  assumptions: [],
+  notes: [],
+  settings: {},
+  notExpressed: [],
+  stats: { requests: 0, rateLimited: 0, lost: 0 },
+  stopped: null,
+};

@@ -1,0 +1,117 @@
+import type { RuleResult, Verdict } from "../evaluate/evaluate-rules.ts";
+import type { Problem } from "../run/preflight.ts";
+import type { CompareReport } from "./compare-report.ts";
+import { countsOf, refutedRules, verdictOf } from "./summary.ts";
+
+export interface TextOptions {
+  readonly color?: boolean | undefined;
+}
+
+const colors = { good: 32, bad: 31, dim: 2 } as const;
+type Paint = (text: string, tone: keyof typeof colors) => string;
+
+const marks = {
+  confirmed: ["confirmed   ", "good"],
+  refuted: ["REFUTED     ", "bad"],
+  "not-testable": ["not testable", "dim"],
+} as const satisfies Record<Verdict, readonly [string, keyof typeof colors]>;
+
+/** The report for a terminal: what differs, then every assumption, then the totals. */
+export function renderTextReport(report: CompareReport, { color = false }: TextOptions = {}): string {
+  const paint: Paint = (text, tone) => (color ? `\u001b[${colors[tone]}m${text}\u001b[0m` : text);
+  const parts = report.problem
+    ? [problemLines(report.problem, paint)]
+    : [
+        ...refutedRules(report).map((rule) => ruleLines(rule, report.notExpressed, paint)),
+        assumptionTable(report, paint),
+        notTestable(report),
+        footer(report, paint),
+      ];
+  return `${parts.filter(Boolean).join("\n\n")}\n`;
+}
+
+function problemLines({ message, expected, received, hint }: Problem, paint: Paint): string {
+  const lines = [
+    paint(`Could not compare: ${message}.`, "bad"),
+    field("expected", expected),
+    field("received", received),
+  ];
+  return [...lines, ...(hint === "" ? [] : [field("to do", hint)])].join("\n");
+}
+
+function ruleLines(
+  { id, title, assumptions, sent, expected, received, settings }: RuleResult,
+  notExpressed: readonly string[],
+  paint: Paint,
+): string {
+  const where = assumptions.length === 0 ? "" : ` (${assumptions.join(", ")})`;
+  return [
+    paint(`REFUTED  ${id}${where}: ${title}`, "bad"),
+    field("sent", sentText(sent)),
+    field("expected", expected),
+    field("received", received),
+    field(
+      "setting",
+      notExpressed.includes(id) ? "none expresses this" : settings ? JSON.stringify(settings) : "as above",
+    ),
+  ].join("\n");
+}
+
+const sentMax = 4;
+
+export function sentText(sent: readonly string[]): string {
+  if (sent.length === 0) return "every request of the run";
+  const more = sent.length > sentMax ? `; ${sent.length - sentMax} more` : "";
+  return sent.slice(0, sentMax).join("; ") + more;
+}
+
+const field = (name: string, text: string) => `  ${name.padEnd(8)}  ${text}`;
+
+function assumptionTable({ assumptions, rules }: CompareReport, paint: Paint): string {
+  const width = Math.max(0, ...assumptions.map(({ subject }) => subject.length));
+  const rows = assumptions.map(({ id, subject, verdict, rules: own, note }) => {
+    const [mark, tone] = marks[verdict];
+    const counts = countsOf(rules.filter((rule) => own.includes(rule.id)));
+    const tested = counts.confirmed + counts.refuted;
+    const share =
+      own.length === 0 ? "" : `${verdict === "refuted" ? counts.refuted : tested} of ${own.length} rules`;
+    const rest = verdict === "confirmed" || verdict === "refuted" ? share : note;
+    return `${paint(mark, tone)}  ${id.padEnd(4)}  ${subject.padEnd(width)}  ${rest}`.trimEnd();
+  });
+  return ["Assumptions", ...rows].join("\n");
+}
+
+/** Rules that are not testable, by what they take. */
+function notTestable({ rules }: CompareReport): string {
+  const byReason = new Map<string, string[]>();
+  for (const { id, verdict, received } of rules) {
+    if (verdict === "not-testable") byReason.set(received, [...(byReason.get(received) ?? []), id]);
+  }
+  if (byReason.size === 0) return "";
+  const rows = [...byReason].map(([reason, ids]) => {
+    const shown = ids.slice(0, 3).join(", ");
+    return `  ${reason}: ${shown}${ids.length > 3 ? ` and ${ids.length - 3} more` : ""}`;
+  });
+  return ["Not testable in this run", ...rows].join("\n");
+}
+
+function footer(report: CompareReport, paint: Paint): string {
+  const { confirmed, refuted, "not-testable": rest } = countsOf(report.rules);
+  const { requests, rateLimited, lost } = report.stats;
+  const traffic = [
+    requests > 0 && `${requests} requests`,
+    rateLimited > 0 && `${rateLimited} × 429`,
+    lost > 0 && `${lost} without a response`,
+  ].filter(Boolean);
+  const lines = [...report.notes, `Rules: ${confirmed} confirmed, ${refuted} refuted, ${rest} not testable.`];
+  if (traffic.length > 0) lines.push(`Sent: ${traffic.join(", ")}.`);
+  if (report.stopped !== null) lines.push(paint(`Not finished: ${report.stopped}.`, "bad"));
+  const verdict = verdictOf(report);
+  if (verdict === "agrees")
+    lines.push(paint("The service does what the mock does, as far as it was tested.", "good"));
+  if (verdict === "differs")
+    lines.push(
+      paint(`The service differs from the mock in ${refuted} ${refuted === 1 ? "rule" : "rules"}.`, "bad"),
+    );
+  return lines.join("\n");
+}

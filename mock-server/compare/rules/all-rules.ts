@@ -1,0 +1,16 @@
+import { driftRules } from "./drift-rules.ts";
+import { gatewayRules, identityRules } from "./identity-rules.ts";
+import { listRules } from "./list-rules.ts";
+import type { Rule } from "./rule.ts";
+import { transportRules } from "./transport-rules.ts";
+import { webhookRules } from "./webhook-rules.ts";
+
+/** Every rule, in the order of the report. */
+export const allRules: readonly Rule[] = [
+  ...transportRules,
+  ...identityRules,
+  ...webhookRules,
+  ...listRules,
+  ...gatewayRules,
+  ...driftRules,
+];

@@ -1,0 +1,90 @@
+import { parse } from "graphql";
+import { operationDocuments } from "../../generated/operation-documents.ts";
+import type { Evidence, ResponseShape, Shape } from "../observe/observation.ts";
+import { allProbes } from "../plan/plan-probes.ts";
+import { isGraphql } from "../plan/probe.ts";
+import { checkShape, selectedCount } from "./check-shape.ts";
+import { known, type Rule, unknown } from "./rule.ts";
+
+export type OperationName = keyof typeof operationDocuments;
+
+const operationNames = Object.keys(operationDocuments) as readonly OperationName[];
+
+/** Reviews whether an operation that the SDK ships still fits: its document is accepted, its data has the types. */
+function driftRule(name: OperationName): Rule {
+  const { text, router } = operationDocuments[name];
+  const own = allProbes.filter(({ id, request }) => {
+    return id === `drift.${name}` || (isGraphql(request) && request.document === text);
+  });
+  const probes = own.map(({ id }) => id);
+  return {
+    id: `drift.${name}`,
+    title: `the operation ${name} is accepted, and its response has the types of the contract`,
+    assumptions: [],
+    probes,
+    find(evidence) {
+      const responses = graphqlResponses(evidence, probes);
+      if (responses.length === 0) return unknown(reasonOf(evidence, probes));
+      const document = parse(text, { noLocation: true });
+      const check = { issues: new Set<string>(), seen: new Set<string>() };
+      for (const { data, errors = [] } of responses) {
+        for (const { code, message } of errors) if (isAboutDocument(code, message)) check.issues.add(message);
+        const failed = errors.length > 0;
+        if (data !== undefined && !failed) checkShape(data, document, router, check);
+      }
+      const isOnlyDocument = own.every(({ id }) => id.startsWith("drift."));
+      const selected = selectedCount(document);
+      if (check.issues.size === 0 && !isOnlyDocument && check.seen.size * 3 < selected)
+        return unknown(
+          `the document is accepted; too little was returned to compare its types (${check.seen.size} of ${selected} fields)`,
+        );
+      return known([...check.issues].toSorted());
+    },
+  };
+}
+
+const isAboutDocument = (code: string | null, message: string) =>
+  code === "GRAPHQL_VALIDATION_FAILED" ||
+  /^(Cannot query field|Unknown (argument|type|fragment)|Field )/.test(message);
+
+const graphqlResponses = (evidence: Evidence, probes: readonly string[]): readonly ResponseShape[] =>
+  probes.flatMap((probe) => {
+    const observation = evidence.get(probe);
+    return observation?.outcome === "response" && observation.response.body === "graphql"
+      ? [observation.response]
+      : [];
+  });
+
+function reasonOf(evidence: Evidence, probes: readonly string[]): string {
+  for (const probe of probes) {
+    const observation = evidence.get(probe);
+    if (observation && observation.outcome !== "response") return observation.reason;
+  }
+  return "not sent";
+}
+
+/** Every tag in the data of all responses. */
+const tagsOf = (evidence: Evidence): readonly string[] =>
+  [...evidence.values()].flatMap((observation) =>
+    observation.outcome === "response" && observation.response.data !== undefined
+      ? tagsIn(observation.response.data)
+      : [],
+  );
+
+function tagsIn(value: Shape): readonly string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(tagsIn) : [];
+}
+
+const idForm: Rule = {
+  id: "ids.form",
+  title: "ids are UUIDs of version 7",
+  assumptions: [],
+  probes: [],
+  find(evidence) {
+    const forms = tagsOf(evidence).flatMap((tag) => /^id:(\w+)#/.exec(tag)?.[1] ?? []);
+    return forms.length === 0 ? unknown("no response has an id") : known([...new Set(forms)].toSorted());
+  },
+};
+
+export const driftRules: readonly Rule[] = [...operationNames.map(driftRule), idForm];

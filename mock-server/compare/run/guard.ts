@@ -1,0 +1,42 @@
+// Read-only is a property of what is sent, checked on the bytes of every request, and not of how a plan was made.
+
+import { type DocumentNode, Kind, OperationTypeNode, parse } from "graphql";
+import { isPlainObject } from "../../plain-object.ts";
+
+/** Mutations that change nothing: they issue tokens. */
+const tokenExchanges: ReadonlySet<string> = new Set([
+  "exchangeSurfaceRefreshTokenForAccessTokens",
+  "loginViaPersonalApiToken",
+]);
+
+/** Whether a request with this body could change something: any mutation or subscription but a token exchange. */
+export function mayChangeSomething(body: string | null): boolean {
+  if (body === null) return false;
+  const query = queryOf(body);
+  if (query === null) return /mutation|subscription/i.test(body);
+  try {
+    return hasMutation(parse(query));
+  } catch {
+    return /mutation|subscription/i.test(query);
+  }
+}
+
+function queryOf(body: string): string | null {
+  try {
+    const value: unknown = JSON.parse(body);
+    if (!isPlainObject(value) || Object.keys(value).some((name) => name !== "query" && name !== "variables"))
+      return null;
+    return typeof value["query"] === "string" ? value["query"] : null;
+  } catch {
+    return null;
+  }
+}
+
+const hasMutation = (document: DocumentNode): boolean =>
+  document.definitions.some((definition) => {
+    if (definition.kind !== Kind.OPERATION_DEFINITION) return false;
+    if (definition.operation === OperationTypeNode.QUERY) return false;
+    return !definition.selectionSet.selections.every(
+      (selection) => selection.kind === Kind.FIELD && tokenExchanges.has(selection.name.value),
+    );
+  });

@@ -1,0 +1,53 @@
+import type { Clock } from "../../time/clock.ts";
+
+const windowMs = 60_000;
+
+/** Below this number of requests left for all users of the key, a run waits for the next window. */
+const reserve = 20;
+
+/** Keeps a run inside its own share of the rate limit of the key, so that other users of the key keep theirs. */
+export interface Pacer {
+  /** Milliseconds until the next request may be sent. */
+  waitMs(): number;
+  /** Counts a request. */
+  count(): void;
+  /** Reads what a response says about the rate limit. */
+  observe(headers: Headers): void;
+  /** No request until then. */
+  pause(ms: number): void;
+}
+
+export function createPacer(clock: Clock, requestsPerMinute: number): Pacer {
+  const sentAtMs: number[] = [];
+  let pausedUntilMs = 0;
+
+  const pause = (ms: number) => {
+    pausedUntilMs = Math.max(pausedUntilMs, clock.monotonic() + ms);
+  };
+
+  return {
+    pause,
+    waitMs() {
+      const nowMs = clock.monotonic();
+      while (sentAtMs[0] !== undefined && sentAtMs[0] <= nowMs - windowMs) sentAtMs.shift();
+      const oldest = sentAtMs.length < requestsPerMinute ? undefined : sentAtMs[0];
+      const inWindow = oldest === undefined ? 0 : oldest + windowMs - nowMs + 1;
+      return Math.max(0, inWindow, pausedUntilMs - nowMs);
+    },
+    count() {
+      sentAtMs.push(clock.monotonic());
+    },
+    observe(headers) {
+      const remaining = numberOf(headers, "remaining");
+      const resetSeconds = numberOf(headers, "reset");
+      if (remaining === null || remaining > reserve) return;
+      // Some services give a time instead of a number of seconds; a whole window is then enough.
+      pause(resetSeconds !== null && resetSeconds <= 3_600 ? resetSeconds * 1_000 : windowMs);
+    },
+  };
+}
+
+function numberOf(headers: Headers, name: string): number | null {
+  const text = headers.get(`ratelimit-${name}`) ?? headers.get(`x-ratelimit-${name}`) ?? "";
+  return /^\d{1,12}$/.test(text) ? Number(text) : null;
+}

@@ -1,0 +1,188 @@
+/*
+ * One request, sent until it has a response of the service:
+ *
+ *   waits for its turn → sent → response of the service                           done
+ *                             → 429                                               waits as long as it says, again
+ *                             → no response, or a 5xx that is not GraphQL         waits, again, three times at most
+ */
+
+import { isPlainObject } from "../../plain-object.ts";
+import type { Clock } from "../../time/clock.ts";
+import type { VirtualClock } from "../../time/virtual-clock.ts";
+import type { RawResponse } from "../observe/observe-response.ts";
+import { mayChangeSomething } from "./guard.ts";
+import type { Pacer } from "./pacer.ts";
+import { sleep } from "./sleep.ts";
+
+export interface WireRequest {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  /** A lost response is no reason to send it again: it creates what cannot be removed. */
+  readonly once?: boolean | undefined;
+  /** A 429 is a response as any other. */
+  readonly takes429?: boolean | undefined;
+}
+
+export interface SenderOptions {
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+  readonly clock: Clock | VirtualClock;
+  readonly pacer: Pacer;
+  /** Without it every request that could change something is rejected before it is sent. */
+  readonly writes: boolean;
+  readonly requestsMax: number;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly onWait?: ((ms: number, reason: string) => void) | undefined;
+}
+
+export interface SenderStats {
+  requests: number;
+  rateLimited: number;
+  /** Requests without a response of the service. */
+  lost: number;
+}
+
+export interface Sender {
+  readonly stats: Readonly<SenderStats>;
+  send(request: WireRequest): Promise<RawResponse>;
+}
+
+/** Why a request has no response. */
+export class SendError extends Error {
+  readonly kind: "stopped" | "request-limit" | "timeout" | "network" | "unavailable" | "rate-limited";
+  /** Code of the system, such as ECONNREFUSED. */
+  readonly code: string | null;
+
+  constructor(kind: SendError["kind"], message: string, code: string | null = null) {
+    super(message);
+    this.name = "SendError";
+    this.kind = kind;
+    this.code = code;
+  }
+}
+
+/** Codes of the system that speak for a wrong address. */
+export const addressCodes: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EPROTO",
+  "ERR_SSL_WRONG_VERSION_NUMBER",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+]);
+
+const attemptsMax = 3;
+const rateLimitedMax = 3;
+const backoffMs = 1_500;
+const retryAfterMsMax = 300_000;
+const bodyCharsMax = 8 * 1_048_576;
+
+export function createSender(options: SenderOptions): Sender {
+  const { clock, pacer, signal, writes, requestsMax, onWait } = options;
+  const stats: SenderStats = { requests: 0, rateLimited: 0, lost: 0 };
+  let hasResponded = false;
+
+  const waitForTurn = async () => {
+    for (let waitMs = pacer.waitMs(); waitMs > 0 && !signal.aborted; waitMs = pacer.waitMs()) {
+      onWait?.(waitMs, "to stay inside the rate limit");
+      await sleep(clock, waitMs, signal);
+    }
+    if (signal.aborted) throw new SendError("stopped", "the run was stopped");
+    if (stats.requests >= requestsMax)
+      throw new SendError("request-limit", `the run has sent ${requestsMax} requests`);
+  };
+
+  const sendOnce = async (request: WireRequest): Promise<RawResponse> => {
+    await waitForTurn();
+    stats.requests += 1;
+    pacer.count();
+    const response = await roundTrip(request, options);
+    pacer.observe(response.headers);
+    hasResponded = true;
+    return response;
+  };
+
+  const send = async (request: WireRequest): Promise<RawResponse> => {
+    if (!writes && mayChangeSomething(request.body))
+      throw new Error("a read-only run must not send a mutation");
+    let limited = 0;
+    for (let attempt = 1; ; ) {
+      let failure: SendError;
+      try {
+        const response = await sendOnce(request);
+        if (response.status === 429 && !request.takes429) {
+          stats.rateLimited += 1;
+          limited += 1;
+          if (limited > rateLimitedMax)
+            throw new SendError("rate-limited", "the service responded 429 again and again");
+          pacer.pause(retryAfterMs(response.headers));
+          continue;
+        }
+        if (response.status < 500 || isGraphql(response)) return response;
+        failure = new SendError(
+          "unavailable",
+          `the service responded ${response.status} without a GraphQL body`,
+        );
+      } catch (error) {
+        if (!(error instanceof SendError) || (error.kind !== "network" && error.kind !== "timeout"))
+          throw error;
+        failure = error;
+      }
+      stats.lost += 1;
+      // Before the first response these are mistakes in the address; later they may be a restart of the service.
+      if (!hasResponded && addressCodes.has(failure.code ?? "")) throw failure;
+      if (attempt >= attemptsMax || request.once) throw failure;
+      await sleep(clock, backoffMs * attempt, signal);
+      attempt += 1;
+    }
+  };
+  return { stats, send };
+}
+
+const isGraphql = ({ json }: RawResponse) => isPlainObject(json) && ("data" in json || "errors" in json);
+
+function retryAfterMs(headers: Headers): number {
+  const text = headers.get("retry-after") ?? "";
+  const seconds = /^\d{1,6}$/.test(text) ? Number(text) : 60;
+  return Math.min(Math.max(1, seconds) * 1_000, retryAfterMsMax);
+}
+
+async function roundTrip(
+  { url, method, headers, body }: WireRequest,
+  { fetch, clock, timeoutMs, signal }: SenderOptions,
+): Promise<RawResponse> {
+  const deadline = new AbortController();
+  const stop = () => deadline.abort();
+  signal.addEventListener("abort", stop);
+  const cancel = clock.schedule(timeoutMs, stop);
+  try {
+    const response = await fetch(url, { method, headers, body, redirect: "manual", signal: deadline.signal });
+    const text = (await response.text()).slice(0, bodyCharsMax);
+    return { status: response.status, headers: response.headers, text, json: parseJson(text) };
+  } catch (error) {
+    if (signal.aborted) throw new SendError("stopped", "the run was stopped");
+    if (deadline.signal.aborted) throw new SendError("timeout", `no response within ${timeoutMs} ms`);
+    const code = codeOf(error);
+    throw new SendError("network", `the connection failed${code === null ? "" : ` (${code})`}`, code);
+  } finally {
+    cancel();
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function codeOf(error: unknown): string | null {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ("code" in cause && typeof cause.code === "string" && /^[A-Z0-9_]+$/.test(cause.code))
+      return cause.code;
+  }
+  return null;
+}

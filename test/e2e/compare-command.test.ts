@@ -1,0 +1,49 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createMockServer } from "workspace-tasks/mock-server";
+import { withFolder } from "../support/with-folder.ts";
+
+const bin = join(import.meta.dirname, "../../bin/workspace-tasks.js");
+
+/** Runs the command in its own process, from the sources. */
+function run(argv: readonly string[], env: Readonly<Record<string, string>>) {
+  const args = ["--conditions=workspace-tasks-source", "--import", "tsx", bin, "compare", ...argv];
+  const child = spawn(process.execPath, args, { env: { ...process.env, ...env } });
+  let out = "";
+  let err = "";
+  child.stdout.setEncoding("utf8").on("data", (text) => {
+    out += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text) => {
+    err += text;
+  });
+  return { child, ended: async () => ({ code: (await once(child, "close"))[0], out, err }) };
+}
+
+describe("workspace-tasks compare", () => {
+  it("SIGINT ends it with a partial report, and --resume continues the record to its end", async () => {
+    await using mock = await createMockServer();
+    const env = { WORKSPACE_TASKS_API_KEY: mock.apiKey };
+    await withFolder(async (folder) => {
+      const record = join(folder, "record.ndjson");
+      const flags = ["--base-url", mock.baseUrl, "--requests-per-minute", "100"];
+      const { child, ended } = run([...flags, "--record", record], env);
+      // The run waits for the end of a token by then.
+      await mock.expectRequest({ operation: "me", timeoutMs: 20_000 });
+      child.kill("SIGINT");
+      const stopped = await ended();
+      expect(stopped.out).toContain("Not finished: stopped.");
+      expect([stopped.code, stopped.err.includes("    at ")]).toEqual([2, false]);
+
+      const resumed = await run([...flags, "--resume", record], env).ended();
+      expect(resumed.out).toContain("The service does what the mock does");
+      expect(resumed.code).toBe(0);
+      const text = await readFile(record, "utf8");
+      expect(text.match(/"probe":"base.typename"/g)).toHaveLength(1);
+      expect(text).not.toContain(mock.apiKey);
+    });
+  });
+});

@@ -1,0 +1,96 @@
+import { createMockServer, type MockServer, type SettingsChanges } from "workspace-tasks/mock-server";
+import { compareService } from "../../mock-server/compare/compare-service.ts";
+import type { Observation } from "../../mock-server/compare/observe/observation.ts";
+import type { KeyName, Permission } from "../../mock-server/compare/plan/probe.ts";
+import type { CompareReport } from "../../mock-server/compare/report/compare-report.ts";
+import { type RunLimits, runDefaults } from "../../mock-server/compare/run/run-probes.ts";
+import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
+
+type Send = (url: string, init: RequestInit) => Promise<Response>;
+
+/** A mock that plays the real service, with records that a real one would have. */
+export interface ComparedService extends AsyncDisposable {
+  readonly mock: MockServer;
+  readonly clock: VirtualClock;
+  readonly keys: Readonly<Record<KeyName, string>>;
+}
+
+export interface ServiceOptions {
+  readonly seed?: number;
+  readonly settings?: SettingsChanges;
+}
+
+export async function startComparedService({
+  seed = 7,
+  settings = {},
+}: ServiceOptions = {}): Promise<ComparedService> {
+  const clock = createVirtualClock();
+  const mock = await createMockServer({ listen: false, clock, seed, settings, deliverOnly: "loopback" });
+  const { control } = mock;
+  const expired = await control.createApiKey({ expiresInDays: 30 });
+  await clock.advance("40d");
+  const revoked = await control.createApiKey();
+  await control.revokeApiKey(revoked.id);
+  const readOnly = await control.createApiKey({ access: "read_only" });
+  for (const number of [1, 2, 3, 4]) {
+    await control.createEndpoint({
+      url: `https://receiver.invalid/secret-path-${number}`,
+      description: `Label of Miller ${number}`,
+      eventTypes: ["documents.synced"],
+    });
+    await control.startTask({ taskType: number === 3 ? "BINDER" : "TAX_PREP" });
+    await clock.advance(number * 7_000);
+  }
+  const keys = {
+    admin: mock.apiKey,
+    readOnly: readOnly.apiKey,
+    revoked: revoked.apiKey,
+    expired: expired.apiKey,
+    partner: mock.partnerApiKey,
+  };
+  return { mock, clock, keys, [Symbol.asyncDispose]: () => mock.close() };
+}
+
+export interface CompareInput {
+  readonly permissions?: readonly Permission[];
+  readonly keys?: readonly KeyName[];
+  /** Between the comparison and the service. */
+  readonly around?: (send: Send) => Send;
+  readonly limits?: Partial<RunLimits>;
+  readonly settings?: SettingsChanges;
+  readonly earlier?: readonly Observation[];
+  readonly signal?: AbortSignal;
+  readonly onObservation?: (observation: Observation) => void;
+}
+
+/** Compares the service with a mock, in this process. */
+export function compare(service: ComparedService, input: CompareInput = {}): Promise<CompareReport> {
+  const { mock, clock, keys } = service;
+  const {
+    permissions = ["read"],
+    around = (send) => send,
+    limits = {},
+    signal,
+    settings,
+    earlier,
+    onObservation,
+  } = input;
+  const names = input.keys ?? (Object.keys(keys) as readonly KeyName[]);
+  const send = around((url, init) => mock.fetch(url, init));
+  return compareService({
+    access: {
+      baseUrl: mock.baseUrl,
+      gatewayUrl: mock.gatewayUrl,
+      keys: Object.fromEntries(names.map((name) => [name, keys[name]])),
+    },
+    fetch: send,
+    clock,
+    plan: { permissions: new Set(permissions), keys: new Set(names), hasGateway: true },
+    limits: { ...runDefaults, ...limits },
+    runId: "test",
+    settings,
+    earlier,
+    onObservation,
+    signal: signal ?? new AbortController().signal,
+  });
+}
