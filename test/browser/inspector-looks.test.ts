@@ -35,9 +35,8 @@ afterAll(async () => {
 
 /** Every view, with and without a selected row: its address, and an element that appears last. */
 async function viewsOf({ mock }: InspectorFixture) {
-  const waiting = (
-    await mock.control.listDeliveries({ order: "desc", status: "pending", event: "task.failed" })
-  ).data[0]?.id;
+  const waiting = (await mock.control.listDeliveries({ order: "desc", rejected: true, event: "task.failed" }))
+    .data[0]?.id;
   const rejected = (await mock.control.listRequests({ order: "desc" })).data.find(
     ({ errors }) => errors.length > 0,
   )?.sequence;
@@ -49,11 +48,14 @@ async function viewsOf({ mock }: InspectorFixture) {
     deliveries: { hash: "#/deliveries", shows: "[role=option]" },
     delivery: { hash: `#/deliveries/${waiting}`, shows: ".rail .attempt" },
     signatures: { hash: "#/signatures", shows: "option:nth-child(2)" },
-    signature: { hash: `#/signatures/${waiting}%2F1`, shows: ".notice.tone-good" },
+    signature: { hash: `#/signatures/${waiting}%2F1`, shows: ".notice.tone-wait" },
     endpoints: { hash: "#/endpoints", shows: ".facts" },
     requests: { hash: "#/requests", shows: "[role=option]" },
     request: { hash: `#/requests/${rejected}`, shows: ".detail pre" },
     faults: { hash: "#/faults", shows: ".items .badge" },
+    run: { hash: "#/run", shows: ".code-editor .cm-line" },
+    setup: { hash: "#/setup", shows: "[aria-label=Worlds] b" },
+    unknown: { hash: "#/nowhere", shows: "main .nothing" },
   } as const;
 }
 

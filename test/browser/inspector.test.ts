@@ -45,7 +45,7 @@ describe("the tasks view of the inspector", () => {
     expect(await stages.filter({ hasText: "reconciliation" }).textContent()).toContain("1 s");
 
     await inspector.button("advance 1m").click();
-    await rows.filter({ hasText: "COMPLETED" }).getByText("2 of 2").waitFor();
+    await rows.filter({ hasText: "COMPLETED" }).waitFor();
     const events = detail.locator(".items").getByRole("listitem");
     await events
       .filter({ hasText: /\dtask\.completed/ })
@@ -80,10 +80,11 @@ describe("the deliveries view of the inspector", () => {
     const { deliveryId } = await rejectedDelivery(fixture);
     await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/deliveries" });
     const { detail, rows } = inspector;
-    await rows.filter({ hasText: "pending" }).click();
+    await rows.filter({ hasText: "rejected" }).getByText("503").click();
     const attempts = detail.getByRole("list", { name: "Attempts" }).getByRole("listitem");
     await attempts.filter({ hasText: "Next attempt" }).getByText("in 5 s").waitFor();
-    await attempts.getByText("status 503").waitFor();
+    await attempts.filter({ hasText: "Next attempt" }).getByText("try 2 of 8").waitFor();
+    await attempts.getByText("the database is locked").first().waitFor();
 
     fixture.respond("billing", 204);
     await inspector.page.getByRole("button", { name: /^To next/ }).click();
@@ -109,10 +110,11 @@ describe("the deliveries view of the inspector", () => {
     await inspector.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     const [attempt] = (await fixture.mock.control.getDelivery(deliveryId)).attempts;
     const body = attempt?.requestBody ?? "";
-    await inspector.button("Exact").click();
-    expect(await inspector.detail.locator(".body-text pre").textContent()).toBe(body);
+    const shown = inspector.detail.getByRole("group", { name: "Body as", exact: true });
+    await shown.getByText("Exact").click();
+    expect(await inspector.detail.locator(".body-text pre").last().textContent()).toBe(body);
     await inspector.detail.getByText(`${Buffer.byteLength(body)} bytes`).waitFor();
-    await inspector.button("Hex").click();
+    await shown.getByText("Hex").click();
     await inspector.detail.getByText("0000 7b 22 69 64").waitFor();
     await inspector.button("Copy as curl").click();
     await inspector.button("Copied").waitFor();
@@ -131,7 +133,7 @@ describe("the signatures view of the inspector", () => {
     });
     const { page } = inspector;
     await page.getByRole("link", { name: "Check the signature" }).click();
-    await page.getByText("The signature is valid.").waitFor();
+    await page.getByText("The signature is right, but its time is far").waitFor();
 
     const [attempt] = (await fixture.mock.control.getDelivery(deliveryId)).attempts;
     const { requestHeaders = {}, requestBody = "" } = attempt ?? {};
@@ -150,8 +152,11 @@ describe("the signatures view of the inspector", () => {
     // The mock of this fixture has a virtual clock.
     expect(codes).toEqual(["BODY_ALTERED", "TIMESTAMP_VIRTUAL"]);
 
+    const difference = page.getByRole("region", { name: "Sent and received body" });
+    await difference.getByText('"taskType": "BLINDER"').waitFor();
+
     await paste(requestBody);
-    await page.getByText("The signature is valid.").waitFor();
+    await page.getByText("The signature is right, but its time is far").waitFor();
     await page.getByLabel(/^Secret/).fill("whsec_c29tZSBvdGhlciBzZWNyZXQgb2Ygc29tZW9uZQ==");
     await page.locator("[data-code=SECRET_WRONG]").waitFor();
     await inspector.button("Clear").click();
@@ -177,14 +182,16 @@ describe("the faults view of the inspector", () => {
     const { page } = inspector;
     await page.getByText("No fault is active.").waitFor();
     await inspector.button("add: On calls to the API").click();
-    await page.getByRole("listitem").filter({ hasText: "HTTP 503" }).getByText("the next time").waitFor();
+    const active = page.getByRole("listitem");
+    await active.filter({ hasText: "429 of the service" }).getByText("the next time").waitFor();
+    await page.getByRole("link", { name: "1 fault is active" }).waitFor();
     const rejected = await fixture.mock.fetch("/graphql", {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: '{"query":"{ webhookEventCatalog { name } }"}',
     });
-    expect(rejected.status).toBe(503);
-    await page.getByText("Fired (1)").waitFor();
+    expect(rejected.status).toBe(200); // The catalog is public, and not counted.
+    await inspector.button("end the rule: 429 of the service, retry after 1 s").click();
     await page.getByText("No fault is active.").waitFor();
     await inspector.button("All that the contract permits").click();
     await page.getByText("20 % of the time").first().waitFor();
@@ -203,7 +210,7 @@ describe("the requests view of the inspector", () => {
     const { page, rows } = inspector;
     await rows.filter({ hasText: "Sweep" }).click();
     await inspector.detail.getByText("no authorization header").waitFor();
-    await page.getByLabel("operation").fill("exchange");
+    await page.getByLabel("requests that contain").fill("exchange");
     await rows.filter({ hasText: "Sweep" }).waitFor({ state: "detached" });
     await rows.filter({ hasText: "exchangeSurface" }).click();
     await inspector.detail.getByText("keys and tokens are redacted").waitFor();
@@ -351,11 +358,19 @@ describe("the keyboard in the inspector", () => {
     await keyboard.press("Escape");
     await inspector.detail.waitFor({ state: "detached" });
 
-    await keyboard.press("/");
+    await keyboard.press("f");
     await keyboard.type("task.failed?1");
-    expect(await page.getByLabel("event name").inputValue()).toBe("task.failed?1");
-    await page.getByText("No delivery. Create an endpoint").waitFor();
-    await page.getByLabel("event name").blur();
+    expect(await page.getByLabel("deliveries that contain").inputValue()).toBe("task.failed?1");
+    await page.getByText("Nothing matches the filter.").waitFor();
+    await page.getByLabel("deliveries that contain").blur();
+    await keyboard.press("/");
+    await keyboard.type(deliveryId);
+    await page
+      .getByRole("listbox", { name: "Search results" })
+      .getByText("delivery", { exact: true })
+      .waitFor();
+    await keyboard.press("Enter");
+    await inspector.detail.getByText("Attempt 3").waitFor();
     await keyboard.press("?");
     await page.getByRole("dialog").getByText("replay the selected delivery").waitFor();
     await keyboard.press("Escape");
@@ -382,7 +397,8 @@ describe("the page of the inspector", () => {
     const { page, complaints } = inspector;
     const port = Number(new URL(first.baseUrl).port);
     await first.close();
-    await page.getByText("connection lost, reconnecting").waitFor();
+    await page.getByText("The mock does not respond.").waitFor();
+    expect(await inspector.button("Start task").isDisabled()).toBe(true);
     await using second = await createMockServer({ clock: "virtual", port });
     await second.control.startTask({ taskType: "TAX_ADVISOR", progression: "manual" });
     await inspector.rows.filter({ hasText: "TAX_ADVISOR" }).waitFor();
@@ -394,7 +410,7 @@ describe("the page of the inspector", () => {
   it("has no buttons for a real clock", async () => {
     await using mock = await createMockServer();
     await using inspector = await InspectorPage.open(browser, mock);
-    await inspector.page.getByText("real clock").waitFor();
+    await inspector.page.getByText("real clock", { exact: true }).waitFor();
     expect(await inspector.button("advance 1m").count()).toBe(0);
   });
 

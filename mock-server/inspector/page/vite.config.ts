@@ -15,7 +15,8 @@ export default defineConfig({
     // The Content-Security-Policy allows no inline code and no data URLs for scripts.
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
-    cssCodeSplit: false,
+    // The editor is one chunk, which only the Run view loads.
+    chunkSizeWarningLimit: 700,
     reportCompressedSize: false,
   },
 });

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
@@ -18,9 +18,12 @@ export function buildPage(): void {
   execFileSync(process.execPath, [vite, "build", "--logLevel", "warn", "--config", config], { cwd: root });
 }
 
-/** Bytes of the whole page as a server with gzip would send it. */
-export function gzippedPageBytes(): number {
-  return filesIn(built).reduce((sum, file) => sum + gzipSync(readFileSync(file), { level: 9 }).length, 0);
+/** Bytes of files of the page as a server with gzip would send them. @param paths as the browser requested them */
+export function gzippedBytes(paths: readonly string[]): number {
+  const names = new Set(paths.map((path) => path.replace(/^.*\/_mock\//, "") || "index.html"));
+  return filesIn(built)
+    .filter((file) => names.has(relative(built, file)))
+    .reduce((sum, file) => sum + gzipSync(readFileSync(file), { level: 9 }).length, 0);
 }
 
 function filesIn(folder: string): string[] {

@@ -9,8 +9,8 @@ export interface Preset<Fault> {
 }
 
 export const apiPresets: readonly Preset<ApiFault>[] = [
-  { label: "503, retry after 1 s", fault: { kind: "status", status: 503, retryAfterSeconds: 1 } },
-  { label: "429, retry after 1 s", fault: { kind: "rate-limited" } },
+  { label: "429 of the service", fault: { kind: "rate-limited", retryAfterSeconds: 1 } },
+  { label: "503", fault: { kind: "status", status: 503, retryAfterSeconds: 1 } },
   { label: "an HTML page", fault: { kind: "html" } },
   { label: "response cut in half", fault: { kind: "truncate" } },
   { label: "connection cut before the effect", fault: { kind: "reset-before-effect" } },
@@ -93,6 +93,8 @@ export function describeFault(fault: Fault): string {
   switch (fault.kind) {
     case "status":
       return `HTTP ${fault.status}${fault.retryAfterSeconds === undefined ? "" : `, retry after ${fault.retryAfterSeconds} s`}`;
+    case "rate-limited":
+      return `429 of the service, retry after ${fault.retryAfterSeconds ?? 1} s`;
     case "graphql-error":
       return `GraphQL error “${fault.message}”`;
     case "delay":

@@ -1,10 +1,21 @@
-/** `2026-01-15 12:00:00` in UTC: the mock's time, the same in every zone. */
+import { zoneOffsetMs } from "./time-zone.ts";
+
+/** `2026-01-15 12:00:00`, in UTC or in this computer's zone. */
 export function formatTime(at: number | string): string {
-  return new Date(at).toISOString().slice(0, 19).replace("T", " ");
+  const utcMs = new Date(at).getTime();
+  return new Date(utcMs + zoneOffsetMs(utcMs)).toISOString().slice(0, 19).replace("T", " ");
 }
 
-/** `12:00:00` in UTC. */
+/** `12:00:00`. */
 export const formatTimeOfDay = (at: number | string): string => formatTime(at).slice(11);
+
+/** `12:00:00`, or `01-15 12:00:00` on another day than `nowMs`. */
+export function formatTimeNear(at: number | string, nowMs: number): string {
+  const time = formatTime(at);
+  return isSameDay(time, formatTime(nowMs)) ? time.slice(11) : time.slice(5);
+}
+
+const isSameDay = (a: string, b: string) => a.slice(0, 10) === b.slice(0, 10);
 
 const units = [
   ["d", 86_400_000],
@@ -73,11 +84,23 @@ export const countBytes = (text: string) => new TextEncoder().encode(text).lengt
 /** `1 attempt`, `2 attempts`. */
 export const plural = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
-/** A request as a shell command; single quotes in it are closed, escaped and opened again. */
+/**
+ * A request as a shell command; single quotes in it are closed, escaped and opened again. `-g` takes braces and brackets
+ * of the URL as they are, and `--data-raw` an @ at the start of the body.
+ */
 export function toCurl(url: string, headers: Readonly<Record<string, string>>, body: string): string {
   const quote = (text: string) => `'${text.replace(/'/g, `'\\''`)}'`;
   const lines = Object.entries(headers)
     .filter(([name]) => !["content-length", "host", "connection"].includes(name.toLowerCase()))
     .map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`);
-  return ["curl -X POST", quote(url), ...lines, `--data-binary ${quote(body)}`].join(" \\\n  ");
+  return ["curl -g -X POST", quote(url), ...lines, `--data-raw ${quote(body)}`].join(" \\\n  ");
+}
+
+/** The text of a page without its markup, in one line; other text unchanged. */
+export function firstWords(body: string, charsMax = 300): string {
+  const text = /^\s*</.test(body)
+    ? body.replace(/<(style|script|head)\b[\s\S]*?<\/\1>/gi, " ").replace(/<[^>]*>/g, " ")
+    : body;
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length > charsMax ? `${line.slice(0, charsMax)} …` : line;
 }

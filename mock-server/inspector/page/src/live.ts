@@ -16,7 +16,8 @@ export interface Second {
 }
 
 export interface LiveState {
-  readonly connection: "connecting" | "live" | "lost";
+  /** `paused`: the tab is hidden. */
+  readonly connection: "connecting" | "live" | "lost" | "paused";
   /** Newest first. */
   readonly recent: readonly Activity[];
   /** The last seconds of the browser's time, oldest first; the last one is in progress. */
@@ -62,13 +63,13 @@ export function tickSecond(state: LiveState): LiveState {
 }
 
 /**
- * After a lost connection the mock may be another one, or may have dropped what was missed without knowing
- * this reader: everything counts as changed.
+ * After a lost or paused connection the mock may be another one, or may have dropped what was missed without
+ * knowing this reader: everything counts as changed.
  */
 export function setConnection(state: LiveState, connection: LiveState["connection"]): LiveState {
   if (state.connection === connection) return state;
   const changes =
-    state.connection === "lost" && connection === "live"
+    (state.connection === "lost" || state.connection === "paused") && connection === "live"
       ? { ...state.changes, stream: (state.changes["stream"] ?? 0) + 1 }
       : state.changes;
   return { ...state, connection, changes };

@@ -6,9 +6,13 @@ export const nameOf = ({ operationName, operations }: RecordedRequest) =>
 export const isRejected = ({ rejection, errors, status }: RecordedRequest) =>
   rejection !== null || errors.length > 0 || (status !== null && status >= 400);
 
-/** The error in the response, or what happened to the response. */
+/** Why it was rejected, in more detail than its caller got; or what happened to the response. */
 export function reasonOf({ errors, rejection, faults, status }: RecordedRequest): string {
-  return errors[0]?.message ?? rejection ?? (faults.length > 0 ? `fault: ${faults.join(", ")}` : `${status}`);
+  return (
+    rejection ??
+    errors[0]?.message ??
+    (faults.length > 0 ? `fault: ${faults.join(", ")} ${status ?? ""}` : `${status}`)
+  );
 }
 
 export const results = ["succeeded", "rejected", "faulty"] as const;

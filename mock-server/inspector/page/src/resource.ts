@@ -3,9 +3,10 @@ import { createControlClient } from "../../../control/control-client.ts";
 import { isMockServerError } from "../../../errors.ts";
 import { versionOf } from "./live.ts";
 import { useLive } from "./store.ts";
+import { worldUrl } from "./worlds.ts";
 
 /** The control API of the mock that serves this page. */
-export const control = createControlClient({ baseUrl: new URL("..", location.href).href });
+export const control = createControlClient({ baseUrl: worldUrl });
 
 /** Reads start at least this far apart; a slow one delays the next, so that half of the time stays free. */
 const pauseMsMin = 200;

@@ -1,8 +1,8 @@
 // Explains why a signature does not verify. The usual mistakes are tried one after another (other forms of the body,
-// the timestamp or the key), and the first one that makes the signature fit is named. Nothing leaves the page: the
-// browser computes the digests.
+// the timestamp or the key), and the first one that makes the signature fit is named. Nothing leaves the page.
 
 import { createFinding, type Finding, type FindingCode } from "./finding.ts";
+import { hmacSha256 } from "./hmac.ts";
 import { compareWithSent, type SentAttempt } from "./sent-attempt.ts";
 
 export interface Secret {
@@ -48,19 +48,17 @@ interface Variant<Value> {
   readonly code: FindingCode | null;
 }
 
-export async function diagnose(input: SignatureInput): Promise<Diagnosis> {
+export function diagnose(input: SignatureInput): Diagnosis {
   const offered = readSignatures(input.signature);
-  const checks = await Promise.all(
-    input.secrets.map(async ({ label, state, secret }) => ({
-      label,
-      state,
-      fits: offered.has(await sign(keyOf(secret), input.id, input.timestamp, input.body)),
-    })),
-  );
+  const checks = input.secrets.map(({ label, state, secret }) => ({
+    label,
+    state,
+    fits: offered.has(sign(keyOf(secret), input.id, input.timestamp, input.body)),
+  }));
   const live = checks.some(({ fits, state }) => fits && state !== "expired");
   const findings = [
     ...shapeFindings(input),
-    ...(live ? [] : await mismatchFindings(input, checks)),
+    ...(live ? [] : mismatchFindings(input, checks)),
     ...ageFindings(input),
   ];
   return {
@@ -99,7 +97,7 @@ function virtualTimeFindings({ timestamp, realNowSeconds, toleranceSeconds }: Si
   return [createFinding("TIMESTAMP_VIRTUAL", { title: awaySeconds, advice: toleranceSeconds })];
 }
 
-async function mismatchFindings(input: SignatureInput, checks: readonly SecretCheck[]): Promise<Finding[]> {
+function mismatchFindings(input: SignatureInput, checks: readonly SecretCheck[]): Finding[] {
   const old = checks.find(({ fits }) => fits);
   if (old) return [createFinding("SECRET_EXPIRED", { title: old.label })];
   if (input.secrets.length === 0) return [createFinding("NO_SECRET")];
@@ -107,7 +105,7 @@ async function mismatchFindings(input: SignatureInput, checks: readonly SecretCh
   for (const signature of signatureVariants(input.signature)) offered.add(signature.value);
   for (const { secret } of input.secrets) {
     for (const attempt of attempts(input, secret)) {
-      const digest = await sign(attempt.key.value, input.id, attempt.timestamp.value, attempt.body.value);
+      const digest = sign(attempt.key.value, input.id, attempt.timestamp.value, attempt.body.value);
       if (!offered.has(digest)) continue;
       const codes = [attempt.key, attempt.timestamp, attempt.body].flatMap(({ code }) => code ?? []);
       const format = signatureVariants(input.signature).find(({ value }) => value === digest)?.code ?? [];
@@ -199,12 +197,9 @@ function keyOf(secret: string): Uint8Array {
   return Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0));
 }
 
-async function sign(key: Uint8Array, id: string, timestamp: string, body: string): Promise<string> {
+function sign(key: Uint8Array, id: string, timestamp: string, body: string): string {
   if (key.length === 0) return "";
-  const algorithm = { name: "HMAC", hash: "SHA-256" };
-  const imported = await crypto.subtle.importKey("raw", key.slice().buffer, algorithm, false, ["sign"]);
-  const signed = utf8(`${id}.${timestamp}.${body}`);
-  return base64(new Uint8Array(await crypto.subtle.sign("HMAC", imported, signed.slice().buffer)));
+  return base64(hmacSha256(key, utf8(`${id}.${timestamp}.${body}`)));
 }
 
 const utf8 = (text: string) => new TextEncoder().encode(text);

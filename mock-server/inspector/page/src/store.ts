@@ -20,7 +20,13 @@ function change(next: LiveState): void {
 /** A page in the background gets no frames; activities are then added this often. */
 const backgroundFlushMs = 1_000;
 
-/** Reads the event stream while the page is open; the browser resumes it by itself. */
+/** The browser resumes a stream that broke off, but not one that the mock has rejected, as a world that was dropped. */
+const reopenMs = 1_000;
+
+/**
+ * Reads the event stream while the page is visible. A browser has six connections to a host: streams of hidden tabs
+ * would block every tab.
+ */
 export function startLive(url: string): void {
   let batch: Activity[] = [];
   let cancel: (() => void) | null = null;
@@ -32,13 +38,31 @@ export function startLive(url: string): void {
     batch = [];
     change(addActivities(state, taken));
   };
-  const source = new EventSource(url);
-  source.onopen = () => change(setConnection(state, "live"));
-  source.onerror = () => change(setConnection(state, "lost"));
-  source.onmessage = ({ data }) => {
-    batch.push(JSON.parse(data as string) as Activity);
-    cancel ??= nextFrame(flush);
+  let source: EventSource | null = null;
+  const open = () => {
+    if (source) return;
+    const opened = new EventSource(url);
+    source = opened;
+    opened.onopen = () => change(setConnection(state, "live"));
+    opened.onerror = () => {
+      change(setConnection(state, "lost"));
+      if (opened.readyState !== EventSource.CLOSED || source !== opened) return;
+      source = null;
+      setTimeout(followVisibility, reopenMs);
+    };
+    opened.onmessage = ({ data }) => {
+      batch.push(JSON.parse(data as string) as Activity);
+      cancel ??= nextFrame(flush);
+    };
   };
+  const followVisibility = () => {
+    if (!document.hidden) return open();
+    source?.close();
+    source = null;
+    change(setConnection(state, "paused"));
+  };
+  document.addEventListener("visibilitychange", followVisibility);
+  followVisibility();
   setInterval(() => change(tickSecond(state)), 1_000);
 }
 

@@ -1,81 +1,122 @@
-import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
 import type { Overview } from "../api-types.ts";
+import { ActionButton, useAction } from "../parts/action.tsx";
 import { Bar, useClock, useNow } from "../parts/bar.tsx";
 import { HelpDialog } from "../parts/help-dialog.tsx";
 import { useKeys } from "../parts/keys.ts";
 import { control, useResource } from "../resource.ts";
 import { goTo, useRoute } from "../route.ts";
-import type { ViewProps } from "../view.ts";
-import { DeliveriesView } from "../views/deliveries.tsx";
-import { EndpointsView } from "../views/endpoints.tsx";
-import { FaultsView } from "../views/faults.tsx";
-import { OverviewView } from "../views/overview.tsx";
-import { RequestsView } from "../views/requests.tsx";
-import { SignaturesView } from "../views/signatures.tsx";
-import { TasksView } from "../views/tasks.tsx";
+import { useLive } from "../store.ts";
+import { toggleTimeZone } from "../time-zone.ts";
+import { type View, views } from "./views.ts";
 import "./app.css";
 
-interface View {
-  readonly name: string;
-  readonly title: string;
-  readonly Component: ComponentType<ViewProps>;
-  /** Shown beside the title. */
-  count?(overview: Overview): number;
-}
-
-const sum = (counts: Readonly<Record<string, number>>) =>
-  Object.values(counts).reduce((total, count) => total + count, 0);
-
-const views: readonly View[] = [
-  { name: "overview", title: "Overview", Component: OverviewView },
-  { name: "tasks", title: "Tasks", Component: TasksView, count: ({ tasks }) => sum(tasks) },
-  {
-    name: "deliveries",
-    title: "Deliveries",
-    Component: DeliveriesView,
-    count: ({ deliveries }) => sum(deliveries),
-  },
-  { name: "signatures", title: "Signatures", Component: SignaturesView },
-  { name: "endpoints", title: "Endpoints", Component: EndpointsView, count: ({ endpoints }) => endpoints },
-  { name: "requests", title: "Requests", Component: RequestsView },
-  { name: "faults", title: "Faults", Component: FaultsView },
+const overviewTopics = [
+  "task",
+  "delivery",
+  "endpoint",
+  "client",
+  "clock",
+  "event",
+  "request",
+  "fault",
+  "faults",
 ];
-
-const overviewTopics = ["task", "delivery", "endpoint", "client", "clock", "event"];
 
 export function App() {
   const { view: name, id, filter } = useRoute();
   const [help, setHelp] = useState(false);
+  // The time zone is no state of a component: all of them are drawn again.
+  const [, setToggles] = useState(0);
   const overview = useResource("overview", overviewTopics, () => control.getOverview()) ?? undefined;
   const nowMs = useNow(useClock());
-  const view = views.find((candidate) => candidate.name === name) ?? (views[0] as View);
+  const view = views.find((candidate) => candidate.name === name);
   useKeys({
     ...Object.fromEntries(views.map(({ name }, index) => [index + 1, () => goTo(name)])),
     "?": () => setHelp(true),
-    "/": () => document.querySelector<HTMLElement>("[data-filter]")?.focus(),
+    f: () => document.querySelector<HTMLElement>("[data-filter]")?.focus(),
   });
   useEffect(() => {
-    document.title = `${view.title} · workspace-tasks mock`;
+    document.title = `${view?.title ?? "Unknown"} · workspace-tasks mock`;
     // On a narrow screen the views are a strip that scrolls.
     document.querySelector(".views [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [view]);
+  const changeZone = () => {
+    toggleTimeZone();
+    setToggles((count) => count + 1);
+  };
   return (
     <div class="shell">
-      <Bar onHelp={() => setHelp(true)} />
+      <Bar onHelp={() => setHelp(true)} onZone={changeZone} />
+      <Banner overview={overview} />
       <nav class="views" aria-label="Views">
-        {views.map(({ name, title, count }) => (
-          <a key={name} href={hashOf(name)} aria-current={view.name === name ? "page" : undefined}>
-            {title}
-            {count && overview && <span class="count">{count(overview)}</span>}
-          </a>
+        {views.map((each) => (
+          <ViewLink key={each.name} view={each} isCurrent={each === view} overview={overview} />
         ))}
       </nav>
       <main class="view">
-        <view.Component key={view.name} id={id} filter={filter} overview={overview} nowMs={nowMs} />
+        {view ? (
+          <view.Component key={view.name} id={id} filter={filter} overview={overview} nowMs={nowMs} />
+        ) : (
+          <div class="nothing">
+            There is no view “{name}”. <a href={hashOf("overview")}>To the overview</a>
+          </div>
+        )}
       </main>
       <HelpDialog open={help} views={views.map(({ title }) => title)} onClose={() => setHelp(false)} />
     </div>
+  );
+}
+
+interface LinkProps {
+  readonly view: View;
+  readonly isCurrent: boolean;
+  readonly overview: Overview | undefined;
+}
+
+function ViewLink({ view: { name, title, count, alert }, isCurrent, overview }: LinkProps) {
+  const alerts = overview ? (alert?.count(overview) ?? 0) : 0;
+  return (
+    <a href={hashOf(name)} aria-current={isCurrent ? "page" : undefined}>
+      {title}
+      {alert && alerts > 0 && (
+        <span class={`badge tone-${alert.tone}`} title={`${alerts} ${alert.word}`}>
+          {alerts}
+          <span class="spoken"> {alert.word}</span>
+        </span>
+      )}
+      {count && overview && <span class="count">{count(overview)}</span>}
+    </a>
+  );
+}
+
+/** What changes everything else on the page: no mock, or faults that it injects. */
+function Banner({ overview }: { readonly overview: Overview | undefined }) {
+  const connection = useLive((state) => state.connection);
+  const action = useAction();
+  const faults = overview?.activeFaults ?? 0;
+  if (connection === "lost") {
+    return (
+      <aside class="banner tone-bad" aria-label="Connection">
+        <span role="alert">
+          The mock does not respond. The page shows what it last read, and continues when a mock runs here
+          again.
+        </span>
+      </aside>
+    );
+  }
+  if (faults === 0) return null;
+  return (
+    <aside class="banner tone-wait" aria-label="Active faults">
+      <a href={hashOf("faults")}>
+        {faults} {faults === 1 ? "fault is" : "faults are"} active
+      </a>
+      <span class="more">Calls or deliveries fail because the mock was told to.</span>
+      <ActionButton action={action} onRun={() => control.clearFaults()} class="quiet">
+        End all
+      </ActionButton>
+      {action.notice}
+    </aside>
   );
 }

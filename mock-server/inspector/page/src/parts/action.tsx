@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { useLive } from "../store.ts";
 import { Notice } from "./notice.tsx";
 import { useTemporary } from "./use-temporary.ts";
 
@@ -26,6 +27,9 @@ export function useAction() {
   return { busy, run, notice };
 }
 
+/** Without a mock no action can succeed. */
+const useIsLost = () => useLive((state) => state.connection === "lost");
+
 export type Action = ReturnType<typeof useAction>;
 
 interface ButtonProps {
@@ -33,16 +37,18 @@ interface ButtonProps {
   readonly onRun: () => Promise<unknown>;
   readonly class?: string | undefined;
   readonly label?: string | undefined;
+  readonly disabled?: boolean | undefined;
   readonly children: ComponentChildren;
 }
 
-export function ActionButton({ action, onRun, class: style, label, children }: ButtonProps) {
+export function ActionButton({ action, onRun, class: style, label, disabled, children }: ButtonProps) {
+  const isLost = useIsLost();
   return (
     <button
       type="button"
       class={style}
       aria-label={label}
-      disabled={action.busy}
+      disabled={action.busy || isLost || disabled}
       onClick={() => void action.run(onRun)}
     >
       {children}
@@ -51,14 +57,21 @@ export function ActionButton({ action, onRun, class: style, label, children }: B
 }
 
 /** For what cannot be undone: the first press asks, a second one confirms. */
-export function ConfirmButton({ action, onRun, children }: ButtonProps) {
+export function ConfirmButton({ action, onRun, label, children }: ButtonProps) {
+  const isLost = useIsLost();
   const [asked, setAsked] = useTemporary<true>(4_000);
   const press = () => {
     setAsked(asked ? null : true);
     if (asked) void action.run(onRun);
   };
   return (
-    <button type="button" class="toned tone-bad" disabled={action.busy} onClick={press}>
+    <button
+      type="button"
+      class="toned tone-bad"
+      aria-label={asked ? undefined : label}
+      disabled={action.busy || isLost}
+      onClick={press}
+    >
       {asked ? "Press again to confirm" : children}
     </button>
   );

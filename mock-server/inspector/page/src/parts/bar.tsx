@@ -3,8 +3,11 @@ import type { ClockView } from "../api-types.ts";
 import { formatRelative, formatTime, formatTimeOfDay } from "../format.ts";
 import { control, useResource } from "../resource.ts";
 import { useLive } from "../store.ts";
+import { isLocalTime } from "../time-zone.ts";
+import { worldName } from "../worlds.ts";
 import { ActionButton, useAction } from "./action.tsx";
 import { useKeys } from "./keys.ts";
+import { Search } from "./search.tsx";
 import { Segments } from "./segments.tsx";
 import "./bar.css";
 
@@ -13,10 +16,16 @@ const steps = ["1m", "3m", "1h", "1d", "7d"];
 const connections = {
   connecting: { label: "connecting", tone: "calm" },
   live: { label: "live", tone: "good" },
-  lost: { label: "connection lost, reconnecting", tone: "bad" },
+  lost: { label: "no mock", tone: "bad" },
+  paused: { label: "paused", tone: "calm" },
 } as const;
 
-export function Bar({ onHelp }: { readonly onHelp: () => void }) {
+interface Props {
+  readonly onHelp: () => void;
+  readonly onZone: () => void;
+}
+
+export function Bar({ onHelp, onZone }: Props) {
   const { label, tone } = connections[useLive((state) => state.connection)];
   return (
     <header class="bar">
@@ -25,12 +34,13 @@ export function Bar({ onHelp }: { readonly onHelp: () => void }) {
           <rect x="1" y="1" width="18" height="18" rx="5" />
           <path d="M5.5 10.5l3 3 6-7" />
         </svg>
-        workspace-tasks <span class="muted">mock</span>
+        <span class="product">workspace-tasks</span> <span class="muted">{worldName ?? "mock"}</span>
       </h1>
       <span class={`connection tone-${tone}`} role="status">
         {label}
       </span>
-      <ClockBar />
+      <Search />
+      <ClockBar onZone={onZone} />
       <button type="button" class="help" onClick={onHelp} aria-label="Keys">
         ?
       </button>
@@ -38,7 +48,8 @@ export function Bar({ onHelp }: { readonly onHelp: () => void }) {
   );
 }
 
-function ClockBar() {
+/** What changes its width is left of the buttons, so that none of them moves under the mouse. */
+function ClockBar({ onZone }: Pick<Props, "onZone">) {
   const clock = useClock();
   const nowMs = useNow(clock);
   const action = useAction();
@@ -47,15 +58,33 @@ function ClockBar() {
   const toNext = nextMs === null ? null : advance(Math.max(0, nextMs - nowMs));
   useKeys({ n: () => toNext && !action.busy && void action.run(toNext) });
   if (!clock) return <div class="clock" />;
+  const zone = isLocalTime() ? "local" : "UTC";
   return (
     <div class="clock">
       <time class="mono" dateTime={new Date(nowMs).toISOString()}>
         <span class="date">{formatTime(nowMs).slice(0, 10)} </span>
-        {formatTimeOfDay(nowMs)} <span class="muted">UTC</span>
+        {formatTimeOfDay(nowMs)}
       </time>
-      <span class="badge tone-calm">{clock.mode} clock</span>
+      <button
+        type="button"
+        class="quiet zone"
+        onClick={onZone}
+        aria-label={`times are ${zone}; show ${zone === "UTC" ? "local" : "UTC"} ones`}
+      >
+        {zone}
+      </button>
+      {clock.mode === "real" && <span class="badge tone-calm">real clock</span>}
       {clock.mode === "virtual" && (
         <>
+          <ActionButton
+            action={action}
+            onRun={async () => toNext?.()}
+            class="primary to-next"
+            disabled={toNext === null}
+          >
+            To next{" "}
+            <span class="when">{nextMs === null ? "(none)" : `(${formatRelative(nextMs, nowMs)})`}</span>
+          </ActionButton>
           <Segments label="advance the clock">
             {steps.map((step) => (
               <ActionButton key={step} action={action} onRun={advance(step)} label={`advance ${step}`}>
@@ -63,11 +92,6 @@ function ClockBar() {
               </ActionButton>
             ))}
           </Segments>
-          {toNext && nextMs !== null && (
-            <ActionButton action={action} onRun={toNext} class="primary">
-              To next <span class="when">({formatRelative(nextMs, nowMs)})</span>
-            </ActionButton>
-          )}
         </>
       )}
       {action.notice}

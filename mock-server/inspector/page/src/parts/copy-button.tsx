@@ -1,15 +1,30 @@
+import { copyText } from "../copy-text.ts";
 import { useTemporary } from "./use-temporary.ts";
 
+interface Props {
+  readonly label: string;
+  /** The text, or what creates it when the button is pressed. */
+  readonly text: string | (() => string | Promise<string>);
+  readonly class?: string | undefined;
+  /** Default: the label. */
+  readonly name?: string | undefined;
+}
+
 /** Copies a text, and shows for a moment whether the browser allowed it. */
-export function CopyButton({ label, text }: { readonly label: string; readonly text: string }) {
+export function CopyButton({ label, text, class: style, name }: Props) {
   const [outcome, setOutcome] = useTemporary<string>(1_500);
-  const copy = () =>
-    navigator.clipboard.writeText(text).then(
-      () => setOutcome("Copied"),
-      () => setOutcome("The browser did not allow it"),
-    );
+  const copy = async () => {
+    const copied = await copyText(typeof text === "string" ? text : await text());
+    setOutcome(copied ? "Copied" : "The browser did not allow it");
+  };
   return (
-    <button type="button" onClick={() => void copy()} aria-live="polite">
+    <button
+      type="button"
+      class={style}
+      aria-label={outcome ?? name}
+      onClick={() => void copy()}
+      aria-live="polite"
+    >
       {outcome ?? label}
     </button>
   );

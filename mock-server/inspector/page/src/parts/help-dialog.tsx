@@ -28,7 +28,8 @@ export function HelpDialog({ open, views, onClose }: Props) {
           </Fact>
         ))}
         <Fact name={keysOf("j k")}>next and previous row (also the arrow keys, Home, End)</Fact>
-        <Fact name={keysOf("/")}>to the filter of the view</Fact>
+        <Fact name={keysOf("/")}>search everything</Fact>
+        <Fact name={keysOf("f")}>to the filter of the view</Fact>
         <Fact name={keysOf("n")}>advance the clock to the next timer</Fact>
         <Fact name={keysOf("r")}>replay the selected delivery</Fact>
         <Fact name={keysOf("Esc")}>close the selected row</Fact>

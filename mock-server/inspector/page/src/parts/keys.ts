@@ -3,8 +3,10 @@ import { useEffect } from "preact/hooks";
 /** Whether a key press is input of a field or of the browser, not of the page. */
 function isTyping(event: KeyboardEvent): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey) return true;
-  const { target } = event;
+  // An editor in a shadow tree is not the target, but the first of the path.
+  const [target] = event.composedPath();
   if (!(target instanceof HTMLElement)) return false;
+  if (target.isContentEditable) return true;
   return /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.closest("dialog") !== null;
 }
 

@@ -4,6 +4,7 @@ import { goTo } from "../route.ts";
 import { useKeys } from "./keys.ts";
 import type { PagedList } from "./pages.ts";
 import { type Options, Select } from "./select.tsx";
+import { Waiting } from "./waiting.tsx";
 import { WindowedRows, type WindowedRowsProps } from "./windowed-rows.tsx";
 import "./list-view.css";
 
@@ -25,17 +26,27 @@ interface Props<Row> extends Pick<WindowedRowsProps<Row>, "keyOf" | "columns"> {
   readonly fields: readonly FilterField[];
   readonly actions?: ComponentChildren;
   readonly list: PagedList<Row>;
-  /** The rows to show, unless all. */
-  readonly rows?: readonly Row[] | undefined;
-  /** Text of the empty list. */
-  readonly nothing: string;
+  /** In an empty list that is not filtered. */
+  readonly nothing: ComponentChildren;
   readonly detail: (id: string) => ComponentChildren;
+}
+
+function NoMatch({ onClear }: { readonly onClear: () => void }) {
+  return (
+    <>
+      Nothing matches the filter.{" "}
+      <button type="button" onClick={onClear}>
+        Show all
+      </button>
+    </>
+  );
 }
 
 /** A list and the detail of the selected row: side by side, or one in place of the other on a narrow screen. */
 export function ListView<Row>(props: Props<Row>) {
   const { view, id, filter, list } = props;
   const close = () => goTo(view, null, filter);
+  const isFiltered = Object.keys(filter).length > 0;
   useKeys({ Escape: close });
   return (
     <>
@@ -72,15 +83,23 @@ export function ListView<Row>(props: Props<Row>) {
         </div>
         {props.actions}
       </div>
-      <div class="split list-view">
+      <div class={id ? "split list-view" : "split list-view alone"}>
         <WindowedRows
           label={`${props.title}, newest first`}
-          rows={props.rows ?? list.rows}
+          rows={list.rows}
           keyOf={props.keyOf}
           columns={props.columns}
           selected={id}
           onSelect={(key) => goTo(view, key, filter)}
-          nothing={list.loading ? "Loading …" : props.nothing}
+          nothing={
+            list.loading ? (
+              <Waiting />
+            ) : isFiltered ? (
+              <NoMatch onClear={() => goTo(view, id)} />
+            ) : (
+              props.nothing
+            )
+          }
           footer={
             !list.done && (
               <button type="button" class="load-older" onClick={list.loadOlder}>
@@ -89,17 +108,13 @@ export function ListView<Row>(props: Props<Row>) {
             )
           }
         />
-        {id ? (
+        {id && (
           <section class="detail" aria-label="Selected row">
             <button type="button" class="quiet back" onClick={close}>
               ‹ All {view}
             </button>
             {props.detail(id)}
           </section>
-        ) : (
-          <div class="nothing">
-            Select a row, or press <kbd>j</kbd>.
-          </div>
         )}
       </div>
     </>

@@ -23,6 +23,6 @@ const tones: Readonly<Record<string, Tone>> = {
 export const toneOf = (status: string): Tone => tones[status] ?? "calm";
 
 /** A status in its colour. The word is always visible; the colour only repeats it. */
-export function StatusBadge({ status }: { readonly status: string }) {
-  return <span class={`badge tone-${toneOf(status)}`}>{status}</span>;
+export function StatusBadge({ status, tone }: { readonly status: string; readonly tone?: Tone | undefined }) {
+  return <span class={`badge tone-${tone ?? toneOf(status)}`}>{status}</span>;
 }

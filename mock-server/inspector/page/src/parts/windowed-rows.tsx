@@ -9,21 +9,23 @@ const overscanRows = 8;
 
 export interface Column<Row> {
   readonly title: string;
-  /** Width of a CSS grid column. */
-  readonly width: string;
-  /** Its width on a narrow screen, which has no column without one. */
-  readonly narrowWidth?: string | undefined;
+  readonly widths: ColumnWidths;
   readonly class?: "muted" | "number" | undefined;
   readonly cell: (row: Row) => ComponentChildren;
 }
 
-/** A column with its width on wide and narrow screens; without the latter, narrow screens leave it out. */
+/**
+ * Widths of a CSS grid column in a list that fills the page, that is beside a detail, and on a phone; a list of that
+ * size leaves out the column with `null`.
+ */
+export type ColumnWidths = readonly [full: string | null, half: string | null, narrow: string | null];
+
 export const column = <Row,>(
   title: string,
-  [width, narrowWidth]: readonly [wide: string, narrow?: string],
+  widths: ColumnWidths,
   cell: Column<Row>["cell"],
   style?: Column<Row>["class"],
-): Column<Row> => ({ title, width, narrowWidth, cell, class: style });
+): Column<Row> => ({ title, widths, cell, class: style });
 
 export interface WindowedRowsProps<Row> {
   readonly label: string;
@@ -82,8 +84,8 @@ export function WindowedRows<Row>(props: WindowedRowsProps<Row>) {
   return (
     <div class="windowed-rows" ref={box} style={gridStyle(columns)}>
       <div class="row column-titles" aria-hidden="true">
-        {columns.map(({ title, narrowWidth, class: style }) => (
-          <span key={title} class={cellClass(narrowWidth, style === "number" ? style : undefined)}>
+        {columns.map(({ title, widths, class: style }) => (
+          <span key={title} class={cellClass(widths, style === "number" ? style : undefined)}>
             {title}
           </span>
         ))}
@@ -115,8 +117,8 @@ export function WindowedRows<Row>(props: WindowedRowsProps<Row>) {
               aria-posinset={first + index + 1}
               onClick={() => onSelect(key)}
             >
-              {columns.map(({ title, narrowWidth, class: style, cell }) => (
-                <span key={title} class={cellClass(narrowWidth, style)}>
+              {columns.map(({ title, widths, class: style, cell }) => (
+                <span key={title} class={cellClass(widths, style)}>
                   {cell(row)}
                 </span>
               ))}
@@ -129,14 +131,21 @@ export function WindowedRows<Row>(props: WindowedRowsProps<Row>) {
   );
 }
 
-const cellClass = (narrowWidth: string | undefined, style: string | undefined) =>
-  [style, narrowWidth === undefined ? "wide" : undefined].filter(Boolean).join(" ") || undefined;
+const absentClasses = ["not-full", "not-half", "not-narrow"];
+
+const cellClass = (widths: ColumnWidths, style: string | undefined) =>
+  [style, ...absentClasses.filter((_, index) => widths[index] === null)].filter(Boolean).join(" ") ||
+  undefined;
 
 const gridStyle = <Row,>(columns: readonly Column<Row>[]) => ({
   "--row-height": `${rowPixels}px`,
   "--header-height": `${headerPixels}px`,
-  "--columns": columns.map(({ width }) => width).join(" "),
-  "--narrow-columns": columns.flatMap(({ narrowWidth }) => narrowWidth ?? []).join(" "),
+  ...Object.fromEntries(
+    ["--columns-full", "--columns-half", "--columns-narrow"].map((name, index) => [
+      name,
+      columns.flatMap(({ widths }) => widths[index] ?? []).join(" "),
+    ]),
+  ),
 });
 
 /** The visible part of the box. */

@@ -2,13 +2,17 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
 import type { EndpointDetail, EndpointSummary } from "../api-types.ts";
 import { formatRelative, formatTime } from "../format.ts";
-import { ActionButton, useAction } from "../parts/action.tsx";
+import { type Action, ActionButton, ConfirmButton, useAction } from "../parts/action.tsx";
 import { Fact, Facts } from "../parts/fact.tsx";
+import { Id } from "../parts/id.tsx";
 import { Items } from "../parts/items.tsx";
 import { Secret } from "../parts/secret.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
+import { Waiting } from "../parts/waiting.tsx";
 import { control, useResource } from "../resource.ts";
 import type { ViewProps } from "../view.ts";
+import { NewEndpoint } from "./new-endpoint.tsx";
+import { SendEvent } from "./send-event.tsx";
 
 export function EndpointsView({ id, nowMs }: ViewProps) {
   const topics = ["endpoint", "workspace", "clock"];
@@ -17,12 +21,20 @@ export function EndpointsView({ id, nowMs }: ViewProps) {
   return (
     <>
       <div class="title-bar">
-        <h2>Endpoints and secrets</h2>
+        <h2>Endpoints and events</h2>
       </div>
-      {endpoints && shown.length === 0 && (
-        <div class="panel nothing">
-          No endpoint. Create one with <code>createWebhookEndpoint</code>.
+      <div class="panels wide-panels">
+        <NewEndpoint />
+        <SendEvent endpoints={shown} />
+      </div>
+      {!endpoints && (
+        <div class="nothing">
+          <Waiting />
         </div>
+      )}
+      {endpoints && shown.length === 0 && <div class="panel nothing">No endpoint yet. Create one above.</div>}
+      {id && endpoints && !shown.some((endpoint) => endpoint.id === id) && (
+        <div class="panel nothing">There is no endpoint with the id {id}; it may have been deleted.</div>
       )}
       <div class="panels wide-panels">
         {[...shown].reverse().map((endpoint) => (
@@ -41,18 +53,24 @@ interface Props {
 
 function Endpoint({ endpoint, nowMs, isSelected }: Props) {
   const panel = useRef<HTMLElement>(null);
+  const action = useAction();
   useEffect(() => {
     if (isSelected) panel.current?.scrollIntoView({ block: "nearest" });
   }, [isSelected]);
   return (
-    <section ref={panel} class="panel" aria-current={isSelected ? "true" : undefined}>
+    <section
+      ref={panel}
+      class="panel"
+      aria-label={endpoint.url}
+      aria-current={isSelected ? "true" : undefined}
+    >
       <div class="title-bar">
         <h3>{endpoint.url}</h3>
         <StatusBadge status={endpoint.enabled ? "enabled" : "paused"} />
       </div>
       <Facts>
-        <Fact name="id" mono>
-          {endpoint.id}
+        <Fact name="id">
+          <Id id={endpoint.id} />
         </Fact>
         <Fact name="workspace">{endpoint.workspace}</Fact>
         <Fact name="description">{endpoint.description}</Fact>
@@ -60,15 +78,43 @@ function Endpoint({ endpoint, nowMs, isSelected }: Props) {
         <Fact name="changed">{formatTime(endpoint.updatedAt)}</Fact>
       </Facts>
       <Secrets endpoint={endpoint} nowMs={nowMs} />
-      <div class="tools">
-        <a class="button" href={hashOf("deliveries", null, { endpointId: endpoint.id })}>
-          Its deliveries
-        </a>
-        <a class="button" href={hashOf("signatures")}>
-          Check a signature
-        </a>
-      </div>
+      <Actions endpoint={endpoint} action={action} />
+      {action.notice}
     </section>
+  );
+}
+
+function Actions({ endpoint, action }: Pick<Props, "endpoint"> & { readonly action: Action }) {
+  const { id, enabled } = endpoint;
+  const sendTest = async () => {
+    const { data } = await control.listCatalog();
+    const event = data.find(({ name }) => name === (endpoint.eventTypes?.[0] ?? "task.completed")) ?? data[0];
+    if (!event) return;
+    const { eventId } = await control.sendEvent({ name: event.name, payload: event.example, endpointId: id });
+    location.hash = hashOf("deliveries", null, { text: eventId });
+  };
+  return (
+    <div class="tools">
+      <ActionButton action={action} onRun={sendTest} disabled={!enabled}>
+        Send test event
+      </ActionButton>
+      <ActionButton action={action} onRun={() => control.updateEndpoint(id, { enabled: !enabled })}>
+        {enabled ? "Pause" : "Resume"}
+      </ActionButton>
+      <ActionButton action={action} onRun={() => control.rotateEndpointSecret(id)}>
+        Rotate secret
+      </ActionButton>
+      <ConfirmButton
+        action={action}
+        onRun={() => control.deleteEndpoint(id)}
+        label={`Delete ${endpoint.url}`}
+      >
+        Delete
+      </ConfirmButton>
+      <a class="button" href={hashOf("deliveries", null, { endpointId: id })}>
+        Its deliveries
+      </a>
+    </div>
   );
 }
 

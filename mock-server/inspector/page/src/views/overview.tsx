@@ -1,18 +1,25 @@
+import { useEffect, useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
 import type { Overview, RecordedRequest } from "../api-types.ts";
 import { formatRelative, formatTimeOfDay, shortId } from "../format.ts";
 import type { Activity } from "../live.ts";
 import { ConfirmButton, useAction } from "../parts/action.tsx";
+import { describeNext } from "../parts/delivery-state.tsx";
+import { DueNext } from "../parts/due-next.tsx";
 import { Gauge, Shares, Sparkline } from "../parts/gauge.tsx";
+import { lazyView } from "../parts/lazy-view.tsx";
 import { ListPanel } from "../parts/list-panel.tsx";
 import { toneOf } from "../parts/status-badge.tsx";
-import { isRejected, nameOf, reasonOf } from "../request-labels.ts";
+import { nameOf, reasonOf } from "../request-labels.ts";
 import { control, useResource } from "../resource.ts";
 import { useLive } from "../store.ts";
 import type { ViewProps } from "../view.ts";
 import "./overview.css";
 
-export function OverviewView({ overview, nowMs }: ViewProps) {
+const Start = lazyView(() => import("./setup.tsx").then((module) => module.StartPanels));
+
+export function OverviewView(props: ViewProps) {
+  const { overview, nowMs } = props;
   const action = useAction();
   return (
     <>
@@ -23,19 +30,32 @@ export function OverviewView({ overview, nowMs }: ViewProps) {
         </ConfirmButton>
       </div>
       {action.notice}
+      {overview && isUnused(overview) && <Start {...props} />}
       <div class="panels">
         <Counts title="Tasks" view="tasks" counts={overview?.tasks} />
-        <Counts title="Deliveries" view="deliveries" counts={overview?.deliveries} />
-        <Traffic />
+        <Counts title="Deliveries" view="deliveries" counts={overview && deliveryStates(overview)} />
+        <Traffic total={overview?.requests ?? 0} />
         <RateLimits nowMs={nowMs} />
       </div>
-      <div class="panels wide-panels">
-        <DueNext overview={overview} nowMs={nowMs} />
+      <div class="panels half-panels">
+        <RejectedDeliveries count={overview?.rejectedDeliveries ?? 0} nowMs={nowMs} />
         <RejectedRequests />
+        <DueNext upcoming={overview?.upcoming} nowMs={nowMs} />
         <Recent />
       </div>
     </>
   );
+}
+
+const isUnused = ({ tasks, deliveries, requests }: Overview): boolean =>
+  requests === 0 && [...Object.values(tasks), ...Object.values(deliveries)].every((count) => count === 0);
+
+/** A delivery that is tried again counts as rejected, as everywhere on the page. */
+function deliveryStates({ deliveries, rejectedDeliveries }: Overview): Readonly<Record<string, number>> {
+  const { pending = 0, failed = 0, paused = 0 } = deliveries;
+  // Of paused ones it is not known which were rejected; they stay what they are.
+  const rejected = Math.min(pending, Math.max(0, rejectedDeliveries - failed - paused));
+  return { rejected, ...deliveries, pending: pending - rejected };
 }
 
 interface CountsProps {
@@ -56,7 +76,7 @@ function Counts({ title, view, counts = {} }: CountsProps) {
       <ul class="legend">
         {Object.entries(counts).map(([status, count]) => (
           <li key={status}>
-            <a href={hashOf(view, null, { status })} class={count === 0 ? "muted" : ""}>
+            <a href={hashOf(view, null, { status })} class={count === 0 ? "muted" : undefined}>
               <i class={`tone-${toneOf(status)}`} aria-hidden="true" />
               {status} <b>{count}</b>
             </a>
@@ -67,26 +87,38 @@ function Counts({ title, view, counts = {} }: CountsProps) {
   );
 }
 
-function Traffic() {
+/** The journal's count, and what this tab has seen in the last minute. */
+function Traffic({ total }: { readonly total: number }) {
   const seconds = useLive((state) => state.seconds);
   const last = seconds.at(-2);
-  const total = (of: "requests" | "activities") => seconds.reduce((sum, second) => sum + second[of], 0);
+  const lastMinute = seconds.reduce((sum, { requests }) => sum + requests, 0);
   return (
     <section class="panel">
-      <h3>Requests in the last minute</h3>
-      <a class="total" href={hashOf("requests")} aria-label={`${total("requests")} requests`}>
-        {total("requests")}
+      <h3>Requests</h3>
+      <a class="total" href={hashOf("requests")} aria-label={`${total} requests`}>
+        {total}
       </a>
       <Sparkline values={seconds.map(({ requests }) => requests)} />
       <span class="muted">
-        {last?.requests ?? 0} requests/s, {last?.activities ?? 0} events/s
+        {lastMinute} seen in the last minute, {last?.requests ?? 0}/s now
       </span>
     </section>
   );
 }
 
 function RateLimits({ nowMs }: { readonly nowMs: number }) {
-  const limits = useResource("rate limits", ["request", "clock"], () => control.listRateLimits());
+  // A window that ends is no activity: it is read again then.
+  const [windowsEnded, setWindowsEnded] = useState(0);
+  const limits = useResource(
+    "rate limits",
+    ["request", "clock"],
+    () => control.listRateLimits(),
+    windowsEnded,
+  );
+  const hasEnded = limits?.data.some(({ resetsAt }) => resetsAt !== null && Date.parse(resetsAt) <= nowMs);
+  useEffect(() => {
+    if (hasEnded) setWindowsEnded((count) => count + 1);
+  }, [hasEnded, Math.floor(nowMs / 1_000)]);
   const keys = useResource("keys", ["api-key", "membership"], () => control.listApiKeys());
   return (
     <section class="panel">
@@ -104,7 +136,7 @@ function RateLimits({ nowMs }: { readonly nowMs: number }) {
               {used}/{used + remaining}
             </b>
             <Gauge label={`requests of key ${shortId(keyId)}`} used={used} max={used + remaining} />
-            {resetsAt && <span class="muted">frees {formatRelative(Date.parse(resetsAt), nowMs)}</span>}
+            {resetsAt && <span class="muted">{describeReset(Date.parse(resetsAt), nowMs)}</span>}
           </div>
         );
       })}
@@ -112,29 +144,43 @@ function RateLimits({ nowMs }: { readonly nowMs: number }) {
   );
 }
 
-function DueNext({ overview, nowMs }: { readonly overview: Overview | undefined; readonly nowMs: number }) {
+const describeReset = (atMs: number, nowMs: number) =>
+  atMs <= nowMs ? "frees now" : `frees ${formatRelative(atMs, nowMs)}`;
+
+const listed = 10;
+
+function RejectedDeliveries({ count, nowMs }: { readonly count: number; readonly nowMs: number }) {
+  const log = useResource("newest rejected deliveries", ["delivery", "clock"], () =>
+    control.listDeliveries({ rejected: true, order: "desc", limit: listed }),
+  );
+  const rejected = log?.data ?? [];
   return (
-    <ListPanel title="Due next" nothing={overview && "No timer is set."}>
-      {overview?.upcoming.map(({ kind, id, name, attempt, at }) => (
-        <li key={`${kind} ${id}`}>
-          <a href={hashOf(kind === "stage" ? "tasks" : "deliveries", id)}>{name}</a>
-          <span class="muted">{kind === "stage" ? "stage ends" : `attempt ${attempt}`}</span>
-          <span class="at-end">{formatRelative(Date.parse(at), nowMs)}</span>
+    <ListPanel
+      title={count > listed ? `Rejected deliveries, the newest of ${count}` : "Rejected deliveries"}
+      nothing={log && "Every delivery that was tried has been accepted."}
+      class="rejections"
+    >
+      {rejected.map((delivery) => (
+        <li key={delivery.id}>
+          <span class="line">
+            <a href={hashOf("deliveries", delivery.id)}>{delivery.event}</a>
+            <span class="muted one-line">{delivery.client}</span>
+            <span class="at-end muted">{describeNext(delivery, nowMs)}</span>
+          </span>
+          <span class="toned tone-bad">{delivery.lastError}</span>
         </li>
       ))}
     </ListPanel>
   );
 }
 
-const listed = 10;
-
 function RejectedRequests() {
   const log = useResource("newest requests", ["request"], () =>
-    control.listRequests({ order: "desc", limit: 200 }),
+    control.listRequests({ order: "desc", limit: listed, result: "rejected" }),
   );
-  const rejected = (log?.data ?? []).filter(isRejected).slice(0, listed);
+  const rejected = log?.data ?? [];
   return (
-    <ListPanel title="Last rejected requests" nothing="No request has been rejected." class="rejections">
+    <ListPanel title="Rejected requests" nothing="No request has been rejected." class="rejections">
       {rejected.map((request) => (
         <li key={request.sequence}>
           <a href={hashOf("requests", String(request.sequence))}>{nameOf(request)}</a>
@@ -155,12 +201,21 @@ function Recent() {
       {recent.slice(0, listed).map((activity) => (
         <li key={`${activity.sequence} ${activity.at}`}>
           <span class="muted mono">{formatTimeOfDay(activity.at)}</span>
-          <span>{activity.type}</span>
+          {placeOf(activity) ? <a href={placeOf(activity)}>{activity.type}</a> : <span>{activity.type}</span>}
           <span class="at-end muted">{describe(activity)}</span>
         </li>
       ))}
     </ListPanel>
   );
+}
+
+/** The page of what it is about. */
+function placeOf({ request, deliveryId, taskId, endpointId, entry }: Activity): string | undefined {
+  if (isRequest(request)) return hashOf("requests", String(request.sequence));
+  if (typeof deliveryId === "string") return hashOf("deliveries", deliveryId);
+  if (typeof taskId === "string") return hashOf("tasks", taskId);
+  if (typeof endpointId === "string") return hashOf("endpoints", endpointId);
+  return entry === undefined ? undefined : hashOf("faults");
 }
 
 function describe(activity: Activity): string {

@@ -1,33 +1,45 @@
-import type { Filter } from "../address.ts";
 import type { RecordedRequest } from "../api-types.ts";
-import { formatDuration, formatTime, formatTimeOfDay } from "../format.ts";
-import { CopyButton } from "../parts/copy-button.tsx";
-import { Fact, Facts } from "../parts/fact.tsx";
+import { formatTimeNear } from "../format.ts";
 import { ListView } from "../parts/list-view.tsx";
-import { Notice } from "../parts/notice.tsx";
 import { usePages } from "../parts/pages.ts";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import { TextBlock } from "../parts/text-block.tsx";
+import { timeColumn } from "../parts/time-column.ts";
 import { type Column, column } from "../parts/windowed-rows.tsx";
 import { nameOf, reasonOf, resultOf, results } from "../request-labels.ts";
-import { control, useResource } from "../resource.ts";
+import { control } from "../resource.ts";
 import type { ViewProps } from "../view.ts";
+import { RequestDetail } from "./request-detail.tsx";
 
-const columns: readonly Column<RecordedRequest>[] = [
-  column("time", ["62px", "66px"], ({ at }) => formatTimeOfDay(at), "muted"),
-  column("operation", ["minmax(130px, 1.8fr)", "minmax(0, 1fr)"], nameOf),
-  column("router", ["60px"], ({ router }) => router, "muted"),
-  column("HTTP", ["38px"], ({ status }) => status ?? "cut"),
-  column("result", ["80px", "84px"], (request) => <StatusBadge status={resultOf(request)} />),
-  column("reason", ["minmax(60px, 1fr)"], reasonIfAny, "muted"),
+const columnsOf = (rows: readonly RecordedRequest[], nowMs: number): readonly Column<RecordedRequest>[] => [
+  column(
+    "time",
+    timeColumn(
+      rows.map(({ at }) => at),
+      nowMs,
+    ),
+    ({ at }) => formatTimeNear(at, nowMs),
+    "muted",
+  ),
+  column("operation", ["minmax(160px, 1fr)", "minmax(120px, 1.6fr)", "minmax(0, 1fr)"], nameOf),
+  column("router", ["68px", null, null], ({ router }) => router, "muted"),
+  column("caller", ["80px", null, null], ({ caller }) => caller, "muted"),
+  column("HTTP", ["42px", "38px", null], ({ status }) => status ?? "cut"),
+  column("result", ["84px", "84px", "84px"], (request) => <StatusBadge status={resultOf(request)} />),
+  column("reason", ["minmax(120px, 1.6fr)", "minmax(60px, 1fr)", null], reasonIfAny, "muted"),
 ];
 
 function reasonIfAny(request: RecordedRequest): string {
   return resultOf(request) === "succeeded" ? "" : reasonOf(request);
 }
 
-export function RequestsView({ id, filter }: ViewProps) {
-  const list = usePages("requests", ["request"], (query) => control.listRequests(query));
+export function RequestsView({ id, filter, nowMs }: ViewProps) {
+  const query = {
+    result: results.find((known) => known === filter["result"]),
+    text: filter["text"]?.trim() || undefined,
+  };
+  const list = usePages(`requests ${JSON.stringify(query)}`, ["request"], (page) =>
+    control.listRequests({ ...page, ...query }),
+  );
   return (
     <ListView
       view="requests"
@@ -35,69 +47,14 @@ export function RequestsView({ id, filter }: ViewProps) {
       id={id}
       filter={filter}
       fields={[
-        { name: "operation", label: "operation", placeholder: "operation" },
+        { name: "text", label: "requests that contain", placeholder: "operation, variable, key, error" },
         { name: "result", label: "result", options: results },
       ]}
       list={list}
-      rows={list.rows.filter((request) => matches(request, filter))}
       keyOf={({ sequence }) => String(sequence)}
-      columns={columns}
-      nothing="No request that matches."
-      detail={(sequence) => <RequestDetail id={sequence} />}
+      columns={columnsOf(list.rows, nowMs)}
+      nothing="No request yet. Call the API with a client, or run an operation in Run."
+      detail={(sequence) => <RequestDetail key={sequence} id={sequence} />}
     />
-  );
-}
-
-function matches(request: RecordedRequest, { operation = "", result = "" }: Filter): boolean {
-  const needle = operation.trim().toLowerCase();
-  return (
-    (result === "" || resultOf(request) === result) &&
-    (needle === "" || nameOf(request).toLowerCase().includes(needle))
-  );
-}
-
-function RequestDetail({ id }: { readonly id: string }) {
-  const request = useResource(`request ${id}`, [], () => control.getRequest(id));
-  if (request === undefined) return null;
-  if (!request) return <div class="panel nothing">The journal does not have this request any more.</div>;
-  const { query, variables, errors, rejection, faults } = request;
-  return (
-    <section class="panel">
-      <div class="title-bar">
-        <h3>{nameOf(request)}</h3>
-        <StatusBadge status={resultOf(request)} />
-      </div>
-      {rejection && <Notice tone="bad">{rejection}</Notice>}
-      {errors.map(({ message, code, path }) => (
-        <Notice tone="bad" key={`${path} ${message}`}>
-          {message} {code && <code>{code}</code>} {path && <span>at {path}</span>}
-        </Notice>
-      ))}
-      {faults.length > 0 && <Notice tone="wait">Altered by a fault: {faults.join(", ")}</Notice>}
-      <Facts>
-        <Fact name="at">
-          {formatTime(request.at)}, took {formatDuration(request.durationMs)}
-        </Fact>
-        <Fact name="response">
-          {request.status ? `HTTP ${request.status}` : "none, the connection was cut"}
-        </Fact>
-        <Fact name="caller">
-          {request.caller}
-          {request.keyId && <span class="muted mono"> {request.keyId}</span>}
-        </Fact>
-        <Fact name="source-platform">{request.sourcePlatform}</Fact>
-      </Facts>
-      <h4>Document</h4>
-      <TextBlock>{query ?? "none that is valid"}</TextBlock>
-      <h4>
-        Variables <span class="muted">keys and tokens are redacted</span>
-      </h4>
-      <TextBlock>{variables === null ? "none" : JSON.stringify(variables, null, 2)}</TextBlock>
-      {query && (
-        <div class="tools">
-          <CopyButton label="Copy as JSON body" text={JSON.stringify({ query, variables })} />
-        </div>
-      )}
-    </section>
   );
 }

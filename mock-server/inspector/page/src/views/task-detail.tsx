@@ -1,9 +1,11 @@
 import { useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
 import type { TaskDetail as Task } from "../api-types.ts";
-import { formatDuration, formatTime, formatTimeOfDay, plural } from "../format.ts";
+import { formatDuration, formatTime, formatTimeNear } from "../format.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
+import { DeliveryBadge, describeNext, LastResponse } from "../parts/delivery-state.tsx";
 import { Fact, Facts } from "../parts/fact.tsx";
+import { Id } from "../parts/id.tsx";
 import { Items } from "../parts/items.tsx";
 import { StatusBadge, toneOf } from "../parts/status-badge.tsx";
 import { type Span, Timeline } from "../parts/timeline.tsx";
@@ -26,8 +28,8 @@ export function TaskDetail({ id, nowMs }: Props) {
           <StatusBadge status={task.status} />
         </div>
         <Facts>
-          <Fact name="id" mono>
-            {task.taskId}
+          <Fact name="id">
+            <Id id={task.taskId} />
           </Fact>
           <Fact name="client">{task.client}</Fact>
           <Fact name="started">{formatTime(task.startedAt)}</Fact>
@@ -57,16 +59,16 @@ export function TaskDetail({ id, nowMs }: Props) {
         <Items>
           {task.events.map((event) => (
             <li key={event.eventId}>
-              <span class="muted mono">{formatTimeOfDay(event.occurredAt)}</span>
-              <span>{event.name}</span>
+              <span class="muted mono">{formatTimeNear(event.occurredAt, nowMs)}</span>
+              <a href={hashOf("deliveries", null, { text: event.eventId })}>{event.name}</a>
               <span class="at-end badges">
-                {event.deliveries.map(({ id: deliveryId, status, attemptCount }) => (
+                {event.deliveries.map((delivery) => (
                   <a
-                    key={deliveryId}
-                    href={hashOf("deliveries", deliveryId)}
-                    title={`${status} after ${plural(attemptCount, "attempt")}`}
+                    key={delivery.id}
+                    href={hashOf("deliveries", delivery.id)}
+                    title={`${delivery.url ?? "a deleted endpoint"}: ${describeNext(delivery, nowMs)}`}
                   >
-                    <StatusBadge status={status} />
+                    <LastResponse delivery={delivery} /> <DeliveryBadge delivery={delivery} />
                   </a>
                 ))}
               </span>

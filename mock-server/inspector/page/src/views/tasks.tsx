@@ -1,11 +1,12 @@
 import { useState } from "preact/hooks";
-import type { TaskSummary } from "../api-types.ts";
-import { formatTimeOfDay } from "../format.ts";
+import type { ListedTask } from "../api-types.ts";
+import { formatTimeNear, shortId } from "../format.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
 import { ListView } from "../parts/list-view.tsx";
 import { usePages } from "../parts/pages.ts";
 import { Select } from "../parts/select.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
+import { timeColumn } from "../parts/time-column.ts";
 import { type Column, column } from "../parts/windowed-rows.tsx";
 import { control } from "../resource.ts";
 import { goTo } from "../route.ts";
@@ -13,20 +14,39 @@ import type { ViewProps } from "../view.ts";
 import { TaskDetail } from "./task-detail.tsx";
 
 const taskTypes = ["TAX_PREP", "BINDER", "TAX_REVIEW", "TAX_ADVISOR", "TAX_PREP_LITE"];
-const statuses: readonly TaskSummary["status"][] = ["RUNNING", "COMPLETED", "FAILED"];
+const statuses: readonly ListedTask["status"][] = ["RUNNING", "COMPLETED", "FAILED"];
 
-const columns: readonly Column<TaskSummary>[] = [
-  column("type", ["minmax(110px, 1fr)", "minmax(0, 1fr)"], ({ taskType }) => taskType),
-  column("client", ["minmax(110px, 1.2fr)", "minmax(0, 1.1fr)"], ({ client }) => client),
-  column("status", ["102px", "102px"], ({ status }) => <StatusBadge status={status} />),
-  column("stages", ["62px"], ({ stagesDone, stages }) => `${stagesDone} of ${stages}`, "muted"),
-  column("started", ["66px"], ({ startedAt }) => formatTimeOfDay(startedAt), "muted"),
+const columnsOf = (rows: readonly ListedTask[], nowMs: number): readonly Column<ListedTask>[] => [
+  column(
+    "started",
+    timeColumn(
+      rows.map(({ startedAt }) => startedAt),
+      nowMs,
+    ),
+    ({ startedAt }) => formatTimeNear(startedAt, nowMs),
+    "muted",
+  ),
+  column("type", ["minmax(110px, 1fr)", "minmax(90px, 1fr)", "minmax(0, 1fr)"], ({ taskType }) => taskType),
+  column("client", ["minmax(110px, 1.2fr)", "minmax(80px, 1fr)", "minmax(0, 0.9fr)"], ({ client }) => client),
+  column("id", ["84px", "84px", null], ({ taskId }) => <span class="mono">{shortId(taskId)}</span>, "muted"),
+  column("status", ["102px", "102px", "102px"], ({ status }) => <StatusBadge status={status} />),
+  column("stages", ["62px", null, null], stagesOf, "muted"),
+  column("deliveries", ["110px", "84px", null], ({ rejectedDeliveries: count }) =>
+    count === 0 ? "" : <StatusBadge status={`${count} rejected`} tone="bad" />,
+  ),
 ];
 
+const stagesOf = ({ stagesDone, stages }: ListedTask) =>
+  stages === 0 ? "none" : `${stagesDone} of ${stages}`;
+
 export function TasksView({ id, filter, nowMs }: ViewProps) {
-  const status = statuses.find((known) => known === filter["status"]);
-  const list = usePages(`tasks ${status}`, ["task", "stage", "clock"], (query) =>
-    control.listTasks({ ...query, status }),
+  const query = {
+    status: statuses.find((known) => known === filter["status"]),
+    type: filter["type"] || undefined,
+    text: filter["text"]?.trim() || undefined,
+  };
+  const list = usePages(`tasks ${JSON.stringify(query)}`, ["task", "stage", "clock", "delivery"], (page) =>
+    control.listTasks({ ...page, ...query }),
   );
   return (
     <ListView
@@ -34,13 +54,17 @@ export function TasksView({ id, filter, nowMs }: ViewProps) {
       title="Tasks"
       id={id}
       filter={filter}
-      fields={[{ name: "status", label: "status", options: statuses }]}
+      fields={[
+        { name: "text", label: "tasks that contain", placeholder: "id, type, client, error" },
+        { name: "status", label: "status", options: statuses },
+        { name: "type", label: "type", options: taskTypes },
+      ]}
       actions={<StartTask />}
       list={list}
       keyOf={({ taskId }) => taskId}
-      columns={columns}
+      columns={columnsOf(list.rows, nowMs)}
       nothing="No task. Start one above, or through the API."
-      detail={(taskId) => <TaskDetail id={taskId} nowMs={nowMs} />}
+      detail={(taskId) => <TaskDetail key={taskId} id={taskId} nowMs={nowMs} />}
     />
   );
 }

@@ -69,11 +69,11 @@ describe("toCurl", () => {
   it("leaves out headers that curl sets, and quotes for the shell", () => {
     expect(toCurl("https://a.example/b?c='d'", headers, body)).toBe(
       [
-        `curl -X POST`,
+        `curl -g -X POST`,
         `'https://a.example/b?c='\\''d'\\'''`,
         `-H 'webhook-id: msg_1'`,
         `-H 'webhook-signature: v1,a= v1,b='`,
-        `--data-binary '{"it":"it'\\''s"}'`,
+        `--data-raw '{"it":"it'\\''s"}'`,
       ].join(" \\\n  "),
     );
   });

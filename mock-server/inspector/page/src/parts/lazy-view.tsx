@@ -1,0 +1,40 @@
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { ViewProps } from "../view.ts";
+import { Notice } from "./notice.tsx";
+import { Waiting } from "./waiting.tsx";
+
+/** A view whose code is loaded when it is first shown. */
+export function lazyView(load: () => Promise<ComponentType<ViewProps>>): ComponentType<ViewProps> {
+  let loaded: ComponentType<ViewProps> | null = null;
+  return function LazyView(props) {
+    const [View, setView] = useState(() => loaded);
+    const [hasFailed, setFailed] = useState(false);
+    useEffect(() => {
+      if (View) return;
+      load().then(
+        (component) => {
+          loaded = component;
+          setView(() => component);
+        },
+        () => setFailed(true),
+      );
+    }, []);
+    if (View) return <View {...props} />;
+    if (!hasFailed) {
+      return (
+        <div class="nothing">
+          <Waiting />
+        </div>
+      );
+    }
+    return (
+      <Notice tone="bad" isAlert>
+        This view could not be loaded. The mock was stopped, or replaced by another version.{" "}
+        <button type="button" onClick={() => location.reload()}>
+          Load the page again
+        </button>
+      </Notice>
+    );
+  };
+}

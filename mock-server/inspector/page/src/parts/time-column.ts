@@ -1,0 +1,11 @@
+import { formatTimeNear } from "../format.ts";
+import type { ColumnWidths } from "./windowed-rows.tsx";
+
+const timeOfDay: ColumnWidths = ["66px", "66px", "66px"];
+const dayAndTime: ColumnWidths = ["106px", "106px", "106px"];
+
+/** Wide enough for the dates, if one of the rows has another day than `nowMs`. @param times in order */
+export function timeColumn(times: readonly string[], nowMs: number): ColumnWidths {
+  const ends = [times[0], times.at(-1)].flatMap((at) => at ?? []);
+  return ends.some((at) => formatTimeNear(at, nowMs).length > 8) ? dayAndTime : timeOfDay;
+}

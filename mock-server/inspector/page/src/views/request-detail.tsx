@@ -1,0 +1,105 @@
+import { hashOf } from "../address.ts";
+import type { RequestDetail as Detail } from "../api-types.ts";
+import { formatDuration, formatTime, toCurl } from "../format.ts";
+import { BodyText } from "../parts/body-text.tsx";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { Fact, Facts } from "../parts/fact.tsx";
+import { Headers } from "../parts/headers.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
+import { TextBlock } from "../parts/text-block.tsx";
+import { nameOf, resultOf } from "../request-labels.ts";
+import { tokenLike } from "../request-token.ts";
+import { control, useResource } from "../resource.ts";
+import { worldUrl } from "../worlds.ts";
+
+export function RequestDetail({ id }: { readonly id: string }) {
+  const request = useResource(`request ${id}`, [], () => control.getRequest(id));
+  if (request === undefined) return null;
+  if (!request) return <div class="panel nothing">The journal does not have this request any more.</div>;
+  const { query, variables, errors, rejection, faults, keyId } = request;
+  return (
+    <section class="panel">
+      <div class="title-bar">
+        <h3>{nameOf(request)}</h3>
+        <StatusBadge status={resultOf(request)} />
+      </div>
+      {rejection && <Notice tone="bad">{rejection}</Notice>}
+      {errors.map(({ message, code, path }) => (
+        <Notice tone="bad" key={`${path} ${message}`}>
+          {message} {code && <code>{code}</code>} {path && <span>at {path}</span>}
+        </Notice>
+      ))}
+      {faults.length > 0 && <Notice tone="wait">Altered by a fault: {faults.join(", ")}</Notice>}
+      <Tools request={request} />
+      <Facts>
+        <Fact name="at">
+          {formatTime(request.at)}, took {formatDuration(request.durationMs)}
+        </Fact>
+        <Fact name="caller">
+          {request.caller}
+          {keyId && <span class="muted mono"> {keyId}</span>}
+        </Fact>
+        <Fact name="router">{request.router}</Fact>
+        <Fact name="source-platform">{request.sourcePlatform}</Fact>
+      </Facts>
+      <Response request={request} />
+      <h4>Document</h4>
+      <TextBlock>{query ?? "none that is valid"}</TextBlock>
+      <h4>
+        Variables <span class="muted">keys and tokens are redacted</span>
+      </h4>
+      <TextBlock>{variables === null ? "none" : JSON.stringify(variables, null, 2)}</TextBlock>
+      {request.message && (
+        <details>
+          <summary>Request headers</summary>
+          <Headers headers={request.message.requestHeaders} />
+        </details>
+      )}
+    </section>
+  );
+}
+
+/** The command has a new token of the same key: it works as it is, as long as the token lives. */
+async function curlOf(request: Detail, body: string): Promise<string> {
+  const token = await tokenLike(request);
+  const url = `${worldUrl}${request.router === "gateway" ? "/gateway" : ""}/graphql`;
+  const headers = { "content-type": "application/json" };
+  return toCurl(url, token === null ? headers : { ...headers, authorization: `Bearer ${token}` }, body);
+}
+
+function Tools({ request }: { readonly request: Detail }) {
+  const { query, variables } = request;
+  if (!query) return null;
+  const body = JSON.stringify({ query, ...(variables === null ? {} : { variables }) });
+  return (
+    <div class="tools">
+      <a class="button" href={hashOf("run", String(request.sequence))}>
+        Open in Run
+      </a>
+      <CopyButton label="Copy as curl" text={() => curlOf(request, body)} />
+      <CopyButton label="Copy as JSON body" text={body} />
+    </div>
+  );
+}
+
+function Response({ request: { status, message } }: { readonly request: Detail }) {
+  return (
+    <>
+      <h4>
+        Response{" "}
+        <span class="muted">{status === null ? "none, the connection was cut" : `HTTP ${status}`}</span>
+      </h4>
+      {status !== null && message === null && (
+        <p class="muted">Only the newest requests have their headers and response.</p>
+      )}
+      {message && (
+        <>
+          <Headers headers={message.responseHeaders} />
+          {message.responseBody !== "" && <BodyText label="Response body" text={message.responseBody} />}
+          {message.responseTruncated && <p class="muted">Only its start was kept.</p>}
+        </>
+      )}
+    </>
+  );
+}

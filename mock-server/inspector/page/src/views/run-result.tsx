@@ -1,0 +1,46 @@
+import { hashOf } from "../address.ts";
+import { formatDuration, toCurl } from "../format.ts";
+import { BodyText } from "../parts/body-text.tsx";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { Headers } from "../parts/headers.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
+import type { RunResponse } from "../run-query.ts";
+
+interface Props {
+  readonly response: RunResponse | null;
+}
+
+/** The whole response of the last run. */
+export function RunResult({ response }: Props) {
+  if (!response) {
+    return (
+      <section class="panel" aria-label="Response">
+        <h3>Response</h3>
+        <p class="muted">
+          Press Run, or <kbd>Ctrl</kbd>
+          <kbd>Enter</kbd> in the document.
+        </p>
+      </section>
+    );
+  }
+  const { status, headers, body, durationMs, url, requestHeaders, requestBody } = response;
+  return (
+    <section class="panel" aria-label="Response">
+      <div class="title-bar">
+        <h3>
+          Response <span class="muted">in {formatDuration(durationMs)}</span>
+        </h3>
+        <StatusBadge status={`HTTP ${status}`} tone={toneOf(status, body)} />
+        <CopyButton label="Copy as curl" text={toCurl(url, requestHeaders, requestBody)} />
+        <a class="button" href={hashOf("requests")}>
+          In the journal
+        </a>
+      </div>
+      <Headers headers={headers} />
+      <BodyText label="Response body" text={body} />
+    </section>
+  );
+}
+
+const toneOf = (status: number, body: string) =>
+  status >= 400 ? "bad" : body.includes('"errors":[') ? "wait" : "good";

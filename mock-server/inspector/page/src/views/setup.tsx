@@ -1,0 +1,162 @@
+import { useState } from "preact/hooks";
+import { hashOf } from "../address.ts";
+import { ActionButton, useAction } from "../parts/action.tsx";
+import { useClock } from "../parts/bar.tsx";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { Fact, Facts } from "../parts/fact.tsx";
+import { Segments } from "../parts/segments.tsx";
+import { TextBlock } from "../parts/text-block.tsx";
+import { control, useResource } from "../resource.ts";
+import { goTo } from "../route.ts";
+import { snippetsFor } from "../snippets.ts";
+import { worldUrl } from "../worlds.ts";
+import { StatePanel } from "./state-panel.tsx";
+import { WorldsPanel } from "./worlds-panel.tsx";
+import "./setup.css";
+
+/** How to connect a client and a receiver, the state as a file, and the worlds of the mock. */
+export function SetupView() {
+  return (
+    <>
+      <div class="title-bar">
+        <h2>Setup</h2>
+      </div>
+      <StartPanels />
+      <div class="panels wide-panels">
+        <StatePanel />
+        <WorldsPanel />
+      </div>
+    </>
+  );
+}
+
+/** What the first minute with a mock needs. */
+export function StartPanels() {
+  const seed = useResource("seed data", ["api-key", "workspace"], () => control.getSeedData());
+  const endpoints = useResource("endpoints", ["endpoint"], () => control.listEndpoints());
+  const [signingSecret, setSigningSecret] = useState<string>();
+  const [workspaceName, workspace] = Object.entries(seed?.workspaces ?? {})[0] ?? [];
+  const apiKey = Object.values(workspace?.members ?? {}).find((member) => member.apiKey)?.apiKey ?? null;
+  const [endpoint] = endpoints?.data ?? [];
+  const action = useAction();
+  const fetchSecret = async () => {
+    if (endpoint) setSigningSecret((await control.getEndpoint(endpoint.id)).signingSecret);
+  };
+  return (
+    <div class="panels start">
+      <section class="panel" aria-label="Connect">
+        <h3>Connect</h3>
+        <Facts>
+          <Copied name="base URL" value={worldUrl} />
+          <Copied name="gateway URL" value={`${worldUrl}/gateway`} />
+          <Copied name="API key" value={apiKey} />
+          <Copied name="workspace" value={workspace?.id} note={workspaceName} />
+          <Copied name="signing secret" value={signingSecret} />
+          {!signingSecret && (
+            <Fact name="signing secret">
+              {endpoint ? (
+                <ActionButton action={action} onRun={fetchSecret} class="quiet">
+                  Fetch that of {endpoint.url}
+                </ActionButton>
+              ) : (
+                <a href={hashOf("endpoints")}>Create an endpoint; it gets one</a>
+              )}
+            </Fact>
+          )}
+        </Facts>
+        {action.notice}
+        <MakeItHappen />
+      </section>
+      <Snippets apiKey={apiKey} signingSecret={signingSecret} />
+    </div>
+  );
+}
+
+interface CopiedProps {
+  readonly name: string;
+  readonly value: string | null | undefined;
+  readonly note?: string | undefined;
+}
+
+function Copied({ name, value, note }: CopiedProps) {
+  if (!value) return null;
+  return (
+    <Fact name={name}>
+      <code>{value}</code> <CopyButton label="Copy" name={`copy the ${name}`} text={value} class="quiet" />
+      {note && <span class="muted">{note}</span>}
+    </Fact>
+  );
+}
+
+function MakeItHappen() {
+  const action = useAction();
+  const mode = useClock()?.mode;
+  const start = async () => {
+    const { taskId } = await control.startTask({ taskType: "TAX_PREP", progression: "timed" });
+    goTo("tasks", taskId);
+  };
+  return (
+    <>
+      <div class="tools">
+        <ActionButton action={action} onRun={start} class="primary">
+          Start a task
+        </ActionButton>
+        <a class="button" href={hashOf("endpoints")}>
+          Send an event
+        </a>
+        <a class="button" href={hashOf("run")}>
+          Run a query
+        </a>
+      </div>
+      {action.notice}
+      {mode === "real" && (
+        <p class="muted">
+          This mock has a real clock. Started with <code>--clock virtual</code>, it shows minutes and days at
+          the press of a button.
+        </p>
+      )}
+      {mode === "virtual" && (
+        <p class="muted">
+          Time stands still until it is advanced: buttons above, or the key <kbd>n</kbd>. A receiver in
+          another process needs a real clock, or the mock's.
+        </p>
+      )}
+    </>
+  );
+}
+
+interface SnippetsProps {
+  readonly apiKey: string | null;
+  readonly signingSecret: string | undefined;
+}
+
+function Snippets({ apiKey, signingSecret }: SnippetsProps) {
+  const snippets = snippetsFor({
+    baseUrl: worldUrl,
+    apiKey: apiKey ?? "wtk_…",
+    signingSecret: signingSecret ?? "whsec_…",
+  });
+  const [name, setName] = useState("curl");
+  const shown = snippets.find((snippet) => snippet.name === name) ?? snippets[0];
+  return (
+    <section class="panel" aria-label="Snippets">
+      <div class="title-bar">
+        <h3>First call</h3>
+        <Segments label="snippet">
+          {snippets.map((snippet) => (
+            <button
+              key={snippet.name}
+              type="button"
+              aria-pressed={snippet === shown}
+              onClick={() => setName(snippet.name)}
+            >
+              {snippet.name}
+            </button>
+          ))}
+        </Segments>
+        <CopyButton label="Copy" name="copy the snippet" text={shown?.text ?? ""} />
+      </div>
+      <TextBlock>{shown?.text}</TextBlock>
+    </section>
+  );
+}

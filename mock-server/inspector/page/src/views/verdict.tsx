@@ -1,0 +1,89 @@
+import { formatBody, formatHex } from "../format.ts";
+import { ListPanel } from "../parts/list-panel.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { SideBySide } from "../parts/side-by-side.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
+import { TextBlock } from "../parts/text-block.tsx";
+import type { SentAttempt } from "../sent-attempt.ts";
+import type { Diagnosis } from "../signature.ts";
+
+interface Props {
+  readonly diagnosis: Diagnosis;
+  readonly body: string;
+  /** The attempt that was signed at the same time, if the mock has it. */
+  readonly sent: SentAttempt | undefined;
+}
+
+export function Verdict({ diagnosis, body, sent }: Props) {
+  const signed = `${diagnosis.signedPrefix}${body}`;
+  return (
+    <>
+      <section class="panel">
+        <h3>Diagnosis</h3>
+        {diagnosis.valid &&
+          (diagnosis.findings.length === 0 ? (
+            <Notice tone="good">The signature is valid.</Notice>
+          ) : (
+            <Notice tone="wait">
+              The signature is right, but its time is far from this computer's clock.
+            </Notice>
+          ))}
+        {diagnosis.findings.map(({ code, title, advice }) => (
+          <Notice tone={diagnosis.valid ? "wait" : "bad"} key={code} code={code}>
+            <strong>{title}</strong>
+            <div>{advice}</div>
+          </Notice>
+        ))}
+      </section>
+      {sent && sent.body !== body && <Difference sent={sent.body} received={body} />}
+      <section class="panel">
+        <h3>
+          What is signed{" "}
+          <span class="muted">
+            {diagnosis.signedPrefix.length + diagnosis.bodyBytes} bytes, {diagnosis.bodyBytes} of them the
+            body
+          </span>
+        </h3>
+        <TextBlock>
+          <mark class="tone-wait">{diagnosis.signedPrefix}</mark>
+          {body}
+        </TextBlock>
+        <details>
+          <summary>Byte by byte</summary>
+          <TextBlock hex>{formatHex(signed)}</TextBlock>
+        </details>
+      </section>
+      <ListPanel title="Secrets tried">
+        {diagnosis.checks.map(({ label, state, fits }) => (
+          <li key={label}>
+            <StatusBadge status={state} /> <span>{label}</span>
+            <span class={`at-end ${fits ? "fits toned tone-good" : "muted"}`}>
+              {fits ? "fits" : "does not fit"}
+            </span>
+          </li>
+        ))}
+      </ListPanel>
+    </>
+  );
+}
+
+/** Of two JSON texts the values are compared, or the exact text when only that differs. */
+function Difference({ sent, received }: { readonly sent: string; readonly received: string }) {
+  const [left, right] = [formatBody(sent), formatBody(received)];
+  const isSameJson = left === right;
+  return (
+    <section class="panel">
+      <h3>
+        Sent and received{" "}
+        <span class="muted">{isSameJson ? "the same JSON, written in another way" : "indented"}</span>
+      </h3>
+      <SideBySide
+        label="Sent and received body"
+        leftTitle="The mock sent"
+        rightTitle="You received"
+        left={isSameJson ? sent : left}
+        right={isSameJson ? received : right}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,73 @@
+import { useState } from "preact/hooks";
+import { ActionButton, ConfirmButton, useAction } from "../parts/action.tsx";
+import { Items } from "../parts/items.tsx";
+import { useResource } from "../resource.ts";
+import { mockControl, worldName, worldUrl } from "../worlds.ts";
+
+/** Isolated worlds of one mock, each with a page of its own. */
+export function WorldsPanel() {
+  const [changes, setChanges] = useState(0);
+  const worlds = useResource("worlds", ["world", "clock"], () => mockControl.listWorlds(), changes);
+  const [name, setName] = useState("");
+  const action = useAction();
+  const current = worldName ?? "main";
+  const change = (run: () => Promise<unknown>) => async () => {
+    await run();
+    setName("");
+    setChanges(changes + 1);
+  };
+  const create = (from?: string) =>
+    change(() =>
+      mockControl.createWorld({ ...(name.trim() && { name: name.trim() }), ...(from && { from }) }),
+    );
+  return (
+    <section class="panel" aria-label="Worlds">
+      <h3>Worlds</h3>
+      <Items>
+        {worlds?.data.map((world) => (
+          <li key={world.name}>
+            {world.name === current ? <b>{world.name}</b> : <a href={pageOf(world.name)}>{world.name}</a>}
+            <span class="muted">{world.clock} clock</span>
+            {world.name === current && <span class="muted">this page</span>}
+            <span class="at-end">
+              {world.name !== "main" && world.name !== current && (
+                <ConfirmButton
+                  action={action}
+                  onRun={change(() => mockControl.dropWorld(world.name))}
+                  label={`drop ${world.name}`}
+                >
+                  Drop
+                </ConfirmButton>
+              )}
+            </span>
+          </li>
+        ))}
+      </Items>
+      <div class="tools fill">
+        <label>
+          Name of a new world
+          <input
+            value={name}
+            placeholder="world-1"
+            spellcheck={false}
+            autocomplete="off"
+            onInput={(event) => setName(event.currentTarget.value)}
+          />
+        </label>
+        <ActionButton action={action} onRun={create()}>
+          Create empty
+        </ActionButton>
+        <ActionButton action={action} onRun={create(current)}>
+          Copy this one
+        </ActionButton>
+      </div>
+      {action.notice}
+    </section>
+  );
+}
+
+/** On the address that the browser knows the mock by. */
+function pageOf(name: string): string {
+  const mockUrl = worldUrl.replace(/\/w\/[^/]+$/, "");
+  return `${mockUrl}${name === "main" ? "" : `/w/${name}`}/_mock/`;
+}
