@@ -31,7 +31,7 @@ export class InspectorPage implements AsyncDisposable {
     });
     page.on("request", (request) => {
       const url = request.url();
-      if (!url.startsWith(`${mock.baseUrl}/_mock/`) && !url.startsWith("data:"))
+      if (!url.startsWith(`${mock.baseUrl}/`) && !/^(data|blob):/.test(url))
         this.complaints.push(`request to ${url}`);
     });
   }

@@ -1,3 +1,4 @@
+import type { RecordedRequest } from "./api-types.ts";
 import { control } from "./resource.ts";
 import { worldUrl } from "./worlds.ts";
 
@@ -8,6 +9,8 @@ export interface RunRequest {
   readonly variables: string;
   /** Of an API key or partner key; empty: no token; `null`: the mock's own API key. */
   readonly keyId: string | null;
+  /** Sent as it is, in place of a new one. */
+  readonly token: string | null;
 }
 
 export interface RunResponse {
@@ -20,12 +23,16 @@ export interface RunResponse {
   readonly url: string;
   readonly requestHeaders: Readonly<Record<string, string>>;
   readonly requestBody: string;
+  readonly token: string | null;
+  /** The request in the mock's journal, which says more about a rejection than its response. */
+  readonly recorded: RecordedRequest | null;
 }
 
 /** Sends an operation as a client does, with a new token of the key. */
-export async function runQuery({ router, query, variables, keyId }: RunRequest): Promise<RunResponse> {
+export async function runQuery(request: RunRequest): Promise<RunResponse> {
+  const { router, query, variables, keyId } = request;
   const requestBody = JSON.stringify({ query, ...(variables.trim() && { variables: parse(variables) }) });
-  const token = await tokenOf(router, keyId);
+  const token = request.token ?? (await tokenOf(router, keyId));
   const requestHeaders = {
     "content-type": "application/json",
     ...(token && { authorization: `Bearer ${token}` }),
@@ -48,7 +55,18 @@ export async function runQuery({ router, query, variables, keyId }: RunRequest):
     url,
     requestHeaders,
     requestBody,
+    token,
+    recorded: await findRecorded(query),
   };
+}
+
+/** The newest request, if it is this one: others may have been made meanwhile. */
+async function findRecorded(query: string): Promise<RecordedRequest | null> {
+  const { data } = await control.listRequests({ order: "desc", limit: 1 });
+  const [newest] = data;
+  return newest && (newest.query === null || newest.query.slice(0, 40) === query.slice(0, 40))
+    ? newest
+    : null;
 }
 
 function parse(text: string): unknown {
@@ -59,8 +77,8 @@ function parse(text: string): unknown {
   }
 }
 
-async function tokenOf(router: RunRequest["router"], keyId: string | null): Promise<string | undefined> {
-  if (keyId === "") return undefined;
+async function tokenOf(router: RunRequest["router"], keyId: string | null): Promise<string | null> {
+  if (keyId === "") return null;
   const partners = keyId === null && router === "base" ? [] : (await control.listPartnerKeys()).data;
   const partner = partners.find(({ id }) => id === keyId) ?? (keyId === null ? partners[0] : undefined);
   if (partner) return (await control.createPartnerToken({ keyId: partner.id })).accessToken;

@@ -19,7 +19,8 @@ export interface SharedAttempt {
 /** Longer addresses are cut by chats and mail programs. */
 const responseCharsMax = 2_000;
 
-export async function linkToAttempt(delivery: DeliveryDetail, attempt: DeliveryAttempt): Promise<string> {
+/** The fragment of the address. */
+export async function hashOfAttempt(delivery: DeliveryDetail, attempt: DeliveryAttempt): Promise<string> {
   const { startedAt, status, error, requestHeaders, requestBody, responseHeaders, responseBody } = attempt;
   const shared: SharedAttempt = {
     event: delivery.event,
@@ -32,8 +33,7 @@ export async function linkToAttempt(delivery: DeliveryDetail, attempt: DeliveryA
     responseHeaders,
     responseBody: responseBody.slice(0, responseCharsMax),
   };
-  const { origin, pathname } = location;
-  return `${origin}${pathname}${hashOf("signatures", null, { shared: await pack(shared) })}`;
+  return hashOf("signatures", null, { shared: await pack(shared) });
 }
 
 export async function pack(shared: SharedAttempt): Promise<string> {

@@ -8,7 +8,7 @@ import { useKeys } from "../parts/keys.ts";
 import { control, useResource } from "../resource.ts";
 import { goTo, useRoute } from "../route.ts";
 import { useLive } from "../store.ts";
-import { toggleTimeZone } from "../time-zone.ts";
+import { toggleTimeZone } from "../stored-time-zone.ts";
 import { type View, views } from "./views.ts";
 import "./app.css";
 

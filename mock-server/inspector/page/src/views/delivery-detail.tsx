@@ -1,5 +1,5 @@
 import { hashOf } from "../address.ts";
-import type { DeliveryDetail as Delivery } from "../api-types.ts";
+import type { DeliveryDetail as Delivery, DeliveryAttempt } from "../api-types.ts";
 import { formatRelative, formatTime, shortId } from "../format.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
@@ -8,7 +8,7 @@ import { Fact, Facts } from "../parts/fact.tsx";
 import { Id } from "../parts/id.tsx";
 import { useKeys } from "../parts/keys.ts";
 import { control, useResource } from "../resource.ts";
-import { linkToAttempt } from "../shared-attempt.ts";
+import { hashOfAttempt } from "../shared-attempt.ts";
 import { Attempt } from "./attempt.tsx";
 import "./delivery-detail.css";
 
@@ -38,7 +38,7 @@ export function DeliveryDetail({ id, nowMs }: Props) {
             <CopyButton
               label="Copy link"
               name="Copy link with the bytes"
-              text={() => linkToAttempt(delivery, last)}
+              text={() => linkTo(delivery, last)}
             />
           )}
           <ActionButton action={action} onRun={replay} class="primary">
@@ -92,6 +92,10 @@ export function DeliveryDetail({ id, nowMs }: Props) {
     </>
   );
 }
+
+/** On the address that the browser knows the page by. */
+const linkTo = async (delivery: Delivery, attempt: DeliveryAttempt) =>
+  `${location.origin}${location.pathname}${await hashOfAttempt(delivery, attempt)}`;
 
 interface NextProps {
   readonly delivery: Delivery;

@@ -3,6 +3,7 @@ import { formatDuration, toCurl } from "../format.ts";
 import { BodyText } from "../parts/body-text.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Headers } from "../parts/headers.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import type { RunResponse } from "../run-query.ts";
 
@@ -23,7 +24,7 @@ export function RunResult({ response }: Props) {
       </section>
     );
   }
-  const { status, headers, body, durationMs, url, requestHeaders, requestBody } = response;
+  const { status, headers, body, durationMs, url, requestHeaders, requestBody, recorded } = response;
   return (
     <section class="panel" aria-label="Response">
       <div class="title-bar">
@@ -32,10 +33,11 @@ export function RunResult({ response }: Props) {
         </h3>
         <StatusBadge status={`HTTP ${status}`} tone={toneOf(status, body)} />
         <CopyButton label="Copy as curl" text={toCurl(url, requestHeaders, requestBody)} />
-        <a class="button" href={hashOf("requests")}>
+        <a class="button" href={hashOf("requests", recorded && String(recorded.sequence))}>
           In the journal
         </a>
       </div>
+      {recorded?.rejection && <Notice tone="bad">{recorded.rejection}</Notice>}
       <Headers headers={headers} />
       <BodyText label="Response body" text={body} />
     </section>

@@ -50,7 +50,9 @@ export function RunView({ id }: ViewProps) {
       () => setProblem(`The journal does not have the request ${id} any more.`),
     );
   }, [id]);
-  const run = async () => setResponse(await runQuery({ ...draft, keyId }));
+  const [keepsToken, setKeepsToken] = useState(false);
+  const run = async () =>
+    setResponse(await runQuery({ ...draft, keyId, token: keepsToken ? (response?.token ?? null) : null }));
   const choose = (name: string) => {
     const chosen = operationDocuments.find((document) => document.name === name);
     if (!chosen) return;
@@ -77,6 +79,14 @@ export function RunView({ id }: ViewProps) {
             options={["base", "gateway"]}
             onSelect={(router) => setDraft({ ...draft, router: router as Draft["router"] })}
           />
+          <label class="check" title="Off: every run has a new token. On: the last one, until it expires.">
+            <input
+              type="checkbox"
+              checked={keepsToken}
+              onChange={({ currentTarget }) => setKeepsToken(currentTarget.checked)}
+            />
+            Keep the token
+          </label>
           <ActionButton action={action} onRun={run} class="primary">
             Run
           </ActionButton>
