@@ -173,8 +173,8 @@ describe("eight tasks in the inspector", () => {
     expect(steps.count).toBe(3);
     const link = await clipboardOf(page);
     // The colleague's mock has never seen the delivery.
-    await fixture.mock.control.reset();
     await page.goto("about:blank");
+    await fixture.mock.control.reset();
     await page.goto(link);
     await page.getByText("Headers and bytes").click();
     await page.getByText("the database is locked").waitFor();
