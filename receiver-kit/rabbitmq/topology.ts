@@ -1,12 +1,14 @@
 // Exchanges and queues, for a name, a version, and a number of shards and of partitions per shard:
 //
-//   <name>.v<version>.s<shard>               x-consistent-hash exchange; the routing key is the task's id
-//   <name>.v<version>.s<shard>.p<partition>  quorum queue with a single active consumer
-//   <name>.parked                            quorum queue without consumer: what cannot be stored
+//   <name>.v<version>.s<shard>of<shards>                x-consistent-hash exchange; the routing key is the task's id
+//   <name>.v<version>.s<shard>of<shards>.p<partition>   quorum queue with a single active consumer
+//   <name>.parked                                       quorum queue without consumer: what cannot be stored
 //
 // The shard is chosen by this package and the partition by the exchange, so that the number of partitions may change
-// while a task keeps its shard. The arguments of a queue cannot be changed once it exists: other arguments, or another
-// number of partitions, are another version. Consumers read the queues of the versions before it until they are empty.
+// while a task keeps its shard. Names contain the number of shards: a process that was started with another one shares
+// no queue with the others, and stores nothing in a wrong shard. The arguments of a queue cannot be changed once it
+// exists: other arguments, or another number of partitions, are another version. Consumers read the queues of the
+// versions before it until they are empty.
 //
 // NO DELIVERY LIMIT. What the inbox cannot store is parked by the consumer, which knows why. The broker counts every
 // redelivery, such as those after a restart of the consumers, and would drop what exceeds its limit (20 by default from
@@ -32,8 +34,10 @@ export interface Topology extends TopologyVersion {
   readonly declare: boolean;
 }
 
-export const exchangeName = ({ name, version }: Pick<Topology, "name" | "version">, shard: number) =>
-  `${name}.v${version}.s${shard}`;
+export const exchangeName = (
+  { name, version, shards }: Pick<Topology, "name" | "version" | "shards">,
+  shard: number,
+) => `${name}.v${version}.s${shard}of${shards}`;
 
 export const parkingQueueName = ({ name }: Pick<Topology, "name">) => `${name}.parked`;
 

@@ -159,7 +159,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     const foreign = await connect(url);
     onTestFinished(() => foreign.close());
     const channel = await foreign.createConfirmChannel();
-    channel.publish(`${topology.name}.v1.s0`, "any", Buffer.from("not a delivery"));
+    channel.publish(`${topology.name}.v1.s0of1`, "any", Buffer.from("not a delivery"));
     await channel.waitForConfirms();
     let sent = 0;
     await expect
@@ -175,7 +175,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     await expect.poll(() => stored.length).toBe(sent);
     const parked = await channel.get(`${topology.name}.parked`, { noAck: true });
     expect(parked || undefined).toMatchObject({
-      properties: { headers: { "parked-from": `${topology.name}.v1.s0.p0` } },
+      properties: { headers: { "parked-from": `${topology.name}.v1.s0of1.p0` } },
     });
   });
 
@@ -201,7 +201,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     onTestFinished(() => other.close());
     await expect(other.start()).rejects.toMatchObject({
       code: "BROKER_SETUP_INVALID",
-      message: expect.stringMatching(/\.v1\.s0\.p0: it exists with other arguments.*raise version/),
+      message: expect.stringMatching(/\.v1\.s0of1\.p0: it exists with other arguments.*raise version/),
     });
   });
 
@@ -213,7 +213,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     expect(new Set(statuses)).toEqual(new Set([200, 503]));
     expect(intake.stats().published.nacked).toBeGreaterThan(0);
     const operator = await connect(url);
-    await (await operator.createChannel()).deleteQueue(`${topology.name}.v1.s0.p0`);
+    await (await operator.createChannel()).deleteQueue(`${topology.name}.v1.s0of1.p0`);
     await operator.close();
     const response = await intake.fetch(requestOf("task-1", "unroutable"));
     expect(response.status).toBe(503);

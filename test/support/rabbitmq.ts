@@ -136,6 +136,15 @@ export class RabbitmqCluster implements AsyncDisposable {
     await rm(this.#nodes[index]!.directory, { recursive: true, force: true });
   }
 
+  /** Starts a destroyed node with an empty disk, as a member of the cluster and of every queue again. */
+  async replaceNode(index: number, survivor: number): Promise<void> {
+    const { name } = this.#nodes[index]!;
+    await this.evaluate(survivor, `rabbit_mnesia:forget_cluster_node('${name}', false)`);
+    await this.evaluate(survivor, `rabbit_quorum_queue:shrink_all('${name}')`);
+    await this.startNode(index);
+    await this.evaluate(survivor, `rabbit_quorum_queue:grow('${name}', <<".*">>, <<".*">>, all)`);
+  }
+
   /** Evaluates an Erlang expression on a node; resolves to the printed result. */
   async evaluate(index: number, expression: string): Promise<string> {
     const { name } = this.#nodes[index]!;

@@ -37,7 +37,7 @@ describe("rabbitmqIntake", () => {
     const accepted = intake.accept(webhookOf("a"), { traceparent: "00-trace" });
     await turn();
     const [published] = amqp.latest.publishes;
-    expect(published).toMatchObject({ exchange: "workspace-tasks.v1.s0", key: "task-a" });
+    expect(published).toMatchObject({ exchange: "workspace-tasks.v1.s0of1", key: "task-a" });
     expect(published?.options).toMatchObject({
       ...{ persistent: true, mandatory: true, messageId: "a", appId: "default" },
       headers: { "secret-index": 0, traceparent: "00-trace" },
