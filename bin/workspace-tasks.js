@@ -2,6 +2,7 @@
 // Loads the module of one command only. With node --conditions=workspace-tasks-source and a TypeScript loader it
 // runs the sources instead of the build.
 import { readFileSync } from "node:fs";
+import { isatty } from "node:tty";
 
 const fromSources = process.execArgv.includes("--conditions=workspace-tasks-source");
 const load = (module) => import(fromSources ? `../${module}.ts` : `../dist/${module}.js`);
@@ -86,6 +87,16 @@ function watchParent() {
   timer.unref();
 }
 
+// A stop of the program is an empty line.
+async function ask(question) {
+  const { createInterface } = await import("node:readline/promises");
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
+  return lines
+    .question(question, { signal: stop.signal })
+    .catch(() => "")
+    .finally(() => lines.close());
+}
+
 async function main(argv) {
   const { stdout, stderr, env } = process;
   if (argv[0] === "--version") {
@@ -100,6 +111,7 @@ async function main(argv) {
       stderr,
       env,
       isTTY: stdout.isTTY === true,
+      ask: isatty(0) ? ask : undefined,
       stop: stop.signal,
       endsUnread: (afterMs) => setTimeout(() => process.exit(), afterMs).unref(),
     });

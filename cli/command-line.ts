@@ -12,6 +12,8 @@ export interface CommandIo {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether stdout is a terminal. */
   readonly isTTY?: boolean | undefined;
+  /** Asks the user and returns the text of the line; absent when no terminal can be read. */
+  readonly ask?: ((question: string) => Promise<string>) | undefined;
   /** Aborted with the name of the signal on SIGINT and SIGTERM, and with `parent ended` under npm. */
   readonly stop: AbortSignal;
   /** Ends the process after this time, also while a reader has not read all output. */

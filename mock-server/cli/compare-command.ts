@@ -17,6 +17,7 @@ import type { SettingsChanges } from "../settings.ts";
 import { createRealClock } from "../time/clock.ts";
 import { openRecord, readRecord, reportWriter, writeSettings } from "./compare-files.ts";
 import { compareProgress } from "./compare-progress.ts";
+import { confirmWrites } from "./confirm-writes.ts";
 import { usesColor } from "./log-mock.ts";
 import { readSettings } from "./read-settings.ts";
 
@@ -27,6 +28,8 @@ const flags = {
   baseUrl: address("address of the service (WORKSPACE_TASKS_BASE_URL)"),
   gatewayUrl: address("address of the partner operations (WORKSPACE_TASKS_GATEWAY_URL)"),
   readOnly: toggle("send no mutation but the token exchange; this is the default"),
+  writes: toggle("also create, change and remove webhook endpoints; asks first"),
+  yes: toggle("do not ask"),
   record: text("<file>", "keep redacted evidence, a line for each request"),
   resume: text("<file>", "continue the interrupted run of this record"),
   replay: text("<file>", "evaluate a record again, without the service"),
@@ -63,7 +66,8 @@ const command: Command<typeof flags> = {
   synopsis: "--base-url <url> [--gateway-url <url>] [options]",
   about: `Sends requests to the real service and to a mock, and reports where they differ:
 each rule and each assumption is confirmed, refuted or not testable. Nothing is
-changed in the service. Reports and records hold no key, token or client data.
+changed in the service without --writes. Reports and records hold no key, token
+or client data.
 
 Keys come from the environment; each one makes more rules testable:
 
@@ -122,10 +126,11 @@ async function compareNow(
   }
   const names = Object.keys(keys) as readonly KeyName[];
   const plan: PlanInput = {
-    permissions: permissionsOf(),
+    permissions: permissionsOf(flags),
     keys: new Set(names),
     hasGateway: gatewayUrl !== null,
   };
+  if (plan.permissions.has("write") && !flags.yes) await confirmWrites(plan, baseUrl, io);
   const earlier = flags.resume === undefined ? null : await readRecord("--resume", flags.resume);
   const runId = earlier?.header.runId ?? randomBytes(5).toString("hex");
   const record = await openRecord({
@@ -158,7 +163,10 @@ async function compareNow(
   }
 }
 
-const permissionsOf = (): ReadonlySet<Permission> => new Set(["read"]);
+function permissionsOf({ readOnly, writes }: Flags): ReadonlySet<Permission> {
+  if (readOnly && writes) throw new UsageError("expected --read-only or --writes, got both");
+  return new Set<Permission>(writes ? ["read", "write"] : ["read"]);
+}
 
 function addressesOf({ baseUrl, gatewayUrl }: Flags, { env }: CommandIo) {
   const fromEnvironment = (name: string) => {

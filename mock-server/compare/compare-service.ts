@@ -4,17 +4,20 @@ import type { VirtualClock } from "../time/virtual-clock.ts";
 import { evaluateAssumptions } from "./evaluate/assumptions.ts";
 import { evaluate } from "./evaluate/evaluate-rules.ts";
 import { proposedSettings } from "./evaluate/proposed-settings.ts";
-import { observeMock } from "./mock-side.ts";
+import { type MockSide, observeMock } from "./mock-side.ts";
 import { type Evidence, type Observation, toEvidence } from "./observe/observation.ts";
 import { type PlanInput, planProbes } from "./plan/plan-probes.ts";
 import type { KeyName, Probe } from "./plan/probe.ts";
 import { type CompareReport, emptyReport } from "./report/compare-report.ts";
 import { at, wordOf } from "./rules/read-response.ts";
-import { createPacer } from "./run/pacer.ts";
+import { createPacer, type Pacer } from "./run/pacer.ts";
 import { preflight } from "./run/preflight.ts";
+import { type Removal, removeCreated } from "./run/remove-created.ts";
 import { type RunLimits, runProbes } from "./run/run-probes.ts";
 import { createSender } from "./run/send-request.ts";
-import type { Access } from "./run/session.ts";
+import { type Access, createSession } from "./run/session.ts";
+
+export type ObserveMock = (side: MockSide) => Promise<Evidence>;
 
 export interface CompareOptions {
   readonly access: Access;
@@ -25,6 +28,8 @@ export interface CompareOptions {
   readonly runId: string;
   /** Settings of the mock that the service is compared with. */
   readonly settings?: SettingsChanges | undefined;
+  /** Default: a mock that is started for the comparison. */
+  readonly mock?: ObserveMock | undefined;
   /** Observations of an interrupted run. */
   readonly earlier?: readonly Observation[] | undefined;
   readonly signal: AbortSignal;
@@ -40,38 +45,72 @@ export async function compareService(options: CompareOptions): Promise<CompareRe
   const rest = probes.filter(({ group }) => !done.has(group));
   const kept = earlier.filter(({ probe }) => probes.some(({ id, group }) => id === probe && done.has(group)));
   const pacer = createPacer(clock, limits.requestsPerMinute);
-  const sender = createSender({ ...options, ...limits, pacer, writes: plan.permissions.has("write") });
+  const writes = rest.some(({ permission }) => permission === "write");
+  const sender = createSender({ ...options, ...limits, pacer, writes });
   if (rest.length > 0) {
     const problem = await preflight(access, sender);
     if (problem) return { ...emptyReport, problem, stats: sender.stats };
   }
+  const mark = `/workspace-tasks-compare/${options.runId}/`;
+  const cleaning: Cleaning = { ...options, pacer, mark };
+  let removal: Removal | null = null;
   const { observations, stopped } = await runProbes(rest, {
     ...limits,
     access,
     clock,
     sender,
-    urlOf: (name) => urlOfRun(options.runId, name),
+    session: createSession(access, sender, clock),
+    mark,
     signal: options.signal,
     onWait: options.onWait,
     onObservation: (observation, count) =>
       options.onObservation?.(observation, kept.length + count, probes.length),
+  }).finally(async () => {
+    if (writes) removal = await clean(cleaning);
   });
-  const report = await evaluateRecord([...kept, ...observations], plan, options.settings);
-  return { ...report, stats: sender.stats, stopped };
+  const report = await evaluateRecord([...kept, ...observations], plan, options.settings, options.mock);
+  return { ...report, removal, stats: sender.stats, stopped };
 }
 
-const urlOfRun = (runId: string, name: string) =>
-  `https://receiver.invalid/workspace-tasks-compare/${runId}/${name}`;
+interface Cleaning extends CompareOptions {
+  readonly pacer: Pacer;
+  readonly mark: string;
+}
+
+const cleaningMsMax = 120_000;
+const cleaningRequestsMax = 100;
+
+/** Removes what the run has created, also after it was stopped. */
+async function clean({ access, clock, pacer, mark, limits, fetch, onWait }: Cleaning): Promise<Removal> {
+  const deadline = new AbortController();
+  const cancel = clock.schedule(cleaningMsMax, () => deadline.abort());
+  const { timeoutMs } = limits;
+  const { signal } = deadline;
+  const sender = createSender({
+    fetch,
+    clock,
+    pacer,
+    timeoutMs,
+    signal,
+    onWait,
+    writes: true,
+    requestsMax: cleaningRequestsMax,
+  });
+  const removal = await removeCreated(mark, access.baseUrl, sender, createSession(access, sender, clock));
+  cancel();
+  return removal;
+}
 
 /** Evaluates observations without a service. */
 export async function evaluateRecord(
   observations: readonly Observation[],
   plan: PlanInput,
   base: SettingsChanges = {},
+  mock: ObserveMock = observeMock,
 ): Promise<CompareReport> {
   const service = toEvidence(observations);
   const evaluateWith = async (settings: SettingsChanges) =>
-    evaluate(service, await observeMock({ plan: planProbes(plan), settings, service }), plan);
+    evaluate(service, await mock({ plan: planProbes(plan), settings, service }), plan);
   const rules = await evaluateWith(base);
   const settings = proposedSettings(rules, base);
   // What settings express is not claimed but tried: a mock that has them is compared again.

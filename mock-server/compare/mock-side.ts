@@ -10,6 +10,7 @@ import { at, wordOf } from "./rules/read-response.ts";
 import { createPacer } from "./run/pacer.ts";
 import { runDefaults, runProbes } from "./run/run-probes.ts";
 import { createSender } from "./run/send-request.ts";
+import { createSession } from "./run/session.ts";
 
 const roles = ["admin", "l1", "l2", "l3"] as const;
 type Role = (typeof roles)[number];
@@ -31,6 +32,7 @@ export async function observeMock({ plan, settings, service }: MockSide): Promis
   });
   const keys = await createKeys(mock, roleIn(service));
   await addRecords(mock);
+  const access = { baseUrl: mock.baseUrl, gatewayUrl: mock.gatewayUrl, keys };
   const { signal } = new AbortController();
   const sender = createSender({
     ...runDefaults,
@@ -42,11 +44,12 @@ export async function observeMock({ plan, settings, service }: MockSide): Promis
     signal,
   });
   const { observations } = await runProbes(plan, {
-    access: { baseUrl: mock.baseUrl, gatewayUrl: mock.gatewayUrl, keys },
+    access,
     clock,
     sender,
     runTimeoutMs: Number.MAX_SAFE_INTEGER,
-    urlOf: (name) => `https://receiver.invalid/workspace-tasks-compare/mock/${name}`,
+    session: createSession(access, sender, clock),
+    mark: "/workspace-tasks-compare/mock/",
     signal,
   });
   return toEvidence(observations);

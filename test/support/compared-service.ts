@@ -1,6 +1,8 @@
 import { createMockServer, type MockServer, type SettingsChanges } from "workspace-tasks/mock-server";
-import { compareService } from "../../mock-server/compare/compare-service.ts";
-import type { Observation } from "../../mock-server/compare/observe/observation.ts";
+import { getOrCreate } from "../../mock-server/cache.ts";
+import { compareService, type ObserveMock } from "../../mock-server/compare/compare-service.ts";
+import { observeMock } from "../../mock-server/compare/mock-side.ts";
+import type { Evidence, Observation } from "../../mock-server/compare/observe/observation.ts";
 import type { KeyName, Permission } from "../../mock-server/compare/plan/probe.ts";
 import type { CompareReport } from "../../mock-server/compare/report/compare-report.ts";
 import { type RunLimits, runDefaults } from "../../mock-server/compare/run/run-probes.ts";
@@ -63,6 +65,20 @@ export interface CompareInput {
   readonly onObservation?: (observation: Observation) => void;
 }
 
+const rolesIn = (me: unknown) => JSON.stringify(me ?? "").match(/"role":"[^"]*"/)?.[0];
+
+const evidenceOfMocks = new Map<string, Promise<Evidence>>();
+
+/** The evidence of a mock is the same in every comparison with equal settings and probes. */
+const observeOnce: ObserveMock = (side) => {
+  const key = JSON.stringify([
+    side.settings,
+    side.plan.map(({ id }) => id),
+    rolesIn(side.service.get("me.workspace")),
+  ]);
+  return getOrCreate(evidenceOfMocks, key, () => observeMock(side));
+};
+
 /** Compares the service with a mock, in this process. */
 export function compare(service: ComparedService, input: CompareInput = {}): Promise<CompareReport> {
   const { mock, clock, keys } = service;
@@ -88,6 +104,7 @@ export function compare(service: ComparedService, input: CompareInput = {}): Pro
     plan: { permissions: new Set(permissions), keys: new Set(names), hasGateway: true },
     limits: { ...runDefaults, ...limits },
     runId: "test",
+    mock: observeOnce,
     settings,
     earlier,
     onObservation,

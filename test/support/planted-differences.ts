@@ -622,3 +622,209 @@ export const plantedReads: readonly Planted[] = [
 
 const firstEndpoint: { value: Loose } = { value: undefined };
 const firstTask: { value: Loose } = { value: undefined };
+
+const created =
+  (edit: (endpoint: Loose, variables: Loose) => void): Change =>
+  ({ json }, { variables }) => {
+    const found = json.data?.createWebhookEndpoint?.endpoint;
+    if (found) edit(found, variables);
+  };
+
+const updated =
+  (edit: (endpoint: Loose, input: Loose) => void): Change =>
+  ({ json }, { variables }) => {
+    const found = json.data?.updateWebhookEndpoint;
+    if (found) edit(found, variables.input);
+  };
+
+const notFound = (text: string): SettingsChanges => ({
+  errors: [{ code: "NOT_FOUND", message: `${text} not found`, replaceWith: { code: "BAD_USER_INPUT" } }],
+});
+
+const reworded = (text: string): SettingsChanges => ({
+  errors: [{ code: "BAD_USER_INPUT", message: text, replaceWith: { message: "Invalid input" } }],
+});
+
+/** Differences that only a run with --writes can see. */
+export const plantedWrites: readonly Planted[] = [
+  {
+    name: "a new endpoint is disabled",
+    rule: "endpoints.create",
+    change: created((endpoint) => {
+      endpoint.enabled = false;
+    }),
+  },
+  {
+    name: "a missing description is null",
+    rule: "endpoints.create",
+    change: created((endpoint) => {
+      endpoint.description ||= null;
+    }),
+  },
+  {
+    name: "a secret without whsec_",
+    rule: "endpoints.create",
+    change: ({ json }) => {
+      if (json.data?.createWebhookEndpoint) json.data.createWebhookEndpoint.signingSecret = "c2VjcmV0";
+    },
+  },
+  {
+    name: "event types are sorted",
+    rule: "endpoints.duplicate-events",
+    change: created((endpoint) => {
+      endpoint.eventTypes?.sort();
+    }),
+  },
+  {
+    name: "loopback urls are rejected",
+    rule: "endpoints.loopback-url",
+    settings: { allowLoopbackHttp: false },
+  },
+  {
+    name: "another message for plain http",
+    rule: "endpoints.http-url",
+    settings: reworded("Webhook endpoint url must be an HTTPS URL"),
+  },
+  {
+    name: "another message for no events",
+    rule: "endpoints.no-events",
+    settings: reworded("At least one webhook event type is required"),
+  },
+  {
+    name: "another message for an unknown event",
+    rule: "endpoints.unknown-event",
+    settings: reworded("Unsupported webhook event type"),
+  },
+  {
+    name: "another message for an empty update",
+    rule: "endpoints.update-nothing",
+    settings: reworded("At least one endpoint field must be updated"),
+  },
+  {
+    name: "a userToken may write",
+    rule: "endpoints.create-user-token",
+    change: error(
+      (_, { variables }) => String(variables.input?.url).endsWith("/user"),
+      (each) => {
+        each.extensions.code = "UNAUTHENTICATED";
+      },
+    ),
+  },
+  {
+    name: "description null changes nothing",
+    rule: "endpoints.clear-description",
+    change: updated((endpoint, input) => {
+      if (input.description === null) endpoint.description = "workspace-tasks compare";
+    }),
+  },
+  {
+    name: "updatedAt does not move",
+    rule: "endpoints.updated-at",
+    change: updated((endpoint) => {
+      endpoint.updatedAt = endpoint.createdAt;
+    }),
+  },
+  {
+    name: "createdAt moves",
+    rule: "endpoints.updated-at",
+    change: updated((endpoint) => {
+      endpoint.createdAt = endpoint.updatedAt;
+    }),
+  },
+  {
+    name: "enabled false is ignored",
+    rule: "endpoints.pause",
+    change: updated((endpoint, input) => {
+      if (input.enabled === false) endpoint.enabled = true;
+    }),
+  },
+  {
+    name: "enabled null enables",
+    rule: "endpoints.update-nulls",
+    change: updated((endpoint, input) => {
+      if (input.enabled === null) endpoint.enabled = true;
+    }),
+  },
+  {
+    name: "eventTypes null is ignored",
+    rule: "endpoints.all-events",
+    change: updated((endpoint, input) => {
+      if (input.eventTypes === null) endpoint.eventTypes = ["documents.synced"];
+    }),
+  },
+  {
+    name: "the grace period is at most a day",
+    rule: "endpoints.rotate-long",
+    settings: { bounds: { secretGraceSecondsMax: 86_400 } },
+  },
+  {
+    name: "a rotation keeps the secret",
+    rule: "endpoints.rotate",
+    change: ({ json }) => {
+      if (json.data?.rotateWebhookEndpointSecret)
+        json.data.rotateWebhookEndpointSecret.signingSecret = "whsec_c2FtZQ==";
+    },
+  },
+  {
+    name: "a deletion returns false",
+    rule: "endpoints.delete",
+    change: ({ json }) => {
+      if (json.data?.deleteWebhookEndpoint) json.data.deleteWebhookEndpoint = false;
+    },
+  },
+  {
+    name: "another code for an unknown endpoint",
+    rule: "endpoints.update-unknown",
+    settings: notFound("Webhook endpoint"),
+  },
+  {
+    name: "another code for an unknown connection",
+    rule: "partner.collect-unknown",
+    settings: notFound("Provider connection"),
+  },
+  {
+    name: "another code for an unknown job",
+    rule: "partner.works-unknown",
+    settings: notFound("Connection job"),
+  },
+  {
+    name: "another code for an unknown work",
+    rule: "partner.artifacts-unknown",
+    settings: notFound("Job work"),
+  },
+  {
+    name: "another code for an unknown client",
+    rule: "clients.tax-prep-unknown",
+    settings: notFound("Client"),
+  },
+  {
+    name: "webhook operations exist on the gateway",
+    rule: "routers.webhooks-on-gateway",
+    change(response, { isGateway, query }) {
+      if (isGateway && query.includes("mutation CreateWebhookEndpoint"))
+        response.json = { data: { __typename: "Query" } };
+    },
+  },
+  {
+    name: "a field of a mutation is removed",
+    rule: "drift.CreateJobWorks",
+    change(response, { query }) {
+      if (query.includes("Check") && query.includes("createJobWorks"))
+        response.json = {
+          errors: [
+            {
+              message: 'Cannot query field "workId" on type "JobWork".',
+              extensions: { code: "GRAPHQL_VALIDATION_FAILED" },
+            },
+          ],
+        };
+    },
+  },
+  {
+    name: "an endpoint without updatedAt",
+    rule: "drift.UpdateWebhookEndpoint",
+    change: updated((endpoint) => {
+      delete endpoint.updatedAt;
+    }),
+  },
+];

@@ -7,7 +7,7 @@
  *   times                `date:+1200`, milliseconds from the start of the run; in another format `date-other:+1200`
  *   ids                  `id:uuid7#3`: the form, and a number by which equal ids are equal
  *   tokens               `token:jwt:180:exp,workspaceId`: lifetime in seconds, claims that rules read
- *   other text           `sent` when it was part of the request, else `empty`, `url:https`, `secret:whsec`, `text`
+ *   other text           `sent` when it was part of the request, else `empty`, `url:https`, `secret:whsec#1`, `text`
  *   JSON                 `json:object`; a schema of an event becomes its properties, see `summarize-schema.ts`
  *
  * A list has its items, an object its selected fields; a field that was not selected is counted as `unexpected`.
@@ -157,7 +157,7 @@ function textTag(text: string, coordinate: string, { pseudonyms, sent, nowMs }: 
   if (text === "") return "empty";
   if (/Token$/.test(coordinate)) return tokenTag(text, nowMs);
   if (sent.has(text)) return /(^|\.)id$/i.test(coordinate) ? idTag(text, pseudonyms) : "sent";
-  if (text.startsWith("whsec_")) return "secret:whsec";
+  if (text.startsWith("whsec_")) return `secret:whsec#${pseudonyms.numberOf(text)}`;
   const time = dateTag(text, pseudonyms.startedAtMs);
   if (time !== null) return time;
   if (/\.(id|(?!externalId)\w+Id)$/.test(coordinate)) return idTag(text, pseudonyms);

@@ -1,5 +1,7 @@
+import { endpointWriteProbes } from "./endpoint-write-probes.ts";
 import { gatewayProbes, identityProbes } from "./identity-probes.ts";
 import { listProbes } from "./list-probes.ts";
+import { operationWriteProbes } from "./operation-write-probes.ts";
 import { type KeyName, keysNeeded, type Permission, type Probe } from "./probe.ts";
 import { gatewayTransportProbes, transportProbes } from "./transport-probes.ts";
 import { webhookProbes } from "./webhook-probes.ts";
@@ -12,6 +14,8 @@ export const allProbes: readonly Probe[] = [
   ...listProbes,
   ...gatewayTransportProbes,
   ...gatewayProbes,
+  ...endpointWriteProbes,
+  ...operationWriteProbes,
 ];
 
 export interface PlanInput {

@@ -16,7 +16,7 @@ export type Late =
   | { readonly late: "response"; readonly probe: string; readonly path: string }
   | { readonly late: "key"; readonly key: KeyName | "wrong" }
   /** A URL that no receiver can have, marked with the run. */
-  | { readonly late: "url"; readonly name: string };
+  | { readonly late: "url"; readonly name: string; readonly origin: string };
 
 export type Template =
   | null
@@ -29,6 +29,7 @@ export type Template =
 
 export interface GraphqlProbe {
   readonly document: string;
+  readonly operationName?: string | undefined;
   readonly variables?: Readonly<Record<string, Template>> | undefined;
 }
 
@@ -61,7 +62,12 @@ export const isGraphql = (request: Probe["request"]): request is GraphqlProbe =>
 
 export const from = (probe: string, path: string): Late => ({ late: "response", probe, path });
 export const key = (name: KeyName | "wrong"): Late => ({ late: "key", key: name });
-export const url = (name: string): Late => ({ late: "url", name });
+/** `.invalid` never resolves: no delivery can reach a receiver. */
+export const url = (name: string, origin = "https://receiver.invalid"): Late => ({
+  late: "url",
+  name,
+  origin,
+});
 
 export const isLate = (value: Template): value is Late =>
   typeof value === "object" && value !== null && !Array.isArray(value) && "late" in value;

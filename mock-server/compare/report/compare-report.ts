@@ -2,6 +2,7 @@ import type { SettingsChanges } from "../../settings.ts";
 import type { AssumptionResult } from "../evaluate/assumptions.ts";
 import type { RuleResult } from "../evaluate/evaluate-rules.ts";
 import type { Problem } from "../run/preflight.ts";
+import type { Removal } from "../run/remove-created.ts";
 import type { SenderStats } from "../run/send-request.ts";
 
 export interface CompareReport {
@@ -14,6 +15,8 @@ export interface CompareReport {
   readonly settings: SettingsChanges;
   /** Rules that a mock with these settings still refutes. */
   readonly notExpressed: readonly string[];
+  /** What was done about the objects of the run; `null` for a run that creates none. */
+  readonly removal: Removal | null;
   readonly stats: Readonly<SenderStats>;
   /** Why the run ended before its last probe; `null` when it did not. */
   readonly stopped: string | null;
@@ -26,6 +29,7 @@ export const emptyReport: CompareReport = {
   notes: [],
   settings: {},
   notExpressed: [],
+  removal: null,
   stats: { requests: 0, rateLimited: 0, lost: 0 },
   stopped: null,
 };

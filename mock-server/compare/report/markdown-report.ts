@@ -26,6 +26,9 @@ export function renderMarkdownReport(report: CompareReport): string {
     `${confirmed} rules confirmed, ${refuted} refuted, ${rest} not testable; ${report.stats.requests} requests.`,
     ...(report.stopped === null ? [] : [`Not finished: ${cell(report.stopped)}.`]),
     ...report.notes.map(cell),
+    ...(report.removal && report.removal.left.length > 0
+      ? [`Not removed: ${report.removal.left.map(cell).join(", ")}.`]
+      : []),
     ...differences(report),
     "## Assumptions",
     table(

@@ -1,5 +1,6 @@
 import type { RuleResult, Verdict } from "../evaluate/evaluate-rules.ts";
 import type { Problem } from "../run/preflight.ts";
+import type { Removal } from "../run/remove-created.ts";
 import type { CompareReport } from "./compare-report.ts";
 import { countsOf, refutedRules, verdictOf } from "./summary.ts";
 
@@ -105,6 +106,7 @@ function footer(report: CompareReport, paint: Paint): string {
   ].filter(Boolean);
   const lines = [...report.notes, `Rules: ${confirmed} confirmed, ${refuted} refuted, ${rest} not testable.`];
   if (traffic.length > 0) lines.push(`Sent: ${traffic.join(", ")}.`);
+  if (report.removal) lines.push(...removalLines(report.removal, paint));
   if (report.stopped !== null) lines.push(paint(`Not finished: ${report.stopped}.`, "bad"));
   const verdict = verdictOf(report);
   if (verdict === "agrees")
@@ -114,4 +116,18 @@ function footer(report: CompareReport, paint: Paint): string {
       paint(`The service differs from the mock in ${refuted} ${refuted === 1 ? "rule" : "rules"}.`, "bad"),
     );
   return lines.join("\n");
+}
+
+function removalLines({ removed, left, problem }: Removal, paint: Paint): readonly string[] {
+  const lines = problem === null ? [`Removed what the run created: ${removed} webhook endpoints.`] : [];
+  if (left.length > 0)
+    lines.push(paint(`NOT removed, delete them in the web app: ${left.join(", ")}`, "bad"));
+  else if (problem !== null)
+    lines.push(
+      paint(
+        `NOT known whether webhook endpoints are left (${problem}): look for URLs with /workspace-tasks-compare/.`,
+        "bad",
+      ),
+    );
+  return lines;
 }

@@ -4,6 +4,7 @@ import { listRules } from "./list-rules.ts";
 import type { Rule } from "./rule.ts";
 import { transportRules } from "./transport-rules.ts";
 import { webhookRules } from "./webhook-rules.ts";
+import { writeRules } from "./write-rules.ts";
 
 /** Every rule, in the order of the report. */
 export const allRules: readonly Rule[] = [
@@ -12,5 +13,6 @@ export const allRules: readonly Rule[] = [
   ...webhookRules,
   ...listRules,
   ...gatewayRules,
+  ...writeRules,
   ...driftRules,
 ];

@@ -24,7 +24,10 @@ export function mayChangeSomething(body: string | null): boolean {
 function queryOf(body: string): string | null {
   try {
     const value: unknown = JSON.parse(body);
-    if (!isPlainObject(value) || Object.keys(value).some((name) => name !== "query" && name !== "variables"))
+    if (
+      !isPlainObject(value) ||
+      Object.keys(value).some((name) => !["query", "variables", "operationName"].includes(name))
+    )
       return null;
     return typeof value["query"] === "string" ? value["query"] : null;
   } catch {

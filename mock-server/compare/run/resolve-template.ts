@@ -5,7 +5,8 @@ export interface LateSources {
   /** JSON of the responses of this group, by probe. */
   readonly responses: ReadonlyMap<string, unknown>;
   readonly keys: Readonly<Partial<Record<KeyName, string>>>;
-  urlOf(name: string): string;
+  /** Path of the objects of this run. */
+  readonly mark: string;
 }
 
 /** A value that an earlier response of the service does not have, so the probe cannot be sent. */
@@ -22,8 +23,8 @@ export function resolveTemplate(template: Template, sources: LateSources): unkno
   return Object.fromEntries(entries.map(([name, value]) => [name, resolveTemplate(value, sources)]));
 }
 
-export function resolveLate(value: Late, { responses, keys, urlOf }: LateSources): string {
-  if (value.late === "url") return urlOf(value.name);
+export function resolveLate(value: Late, { responses, keys, mark }: LateSources): string {
+  if (value.late === "url") return `${value.origin}${mark}${value.name}`;
   if (value.late === "key") return (value.key === "wrong" ? wrongKey : keys[value.key]) ?? wrongKey;
   const found = `data.${value.path}`
     .split(".")

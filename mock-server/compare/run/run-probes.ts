@@ -15,8 +15,8 @@ import {
   UnresolvedError,
 } from "./resolve-template.ts";
 
-import { SendError, type Sender, type WireRequest } from "./send-request.ts";
-import { type Access, createSession, NoTokenError, type Session } from "./session.ts";
+import { SendError, type Sender, type SentResponse, type WireRequest } from "./send-request.ts";
+import { type Access, NoTokenError, type Session } from "./session.ts";
 import { sleep } from "./sleep.ts";
 
 export interface RunLimits {
@@ -38,8 +38,9 @@ export interface RunOptions {
   readonly clock: Clock | VirtualClock;
   readonly sender: Sender;
   readonly runTimeoutMs: number;
-  /** Names the objects of this run. */
-  readonly urlOf: (name: string) => string;
+  readonly session: Session;
+  /** Path of the URLs of this run, by which its objects are found. */
+  readonly mark: string;
   readonly signal: AbortSignal;
   readonly onObservation?: ((observation: Observation, done: number) => void) | undefined;
   readonly onWait?: ((ms: number, reason: string) => void) | undefined;
@@ -54,16 +55,14 @@ export interface RunResult {
 /** What the probes of a run share. */
 interface Run {
   readonly options: RunOptions;
-  readonly session: Session;
   readonly pseudonyms: Pseudonyms;
   readonly startedTicks: number;
 }
 
 export async function runProbes(plan: readonly Probe[], options: RunOptions): Promise<RunResult> {
-  const { clock, access, sender, signal } = options;
-  const session = createSession(access, sender, clock);
+  const { clock, signal } = options;
   const startedTicks = clock.monotonic();
-  const run: Run = { options, session, startedTicks, pseudonyms: createPseudonyms(clock.now()) };
+  const run: Run = { options, startedTicks, pseudonyms: createPseudonyms(clock.now()) };
   const observations: Observation[] = [];
   let responses = new Map<string, unknown>();
   let groupName = "";
@@ -90,9 +89,9 @@ async function observe(
   responses: Map<string, unknown>,
 ): Promise<Observation | string> {
   const { options, startedTicks, pseudonyms } = run;
-  const { clock, access, urlOf, signal, onWait } = options;
+  const { clock, access, mark, signal, onWait } = options;
   const atMs = Math.round(clock.monotonic() - startedTicks);
-  const sources: LateSources = { responses, keys: access.keys, urlOf };
+  const sources: LateSources = { responses, keys: access.keys, mark };
   try {
     if (probe.waitMs !== undefined) {
       onWait?.(probe.waitMs, `for ${probe.id}`);
@@ -109,6 +108,13 @@ async function observe(
       sent: new Set(textsOf(variables)),
       nowMs: clock.now(),
     };
+    if (response.repeated && probe.permission !== "read")
+      return {
+        probe: probe.id,
+        atMs,
+        outcome: "failed",
+        reason: "a response was lost, and a repeated mutation shows nothing",
+      };
     const durationMs = Math.round(clock.monotonic() - sentTicks);
     return {
       probe: probe.id,
@@ -132,8 +138,8 @@ async function sendProbe(
   probe: Probe,
   variables: unknown,
   sources: LateSources,
-): Promise<RawResponse> {
-  const { session } = run;
+): Promise<SentResponse> {
+  const { session } = run.options;
   const { token } = probe;
   const send = async () => {
     const bearer = typeof token === "string" ? await session.token(token) : resolveLate(token, sources);
@@ -166,7 +172,9 @@ function toWire(
       ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
       ...headers,
     },
-    body: isDocument ? JSON.stringify({ query: request.document, variables }) : request.body,
+    body: isDocument
+      ? JSON.stringify({ query: request.document, variables, operationName: request.operationName })
+      : request.body,
     once: permission === "leave",
     takes429: permission === "exceed",
   };

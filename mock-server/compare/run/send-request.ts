@@ -46,7 +46,12 @@ export interface SenderStats {
 
 export interface Sender {
   readonly stats: Readonly<SenderStats>;
-  send(request: WireRequest): Promise<RawResponse>;
+  send(request: WireRequest): Promise<SentResponse>;
+}
+
+export interface SentResponse extends RawResponse {
+  /** The response to an earlier attempt was lost, so a mutation may have taken effect twice. */
+  readonly repeated: boolean;
 }
 
 /** Why a request has no response. */
@@ -103,7 +108,7 @@ export function createSender(options: SenderOptions): Sender {
     return response;
   };
 
-  const send = async (request: WireRequest): Promise<RawResponse> => {
+  const send = async (request: WireRequest): Promise<SentResponse> => {
     if (!writes && mayChangeSomething(request.body))
       throw new Error("a read-only run must not send a mutation");
     let limited = 0;
@@ -119,7 +124,7 @@ export function createSender(options: SenderOptions): Sender {
           pacer.pause(retryAfterMs(response.headers));
           continue;
         }
-        if (response.status < 500 || isGraphql(response)) return response;
+        if (response.status < 500 || isGraphql(response)) return { ...response, repeated: attempt > 1 };
         failure = new SendError(
           "unavailable",
           `the service responded ${response.status} without a GraphQL body`,

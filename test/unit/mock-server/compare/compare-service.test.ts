@@ -9,7 +9,7 @@ import { renderJunitReport } from "../../../../mock-server/compare/report/junit-
 import { renderMarkdownReport } from "../../../../mock-server/compare/report/markdown-report.ts";
 import { renderTextReport } from "../../../../mock-server/compare/report/text-report.ts";
 import { type ComparedService, compare, startComparedService } from "../../../support/compared-service.ts";
-import { changing, plantedReads } from "../../../support/planted-differences.ts";
+import { changing, plantedReads, plantedWrites } from "../../../support/planted-differences.ts";
 
 const refutedIn = ({ rules }: CompareReport) =>
   rules.filter(({ verdict }) => verdict === "refuted").map(({ id }) => id);
@@ -44,6 +44,86 @@ describe("compareService", () => {
     await using service = await startComparedService({ settings });
     const report = await compare(service, change ? { around: changing(change, service.keys) } : {});
     expect(refutedIn(report)).toContain(rule);
+  });
+
+  it.each(plantedWrites)(
+    "the difference $name is named by $rule",
+    async ({ change, settings = {}, rule }) => {
+      await using service = await startComparedService({ settings });
+      const permissions = ["read", "write"] as const;
+      const report = await compare(service, {
+        permissions,
+        ...(change ? { around: changing(change, service.keys) } : {}),
+      });
+      expect(refutedIn(report)).toContain(rule);
+      expect((await service.mock.control.listEndpoints()).data).toHaveLength(4);
+    },
+  );
+
+  it("a run with writes has no false alarm, removes what it created and creates nothing else", async () => {
+    await using service = await startComparedService();
+    const before = await recordsOf(service);
+    const report = await compare(service, { permissions: ["read", "write"] });
+    expect([refutedIn(report), report.stopped]).toEqual([[], null]);
+    expect(report.removal).toEqual({ removed: 3, left: [], problem: null });
+    expect(await recordsOf(service)).toEqual(before);
+    expect(report.stats.requests).toBeLessThanOrEqual(200);
+    expect(report.stats.rateLimited).toBe(0);
+  });
+
+  it.each(["stopped", "failed"])("a run with writes that is %s removes what it created", async (end) => {
+    await using service = await startComparedService();
+    const before = await recordsOf(service);
+    const stopping = new AbortController();
+    const running = compare(service, {
+      permissions: ["read", "write"],
+      signal: stopping.signal,
+      onObservation({ probe }) {
+        if (probe !== "endpoint-change.create") return;
+        if (end === "failed") throw new Error("the disk is full");
+        stopping.abort();
+      },
+    });
+    const report = await running.catch((error: unknown) => error);
+    expect(report).toMatchObject(
+      end === "failed" ? { message: "the disk is full" } : { removal: { removed: 4, left: [] } },
+    );
+    expect(await recordsOf(service)).toEqual(before);
+  });
+
+  it("a run with writes on an unreliable service has no false alarm and leaves nothing behind", async () => {
+    await using service = await startComparedService();
+    const before = await recordsOf(service);
+    let count = 0;
+    const report = await compare(service, {
+      permissions: ["read", "write"],
+      limits: { requestsMax: 600, runTimeoutMs: 86_400_000 },
+      around: (send) => async (url, init) => {
+        count += 1;
+        if (count % 7 === 0) await send(url, init);
+        if (count % 7 === 0 || count % 10 === 0)
+          throw new TypeError("fetch failed", { cause: Object.assign(new Error(), { code: "ECONNRESET" }) });
+        return send(url, init);
+      },
+    });
+    expect(refutedIn(report)).toEqual([]);
+    expect(report.removal).toMatchObject({ left: [], problem: null });
+    expect(await recordsOf(service)).toEqual(before);
+  });
+
+  it("endpoints that the service does not delete are listed", async () => {
+    await using service = await startComparedService();
+    const report = await compare(service, {
+      permissions: ["read", "write"],
+      around: (send) => async (url, init) =>
+        String(init.body).includes("deleteWebhookEndpoint(")
+          ? Response.json({ data: null, errors: [{ message: "Conflict", extensions: { code: "CONFLICT" } }] })
+          : send(url, init),
+    });
+    expect(report.removal?.left).toContain("https://receiver.invalid/workspace-tasks-compare/test/plain");
+    expect(renderTextReport(report)).toContain(
+      "NOT removed, delete them in the web app: https://receiver.invalid/",
+    );
   });
 
   it("a read-only run sends no mutation but token exchanges, and at most 200 requests", async () => {
@@ -204,6 +284,12 @@ describe("compareService", () => {
     expect(refutedIn(await compare(service, { settings: before.settings }))).toEqual([]);
   });
 });
+
+/** How many records of each kind there are. */
+async function recordsOf({ mock }: ComparedService): Promise<Readonly<Record<string, number>>> {
+  const { state } = await mock.control.getSnapshot();
+  return Object.fromEntries(Object.entries(state).map(([noun, list]) => [noun, list.length]));
+}
 
 /** Names, addresses, ids and texts of every record, and every secret. */
 async function textsStoredBy({ mock }: ComparedService): Promise<readonly string[]> {

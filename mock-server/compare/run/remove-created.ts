@@ -1,0 +1,94 @@
+// What a run has created is removed again, whichever way it ended: found by the mark in its URL and not by ids that an
+// interrupted or unlucky run never learned.
+
+import { operationDocuments } from "../../generated/operation-documents.ts";
+import { isPlainObject } from "../../plain-object.ts";
+import { SendError, type Sender } from "./send-request.ts";
+import { NoTokenError, type Session } from "./session.ts";
+
+export interface Removal {
+  readonly removed: number;
+  /** URLs of endpoints that still exist. */
+  readonly left: readonly string[];
+  /** Why it is not known what is left; `null` when it is. */
+  readonly problem: string | null;
+}
+
+interface Endpoint {
+  readonly id: string;
+  readonly url: string;
+}
+
+const pagesMax = 20;
+
+/** @param mark part of the URL of every endpoint of the run */
+export async function removeCreated(
+  mark: string,
+  baseUrl: string,
+  sender: Sender,
+  session: Session,
+): Promise<Removal> {
+  const call = async (query: string, variables: object): Promise<unknown> => {
+    const response = await sender.send({
+      url: `${baseUrl}/graphql`,
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json",
+        authorization: `Bearer ${await session.token("admin")}`,
+      },
+      body: JSON.stringify({ query, variables }),
+    });
+    return response.json;
+  };
+  let endpoints: readonly Endpoint[];
+  try {
+    endpoints = await listMarked(mark, call);
+  } catch (error) {
+    return { removed: 0, left: [], problem: reasonOf(error) };
+  }
+  for (const { id } of endpoints) {
+    // What a response would say is seen in the list afterwards.
+    await call(operationDocuments.DeleteWebhookEndpoint.text, { endpointId: id }).catch(() => undefined);
+  }
+  try {
+    const left = endpoints.length === 0 ? [] : await listMarked(mark, call);
+    return { removed: endpoints.length - left.length, left: left.map(({ url }) => url), problem: null };
+  } catch (error) {
+    return { removed: 0, left: endpoints.map(({ url }) => url), problem: reasonOf(error) };
+  }
+}
+
+async function listMarked(
+  mark: string,
+  call: (query: string, variables: object) => Promise<unknown>,
+): Promise<readonly Endpoint[]> {
+  const found: Endpoint[] = [];
+  let iterator: string | null = null;
+  for (let page = 0; page < pagesMax; page += 1) {
+    // A service may allow smaller pages than 100; none allows fewer than its default of 20.
+    const json = await call(operationDocuments.ListWebhookEndpoints.text, { limit: 20, iterator });
+    const endpoints = [...objectsIn(json)].find((each) => Array.isArray(each["data"]));
+    if (!endpoints) throw new SendError("unavailable", "the endpoints could not be listed");
+    const items = (endpoints["data"] as readonly unknown[]).filter(isPlainObject);
+    for (const { id, url } of items) {
+      if (typeof id === "string" && typeof url === "string" && url.includes(mark)) found.push({ id, url });
+    }
+    iterator = typeof endpoints["iterator"] === "string" ? endpoints["iterator"] : null;
+    if (iterator === null || endpoints["done"] === true) break;
+  }
+  return found;
+}
+
+function* objectsIn(value: unknown): Generator<Readonly<Record<string, unknown>>> {
+  if (!isPlainObject(value)) return;
+  for (const inner of Object.values(value)) {
+    if (isPlainObject(inner)) yield inner;
+    yield* objectsIn(inner);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof SendError || error instanceof NoTokenError) return error.message;
+  throw error;
+}
