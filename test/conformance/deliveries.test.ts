@@ -76,7 +76,7 @@ describe("D1 D2 D6 an attempt", () => {
 
   mockTest("D6 every attempt is recorded with its request and its response", async () => {
     await using all = await subscribe(service, {
-      response: { status: 503, headers: { "x-receiver": "busy" }, body: "b".repeat(5_000) },
+      response: { status: 503, headers: { "x-receiver": "busy" }, body: "b".repeat(20_000) },
     });
     await startTask(all.workspaceId);
     const [came] = await all.receiver.received(1);
@@ -92,7 +92,7 @@ describe("D1 D2 D6 an attempt", () => {
       durationMs: expect.any(Number),
       requestBody: came?.body.toString(),
       responseHeaders: { "x-receiver": "busy" },
-      responseBody: "b".repeat(1_024),
+      responseBody: "b".repeat(16_384),
       faults: [],
     });
     expect(first?.requestHeaders).toEqual(came?.headers);

@@ -71,7 +71,8 @@ export function resumeDeliveries(world: World, endpointId: string): void {
     if (delivery.status !== "paused") continue;
     delivery.status = "pending";
     emitDelivery(world, "delivery.resumed", delivery);
-    schedule(world, pending, untilMs(world, delivery.nextAttemptAtMs));
+    // A queued one has its turn soon, and its time may lie ahead, when it was deferred: it would be attempted twice.
+    if (pending.state === "idle") schedule(world, pending, untilMs(world, delivery.nextAttemptAtMs));
   }
 }
 

@@ -93,6 +93,20 @@ function waitsOf(delivery: DeliveryRecord): number[] {
   return starts.slice(1).map((startMs, index) => startMs - (starts[index] ?? 0));
 }
 
+const emit: Step = { do: "emit", subject: 0 };
+/** Deferred deliveries are queued again, and their endpoint is disabled and enabled before their turn. */
+const pausedWhileDeferred: [Step[], number[], 1 | 2 | 64] = [
+  [
+    ...[emit, emit, emit, emit],
+    { do: "wait", ms: 1_000 },
+    ...[emit, emit, emit, emit, emit, emit],
+    { do: "pause", endpoint: 0 },
+    emit,
+  ],
+  [503],
+  64,
+];
+
 it("no delivery is lost, stuck, attempted early or attempted beyond its schedule, whatever happens to its endpoint", async () => {
   await fc.assert(
     fc.asyncProperty(
@@ -119,7 +133,7 @@ it("no delivery is lost, stuck, attempted early or attempted beyond its schedule
         expect(clock.pending().timers).toBe(0);
       },
     ),
-    { numRuns: 60 },
+    { numRuns: 60, examples: [pausedWhileDeferred] },
   );
 });
 
