@@ -22,6 +22,7 @@ const types: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
   js: "text/javascript; charset=utf-8",
   css: "text/css; charset=utf-8",
+  txt: "text/plain; charset=utf-8",
 };
 
 /** The inspector page as a function of a path below `/_mock/`; the files are read once. */

@@ -37,6 +37,15 @@ it("the first view of the inspector transfers at most 40 KB, and only Run loads 
   expect(gzippedBytes(loaded)).toBeGreaterThan(150 * 1_024);
 });
 
+it("the inspector comes with the licences of the packages in it", async () => {
+  await using fixture = await createInspectorFixture();
+  const response = await fixture.mock.fetch("/_mock/assets/licences.txt");
+  expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+  const text = await response.text();
+  for (const name of ["preact", "graphql", "@codemirror/view"]) expect(text).toContain(`${name} `);
+  expect(text).toContain("Permission is hereby granted");
+});
+
 const firstRenderMsMax = 300;
 
 it("the inspector shows the state of the mock within 300 ms", async () => {

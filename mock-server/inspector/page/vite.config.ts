@@ -1,10 +1,12 @@
 import { join } from "node:path";
 import { defineConfig } from "vite";
+import { licencesPlugin } from "./licences-plugin.ts";
 
 export default defineConfig({
   root: import.meta.dirname,
   // Relative, so that the page works wherever the mock is mounted.
   base: "./",
+  plugins: [licencesPlugin()],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     outDir: join(import.meta.dirname, "../../../dist/mock-server/inspector/page"),

@@ -26,7 +26,7 @@ const texts = {
     "A receiver with a tolerance of … s rejects it. Give the receiver the mock's clock, or check both clocks.",
   ],
   TIMESTAMP_VIRTUAL: [
-    "by this computer's clock the attempt was signed … s away from now",
+    "by this computer's clock the attempt was signed … away from now",
     "A receiver with its own clock and a tolerance of … s rejects it. Give the receiver the mock's clock, or start the mock with a real one.",
   ],
   TIMESTAMP_MILLISECONDS: [

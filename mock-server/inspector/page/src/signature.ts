@@ -2,6 +2,7 @@
 // the timestamp or the key), and the first one that makes the signature fit is named. Nothing leaves the page.
 
 import { createFinding, type Finding, type FindingCode } from "./finding.ts";
+import { formatDuration } from "./format.ts";
 import { hmacSha256 } from "./hmac.ts";
 import { compareWithSent, type SentAttempt } from "./sent-attempt.ts";
 
@@ -94,7 +95,12 @@ function virtualTimeFindings({ timestamp, realNowSeconds, toleranceSeconds }: Si
   if (realNowSeconds === undefined || !isSeconds(timestamp)) return [];
   const awaySeconds = Math.abs(realNowSeconds - Number(timestamp));
   if (awaySeconds <= toleranceSeconds) return [];
-  return [createFinding("TIMESTAMP_VIRTUAL", { title: awaySeconds, advice: toleranceSeconds })];
+  return [
+    createFinding("TIMESTAMP_VIRTUAL", {
+      title: formatDuration(1_000 * awaySeconds),
+      advice: toleranceSeconds,
+    }),
+  ];
 }
 
 function mismatchFindings(input: SignatureInput, checks: readonly SecretCheck[]): Finding[] {

@@ -40,7 +40,7 @@ export function App() {
   useEffect(() => {
     document.title = `${view?.title ?? "Unknown"} · workspace-tasks mock`;
     // On a narrow screen the views are a strip that scrolls.
-    document.querySelector(".views [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    document.querySelector(".views [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   }, [view]);
   const changeZone = () => {
     toggleTimeZone();

@@ -1,8 +1,9 @@
 import { formatTimeNear } from "../format.ts";
 import type { ColumnWidths } from "./windowed-rows.tsx";
 
-const timeOfDay: ColumnWidths = ["66px", "66px", "66px"];
-const dayAndTime: ColumnWidths = ["106px", "106px", "106px"];
+// A phone needs the width for what a row is about.
+const timeOfDay: ColumnWidths = ["66px", "66px", null];
+const dayAndTime: ColumnWidths = ["106px", "106px", null];
 
 /** Wide enough for the dates, if one of the rows has another day than `nowMs`. @param times in order */
 export function timeColumn(times: readonly string[], nowMs: number): ColumnWidths {

@@ -76,13 +76,16 @@ function Rejection({ attempt: { error, responseBody } }: { readonly attempt: Del
   );
 }
 
+/** Under a virtual clock a response takes no time. */
+const describeStatus = (status: number, durationMs: number) =>
+  durationMs > 0 ? `${status} in ${formatDuration(durationMs)}` : `${status}`;
+
 function ResponseOf({ attempt }: { readonly attempt: DeliveryAttempt }) {
   const { status, durationMs, responseHeaders, responseBody, responseTruncated } = attempt;
   return (
     <>
       <h4>
-        Response{" "}
-        <span class="muted">{status === null ? "none" : `${status} in ${formatDuration(durationMs)}`}</span>
+        Response <span class="muted">{status === null ? "none" : describeStatus(status, durationMs)}</span>
       </h4>
       {status !== null && <Headers headers={responseHeaders} />}
       {responseBody !== "" && <BodyText label="Response body" text={responseBody} />}

@@ -56,7 +56,8 @@ const nameOf = (url: string | null) => url?.replace(/^https?:\/\//, "") ?? "a de
 
 function queryOf({ text = "", event, endpointId, subject, rejected, lastResponse, status }: Filter) {
   return {
-    status: statuses.find((known) => known === status),
+    // Rejected and tried again, as the badge says; failed ones have a status of their own.
+    status: status === "rejected" ? "pending" : statuses.find((known) => known === status),
     rejected: rejected === "true" || status === "rejected" || undefined,
     lastResponse: responses.find(({ value }) => value === lastResponse)?.value,
     event: event || undefined,

@@ -51,12 +51,14 @@ const isUnused = ({ tasks, deliveries, requests }: Overview): boolean =>
   requests === 0 && [...Object.values(tasks), ...Object.values(deliveries)].every((count) => count === 0);
 
 /** A delivery that is tried again counts as rejected, as everywhere on the page. */
-function deliveryStates({ deliveries, rejectedDeliveries }: Overview): Readonly<Record<string, number>> {
-  const { pending = 0, failed = 0, paused = 0 } = deliveries;
-  // Of paused ones it is not known which were rejected; they stay what they are.
-  const rejected = Math.min(pending, Math.max(0, rejectedDeliveries - failed - paused));
-  return { rejected, ...deliveries, pending: pending - rejected };
-}
+const deliveryStates = ({
+  deliveries,
+  retriedDeliveries: rejected,
+}: Overview): Readonly<Record<string, number>> => ({
+  rejected,
+  ...deliveries,
+  pending: deliveries.pending - rejected,
+});
 
 interface CountsProps {
   readonly title: string;
@@ -100,7 +102,7 @@ function Traffic({ total }: { readonly total: number }) {
       </a>
       <Sparkline values={seconds.map(({ requests }) => requests)} />
       <span class="muted">
-        {lastMinute} seen in the last minute, {last?.requests ?? 0}/s now
+        {lastMinute} seen in the last minute · {last?.requests ?? 0}/s
       </span>
     </section>
   );
@@ -157,7 +159,7 @@ function RejectedDeliveries({ count, nowMs }: { readonly count: number; readonly
   return (
     <ListPanel
       title={count > listed ? `Rejected deliveries, the newest of ${count}` : "Rejected deliveries"}
-      nothing={log && "Every delivery that was tried has been accepted."}
+      nothing={log && "No delivery has been rejected."}
       class="rejections"
     >
       {rejected.map((delivery) => (

@@ -34,7 +34,8 @@ export function RequestDetail({ id }: { readonly id: string }) {
       <Tools request={request} />
       <Facts>
         <Fact name="at">
-          {formatTime(request.at)}, took {formatDuration(request.durationMs)}
+          {formatTime(request.at)}
+          {request.durationMs > 0 && `, took ${formatDuration(request.durationMs)}`}
         </Fact>
         <Fact name="caller">
           {request.caller}

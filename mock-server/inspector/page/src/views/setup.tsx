@@ -35,7 +35,7 @@ export function StartPanels() {
   const seed = useResource("seed data", ["api-key", "workspace"], () => control.getSeedData());
   const endpoints = useResource("endpoints", ["endpoint"], () => control.listEndpoints());
   const [signingSecret, setSigningSecret] = useState<string>();
-  const [workspaceName, workspace] = Object.entries(seed?.workspaces ?? {})[0] ?? [];
+  const [workspace] = Object.values(seed?.workspaces ?? {});
   const apiKey = Object.values(workspace?.members ?? {}).find((member) => member.apiKey)?.apiKey ?? null;
   const [endpoint] = endpoints?.data ?? [];
   const action = useAction();
@@ -50,7 +50,7 @@ export function StartPanels() {
           <Copied name="base URL" value={worldUrl} />
           <Copied name="gateway URL" value={`${worldUrl}/gateway`} />
           <Copied name="API key" value={apiKey} />
-          <Copied name="workspace" value={workspace?.id} note={workspaceName} />
+          <Copied name="workspace" value={workspace?.id} />
           <Copied name="signing secret" value={signingSecret} />
           {!signingSecret && (
             <Fact name="signing secret">
@@ -75,15 +75,13 @@ export function StartPanels() {
 interface CopiedProps {
   readonly name: string;
   readonly value: string | null | undefined;
-  readonly note?: string | undefined;
 }
 
-function Copied({ name, value, note }: CopiedProps) {
+function Copied({ name, value }: CopiedProps) {
   if (!value) return null;
   return (
     <Fact name={name}>
       <code>{value}</code> <CopyButton label="Copy" name={`copy the ${name}`} text={value} class="quiet" />
-      {note && <span class="muted">{note}</span>}
     </Fact>
   );
 }

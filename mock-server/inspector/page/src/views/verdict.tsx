@@ -1,4 +1,4 @@
-import { formatBody, formatHex } from "../format.ts";
+import { countBytes, formatBody, formatHex } from "../format.ts";
 import { ListPanel } from "../parts/list-panel.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { SideBySide } from "../parts/side-by-side.tsx";
@@ -29,7 +29,7 @@ export function Verdict({ diagnosis, body, sent }: Props) {
             </Notice>
           ))}
         {diagnosis.findings.map(({ code, title, advice }) => (
-          <Notice tone={diagnosis.valid ? "wait" : "bad"} key={code} code={code}>
+          <Notice tone={code === "TIMESTAMP_VIRTUAL" ? "wait" : "bad"} key={code} code={code}>
             <strong>{title}</strong>
             <div>{advice}</div>
           </Notice>
@@ -67,23 +67,26 @@ export function Verdict({ diagnosis, body, sent }: Props) {
   );
 }
 
-/** Of two JSON texts the values are compared, or the exact text when only that differs. */
+/** JSON is compared by its values: two ways to write the same ones have no line in common. */
 function Difference({ sent, received }: { readonly sent: string; readonly received: string }) {
   const [left, right] = [formatBody(sent), formatBody(received)];
-  const isSameJson = left === right;
   return (
     <section class="panel">
-      <h3>
-        Sent and received{" "}
-        <span class="muted">{isSameJson ? "the same JSON, written in another way" : "indented"}</span>
-      </h3>
-      <SideBySide
-        label="Sent and received body"
-        leftTitle="The mock sent"
-        rightTitle="You received"
-        left={isSameJson ? sent : left}
-        right={isSameJson ? received : right}
-      />
+      <h3>Sent and received</h3>
+      {left === right ? (
+        <p>
+          The same values, written in another way: {countBytes(sent)} bytes were sent, {countBytes(received)}{" "}
+          received.
+        </p>
+      ) : (
+        <SideBySide
+          label="Sent and received body"
+          leftTitle="The mock sent"
+          rightTitle="You received"
+          left={left}
+          right={right}
+        />
+      )}
     </section>
   );
 }
