@@ -11,7 +11,7 @@ import {
   verifyWebhook,
   webhookMiddleware,
 } from "workspace-tasks/receiver-kit/express";
-import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
+import { postgresInbox, primaryPool } from "workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { serveExpress } from "../test/support/express-server.ts";
 import { completedEvent, sampleEvent } from "../test/support/sample-event.ts";
@@ -75,6 +75,12 @@ it("a SQLite inbox takes a file name or options", async () => {
 });
 
 it("a PostgreSQL inbox takes a pool that is large enough for the handlers", async () => {
+  // #region failover
+  const hosts = ["db1.internal", "db2.internal", "db3.internal"];
+  const pools = hosts.map((host) => new pg.Pool({ host, max: 14, connectionTimeoutMillis: 1_500 }));
+  const inbox = postgresInbox(primaryPool(pools));
+  // #endregion
+  expect(inbox.durable).toBe(true);
   // #region postgres
   const concurrency = 8;
   const pool = new pg.Pool({

@@ -20,7 +20,13 @@ export const defaults = {
   orderWaitMs: 10_000,
   memory: { rowsMax: 100_000 },
   sqlite: { busyTimeoutMs: 5_000, transactionTimeoutMs: 1_000, eventsPerTransactionMax: 128 },
-  postgres: { schema: "workspace_tasks", queryTimeoutMs: 5_000, eventsPerTransactionMax: 128, turnMs: 100 },
+  postgres: {
+    schema: "workspace_tasks",
+    queryTimeoutMs: 5_000,
+    connectTimeoutMs: 1_500,
+    eventsPerTransactionMax: 128,
+    turnMs: 100,
+  },
   rabbitmq: {
     ...{ name: "workspace-tasks", version: 1, shards: 1, partitions: 4, replicas: 3 },
     ...{ heartbeatSeconds: 5, operationTimeoutMs: 10_000, reconnectWaitMs: 2_000 },

@@ -16,3 +16,4 @@ export type {
   PostgresRow,
 } from "./inbox/postgres/postgres-pool.ts";
 export type { PostgresTransaction } from "./inbox/postgres/postgres-transaction.ts";
+export { type PrimaryPoolOptions, primaryPool } from "./inbox/postgres/primary-pool.ts";

@@ -13,21 +13,37 @@ const programTimeoutMs = 60_000;
 // Without the PG* variables of this process, and with messages in English.
 const environment = { PATH: process.env["PATH"], LC_ALL: "C", TZ: "UTC" };
 
+export interface PostgresServerOptions {
+  /** Such as `wal_level=replica`. */
+  readonly settings?: readonly string[];
+  /** Creates the data directory in the given one. Default: that of a new, empty server. */
+  readonly initialise?: (binaries: PostgresBinaries, directory: string) => Promise<void>;
+}
+
 /** A PostgreSQL server on a free port of 127.0.0.1 with a new data directory. Disposing removes both. */
 export class PostgresServer implements AsyncDisposable {
   readonly port: number;
   readonly #binaries: PostgresBinaries;
   readonly #directory: string;
+  readonly #settings: readonly string[];
   #process: ChildProcess;
 
-  private constructor(binaries: PostgresBinaries, directory: string, port: number, process: ChildProcess) {
+  private constructor(
+    binaries: PostgresBinaries,
+    directory: string,
+    port: number,
+    process: ChildProcess,
+    settings: readonly string[],
+  ) {
+    this.#settings = settings;
     this.#binaries = binaries;
     this.#directory = directory;
     this.port = port;
     this.#process = process;
   }
 
-  static async start(): Promise<PostgresServer> {
+  static async start(options: PostgresServerOptions = {}): Promise<PostgresServer> {
+    const { settings = [], initialise = initialiseEmpty } = options;
     const binaries = findPostgres();
     if ("missing" in binaries) throw new Error(binaries.missing);
     const directory = mkdtempSync(path.join(binaries.temporaryDirectory, "workspace-tasks-postgres-"));
@@ -36,7 +52,8 @@ export class PostgresServer implements AsyncDisposable {
       for (let attempt = 1; ; attempt++) {
         const port = await freePort();
         try {
-          return new PostgresServer(binaries, directory, port, await launch(binaries, directory, port));
+          const process = await launch(binaries, directory, port, settings);
+          return new PostgresServer(binaries, directory, port, process, settings);
         } catch (error) {
           // Another process may have taken the port between the two calls.
           if (attempt === startAttempts) throw error;
@@ -50,12 +67,18 @@ export class PostgresServer implements AsyncDisposable {
 
   /** Starts the server again after `stopImmediately`, on the same data. */
   async resume(): Promise<void> {
-    this.#process = await launch(this.#binaries, this.#directory, this.port);
+    this.#process = await launch(this.#binaries, this.#directory, this.port, this.#settings);
   }
 
   /** Stops the server as `pg_ctl stop -m immediate` does: no checkpoint; the next start recovers. */
   stopImmediately(): Promise<void> {
     return stop(this.#process, "SIGQUIT");
+  }
+
+  /** Ends the server without warning and deletes its data, as the loss of its machine does. */
+  async lose(): Promise<void> {
+    await stop(this.#process, "SIGKILL");
+    await rm(this.#directory, { recursive: true, force: true, maxRetries: 10 });
   }
 
   /** A new, empty database. */
@@ -117,7 +140,7 @@ export class PostgresDatabase implements AsyncDisposable {
 const dataOf = (directory: string) => path.join(directory, "data");
 
 /** Creates the data directory, for the user that will run the server. */
-async function initialise({ initdb, user }: PostgresBinaries, directory: string): Promise<void> {
+export async function initialiseEmpty({ initdb, user }: PostgresBinaries, directory: string): Promise<void> {
   const password = path.join(directory, "password");
   writeFileSync(password, "postgres\n", { mode: 0o600 });
   if (user) for (const file of [password, directory]) chownSync(file, user.uid, user.gid);
@@ -141,8 +164,10 @@ async function launch(
   { postgres, user }: PostgresBinaries,
   directory: string,
   port: number,
+  extraSettings: readonly string[],
 ): Promise<ChildProcess> {
-  const settings = [`listen_addresses=127.0.0.1`, `unix_socket_directories=`, `port=${port}`];
+  const address = [`listen_addresses=127.0.0.1`, `unix_socket_directories=`, `port=${port}`];
+  const settings = [...address, ...extraSettings];
   const child = spawn(
     postgres,
     ["-D", dataOf(directory), ...settings.flatMap((setting) => ["-c", setting])],
@@ -161,7 +186,7 @@ async function launch(
   try {
     await new Promise<void>((resolve, reject) => {
       child.stderr?.on("data", () => {
-        if (log().includes("database system is ready to accept connections")) resolve();
+        if (/ready to accept (read-only )?connections/.test(log())) resolve();
       });
       child.once("error", reject);
       child.once("close", (code) => reject(new Error(`postgres ended with ${code}:\n${log()}`)));

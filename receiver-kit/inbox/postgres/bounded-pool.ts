@@ -7,6 +7,9 @@
 // not responded for a while are destroyed as well instead of being used: what killed one connection mostly killed all,
 // and each of them would cost another time limit.
 //
+// FAILOVER. A server that was demoted, or is being stopped, says so in its errors. None of the clients that are connected
+// then is used again: most lead to the same server, and new ones to the one that the pool finds now.
+//
 // SERVER. It may still execute what the client no longer waits for, and hold locks. Transactions of the inbox therefore
 // limit themselves on the server, too. Single statements do so from the first time-out on until one succeeds: three
 // messages in place of one would slow every commit down.
@@ -76,6 +79,9 @@ export function boundPool(
     // At once, and not when they are needed: the pool closes idle clients in a way that waits for the other side.
     void forEachIdle((client) => (isTrusted(client) ? client.release() : destroy(client)));
   };
+  const onFailover = () => {
+    health.distrustedBeforeMs = clock.monotonic();
+  };
   /** Checks out as many clients as the pool has idle ones, all at once. */
   const forEachIdle = async (use: (client: PostgresClient) => unknown) => {
     const count = Number((pool as { readonly idleCount?: unknown }).idleCount ?? 0);
@@ -98,7 +104,13 @@ export function boundPool(
         destroy(client);
         continue;
       }
-      const pooled = toPooledClient(client, { limitMs: defaultLimitMs, clock, onSilence, onReleased });
+      const pooled = toPooledClient(client, {
+        limitMs: defaultLimitMs,
+        clock,
+        onSilence,
+        onFailover,
+        onReleased,
+      });
       checkedOut.add(pooled);
       return pooled;
     }
@@ -192,11 +204,12 @@ interface Limit {
 
 interface ClientHooks extends Limit {
   onSilence(limitMs: number): void;
+  onFailover(): void;
   onReleased(pooled: PooledClient): void;
 }
 
 function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClient {
-  const { limitMs, clock, onSilence, onReleased } = hooks;
+  const { limitMs, clock, onSilence, onFailover, onReleased } = hooks;
   let isBroken = false;
   let isReleased = false;
   let isDestroyed = false;
@@ -227,12 +240,21 @@ function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClien
       );
     },
     async within(work, workLimitMs = limitMs) {
+      watchReplication(client);
       const result = await limited(work, { limitMs: workLimitMs, clock }, () => {
         pooled.release(true);
         onSilence(workLimitMs);
         return unavailable(`no response within ${workLimitMs} ms, the outcome is unknown`);
+      }).catch((error: unknown) => {
+        if (isOfOldPrimary(error)) {
+          isBroken = true;
+          onFailover();
+        }
+        throw error;
       });
       respondedAtMs.set(client, clock.monotonic());
+      if (unreplicated.delete(client))
+        throw unavailable("the wait for a standby was cancelled, so a commit may be on the primary only");
       return result;
     },
   };
@@ -254,10 +276,33 @@ async function checkIdle(client: PostgresClient, clock: Clock): Promise<void> {
   );
 }
 
-/** True for an error that the server reported and that leaves its connection usable. */
+/**
+ * True for an error that the server reported and that leaves its connection usable: not one that ends it, nor that of a
+ * server that is read-only because another one is the primary now.
+ */
 export function isFromServer(error: unknown): boolean {
-  const code = String((error as { code?: unknown }).code ?? "");
-  return /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P)/.test(code);
+  const code = codeOf(error);
+  return /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P|25006)/.test(code);
+}
+
+const codeOf = (error: unknown) => String((error as { code?: unknown } | null)?.code ?? "");
+
+/** Of a statement of the inbox, which is never read-only, or of a server that is shut down or starting. */
+const isOfOldPrimary = (error: unknown) => /^(25006|57P0[1-4])$/.test(codeOf(error));
+
+const watched = new WeakSet<PostgresClient>();
+const unreplicated = new WeakSet<PostgresClient>();
+
+/**
+ * A commit whose wait for its synchronous standbys is cancelled succeeds, with a warning. It would be lost with the
+ * primary. The warning has no code of its own and its text is translated; the function that it comes from is not.
+ */
+function watchReplication(client: PostgresClient): void {
+  if (watched.has(client)) return;
+  watched.add(client);
+  client.on("notice", (notice) => {
+    if (notice?.routine === "SyncRepWaitForLSN") unreplicated.add(client);
+  });
 }
 
 /** Rejects with the error of `onLimit` when `work` takes longer than the limit. */

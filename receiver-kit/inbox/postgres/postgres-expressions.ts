@@ -4,12 +4,20 @@
 export const now = "coalesce($1::bigint, (extract(epoch FROM statement_timestamp()) * 1000)::bigint)";
 
 /**
- * An acknowledged delivery must survive a crash of the server even where `synchronous_commit` is off for the database;
- * stronger settings stay as they are.
+ * An acknowledged delivery must survive a crash of the server, and its loss where there are synchronous standbys, even
+ * where `synchronous_commit` is off or local for the database; stronger settings stay as they are.
  */
 export const durable = `durable AS MATERIALIZED (
-    SELECT CASE WHEN current_setting('synchronous_commit') = 'off'
+    SELECT CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
       THEN set_config('synchronous_commit', 'on', true) ELSE '' END AS setting)`;
+
+/**
+ * Makes the commit of a statement that writes nothing wait for the synchronous standbys, and so for every commit before
+ * it: what it has read may be on the primary only, after a crash of that during its commit.
+ */
+export const replicated = `replicated AS MATERIALIZED (
+    SELECT CASE WHEN current_setting('synchronous_standby_names') <> ''
+      THEN pg_logical_emit_message(true, 'workspace_tasks', '')::text ELSE '' END AS lsn)`;
 
 /** The source as the index of the keys that wait has it. */
 export const wakeSource = "(source || '')";

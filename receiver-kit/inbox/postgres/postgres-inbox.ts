@@ -139,6 +139,11 @@ export function postgresInbox(
       if (result.outcome === "new") notify(row.source);
       return result;
     },
+    async beginInline(webhook, inlineOptions) {
+      const begun = await methods.beginInline(webhook, inlineOptions);
+      if (begun.state === "done") await query(sql.awaitReplication, []);
+      return begun;
+    },
     claim: (claimOptions) => operations.claimRows(database, claimOptions),
     renew: (leases, leaseMs) => operations.renewLeases(database, leases, leaseMs),
     begin(claim, settlement, { timeoutMs, isAlone }) {

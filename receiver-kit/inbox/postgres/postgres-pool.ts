@@ -18,12 +18,19 @@ export interface PostgresQueryable {
   query(text: string, values?: unknown[]): Promise<PostgresResult>;
 }
 
+/** A notification or a notice. */
+interface PostgresMessage {
+  readonly payload?: string;
+  /** The function of the server that a notice comes from. */
+  readonly routine?: string | undefined;
+}
+
 export interface PostgresClient extends PostgresQueryable {
   query(query: string | PostgresQuery, values?: unknown[]): Promise<PostgresResult>;
   release(destroy?: boolean): void;
   /** `I` when no transaction is open; older versions of pg do not tell. */
   getTransactionStatus?(): string | null;
-  on(event: string, listener: (message?: { readonly payload?: string }) => void): unknown;
+  on(event: string, listener: (message?: PostgresMessage) => void): unknown;
   removeListener(event: string, listener: () => void): unknown;
 }
 

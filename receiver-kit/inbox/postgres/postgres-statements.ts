@@ -14,7 +14,7 @@
 import type { InboxLease } from "../inbox.ts";
 import { keyOf, type SqlTables, sqlStatements } from "../sql-statements.ts";
 import { claimStatements } from "./postgres-claim-statements.ts";
-import { durable, isLimited, limit, limits, now, wakeSource } from "./postgres-expressions.ts";
+import { durable, isLimited, limit, limits, now, replicated, wakeSource } from "./postgres-expressions.ts";
 
 export type PostgresStatements = ReturnType<typeof postgresStatements>;
 
@@ -96,6 +96,7 @@ function insertStatements({ deliveries, bodies, keys, queue }: SqlTables, limite
     SELECT source, webhook_id FROM new_rows`,
 
     compareBodies: `
+    WITH ${durable}, ${replicated}
     SELECT input.source, input.webhook_id,
       body.body = substring($5::bytea FROM body_start FOR input.body_bytes) AS same
     FROM unnest($1::text[], $2::text[], $3::integer[], $4::integer[])
@@ -104,7 +105,13 @@ function insertStatements({ deliveries, bodies, keys, queue }: SqlTables, limite
       SELECT seq FROM ${deliveries} AS stored
       WHERE stored.source = input.source AND stored.webhook_id = input.webhook_id LIMIT 1) AS delivery
     LEFT JOIN LATERAL (
-      SELECT body FROM ${bodies} AS stored WHERE stored.seq = delivery.seq LIMIT 1) AS body ON true`,
+      SELECT body FROM ${bodies} AS stored WHERE stored.seq = delivery.seq LIMIT 1) AS body ON true
+    CROSS JOIN durable CROSS JOIN replicated
+    WHERE durable.setting IS NOT NULL AND replicated.lsn IS NOT NULL`,
+
+    awaitReplication: `
+    WITH ${durable}, ${replicated}
+    SELECT 1 FROM durable, replicated WHERE durable.setting IS NOT NULL AND replicated.lsn IS NOT NULL`,
   };
 }
 
