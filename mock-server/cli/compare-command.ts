@@ -11,6 +11,7 @@ import type { CompareReport } from "../compare/report/compare-report.ts";
 import { renderJsonReport } from "../compare/report/json-report.ts";
 import { exitCodeOf } from "../compare/report/summary.ts";
 import { renderTextReport } from "../compare/report/text-report.ts";
+import type { Captured } from "../compare/run/await-deliveries.ts";
 import { runDefaults } from "../compare/run/run-probes.ts";
 import { isLoopbackHost } from "../loopback.ts";
 import type { SettingsChanges } from "../settings.ts";
@@ -20,6 +21,7 @@ import { compareProgress } from "./compare-progress.ts";
 import { confirmWrites } from "./confirm-writes.ts";
 import { usesColor } from "./log-mock.ts";
 import { readSettings } from "./read-settings.ts";
+import { isUrl, type Receiver, readCaptured, startReceiver } from "./receive-deliveries.ts";
 
 const address = (about: string) =>
   flag("<url>", about, { parse: parseAddress, expected: "an https URL, or an http URL of this computer" });
@@ -30,6 +32,16 @@ const flags = {
   readOnly: toggle("send no mutation but the token exchange; this is the default"),
   writes: toggle("also create, change and remove webhook endpoints; asks first"),
   yes: toggle("do not ask"),
+  deliveries: text(
+    "<file|url>",
+    "a file of captured deliveries, or with --writes a public URL that reaches this computer",
+  ),
+  deliveriesPort: wholeNumber("port on this computer that the public URL reaches", {
+    min: 1,
+    max: 65_535,
+    fallback: 4020,
+  }),
+  deliveriesSeconds: wholeNumber("how long deliveries are awaited", { min: 1, max: 86_400, fallback: 600 }),
   record: text("<file>", "keep redacted evidence, a line for each request"),
   resume: text("<file>", "continue the interrupted run of this record"),
   replay: text("<file>", "evaluate a record again, without the service"),
@@ -133,6 +145,7 @@ async function compareNow(
   if (plan.permissions.has("write") && !flags.yes) await confirmWrites(plan, baseUrl, io);
   const earlier = flags.resume === undefined ? null : await readRecord("--resume", flags.resume);
   const runId = earlier?.header.runId ?? randomBytes(5).toString("hex");
+  const { captured, receiver } = await deliveriesOf(flags, io);
   const record = await openRecord({
     path: flags.record ?? flags.resume,
     isResumed: earlier !== null,
@@ -149,6 +162,8 @@ async function compareNow(
       limits: flags,
       runId,
       settings,
+      captured,
+      listening: receiver,
       earlier: earlier?.observations,
       signal: io.stop,
       onWait: progress.onWait,
@@ -159,8 +174,20 @@ async function compareNow(
     });
   } finally {
     progress.end();
+    receiver?.close();
     await record.close();
   }
+}
+
+async function deliveriesOf(
+  { deliveries, writes, deliveriesPort, deliveriesSeconds }: Flags,
+  io: CommandIo,
+): Promise<{ readonly captured?: Captured; readonly receiver?: Receiver }> {
+  if (deliveries === undefined) return {};
+  if (!isUrl(deliveries)) return { captured: await readCaptured(deliveries, io) };
+  if (!writes)
+    throw new UsageError("--deliveries: expected --writes with a URL, because an endpoint is created for it");
+  return { receiver: await startReceiver(deliveries, deliveriesPort, deliveriesSeconds * 1_000) };
 }
 
 function permissionsOf({ readOnly, writes }: Flags): ReadonlySet<Permission> {

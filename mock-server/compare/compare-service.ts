@@ -5,11 +5,14 @@ import { evaluateAssumptions } from "./evaluate/assumptions.ts";
 import { evaluate } from "./evaluate/evaluate-rules.ts";
 import { proposedSettings } from "./evaluate/proposed-settings.ts";
 import { type MockSide, observeMock } from "./mock-side.ts";
-import { type Evidence, type Observation, toEvidence } from "./observe/observation.ts";
+import { type Delivered, type Evidence, type Observation, toEvidence } from "./observe/observation.ts";
+import { observeDeliveries } from "./observe/observe-delivery.ts";
 import { type PlanInput, planProbes } from "./plan/plan-probes.ts";
 import type { KeyName, Probe } from "./plan/probe.ts";
 import { type CompareReport, emptyReport } from "./report/compare-report.ts";
+import { deliveriesProbe } from "./rules/delivery-rules.ts";
 import { at, wordOf } from "./rules/read-response.ts";
+import { awaitDeliveries, type Captured, type Listening } from "./run/await-deliveries.ts";
 import { createPacer, type Pacer } from "./run/pacer.ts";
 import { preflight } from "./run/preflight.ts";
 import { type Removal, removeCreated } from "./run/remove-created.ts";
@@ -26,6 +29,10 @@ export interface CompareOptions {
   readonly plan: PlanInput;
   readonly limits: RunLimits;
   readonly runId: string;
+  /** Deliveries that a receiver has captured. */
+  readonly captured?: Captured | undefined;
+  /** Registers an endpoint for a receiver and awaits deliveries; needs the permission to write. */
+  readonly listening?: Listening | undefined;
   /** Settings of the mock that the service is compared with. */
   readonly settings?: SettingsChanges | undefined;
   /** Default: a mock that is started for the comparison. */
@@ -45,7 +52,7 @@ export async function compareService(options: CompareOptions): Promise<CompareRe
   const rest = probes.filter(({ group }) => !done.has(group));
   const kept = earlier.filter(({ probe }) => probes.some(({ id, group }) => id === probe && done.has(group)));
   const pacer = createPacer(clock, limits.requestsPerMinute);
-  const writes = rest.some(({ permission }) => permission === "write");
+  const writes = plan.permissions.has("write");
   const sender = createSender({ ...options, ...limits, pacer, writes });
   if (rest.length > 0) {
     const problem = await preflight(access, sender);
@@ -54,23 +61,39 @@ export async function compareService(options: CompareOptions): Promise<CompareRe
   const mark = `/workspace-tasks-compare/${options.runId}/`;
   const cleaning: Cleaning = { ...options, pacer, mark };
   let removal: Removal | null = null;
-  const { observations, stopped } = await runProbes(rest, {
-    ...limits,
-    access,
-    clock,
-    sender,
-    session: createSession(access, sender, clock),
-    mark,
-    signal: options.signal,
-    onWait: options.onWait,
-    onObservation: (observation, count) =>
-      options.onObservation?.(observation, kept.length + count, probes.length),
-  }).finally(async () => {
+  let captured = options.captured ?? null;
+  const context = { ...options, sender, session: createSession(access, sender, clock), mark };
+  const runAll = async () => {
+    const run = await runProbes(rest, {
+      ...context,
+      runTimeoutMs: limits.runTimeoutMs,
+      onObservation: (observation, count) =>
+        options.onObservation?.(observation, kept.length + count, probes.length),
+    });
+    const { listening } = options;
+    if (listening && run.stopped === null) {
+      captured = await awaitDeliveries(listening, { ...context, baseUrl: access.baseUrl });
+    }
+    return run;
+  };
+  const { observations, stopped } = await runAll().finally(async () => {
     if (writes) removal = await clean(cleaning);
   });
-  const report = await evaluateRecord([...kept, ...observations], plan, options.settings, options.mock);
+  const delivered = deliveriesOf(captured);
+  const all = [...keptDeliveries(earlier, delivered), ...kept, ...observations, ...delivered];
+  for (const each of delivered) options.onObservation?.(each, probes.length, probes.length);
+  const report = await evaluateRecord(all, plan, options.settings, options.mock);
   return { ...report, removal, stats: sender.stats, stopped };
 }
+
+function deliveriesOf(captured: Captured | null): readonly Delivered[] {
+  if (!captured) return [];
+  const deliveries = observeDeliveries(captured.deliveries, captured.secrets);
+  return [{ probe: deliveriesProbe, atMs: 0, outcome: "deliveries", deliveries }];
+}
+
+const keptDeliveries = (earlier: readonly Observation[], now: readonly Delivered[]) =>
+  now.length > 0 ? [] : earlier.filter(({ outcome }) => outcome === "deliveries");
 
 interface Cleaning extends CompareOptions {
   readonly pacer: Pacer;

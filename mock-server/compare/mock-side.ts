@@ -3,9 +3,11 @@
 import { createMockServer, type MockServer } from "../server.ts";
 import type { SettingsChanges } from "../settings.ts";
 import { createVirtualClock } from "../time/virtual-clock.ts";
+import { observeMockDeliveries } from "./mock-deliveries.ts";
 import type { Evidence } from "./observe/observation.ts";
 import { toEvidence } from "./observe/observation.ts";
 import type { KeyName, Probe } from "./plan/probe.ts";
+import { deliveriesProbe } from "./rules/delivery-rules.ts";
 import { at, wordOf } from "./rules/read-response.ts";
 import { createPacer } from "./run/pacer.ts";
 import { runDefaults, runProbes } from "./run/run-probes.ts";
@@ -52,7 +54,12 @@ export async function observeMock({ plan, settings, service }: MockSide): Promis
     mark: "/workspace-tasks-compare/mock/",
     signal,
   });
-  return toEvidence(observations);
+  if (service.get(deliveriesProbe)?.outcome !== "deliveries") return toEvidence(observations);
+  const deliveries = await observeMockDeliveries(settings);
+  return toEvidence([
+    ...observations,
+    { probe: deliveriesProbe, atMs: 0, outcome: "deliveries", deliveries },
+  ]);
 }
 
 function roleIn(service: Evidence): Role {

@@ -46,6 +46,24 @@ const observationSchema = z.discriminatedUnion("outcome", [
   }),
   z.object({ ...common, outcome: z.literal("failed"), reason: z.string() }),
   z.object({ ...common, outcome: z.literal("skipped"), reason: z.string() }),
+  z.object({
+    ...common,
+    outcome: z.literal("deliveries"),
+    deliveries: z.array(
+      z.object({
+        atMs: z.number(),
+        headers: z.array(z.string()),
+        contentType: z.string(),
+        id: z.int(),
+        body: z.int(),
+        timestamp: z.string(),
+        ageSeconds: z.number(),
+        signatures: z.array(z.object({ version: z.string(), secret: z.int().nullable() })),
+        responded: z.int().nullable(),
+        payload: shapeSchema,
+      }),
+    ),
+  }),
 ]);
 
 null as unknown as z.output<typeof observationSchema> satisfies Observation;

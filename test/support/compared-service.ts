@@ -5,6 +5,7 @@ import { observeMock } from "../../mock-server/compare/mock-side.ts";
 import type { Evidence, Observation } from "../../mock-server/compare/observe/observation.ts";
 import type { KeyName, Permission } from "../../mock-server/compare/plan/probe.ts";
 import type { CompareReport } from "../../mock-server/compare/report/compare-report.ts";
+import type { Listening } from "../../mock-server/compare/run/await-deliveries.ts";
 import { type RunLimits, runDefaults } from "../../mock-server/compare/run/run-probes.ts";
 import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
 
@@ -62,6 +63,7 @@ export interface CompareInput {
   readonly settings?: SettingsChanges;
   readonly earlier?: readonly Observation[];
   readonly signal?: AbortSignal;
+  readonly listening?: Listening;
   readonly onObservation?: (observation: Observation) => void;
 }
 
@@ -75,6 +77,7 @@ const observeOnce: ObserveMock = (side) => {
     side.settings,
     side.plan.map(({ id }) => id),
     rolesIn(side.service.get("me.workspace")),
+    side.service.has("deliveries.captured"),
   ]);
   return getOrCreate(evidenceOfMocks, key, () => observeMock(side));
 };
@@ -107,6 +110,7 @@ export function compare(service: ComparedService, input: CompareInput = {}): Pro
     mock: observeOnce,
     settings,
     earlier,
+    listening: input.listening,
     onObservation,
     signal: signal ?? new AbortController().signal,
   });

@@ -32,7 +32,9 @@ export function evaluate(service: Evidence, mock: Evidence, plan: PlanInput): re
 
 function evaluateRule(rule: Rule, service: Evidence, mock: Evidence, plan: PlanInput): RuleResult {
   const { id, title, assumptions } = rule;
-  const sent = rule.probes.map((probe) => probesById.get(probe)?.sends ?? probe);
+  const sent = rule.probes.map(
+    (probe) => probesById.get(probe)?.sends ?? "nothing: the service sends deliveries",
+  );
   const common = { id, title, assumptions, sent };
   const expected = rule.find(mock);
   const received = rule.find(service);

@@ -48,7 +48,34 @@ export interface Skipped extends Common {
   readonly reason: string;
 }
 
-export type Observation = Responded | Failed | Skipped;
+/** One attempt of a delivery, without what it says about a client. */
+export interface DeliveryShape {
+  /** Milliseconds since the first attempt. */
+  readonly atMs: number;
+  /** Names of `webhook-…` headers. */
+  readonly headers: readonly string[];
+  readonly contentType: string;
+  /** Numbers by which equal ids and bodies are equal. */
+  readonly id: number;
+  readonly body: number;
+  /** `seconds`, or another form. */
+  readonly timestamp: string;
+  /** Seconds between the signed time and the arrival. */
+  readonly ageSeconds: number;
+  /** Version of each signature, and which of the secrets it verifies with: 0 is the newest, `null` none. */
+  readonly signatures: readonly { readonly version: string; readonly secret: number | null }[];
+  /** HTTP status of the response to it; `null` when it is not known. */
+  readonly responded: number | null;
+  readonly payload: Shape;
+}
+
+/** Deliveries that a receiver has captured. */
+export interface Delivered extends Common {
+  readonly outcome: "deliveries";
+  readonly deliveries: readonly DeliveryShape[];
+}
+
+export type Observation = Responded | Failed | Skipped | Delivered;
 
 /** The newest observation of each probe. */
 export type Evidence = ReadonlyMap<string, Observation>;

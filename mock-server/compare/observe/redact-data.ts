@@ -153,6 +153,13 @@ const wordTag = (value: string): string => {
   return isWord(value) || /^\d{1,3}(\.\d{1,3}){0,2}$/.test(value) ? `word:${value}` : "text";
 };
 
+/** The tag of text in a payload, which has no type of the contract. */
+export function plainTextTag(text: string, name: string, pseudonyms: Pseudonyms): string {
+  if (text === "") return "empty";
+  if (uuid.test(text)) return idTag(text, pseudonyms);
+  return (/At$/.test(name) ? dateTag(text, pseudonyms.startedAtMs) : null) ?? "text";
+}
+
 function textTag(text: string, coordinate: string, { pseudonyms, sent, nowMs }: RedactionContext): string {
   if (text === "") return "empty";
   if (/Token$/.test(coordinate)) return tokenTag(text, nowMs);

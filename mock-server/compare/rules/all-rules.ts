@@ -1,3 +1,4 @@
+import { deliveryRules } from "./delivery-rules.ts";
 import { driftRules } from "./drift-rules.ts";
 import { gatewayRules, identityRules } from "./identity-rules.ts";
 import { listRules } from "./list-rules.ts";
@@ -14,5 +15,6 @@ export const allRules: readonly Rule[] = [
   ...listRules,
   ...gatewayRules,
   ...writeRules,
+  ...deliveryRules,
   ...driftRules,
 ];

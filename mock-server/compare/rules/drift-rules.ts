@@ -64,7 +64,7 @@ const graphqlResponses = (evidence: Evidence, probes: readonly string[]): readon
 function reasonOf(evidence: Evidence, probes: readonly string[]): string {
   for (const probe of probes) {
     const observation = evidence.get(probe);
-    if (observation && observation.outcome !== "response") return observation.reason;
+    if (observation && "reason" in observation) return observation.reason;
   }
   return "not sent";
 }

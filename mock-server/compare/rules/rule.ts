@@ -44,6 +44,7 @@ export const unknown = (reason: string): Finding => ({ unknown: reason });
 export function responseOf(evidence: Evidence, probe: string): ResponseShape | Unknown {
   const observation = evidence.get(probe);
   if (!observation) return { unknown: "not sent" };
+  if (observation.outcome === "deliveries") return { unknown: "not a response" };
   if (observation.outcome !== "response") return { unknown: observation.reason };
   return observation.response;
 }

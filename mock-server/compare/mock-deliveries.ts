@@ -1,0 +1,103 @@
+// Deliveries of a mock, captured in this process: tasks that complete and fail, a pull of documents, a retry, a rotation.
+
+import { operationDocuments } from "../generated/operation-documents.ts";
+import { createMockServer, type MockServer } from "../server.ts";
+import type { SettingsChanges } from "../settings.ts";
+import { createVirtualClock } from "../time/virtual-clock.ts";
+import type { DeliveryShape } from "./observe/observation.ts";
+import { type CapturedDelivery, observeDeliveries } from "./observe/observe-delivery.ts";
+
+const url = "https://receiver.invalid/mock";
+
+/** Attempts of the first delivery that get a 503. */
+const rejectedMax = 4;
+
+export async function observeMockDeliveries(
+  settings: SettingsChanges | undefined,
+): Promise<readonly DeliveryShape[]> {
+  const clock = createVirtualClock();
+  const captured: CapturedDelivery[] = [];
+  let first: string | undefined;
+  const receive = async (request: Request): Promise<Response> => {
+    const headers = Object.fromEntries(request.headers);
+    first ??= headers["webhook-id"];
+    const isRejected =
+      headers["webhook-id"] === first &&
+      captured.filter(({ responded }) => responded === 503).length < rejectedMax;
+    const status = isRejected ? 503 : 204;
+    captured.push({
+      receivedAtMs: clock.now(),
+      headers,
+      body: Buffer.from(await request.arrayBuffer()),
+      responded: status,
+    });
+    return new Response(null, { status });
+  };
+  await using mock = await createMockServer({
+    listen: false,
+    clock,
+    deliverOnly: "loopback",
+    receivers: new Map([[url, receive]]),
+    ...(settings === undefined ? {} : { settings }),
+  });
+  const { control } = mock;
+  const { id, signingSecret } = await control.createEndpoint({ url });
+  // The first delivery is attempted several times before anything else happens.
+  await control.startTask({ taskType: "BINDER", progression: "manual" });
+  await clock.advance("3h");
+  await control.startTask({ taskType: "TAX_PREP" });
+  await clock.advance("1h");
+  await failTasks(mock);
+  await clock.advance("1h");
+  const rotated = await rotate(mock, id);
+  await control.startTask({ taskType: "BINDER" });
+  await clock.advance("1h");
+  return observeDeliveries(captured, [rotated, signingSecret]);
+}
+
+/** The pairs of A-17. */
+const customerErrors = [
+  { code: "CONNECTION_REAUTH_REQUIRED", action: { type: "RECONNECT", connectionId: null } },
+  { code: "DOCUMENT_UNREADABLE", action: { type: "REUPLOAD", connectionId: null } },
+  { code: "INTERNAL", action: { type: "CONTACT_SUPPORT", connectionId: null } },
+];
+
+async function failTasks({ control }: MockServer): Promise<void> {
+  for (const customerError of customerErrors) {
+    const { taskId } = await control.startTask({ taskType: "TAX_PREP", progression: "manual" });
+    await control.setStageStatus(taskId, {
+      subTaskType: "tax-extraction",
+      status: "FAILED",
+      errorMessage: "example",
+    });
+    await control.setTaskStatus(taskId, { status: "FAILED", errorMessage: "example", customerError });
+  }
+  const uuid = "00000000-0000-7000-8000-000000000001";
+  await control.sendEvent({
+    name: "documents.synced",
+    payload: {
+      clientId: uuid,
+      connectionId: uuid,
+      providerKey: "example",
+      sourceExternalId: "example",
+      documents: [{ inputDocumentId: uuid, fileName: "w2.pdf", mimeType: "application/pdf" }],
+      duplicateCount: 0,
+    },
+  });
+}
+
+async function rotate(mock: MockServer, endpointId: string): Promise<string> {
+  const { workspaceToken } = await mock.control.createTokens();
+  const response = await mock.fetch("/graphql", {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${workspaceToken}` },
+    body: JSON.stringify({
+      query: operationDocuments.RotateWebhookEndpointSecret.text,
+      variables: { input: { endpointId, gracePeriodSeconds: 604_800 } },
+    }),
+  });
+  const { data } = (await response.json()) as {
+    readonly data: { readonly rotateWebhookEndpointSecret: { readonly signingSecret: string } };
+  };
+  return data.rotateWebhookEndpointSecret.signingSecret;
+}

@@ -1,0 +1,249 @@
+import { eventCatalog } from "../../../sdk/events/catalog.ts";
+import { type KnownEventName, payloadJsonSchema } from "../../../sdk/events/index.ts";
+import { getOrCreate } from "../../cache.ts";
+import { isPlainObject } from "../../plain-object.ts";
+import { defaultSettings } from "../../settings.ts";
+import type { DeliveryShape, Evidence, Shape } from "../observe/observation.ts";
+import { summarizeSchema } from "../observe/summarize-schema.ts";
+import { timeOf, wordOf } from "./read-response.ts";
+import { type Fact, known, type Rule, type RuleTexts, type Unknown, unknown } from "./rule.ts";
+
+export const deliveriesProbe = "deliveries.captured";
+
+type Fields = Readonly<Record<string, Shape>>;
+
+function deliveryRule(
+  id: string,
+  texts: RuleTexts,
+  read: (deliveries: readonly DeliveryShape[]) => Fact | Unknown,
+): Rule {
+  return {
+    assumptions: [],
+    ...texts,
+    id: `deliveries.${id}`,
+    probes: [deliveriesProbe],
+    find(evidence: Evidence) {
+      const observation = evidence.get(deliveriesProbe);
+      if (observation?.outcome !== "deliveries") return unknown("needs --deliveries");
+      if (observation.deliveries.length === 0)
+        return unknown("no delivery arrived: start a task in the web app");
+      const fact = read(observation.deliveries);
+      const isUnknown = isPlainObject(fact) && typeof fact["unknown"] === "string";
+      return isUnknown ? unknown(String(fact["unknown"])) : known(fact as Fact);
+    },
+  };
+}
+
+const fieldsOf = ({ payload }: DeliveryShape): Fields => (isPlainObject(payload) ? (payload as Fields) : {});
+
+const eventOf = (delivery: DeliveryShape): string => wordOf(fieldsOf(delivery)["event"]) ?? "none";
+
+function groupBy<Key>(
+  deliveries: readonly DeliveryShape[],
+  keyOf: (delivery: DeliveryShape) => Key,
+): ReadonlyMap<Key, readonly DeliveryShape[]> {
+  const groups = new Map<Key, DeliveryShape[]>();
+  for (const delivery of deliveries) getOrCreate(groups, keyOf(delivery), () => []).push(delivery);
+  return groups;
+}
+
+const distinct = (values: readonly string[]): Fact => [...new Set(values)].toSorted();
+
+/** Whether a value is of a type of the summary of a schema, such as `null|string`. */
+function fits(value: Shape, types: string): boolean {
+  if (types === "any") return true;
+  const allowed = types.split("|");
+  if (value === null) return allowed.includes("null");
+  if (Array.isArray(value)) return allowed.includes("array");
+  if (typeof value === "boolean") return allowed.includes("boolean");
+  if (typeof value === "object") return allowed.includes("object");
+  if (value === "int") return allowed.includes("integer") || allowed.includes("number");
+  if (value === "float") return allowed.includes("number");
+  return allowed.includes("string");
+}
+
+const nullable = new Set(["taxPrepResult", "customerError"]);
+
+/** What is wrong with a payload: fields that are missing, not expected or of another type. */
+function payloadIssues(fields: Fields, expected: Fields, place = ""): readonly string[] {
+  const missing = Object.keys(expected).filter((name) => !Object.hasOwn(fields, name.replace("?", "")));
+  const known = new Set(Object.keys(expected).map((name) => name.replace("?", "")));
+  const added = Object.keys(fields).filter((name) => !known.has(name));
+  const wrong = Object.entries(expected).flatMap(([mark, types]) => {
+    const name = mark.replace("?", "");
+    const value = fields[name];
+    if (value === undefined) return [];
+    if (isPlainObject(types)) {
+      if (value === null) return nullable.has(name) ? [] : [`${place}${name}: null`];
+      return isPlainObject(value)
+        ? payloadIssues(value as Fields, types as Fields, `${place}${name}.`)
+        : [`${place}${name}: no object`];
+    }
+    return fits(value, String(types)) ? [] : [`${place}${name}: expected ${String(types)}`];
+  });
+  return [
+    ...missing.map((name) => `${place}${name}: missing`),
+    ...added.map((name) => `${place}${name}: not expected`),
+    ...wrong,
+  ];
+}
+
+const payloadRule = (name: KnownEventName): Rule =>
+  deliveryRule(
+    `payload-${name}`,
+    {
+      title: `the body of ${name} has the fields and types of its schema`,
+      assumptions: name === "documents.synced" ? ["A-10"] : [],
+    },
+    (deliveries) => {
+      const own = deliveries.filter((delivery) => eventOf(delivery) === name);
+      if (own.length === 0) return { unknown: `no ${name} arrived` };
+      const expected = summarizeSchema(payloadJsonSchema(name)) as Fields;
+      return distinct(own.flatMap((delivery) => payloadIssues(fieldsOf(delivery), expected)));
+    },
+  );
+
+/** Waits between the attempts of the delivery that was attempted most often, in milliseconds. */
+function waitsOf(deliveries: readonly DeliveryShape[]): readonly number[] {
+  const byId = groupBy(deliveries, ({ id }) => id);
+  const [most = []] = [...byId.values()].toSorted((a, b) => b.length - a.length);
+  const failed = most.filter(({ responded }) => responded === null || responded >= 300);
+  const times = most.slice(0, failed.length + 1).map(({ atMs }) => atMs);
+  return times.slice(1).map((time, index) => time - (times[index] ?? 0));
+}
+
+/** Waits differ by network, queues and jitter. */
+const isNear = (expected: number, received: number) =>
+  Math.abs(expected - received) <= Math.max(3_000, expected / 4);
+
+function waitsAgree(expected: Fact, received: Fact): boolean {
+  if (!Array.isArray(expected) || !Array.isArray(received)) return false;
+  return received.every(
+    (wait: Fact, index) => index >= expected.length || isNear(Number(expected[index]), Number(wait)),
+  );
+}
+
+const signatureRules: readonly Rule[] = [
+  deliveryRule("headers", { title: "a delivery has the three headers of Standard Webhooks" }, (deliveries) =>
+    distinct(deliveries.flatMap(({ headers }) => headers)),
+  ),
+  deliveryRule("content-type", { title: "the body is application/json" }, (deliveries) =>
+    distinct(deliveries.map(({ contentType }) => contentType)),
+  ),
+  deliveryRule("signature", { title: "every delivery has a v1 signature that verifies" }, (deliveries) => ({
+    versions: distinct(deliveries.flatMap(({ signatures }) => signatures.map(({ version }) => version))),
+    verify: deliveries.every(({ signatures }) => signatures.some(({ secret }) => secret !== null)),
+  })),
+  deliveryRule(
+    "timestamp",
+    { title: "webhook-timestamp is the time of the attempt in seconds" },
+    (deliveries) => ({
+      forms: distinct(deliveries.map(({ timestamp }) => timestamp)),
+      recent: deliveries.every(({ ageSeconds }) => Math.abs(ageSeconds) <= 300),
+    }),
+  ),
+  deliveryRule(
+    "rotation",
+    { title: "during a rotation the newest secret signs first", assumptions: ["A-9"] },
+    (deliveries) => {
+      const several = deliveries.find(({ signatures }) => signatures.length > 1);
+      if (!several)
+        return {
+          unknown: "no delivery has two signatures: rotate the secret, and pass both, the new one first",
+        };
+      return several.signatures.map(({ secret }) => secret);
+    },
+  ),
+  deliveryRule("repeats", { title: "a retry has the same webhook-id and body" }, (deliveries) => {
+    const repeated = [...groupBy(deliveries, ({ id }) => id).values()].filter(({ length }) => length > 1);
+    if (repeated.length === 0) return { unknown: "no delivery was sent twice" };
+    return repeated.every((attempts) => new Set(attempts.map(({ body }) => body)).size === 1);
+  }),
+  deliveryRule(
+    "retry-waits",
+    {
+      title: "retries follow after 5 s, 5 min, 30 min and more",
+      assumptions: ["A-11"],
+      agrees: waitsAgree,
+      settings(received) {
+        const waits = (received as readonly Fact[]).map(Number);
+        const { scheduleMs } = defaultSettings.delivery;
+        return { delivery: { scheduleMs: [0, ...waits, ...scheduleMs.slice(waits.length + 1)] } };
+      },
+    },
+    (deliveries) => {
+      const waits = waitsOf(deliveries);
+      return waits.length === 0 ? { unknown: "no retry arrived while the receiver listened" } : [...waits];
+    },
+  ),
+];
+
+const eventRules: readonly Rule[] = [
+  ...eventCatalog.map(({ name }) => payloadRule(name as KnownEventName)),
+  deliveryRule("names", { title: "every event is one of the catalog", agrees: isSubset }, (deliveries) =>
+    distinct(deliveries.map(eventOf)),
+  ),
+  deliveryRule(
+    "status",
+    { title: "the suffix of an event equals its status, and its version is 2" },
+    (deliveries) =>
+      deliveries.every((delivery) => {
+        const { status, version } = fieldsOf(delivery);
+        const [noun, suffix = ""] = eventOf(delivery).split(".");
+        const isOfTask = noun === "task" || noun === "subtask";
+        return version === "word:2" && (!isOfTask || wordOf(status)?.toLowerCase() === suffix);
+      }),
+  ),
+  deliveryRule(
+    "order",
+    { title: "events of a task arrive in the order in which they happened" },
+    (deliveries) => {
+      const first = [...groupBy(deliveries, ({ id }) => id).values()].flatMap(([attempt]) =>
+        attempt ? [attempt] : [],
+      );
+      const byTask = groupBy(first, (delivery) => String(fieldsOf(delivery)["taskId"]));
+      return [...byTask.values()].every((own) => {
+        const times = own.map((delivery) => timeOf(fieldsOf(delivery)["occurredAt"]) ?? 0);
+        return times.every((time, index) => index === 0 || time >= (times[index - 1] ?? 0));
+      });
+    },
+  ),
+  deliveryRule(
+    "customer-errors",
+    {
+      title: "customerError has a code and an action that the mock knows",
+      assumptions: ["A-17"],
+      agrees: isSubset,
+    },
+    (deliveries) => {
+      const errors = deliveries.flatMap((delivery) => {
+        const error = fieldsOf(delivery)["customerError"];
+        if (!isPlainObject(error)) return [];
+        const { code = null, action = null } = error as Fields;
+        const type = isPlainObject(action) ? (action as Fields)["type"] : undefined;
+        return [`${wordOf(code) ?? "…"} / ${wordOf(type) ?? "…"}`];
+      });
+      return errors.length === 0
+        ? { unknown: "no task.failed with a customerError arrived" }
+        : distinct(errors);
+    },
+  ),
+  deliveryRule(
+    "stages",
+    { title: "subTaskType is a stage that the mock knows", assumptions: ["A-18"], agrees: isSubset },
+    (deliveries) => {
+      const stages = deliveries.flatMap((delivery) => wordOf(fieldsOf(delivery)["subTaskType"]) ?? []);
+      return stages.length === 0 ? { unknown: "no event of a stage arrived" } : distinct(stages);
+    },
+  ),
+];
+
+function isSubset(expected: Fact, received: Fact): boolean {
+  return (
+    Array.isArray(expected) &&
+    Array.isArray(received) &&
+    received.every((each: Fact) => expected.includes(each))
+  );
+}
+
+export const deliveryRules: readonly Rule[] = [...signatureRules, ...eventRules];
