@@ -139,7 +139,6 @@ describe("eight tasks in the inspector", () => {
     await using inspector = opened;
     await steps.press("/");
     await steps.paste(page.getByRole("combobox", { name: "Search everything" }), taskId);
-    await page.getByRole("option").filter({ hasText: "BINDER" }).waitFor();
     await steps.press("Enter");
     await inspector.detail.getByText("task.completed").waitFor();
     await inspector.detail.getByText("task.running").waitFor();
@@ -358,7 +357,19 @@ describe("the inspector", () => {
     await context.close();
   });
 
-  it("creates a world with a page of its own", async () => {
+  it("says so when a view cannot be loaded, because the mock was replaced by another version", async () => {
+    const { inspector: opened, page, view } = await open();
+    await using inspector = opened;
+    await page.route(/assets\/faults-.*\.js/, (route) => route.fulfill({ status: 404 }));
+    await view("Faults").click();
+    await page.getByText("This view could not be loaded.").waitFor();
+    await page.unroute(/assets\/faults-.*\.js/);
+    await inspector.button("Load the page again").click();
+    await page.getByText("No fault is active.").waitFor();
+    expect(inspector.complaints.splice(0).filter((text) => !text.includes("404"))).toEqual([]);
+  });
+
+  it("creates a world with a page of its own, which survives that the world is dropped", async () => {
     await using mock = await createMockServer({ clock: "virtual" });
     await using inspector = await InspectorPage.open(browser, mock, { hash: "#/setup" });
     const { page } = inspector;
@@ -370,5 +381,11 @@ describe("the inspector", () => {
     await page.getByRole("button", { name: "Start a task" }).click();
     await page.getByRole("heading", { name: "TAX_PREP" }).waitFor();
     expect((await mock.control.listTasks()).data).toEqual([]);
+
+    await mock.control.dropWorld("mine");
+    await page.getByText("The mock does not respond.").waitFor();
+    await mock.control.createWorld({ name: "mine" });
+    await page.getByRole("status").getByText("live").waitFor();
+    expect(inspector.complaints.splice(0).filter((text) => !text.includes("404"))).toEqual([]);
   });
 });

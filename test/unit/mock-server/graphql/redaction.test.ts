@@ -1,6 +1,11 @@
 import { parse } from "graphql";
 import { describe, expect, it } from "vitest";
-import { redactDocument, redactText, redactVariables } from "../../../../mock-server/graphql/redaction.ts";
+import {
+  redactDocument,
+  redactJson,
+  redactText,
+  redactVariables,
+} from "../../../../mock-server/graphql/redaction.ts";
 
 const mask = (query: string) => redactDocument(query, parse(query), 1_000);
 
@@ -104,5 +109,20 @@ describe("redactVariables", () => {
       deep: { secret: "[redacted]" },
     });
     expect(variables.k).toBe("hush");
+  });
+});
+
+describe("redactJson", () => {
+  const body = '{"data":{"signingSecret":"hush-1","list":[{"apiKey":"hush-2"}],"name":"seen"}}';
+
+  it("redacts by name at any depth", () => {
+    expect(redactJson(body)).toBe(body.replace(/hush-\d/g, "[redacted]"));
+  });
+
+  it("redacts by name and by shape in JSON that was cut anywhere, and in other text", () => {
+    for (let length = 1; length < body.length; length++) {
+      expect(redactJson(body.slice(0, length))).not.toMatch(/hush-\d/);
+    }
+    expect(redactJson("status: whsec_abcdefghijkl")).toBe("status: [redacted]");
   });
 });

@@ -45,21 +45,29 @@ export function Search() {
   const [text, setText] = useState("");
   const [isOpen, setOpen] = useState(false);
   const [at, setAt] = useState(0);
+  // Enter was pressed before the mock has responded, as after a paste.
+  const [isAwaited, setAwaited] = useState(false);
   const found = useSearch(text.trim());
+  const isCurrent = found !== null && found.text === text.trim();
   const choices = found ? choicesOf(found.text, found.hits) : [];
   useKeys({ "/": () => field.current?.select() });
   const open = (choice: Choice | undefined) => {
     if (!choice) return;
     location.hash = choice.href;
     setOpen(false);
+    setAwaited(false);
     field.current?.blur();
   };
+  useEffect(() => {
+    if (isAwaited && isCurrent) open(choices[0]);
+  }, [isAwaited, isCurrent]);
   const onKeyDown = (event: KeyboardEvent) => {
     const last = choices.length - 1;
     if (event.key === "Escape") {
       setOpen(false);
       field.current?.blur();
-    } else if (event.key === "Enter" && found?.text === text.trim()) open(choices[at]);
+    } else if (event.key === "Enter" && isCurrent) open(choices[at]);
+    else if (event.key === "Enter") setAwaited(text.trim() !== "");
     else if (event.key === "ArrowDown") setAt(Math.min(last, at + 1));
     else if (event.key === "ArrowUp") setAt(Math.max(0, at - 1));
     else return;
@@ -86,6 +94,7 @@ export function Search() {
         onInput={(event) => {
           setText(event.currentTarget.value);
           setAt(0);
+          setAwaited(false);
           setOpen(true);
         }}
         onKeyDown={onKeyDown}
