@@ -9,7 +9,16 @@ export function withTimeout<Value>(
 ): Promise<Value> {
   return new Promise((resolve, reject) => {
     const cancel = clock.schedule(timeoutMs, () => reject(createError()));
-    pending.then(resolve, reject).finally(cancel);
+    pending.then(
+      (value) => {
+        cancel();
+        resolve(value);
+      },
+      (error: unknown) => {
+        cancel();
+        reject(error);
+      },
+    );
   });
 }
 

@@ -14,19 +14,13 @@ export type ParsedDelivery =
 
 /** Parses a verified body as an event. Never throws; the reason names what is wrong and never repeats the input. */
 export function parseDelivery(body: Uint8Array, nowMs: number): ParsedDelivery {
-  const text = decodeUtf8(body);
-  if (text === undefined) return unusable("body is not UTF-8");
-  const value = parseJson(text);
-  if (value === undefined) return unusable("body is not JSON");
-  const parsed = parseEvent(value);
-  if (!parsed.ok) {
-    const issue = parsed.issues[0];
-    return unusable(`${issue?.path || "body"}: ${issue?.message ?? "is not an event"}`, value);
-  }
+  const parsed = parseBody(body);
+  if (!parsed.ok) return { ok: false, reason: parsed.reason, columns: findColumns(parsed.value) };
   const { event } = parsed;
   const order = eventOrder(event);
   if (order && isFarFuture(order.occurredAt, nowMs)) {
-    return unusable("occurredAt is more than 10 minutes in the future", value);
+    const reason = "occurredAt is more than 10 minutes in the future";
+    return { ok: false, reason, columns: findColumns(event) };
   }
   const { key: orderKey = null, position = null, status = null } = order ?? {};
   const workspaceId = workspaceIdOf(event["workspaceId"]);
@@ -35,6 +29,22 @@ export function parseDelivery(body: Uint8Array, nowMs: number): ParsedDelivery {
     event,
     columns: { event: printable(event.event), orderKey, position, status, workspaceId },
   };
+}
+
+export type ParsedBody =
+  | { readonly ok: true; readonly event: WebhookEvent }
+  | { readonly ok: false; readonly reason: string; readonly value: unknown };
+
+/** The event alone, also where its time is far in the future. Never throws. */
+export function parseBody(body: Uint8Array): ParsedBody {
+  const text = decodeUtf8(body);
+  if (text === undefined) return unusable("body is not UTF-8");
+  const value = parseJson(text);
+  if (value === undefined) return unusable("body is not JSON");
+  const parsed = parseEvent(value);
+  if (parsed.ok) return parsed;
+  const issue = parsed.issues[0];
+  return unusable(`${issue?.path || "body"}: ${issue?.message ?? "is not an event"}`, value);
 }
 
 // A byte order mark is kept, so that JSON rejects it: without it, two different bodies would parse alike.
@@ -58,8 +68,8 @@ function parseJson(text: string): unknown {
   }
 }
 
-function unusable(reason: string, value?: unknown): ParsedDelivery {
-  return { ok: false, reason: reason.slice(0, 300), columns: findColumns(value) };
+function unusable(reason: string, value?: unknown): ParsedBody {
+  return { ok: false, reason: reason.slice(0, 300), value };
 }
 
 function findColumns(value: unknown): EventColumns {

@@ -30,17 +30,24 @@ export function limitInbox<Part extends object>(inbox: Part, limits: InboxLimits
     if (name === "open") return openTimeoutMs;
     return slowMethods.has(name) ? 6 * limits.timeoutMs : limits.timeoutMs;
   };
+  const limitedMethod = (name: string, method: AnyMethod): AnyMethod => {
+    const limitMs = limitOf(name);
+    return (...values) => {
+      const result = method.apply(inbox, values);
+      if (name === "begin") return limitTransaction(result as AnyTransaction, limit);
+      if (!(result instanceof Promise)) return result;
+      const limited = limit(name, result, limitMs);
+      return name === "claim" ? releaseLate(inbox as Pick<Inbox, "fail">, result, limited) : limited;
+    };
+  };
+  const methods = new Map<unknown, AnyMethod>();
   return new Proxy(inbox, {
     get(target, name: string) {
       const member: unknown = Reflect.get(target, name, target);
       if (typeof member !== "function") return member;
-      return (...values: unknown[]) => {
-        const result = (member as AnyMethod).apply(target, values);
-        if (name === "begin") return limitTransaction(result as AnyTransaction, limit);
-        if (!(result instanceof Promise)) return result;
-        const limited = limit(name, result, limitOf(name));
-        return name === "claim" ? releaseLate(target as Pick<Inbox, "fail">, result, limited) : limited;
-      };
+      const method = methods.get(member) ?? limitedMethod(name, member as AnyMethod);
+      methods.set(member, method);
+      return method;
     },
   });
 }

@@ -1,6 +1,6 @@
 import type { WebhookEvent } from "../../sdk/events/index.ts";
 import { isReceiverError, NonRetryableError, ReceiverError } from "../errors.ts";
-import { parseDelivery } from "../event/parse-delivery.ts";
+import { parseBody } from "../event/parse-delivery.ts";
 import { notifyListener } from "../http/notify-listener.ts";
 import type { HandlerTransaction, InboxClaim, InboxSettlement } from "../inbox/inbox.ts";
 import { leaseLost, superseded } from "../inbox/lazy-transaction.ts";
@@ -148,7 +148,7 @@ async function runHandlers<Transaction>(
 function readEvent({ channel, body }: InboxClaim): WebhookEvent {
   if (channel === "reconcile") return JSON.parse(new TextDecoder().decode(body)) as WebhookEvent;
   // Its time was checked when it was stored; the clock may have been set back since.
-  const parsed = parseDelivery(body, Number.POSITIVE_INFINITY);
+  const parsed = parseBody(body);
   if (!parsed.ok) throw new NonRetryableError(`the stored delivery cannot be parsed: ${parsed.reason}`);
   return parsed.event;
 }

@@ -12,16 +12,25 @@ const rfc3339 =
  * @see interface §6, `occurredAt`
  */
 export function parseOccurredAt(text: string): bigint | undefined {
+  // An event is validated, ordered and dispatched by its time.
+  if (text !== last.text) last = { text, instant: parse(text) };
+  return last.instant;
+}
+
+let last: { readonly text: string; readonly instant: bigint | undefined } = { text: "", instant: undefined };
+
+function parse(text: string): bigint | undefined {
   const match = rfc3339.exec(text);
   if (!match) return undefined;
-  const [, year, month, day, hour, minute, second, fraction = "", zone = "Z"] = match;
-  const midnight = new Date(`${year}-${month}-${day}T00:00:00.000Z`);
-  if (Number.isNaN(midnight.getTime()) || midnight.getUTCDate() !== Number(day)) return undefined;
-  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined;
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number);
+  const date = new Date(0);
+  const midnightMs = date.setUTCFullYear(year, month - 1, day);
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
+  if (hour > 23 || minute > 59 || second > 59) return undefined;
+  const [fraction = "", zone = "Z"] = match.slice(7);
   const offsetMinutes = zoneOffsetMinutes(zone);
   if (offsetMinutes === undefined) return undefined;
-  const seconds =
-    midnight.getTime() / 1000 + Number(hour) * 3600 + (Number(minute) - offsetMinutes) * 60 + Number(second);
+  const seconds = midnightMs / 1000 + hour * 3600 + (minute - offsetMinutes) * 60 + second;
   return BigInt(seconds) * 1_000_000_000n + BigInt(fraction.padEnd(9, "0"));
 }
 

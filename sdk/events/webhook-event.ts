@@ -125,13 +125,16 @@ export type ParsedEvent =
  * @see interface §6, §9
  */
 export function parseEvent(value: unknown): ParsedEvent {
-  const named = unknownEventSchema.safeParse(value);
-  if (!named.success) return { ok: false, issues: toIssues(named.error) };
-  const name = named.data.event;
-  if (!isKnownEventName(name)) return { ok: true, event: readUnknown(named.data) };
-  const parsed = readable[name].safeParse(value);
+  const name = nameOf(value);
+  const schema = name === undefined || !isKnownEventName(name) ? unknownEventSchema : readable[name];
+  const parsed = schema.safeParse(value);
   if (!parsed.success) return { ok: false, issues: toIssues(parsed.error) };
-  return { ok: true, event: parsed.data };
+  return { ok: true, event: schema === unknownEventSchema ? readUnknown(parsed.data) : parsed.data };
+}
+
+function nameOf(value: unknown): string | undefined {
+  const name = typeof value === "object" && value !== null ? (value as { event?: unknown }).event : undefined;
+  return typeof name === "string" ? name : undefined;
 }
 
 function readUnknown(event: UnknownEvent): WebhookEvent {

@@ -323,7 +323,16 @@ function limited<Result>(
       isSettled = true;
       cancel();
     };
-    work.finally(settle).then(resolve, reject);
+    work.then(
+      (result) => {
+        settle();
+        resolve(result);
+      },
+      (error: unknown) => {
+        settle();
+        reject(error);
+      },
+    );
   });
 }
 

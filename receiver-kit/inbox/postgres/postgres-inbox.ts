@@ -5,6 +5,8 @@ import type { Inbox, NewInboxRow } from "../inbox.ts";
 import { failedEnd, type RowEnd, settledEnd, settleOutcome } from "../row-end.ts";
 import { sqlMethods } from "../sql-methods.ts";
 import { boundPool } from "./bounded-pool.ts";
+import { ClaimSize } from "./claim-size.ts";
+import { requireFunctions } from "./postgres-functions.ts";
 import { beginSharedTransaction } from "./postgres-handler-transaction.ts";
 import { listenForRows } from "./postgres-listener.ts";
 import { migratePostgres } from "./postgres-migrations.ts";
@@ -75,10 +77,13 @@ export function postgresInbox(
   const settings = parseOptions("postgresInbox", postgresOptions, options);
   const { schema, migrate, queryTimeoutMs } = settings;
   const pool = boundPool(callersPool, queryTimeoutMs);
-  const sql = postgresStatements(schema, Math.min(2_000, Math.ceil(0.4 * queryTimeoutMs)));
+  const sql = postgresStatements(schema);
   const channel = `${schema}_inbox`;
   const now = () => settings.clock?.now() ?? null;
-  const database: operations.PostgresDatabase = { pool, sql, now };
+  const database: operations.PostgresDatabase = {
+    ...{ pool, sql, now, claimSize: new ClaimSize() },
+    lockTimeoutMs: Math.min(2_000, Math.ceil(0.4 * queryTimeoutMs)),
+  };
   const notify = createNotifier(pool, channel);
   const { insert, end } = groupCommits(database, queryTimeoutMs);
   const sharing = { eventsMax: settings.eventsPerTransactionMax, turnMs: settings.turnMs };
@@ -121,8 +126,8 @@ export function postgresInbox(
       ignorePoolErrors(callersPool);
       users += 1;
       try {
-        if (migrate) await migratePostgres(pool, schema, channel);
-        else await methods.head("", "");
+        if (migrate) await migratePostgres(pool, { schema, lockKey: channel, functions: sql.functions });
+        else await requireFunctions(pool, schema, sql.functions);
       } catch (error) {
         leave();
         throw error;
@@ -185,7 +190,7 @@ function groupCommits(database: operations.PostgresDatabase, timeoutMs: number) 
     ...shared,
     commit: (ends: readonly RowEnd[]) => operations.endRows(database.pool, database, ends),
     bytesOf: () => 0,
-    concurrency: 1,
+    concurrency: 2,
   });
   return { insert, end };
 }

@@ -1,11 +1,13 @@
 // Migrations of the PostgreSQL inbox, in order; a released entry never changes. All tables are in one schema.
 //
 // PRIVILEGES. The role that migrates owns the schema (or may create it: CREATE on the database). The role that runs the
-// receiver needs USAGE on the schema, SELECT, INSERT, UPDATE and DELETE on its tables, USAGE on its one sequence, and
-// nothing else; when the tables are up to date it does not try to change them.
+// receiver needs USAGE on the schema, SELECT, INSERT, UPDATE and DELETE on its tables, USAGE on its one sequence, EXECUTE
+// on its functions, which every role has unless it was revoked, and nothing else; when the schema is up to date it does
+// not try to change it.
 
 import { ReceiverError } from "../../errors.ts";
 import type { BoundedPool } from "./bounded-pool.ts";
+import { missingFunctions, type ServerFunction } from "./postgres-functions.ts";
 import type { PostgresQueryable } from "./postgres-pool.ts";
 
 /** Ids and positions compare by bytes, whatever the database's language. */
@@ -174,11 +176,15 @@ export const postgresMigrations: readonly ((schema: string) => string)[] = [
 ];
 
 /**
- * Migrates the schema to the newest version. Processes that start together do so one after the other, under an advisory
- * lock. An up-to-date schema is only read.
+ * Migrates the schema to the newest version and creates the functions that it does not have. Processes that start together
+ * do so one after the other, under an advisory lock. An up-to-date schema is only read.
  */
-export async function migratePostgres(pool: BoundedPool, schema: string, lockKey: string): Promise<void> {
-  if ((await currentVersion(pool, schema)) === postgresMigrations.length) return;
+export async function migratePostgres(
+  pool: BoundedPool,
+  { schema, lockKey, functions }: MigrationTarget,
+): Promise<void> {
+  const isCurrent = (await currentVersion(pool, schema)) === postgresMigrations.length;
+  if (isCurrent && (await missingFunctions(pool, schema, functions)).length === 0) return;
   const migrate = async (client: PostgresQueryable) => {
     await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [lockKey]);
     const version = await currentVersion(client, schema);
@@ -189,8 +195,18 @@ export async function migratePostgres(pool: BoundedPool, schema: string, lockKey
       await client.query(migration(schema));
       await client.query(`INSERT INTO ${schema}.migrations (version) VALUES ($1)`, [index + 1]);
     }
+    for (const { definition } of await missingFunctions(client, schema, functions)) {
+      await client.query(definition);
+    }
   };
   await pool.transaction(`SET LOCAL lock_timeout = ${lockTimeoutMs}`, migrate, migrationLimitMs);
+}
+
+export interface MigrationTarget {
+  readonly schema: string;
+  /** Of the advisory lock. */
+  readonly lockKey: string;
+  readonly functions: readonly ServerFunction[];
 }
 
 // A large table may take minutes. Another session that holds the lock, for whatever reason, is waited for one minute.

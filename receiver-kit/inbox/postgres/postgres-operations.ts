@@ -10,6 +10,7 @@ import type {
 import { toClaims, toNumber, toReference } from "../inbox-row.ts";
 import type { RowEnd, RowEndResult } from "../row-end.ts";
 import type { BoundedPool } from "./bounded-pool.ts";
+import type { ClaimSize } from "./claim-size.ts";
 import type { PostgresQueryable } from "./postgres-pool.ts";
 import type { PostgresStatements } from "./postgres-statements.ts";
 
@@ -18,6 +19,9 @@ export interface PostgresDatabase {
   readonly sql: PostgresStatements;
   /** `$1` of the statements that need the time; `null` for the server's clock. */
   now(): number | null;
+  readonly claimSize: ClaimSize;
+  /** A key may be locked by a session that does not respond. What shares a statement with it waits no longer. */
+  readonly lockTimeoutMs: number;
 }
 
 /**
@@ -25,7 +29,7 @@ export interface PostgresDatabase {
  * makes the statement wait for that commit, so a duplicate is never acknowledged before the first is durable.
  */
 export async function insertRows(
-  { pool, sql, now }: PostgresDatabase,
+  { pool, sql, now, lockTimeoutMs }: PostgresDatabase,
   newRows: readonly NewInboxRow[],
 ): Promise<readonly InboxInsertResult[]> {
   const { rows } = await pool.query(sql.insertRows, [
@@ -33,6 +37,7 @@ export async function insertRows(
     ...columns(newRows, "source", "id", "channel", "event", "orderKey", "position", "status", "workspaceId"),
     ...columns(newRows, "timestamp", "quarantine", "secretIndex", "traceparent"),
     ...joinBodies(newRows),
+    lockTimeoutMs,
   ]);
   const stored = new Set(rows.map((row) => rowName(row["source"], row["webhook_id"])));
   // Deleted when found, so that the second of two equal ids in one batch is a duplicate.
@@ -83,11 +88,11 @@ const rowName = (source: unknown, id: unknown) => JSON.stringify([source, id]);
  */
 export async function endRows(
   queries: PostgresQueryable,
-  { sql, now }: PostgresDatabase,
+  { sql, now, lockTimeoutMs }: PostgresDatabase,
   ends: readonly RowEnd[],
   xact: string | null = null,
 ): Promise<readonly (RowEndResult | undefined)[]> {
-  const of = <Value>(read: (end: RowEnd) => Value) => ends.map(read);
+  const of = (read: (end: RowEnd) => string | number | boolean | null) => arrayText(ends.map(read));
   const { rows } = await queries.query(sql.endRows, [
     now(),
     of(({ claim }) => claim.lease.keyId),
@@ -103,7 +108,7 @@ export async function endRows(
     of(({ advance }) => advance?.status ?? null),
     of(({ advance }) => advance?.allowSame ?? false),
     of(({ frees }) => frees),
-    xact,
+    ...[xact, lockTimeoutMs],
   ]);
   const results = new Map(
     rows.map((row) => [
@@ -112,6 +117,14 @@ export async function endRows(
     ]),
   );
   return ends.map((_, index) => results.get(index + 1));
+}
+
+/** An array as PostgreSQL reads it; pg takes twice as long to write one. */
+function arrayText(values: readonly (string | number | boolean | null)[]): string {
+  const texts = values.map((value) =>
+    typeof value === "string" ? `"${value.replace(/["\\]/g, "\\$&")}"` : String(value),
+  );
+  return `{${texts.join(",")}}`;
 }
 
 /** Keys whose lease expired cannot be claimed before they are recovered. */
@@ -128,19 +141,22 @@ export async function claimRows(
   return { ...second, died, claims: [...first.claims, ...second.claims] };
 }
 
-async function claimOnce({ pool, sql, now }: PostgresDatabase, options: InboxClaimOptions) {
+async function claimOnce({ pool, sql, now, claimSize }: PostgresDatabase, options: InboxClaimOptions) {
   const { source, worker, rowsMax, rowsPerKeyMax, bytesMax, leaseMs, reclaimUntilMs, keyOrder, retry } =
     options;
+  const keysMax = claimSize.keysFor(rowsMax);
   const { rows } = await pool.query(keyOrder === "strict" ? sql.claimStrict : sql.claimLatest, [
     ...[now(), source, worker, rowsMax, rowsPerKeyMax, bytesMax, leaseMs, reclaimUntilMs],
-    ...[retry.firstDelayMs, retry.delayMsMax],
+    ...[retry.firstDelayMs, retry.delayMsMax, keysMax],
   ]);
   const [first] = rows;
+  const claims = toClaims(
+    rows.filter((row) => row["key_id"] !== null),
+    worker,
+  );
+  claimSize.observe(claims);
   return {
-    claims: toClaims(
-      rows.filter((row) => row["key_id"] !== null),
-      worker,
-    ),
+    claims,
     died: [] as readonly InboxRowReference[],
     nextInMs: toNumber(first?.["next_in"]),
     nowMs: Number(first?.["now"]),

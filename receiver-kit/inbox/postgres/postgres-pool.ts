@@ -8,9 +8,15 @@ export interface PostgresResult {
   readonly rowCount?: number | null;
 }
 
+/** A message of several statements has several results. */
+export function lastResult(results: PostgresResult | readonly PostgresResult[]): PostgresResult {
+  return Array.isArray(results) ? (results.at(-1) as PostgresResult) : (results as PostgresResult);
+}
+
 /** `extended`: the server rejects a text with more than one statement. */
 export interface PostgresQuery {
   readonly text: string;
+  readonly values?: readonly unknown[];
   readonly queryMode: "extended";
 }
 

@@ -8,6 +8,7 @@ import { transactionEnded } from "../lazy-transaction.ts";
 import { endedBySql } from "../transaction-control.ts";
 import { isFromServer, type PooledClient } from "./bounded-pool.ts";
 import type { PostgresRow } from "./postgres-pool.ts";
+import { queryAfter } from "./query-after.ts";
 
 /** What a handler's transaction does with its event. */
 export interface SharedMember {
@@ -37,11 +38,14 @@ export class Member implements SharedMember {
   readonly #ended = deferred<void>();
   readonly #settled = deferred<"settled" | "repeat">();
   #cancelTurn = () => {};
+  /** Statements that are sent before its first one. */
+  #before: readonly string[] = [];
   #inFlight = 0;
   #isLate = false;
   #mustRepeat = false;
   #failure: Error | undefined;
   hasFailed = false;
+  hasQueried = false;
 
   constructor(claim: InboxClaim, settlement: InboxSettlement, options: MemberOptions) {
     this.claim = claim;
@@ -60,8 +64,9 @@ export class Member implements SharedMember {
   }
 
   /** Resolves when the turn has ended. */
-  async takeTurn(pooled: PooledClient): Promise<void> {
+  async takeTurn(pooled: PooledClient, before: readonly string[]): Promise<void> {
     if (this.#state !== "waiting") return;
+    this.#before = before;
     this.#state = "in-turn";
     this.#cancelTurn = this.#options.clock.schedule(this.#options.turnMs, () => this.#onLate());
     this.#turn.resolve(pooled);
@@ -81,14 +86,16 @@ export class Member implements SharedMember {
     this.#throwIfEnded();
     const { client } = pooled;
     if (client.getTransactionStatus?.() === "I") throw this.fail(endedBySql("a COMMIT or ROLLBACK"));
-    const single = { text: statement, queryMode: "extended" } as const;
+    const before = this.#before;
+    this.#before = [];
+    this.hasQueried = true;
     this.#inFlight += 1;
     try {
-      const working = values?.length ? client.query(statement, values) : client.query(single);
-      return (await pooled.within(working)).rows;
+      return (await pooled.within(queryAfter(client, before, statement, values))).rows;
     } catch (error) {
       this.hasFailed = true;
-      if (isCausedBySharing(error)) this.#mustRepeat = true;
+      if (isCausedBySharing(error) || (before.length > 0 && isWithoutSavepoint(error)))
+        this.#mustRepeat = true;
       throw error;
     } finally {
       this.#inFlight -= 1;
@@ -184,4 +191,9 @@ const evicted = (why: string) =>
 function isCausedBySharing(error: unknown): boolean {
   if (isReceiverError(error, "INBOX_UNAVAILABLE") || !isFromServer(error)) return true;
   return /^(40|55P03|57)/.test(String((error as { code?: unknown }).code ?? ""));
+}
+
+/** The event before it ended the transaction, or the savepoint. */
+function isWithoutSavepoint(error: unknown): boolean {
+  return ["25P01", "3B001"].includes(String((error as { code?: unknown }).code));
 }

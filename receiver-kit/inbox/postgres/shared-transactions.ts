@@ -17,11 +17,11 @@ import { type Clock, systemClock } from "../../clock.ts";
 import { isReceiverError } from "../../errors.ts";
 import type { InboxClaim, InboxSettlement } from "../inbox.ts";
 import { leaseLost, superseded } from "../lazy-transaction.ts";
-import { isSuperseded, settledEnd } from "../row-end.ts";
+import { settledEnd } from "../row-end.ts";
 import { endedBySql } from "../transaction-control.ts";
 import { isFromServer, type PooledClient } from "./bounded-pool.ts";
 import { endRows, type PostgresDatabase } from "./postgres-operations.ts";
-import type { PostgresResult, PostgresRow } from "./postgres-pool.ts";
+import { lastResult, type PostgresResult } from "./postgres-pool.ts";
 import { Member, type SharedMember } from "./shared-member.ts";
 
 export interface SharingOptions {
@@ -43,7 +43,8 @@ const transactionMsMax = 100;
 const unsharedMs = 60_000;
 const namesMax = 1_000;
 const savepoint = "workspace_tasks_event";
-const rollbackToSavepoint = `ROLLBACK TO SAVEPOINT ${savepoint};`;
+const rollbackToSavepoint = `ROLLBACK TO SAVEPOINT ${savepoint}`;
+const nextSavepoint = [`RELEASE SAVEPOINT ${savepoint}`, `SAVEPOINT ${savepoint}`];
 
 export class SharedTransactions {
   readonly #dependencies: Dependencies;
@@ -129,41 +130,37 @@ class Transaction {
   readonly #dependencies: Dependencies;
   #xact: string | undefined;
   /** What has to be executed before the next member's first statement. */
-  #before: string;
+  #before: readonly string[] = [];
 
   constructor(pooled: PooledClient, dependencies: Dependencies) {
-    const { turnMs, queryTimeoutMs } = dependencies;
     this.#pooled = pooled;
     this.#dependencies = dependencies;
-    this.#before = `BEGIN; SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(turnMs))};
+  }
+
+  async #begin(): Promise<void> {
+    const { turnMs, queryTimeoutMs, sql } = this.#dependencies;
+    const begun = await this.#query(`BEGIN; SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(turnMs))};
       SET LOCAL idle_in_transaction_session_timeout = ${Math.max(1, Math.ceil(queryTimeoutMs))};
-      SAVEPOINT ${savepoint};`;
+      SAVEPOINT ${savepoint}; ${sql.currentTransaction}`);
+    this.#xact = String(lastResult(begun).rows[0]?.["xact"]);
   }
 
   /** True when the member's writes are kept. Throws when the transaction cannot be used any more. */
   async takeTurn(member: Member): Promise<boolean> {
-    const { sql } = this.#dependencies;
-    const lease = lastRow(await this.#query(`${this.#before} ${sql.leaseOf(member.claim.lease)}`));
-    this.#before = rollbackToSavepoint;
-    if (!lease) member.reject(leaseLost());
-    else if (isSuperseded(member.settlement, lease["head"])) member.reject(superseded());
-    else {
-      this.#xact ??= String(lease["xact"]);
-      await member.takeTurn(this.#pooled);
-      if (this.#pooled.isDestroyed) throw new Error("the connection of a shared transaction was lost");
-      if (member.isKept && (await this.#isValid(member))) {
-        this.#before = `RELEASE SAVEPOINT ${savepoint}; SAVEPOINT ${savepoint};`;
-        return true;
-      }
-    }
-    return false;
+    if (this.#xact === undefined) await this.#begin();
+    await member.takeTurn(this.#pooled, this.#before);
+    if (this.#pooled.isDestroyed) throw new Error("the connection of a shared transaction was lost");
+    if (!member.hasQueried) return false;
+    const isKept = member.isKept && (await this.#isValid(member));
+    this.#before = isKept ? nextSavepoint : [rollbackToSavepoint];
+    return isKept;
   }
 
   /** A statement that failed, and was not rolled back to a savepoint of the handler, has spoilt all that follow. */
   async #isValid(member: Member): Promise<boolean> {
     if (!member.hasFailed) return true;
     try {
-      await this.#query(`RELEASE SAVEPOINT ${savepoint}; SAVEPOINT ${savepoint}`);
+      await this.#query(nextSavepoint.join("; "));
       return true;
     } catch (error) {
       if (!isFromServer(error)) throw error;
@@ -172,16 +169,12 @@ class Transaction {
     }
   }
 
-  /** The last member failed. */
-  get #afterFailure(): string {
-    return this.#before === rollbackToSavepoint ? rollbackToSavepoint : "";
-  }
-
   async commit(kept: readonly Member[]): Promise<void> {
     if (kept.length === 0) return this.#pooled.rollBack();
     const { sql, notify } = this.#dependencies;
     const ends = kept.map(({ claim, settlement }) => settledEnd(claim, settlement));
-    await this.#query(`${this.#afterFailure} SET LOCAL statement_timeout = 0`);
+    const afterFailure = this.#before === nextSavepoint ? [] : this.#before;
+    await this.#query([...afterFailure, "SET LOCAL statement_timeout = 0"].join("; "));
     const { client } = this.#pooled;
     const results = await this.#pooled.within(
       endRows(client, { ...this.#dependencies, sql }, ends, this.#xact),
@@ -202,10 +195,4 @@ class Transaction {
   #query(text: string): Promise<PostgresResult | readonly PostgresResult[]> {
     return this.#pooled.within(this.#pooled.client.query(text));
   }
-}
-
-/** A message of several statements has several results. */
-function lastRow(results: PostgresResult | readonly PostgresResult[]): PostgresRow | undefined {
-  const last = Array.isArray(results) ? (results.at(-1) as PostgresResult) : (results as PostgresResult);
-  return last.rows[0];
 }

@@ -1,0 +1,74 @@
+// The statements of every delivery are functions of the schema. Their text is long: to parse and plan it takes the server
+// longer than to run it for a few rows. A function's plan is kept by each session, behind every pooler; and it is made
+// under the function's own settings, so that no statistics change it. Statements prepared by the client have neither.
+//
+// NAMES. A function's name ends with a hash of its definition. Receivers of different releases can share a schema: each
+// calls its own functions, and those of an older release stay.
+
+import { createHash } from "node:crypto";
+import { ReceiverError } from "../../errors.ts";
+import type { PostgresQueryable } from "./postgres-pool.ts";
+
+export interface ServerFunction {
+  readonly name: string;
+  /** Creates it. */
+  readonly definition: string;
+  /** A statement that calls it with `$1`, `$2` and so on. */
+  readonly call: string;
+}
+
+export interface FunctionSource {
+  readonly name: string;
+  /** Types, in the order of `$1`, `$2` and so on. */
+  readonly parameters: readonly string[];
+  /** Columns of the result, each with its type. */
+  readonly columns: readonly string[];
+  readonly settingsOff: readonly string[];
+  readonly statement: string;
+}
+
+export function serverFunction(schema: string, source: FunctionSource): ServerFunction {
+  const { parameters, columns, settingsOff, statement } = source;
+  const settings = ["plan_cache_mode = force_generic_plan", ...settingsOff.map((name) => `${name} = off`)];
+  const definition = `(${parameters.join(", ")}) RETURNS TABLE (${columns.join(", ")}) LANGUAGE plpgsql
+    ${settings.map((setting) => `SET ${setting}`).join(" ")} AS $function$
+    #variable_conflict use_column
+    BEGIN RETURN QUERY ${statement}; END $function$`;
+  const hash = createHash("sha256").update(definition).digest("hex").slice(0, 8);
+  const name = `${source.name}_${hash}`;
+  const values = parameters.map((_, index) => `$${index + 1}`);
+  return {
+    name,
+    definition: `CREATE OR REPLACE FUNCTION ${schema}.${name} ${definition}`,
+    call: `SELECT * FROM ${schema}.${name}(${values.join(", ")})`,
+  };
+}
+
+export async function missingFunctions(
+  queries: PostgresQueryable,
+  schema: string,
+  functions: readonly ServerFunction[],
+): Promise<readonly ServerFunction[]> {
+  const { rows } = await queries.query(
+    `SELECT function.proname AS name FROM pg_catalog.pg_proc AS function
+     JOIN pg_catalog.pg_namespace AS space ON space.oid = function.pronamespace
+     WHERE space.nspname = $1 AND function.proname = ANY ($2::text[])`,
+    [schema, functions.map(({ name }) => name)],
+  );
+  const found = new Set(rows.map(({ name }) => name));
+  return functions.filter(({ name }) => !found.has(name));
+}
+
+/** @throws {ReceiverError} `INBOX_OPEN_FAILED` */
+export async function requireFunctions(
+  queries: PostgresQueryable,
+  schema: string,
+  functions: readonly ServerFunction[],
+): Promise<void> {
+  const missing = await missingFunctions(queries, schema, functions);
+  if (missing.length === 0) return;
+  throw new ReceiverError(
+    "INBOX_OPEN_FAILED",
+    `postgres inbox: the schema ${schema} has no function ${missing[0]?.name}: open the inbox of this release once with migrate: true and a role that owns the schema`,
+  );
+}

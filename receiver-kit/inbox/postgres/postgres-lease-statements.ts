@@ -1,0 +1,74 @@
+// How leases expire, and are extended and checked; see postgres-statements.ts about plans and locks.
+
+import { leaseExpired } from "../inbox.ts";
+import { isDue, type SqlTables } from "../sql-statements.ts";
+import { isReclaimable, now } from "./postgres-expressions.ts";
+
+export function leaseStatements({ deliveries, keys, queue }: SqlTables) {
+  return {
+    /** Keys whose lease expired: their first due row has an attempt more, or is dead after its last one. */
+    recoverExpired: `
+    WITH expired AS MATERIALIZED (
+      SELECT id, position AS head, waiting FROM ${keys}
+      WHERE id = ANY ($2::bigint[]) AND worker IS NOT NULL AND ${isReclaimable("$6")}
+      FOR UPDATE SKIP LOCKED),
+    first_rows AS MATERIALIZED (
+      SELECT expired.id, waiting_row.* FROM expired CROSS JOIN LATERAL (
+        SELECT position, seq, attempts FROM ${queue} AS waiting
+        WHERE waiting.key_id = expired.id AND ${isDue({ now, least: "least" }, "$4", "$5")}
+        ORDER BY position, seq LIMIT 1) AS waiting_row),
+    died AS (
+      DELETE FROM ${queue} AS waiting USING first_rows
+      WHERE waiting.key_id = first_rows.id AND waiting.position = first_rows.position
+        AND waiting.seq = first_rows.seq AND first_rows.attempts + 1 >= $3
+      RETURNING waiting.key_id, waiting.seq, waiting.attempts),
+    counted AS (
+      UPDATE ${queue} AS waiting SET attempts = waiting.attempts + 1, due_at = 0 FROM first_rows
+      WHERE waiting.key_id = first_rows.id AND waiting.position = first_rows.position
+        AND waiting.seq = first_rows.seq AND first_rows.attempts + 1 < $3),
+    buried AS (
+      UPDATE ${deliveries} AS delivery
+      SET outcome = 'dead', attempts = died.attempts + 1, last_error = '${leaseExpired}' FROM died
+      WHERE delivery.seq = ANY (ARRAY(SELECT seq FROM died)) AND delivery.seq = died.seq
+      RETURNING delivery.source, delivery.webhook_id),
+    state AS MATERIALIZED (
+      SELECT expired.id, expired.head IS NULL AND expired.waiting = count(died.seq) AS is_empty,
+        count(died.seq)::integer AS died
+      FROM expired LEFT JOIN died ON died.key_id = expired.id GROUP BY expired.id, expired.head, expired.waiting),
+    emptied AS (
+      DELETE FROM ${keys} WHERE id = ANY (ARRAY(SELECT id FROM state WHERE is_empty))),
+    freed AS (
+      UPDATE ${keys} AS ordering_key
+      SET worker = NULL, held = 0, waiting = ordering_key.waiting - state.died,
+          suspects = greatest(0, ordering_key.held - state.died),
+          wake_at = CASE WHEN ordering_key.waiting > state.died THEN ${now} END
+      FROM state
+      WHERE ordering_key.id = ANY (ARRAY(SELECT id FROM state WHERE NOT is_empty)) AND ordering_key.id = state.id)
+    SELECT source, webhook_id FROM buried`,
+
+    /** Returns the places of those that are still held. One that its own worker is changing at this moment is left as it is. */
+    renewLeases: `
+    WITH input AS (
+      SELECT * FROM unnest($3::bigint[], $4::text[], $5::integer[])
+      WITH ORDINALITY AS input (id, worker, generation, place)),
+    free AS (
+      SELECT id FROM ${keys} AS ordering_key
+      WHERE id = ANY ($3::bigint[]) AND EXISTS (
+        SELECT 1 FROM input WHERE (input.id, input.worker, input.generation)
+          = (ordering_key.id, ordering_key.worker, ordering_key.generation))
+      ORDER BY id FOR UPDATE SKIP LOCKED),
+    renewed AS (
+      UPDATE ${keys} AS ordering_key SET wake_at = ${now} + $2::bigint, leased_at = ${now}
+      WHERE ordering_key.id = ANY (ARRAY(SELECT id FROM free)))
+    SELECT input.place FROM ${keys} AS ordering_key JOIN input USING (id, worker, generation)
+    WHERE ordering_key.id = ANY ($3::bigint[])`,
+
+    /** Checked before a handler's first statement, and again by `endRows` before the commit. */
+    checkLease: `
+    SELECT position AS head, pg_current_xact_id()::text AS xact, pg_backend_pid() AS pid,
+      (SELECT xact_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()) AS began
+    FROM ${keys} WHERE id = $1 AND worker = $2 AND generation = $3`,
+
+    currentTransaction: "SELECT pg_current_xact_id()::text AS xact",
+  };
+}
