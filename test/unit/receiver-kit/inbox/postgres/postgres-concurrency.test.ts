@@ -177,8 +177,12 @@ describeWithPostgres("two processes on one PostgreSQL inbox", () => {
     const wait = "(SELECT pg_sleep(0.3) IS NOT NULL) AND (source || '') >= $2";
     pool.on("connect", (client) => {
       const query = client.query.bind(client) as (text: string, ...rest: unknown[]) => unknown;
-      const slowed = (text: string, ...rest: unknown[]) =>
-        query(isSlow && text.includes("picked") ? text.replace("(source || '') >= $2", wait) : text, ...rest);
+      const slowed = async (text: string, ...rest: unknown[]) => {
+        if (text.startsWith("CREATE OR REPLACE FUNCTION") && text.includes("picked")) {
+          await query(text.replace(/claim_\w+/, "$&_slow").replace("(source || '') >= $2", wait));
+        }
+        return query(isSlow ? text.replace(/claim_latest_\w+/, "$&_slow") : text, ...rest);
+      };
       Object.assign(client, { query: slowed });
     });
     const inbox = postgresInbox(pool, { schema: "stale_snapshot", clock });

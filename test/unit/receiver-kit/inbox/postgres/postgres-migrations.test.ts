@@ -5,7 +5,7 @@ import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { rowStates } from "../../../../../receiver-kit/inbox/inbox.ts";
 import { postgresMigrations } from "../../../../../receiver-kit/inbox/postgres/postgres-migrations.ts";
 import { describeInboxMigration } from "../../../../support/inbox-migration-suite.ts";
-import { claimOptions } from "../../../../support/inbox-rows.ts";
+import { claimOptions, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
 import { describeWithPostgres } from "../../../../support/machine.ts";
 import { type PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
 
@@ -40,6 +40,51 @@ describeWithPostgres("with PostgreSQL", () => {
       },
       [Symbol.asyncDispose]: () => pool.end(),
     };
+  });
+
+  it("an inbox with `migrate: false` names the function that the schema does not have, and opens once it has", async () => {
+    const pool = database.pool();
+    const schema = "functions_missing";
+    const unmigrated = postgresInbox(pool, { schema, migrate: false });
+    await expect(unmigrated.open()).rejects.toMatchObject({
+      code: "INBOX_OPEN_FAILED",
+      message: expect.stringMatching(
+        /functions_missing has no function insert_rows_\w{8}: open .* migrate: true/,
+      ),
+    });
+    const migrated = postgresInbox(pool, { schema });
+    await migrated.open();
+    await unmigrated.open();
+    const { rows } = await pool.query(
+      "SELECT proname FROM pg_proc WHERE pronamespace = $1::regnamespace ORDER BY proname",
+      [schema],
+    );
+    const names = rows.map(({ proname }) => String(proname).replace(/_\w{8}$/, ""));
+    expect(names).toEqual(["claim_latest", "claim_strict", "end_rows", "insert_rows"]);
+    // As after a release with other functions: they are created beside those of the older one.
+    await pool.query(`ALTER FUNCTION ${schema}.${rows[0]?.["proname"]} RENAME TO claim_latest_older`);
+    await expect(postgresInbox(pool, { schema, migrate: false }).open()).rejects.toThrow("claim_latest_");
+    await postgresInbox(pool, { schema }).open();
+    await postgresInbox(pool, { schema, migrate: false }).open();
+    await pool.end();
+  });
+
+  it("a role that may use the schema and its tables, and create nothing, runs a receiver", async () => {
+    const pool = database.pool();
+    const schema = "least_privileges";
+    await postgresInbox(pool, { schema }).open();
+    await pool.query(`CREATE ROLE runner LOGIN; GRANT USAGE ON SCHEMA ${schema} TO runner;
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO runner;
+      GRANT USAGE ON SEQUENCE ${schema}.inbox_seq_seq TO runner`);
+    const runners = database.pool({ user: "runner" });
+    const inbox = postgresInbox(runners, { schema });
+    await inbox.open();
+    await inbox.insert(runningAt("task-1", 1, { id: "first" }));
+    const [claim] = (await inbox.claim(claimOptions())).claims;
+    expect(await inbox.begin(claim!, doneWith(claim!), { timeoutMs: 1_000 }).commit()).toBe("settled");
+    await inbox.close();
+    await runners.end();
+    await pool.end();
   });
 
   it("the migration from version 1 keeps every row with its body, whatever its state", async () => {

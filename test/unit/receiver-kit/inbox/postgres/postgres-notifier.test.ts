@@ -47,7 +47,7 @@ describe("the PostgreSQL notifier", () => {
 
   it("is the only one to notify: a statement that notifies keeps a lock of the server until it is on disk", () => {
     const statements = Object.values(postgresStatements("inbox")).flatMap((each) =>
-      typeof each === "function" ? [] : [each],
+      typeof each === "string" ? [each] : each.map(({ definition }) => definition),
     );
     expect(statements.length).toBeGreaterThan(20);
     expect(statements.filter((statement) => /notify/i.test(statement))).toEqual([]);
