@@ -8,23 +8,25 @@ const shownFromMs = 2_000;
 /** One line on a terminal that overwrites itself; elsewhere, such as in a CI log, a line every five seconds. */
 export function compareProgress({ stderr }: CommandIo) {
   const isTerminal = stderr.isTTY === true;
-  let latest = "connecting";
+  let latest = () => "connecting";
   let position = "";
-  const show = (text: string) => {
+  const print = () => stderr.write(isTerminal ? `\r\u001b[K${latest()}` : `compare: ${latest()}\n`);
+  const show = (text: () => string) => {
     latest = text;
-    if (isTerminal) stderr.write(`\r\u001b[K${text}`);
+    if (isTerminal) print();
   };
   show(latest);
-  const timer = setInterval(() => {
-    if (!isTerminal) stderr.write(`compare: ${latest}\n`);
-  }, everyMs);
+  const timer = setInterval(print, isTerminal ? 1_000 : everyMs);
   return {
     onObservation({ probe }: Observation, done: number, total: number) {
       position = `[${String(done).padStart(String(total).length)}/${total}]`;
-      show(`${position} ${probe}`);
+      show(() => `${position} ${probe}`);
     },
     onWait(ms: number, reason: string) {
-      if (ms >= shownFromMs) show(`${position} waits ${Math.ceil(ms / 1_000)} s ${reason}`.trimStart());
+      if (ms < shownFromMs) return;
+      const endsAtMs = Date.now() + ms;
+      const seconds = () => Math.max(0, Math.ceil((endsAtMs - Date.now()) / 1_000));
+      show(() => `${position} waits ${seconds()} s ${reason}`.trimStart());
     },
     end() {
       clearInterval(timer);

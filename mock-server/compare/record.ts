@@ -7,7 +7,7 @@ import { keyNames, type Permission } from "./plan/probe.ts";
 
 export const recordTool = "workspace-tasks compare";
 
-const permissions = ["read", "write", "leave", "exceed"] as const satisfies readonly Permission[];
+const permissions = ["read", "write"] as const satisfies readonly Permission[];
 
 const headerSchema = z.object({
   tool: z.literal(recordTool),

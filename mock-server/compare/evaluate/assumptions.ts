@@ -85,6 +85,8 @@ export interface AssumptionResult {
   readonly id: string;
   readonly subject: string;
   readonly verdict: Verdict;
+  /** What was confirmed is a part of it; `note` names the rest. */
+  readonly partly: boolean;
   readonly rules: readonly string[];
   /** For one that is not testable or confirmed in part only: what the rest takes. */
   readonly note: string;
@@ -98,6 +100,7 @@ export function evaluateAssumptions(results: readonly RuleResult[]): readonly As
     const verdict = has("refuted") ? "refuted" : has("confirmed") ? "confirmed" : "not-testable";
     const reasons = own.flatMap((result) => (result.verdict === "not-testable" ? [result.received] : []));
     const notes = [...new Set([...reasons, ...(untested === undefined ? [] : [untested])])];
-    return { id, subject, verdict, rules: own.map((result) => result.id), note: notes.join("; ") };
+    const partly = verdict === "confirmed" && notes.length > 0;
+    return { id, subject, verdict, partly, rules: own.map((result) => result.id), note: notes.join("; ") };
   });
 }

@@ -26,7 +26,7 @@ export interface PlanInput {
 
 /** What a run needs so that a probe can be sent; `null` when it has it. */
 export function missingFor(probe: Probe, { permissions, keys, hasGateway }: PlanInput): string | null {
-  if (!permissions.has(probe.permission)) return permissionHints[probe.permission];
+  if (!permissions.has(probe.permission)) return "needs --writes";
   if (probe.router === "gateway" && !hasGateway) return "needs --gateway-url";
   const missing = keysNeeded(probe).find((name) => !keys.has(name));
   if (missing !== undefined) return `needs ${keyVariables[missing]}`;
@@ -34,13 +34,6 @@ export function missingFor(probe: Probe, { permissions, keys, hasGateway }: Plan
     return `needs ${keyVariables.admin}`;
   return null;
 }
-
-const permissionHints: Readonly<Record<Permission, string>> = {
-  read: "",
-  write: "needs --writes",
-  leave: "needs --writes --leave-behind: no operation removes what it creates",
-  exceed: "needs --exceed-rate-limit",
-};
 
 /** Environment variables of the keys. */
 export const keyVariables: Readonly<Record<KeyName, string>> = {

@@ -1,7 +1,7 @@
 import type { Router } from "../../state/router.ts";
 
 /** What a run may do to the service. */
-export type Permission = "read" | "write" | "leave" | "exceed";
+export type Permission = "read" | "write";
 
 /** Keys by their use; which ones there are decides which probes are planned. */
 export const keyNames = ["admin", "readOnly", "revoked", "expired", "partner"] as const;

@@ -33,7 +33,12 @@ export function renderMarkdownReport(report: CompareReport): string {
     "## Assumptions",
     table(
       ["", "subject", "result", "note"],
-      report.assumptions.map(({ id, subject, verdict, note }) => [id, subject, words[verdict], note]),
+      report.assumptions.map(({ id, subject, verdict, partly, note }) => [
+        id,
+        subject,
+        partly ? "confirmed in part" : words[verdict],
+        note,
+      ]),
     ),
     "## Rules",
     table(

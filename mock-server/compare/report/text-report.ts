@@ -12,9 +12,9 @@ const colors = { good: 32, bad: 31, dim: 2 } as const;
 type Paint = (text: string, tone: keyof typeof colors) => string;
 
 const marks = {
-  confirmed: ["confirmed   ", "good"],
-  refuted: ["REFUTED     ", "bad"],
-  "not-testable": ["not testable", "dim"],
+  confirmed: ["confirmed        ", "good"],
+  refuted: ["REFUTED          ", "bad"],
+  "not-testable": ["not testable     ", "dim"],
 } as const satisfies Record<Verdict, readonly [string, keyof typeof colors]>;
 
 /** The report for a terminal: what differs, then every assumption, then the totals. */
@@ -70,8 +70,9 @@ const field = (name: string, text: string) => `  ${name.padEnd(8)}  ${text}`;
 
 function assumptionTable({ assumptions, rules }: CompareReport, paint: Paint): string {
   const width = Math.max(0, ...assumptions.map(({ subject }) => subject.length));
-  const rows = assumptions.map(({ id, subject, verdict, rules: own, note }) => {
-    const [mark, tone] = marks[verdict];
+  const rows = assumptions.map(({ id, subject, verdict, partly, rules: own, note }) => {
+    const [whole, tone] = marks[verdict];
+    const mark = partly ? "confirmed in part" : whole;
     const counts = countsOf(rules.filter((rule) => own.includes(rule.id)));
     const tested = counts.confirmed + counts.refuted;
     const share =

@@ -157,7 +157,7 @@ const isUnauthenticated = ({ status, text }: RawResponse) => status === 401 || /
 
 function toWire(
   access: Access,
-  { router, request, headers, permission }: Probe,
+  { router, request, headers }: Probe,
   bearer: string | null,
   variables: unknown,
 ): WireRequest {
@@ -175,8 +175,6 @@ function toWire(
     body: isDocument
       ? JSON.stringify({ query: request.document, variables, operationName: request.operationName })
       : request.body,
-    once: permission === "leave",
-    takes429: permission === "exceed",
   };
 }
 

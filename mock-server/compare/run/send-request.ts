@@ -19,10 +19,6 @@ export interface WireRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** A lost response is no reason to send it again: it creates what cannot be removed. */
-  readonly once?: boolean | undefined;
-  /** A 429 is a response as any other. */
-  readonly takes429?: boolean | undefined;
 }
 
 export interface SenderOptions {
@@ -116,7 +112,7 @@ export function createSender(options: SenderOptions): Sender {
       let failure: SendError;
       try {
         const response = await sendOnce(request);
-        if (response.status === 429 && !request.takes429) {
+        if (response.status === 429) {
           stats.rateLimited += 1;
           limited += 1;
           if (limited > rateLimitedMax)
@@ -137,7 +133,7 @@ export function createSender(options: SenderOptions): Sender {
       stats.lost += 1;
       // Before the first response these are mistakes in the address; later they may be a restart of the service.
       if (!hasResponded && addressCodes.has(failure.code ?? "")) throw failure;
-      if (attempt >= attemptsMax || request.once) throw failure;
+      if (attempt >= attemptsMax) throw failure;
       await sleep(clock, backoffMs * attempt, signal);
       attempt += 1;
     }

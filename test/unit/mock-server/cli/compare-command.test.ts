@@ -60,6 +60,24 @@ describe.concurrent("compare", () => {
     });
   });
 
+  it("--writes lists what it would send, and sends nothing unless the user agrees", async () => {
+    let requests = 0;
+    await using server = await serving((_, response) => {
+      requests += 1;
+      response.end();
+    });
+    const asked: string[] = [];
+    const ask = async (question: string) => {
+      asked.push(question);
+      return "n";
+    };
+    const argv = ["--base-url", server.origin, "--writes"];
+    const { code, out, err } = await runCommand(runCompareCommand, argv, { env: key, ask });
+    expect([code, out, requests, asked]).toEqual([2, "", 0, ["Continue? [y/N] "]]);
+    expect(err).toContain("an endpoint with a url alone");
+    expect(err).toContain("nothing was sent");
+  });
+
   it("an address where nothing listens is named with what to do", async () => {
     const { code, out, err } = await command(["--base-url", `http://127.0.0.1:${await freePort()}`], key);
     expect([code, out]).toEqual([2, ""]);
@@ -129,6 +147,22 @@ describe.concurrent("compare", () => {
       key,
       "--report: expected a file that ends with .json, .md or .xml",
     ],
+    [
+      ["--base-url", "https://service.example", "--writes"],
+      key,
+      "--writes: expected a terminal to ask at; write --writes --yes to agree",
+    ],
+    [
+      ["--base-url", "https://service.example", "--deliveries", "https://tunnel.example"],
+      key,
+      "--deliveries: expected --writes with a URL",
+    ],
+    [
+      ["--base-url", "https://service.example", "--deliveries", "captured.ndjson"],
+      key,
+      "--deliveries: expected the endpoint's secrets in WORKSPACE_TASKS_SIGNING_SECRET",
+    ],
+    [["--base-url", "https://service.example", "--writes", "--read-only"], key, "got both"],
     [["--replay", "package.json"], {}, "--replay: package.json: line 1 is not the header of a record"],
     [["--replay", "no-such-file"], {}, "--replay: cannot read no-such-file: ENOENT"],
   ])("compare %j returns 2 and says what was expected", async (argv, env, message) => {
