@@ -19,7 +19,7 @@ interface Expect {
 declare global {
   // The name that @types/jest has for its types.
   namespace jest {
-    // biome-ignore lint/correctness/noUnusedVariables: both declarations of an interface have the same parameters
+    // biome-ignore lint/complexity/noBannedTypes: both declarations of an interface have the same parameters
     interface Matchers<R, T = {}> extends MockMatchers<R> {}
   }
 }

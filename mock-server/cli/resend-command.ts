@@ -29,7 +29,10 @@ mock did not respond, 2 wrong arguments.`,
     }
     return withRunningMock(address, io, async (control) => {
       const ids = unsuccessful ? await unsuccessfulIds(control) : given;
-      if (ids.length === 0) return (io.stderr.write("resend: there is no such delivery\n"), 1);
+      if (ids.length === 0) {
+        io.stderr.write("resend: there is no such delivery\n");
+        return 1;
+      }
       let code = 0;
       for (const id of ids) {
         const delivery = await control.replayDelivery(id === "latest" ? await latestId(control) : id);

@@ -8,6 +8,7 @@ import {
 } from "../errors.ts";
 import { controlCalls } from "../generated/control-calls.ts";
 import { createRealClock } from "../time/clock.ts";
+import { waitTimeoutMs } from "../time/wait-timeout.ts";
 import { type CallName, readArguments } from "./call-arguments.ts";
 import type { CallOptions } from "./contract/route.ts";
 import type { ControlApi } from "./control-api.ts";
@@ -58,7 +59,7 @@ export function createControlClient(options: ControlClientOptions): ControlApi {
       const query = kind === "query" ? `?${new URLSearchParams(input as Record<string, string>)}` : "";
       const url = new URL(`${baseUrl}/_mock/v1${path}${query}`);
       const body = kind === "body" ? JSON.stringify(input) : undefined;
-      const waitMs = typeof input?.["timeoutMs"] === "number" ? input["timeoutMs"] : 0;
+      const waitMs = name.startsWith("waitFor") ? Number(input?.["timeoutMs"] ?? waitTimeoutMs) : 0;
       return sendCall({ ...options, baseUrl }, { method, url, body, waitMs }, callOptions);
     };
     return [name, send];

@@ -87,7 +87,7 @@ export function createVirtualClock(
 
   const schedule: Clock["schedule"] = (delayMs, run) => {
     // A delay that is not a number would put the timers out of order.
-    const delay = delayMs > 0 ? delayMs : 0;
+    const delay = Math.max(0, delayMs || 0);
     const timer: Timer = { dueMs: elapsedMs + delay, order: order++, run };
     timers.push(timer);
     return () => {

@@ -85,7 +85,7 @@ async function freePort(): Promise<number> {
 describe("a command that npm started", () => {
   it("mock exec and its command end when the shell of npm ends", async () => {
     const script =
-      "console.log(`pids ${process.pid} ${process.ppid} url ${process.env.WORKSPACE_TASKS_BASE_URL} end`); setInterval(() => {}, 1000)";
+      'console.log("pids", process.pid, process.ppid, "url", process.env.WORKSPACE_TASKS_BASE_URL, "end"); setInterval(() => {}, 1000)';
     const exec = [...node, "mock", "exec", "--", process.execPath, "-e", script];
     const env = { npm_lifecycle_event: "npx" };
     const shell = start(["sh", "-c", '"$@"; true', "sh", ...exec], env);

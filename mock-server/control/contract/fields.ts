@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { durationForms, parseDurationMs } from "../../time/duration.ts";
+import { waitTimeoutMs } from "../../time/wait-timeout.ts";
 
 // Fields that several nouns share.
 
@@ -39,7 +40,7 @@ export const expectedNumber = {
 };
 
 export const waitLimit = {
-  timeoutMs: z.int().min(0).max(600_000).optional().describe("In real time. Default: 10000."),
+  timeoutMs: z.int().min(0).max(600_000).optional().describe(`In real time. Default: ${waitTimeoutMs}.`),
 };
 
 /** A list without pages. */

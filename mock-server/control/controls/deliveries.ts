@@ -4,6 +4,7 @@ import { found } from "../../rules/service-error.ts";
 import type { AttemptRecord, DeliveryRecord } from "../../state/records.ts";
 import type { Clock } from "../../time/clock.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
+import { waitTimeoutMs } from "../../time/wait-timeout.ts";
 import type { World } from "../../world/world.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type {
@@ -56,7 +57,7 @@ export function createDeliveryControls(worlds: WorldHolder, wallClock: Clock): D
       for (const { id } of ready) void replayDelivery(world, id);
       return { started: ready.length, skipped: data.length - ready.length };
     },
-    async waitForDeliveries({ count, times, timeoutMs = 10_000, ...filter } = {}, { signal } = {}) {
+    async waitForDeliveries({ count, times, timeoutMs = waitTimeoutMs, ...filter } = {}, { signal } = {}) {
       const world = worlds.current;
       const expectation = {
         noun: "delivery",

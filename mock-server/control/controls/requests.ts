@@ -3,6 +3,7 @@ import { found } from "../../rules/service-error.ts";
 import type { JournalEntry } from "../../state/journal-entry.ts";
 import type { Clock } from "../../time/clock.ts";
 import { isoTime } from "../../time/iso-time.ts";
+import { waitTimeoutMs } from "../../time/wait-timeout.ts";
 import type { RoundTrip } from "../../world/round-trips.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { RecordedRequest, RequestDetail, RequestFilter, requestRoutes } from "../contract/requests.ts";
@@ -30,7 +31,10 @@ export function createRequestControls(
       );
       return { ...viewRequest(entry), message: viewMessage(worlds.current.roundTrips.get(entry.sequence)) };
     },
-    async waitForRequests({ count, times, timeoutMs = 10_000, after = 0, ...filter } = {}, { signal } = {}) {
+    async waitForRequests(
+      { count, times, timeoutMs = waitTimeoutMs, after = 0, ...filter } = {},
+      { signal } = {},
+    ) {
       const world = worlds.current;
       const expectation = {
         noun: "request",

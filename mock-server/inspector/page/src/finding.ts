@@ -18,16 +18,16 @@ const texts = {
     "Compare the header with what the attempt sent.",
   ],
   TIMESTAMP_TOO_OLD: [
-    "the attempt was signed … s in the past by the mock's clock",
-    "A receiver with a tolerance of … s rejects it. Give the receiver the mock's clock, or check both clocks.",
+    "the attempt was signed … in the past by the mock's clock",
+    "A receiver with a tolerance of … rejects it. Give the receiver the mock's clock, or check both clocks.",
   ],
   TIMESTAMP_TOO_NEW: [
-    "the attempt was signed … s in the future by the mock's clock",
-    "A receiver with a tolerance of … s rejects it. Give the receiver the mock's clock, or check both clocks.",
+    "the attempt was signed … in the future by the mock's clock",
+    "A receiver with a tolerance of … rejects it. Give the receiver the mock's clock, or check both clocks.",
   ],
   TIMESTAMP_VIRTUAL: [
     "by this computer's clock the attempt was signed … away from now",
-    "A receiver with its own clock and a tolerance of … s rejects it. Give the receiver the mock's clock, or start the mock with a real one.",
+    "A receiver with its own clock and a tolerance of … rejects it. Give the receiver the mock's clock, or start the mock with a real one.",
   ],
   TIMESTAMP_MILLISECONDS: [
     "webhook-timestamp is in milliseconds",

@@ -88,20 +88,20 @@ function ageFindings({ timestamp, nowSeconds, toleranceSeconds }: SignatureInput
   const ageSeconds = nowSeconds - Number(timestamp);
   if (!isSeconds(timestamp) || Math.abs(ageSeconds) <= toleranceSeconds) return [];
   const code = ageSeconds > 0 ? "TIMESTAMP_TOO_OLD" : "TIMESTAMP_TOO_NEW";
-  return [createFinding(code, { title: Math.abs(ageSeconds), advice: toleranceSeconds })];
+  return [createFinding(code, durations(Math.abs(ageSeconds), toleranceSeconds))];
 }
 
 function virtualTimeFindings({ timestamp, realNowSeconds, toleranceSeconds }: SignatureInput): Finding[] {
   if (realNowSeconds === undefined || !isSeconds(timestamp)) return [];
   const awaySeconds = Math.abs(realNowSeconds - Number(timestamp));
   if (awaySeconds <= toleranceSeconds) return [];
-  return [
-    createFinding("TIMESTAMP_VIRTUAL", {
-      title: formatDuration(1_000 * awaySeconds),
-      advice: toleranceSeconds,
-    }),
-  ];
+  return [createFinding("TIMESTAMP_VIRTUAL", durations(awaySeconds, toleranceSeconds))];
 }
+
+const durations = (awaySeconds: number, toleranceSeconds: number) => ({
+  title: formatDuration(awaySeconds * 1_000),
+  advice: formatDuration(toleranceSeconds * 1_000),
+});
 
 function mismatchFindings(input: SignatureInput, checks: readonly SecretCheck[]): Finding[] {
   const old = checks.find(({ fits }) => fits);

@@ -304,6 +304,17 @@ describe("createControlClient", () => {
     await expect(clientOf(never, 5).getHealth()).rejects.toMatchObject({ code: "REQUEST_TIMEOUT" });
   });
 
+  it("gives a wait without timeoutMs the time that the mock waits, beyond its own limit", async () => {
+    const slow = ({ signal }: RequestInit) =>
+      new Promise<Response>((resolve, reject) => {
+        signal?.addEventListener("abort", () => reject(signal.reason));
+        setTimeout(() => resolve(Response.json({ data: [] })), 50);
+      });
+    await expect(clientOf(slow, 5).getHealth()).rejects.toMatchObject({ code: "REQUEST_TIMEOUT" });
+    expect(await clientOf(slow, 5).waitForRequests()).toEqual({ data: [] });
+    expect(await clientOf(slow, 5).waitForDeliveries({ count: 1 })).toEqual({ data: [] });
+  });
+
   const endless = () => new Response(new ReadableStream({ pull: () => new Promise(() => {}) }));
 
   it.each([

@@ -48,7 +48,7 @@ describe("diagnose", () => {
     const realNowSeconds = signedAtSeconds + 301;
     const { valid, findings } = await diagnose(inputWith({ realNowSeconds }));
     expect([valid, findings.map(({ code }) => code)]).toEqual([true, ["TIMESTAMP_VIRTUAL"]]);
-    expect(findings[0]?.title).toContain("5 min 1 s");
+    expect(findings[0]?.title).toContain("signed 5 min 1 s away from now");
     expect(await codes({ realNowSeconds: signedAtSeconds + 299 })).toEqual([]);
     expect(await codes({ realNowSeconds, nowSeconds: realNowSeconds })).toEqual(["TIMESTAMP_TOO_OLD"]);
   });
