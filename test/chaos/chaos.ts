@@ -4,12 +4,14 @@
 import { parseArgs } from "node:util";
 import { findPostgres } from "../support/postgres-binaries.ts";
 import { findRabbitmq } from "../support/rabbitmq-binaries.ts";
+import { postgresCells } from "./cells/postgres-cells.ts";
 import { rabbitmqCells } from "./cells/rabbitmq-cells.ts";
 import type { ChaosCells } from "./chaos-cell.ts";
 import { type CellReport, isFlawless, runCell } from "./run-cell.ts";
 
-const usage = `usage: npm run chaos -- [--only TEXT] [--seeds 1] [--seed 1] [--json]
+const usage = `usage: npm run chaos -- [--group NAME] [--only TEXT] [--seeds 1] [--seed 1] [--json]
 
+  --group NAME  postgres or rabbitmq. Default: both
   --only TEXT  the cells whose names contain it. Default: all
   --seeds N    runs of each cell, of about 20 seconds each. Default: 1
   --seed N     seed of the first run. Default: 1
@@ -20,7 +22,10 @@ Prints a table of the cells: acknowledged, rejected, lost, applied twice, wrong 
 `;
 
 /** The groups of cells; each starts its own servers. */
-const groups: readonly (() => Promise<ChaosCells>)[] = [rabbitmqCells];
+const groups: Readonly<Record<string, () => Promise<ChaosCells>>> = {
+  postgres: postgresCells,
+  rabbitmq: rabbitmqCells,
+};
 
 async function main(args: readonly string[]): Promise<number> {
   const options = readArguments(args);
@@ -28,13 +33,17 @@ async function main(args: readonly string[]): Promise<number> {
     process.stderr.write(usage);
     return 2;
   }
-  for (const found of [findPostgres(), findRabbitmq()]) {
+  const names = options.group === undefined ? Object.keys(groups) : [options.group];
+  for (const found of [findPostgres(), ...(names.includes("rabbitmq") ? [findRabbitmq()] : [])]) {
     if (!("missing" in found)) continue;
     process.stderr.write(`${found.missing}\n`);
     return 2;
   }
   const rows: Row[] = [];
-  for (const start of groups) rows.push(...(await runGroup(start, options)));
+  for (const name of names) {
+    const start = groups[name];
+    if (start) rows.push(...(await runGroup(start, options)));
+  }
   if (options.json)
     for (const { reports } of rows) for (const report of reports) console.log(JSON.stringify(report));
   else process.stdout.write(table(rows));
@@ -89,6 +98,7 @@ function table(rows: readonly Row[]): string {
 }
 
 interface Options {
+  readonly group: string | undefined;
   readonly only: string;
   readonly seeds: number;
   readonly seed: number;
@@ -100,11 +110,12 @@ function readArguments(args: readonly string[]): Options | undefined {
     const text = { type: "string" } as const;
     const { values } = parseArgs({
       args: [...args],
-      options: { only: text, seeds: text, seed: text, json: { type: "boolean" } },
+      options: { group: text, only: text, seeds: text, seed: text, json: { type: "boolean" } },
     });
     const [seeds, seed] = [values.seeds ?? "1", values.seed ?? "1"].map(Number);
     if (!Number.isSafeInteger(seeds) || !Number.isSafeInteger(seed) || !seeds || !seed) return undefined;
-    return { only: values.only ?? "", seeds, seed, json: values.json === true };
+    if (values.group !== undefined && !Object.hasOwn(groups, values.group)) return undefined;
+    return { group: values.group, only: values.only ?? "", seeds, seed, json: values.json === true };
   } catch {
     return undefined; // an unknown option
   }

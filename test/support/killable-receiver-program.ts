@@ -8,7 +8,7 @@ import express from "express";
 import pg from "pg";
 import { createReceiver, type EventHandler, type Inbox } from "workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
-import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
+import { postgresInbox, primaryPool } from "workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { createRandom } from "../simulation/random.ts";
 import type { KillableReceiverOptions } from "./killable-receiver.ts";
@@ -26,12 +26,22 @@ function openStore(): Store {
     const inbox = sqliteInbox({ path: options.store });
     return { inbox, close: async () => {} };
   }
-  const pool = new pg.Pool({
-    connectionString: options.store,
-    max: (options.concurrency ?? 8) + 6,
-    connectionTimeoutMillis: options.connectionTimeoutMs ?? 2_000,
-  });
-  return { inbox: postgresInbox(pool), close: () => pool.end() };
+  const pools = options.store.split(" ").map(
+    (connectionString) =>
+      new pg.Pool({
+        connectionString,
+        max: (options.concurrency ?? 8) + 6,
+        connectionTimeoutMillis: options.connectionTimeoutMs ?? 2_000,
+      }),
+  );
+  const [pool, ...others] = pools;
+  const inbox = postgresInbox(others.length === 0 && pool ? pool : primaryPool(pools));
+  return {
+    inbox,
+    async close() {
+      await Promise.all(pools.map((each) => each.end()));
+    },
+  };
 }
 
 /** SQLite takes `?1` where PostgreSQL takes `$1`. */

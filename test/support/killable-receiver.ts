@@ -16,7 +16,7 @@ export const receiverTables = [
 ] as const;
 
 export interface KillableReceiverOptions {
-  /** A SQLite file or a `postgres://` URL. */
+  /** A SQLite file, or a `postgres://` URL; several, divided by spaces, of which one is the primary. */
   readonly store: string;
   readonly leaseMs?: number;
   readonly concurrency?: number;

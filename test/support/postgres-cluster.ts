@@ -1,8 +1,8 @@
 // A primary and two standbys from one data directory: the programs from npm contain no pg_basebackup, but a copy of a
 // server that has never run is a backup of it. A commit waits until one standby has it on its disk.
 
-import { execFileSync } from "node:child_process";
-import { appendFileSync, chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { appendFileSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
@@ -26,12 +26,16 @@ export class PostgresCluster implements AsyncDisposable {
   readonly #servers: PostgresServer[];
   #primary: PostgresServer;
 
-  private constructor(primary: PostgresServer, standbys: readonly PostgresServer[]) {
+  readonly #hasDisk: boolean;
+
+  private constructor(primary: PostgresServer, standbys: readonly PostgresServer[], hasDisk: boolean) {
+    this.#hasDisk = hasDisk;
     this.#primary = primary;
     this.#servers = [primary, ...standbys];
   }
 
-  static async start(): Promise<PostgresCluster> {
+  /** @param diskBytes size of a disk of its own for the primary, which needs root */
+  static async start(diskBytes?: number): Promise<PostgresCluster> {
     const binaries = findPostgres();
     if ("missing" in binaries) throw new Error(binaries.missing);
     const template = mkdtempSync(path.join(binaries.temporaryDirectory, "workspace-tasks-template-"));
@@ -40,7 +44,13 @@ export class PostgresCluster implements AsyncDisposable {
       const copy = async (_: PostgresBinaries, directory: string) => {
         execFileSync("cp", ["-a", `${template}/.`, directory]);
       };
-      const primary = await PostgresServer.start({ settings, initialise: copy });
+      const primary = await PostgresServer.start({
+        settings,
+        async initialise(found, directory) {
+          if (diskBytes !== undefined) mountDisk(found, path.join(directory, "data"), diskBytes);
+          await copy(found, directory);
+        },
+      });
       const standbys = await Promise.all(
         standbyNames.map((name) =>
           PostgresServer.start({
@@ -52,7 +62,7 @@ export class PostgresCluster implements AsyncDisposable {
           }),
         ),
       );
-      const cluster = new PostgresCluster(primary, standbys);
+      const cluster = new PostgresCluster(primary, standbys, diskBytes !== undefined);
       await cluster.#untilReplicated();
       return cluster;
     } finally {
@@ -62,6 +72,17 @@ export class PostgresCluster implements AsyncDisposable {
 
   get primary(): PostgresServer {
     return this.#primary;
+  }
+
+  get servers(): readonly PostgresServer[] {
+    return this.#servers;
+  }
+
+  /** Fills the disk of the first primary; returns how it is freed again. */
+  async fillDisk(): Promise<() => Promise<void>> {
+    const filler = path.join(this.#servers[0]?.dataDirectory ?? "", "filler");
+    spawnSync("dd", ["if=/dev/zero", `of=${filler}`, "bs=1M"], { stdio: "ignore" });
+    return async () => rmSync(filler, { force: true });
   }
 
   /** Of every server that was started, lost ones too. */
@@ -117,8 +138,19 @@ export class PostgresCluster implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     // A primary that waits for its standbys ends at once, and not when they have received everything.
+    const [first] = this.#servers;
+    if (this.#hasDisk && first) {
+      await first.stopImmediately();
+      execFileSync("umount", [first.dataDirectory]);
+    }
     await Promise.all(this.#servers.map((server) => server.lose()));
   }
+}
+
+function mountDisk({ user }: PostgresBinaries, data: string, bytes: number): void {
+  mkdirSync(data);
+  const owner = user ? `,uid=${user.uid},gid=${user.gid}` : "";
+  execFileSync("mount", ["-t", "tmpfs", "-o", `size=${bytes},mode=700${owner}`, "tmpfs", data]);
 }
 
 function configureStandby({ user }: PostgresBinaries, data: string, info: string): void {

@@ -75,6 +75,16 @@ export class PostgresServer implements AsyncDisposable {
     return stop(this.#process, "SIGQUIT");
   }
 
+  /** Starts the server again if it has ended by itself. */
+  async resumeIfEnded(): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) await this.resume();
+  }
+
+  /** Where its data are. */
+  get dataDirectory(): string {
+    return dataOf(this.#directory);
+  }
+
   /** Ends the server without warning and deletes its data, as the loss of its machine does. */
   async lose(): Promise<void> {
     await stop(this.#process, "SIGKILL");
