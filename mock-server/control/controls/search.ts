@@ -4,7 +4,7 @@ import type { World } from "../../world/world.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { ControlsOf } from "../contract/route.ts";
 import type { SearchHit, searchRoutes } from "../contract/search.ts";
-import { textsOfDelivery } from "./deliveries.ts";
+import { textsOfDelivery, viewDeliverySummary } from "./deliveries.ts";
 import { textsOfRequest } from "./requests.ts";
 import { textsOfTask } from "./tasks.ts";
 import { createTextMatch, type TextMatch } from "./text-match.ts";
@@ -78,12 +78,13 @@ const endpoints = ({ world, id, contains, limit }: Search) =>
 const deliveries = ({ world, id, contains, limit }: Search) =>
   newest(world.state.deliveries.values(), limit, (delivery) => {
     if (!contains(...textsOfDelivery(world, delivery))) return null;
-    const url = world.state.endpoints.get(delivery.endpointId)?.url ?? "a deleted endpoint";
+    const { status, lastStatus, rejected, client, url } = viewDeliverySummary(world, delivery);
+    const state = rejected ? `rejected ${lastStatus ?? "without a response"}` : status;
     return {
       kind: "delivery",
       id: delivery.id,
       title: delivery.eventName,
-      detail: `${delivery.status} · ${url}`,
+      detail: [state, client, url ?? "a deleted endpoint"].filter((part) => part !== null).join(" · "),
       at: isoTime(delivery.createdAtMs),
       isId: delivery.id === id || delivery.eventId === id,
     };

@@ -101,6 +101,10 @@ describe("the search of the control API", () => {
     expect(await find(deliveryId)).toEqual(["delivery by id"]);
     expect(await find("CLIENT 1")).toEqual(["task", "client", "delivery", "delivery"]);
     expect(await find("database is locked")).toEqual(["delivery"]);
+    const { data } = await mock.control.search({ text: "database is locked" });
+    expect(data).toMatchObject([
+      { title: "task.running", detail: `rejected 500 · Client 1 · ${urls.billing}` },
+    ]);
     expect(await find(billing.id)).toEqual(["endpoint by id", "delivery"]);
     expect(await find("query me")).toEqual(["request"]);
     expect(await find(".*")).toEqual([]);
