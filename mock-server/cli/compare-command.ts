@@ -143,6 +143,8 @@ async function compareNow(
     hasGateway: gatewayUrl !== null,
   };
   if (plan.permissions.has("write") && !flags.yes) await confirmWrites(plan, baseUrl, io);
+  if (flags.resume !== undefined && flags.record !== undefined)
+    throw new UsageError("--record: expected --resume alone, which continues its own record");
   const earlier = flags.resume === undefined ? null : await readRecord("--resume", flags.resume);
   const runId = earlier?.header.runId ?? randomBytes(5).toString("hex");
   const { captured, receiver } = await deliveriesOf(flags, io);

@@ -163,6 +163,11 @@ describe.concurrent("compare", () => {
       "--deliveries: expected the endpoint's secrets in WORKSPACE_TASKS_SIGNING_SECRET",
     ],
     [["--base-url", "https://service.example", "--writes", "--read-only"], key, "got both"],
+    [
+      ["--base-url", "https://service.example", "--resume", "a", "--record", "b"],
+      key,
+      "--record: expected --resume alone",
+    ],
     [["--replay", "package.json"], {}, "--replay: package.json: line 1 is not the header of a record"],
     [["--replay", "no-such-file"], {}, "--replay: cannot read no-such-file: ENOENT"],
   ])("compare %j returns 2 and says what was expected", async (argv, env, message) => {
