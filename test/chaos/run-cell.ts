@@ -29,27 +29,35 @@ export interface CellReport {
 export const isFlawless = (report: CellReport, { rejectsNothing }: ChaosCell): boolean =>
   report.lost + report.twice + report.wrong === 0 && !(rejectsNothing && report.rejected > 0);
 
-const tasks = 1_200;
-const senders = 8;
-const beforeMs = 1_500;
-const afterMs = 2_000;
-const drainTimeoutMs = 120_000;
+export interface Load {
+  readonly tasks: number;
+  /** How long deliveries arrive before the fault, and after its repair. */
+  readonly beforeMs: number;
+  readonly afterMs: number;
+  /** How long the rest may take until it is acknowledged, and then until it is handled. */
+  readonly drainTimeoutMs: number;
+}
 
-export async function runCell(cell: ChaosCell, seed: number): Promise<CellReport> {
+const usualLoad: Load = { tasks: 1_200, beforeMs: 1_500, afterMs: 2_000, drainTimeoutMs: 120_000 };
+const senders = 8;
+
+export async function runCell(cell: ChaosCell, seed: number, load = usualLoad): Promise<CellReport> {
+  const { tasks, beforeMs, afterMs, drainTimeoutMs } = load;
   const random = createRandom(seed, `chaos ${cell.name}`);
   const { deliveries, finalStates } = createTraffic(`seed-${seed}`, tasks, random);
   await using world = await cell.start();
-  using traffic = new Traffic(world, shuffled(deliveries, random));
+  const repeated = deliveries.slice(0, Math.ceil(deliveries.length / 10));
+  using traffic = new Traffic(world, shuffled([...deliveries, ...repeated], random));
   const sending = traffic.send((choices) => random.integer(0, choices - 1));
-  await pause(beforeMs + random.integer(0, 500));
+  await pause(beforeMs + random.integer(0, beforeMs / 3));
   const brokenAtMs = Date.now();
   await world.inject(random);
   await pause(Math.max(0, cell.brokenMs - (Date.now() - brokenAtMs)));
   await world.repair();
   await pause(afterMs);
-  traffic.finish();
+  traffic.finish(drainTimeoutMs);
   await sending;
-  await waitForEffects(world, traffic.acknowledged);
+  await waitForEffects(world, traffic.acknowledged, drainTimeoutMs);
   const effects = await world.effects();
   const { lost, twice, wrong, examples } = await count(world, traffic.acknowledged, effects, finalStates);
   const handledAtMs = effects.map(({ atMs }) => atMs).toSorted((a, b) => a - b);
@@ -96,7 +104,7 @@ class Traffic implements Disposable {
     await Promise.all(Array.from({ length: senders }, sendInTurn));
   }
 
-  finish(): void {
+  finish(drainTimeoutMs: number): void {
     this.#isFinishing = true;
     this.#deadlineMs = Date.now() + drainTimeoutMs;
   }
@@ -130,7 +138,11 @@ class Traffic implements Disposable {
   }
 }
 
-async function waitForEffects(world: ChaosWorld, acknowledged: ReadonlySet<string>): Promise<void> {
+async function waitForEffects(
+  world: ChaosWorld,
+  acknowledged: ReadonlySet<string>,
+  drainTimeoutMs: number,
+): Promise<void> {
   const deadlineMs = Date.now() + drainTimeoutMs;
   while (Date.now() < deadlineMs) {
     const effects = await world.effects().catch(() => []);
