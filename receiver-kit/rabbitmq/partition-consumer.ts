@@ -91,8 +91,29 @@ export class PartitionConsumer {
     };
   }
 
+  /** Resolves once it consumes, which may take several attempts: a queue may have no majority for a while. */
+  async start(): Promise<void> {
+    const { clock, operationTimeoutMs, logger, queue } = this.#settings;
+    while (!this.#isAbandoned && !this.#isStopping) {
+      try {
+        const late = () => new Error(`the broker did not respond within ${operationTimeoutMs} ms`);
+        await withTimeout(this.#open(), operationTimeoutMs, clock, late);
+        return;
+      } catch (error) {
+        if (this.#isAbandoned || this.#isStopping) return;
+        logger.warn({ err: error, queue }, "a queue cannot be consumed");
+        // It may be consuming although its request failed.
+        const channel = this.#channel;
+        this.#channel = undefined;
+        channel?.close().catch(() => {});
+        this.#reopenings += 1;
+        await this.#pause(this.#reopenings);
+      }
+    }
+  }
+
   /** Opens a channel and consumes. */
-  async open(): Promise<void> {
+  async #open(): Promise<void> {
     const { queue, prefetch } = this.#settings;
     const channel = await this.#connection.createConfirmChannel();
     channel.on("error", () => {});
@@ -267,7 +288,7 @@ export class PartitionConsumer {
 
   /** Leaves the queue to other consumers and returns to it later. */
   #release(channel: AmqpChannel): void {
-    const { counts, clock, operationTimeoutMs, logger, queue } = this.#settings;
+    const { counts, clock, operationTimeoutMs } = this.#settings;
     if (this.#isAbandoned || this.#isStopping) return;
     counts.released += 1;
     this.#channel = undefined;
@@ -282,22 +303,11 @@ export class PartitionConsumer {
     const reopen = async () => {
       await closed;
       await this.#storing;
-      while (!this.#isAbandoned && !this.#isStopping) {
-        this.#reopenings += 1;
-        await this.#pause(this.#reopenings);
-        if (this.#isAbandoned || this.#isStopping) return;
-        try {
-          const late = () => new Error(`the broker did not respond within ${operationTimeoutMs} ms`);
-          await withTimeout(this.open(), operationTimeoutMs, clock, late);
-          return;
-        } catch (error) {
-          // It may be consuming although its request failed.
-          this.#channel?.close().catch(() => {});
-          this.#channel = undefined;
-          logger.warn({ err: error, queue }, "a queue cannot be consumed");
-        }
-      }
+      this.#reopenings += 1;
+      await this.#pause(this.#reopenings);
+      await this.start();
     };
+    this.#wake?.();
     void reopen();
   }
 

@@ -136,6 +136,7 @@ export function rabbitmqConsumer(options: RabbitmqConsumerOptions): RabbitmqCons
   };
   let closing: Promise<void> | undefined;
   let current: Session | undefined;
+  let isDeclared = false;
 
   const partitionOf = (opened: AmqpConnection, queue: string, shard: number) =>
     new PartitionConsumer(
@@ -149,9 +150,12 @@ export function rabbitmqConsumer(options: RabbitmqConsumerOptions): RabbitmqCons
 
   const broker = new BrokerConnection<Session>(settings, {
     async setUp(opened) {
-      const channel = await openChannel(opened);
-      await declareTopology(channel, topology);
-      await channel.close();
+      if (!isDeclared) {
+        const channel = await openChannel(opened);
+        await declareTopology(channel, topology);
+        await channel.close();
+        isDeclared = true;
+      }
       // Former queues have other arguments, and are deleted once they are empty.
       const known = await depthsOf(
         opened,
@@ -159,12 +163,9 @@ export function rabbitmqConsumer(options: RabbitmqConsumerOptions): RabbitmqCons
       );
       const queues = [...own, ...former.filter(({ queue }) => known.has(queue))];
       const partitions = queues.map(({ queue, shard }) => partitionOf(opened, queue, shard));
-      try {
-        for (const partition of partitions) await partition.open();
-      } catch (error) {
-        for (const partition of partitions) partition.abandon();
-        throw error;
-      }
+      // A queue without a majority delays no other.
+      const started = Promise.all(partitions.map((partition) => partition.start()));
+      await settledWithin(started, operationTimeoutMs / 2, clock);
       current = { connection: opened, partitions };
       return current;
     },

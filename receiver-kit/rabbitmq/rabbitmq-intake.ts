@@ -129,13 +129,22 @@ export function rabbitmqIntake(options: RabbitmqIntakeOptions): RabbitmqIntake {
     ends: "deliveries are published again",
   });
   let closing: Promise<void> | undefined;
+  // Once: a queue without a majority, which may not respond, then delays no connection.
+  let isDeclared = false;
 
   const connection = new BrokerConnection<AmqpChannel>(settings, {
     async setUp(opened) {
       const channel = await opened.createConfirmChannel();
       // The error also rejects the request that caused it, and only that names the queue.
       channel.on("error", () => {});
-      await declareTopology(channel, { ...settings, queueBytesMax: settings.queueBytesMax });
+      if (!isDeclared) {
+        await declareTopology(channel, { ...settings, queueBytesMax: settings.queueBytesMax });
+        isDeclared = true;
+      }
+      channel.on("return", () => {
+        isDeclared = false;
+        connection.fail(new Error("no queue takes a delivery; the queues are declared again"));
+      });
       channel.on("error", (error) => connection.fail(error));
       channel.on("close", () => connection.fail(new Error("the channel was closed")));
       publisher.attach(channel);

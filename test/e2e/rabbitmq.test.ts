@@ -219,6 +219,8 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     expect(response.status).toBe(503);
     expect(response.headers.get("retry-after")).toBe("5");
     expect(intake.stats().published.returned).toBe(1);
+    // The queue is declared again.
+    await expect.poll(async () => (await intake.fetch(requestOf("task-1", "unroutable"))).status).toBe(200);
     const missing = rabbitmqIntake({ ...createTopology(), secrets: [secretA], declare: false });
     onTestFinished(() => missing.close());
     await expect(missing.start()).rejects.toMatchObject({ code: "BROKER_SETUP_INVALID" });

@@ -108,6 +108,31 @@ describe("rabbitmqConsumer", () => {
     expect(amqp.latest.acknowledged).toEqual([{ tag: 7, allUpTo: true }]);
   });
 
+  it("consumes the other queues while one does not respond, and that one later", async () => {
+    let isSilent = true;
+    const amqp = new FakeAmqp();
+    let requests = 0;
+    amqp.onRequest = async (name) => {
+      if (name === "consume") requests += 1;
+      if (name === "consume" && requests === 1 && isSilent) await new Promise<void>(() => {});
+    };
+    const clock = createFixtureClock();
+    const receiver = { accept: async () => ({ outcome: "accepted" }) as const };
+    const consumer = rabbitmqConsumer({
+      ...{ urls: ["amqp://one"], partitions: 3, receivers: [receiver], connect: amqp.connect },
+      ...{ clock, logger: silentLogger, random: () => 0, operationTimeoutMs: 2_000 },
+    });
+    const started = consumer.start();
+    await clock.advance(1_000);
+    await started;
+    const queues = () => amqp.latest.consumers.map(({ queue }) => queue.slice(-2)).toSorted();
+    expect(queues()).toEqual(["p1", "p2"]);
+    isSilent = false;
+    await clock.advance(5_000);
+    await turn();
+    expect(queues()).toEqual(["p0", "p1", "p2"]);
+  });
+
   it("consumes again after the broker has cancelled it", async () => {
     const { amqp, clock, consumer, deliver } = await createFixture(async () => {});
     amqp.latest.consumers[0]?.deliver(null);
