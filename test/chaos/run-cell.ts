@@ -34,11 +34,11 @@ export interface Load {
   /** How long deliveries arrive before the fault, and after its repair. */
   readonly beforeMs: number;
   readonly afterMs: number;
-  /** How long the rest may take until it is acknowledged, and then until it is handled. */
+  /** How long the rest may take until it is handled, and five times as long until it is acknowledged. */
   readonly drainTimeoutMs: number;
 }
 
-const usualLoad: Load = { tasks: 1_200, beforeMs: 1_500, afterMs: 2_000, drainTimeoutMs: 120_000 };
+const usualLoad: Load = { tasks: 1_200, beforeMs: 1_500, afterMs: 2_000, drainTimeoutMs: 60_000 };
 const senders = 8;
 
 export async function runCell(cell: ChaosCell, seed: number, load = usualLoad): Promise<CellReport> {
@@ -55,7 +55,7 @@ export async function runCell(cell: ChaosCell, seed: number, load = usualLoad): 
   await pause(Math.max(0, cell.brokenMs - (Date.now() - brokenAtMs)));
   await world.repair();
   await pause(afterMs);
-  traffic.finish(drainTimeoutMs);
+  traffic.finish(5 * drainTimeoutMs);
   await sending;
   await waitForEffects(world, traffic.acknowledged, drainTimeoutMs);
   const effects = await world.effects();
@@ -104,9 +104,9 @@ class Traffic implements Disposable {
     await Promise.all(Array.from({ length: senders }, sendInTurn));
   }
 
-  finish(drainTimeoutMs: number): void {
+  finish(timeoutMs: number): void {
     this.#isFinishing = true;
-    this.#deadlineMs = Date.now() + drainTimeoutMs;
+    this.#deadlineMs = Date.now() + timeoutMs;
   }
 
   async #attempt(delivery: DeliveryToSend, choose: (choices: number) => number): Promise<boolean> {
