@@ -14,6 +14,8 @@ function cellOf(bug: Bug): ChaosCell {
     async start() {
       const effects: { id: string; atMs: number }[] = [];
       const newest = new Map<string, { occurredAt: string; status: string }>();
+      const seen = new Set<string>();
+      const special = new Set<string>();
       let isDown = false;
       const server = await listen(
         createServer(async (request, response) => {
@@ -23,15 +25,13 @@ function cellOf(bug: Bug): ChaosCell {
           const id = String(request.headers["webhook-id"]);
           const event = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, string>;
           const { taskId = "", status = "", occurredAt = "" } = event;
-          const isKnown = effects.some((effect) => effect.id === id);
-          const number = effects.length;
-          const isSpecial = number % 40 === 39;
-          if (bug === "rejects" && isSpecial) {
-            effects.push({ id: `other-${number}`, atMs: Date.now() });
-            return void response.writeHead(503).end();
-          }
-          const shown = bug === "loses" && isSpecial ? `lost-${number}` : id;
-          if (!isKnown || bug === "repeats") effects.push({ id: shown, atMs: Date.now() });
+          const isKnown = seen.has(id);
+          seen.add(id);
+          if (!isKnown && seen.size % 20 === 0) special.add(id);
+          if (bug === "rejects" && special.delete(id)) return void response.writeHead(503).end();
+          const isLost = bug === "loses" && special.has(id);
+          if (!isLost && (!isKnown || bug === "repeats" || bug === "rejects"))
+            effects.push({ id, atMs: Date.now() });
           if (bug === "has no order" || occurredAt >= (newest.get(taskId)?.occurredAt ?? ""))
             newest.set(taskId, { occurredAt, status });
           response.end();
