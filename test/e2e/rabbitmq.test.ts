@@ -91,6 +91,10 @@ function createStore(failing: (id: string) => boolean = () => false) {
   return { receiver, stored };
 }
 
+/** Tests wait for a broker that may be busy. */
+const poll = <Value>(read: () => Value, options: { interval?: number } = {}) =>
+  expect.poll(read, { timeout: 20_000, ...options });
+
 const ids = (count: number) => Array.from({ length: count }, (_, index) => `m${index}`);
 
 describeWithRabbitmq("receivers behind RabbitMQ", () => {
@@ -108,8 +112,8 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
     const repeated = sent[0]!;
     expect((await intake.fetch(requestOf(repeated.task, repeated.id))).status).toBe(200);
-    await expect.poll(async () => (await consumer.stats()).messages.stored).toBe(61);
-    await expect.poll(() => shards[0].handled.length + shards[1].handled.length).toBe(60);
+    await poll(async () => (await consumer.stats()).messages.stored).toBe(61);
+    await poll(() => shards[0].handled.length + shards[1].handled.length).toBe(60);
     for (const shard of [0, 1] as const) {
       const expected = sent.filter(({ task }) => shardOf(task, 2) === shard).map(({ id }) => id);
       expect(shards[shard].handled.toSorted()).toEqual(expected.toSorted());
@@ -131,10 +135,10 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     const { receiver, stored } = createStore(() => isDown);
     const consumer = await startConsumer(topology, [receiver]);
     for (const id of ids(20)) expect((await intake.fetch(requestOf("task-1", id))).status).toBe(200);
-    await expect.poll(async () => (await consumer.stats()).messages.failed).toBeGreaterThan(20);
+    await poll(async () => (await consumer.stats()).messages.failed).toBeGreaterThan(20);
     expect((await consumer.stats()).messages).toMatchObject({ delivered: 20, redelivered: 0, stored: 0 });
     isDown = false;
-    await expect.poll(() => stored).toEqual(ids(20));
+    await poll(() => stored).toEqual(ids(20));
   });
 
   it("leave what is not acknowledged in the queue, for the consumer that comes after", async () => {
@@ -142,11 +146,11 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     const intake = await startIntake(topology);
     const failing = await startConsumer(topology, [createStore(() => true).receiver]);
     await intake.fetch(requestOf("task-1", "m0"));
-    await expect.poll(async () => (await failing.stats()).messages.failed).toBeGreaterThan(0);
+    await poll(async () => (await failing.stats()).messages.failed).toBeGreaterThan(0);
     await failing.close({ graceMs: 0 });
     const { receiver, stored } = createStore();
     const consumer = await startConsumer(topology, [receiver]);
-    await expect.poll(() => stored).toEqual(["m0"]);
+    await poll(() => stored).toEqual(["m0"]);
     expect((await consumer.stats()).messages.redelivered).toBe(1);
   });
 
@@ -162,17 +166,15 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     channel.publish(`${topology.name}.v1.s0of1`, "any", Buffer.from("not a delivery"));
     await channel.waitForConfirms();
     let sent = 0;
-    await expect
-      .poll(
-        async () => {
-          await intake.fetch(requestOf(`task-${sent}`, `good-${sent}`));
-          sent += 1;
-          return (await consumer.stats()).parked;
-        },
-        { timeout: 20_000, interval: 50 },
-      )
-      .toBe(2);
-    await expect.poll(() => stored.length).toBe(sent);
+    await poll(
+      async () => {
+        await intake.fetch(requestOf(`task-${sent}`, `good-${sent}`));
+        sent += 1;
+        return (await consumer.stats()).parked;
+      },
+      { interval: 50 },
+    ).toBe(2);
+    await poll(() => stored.length).toBe(sent);
     const parked = await channel.get(`${topology.name}.parked`, { noAck: true });
     expect(parked || undefined).toMatchObject({
       properties: { headers: { "parked-from": `${topology.name}.v1.s0of1.p0` } },
@@ -190,7 +192,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     const missing = { version: 9, partitions: 1 };
     const previous = [{ version: 1, partitions: 2 }, missing];
     const consumer = await startConsumer(changed, [receiver], { previous });
-    await expect.poll(() => stored.toSorted()).toEqual([...ids(10), "new"].toSorted());
+    await poll(() => stored.toSorted()).toEqual([...ids(10), "new"].toSorted());
     expect((await consumer.stats()).queues).toHaveLength(5);
   });
 
@@ -220,7 +222,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     expect(response.headers.get("retry-after")).toBe("5");
     expect(intake.stats().published.returned).toBe(1);
     // The queue is declared again.
-    await expect.poll(async () => (await intake.fetch(requestOf("task-1", "unroutable"))).status).toBe(200);
+    await poll(async () => (await intake.fetch(requestOf("task-1", "unroutable"))).status).toBe(200);
     const missing = rabbitmqIntake({ ...createTopology(), secrets: [secretA], declare: false });
     onTestFinished(() => missing.close());
     await expect(missing.start()).rejects.toMatchObject({ code: "BROKER_SETUP_INVALID" });
@@ -238,16 +240,14 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     expect((await intake.fetch(requestOf("task-1", "before"))).status).toBe(200);
     proxy.freezeAll();
     expect((await intake.fetch(requestOf("task-1", "during"))).status).toBe(503);
-    await expect.poll(() => intake.stats().connection.lost).toBe(1);
+    await poll(() => intake.stats().connection.lost).toBe(1);
     const startedMs = Date.now();
     expect((await intake.fetch(requestOf("task-1", "later"))).status).toBe(503);
     expect(Date.now() - startedMs).toBeLessThan(400);
-    await expect.poll(async () => (await consumer.stats()).connection.lost, { timeout: 10_000 }).toBe(1);
+    await poll(async () => (await consumer.stats()).connection.lost).toBe(1);
     proxy.heal();
-    await expect
-      .poll(async () => (await intake.fetch(requestOf("task-1", "after"))).status, { timeout: 10_000 })
-      .toBe(200);
-    await expect.poll(() => stored, { timeout: 15_000 }).toContain("after");
+    await poll(async () => (await intake.fetch(requestOf("task-1", "after"))).status).toBe(200);
+    await poll(() => stored).toContain("after");
     expect(stored).toContain("before");
   });
 
@@ -287,7 +287,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
       }
       const pool = database.pool();
       const rows = async (table: string) => (await pool.query(`SELECT * FROM ${table}`)).rows;
-      await expect.poll(() => rows("task_states"), { timeout: 10_000 }).toHaveLength(20);
+      await poll(() => rows("task_states")).toHaveLength(20);
       const [first, second] = [await rows("shard0.deliveries"), await rows("shard1.deliveries")];
       expect(Math.min(first.length, second.length)).toBeGreaterThan(0);
       expect(first.length + second.length).toBe(20);
@@ -311,12 +311,12 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     };
     const consumer = await startConsumer(topology, [slow]);
     await intake.fetch(requestOf("task-1", "m0"));
-    await expect.poll(() => isAccepting).toBe(true);
+    await poll(() => isAccepting).toBe(true);
     await consumer.close();
     expect(stored).toEqual(["m0"]);
     const again = createStore();
     const next = await startConsumer(topology, [again.receiver]);
-    await expect.poll(async () => (await next.stats()).queues[0]?.depth).toBe(0);
+    await poll(async () => (await next.stats()).queues[0]?.depth).toBe(0);
     expect(again.stored).toEqual([]);
   });
 });
