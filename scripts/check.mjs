@@ -17,9 +17,13 @@ const gates = [
   ["tests", "npm test --silent"],
   // After the tests, which build what is measured and packed.
   ["nothing is twice as slow", "node --import tsx bench/check-ratios.ts"],
+  [
+    "a mock at its bounds fits in the documented heap",
+    "node --max-old-space-size=1024 --conditions=workspace-tasks-source --import tsx scripts/mock-at-bounds.ts",
+  ],
   ["the packed tarball", "node scripts/check-package.mjs"],
   ["the packed SDK on Node, Bun, Deno and workerd", "node scripts/runtime-matrix.mjs"],
-  ["the package in Jest, NestJS and TypeScript 5.2 to 6.0", "node scripts/consumer-matrix.mjs"],
+  ["the package in Jest, NestJS, Vite, Yarn and TypeScript 5.2 to 6.0", "node scripts/consumer-matrix.mjs"],
   ["the two commands on a fresh machine", "node scripts/fresh-machine-matrix.mjs --quick"],
 ].filter(([name]) => !process.argv.includes("--only") || name.includes(only));
 

@@ -1,11 +1,12 @@
-// The tarball in projects of the kinds that its users have: Jest with its defaults, ts-jest, NestJS, and each
-// supported version of TypeScript with the module settings that it knows. Everything comes from the npm registry:
+// The tarball in projects of the kinds that its users have: Jest with its defaults, as ES modules, with SWC and ts-jest,
+// NestJS, a server bundle of Vite, Yarn without node_modules, and each supported version of TypeScript with the module
+// settings that it knows. Everything comes from the npm registry:
 //
 //   node scripts/consumer-matrix.mjs
 //
 // Needs a build.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { capture } from "./capture.mjs";
@@ -17,6 +18,9 @@ const nest = ["common", "core", "platform-express"].map((name) => `@nestjs/${nam
 const tools = [
   "jest@30",
   "ts-jest@29",
+  "@swc/core@1",
+  "@swc/jest@0.2",
+  "vite@8",
   "@types/jest@30",
   "@types/node@20",
   "express@5",
@@ -25,13 +29,28 @@ const tools = [
   "reflect-metadata@0.2",
 ];
 
+const everyProduct = `import { createMockServer } from "workspace-tasks/mock-server";
+import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
+import { createClient } from "workspace-tasks/sdk";
+const mock = await createMockServer();
+const client = createClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey });
+const receiver = createReceiver({ secrets: ["whsec_" + "A".repeat(43) + "="], inbox: memoryInbox() });
+await receiver.start();
+console.log((await client.me()).__typename);
+for (const each of [receiver, client, mock]) await each.close();
+`;
+
 const project = mkdtempSync(join(tmpdir(), "workspace-tasks-consumer-"));
 const bin = (name) => join(project, "node_modules", name);
+let tarball;
 let failed = false;
 try {
   await install();
   await jest();
+  await jestFixture();
   await nestApplication();
+  await serverBundle();
+  await plugAndPlay();
   for (const version of typeScripts) await compile(version);
 } finally {
   rmSync(project, { recursive: true, force: true });
@@ -49,6 +68,7 @@ async function install() {
   const { filename } = Array.isArray(parsed) ? parsed[0] : Object.values(parsed)[0];
   write("package.json", JSON.stringify({ name: "consumer", private: true }));
   const versions = typeScripts.map((version) => `typescript-${version}@npm:typescript@${version}`);
+  tarball = filename;
   const packages = [join(project, filename), "typescript@5.9", ...versions, ...tools, ...nest];
   const { code, output } = await capture(
     "npm",
@@ -62,8 +82,8 @@ function write(file, text) {
   writeFileSync(join(project, file), text);
 }
 
-async function check(title, command, args, expected = /^/) {
-  const { code, output } = await capture(command, args, { cwd: project });
+async function check(title, command, args, expected = /^/, options = {}) {
+  const { code, output } = await capture(command, args, { cwd: project, ...options });
   const ok = code === 0 && expected.test(output);
   console.log(`${ok ? "✓" : "✗"} ${title}`);
   if (ok) return;
@@ -112,6 +132,70 @@ async function jest() {
     [program, "--config", "ts-jest.config.json"],
     /1 passed/,
   );
+}
+
+/** The entry point for Jest: a world for each test, and the matchers. */
+async function jestFixture() {
+  const tests = `
+const fixture = worldPerTest({ world: { clock: "virtual" } });
+test("has a world", async () => {
+  const { baseUrl, apiKey, clock, control } = fixture.world;
+  const client = createClient({ baseUrl, apiKey, clock });
+  const { taskId } = await control.startTask({ taskType: "TAX_PREP" });
+  expect((await clock.runUntil(client.tasks.waitFor(taskId))).status).toBe("COMPLETED");
+  await client.me();
+  await expect(fixture.world).toHaveReceivedRequest({ operation: "me" });
+  await client.close();
+});
+test("has another world", async () => {
+  expect((await fixture.world.control.listTasks()).data).toEqual([]);
+});`;
+  const imports = `import { worldPerTest } from "workspace-tasks/mock-server/jest";
+import { createClient } from "workspace-tasks/sdk";`;
+  const required = imports.replaceAll(/import (.*) from (.*);/g, "const $1 = require($2);");
+  const program = bin("jest/bin/jest.js");
+  const run = async (title, file, text, config, options = {}) => {
+    write(file, text + tests);
+    write("fixture.config.json", JSON.stringify({ ...config, testMatch: [`**/${file}`] }));
+    const args = [...(options.flags ?? []), program, "--config", "fixture.config.json"];
+    await check(`${title}, with a world per test`, process.execPath, args, /2 passed/);
+  };
+  await run("Jest", "fixture.test.js", required, {});
+  const flags = ["--experimental-vm-modules"];
+  await run("Jest with ES modules", "fixture.test.mjs", imports, { transform: {} }, { flags });
+  await run("Jest with SWC", "swc.test.ts", imports, { transform: { "\\.ts$": "@swc/jest" } });
+}
+
+/** A bundle for the server, with the package beside it or inside of it. */
+async function serverBundle() {
+  write("server.mjs", everyProduct);
+  for (const [title, noExternal] of [
+    ["Vite SSR, the package outside of the bundle", false],
+    ["Vite SSR, the package in the bundle", true],
+  ]) {
+    const folder = `ssr-${noExternal}`;
+    write("vite.config.mjs", `export default { ssr: { noExternal: ${noExternal || "[]"} } };`);
+    const build = ["build", "--logLevel", "error", "--ssr", "server.mjs", "--outDir", folder];
+    await check(`${title}, builds`, process.execPath, [bin("vite/bin/vite.js"), ...build]);
+    const [file = ""] = readdirSync(join(project, folder)).filter((name) => /\.m?js$/.test(name));
+    await check(`${title}, runs`, process.execPath, [join(folder, file)], /WorkspaceUser/);
+  }
+}
+
+/** Yarn's Plug'n'Play: no node_modules, and only what a package declares can be imported. */
+async function plugAndPlay() {
+  const folder = join(project, "pnp");
+  mkdirSync(folder);
+  copyFileSync(join(project, tarball), join(folder, tarball));
+  const dependencies = { "workspace-tasks": `file:./${tarball}` };
+  write("pnp/package.json", JSON.stringify({ name: "pnp", private: true, dependencies }));
+  write("pnp/yarn.lock", "");
+  write("pnp/server.mjs", everyProduct);
+  const env = { ...process.env, YARN_ENABLE_TELEMETRY: "0", YARN_NODE_LINKER: "pnp" };
+  const yarn = ["-y", "-p", "@yarnpkg/cli-dist@4", "yarn"];
+  const options = { cwd: folder, env, shell };
+  await check("Yarn PnP installs", "npx", [...yarn, "install"], /Done/, options);
+  await check("Yarn PnP runs", "npx", [...yarn, "node", "server.mjs"], /WorkspaceUser/, options);
 }
 
 async function nestApplication() {
