@@ -14,15 +14,15 @@ export function createMemoryFetch(): Fetch {
     });
 }
 
-/** A client of it whose clock moves by half a second per request: the pace of the rate limit. */
-export function createMemoryClient(rateLimit?: false): WorkspaceTasksClient {
+/** A client of it whose clock moves with each request. Default: by half a second, the pace of the rate limit. */
+export function createMemoryClient(rateLimit?: false, requestMs = 520): WorkspaceTasksClient {
   const fetch = createMemoryFetch();
   let elapsedMs = 0;
   return createClient({
     apiKey: "key",
     baseUrl: "http://service.localhost",
     fetch: (input, init) => {
-      elapsedMs += 520;
+      elapsedMs += requestMs;
       return fetch(input, init);
     },
     clock: {
