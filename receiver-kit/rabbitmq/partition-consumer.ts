@@ -66,6 +66,8 @@ export class PartitionConsumer {
   #consumerTag = "";
   #buffer: AmqpMessage[] = [];
   #lonelyFailures = new WeakMap<AmqpMessage, number>();
+  /** Parked messages that no queue takes; the broker confirms them all the same. */
+  readonly #returned = new Set<string>();
   #isStoring = false;
   #isStopping = false;
   #isAbandoned = false;
@@ -118,6 +120,8 @@ export class PartitionConsumer {
     const channel = await this.#connection.createConfirmChannel();
     channel.on("error", () => {});
     channel.on("close", () => this.#onClosed(channel));
+    channel.on("return", ({ properties }) => this.#returned.add(String(properties.correlationId)));
+    this.#returned.clear();
     this.#channel = channel;
     this.#buffer = [];
     await channel.prefetch(prefetch);
@@ -247,10 +251,11 @@ export class PartitionConsumer {
 
   async #park(channel: AmqpChannel, message: AmqpMessage, reason: string): Promise<StoreResult> {
     const { queue, parkingQueue, counts, clock, operationTimeoutMs, logger } = this.#settings;
-    const { messageId, correlationId, appId, type, timestamp, headers } = message.properties;
+    const { messageId, appId, type, timestamp, headers } = message.properties;
+    const correlationId = String(message.fields.deliveryTag);
     const options: AmqpPublishOptions = {
       ...{ persistent: true, mandatory: true, contentType: "application/json" },
-      ...{ messageId: String(messageId ?? ""), correlationId: String(correlationId ?? "") },
+      ...{ messageId: String(messageId ?? ""), correlationId },
       ...{ appId: String(appId ?? ""), type: String(type ?? ""), timestamp: Number(timestamp ?? 0) },
       headers: {
         ...(headers as Record<string, string>),
@@ -266,6 +271,7 @@ export class PartitionConsumer {
     try {
       const late = () => new Error(`no confirm was received within ${operationTimeoutMs} ms`);
       await withTimeout(confirmed, operationTimeoutMs, clock, late);
+      if (this.#returned.delete(correlationId)) throw new Error(`there is no queue ${parkingQueue}`);
       counts.parked += 1;
       logger.error(
         { queue, parkingQueue, id: messageId, reason },

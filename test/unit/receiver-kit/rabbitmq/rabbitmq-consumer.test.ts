@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { silentLogger, type VerifiedWebhook } from "workspace-tasks/receiver-kit";
+import { ReceiverError, silentLogger, type VerifiedWebhook } from "workspace-tasks/receiver-kit";
 import { rabbitmqConsumer } from "workspace-tasks/receiver-kit/rabbitmq";
 import { encodeDelivery } from "../../../../receiver-kit/rabbitmq/delivery-message.ts";
 import { FakeAmqp } from "../../../support/fake-amqp.ts";
@@ -81,6 +81,29 @@ describe("rabbitmqConsumer", () => {
     await turn();
     // It returned, as one consumer among others.
     expect(amqp.latest.consumers).toHaveLength(2);
+  });
+
+  it("acknowledges a message that it parks once the parking queue has it, and never when that queue was deleted", async () => {
+    const mismatch = new ReceiverError("WORKSPACE_MISMATCH", "the delivery is of another workspace");
+    const { amqp, clock, consumer, deliver } = await createFixture(async () => {
+      throw mismatch;
+    });
+    deliver(1);
+    await turn();
+    const [first] = amqp.latest.publishes;
+    expect(first).toMatchObject({ exchange: "", options: { mandatory: true, persistent: true } });
+    first?.giveBack();
+    first?.confirm();
+    await turn();
+    expect(amqp.latest.acknowledged).toEqual([]);
+    expect((await consumer.stats()).messages).toMatchObject({ parked: 0, stored: 0 });
+    await clock.advance(1_000);
+    await turn();
+    amqp.latest.publishes.at(-1)?.confirm();
+    await turn();
+    expect(amqp.latest.publishes).toHaveLength(2);
+    expect(amqp.latest.acknowledged).toEqual([{ tag: 1, allUpTo: true }]);
+    expect((await consumer.stats()).messages).toMatchObject({ parked: 1 });
   });
 
   it("forgets what a lost connection delivered, and acknowledges only what the new one delivers again", async () => {
