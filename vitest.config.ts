@@ -20,6 +20,7 @@ export default defineConfig({
     server: { deps: { external: [/[/\\]\.tmp[/\\]mutant-/] } },
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    maxWorkers: 2,
+    // One more than the cores of a CI machine: many tests wait for processes, browsers and time limits.
+    maxWorkers: 3,
   },
 });

@@ -368,6 +368,8 @@ describe("the keyboard in the inspector", () => {
     await page
       .getByRole("listbox", { name: "Search results" })
       .getByText("delivery", { exact: true })
+      // While the id is typed, other deliveries match, too.
+      .first()
       .waitFor();
     await keyboard.press("Enter");
     await inspector.detail.getByText("Attempt 3").waitFor();
