@@ -65,6 +65,11 @@ export class PostgresServer implements AsyncDisposable {
     }
   }
 
+  /** Of the server's first process, the parent of the others. */
+  get pid(): number {
+    return this.#process.pid ?? Number.NaN;
+  }
+
   /** Starts the server again after `stopImmediately`, on the same data. */
   async resume(): Promise<void> {
     this.#process = await launch(this.#binaries, this.#directory, this.port, this.#settings);

@@ -1,0 +1,237 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import pg from "pg";
+import { type PostgresDatabase, PostgresServer } from "../../test/support/postgres.ts";
+import { type Benchmark, type MeasureOptions, measuredFor, type Result, type Table } from "../benchmark.ts";
+import { type Drained, type DrainOptions, drain, type ServerUse } from "../drain/drain.ts";
+import { atLeast, atMost, spread, whole } from "../format.ts";
+import { inTurns } from "../in-turns.ts";
+import { medianIn, type Rounds, ratioIn, scaled, spreadIn } from "../statistics.ts";
+
+const contenders = {
+  postgres: ["kit-postgres", "graphile-worker", "graphile-worker, local queue", "pg-boss"],
+  sqlite: ["kit-sqlite", "plainjob", "plainjob, synchronous=NORMAL"],
+} as const;
+type Store = keyof typeof contenders;
+type Drains = Rounds<keyof Drained>;
+
+const storeNames = { postgres: "PostgreSQL", sqlite: "SQLite" } as const;
+const events = { postgres: 16_000, sqlite: 8_000 } as const;
+const processCounts = [1, 2, 4];
+
+const goals = {
+  default: "PostgreSQL, one process, no write: ÷ graphile-worker",
+  local: "the same ÷ graphile-worker's local queue",
+  write: "PostgreSQL, one write, exactly once ÷ graphile-worker's local queue with a write, at least once",
+  sqlite: "SQLite, no write ÷ plainjob with synchronous=FULL",
+  sqliteWrite: "SQLite, one write ÷ plainjob with synchronous=FULL",
+  bytes: "SQLite, one write: KB written per event",
+  growth: (store: Store) =>
+    `cost per event beside 1,000,000 waiting rows ÷ beside 1,000, ${storeNames[store]}, no statistics`,
+} as const;
+
+export const benchmark: Benchmark = {
+  title: "Draining a backlog",
+  question: "How fast is a backlog handled, beside job queues that guarantee less?",
+  answer: (result) =>
+    `PostgreSQL ${measuredFor(result, goals.local)} of graphile-worker's local queue, with a write ${measuredFor(result, goals.write)}; SQLite ${measuredFor(result, goals.sqlite)} and ${measuredFor(result, goals.sqliteWrite)} of plainjob`,
+  about:
+    "A backlog of events of 1 KB, five of each task, is handled by one process with 16 handlers at a time, which do nothing or write one row. This kit handles each task's events in order " +
+    "and keeps a handler's write if and only if the event is settled. The others run jobs in any order, and a job's write and its completion are separate commits: after a crash a write is repeated. " +
+    "All on the same server or disk, in turns, each round with a new database.",
+  notes: [
+    "graphile-worker's local queue has 500 jobs, and completions are batched without a delay. pg-boss has 16 workers that fetch 50 jobs each. plainjob has one worker, runs on libsql, and by itself sets `synchronous=NORMAL`, which may lose on a power failure what it has acknowledged.",
+    "µs are CPU time per event, of the process and of all server processes. Bytes are those of the write-ahead log on PostgreSQL, and those passed to write calls on SQLite.",
+  ],
+  measure,
+};
+
+async function measure({ quick }: MeasureOptions): Promise<Result> {
+  const folder = mkdtempSync(join(tmpdir(), "workspace-tasks-drain-"));
+  await using postgres = await PostgresServer.start();
+  const stores = new BacklogStores(postgres, folder);
+  try {
+    const rounds = { rounds: quick ? 1 : 5, warmUpRounds: quick ? 0 : 1 };
+    const compare = async (store: Store, writes: boolean): Promise<Drains> =>
+      await inTurns<string, Drained>(contenders[store], rounds, (name) =>
+        stores.drain(store, name, { writes, events: quick ? 500 : events[store] }),
+      );
+    const plain = { postgres: await compare("postgres", false), sqlite: await compare("sqlite", false) };
+    const writing = { postgres: await compare("postgres", true), sqlite: await compare("sqlite", true) };
+    const growth = await measureGrowth(stores, quick);
+    const processes = await measureProcesses(stores, quick);
+    const kitTo = (drains: Drains, ours: string, other: string) => ratioIn(drains, ours, other, "wallUs");
+    return {
+      goals: [
+        atLeast(goals.default, 4, kitTo(plain.postgres, "kit-postgres", "graphile-worker")),
+        atLeast(goals.local, 0.5, kitTo(plain.postgres, "kit-postgres", "graphile-worker, local queue")),
+        atLeast(goals.write, 1, kitTo(writing.postgres, "kit-postgres", "graphile-worker, local queue")),
+        atLeast(goals.sqlite, 4, kitTo(plain.sqlite, "kit-sqlite", "plainjob")),
+        atLeast(goals.sqliteWrite, 3, kitTo(writing.sqlite, "kit-sqlite", "plainjob")),
+        atMost(
+          goals.bytes,
+          20,
+          scaled(spreadIn(writing.sqlite, "kit-sqlite", "bytesWritten"), 1 / 1_000),
+          "KB",
+        ),
+        ...growth.goals,
+      ],
+      tables: [
+        ...(["postgres", "sqlite"] as const).flatMap((store) => [
+          comparison(store, "no write", plain[store]),
+          comparison(store, "one write per event", writing[store]),
+        ]),
+        growth.table,
+        processes,
+      ],
+      plots: [growth.plot],
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function comparison(store: Store, title: string, drains: Drains): Table {
+  const cells = (name: string) =>
+    (["perSecond", "cpuUs", "serverCpuUs", "commits", "bytesWritten"] as const).map((field) =>
+      spread(spreadIn(drains, name, field)),
+    );
+  return {
+    columns: [`${storeNames[store]}, ${title}`, "events/s", "µs", "server µs", "commits", "bytes written"],
+    rows: contenders[store].map((name) => [name.replace(/^kit-.*/, "this kit"), ...cells(name)]),
+  };
+}
+
+/** Without statistics: the server never analyses the tables. */
+async function measureGrowth(stores: BacklogStores, quick: boolean) {
+  const sizes = quick ? [200, 1_000] : [1_000, 10_000, 100_000, 1_000_000];
+  const kits = { postgres: "kit-postgres", sqlite: "kit-sqlite" } as const;
+  const measured = new Map<Store, Drains>();
+  for (const store of ["postgres", "sqlite"] as const) {
+    const rounds = await inTurns(sizes, { rounds: quick ? 1 : 3 }, (size) =>
+      stores.drain(store, kits[store], { writes: false, events: size }),
+    );
+    measured.set(store, rounds);
+  }
+  const costs = (store: Store) => measured.get(store) ?? new Map();
+  const [smallest = 0, largest = 0] = [sizes[0], sizes.at(-1)];
+  return {
+    goals: (["postgres", "sqlite"] as const).map((store) =>
+      atMost(goals.growth(store), 1.3, ratioIn(costs(store), smallest, largest, "wallUs"), "×"),
+    ),
+    table: {
+      columns: ["waiting rows", "PostgreSQL, events/s", "SQLite, events/s"],
+      rows: sizes.map((size) => [
+        whole(size),
+        ...(["postgres", "sqlite"] as const).map((store) =>
+          spread(spreadIn(costs(store), size, "perSecond")),
+        ),
+      ]),
+    },
+    plot: {
+      name: "drain",
+      title: "Draining a backlog",
+      x: "waiting rows",
+      y: "events per second",
+      series: (["postgres", "sqlite"] as const).map((store) => ({
+        name: storeNames[store],
+        points: sizes.map((size) => [size, medianIn(costs(store), size, "perSecond")] as const),
+      })),
+    },
+  };
+}
+
+async function measureProcesses(stores: BacklogStores, quick: boolean): Promise<Table> {
+  const rounds = await inTurns(processCounts, { rounds: quick ? 1 : 3 }, (processes) =>
+    stores.drain("postgres", "kit-postgres", { writes: true, events: quick ? 500 : 8_000, processes }),
+  );
+  return {
+    columns: ["processes, one write, PostgreSQL", "events/s", "µs", "server µs"],
+    rows: processCounts.map((count) => [
+      String(count),
+      ...(["perSecond", "cpuUs", "serverCpuUs"] as const).map((field) =>
+        spread(spreadIn(rounds, count, field)),
+      ),
+    ]),
+  };
+}
+
+/** A new database, or file, for each drain. */
+class BacklogStores {
+  readonly #postgres: PostgresServer;
+  readonly #folder: string;
+  #files = 0;
+
+  constructor(postgres: PostgresServer, folder: string) {
+    this.#postgres = postgres;
+    this.#folder = folder;
+  }
+
+  async drain(
+    store: Store,
+    name: string,
+    options: Omit<DrainOptions, "store" | "readServer">,
+  ): Promise<Drained> {
+    if (store === "sqlite") {
+      return drain(name, { ...options, store: join(this.#folder, `${++this.#files}.db`) });
+    }
+    await using database: PostgresDatabase = await this.#postgres.database();
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    try {
+      await client.query("ALTER SYSTEM SET autovacuum = off");
+      await client.query("SELECT pg_reload_conf()");
+      return await drain(name, {
+        ...options,
+        store: database.url,
+        readServer: () => serverUse(client, this.#postgres.pid),
+      });
+    } finally {
+      await client.end();
+    }
+  }
+}
+
+async function serverUse(client: pg.Client, pid: number): Promise<ServerUse> {
+  // Sessions report what they did at most once per second.
+  await pause(1_100);
+  const { rows } = await client.query(
+    `SELECT (SELECT sum(xact_commit) FROM pg_stat_database)::float8 AS commits,
+       (pg_current_wal_lsn() - '0/0')::float8 AS bytes`,
+  );
+  return { commits: rows[0].commits, bytesWritten: rows[0].bytes, cpuUs: serverCpuUs(pid) };
+}
+
+/** CPU time of the server's processes, also of those that have ended. */
+function serverCpuUs(pid: number): number {
+  const statOf = (each: string | number) => {
+    const fields = readFileSync(`/proc/${each}/stat`, "utf8")
+      .replace(/^.*\) /s, "")
+      .split(" ");
+    const [own = 0, ended = 0] = [fields.slice(11, 13), fields.slice(13, 15)].map((ticks) =>
+      ticks.map(Number).reduce((sum, value) => sum + value, 0),
+    );
+    return { parent: Number(fields[1]), own, ended };
+  };
+  const server = statOf(pid);
+  const running = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(statIfRunning(statOf))
+    .filter((stat) => stat?.parent === pid);
+  const ticks = running.reduce((sum, stat) => sum + (stat?.own ?? 0), server.own + server.ended);
+  return ticks * microsecondsPerTick;
+}
+
+const statIfRunning =
+  <Stat>(statOf: (name: string) => Stat) =>
+  (name: string): Stat | undefined => {
+    try {
+      return statOf(name);
+    } catch {
+      return undefined;
+    }
+  };
+
+const microsecondsPerTick = 10_000;

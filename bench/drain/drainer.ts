@@ -1,0 +1,39 @@
+// What empties a backlog: this kit, or a job queue that one would use instead. Each in its own processes.
+
+import type { Sample } from "../meter.ts";
+
+/** Loads an event into a backlog, and later calls a handler once for each. */
+export interface Drainer {
+  /** Adds events to the backlog; called before `start`, in one of the processes. */
+  fill(count: number): Promise<void>;
+  /** Starts the handlers; `onHandled` is called when the handler of an event has run. */
+  start(onHandled: () => void): Promise<void>;
+  /** Resolves when what was handled is recorded. */
+  stop(): Promise<void>;
+}
+
+export interface DrainerOptions {
+  /** A database file, or the URL of a PostgreSQL database. */
+  readonly store: string;
+  /** The handler writes a row. */
+  readonly writes: boolean;
+}
+
+export type CreateDrainer = (options: DrainerOptions) => Drainer | Promise<Drainer>;
+
+export type DrainRequest =
+  | { readonly fill: number }
+  | { readonly start: true }
+  | { readonly progress: true }
+  | { readonly stop: true };
+
+/** Of this process since `start`. */
+export interface DrainProgress extends Pick<Sample, "cpuUs"> {
+  readonly handled: number;
+  /** Bytes passed to write calls of the operating system; `undefined` where it does not count them. */
+  readonly bytesWritten: number | undefined;
+}
+
+/** Handlers that run at a time, and connections of a pool beside them. */
+export const concurrency = 16;
+export const effectsTable = "CREATE TABLE IF NOT EXISTS effects (id text, at text)";

@@ -1,0 +1,65 @@
+import pg from "pg";
+import { createReceiver, type Inbox, type Receiver } from "workspace-tasks/receiver-kit";
+import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
+import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { sampleBody, secret } from "../sample-delivery.ts";
+import { type CreateDrainer, concurrency, type Drainer, effectsTable } from "./drainer.ts";
+
+type Transaction = { query(statement: string, values?: string[]): Promise<unknown> };
+
+const bodyBytes = 1_024;
+const eventsPerTask = 5;
+const fillBatch = 256;
+
+export const kitDrainers: Readonly<Record<string, CreateDrainer>> = {
+  "kit-postgres": async ({ store, writes }) => {
+    const pool = new pg.Pool({ connectionString: store, max: concurrency + 6 });
+    if (writes) await pool.query(effectsTable);
+    const drainer = createDrainer(postgresInbox(pool), writes && "INSERT INTO effects VALUES ($1, $2)");
+    return { ...drainer, stop: () => drainer.stop().then(() => pool.end()) };
+  },
+  "kit-sqlite": async ({ store, writes }) => {
+    const inbox = sqliteInbox(store);
+    const drainer = createDrainer(inbox, writes && "INSERT INTO effects VALUES (?, ?)");
+    if (writes) await createEffects(store);
+    return drainer;
+  },
+};
+
+async function createEffects(path: string): Promise<void> {
+  const { default: Database } = await import("libsql");
+  const database = new Database(path);
+  database.exec(effectsTable);
+  database.close();
+}
+
+function createDrainer(inbox: Inbox<Transaction>, insert: string | false): Drainer {
+  const receiver: Receiver<Transaction> = createReceiver({ secrets: [secret], inbox, concurrency });
+  return {
+    /** Five events of a task, which arrive some time after each other. */
+    async fill(count) {
+      const tasks = Math.ceil(count / eventsPerTask);
+      for (let from = 0; from < count; from += fillBatch) {
+        const indexes = Array.from({ length: Math.min(fillBatch, count - from) }, (_, index) => from + index);
+        await Promise.all(
+          indexes.map((index) =>
+            receiver.accept({
+              id: `msg_${count}_${index}`,
+              timestamp: Math.floor(Date.now() / 1_000),
+              body: sampleBody(bodyBytes, index, tasks),
+              secretIndex: 0,
+            }),
+          ),
+        );
+      }
+    },
+    async start(onHandled) {
+      receiver.on("*", async (event, { transaction }) => {
+        if (insert) await transaction.query(insert, [String(event.id), String(event.occurredAt)]);
+        onHandled();
+      });
+      await receiver.start();
+    },
+    stop: () => receiver.close(),
+  };
+}

@@ -1,0 +1,149 @@
+import { Logger, makeWorkerUtils, type Runner, run as runGraphileWorker } from "graphile-worker";
+import Database from "libsql";
+import pg from "pg";
+import PgBoss from "pg-boss";
+import { better, defineQueue, defineWorker } from "plainjob";
+import {
+  type CreateDrainer,
+  concurrency,
+  type Drainer,
+  type DrainerOptions,
+  effectsTable,
+} from "../drain/drainer.ts";
+import { sampleBody } from "../sample-delivery.ts";
+
+const bodyBytes = 1_024;
+const insertEffect = "INSERT INTO effects VALUES ($1, $2)";
+const payloads = (from: number, count: number) =>
+  Array.from({ length: count }, (_, index) => sampleBody(bodyBytes, from + index).toString());
+
+/** Job queues that one would put behind a hand-written receiver. Each handles at least once and in no order. */
+export const jobQueues: Readonly<Record<string, CreateDrainer>> = {
+  "graphile-worker": (options) => graphileWorker(options, {}),
+  "graphile-worker, local queue": (options) =>
+    graphileWorker(options, { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 }),
+  "pg-boss": pgBoss,
+  plainjob: (options) => plainjob(options, "FULL"),
+  "plainjob, synchronous=NORMAL": (options) => plainjob(options, "NORMAL"),
+};
+
+type GraphileSettings = {
+  localQueue?: { size: number };
+  completeJobBatchDelay?: number;
+  failJobBatchDelay?: number;
+};
+
+const silent = new Logger(() => () => {});
+
+async function graphileWorker(
+  { store, writes }: DrainerOptions,
+  settings: GraphileSettings,
+): Promise<Drainer> {
+  const pool = new pg.Pool({ connectionString: store, max: concurrency + 6 });
+  if (writes) await pool.query(effectsTable);
+  const utils = await makeWorkerUtils({ pgPool: pool, logger: silent });
+  await utils.migrate();
+  let runner: Runner | undefined;
+  return {
+    async fill(count) {
+      for (let from = 0; from < count; from += 1_000) {
+        const jobs = payloads(from, Math.min(1_000, count - from));
+        await utils.addJobs(jobs.map((body) => ({ identifier: "event", payload: JSON.parse(body) })));
+      }
+    },
+    async start(onHandled) {
+      runner = await runGraphileWorker({
+        pgPool: pool,
+        logger: silent,
+        noHandleSignals: true,
+        taskList: {
+          async event(payload) {
+            const { id, occurredAt } = payload as { id: string; occurredAt: string };
+            if (writes) await pool.query(insertEffect, [id, occurredAt]);
+            onHandled();
+          },
+        },
+        preset: { worker: { ...settings, concurrentJobs: concurrency } },
+      });
+    },
+    async stop() {
+      await runner?.stop();
+      await utils.release();
+      await pool.end();
+    },
+  };
+}
+
+async function pgBoss({ store, writes }: DrainerOptions): Promise<Drainer> {
+  const pool = new pg.Pool({ connectionString: store, max: concurrency });
+  if (writes) await pool.query(effectsTable);
+  const boss = new PgBoss({ connectionString: store, max: concurrency, supervise: false, schedule: false });
+  boss.on("error", () => {});
+  await boss.start();
+  await boss.createQueue("events");
+  return {
+    async fill(count) {
+      for (let from = 0; from < count; from += 1_000) {
+        const jobs = payloads(from, Math.min(1_000, count - from));
+        await boss.insert(jobs.map((body) => ({ name: "events", data: JSON.parse(body) })));
+      }
+    },
+    async start(onHandled) {
+      const options = { batchSize: 50, pollingIntervalSeconds: 0.5 };
+      const handle = async (jobs: readonly { data: unknown }[]) => {
+        await Promise.all(
+          jobs.map(async ({ data }) => {
+            const { id, occurredAt } = data as { id: string; occurredAt: string };
+            if (writes) await pool.query(insertEffect, [id, occurredAt]);
+            onHandled();
+          }),
+        );
+      };
+      for (let worker = 0; worker < concurrency; worker++) await boss.work("events", options, handle);
+    },
+    async stop() {
+      await boss.stop({ graceful: true, timeout: 5_000 });
+      await pool.end();
+    },
+  };
+}
+
+function plainjob({ store, writes }: DrainerOptions, synchronous: "FULL" | "NORMAL"): Drainer {
+  // libsql has the interface of better-sqlite3, which is compiled at its installation.
+  const database = new Database(store);
+  const queue = defineQueue({ connection: better(database as never), logger: quiet });
+  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}`);
+  database.exec(effectsTable);
+  const insert = database.prepare("INSERT INTO effects VALUES (?, ?)");
+  let worker: ReturnType<typeof defineWorker> | undefined;
+  let working: Promise<void> | undefined;
+  return {
+    async fill(count) {
+      for (let from = 0; from < count; from += 1_000) {
+        queue.addMany(
+          "event",
+          payloads(from, Math.min(1_000, count - from)).map((body) => JSON.parse(body)),
+        );
+      }
+    },
+    async start(onHandled) {
+      worker = defineWorker(
+        "event",
+        async ({ data }) => {
+          const { id, occurredAt } = JSON.parse(data);
+          if (writes) insert.run([id, occurredAt]);
+          onHandled();
+        },
+        { queue, logger: quiet },
+      );
+      working = worker.start();
+    },
+    async stop() {
+      await worker?.stop();
+      await working;
+      queue.close();
+    },
+  };
+}
+
+const quiet = { error() {}, warn() {}, info() {}, debug() {} };
