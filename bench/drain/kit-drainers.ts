@@ -34,7 +34,10 @@ async function createEffects(path: string): Promise<void> {
 }
 
 function createDrainer(inbox: Inbox<Transaction>, insert: string | false): Drainer {
-  const receiver: Receiver<Transaction> = createReceiver({ secrets: [secret], inbox, concurrency });
+  const receiver: Receiver<Transaction> = createReceiver({
+    ...{ secrets: [secret], inbox, concurrency },
+    backlogMax: Number.MAX_SAFE_INTEGER,
+  });
   return {
     /** Five events of a task, which arrive some time after each other. */
     async fill(count) {
