@@ -95,12 +95,20 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
 }
 
 function comparison(store: Store, title: string, drains: Drains): Table {
-  const cells = (name: string) =>
-    (["perSecond", "cpuUs", "serverCpuUs", "commits", "bytesWritten"] as const).map((field) =>
-      spread(spreadIn(drains, name, field)),
-    );
+  const fields = [
+    ["perSecond", "events/s"],
+    ["cpuUs", "µs"],
+    ...(store === "postgres"
+      ? ([
+          ["serverCpuUs", "server µs"],
+          ["commits", "commits"],
+        ] as const)
+      : []),
+    ["bytesWritten", "bytes written"],
+  ] as const;
+  const cells = (name: string) => fields.map(([field]) => spread(spreadIn(drains, name, field)));
   return {
-    columns: [`${storeNames[store]}, ${title}`, "events/s", "µs", "server µs", "commits", "bytes written"],
+    columns: [`${storeNames[store]}, ${title}`, ...fields.map(([, column]) => column)],
     rows: contenders[store].map((name) => [name.replace(/^kit-.*/, "this kit"), ...cells(name)]),
   };
 }
