@@ -17,7 +17,8 @@ export function sampleBody(bytes: number, index = 0, tasks = 1_000): Buffer {
     event: "task.completed",
     id: `10000000-0000-4000-8000-${String(index).padStart(12, "0")}`,
     version: "1",
-    occurredAt: new Date(Date.now() - 60_000 + index).toISOString(),
+    // Before now for the indexes of the largest backlog: a receiver quarantines events of the future.
+    occurredAt: new Date(Date.now() - 3_600_000 + index).toISOString(),
     workspaceId: "20000000-0000-4000-8000-000000000001",
     clientId: "30000000-0000-4000-8000-000000000001",
     taskId: `00000000-0000-4000-8000-${String(index % tasks).padStart(12, "0")}`,

@@ -148,6 +148,8 @@ class Transaction {
   /** True when the member's writes are kept. Throws when the transaction cannot be used any more. */
   async takeTurn(member: Member): Promise<boolean> {
     if (this.#xact === undefined) await this.#begin();
+    // Not the fault of the event whose turn it is.
+    if (this.#pooled.client.getTransactionStatus?.() === "I") throw endedBySql("a COMMIT or ROLLBACK");
     await member.takeTurn(this.#pooled, this.#before);
     if (this.#pooled.isDestroyed) throw new Error("the connection of a shared transaction was lost");
     if (!member.hasQueried) return false;
