@@ -191,7 +191,13 @@ async function plugAndPlay() {
   write("pnp/package.json", JSON.stringify({ name: "pnp", private: true, dependencies }));
   write("pnp/yarn.lock", "");
   write("pnp/server.mjs", everyProduct);
-  const env = { ...process.env, YARN_ENABLE_TELEMETRY: "0", YARN_NODE_LINKER: "pnp" };
+  const env = {
+    ...process.env,
+    YARN_ENABLE_TELEMETRY: "0",
+    YARN_NODE_LINKER: "pnp",
+    // With the variable CI, Yarn does not write a lock file.
+    YARN_ENABLE_IMMUTABLE_INSTALLS: "0",
+  };
   const yarn = ["-y", "-p", "@yarnpkg/cli-dist@4", "yarn"];
   const options = { cwd: folder, env, shell };
   await check("Yarn PnP installs", "npx", [...yarn, "install"], /Done/, options);
