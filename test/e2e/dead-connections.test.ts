@@ -127,10 +127,11 @@ describeWithPostgres("a receiver whose PostgreSQL connections died silently", ()
     await at.receiver.stop();
   }, 90_000);
 
-  it.concurrent("ends within 5 s when it is stopped right after its connections died", async () => {
+  // About 3 s where the processor is free.
+  it.concurrent("ends within 10 s when it is stopped right after its connections died", async () => {
     await using at = await fixture();
     at.proxy.freezeExisting();
-    expect(await timeUntil(() => at.receiver.stop().then(() => true), 20_000)).toBeLessThan(5_000);
+    expect(await timeUntil(() => at.receiver.stop().then(() => true), 20_000)).toBeLessThan(10_000);
   }, 60_000);
 
   it.concurrent("ends within 10 s when it is stopped without any connection, while handlers wait for theirs", async () => {
