@@ -12,20 +12,22 @@ export interface RoundTrips {
   get(sequence: number): RoundTrip | undefined;
 }
 
-/** The oldest are dropped first. */
 const keptMax = 500;
 const bodyCharsMax = 16_384;
 
+/** Keeps the newest. Sequence numbers grow by one; some requests are not kept. */
 export function createRoundTrips(): RoundTrips {
-  const kept = new Map<number, RoundTrip>();
+  const ring: { readonly sequence: number; readonly roundTrip: RoundTrip }[] = [];
   return {
     keep(sequence, { responseBody, ...headers }) {
       const isTruncated = responseBody.length > bodyCharsMax;
       // A part of a string keeps the whole one in memory, a copy of the part does not.
       const body = isTruncated ? Buffer.from(responseBody.slice(0, bodyCharsMax)).toString() : responseBody;
-      kept.set(sequence, { ...headers, responseBody: body, isTruncated });
-      if (kept.size > keptMax) kept.delete(kept.keys().next().value as number);
+      ring[sequence % keptMax] = { sequence, roundTrip: { ...headers, responseBody: body, isTruncated } };
     },
-    get: (sequence) => kept.get(sequence),
+    get(sequence) {
+      const kept = ring[sequence % keptMax];
+      return kept?.sequence === sequence ? kept.roundTrip : undefined;
+    },
   };
 }
