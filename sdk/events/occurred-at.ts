@@ -1,7 +1,6 @@
 import { z } from "zod";
 
-const rfc3339 =
-  /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d{2}:\d{2})$/;
+const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
 /**
  * Parses an RFC 3339 time to nanoseconds since the Unix epoch; `undefined` for any other text.
@@ -20,22 +19,40 @@ export function parseOccurredAt(text: string): bigint | undefined {
 let last: { readonly text: string; readonly instant: bigint | undefined } = { text: "", instant: undefined };
 
 function parse(text: string): bigint | undefined {
-  const match = rfc3339.exec(text);
-  if (!match) return undefined;
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number);
+  if (!rfc3339.test(text)) return undefined;
+  const midnight = midnightSeconds(text.slice(0, 10));
+  const [hour, minute, second] = [twoDigits(text, 11), twoDigits(text, 14), twoDigits(text, 17)];
+  const isUtc = text.endsWith("Z") || text.endsWith("z");
+  const zoneAt = text.length - (isUtc ? 1 : 6);
+  const offsetMinutes = isUtc ? 0 : zoneOffsetMinutes(text.slice(zoneAt));
+  if (midnight === undefined || offsetMinutes === undefined) return undefined;
+  if (hour > 23 || minute > 59 || second > 59) return undefined;
+  const seconds = midnight + hour * 3600 + (minute - offsetMinutes) * 60 + second;
+  const nanoseconds = Number(text.slice(20, Math.min(zoneAt, 29)).padEnd(9, "0"));
+  return BigInt(seconds) * 1_000_000_000n + BigInt(nanoseconds);
+}
+
+const twoDigits = (text: string, at: number) => Number(text.slice(at, at + 2));
+
+let lastDay: { readonly text: string; readonly seconds: number | undefined } = {
+  text: "",
+  seconds: undefined,
+};
+
+/** Most times of a backlog are of one day. */
+function midnightSeconds(day: string): number | undefined {
+  if (day !== lastDay.text) lastDay = { text: day, seconds: parseDay(day) };
+  return lastDay.seconds;
+}
+
+function parseDay(text: string): number | undefined {
+  const [year = 0, month = 0, day = 0] = text.split("-").map(Number);
   const date = new Date(0);
   const midnightMs = date.setUTCFullYear(year, month - 1, day);
-  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
-  if (hour > 23 || minute > 59 || second > 59) return undefined;
-  const [fraction = "", zone = "Z"] = match.slice(7);
-  const offsetMinutes = zoneOffsetMinutes(zone);
-  if (offsetMinutes === undefined) return undefined;
-  const seconds = midnightMs / 1000 + hour * 3600 + (minute - offsetMinutes) * 60 + second;
-  return BigInt(seconds) * 1_000_000_000n + BigInt(fraction.padEnd(9, "0"));
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? midnightMs / 1000 : undefined;
 }
 
 function zoneOffsetMinutes(zone: string): number | undefined {
-  if (zone === "Z" || zone === "z") return 0;
   const hours = Number(zone.slice(1, 3));
   const minutes = Number(zone.slice(4, 6));
   if (hours > 23 || minutes > 59) return undefined;
