@@ -3,27 +3,65 @@
 
 import type { Random } from "../simulation/random.ts";
 
+/** What a handler wrote in the transaction of its event. */
+export interface Effect {
+  readonly id: string;
+  readonly task: string;
+  readonly occurredAt: string;
+  readonly isStale: boolean;
+  /** Of `machineMicros`. */
+  readonly atMicros: number;
+}
+
 /** Receivers and everything behind them, as real processes. Disposing ends them. */
 export interface ChaosWorld extends AsyncDisposable {
   /** Ports of the processes that accept deliveries; they change when a process is replaced. */
   readonly ports: readonly number[];
-  /** One row per effect of a handler, and when it was written, by the clock of this machine. */
-  effects(): Promise<readonly { readonly id: string; readonly atMs: number }[]>;
+  effects(): Promise<readonly Effect[]>;
   /** The status of each task that the handlers wrote. */
   states(): Promise<ReadonlyMap<string, string>>;
 }
 
+/** A world in which one thing breaks. Several runs may follow each other in it. */
+export interface FaultyWorld extends ChaosWorld {
+  inject(random: Random): Promise<void>;
+  repair(): Promise<void>;
+}
+
+export interface Load {
+  readonly tasks: number;
+  /** How long deliveries arrive before the fault, and after its repair. */
+  readonly beforeMs: number;
+  readonly afterMs: number;
+  /** The longest pause of each sender between two deliveries. */
+  readonly gapMs: number;
+  /** How long the rest may take until it is handled, and five times as long until it is acknowledged. */
+  readonly drainTimeoutMs: number;
+}
+
 export interface ChaosCell {
   readonly name: string;
-  readonly needs: "postgres" | "rabbitmq";
   /** How long it stays broken. */
   readonly brokenMs: number;
   /** True when no delivery may be rejected meanwhile. */
-  readonly rejectsNothing?: boolean;
-  start(): Promise<ChaosWorld & { inject(random: Random): Promise<void>; repair(): Promise<void> }>;
+  readonly rejectsNothing?: boolean | undefined;
+  /** True when a run takes more than some 6 s, or needs servers of its own. */
+  readonly isSlow?: boolean | undefined;
+  /** True when the next run needs another world. */
+  readonly usesUpWorld?: boolean | undefined;
+  readonly load?: Load | undefined;
+  start(): Promise<FaultyWorld>;
 }
 
-/** Starts what several runs share, such as servers. Disposing ends it. */
+/** Cells that share servers. */
+export interface ChaosGroup {
+  readonly cells: readonly Pick<ChaosCell, "name" | "isSlow">[];
+  /** Why they cannot run on this machine. */
+  readonly missing: string | undefined;
+  start(): Promise<ChaosCells>;
+}
+
+/** Disposing ends what the cells share. */
 export interface ChaosCells extends AsyncDisposable {
   readonly cells: readonly ChaosCell[];
 }

@@ -1,30 +1,52 @@
-// `npm run chaos -- --only leader --seeds 10`: breaks servers, networks and receivers while deliveries arrive, and counts what
-// was lost, applied twice or left in a wrong state.
+// `npm run chaos -- --only leader --seeds 10`: breaks servers, networks, clocks and receivers while deliveries arrive, and
+// counts what was lost, applied twice or left in a wrong state.
 
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { findPostgres } from "../support/postgres-binaries.ts";
-import { findRabbitmq } from "../support/rabbitmq-binaries.ts";
-import { postgresCells } from "./cells/postgres-cells.ts";
-import { rabbitmqCells } from "./cells/rabbitmq-cells.ts";
-import type { ChaosCells } from "./chaos-cell.ts";
-import { type CellReport, isFlawless, runCell } from "./run-cell.ts";
+import { postgresGroup } from "./cells/postgres-cells.ts";
+import { rabbitmqClockGroup, rabbitmqGroup } from "./cells/rabbitmq-cells.ts";
+import type { ChaosCell, ChaosGroup, FaultyWorld } from "./chaos-cell.ts";
+import { appendToLog, chaosTable, isGood, type Run, readLog, summarize } from "./chaos-results.ts";
+import { runCell } from "./run-cell.ts";
 
-const usage = `usage: npm run chaos -- [--group NAME] [--only TEXT] [--seeds 1] [--seed 1] [--json]
+const usage = `usage: npm run chaos -- [--group NAME] [--only TEXT] [--seeds 1] [--slow-seeds N] [--seed 1]
+                        [--outage-seconds 10] [--log FILE] [--for-minutes N] [--record FILE] [--json]
 
-  --group NAME  postgres or rabbitmq. Default: both
+  --group NAME  postgres, rabbitmq or clocks. Default: all
   --only TEXT  the cells whose names contain it. Default: all
-  --seeds N    runs of each cell, of about 20 seconds each. Default: 1
+  --seeds N    runs of each cell. Default: 1
+  --slow-seeds N  runs of each cell that takes more than some 6 s. Default: as --seeds
   --seed N     seed of the first run. Default: 1
+  --outage-seconds N  how long PostgreSQL of all shards is down in the cell of that name. Default: 10
+  --log FILE   append each run to it, and skip the runs that it contains already
+  --for-minutes N  start no run after that time
+  --record FILE  write a summary of the log to it
   --json       print a report per run as JSON
 
 Prints a table of the cells: acknowledged, rejected, lost, applied twice, wrong states, and the longest pauses. Exit code:
-1 when a cell is not flawless, 2 for wrong arguments or when PostgreSQL or RabbitMQ is missing.
+1 when a run is not flawless, 2 for wrong arguments or when PostgreSQL or RabbitMQ is missing.
 `;
 
-/** The groups of cells; each starts its own servers. */
-const groups: Readonly<Record<string, () => Promise<ChaosCells>>> = {
-  postgres: postgresCells,
-  rabbitmq: rabbitmqCells,
+interface Options {
+  readonly group: string | undefined;
+  readonly only: string;
+  readonly seeds: number;
+  readonly slowSeeds: number;
+  readonly seed: number;
+  readonly outageMs: number;
+  readonly log: string | undefined;
+  readonly endsAtMs: number;
+  readonly record: string | undefined;
+  readonly json: boolean;
+}
+
+type GroupName = "postgres" | "rabbitmq" | "clocks";
+/** Each starts its own servers. */
+const groups: Readonly<Record<GroupName, (options: Options) => ChaosGroup>> = {
+  postgres: postgresGroup,
+  rabbitmq: ({ outageMs }) => rabbitmqGroup(outageMs),
+  clocks: rabbitmqClockGroup,
 };
 
 async function main(args: readonly string[]): Promise<number> {
@@ -33,76 +55,105 @@ async function main(args: readonly string[]): Promise<number> {
     process.stderr.write(usage);
     return 2;
   }
-  const names = options.group === undefined ? Object.keys(groups) : [options.group];
-  for (const found of [findPostgres(), ...(names.includes("rabbitmq") ? [findRabbitmq()] : [])]) {
-    if (!("missing" in found)) continue;
-    process.stderr.write(`${found.missing}\n`);
-    return 2;
-  }
-  const rows: Row[] = [];
-  for (const name of names) {
-    const start = groups[name];
-    if (start) rows.push(...(await runGroup(start, options)));
-  }
-  if (options.json)
-    for (const { reports } of rows) for (const report of reports) console.log(JSON.stringify(report));
-  else process.stdout.write(table(rows));
-  return rows.every(({ flawless }) => flawless) ? 0 : 1;
-}
-
-interface Row {
-  readonly name: string;
-  readonly reports: readonly CellReport[];
-  readonly flawless: boolean;
-}
-
-async function runGroup(
-  start: () => Promise<ChaosCells>,
-  { only, seeds, seed }: Options,
-): Promise<readonly Row[]> {
-  await using group = await start();
-  const rows: Row[] = [];
-  for (const cell of group.cells.filter(({ name }) => name.includes(only))) {
-    const reports: CellReport[] = [];
-    for (let run = seed; run < seed + seeds; run++) {
-      const report = await runCell(cell, run);
-      reports.push(report);
-      process.stderr.write(`${cell.name}, seed ${run}: ${JSON.stringify(report)}\n`);
+  const chosen = Object.entries(groups)
+    .filter(([name]) => options.group === undefined || options.group === name)
+    .map(([, group]) => group(options));
+  const runs: Run[] = [];
+  for (const group of chosen) {
+    if (group.missing !== undefined) {
+      process.stderr.write(`${group.missing}\n`);
+      return 2;
     }
-    rows.push({ name: cell.name, reports, flawless: reports.every((report) => isFlawless(report, cell)) });
+    runs.push(...(await runGroup(group, options)));
   }
-  return rows;
+  const all = options.log === undefined ? runs : readLog(options.log);
+  if (options.json) for (const run of runs) console.log(JSON.stringify(run));
+  else process.stdout.write(chaosTable(summarize(all)));
+  if (options.record !== undefined)
+    writeFileSync(options.record, `${JSON.stringify(recordOf(all), null, 1)}\n`);
+  return runs.every(isGood) ? 0 : 1;
 }
 
-function table(rows: readonly Row[]): string {
-  const header = [
-    "cell",
-    "runs",
-    "acknowledged",
-    "rejected",
-    "lost",
-    "twice",
-    "wrong",
-    "accepts after",
-    "handles after",
-  ];
-  const lines = rows.map(({ name, reports }) => {
-    const sum = (field: "acknowledged" | "rejected" | "lost" | "twice" | "wrong") =>
-      String(reports.reduce((total, report) => total + report[field], 0));
-    const longest = (field: "acceptPauseMs" | "handlePauseMs") =>
-      `${(Math.max(...reports.map((report) => report[field])) / 1_000).toFixed(1)} s`;
-    const counts = (["acknowledged", "rejected", "lost", "twice", "wrong"] as const).map(sum);
-    return [name, String(reports.length), ...counts, longest("acceptPauseMs"), longest("handlePauseMs")];
-  });
-  return [header, header.map(() => "---"), ...lines].map((cells) => `| ${cells.join(" | ")} |\n`).join("");
+interface PlannedCell {
+  readonly name: string;
+  readonly seeds: readonly number[];
 }
 
-interface Options {
-  readonly group: string | undefined;
-  readonly only: string;
-  readonly seeds: number;
-  readonly seed: number;
-  readonly json: boolean;
+/** The runs that are not in the log. */
+function plan(group: ChaosGroup, { only, seed, seeds, slowSeeds, log }: Options): readonly PlannedCell[] {
+  const done = new Set(log === undefined ? [] : readLog(log).map((run) => `${run.cell} ${run.seed}`));
+  return group.cells
+    .filter(({ name }) => name.includes(only))
+    .map(({ name, isSlow }) => ({
+      name,
+      seeds: Array.from({ length: isSlow ? slowSeeds : seeds }, (_, index) => seed + index).filter(
+        (each) => !done.has(`${name} ${each}`),
+      ),
+    }))
+    .filter((planned) => planned.seeds.length > 0);
+}
+
+async function runGroup(group: ChaosGroup, options: Options): Promise<readonly Run[]> {
+  const planned = plan(group, options);
+  if (planned.length === 0 || Date.now() > options.endsAtMs) return [];
+  const commit = spawnSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).stdout.trim();
+  const runs: Run[] = [];
+  await using started = await group.start();
+  for (const { name, seeds } of planned) {
+    const cell = started.cells.find((candidate) => candidate.name === name);
+    if (!cell) continue;
+    await using worlds = new Worlds(cell);
+    for (const seed of seeds) {
+      if (Date.now() > options.endsAtMs) return runs;
+      const run: Run = {
+        ...{ date: new Date().toISOString(), commit, cell: name, seed },
+        rejectsNothing: cell.rejectsNothing === true,
+        ...(await worlds.run(seed)),
+      };
+      runs.push(run);
+      if (options.log !== undefined) appendToLog(options.log, run);
+      process.stderr.write(`${JSON.stringify(run)}\n`);
+      if (!isGood(run)) await worlds.end();
+    }
+  }
+  return runs;
+}
+
+/** Runs follow each other in one world, for as long as that is whole. */
+class Worlds implements AsyncDisposable {
+  readonly #cell: ChaosCell;
+  #world: FaultyWorld | undefined;
+
+  constructor(cell: ChaosCell) {
+    this.#cell = cell;
+  }
+
+  async run(seed: number): Promise<Pick<Run, "report" | "error">> {
+    try {
+      if (this.#cell.usesUpWorld) await this.end();
+      this.#world ??= await this.#cell.start();
+      return { report: await runCell(this.#cell, this.#world, seed) };
+    } catch (error) {
+      await this.end();
+      return { error: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+    }
+  }
+
+  async end(): Promise<void> {
+    const world = this.#world;
+    this.#world = undefined;
+    await world?.[Symbol.asyncDispose]();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.end();
+  }
+}
+
+function recordOf(runs: readonly Run[]) {
+  const dates = runs.map(({ date }) => date.slice(0, 10)).toSorted();
+  const commits = [...new Set(runs.map(({ commit }) => commit))];
+  return { from: dates[0], to: dates.at(-1), commits, cells: summarize(runs) };
 }
 
 function readArguments(args: readonly string[]): Options | undefined {
@@ -110,14 +161,27 @@ function readArguments(args: readonly string[]): Options | undefined {
     const text = { type: "string" } as const;
     const { values } = parseArgs({
       args: [...args],
-      options: { group: text, only: text, seeds: text, seed: text, json: { type: "boolean" } },
+      options: {
+        ...{ group: text, only: text, seeds: text, "slow-seeds": text, seed: text, log: text, record: text },
+        ...{ "outage-seconds": text, "for-minutes": text, json: { type: "boolean" } },
+      },
     });
-    const [seeds, seed] = [values.seeds ?? "1", values.seed ?? "1"].map(Number);
-    if (!Number.isSafeInteger(seeds) || !Number.isSafeInteger(seed) || !seeds || !seed) return undefined;
+    const number = (given: string | undefined, usual: number) => {
+      const found = given === undefined ? usual : Number(given);
+      if (!(found > 0)) throw new Error("expected a positive number");
+      return found;
+    };
+    const seeds = number(values.seeds, 1);
     if (values.group !== undefined && !Object.hasOwn(groups, values.group)) return undefined;
-    return { group: values.group, only: values.only ?? "", seeds, seed, json: values.json === true };
+    return {
+      ...{ group: values.group, only: values.only ?? "", seeds, seed: number(values.seed, 1) },
+      slowSeeds: number(values["slow-seeds"], seeds),
+      outageMs: 1_000 * number(values["outage-seconds"], 10),
+      ...{ log: values.log, record: values.record, json: values.json === true },
+      endsAtMs: Date.now() + 60_000 * number(values["for-minutes"], 1_000_000),
+    };
   } catch {
-    return undefined; // an unknown option
+    return undefined; // an unknown option or no number
   }
 }
 

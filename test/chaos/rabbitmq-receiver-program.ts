@@ -10,6 +10,7 @@ import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { rabbitmqConsumer, rabbitmqIntake } from "workspace-tasks/receiver-kit/rabbitmq";
 import { listen } from "../support/listen.ts";
+import { machineMicros } from "../support/machine-time.ts";
 import { secretA } from "../support/signed-delivery.ts";
 
 export interface RabbitmqReceiverOptions {
@@ -51,7 +52,8 @@ if (role === "intake") {
       ...{ leaseMs: 2_000, pollMs: 200, retry: { firstDelayMs: 50, attemptsMax: 1_000 } },
     });
     receiver.on("task.*", async ({ taskId, occurredAt }, { id, stale, transaction }) => {
-      const values = [id, taskId, occurredAt, String(stale), String(process.pid), Date.now(), Date.now()];
+      const atMicros = machineMicros();
+      const values = [id, taskId, occurredAt, String(stale), String(process.pid), atMicros, atMicros];
       await transaction.query("INSERT INTO effects VALUES ($1, $2, $3, $4, $5, $6, $7)", values);
     });
     return receiver.onState("task", async ({ taskId, status, occurredAt }, { transaction }) => {

@@ -2,17 +2,19 @@
 import { createServer } from "node:http";
 import { describe, expect, it } from "vitest";
 import { listen } from "../support/listen.ts";
-import type { ChaosCell } from "./chaos-cell.ts";
+import { machineMicros } from "../support/machine-time.ts";
+import type { ChaosCell, Effect } from "./chaos-cell.ts";
 import { isFlawless, runCell } from "./run-cell.ts";
 
-type Bug = "none" | "loses" | "repeats" | "has no order" | "rejects";
+type Bug = "none" | "loses" | "repeats" | "overwrites newer states" | "hides staleness" | "rejects";
 
 /** A receiver that stops for 200 ms and then accepts again. */
 function cellOf(bug: Bug): ChaosCell {
   return {
-    ...{ name: bug, needs: "postgres", brokenMs: 200, rejectsNothing: true },
+    ...{ name: bug, brokenMs: 200, rejectsNothing: true },
+    load: { tasks: 40, beforeMs: 300, afterMs: 300, gapMs: 30, drainTimeoutMs: 2_000 },
     async start() {
-      const effects: { id: string; atMs: number }[] = [];
+      const effects: Effect[] = [];
       const newest = new Map<string, { occurredAt: string; status: string }>();
       const seen = new Set<string>();
       const special = new Set<string>();
@@ -30,10 +32,13 @@ function cellOf(bug: Bug): ChaosCell {
           if (!isKnown && seen.size % 20 === 0) special.add(id);
           if (bug === "rejects" && special.delete(id)) return void response.writeHead(503).end();
           const isLost = bug === "loses" && special.has(id);
+          const isStale = occurredAt < (newest.get(taskId)?.occurredAt ?? "");
           if (!isLost && (!isKnown || bug === "repeats" || bug === "rejects"))
-            effects.push({ id, atMs: Date.now() });
-          if (bug === "has no order" || occurredAt >= (newest.get(taskId)?.occurredAt ?? ""))
-            newest.set(taskId, { occurredAt, status });
+            effects.push({
+              ...{ id, task: taskId, occurredAt, atMicros: machineMicros() },
+              isStale: isStale && bug !== "hides staleness",
+            });
+          if (bug === "overwrites newer states" || !isStale) newest.set(taskId, { occurredAt, status });
           response.end();
         }),
       );
@@ -53,8 +58,11 @@ function cellOf(bug: Bug): ChaosCell {
   };
 }
 
-const load = { tasks: 40, beforeMs: 300, afterMs: 300, drainTimeoutMs: 2_000 };
-const run = (bug: Bug) => runCell(cellOf(bug), 1, load);
+async function run(bug: Bug) {
+  const cell = cellOf(bug);
+  await using world = await cell.start();
+  return runCell(cell, world, 1);
+}
 
 describe.concurrent("a cell of the chaos matrix", () => {
   it("is flawless for a receiver that keeps its promises, and shows how long it paused", async () => {
@@ -67,7 +75,8 @@ describe.concurrent("a cell of the chaos matrix", () => {
   it.each([
     ["loses", "lost"],
     ["repeats", "twice"],
-    ["has no order", "wrong"],
+    ["overwrites newer states", "wrong"],
+    ["hides staleness", "wrong"],
     ["rejects", "rejected"],
   ] as const)("is not flawless for a receiver that %s: it is counted as %s", async (bug, counted) => {
     const report = await run(bug);

@@ -1,12 +1,14 @@
 // Sends deliveries to all receivers in turn, as the service does: signed again at each attempt, and retried until they are
 // acknowledged. Meanwhile the cell breaks something and repairs it. Afterwards every acknowledged delivery must have
-// exactly one effect, and every task the state of its newest event.
+// exactly one effect, and every task the state of its newest event; no event may have reached a handler after a newer one
+// of its task without being called stale.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { createTraffic, shuffled } from "../crash/crash-traffic.ts";
 import { createRandom } from "../simulation/random.ts";
 import { DeliverySender, type DeliveryToSend } from "../support/delivery-sender.ts";
-import type { ChaosCell, ChaosWorld } from "./chaos-cell.ts";
+import { machineMicros } from "../support/machine-time.ts";
+import type { ChaosCell, ChaosWorld, Effect, FaultyWorld, Load } from "./chaos-cell.ts";
 
 export interface CellReport {
   readonly cell: string;
@@ -18,7 +20,7 @@ export interface CellReport {
   readonly lost: number;
   /** Deliveries with more than one effect. */
   readonly twice: number;
-  /** Tasks without the state of their newest event. */
+  /** Tasks without the state of their newest event, and events that were handled out of order without being stale. */
   readonly wrong: number;
   /** The longest time without an acknowledgement, and without an effect, from the fault on. */
   readonly acceptPauseMs: number;
@@ -26,41 +28,40 @@ export interface CellReport {
   readonly examples: readonly string[];
 }
 
-export const isFlawless = (report: CellReport, { rejectsNothing }: ChaosCell): boolean =>
-  report.lost + report.twice + report.wrong === 0 && !(rejectsNothing && report.rejected > 0);
+export const isFlawless = (
+  report: CellReport,
+  { rejectsNothing }: Pick<ChaosCell, "rejectsNothing">,
+): boolean => report.lost + report.twice + report.wrong === 0 && !(rejectsNothing && report.rejected > 0);
 
-export interface Load {
-  readonly tasks: number;
-  /** How long deliveries arrive before the fault, and after its repair. */
-  readonly beforeMs: number;
-  readonly afterMs: number;
-  /** How long the rest may take until it is handled, and five times as long until it is acknowledged. */
-  readonly drainTimeoutMs: number;
-}
-
-const usualLoad: Load = { tasks: 1_200, beforeMs: 1_500, afterMs: 2_000, drainTimeoutMs: 60_000 };
+const usualLoad: Load = { tasks: 300, beforeMs: 500, afterMs: 500, gapMs: 30, drainTimeoutMs: 60_000 };
 const senders = 8;
+/** Of one request: the service does not wait without a limit either. */
+const responseTimeoutMs = 5_000;
 
-export async function runCell(cell: ChaosCell, seed: number, load = usualLoad): Promise<CellReport> {
-  const { tasks, beforeMs, afterMs, drainTimeoutMs } = load;
+export async function runCell(
+  cell: Omit<ChaosCell, "start">,
+  world: FaultyWorld,
+  seed: number,
+): Promise<CellReport> {
+  const { tasks, beforeMs, afterMs, gapMs, drainTimeoutMs } = cell.load ?? usualLoad;
   const random = createRandom(seed, `chaos ${cell.name}`);
-  const { deliveries, finalStates } = createTraffic(`seed-${seed}`, tasks, random);
-  await using world = await cell.start();
+  const name = `seed-${seed}`;
+  const { deliveries, finalStates } = createTraffic(name, tasks, random);
   const repeated = deliveries.slice(0, Math.ceil(deliveries.length / 10));
-  using traffic = new Traffic(world, shuffled([...deliveries, ...repeated], random));
+  using traffic = new Traffic(world, shuffled([...deliveries, ...repeated], random), gapMs);
   const sending = traffic.send((choices) => random.integer(0, choices - 1));
   await pause(beforeMs + random.integer(0, beforeMs / 3));
-  const brokenAtMs = Date.now();
+  const brokenAtMs = nowMs();
   await world.inject(random);
-  await pause(Math.max(0, cell.brokenMs - (Date.now() - brokenAtMs)));
+  await pause(Math.max(0, cell.brokenMs - (nowMs() - brokenAtMs)));
   await world.repair();
   await pause(afterMs);
   traffic.finish(5 * drainTimeoutMs);
   await sending;
   await waitForEffects(world, traffic.acknowledged, drainTimeoutMs);
-  const effects = await world.effects();
+  const effects = (await world.effects()).filter(({ id }) => id.startsWith(`${name}-`));
   const { lost, twice, wrong, examples } = await count(world, traffic.acknowledged, effects, finalStates);
-  const handledAtMs = effects.map(({ atMs }) => atMs).toSorted((a, b) => a - b);
+  const handledAtMs = effects.map(({ atMicros }) => atMicros / 1_000).toSorted((a, b) => a - b);
   return {
     ...{ cell: cell.name, seed, acknowledged: traffic.acknowledged.size, rejected: traffic.rejected },
     ...{ lost: lost.length, twice: twice.length, wrong: wrong.length, examples },
@@ -77,10 +78,12 @@ class Traffic implements Disposable {
   readonly #all: readonly DeliveryToSend[];
   readonly #pending: DeliveryToSend[];
   readonly #senders: DeliverySender[] = [];
+  readonly #gapMs: number;
   #isFinishing = false;
   #deadlineMs = Number.POSITIVE_INFINITY;
 
-  constructor(world: ChaosWorld, deliveries: readonly DeliveryToSend[]) {
+  constructor(world: ChaosWorld, deliveries: readonly DeliveryToSend[], gapMs: number) {
+    this.#gapMs = gapMs;
     this.#world = world;
     this.#all = deliveries;
     this.#pending = [...deliveries];
@@ -93,12 +96,12 @@ class Traffic implements Disposable {
         const delivery =
           this.#pending.pop() ?? (this.#isFinishing ? undefined : this.#all[choose(this.#all.length)]);
         if (!delivery) return;
-        if (Date.now() > this.#deadlineMs) throw new Error("the deliveries were not acknowledged in time");
+        if (nowMs() > this.#deadlineMs) throw new Error("the deliveries were not acknowledged in time");
         if (!(await this.#attempt(delivery, choose))) {
           this.#pending.unshift(delivery);
           await pause(100);
         }
-        await pause(choose(this.#isFinishing ? 2 : 30));
+        await pause(choose(this.#isFinishing ? 2 : this.#gapMs));
       }
     };
     await Promise.all(Array.from({ length: senders }, sendInTurn));
@@ -106,7 +109,7 @@ class Traffic implements Disposable {
 
   finish(timeoutMs: number): void {
     this.#isFinishing = true;
-    this.#deadlineMs = Date.now() + timeoutMs;
+    this.#deadlineMs = nowMs() + timeoutMs;
   }
 
   async #attempt(delivery: DeliveryToSend, choose: (choices: number) => number): Promise<boolean> {
@@ -115,13 +118,13 @@ class Traffic implements Disposable {
     // As a load balancer does: another process when one cannot be reached.
     for (let offset = 0; offset < ports.length; offset++) {
       const index = (first + offset) % ports.length;
-      const sender = this.#senders[index] ?? new DeliverySender();
+      const sender = this.#senders[index] ?? new DeliverySender(responseTimeoutMs);
       this.#senders[index] = sender;
       sender.aimAt(ports[index] ?? 0);
       const status = await sender.attempt(delivery);
       if (status === 200) {
         this.acknowledged.add(delivery.id);
-        this.acknowledgedAtMs.push(Date.now());
+        this.acknowledgedAtMs.push(nowMs());
         return true;
       }
       if (status >= 400 && status < 429) throw new Error(`a valid delivery was rejected with ${status}`);
@@ -143,19 +146,19 @@ async function waitForEffects(
   acknowledged: ReadonlySet<string>,
   drainTimeoutMs: number,
 ): Promise<void> {
-  const deadlineMs = Date.now() + drainTimeoutMs;
-  while (Date.now() < deadlineMs) {
+  const deadlineMs = nowMs() + drainTimeoutMs;
+  while (nowMs() < deadlineMs) {
     const effects = await world.effects().catch(() => []);
     const handled = new Set(effects.map(({ id }) => id));
     if ([...acknowledged].every((id) => handled.has(id))) return;
-    await pause(200);
+    await pause(100);
   }
 }
 
 async function count(
   world: ChaosWorld,
   acknowledged: ReadonlySet<string>,
-  effects: readonly { readonly id: string }[],
+  effects: readonly Effect[],
   finalStates: ReadonlyMap<string, string>,
 ) {
   const times = new Map<string, number>();
@@ -163,13 +166,28 @@ async function count(
   const lost = [...acknowledged].filter((id) => !times.has(id));
   const twice = [...times].filter(([, number]) => number > 1).map(([id]) => id);
   const states = await world.states();
-  const wrong = [...finalStates]
+  const wrongStates = [...finalStates]
     .filter(([task, status]) => states.get(task) !== status)
     .map(([task]) => task);
+  const wrong = [...wrongStates, ...outOfOrder(effects)];
   const note = (kind: string, ids: readonly string[]) => ids.slice(0, 3).map((id) => `${kind}: ${id}`);
   const examples = [...note("lost", lost), ...note("twice", twice), ...note("wrong", wrong)];
   return { lost, twice, wrong, examples };
 }
+
+/** Events that were handled after a newer one of their task, and were not called stale. */
+function outOfOrder(effects: readonly Effect[]): readonly string[] {
+  const newest = new Map<string, string>();
+  const found: string[] = [];
+  for (const { id, task, occurredAt, isStale } of effects.toSorted((a, b) => a.atMicros - b.atMicros)) {
+    const before = newest.get(task) ?? "";
+    if (occurredAt < before && !isStale) found.push(id);
+    if (occurredAt > before) newest.set(task, occurredAt);
+  }
+  return found;
+}
+
+const nowMs = () => machineMicros() / 1_000;
 
 /** The longest time between two of the instants, of those that end after `sinceMs`. */
 function longestPause(sortedMs: readonly number[], sinceMs: number): number {

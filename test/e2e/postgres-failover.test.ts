@@ -77,7 +77,7 @@ describeWithPostgres("receivers on a primary with two standbys", () => {
     };
     const sending = Promise.all([0, 1, 2, 3].map(send));
     await expect.poll(() => acknowledged.size, { timeout: 10_000 }).toBeGreaterThan(100);
-    await cluster.losePrimary();
+    await cluster.primary.lose();
     const before = acknowledged.size;
     await cluster.promote();
     await expect.poll(() => acknowledged.size, { timeout: 15_000 }).toBeGreaterThan(before + 100);

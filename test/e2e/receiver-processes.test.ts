@@ -129,7 +129,7 @@ function byTask(effects: readonly Effect[]): readonly (readonly Effect[])[] {
   return [...groupByTask(effects).values()];
 }
 
-/** Pairs of events whose handling overlapped; equal milliseconds do not count. */
+/** Pairs of events whose handling overlapped; equal microseconds do not count. */
 function overlaps(handled: readonly Effect[]): readonly (readonly [string, string])[] {
   return handled.flatMap((effect, index) => {
     const next = handled[index + 1];

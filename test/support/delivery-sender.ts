@@ -13,7 +13,13 @@ export class DeliverySender implements Disposable {
   readonly rejections = new Map<number, number>();
   attempts = 0;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  readonly #timeoutMs: number;
   #port = 0;
+
+  /** @param timeoutMs how long a response may take */
+  constructor(timeoutMs = 30_000) {
+    this.#timeoutMs = timeoutMs;
+  }
 
   /** Sets the receiver's port, which changes at each restart. */
   aimAt(port: number): void {
@@ -44,6 +50,7 @@ export class DeliverySender implements Disposable {
           path: "/webhooks",
           method: "POST",
           agent: this.#agent,
+          timeout: this.#timeoutMs,
           headers: { ...headers, "content-type": "application/json", "content-length": body.byteLength },
         },
         (response) => {
@@ -52,6 +59,7 @@ export class DeliverySender implements Disposable {
           response.on("error", () => resolve(0));
         },
       );
+      sent.on("timeout", () => sent.destroy());
       sent.on("error", () => resolve(0));
       sent.end(body);
     });

@@ -7,6 +7,8 @@ export interface FreezingProxy extends AsyncDisposable {
   freezeExisting(): void;
   /** As `freezeExisting`, and new connections get no response either. */
   freezeAll(): void;
+  /** Closes the existing connections, silent ones too. */
+  closeExisting(): void;
   /** Everything that was held back is transferred. */
   heal(): void;
 }
@@ -17,8 +19,13 @@ interface Pair {
   frozen: boolean;
 }
 
-/** A TCP proxy on 127.0.0.1 whose connections can fall silent without being closed. */
-export async function createFreezingProxy(targetPort: number): Promise<FreezingProxy> {
+/**
+ * A TCP proxy on 127.0.0.1 whose connections can fall silent without being closed.
+ *
+ * @param target a port, or a function that returns that of the next connection
+ */
+export async function createFreezingProxy(target: number | (() => number)): Promise<FreezingProxy> {
+  const targetPort = typeof target === "number" ? () => target : target;
   const pairs = new Set<Pair>();
   let freezesNew = false;
 
@@ -38,7 +45,7 @@ export async function createFreezingProxy(targetPort: number): Promise<FreezingP
     pair.upstream.destroy();
   };
   const server = createServer({ allowHalfOpen: true }, (client) => {
-    const upstream = connect({ port: targetPort, host: "127.0.0.1", allowHalfOpen: true });
+    const upstream = connect({ port: targetPort(), host: "127.0.0.1", allowHalfOpen: true });
     const pair: Pair = { client, upstream, frozen: false };
     pairs.add(pair);
     for (const [from, to] of [
@@ -63,6 +70,12 @@ export async function createFreezingProxy(targetPort: number): Promise<FreezingP
     freezeAll() {
       freezesNew = true;
       freezeExisting();
+    },
+    closeExisting() {
+      for (const pair of [...pairs]) {
+        pair.frozen = false;
+        end(pair);
+      }
     },
     heal() {
       freezesNew = false;

@@ -13,6 +13,7 @@ import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { createRandom } from "../simulation/random.ts";
 import type { KillableReceiverOptions } from "./killable-receiver.ts";
 import { listen } from "./listen.ts";
+import { machineMicros } from "./machine-time.ts";
 import { secretA } from "./signed-delivery.ts";
 import { overrideInbox } from "./wrap-inbox.ts";
 
@@ -99,11 +100,11 @@ const setState: EventHandler<{ taskId: string; status: string; occurredAt: strin
 };
 
 receiver.on("task.*", async ({ taskId, occurredAt }, { id, stale, transaction }) => {
-  const began = Date.now();
+  const began = machineMicros();
   if (options.handlerMs) await pause(options.handlerMs);
   mayFail();
   await transaction.query(sql("INSERT INTO effects VALUES ($1, $2, $3, $4, $5, $6, $7)"), [
-    ...[id, taskId, occurredAt, String(stale), String(process.pid), began, Date.now()],
+    ...[id, taskId, occurredAt, String(stale), String(process.pid), began, machineMicros()],
   ]);
   mayFail();
 });

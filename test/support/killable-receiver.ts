@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { RunningProgram } from "./running-program.ts";
+import { type ProgramOptions, RunningProgram } from "./running-program.ts";
 
 export const receiverProgram = fileURLToPath(new URL("./killable-receiver-program.ts", import.meta.url));
 
@@ -8,7 +8,7 @@ const fromSources: readonly string[] = [
   receiverProgram,
 ];
 
-/** The tables that its handlers write to. A test creates them before the start. */
+/** The tables that its handlers write to; times are those of `machineMicros`. A test creates them before the start. */
 export const receiverTables = [
   `CREATE TABLE effects
      (webhook_id TEXT, task TEXT, occurred_at TEXT, stale TEXT, process TEXT, began BIGINT, ended BIGINT)`,
@@ -44,8 +44,12 @@ export class KillableReceiver implements AsyncDisposable {
   }
 
   /** @param args arguments of `node`: the program, or a bundle of it */
-  static async load(options: KillableReceiverOptions, args = fromSources): Promise<KillableReceiver> {
-    const program = new RunningProgram([...args, JSON.stringify(options)]);
+  static async load(
+    options: KillableReceiverOptions,
+    args = fromSources,
+    programOptions: ProgramOptions = {},
+  ): Promise<KillableReceiver> {
+    const program = new RunningProgram([...args, JSON.stringify(options)], programOptions);
     await program.said(/^loaded$/m);
     return new KillableReceiver(program);
   }
@@ -55,6 +59,12 @@ export class KillableReceiver implements AsyncDisposable {
     this.#program.write("begin\n");
     const [, port] = await this.#program.said(/^port (\d+)$/m);
     return Number(port);
+  }
+
+  /** Stops the process and lets it continue, as the host of an overloaded virtual machine does. */
+  freeze(): () => void {
+    this.#program.signal("SIGSTOP");
+    return () => this.#program.signal("SIGCONT");
   }
 
   /** Ends the process without warning. */

@@ -1,7 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import path from "node:path";
 import pg from "pg";
@@ -18,6 +18,8 @@ export interface PostgresServerOptions {
   readonly settings?: readonly string[];
   /** Creates the data directory in the given one. Default: that of a new, empty server. */
   readonly initialise?: (binaries: PostgresBinaries, directory: string) => Promise<void>;
+  /** Added to the environment of the server. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
 /** A PostgreSQL server on a free port of 127.0.0.1 with a new data directory. Disposing removes both. */
@@ -25,7 +27,7 @@ export class PostgresServer implements AsyncDisposable {
   readonly port: number;
   readonly #binaries: PostgresBinaries;
   readonly #directory: string;
-  readonly #settings: readonly string[];
+  readonly #start: Start;
   #process: ChildProcess;
 
   private constructor(
@@ -33,9 +35,9 @@ export class PostgresServer implements AsyncDisposable {
     directory: string,
     port: number,
     process: ChildProcess,
-    settings: readonly string[],
+    start: Start,
   ) {
-    this.#settings = settings;
+    this.#start = start;
     this.#binaries = binaries;
     this.#directory = directory;
     this.port = port;
@@ -43,7 +45,7 @@ export class PostgresServer implements AsyncDisposable {
   }
 
   static async start(options: PostgresServerOptions = {}): Promise<PostgresServer> {
-    const { settings = [], initialise = initialiseEmpty } = options;
+    const { settings = [], initialise = initialiseEmpty, env = {} } = options;
     const binaries = findPostgres();
     if ("missing" in binaries) throw new Error(binaries.missing);
     const directory = mkdtempSync(path.join(binaries.temporaryDirectory, "workspace-tasks-postgres-"));
@@ -52,8 +54,8 @@ export class PostgresServer implements AsyncDisposable {
       for (let attempt = 1; ; attempt++) {
         const port = await freePort();
         try {
-          const process = await launch(binaries, directory, port, settings);
-          return new PostgresServer(binaries, directory, port, process, settings);
+          const process = await launch(binaries, directory, port, { settings, env });
+          return new PostgresServer(binaries, directory, port, process, { settings, env });
         } catch (error) {
           // Another process may have taken the port between the two calls.
           if (attempt === startAttempts) throw error;
@@ -72,12 +74,39 @@ export class PostgresServer implements AsyncDisposable {
 
   /** Starts the server again after `stopImmediately`, on the same data. */
   async resume(): Promise<void> {
-    this.#process = await launch(this.#binaries, this.#directory, this.port, this.#settings);
+    this.#process = await launch(this.#binaries, this.#directory, this.port, this.#start);
+  }
+
+  /** Stops all processes of the server, which keep their connections, and lets them continue. */
+  freeze(): () => void {
+    // The parent first: it starts no others then.
+    process.kill(this.pid, "SIGSTOP");
+    const stopped = [this.pid, ...childrenOf(this.pid)];
+    const signal = (name: NodeJS.Signals) => {
+      for (const pid of stopped) {
+        try {
+          process.kill(pid, name);
+        } catch {
+          // It has ended.
+        }
+      }
+    };
+    signal("SIGSTOP");
+    return () => signal("SIGCONT");
   }
 
   /** Stops the server as `pg_ctl stop -m immediate` does: no checkpoint; the next start recovers. */
   stopImmediately(): Promise<void> {
     return stop(this.#process, "SIGQUIT");
+  }
+
+  /** Starts the server on new data, after it has ended. */
+  async resumeWith(initialise: (binaries: PostgresBinaries, data: string) => Promise<void>): Promise<void> {
+    await rm(this.dataDirectory, { recursive: true, force: true, maxRetries: 10 });
+    mkdirSync(this.#directory, { recursive: true });
+    if (this.#binaries.user) chownSync(this.#directory, this.#binaries.user.uid, this.#binaries.user.gid);
+    await initialise(this.#binaries, this.dataDirectory);
+    await this.resume();
   }
 
   /** Starts the server again if it has ended by itself. */
@@ -122,6 +151,10 @@ export class PostgresServer implements AsyncDisposable {
   }
 }
 
+type Start = Required<Pick<PostgresServerOptions, "settings">> & {
+  readonly env: Readonly<Record<string, string>>;
+};
+
 /** One database of a test; disposing it ends its pools and drops it. */
 export class PostgresDatabase implements AsyncDisposable {
   readonly url: string;
@@ -152,6 +185,13 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 }
 
+function childrenOf(pid: number): readonly number[] {
+  const listed = spawnSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" }).stdout;
+  return [...listed.matchAll(/^\s*(\d+)\s+(\d+)$/gm)].flatMap(([, child, parent]) =>
+    Number(parent) === pid ? [Number(child)] : [],
+  );
+}
+
 const dataOf = (directory: string) => path.join(directory, "data");
 
 /** Creates the data directory, for the user that will run the server. */
@@ -179,7 +219,7 @@ async function launch(
   { postgres, user }: PostgresBinaries,
   directory: string,
   port: number,
-  extraSettings: readonly string[],
+  { settings: extraSettings, env }: Start,
 ): Promise<ChildProcess> {
   const address = [`listen_addresses=127.0.0.1`, `unix_socket_directories=`, `port=${port}`];
   const settings = [...address, ...extraSettings];
@@ -189,7 +229,7 @@ async function launch(
     {
       ...user,
       cwd: directory,
-      env: environment,
+      env: { ...environment, ...env },
       stdio: ["ignore", "ignore", "pipe"],
     },
   );

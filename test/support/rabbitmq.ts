@@ -26,8 +26,11 @@ interface RabbitmqNode {
   readonly directory: string;
   readonly port: number;
   readonly distributionPort: number;
+  readonly env: Environment;
   process: ChildProcess | undefined;
 }
+
+type Environment = Readonly<Record<string, string>>;
 
 /**
  * One RabbitMQ server, or a cluster of three, with new data directories. Every port is on 127.0.0.1, those of Erlang's
@@ -53,7 +56,8 @@ export class RabbitmqCluster implements AsyncDisposable {
     this.#nodes = nodes;
   }
 
-  static async start(size: 1 | 3 = 1): Promise<RabbitmqCluster> {
+  /** @param env added to the environment of the first node */
+  static async start(size: 1 | 3 = 1, env: Environment = {}): Promise<RabbitmqCluster> {
     const binaries = findRabbitmq();
     if ("missing" in binaries) throw new Error(binaries.missing);
     const directory = mkdtempSync(path.join(tmpdir(), "workspace-tasks-rabbitmq-data-"));
@@ -71,6 +75,7 @@ export class RabbitmqCluster implements AsyncDisposable {
         port,
         distributionPort,
         process: undefined,
+        env: index === 0 ? env : {},
       };
     });
     const cluster = new RabbitmqCluster(binaries, directory, ports, nodes);
@@ -128,6 +133,31 @@ export class RabbitmqCluster implements AsyncDisposable {
   /** Ends a node without warning, as a power failure does. */
   async killNode(index: number): Promise<void> {
     await end(this.#nodes[index]!.process, "SIGKILL");
+  }
+
+  /** Stops a node, which keeps its connections, and lets it continue. */
+  freezeNode(index: number): () => void {
+    const { process: child } = this.#nodes[index]!;
+    child?.kill("SIGSTOP");
+    return () => void child?.kill("SIGCONT");
+  }
+
+  /** Parts a node from the other ones, not from its clients; returns how it is repaired. */
+  async isolateNode(index: number): Promise<() => Promise<void>> {
+    const { name } = this.#nodes[index]!;
+    const others = this.#nodes.filter((node) => node.name !== name).map((node) => `'${node.name}'`);
+    const survivor = (index + 1) % this.#nodes.length;
+    // With other cookies neither side accepts a connection of the other.
+    const useCookie = (cookie: string) =>
+      this.evaluate(
+        survivor,
+        `rpc:multicall([${others}], erlang, set_cookie, ['${name}', ${cookie}]),
+         rpc:multicall([${others}], erlang, disconnect_node, ['${name}'])`,
+      );
+    await useCookie("apart");
+    return async () => {
+      await useCookie("erlang:get_cookie()");
+    };
   }
 
   /** Kills a node and deletes its data. */
@@ -221,7 +251,7 @@ export class RabbitmqCluster implements AsyncDisposable {
         ...{ ROOTDIR: erlangRoot, BINDIR: path.join(erlangRuntime(this.#binaries), "bin"), EMU: "beam" },
         ...{ PROGNAME: "erl", ERL_LIBS: path.join(home, "plugins"), LD_LIBRARY_PATH: libraryPath },
         ...{ ERL_EPMD_ADDRESS: "127.0.0.1", ERL_EPMD_PORT: String(this.#portMapperPort) },
-        ...(node && nodeEnvironment(home, node)),
+        ...(node && { ...nodeEnvironment(home, node), ...node.env }),
       },
     });
     closeSync(log);

@@ -63,6 +63,7 @@ export class RunningProgram implements Disposable {
     this.#child.stdin?.write(text);
   }
 
+  /** `SIGSTOP` and `SIGCONT` stop it and let it continue. */
   signal(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }

@@ -1,0 +1,87 @@
+// What runs of the chaos matrix found: a line per run in a log, and a summary per cell, which docs/scale.md shows.
+
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { type CellReport, isFlawless } from "./run-cell.ts";
+
+/** A run: its report, or the error that ended it. */
+export interface Run {
+  readonly date: string;
+  readonly commit: string;
+  readonly cell: string;
+  readonly seed: number;
+  readonly rejectsNothing: boolean;
+  readonly report?: CellReport | undefined;
+  readonly error?: string | undefined;
+}
+
+export interface CellSummary {
+  readonly cell: string;
+  readonly runs: number;
+  readonly acknowledged: number;
+  readonly rejected: number;
+  readonly lost: number;
+  readonly twice: number;
+  readonly wrong: number;
+  /** Runs that ended with an error, or rejected a delivery that may not be rejected. */
+  readonly failed: number;
+  /** The longest of all runs. */
+  readonly acceptPauseMs: number;
+  readonly handlePauseMs: number;
+}
+
+export const isGood = ({ report, rejectsNothing }: Run): boolean =>
+  report !== undefined && isFlawless(report, { rejectsNothing });
+
+export function readLog(file: string): readonly Run[] {
+  if (!existsSync(file)) return [];
+  return readFileSync(file, "utf8")
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Run);
+}
+
+export function appendToLog(file: string, run: Run): void {
+  appendFileSync(file, `${JSON.stringify(run)}\n`);
+}
+
+/** In the order of the first run of each cell. */
+export function summarize(runs: readonly Run[]): readonly CellSummary[] {
+  const cells = [...new Set(runs.map(({ cell }) => cell))];
+  return cells.map((cell) => {
+    const own = runs.filter((run) => run.cell === cell);
+    const reports = own.flatMap(({ report }) => report ?? []);
+    const sum = (field: "acknowledged" | "rejected" | "lost" | "twice" | "wrong") =>
+      reports.reduce((total, report) => total + report[field], 0);
+    const longest = (field: "acceptPauseMs" | "handlePauseMs") =>
+      Math.round(Math.max(0, ...reports.map((report) => report[field])));
+    const flawed = reports.filter(({ lost, twice, wrong }) => lost + twice + wrong > 0).length;
+    return {
+      ...{ cell, runs: own.length, acknowledged: sum("acknowledged"), rejected: sum("rejected") },
+      ...{ lost: sum("lost"), twice: sum("twice"), wrong: sum("wrong") },
+      failed: own.filter((run) => !isGood(run)).length - flawed,
+      ...{ acceptPauseMs: longest("acceptPauseMs"), handlePauseMs: longest("handlePauseMs") },
+    };
+  });
+}
+
+const header = [
+  ...["what breaks", "runs", "acknowledged", "rejected", "lost", "twice", "wrong"],
+  ...["accepts after", "handles after"],
+];
+
+/** Without a column for failed runs, unless there is one. */
+export function chaosTable(summaries: readonly CellSummary[]): string {
+  const hasFailed = summaries.some(({ failed }) => failed > 0);
+  const inSeconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
+  const rows = summaries.map((summary) => {
+    const { cell, runs, acknowledged, rejected, lost, twice, wrong, failed } = summary;
+    const counts = [runs, acknowledged, rejected, lost, twice, wrong].map((count) =>
+      count.toLocaleString("en"),
+    );
+    const pauses = [inSeconds(summary.acceptPauseMs), inSeconds(summary.handlePauseMs)];
+    return [cell, ...counts, ...pauses, ...(hasFailed ? [String(failed)] : [])];
+  });
+  const titles = [...header, ...(hasFailed ? ["failed"] : [])];
+  const rule = titles.map((_, column) => (column === 0 ? "---" : "---:"));
+  return [titles, rule, ...rows].map((cells) => `| ${cells.join(" | ")} |\n`).join("");
+}
