@@ -60,7 +60,8 @@ export { consoleLogger, type ReceiverLogger, silentLogger } from "./logger.ts";
 export type { Random } from "./random.ts";
 export { createReceiver, type Receiver } from "./receiver.ts";
 export type { ReceiverOptions, RetentionOptions, RetryPolicy } from "./receiver-options.ts";
-export type { ReceiverStats, ReceiverTelemetry } from "./receiver-stats.ts";
+export type { ReceiverStats } from "./receiver-stats.ts";
+export type { ObservedStats, ReceiverTelemetry } from "./receiver-telemetry.ts";
 export type {
   Secrets,
   SecretsFunction,

@@ -1,4 +1,12 @@
 export type {
+  BrokerConnectionStats,
+  ConsumeCounts,
+  PartitionStats,
+  PublishCounts,
+  RabbitmqConsumerStats,
+  RabbitmqIntakeStats,
+} from "./broker-stats.ts";
+export type {
   AmqpChannel,
   AmqpConnect,
   AmqpConnection,
@@ -6,20 +14,15 @@ export type {
   AmqpMessage,
   AmqpPublishOptions,
 } from "./rabbitmq/amqp.ts";
-export type { BrokerConnectionStats } from "./rabbitmq/broker-connection.ts";
-export type { ConsumeCounts, ShardReceiver } from "./rabbitmq/partition-consumer.ts";
-export type { PublishCounts } from "./rabbitmq/publisher.ts";
+export type { ShardReceiver } from "./rabbitmq/partition-consumer.ts";
 export {
-  type PartitionStats,
   type RabbitmqConsumer,
   type RabbitmqConsumerOptions,
-  type RabbitmqConsumerStats,
   rabbitmqConsumer,
 } from "./rabbitmq/rabbitmq-consumer.ts";
 export {
   type RabbitmqIntake,
   type RabbitmqIntakeOptions,
-  type RabbitmqIntakeStats,
   rabbitmqIntake,
 } from "./rabbitmq/rabbitmq-intake.ts";
 export type { RabbitmqOptions } from "./rabbitmq/rabbitmq-options.ts";

@@ -5,7 +5,7 @@ import { limitInbox } from "./inbox/limited-inbox.ts";
 import { consoleLogger, guardLogger, type ReceiverLogger } from "./logger.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "./options.ts";
 import { type Random, systemRandom } from "./random.ts";
-import type { ReceiverTelemetry } from "./receiver-stats.ts";
+import type { ReceiverTelemetry } from "./receiver-telemetry.ts";
 import type { VerifierOptions } from "./signature/verifier.ts";
 
 export interface RetentionOptions {

@@ -1,4 +1,3 @@
-import type { DeliveryTelemetry } from "./delivery-telemetry.ts";
 import type { ReceiverErrorCode } from "./errors.ts";
 import type { InboxStats } from "./inbox/inbox.ts";
 
@@ -48,10 +47,4 @@ export interface ReceiverStats {
   readonly outage: { readonly storingForMs: number | null; readonly claimingForMs: number | null };
   /** Of the whole inbox, other sources included. */
   readonly inbox: InboxStats;
-}
-
-/** Where a receiver reports to; `openTelemetry(api)` of `workspace-tasks/receiver-kit/telemetry` is one. */
-export interface ReceiverTelemetry extends DeliveryTelemetry {
-  /** Called at the start of a receiver; the returned function when it closes. */
-  observe(readStats: () => Promise<ReceiverStats>): () => void;
 }

@@ -36,7 +36,8 @@ export interface DeliverySink {
   /**
    * Resolves once the delivery is durable. The body is parsed as an event here.
    *
-   * @throws {ReceiverError} `INBOX_UNAVAILABLE`: the response is 503; `BACKLOG_FULL`: 429; both with `Retry-After`
+   * @throws {ReceiverError} `INBOX_UNAVAILABLE`, `BROKER_UNAVAILABLE`: the response is 503; `BACKLOG_FULL`: 429; with
+   * `Retry-After`
    * @throws {WebhookRejectedError} `WORKSPACE_MISMATCH`: 403
    */
   accept(webhook: VerifiedWebhook, context?: AcceptContext): Promise<AcceptResult>;

@@ -8,6 +8,7 @@
 // property of `ready`: the broker reads nothing more, and the connection stays open. Everything that is awaited has a
 // limit, because a broker may stop responding without closing the connection.
 
+import type { BrokerConnectionStats } from "../broker-stats.ts";
 import type { Clock } from "../clock.ts";
 import { type Deferred, deferred } from "../deferred.ts";
 import { isReceiverError, ReceiverError } from "../errors.ts";
@@ -27,18 +28,6 @@ export interface BrokerConnectionSettings {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: ReceiverLogger;
-}
-
-export interface BrokerConnectionStats {
-  readonly state: "idle" | "connecting" | "waiting" | "ready" | "closed";
-  /** Host and port of the node. */
-  readonly node: string | null;
-  /** Connections that were lost. */
-  readonly lost: number;
-  /** How long there has been no connection; `null` while there is one. */
-  readonly unavailableForMs: number | null;
-  /** How long the broker has read nothing, because it is short of memory or disk; `null` while it reads. */
-  readonly blockedForMs: number | null;
 }
 
 interface Work<Session> {

@@ -10,6 +10,7 @@
 // A message that fails while others of its batch are stored, again and again, is parked: published to a queue of its own,
 // confirmed, and then acknowledged. So is one that is not a delivery. It blocks nothing, and is not lost.
 
+import type { ConsumeCounts } from "../broker-stats.ts";
 import type { Clock } from "../clock.ts";
 import { isReceiverError } from "../errors.ts";
 import type { AcceptResult, DeliverySink } from "../http/webhook-handler.ts";
@@ -19,20 +20,6 @@ import type { Random } from "../random.ts";
 import { settledWithin, withTimeout } from "../with-timeout.ts";
 import type { AmqpChannel, AmqpConnection, AmqpMessage, AmqpPublishOptions } from "./amqp.ts";
 import { decodeDelivery } from "./delivery-message.ts";
-
-export interface ConsumeCounts {
-  /** Messages of the broker, redelivered ones included. */
-  delivered: number;
-  redelivered: number;
-  /** Stored, or known to the inbox, and acknowledged. */
-  stored: number;
-  /** Attempts to store a message that failed. */
-  failed: number;
-  /** Moved to the parking queue. */
-  parked: number;
-  /** Channels that were closed, by the broker or to leave the queue to another process. */
-  released: number;
-}
 
 /** What a shard needs to be: a receiver. */
 export type ShardReceiver = Pick<DeliverySink, "accept" | "source">;

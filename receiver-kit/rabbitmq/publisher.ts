@@ -7,6 +7,7 @@
 //
 // Where not one confirm has been received since a message was sent, its time limit is also the end of the connection.
 
+import type { PublishCounts } from "../broker-stats.ts";
 import type { Clock } from "../clock.ts";
 import { ReceiverError } from "../errors.ts";
 import type { AmqpChannel, AmqpPublishOptions } from "./amqp.ts";
@@ -17,21 +18,6 @@ export interface OutgoingMessage {
   readonly key: string;
   readonly body: Uint8Array;
   optionsFor(correlationId: string): AmqpPublishOptions;
-}
-
-export interface PublishCounts {
-  /** On disk on a majority of the queue's members. */
-  confirmed: number;
-  /** No queue takes them: the topology is incomplete. */
-  returned: number;
-  /** Rejected by the queue, because it is full or has no majority. */
-  nacked: number;
-  /** Neither confirmed nor rejected in time. */
-  timedOut: number;
-  /** In flight when their connection was lost. */
-  interrupted: number;
-  /** Not sent: there was no connection, it was blocked, or too much was in flight. */
-  unsent: number;
 }
 
 export interface PublisherSettings {

@@ -1,10 +1,12 @@
+import type { ConsumeCounts, RabbitmqConsumerStats } from "../broker-stats.ts";
 import { ReceiverError } from "../errors.ts";
 import { defaults, option, parseOptions, strictOptions } from "../options.ts";
 import { closeSchema } from "../receiver-options.ts";
+import type { ReceiverTelemetry } from "../receiver-telemetry.ts";
 import { settledWithin, withTimeout } from "../with-timeout.ts";
 import type { AmqpChannel, AmqpConnection } from "./amqp.ts";
-import { BrokerConnection, type BrokerConnectionStats } from "./broker-connection.ts";
-import { type ConsumeCounts, PartitionConsumer, type ShardReceiver } from "./partition-consumer.ts";
+import { BrokerConnection } from "./broker-connection.ts";
+import { PartitionConsumer, type ShardReceiver } from "./partition-consumer.ts";
 import { type RabbitmqOptions, rabbitmqOptions } from "./rabbitmq-options.ts";
 import { declareTopology, parkingQueueName, partitionQueues, type TopologyVersion } from "./topology.ts";
 
@@ -18,6 +20,8 @@ export interface RabbitmqConsumerOptions extends RabbitmqOptions {
   readonly previous?: readonly TopologyVersion[] | undefined;
   /** Messages of one queue that this process has and has not acknowledged yet, of up to `bodyBytesMax` each. Default 256. */
   readonly prefetch?: number | undefined;
+  /** Metrics: `openTelemetry(api)` of `workspace-tasks/receiver-kit/telemetry`. */
+  readonly telemetry?: Pick<ReceiverTelemetry, "observe"> | undefined;
 }
 
 const previousVersion = strictOptions<TopologyVersion>()({
@@ -36,28 +40,10 @@ const consumerOptions = strictOptions<RabbitmqConsumerOptions>()({
   ),
   previous: previousVersion.array().default([]),
   prefetch: option.positiveInteger.default(defaults.rabbitmq.prefetch),
+  telemetry: option
+    .objectWith<Pick<ReceiverTelemetry, "observe">>("openTelemetry(api)", "observe")
+    .optional(),
 });
-
-export interface PartitionStats {
-  readonly queue: string;
-  /** False while the queue is left to other processes, or there is no connection. */
-  readonly isConsuming: boolean;
-  /** Messages in this process that are not stored yet. */
-  readonly waiting: number;
-  /** How long no message could be stored; `null` while they can. */
-  readonly failingForMs: number | null;
-  /** Messages in the queue that no consumer has; `null` while the broker cannot be asked. */
-  readonly depth: number | null;
-}
-
-export interface RabbitmqConsumerStats {
-  readonly connection: BrokerConnectionStats;
-  /** Messages since this consumer was created. */
-  readonly messages: Readonly<ConsumeCounts>;
-  readonly queues: readonly PartitionStats[];
-  /** Messages in the parking queue; `null` while the broker cannot be asked. */
-  readonly parked: number | null;
-}
 
 export interface RabbitmqConsumer extends AsyncDisposable {
   /**
@@ -113,7 +99,7 @@ interface Session {
  */
 export function rabbitmqConsumer(options: RabbitmqConsumerOptions): RabbitmqConsumer {
   const settings = parseOptions("rabbitmqConsumer", consumerOptions, options);
-  const { shards, receivers, previous, version, clock, operationTimeoutMs } = settings;
+  const { shards, receivers, previous, version, clock, operationTimeoutMs, telemetry } = settings;
   if (receivers.length !== shards) {
     const found = `rabbitmqConsumer: receivers: expected ${shards}, one for each shard, got ${receivers.length}`;
     throw new ReceiverError("CONFIGURATION_INVALID", found);
@@ -137,6 +123,7 @@ export function rabbitmqConsumer(options: RabbitmqConsumerOptions): RabbitmqCons
   let closing: Promise<void> | undefined;
   let current: Session | undefined;
   let isDeclared = false;
+  let stopObserving = () => {};
 
   const partitionOf = (opened: AmqpConnection, queue: string, shard: number) =>
     new PartitionConsumer(
@@ -182,7 +169,11 @@ export function rabbitmqConsumer(options: RabbitmqConsumerOptions): RabbitmqCons
   };
 
   const consumer: RabbitmqConsumer = {
-    start: () => broker.start(),
+    start() {
+      stopObserving();
+      stopObserving = telemetry?.observe(() => consumer.stats()) ?? stopObserving;
+      return broker.start();
+    },
     async stats() {
       const parking = parkingQueueName(topology);
       const states = current
@@ -194,6 +185,7 @@ export function rabbitmqConsumer(options: RabbitmqConsumerOptions): RabbitmqCons
       const asked = current ? depthsOf(current.connection, names) : Promise.resolve(none);
       const depths = await withTimeout(asked, operationTimeoutMs, clock, late).catch(() => none);
       return {
+        source: receivers.find(Boolean)?.source ?? defaults.source,
         connection: broker.stats,
         messages: { ...counts },
         queues: states.map((state) => ({ ...state, depth: depths.get(state.queue) ?? null })),
@@ -202,6 +194,7 @@ export function rabbitmqConsumer(options: RabbitmqConsumerOptions): RabbitmqCons
     },
     close(closeOptions = {}) {
       const { graceMs } = parseOptions("close", closeSchema, closeOptions, "ARGUMENT_INVALID");
+      stopObserving();
       closing ??= close(graceMs);
       return closing;
     },

@@ -1,4 +1,4 @@
-import type { DeliveryTelemetry } from "../delivery-telemetry.ts";
+import type { RabbitmqIntakeStats } from "../broker-stats.ts";
 import { isReceiverError, ReceiverError, type WebhookRejectedError } from "../errors.ts";
 import { handleFetch } from "../http/fetch-handler.ts";
 import { createRejectionLog } from "../http/rejection-log.ts";
@@ -7,15 +7,16 @@ import type { AcceptContext, AcceptResult, DeliverySink } from "../http/webhook-
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import { closeSchema } from "../receiver-options.ts";
 import type { RejectionCounts } from "../receiver-stats.ts";
+import type { ReceiverTelemetry } from "../receiver-telemetry.ts";
 import { throwIfOtherWorkspace } from "../signature/tenant-workspace.ts";
 import { createVerifier, type VerifiedWebhook, type VerifierOptions } from "../signature/verifier.ts";
 import { tenantSource } from "../tenant-source.ts";
 import { settledWithin } from "../with-timeout.ts";
 import { OutageLog } from "../worker/outage-log.ts";
 import type { AmqpChannel } from "./amqp.ts";
-import { BrokerConnection, type BrokerConnectionStats } from "./broker-connection.ts";
+import { BrokerConnection } from "./broker-connection.ts";
 import { encodeDelivery, routingKeyOf } from "./delivery-message.ts";
-import { type PublishCounts, Publisher } from "./publisher.ts";
+import { Publisher } from "./publisher.ts";
 import { type RabbitmqOptions, rabbitmqOptions } from "./rabbitmq-options.ts";
 import { shardOf } from "./shard.ts";
 import { declareTopology, exchangeName } from "./topology.ts";
@@ -37,8 +38,8 @@ export interface RabbitmqIntakeOptions extends RabbitmqOptions, VerifierOptions 
   readonly fallback?: readonly Pick<DeliverySink, "accept">[] | undefined;
   /** Called for every rejected request. The log shows only the first per code. */
   readonly onRejected?: ((rejection: WebhookRejectedError) => void) | undefined;
-  /** Traces: `openTelemetry(api)` of `workspace-tasks/receiver-kit/telemetry`. */
-  readonly telemetry?: DeliveryTelemetry | undefined;
+  /** Traces and metrics: `openTelemetry(api)` of `workspace-tasks/receiver-kit/telemetry`. */
+  readonly telemetry?: ReceiverTelemetry | undefined;
 }
 
 const intakeOptions = strictOptions<RabbitmqIntakeOptions>()({
@@ -54,27 +55,10 @@ const intakeOptions = strictOptions<RabbitmqIntakeOptions>()({
       (given) => Array.isArray(given) && given.every((sink) => typeof sink?.accept === "function"),
     )
     .optional(),
-  telemetry: option.objectWith<DeliveryTelemetry>("openTelemetry(api)", "accept", "handle").optional(),
+  telemetry: option
+    .objectWith<ReceiverTelemetry>("openTelemetry(api)", "observe", "accept", "handle")
+    .optional(),
 });
-
-export interface RabbitmqIntakeStats {
-  readonly source: string;
-  readonly connection: BrokerConnectionStats;
-  /** How long no delivery could be published; `null` when the last one could. */
-  readonly failingForMs: number | null;
-  /** Deliveries since this intake was created, by what became of their messages. */
-  readonly published: Readonly<PublishCounts>;
-  /** Deliveries that were already in flight. */
-  readonly duplicates: number;
-  /** Deliveries that the fallback stored. */
-  readonly fallback: number;
-  /** Requests without a 2xx response since this intake was created, by code. */
-  readonly rejections: Readonly<RejectionCounts>;
-  /** Deliveries without a confirm right now. */
-  readonly inFlight: { readonly messages: number; readonly bytes: number };
-  /** From publish to confirm, of the last 1,024; `null` before the first. */
-  readonly confirmMs: { readonly p50: number; readonly p99: number; readonly max: number } | null;
-}
 
 export interface RabbitmqIntake extends DeliverySink, AsyncDisposable {
   /**
@@ -131,6 +115,7 @@ export function rabbitmqIntake(options: RabbitmqIntakeOptions): RabbitmqIntake {
   let closing: Promise<void> | undefined;
   // Once: a queue without a majority, which may not respond, then delays no connection.
   let isDeclared = false;
+  let stopObserving = () => {};
 
   const connection = new BrokerConnection<AmqpChannel>(settings, {
     async setUp(opened) {
@@ -220,7 +205,11 @@ export function rabbitmqIntake(options: RabbitmqIntakeOptions): RabbitmqIntake {
       inProgress.set(name, result);
       return result;
     },
-    start: () => connection.start(),
+    start() {
+      stopObserving();
+      stopObserving = telemetry?.observe(async () => intake.stats()) ?? stopObserving;
+      return connection.start();
+    },
     fetch: (request) => handleFetch(intake, request),
     stats: () => ({
       source,
@@ -234,6 +223,7 @@ export function rabbitmqIntake(options: RabbitmqIntakeOptions): RabbitmqIntake {
     }),
     close(closeOptions = {}) {
       const { graceMs } = parseOptions("close", closeSchema, closeOptions, "ARGUMENT_INVALID");
+      stopObserving();
       closing ??= close(graceMs);
       return closing;
     },

@@ -5,7 +5,7 @@ import type { Clock } from "../clock.ts";
 import type { AcceptEnd, AcceptStart, HandleStart } from "../delivery-telemetry.ts";
 import { isReceiverError } from "../errors.ts";
 import { option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
-import type { ReceiverStats, ReceiverTelemetry } from "../receiver-stats.ts";
+import type { ObservedStats, ReceiverTelemetry } from "../receiver-telemetry.ts";
 import { metrics } from "./metrics.ts";
 import type { Attributes, Context, OpenTelemetryApi, Span } from "./open-telemetry-api.ts";
 
@@ -30,9 +30,22 @@ const openTelemetryApi = option.value<OpenTelemetryApi>(
 export interface OpenTelemetryOptions {
   /** Measures durations. Default: the machine's. */
   readonly clock?: Clock | undefined;
+  /** Of every measurement: the shard, where several receivers have the same source. Default: none. */
+  readonly attributes?: Readonly<Record<string, string>> | undefined;
 }
 
-const openTelemetryOptions = strictOptions<OpenTelemetryOptions>()({ clock: sharedOptions.clock });
+const openTelemetryOptions = strictOptions<OpenTelemetryOptions>()({
+  clock: sharedOptions.clock,
+  attributes: option
+    .value<Readonly<Record<string, string>>>(
+      "an object of texts",
+      (given) =>
+        typeof given === "object" &&
+        given !== null &&
+        Object.values(given).every((value) => typeof value === "string"),
+    )
+    .default({}),
+});
 
 /**
  * Reports receivers to OpenTelemetry: a span for each request and each attempt, in one trace from acceptance to the last
@@ -59,7 +72,7 @@ const openTelemetryOptions = strictOptions<OpenTelemetryOptions>()({ clock: shar
  */
 export function openTelemetry(api: OpenTelemetryApi, options: OpenTelemetryOptions = {}): ReceiverTelemetry {
   parseOptions("openTelemetry: api", openTelemetryApi, api);
-  const { clock } = parseOptions("openTelemetry", openTelemetryOptions, options);
+  const { clock, attributes: own } = parseOptions("openTelemetry", openTelemetryOptions, options);
   const secondsSince = (startedMs: number) => (clock.monotonic() - startedMs) / 1_000;
   const meter = api.metrics.getMeter(instrumentationName);
   const histogram = (name: string, description: string) =>
@@ -78,7 +91,7 @@ export function openTelemetry(api: OpenTelemetryApi, options: OpenTelemetryOptio
   const spans = createSpans(api);
 
   return {
-    observe: createObserver(api),
+    observe: createObserver(api, own),
     async accept(start, run) {
       const startedMs = clock.monotonic();
       const parent = api.trace.getSpan(api.context.active() as never)
@@ -91,6 +104,7 @@ export function openTelemetry(api: OpenTelemetryApi, options: OpenTelemetryOptio
         if (end.status >= 500) span.setStatus({ code: api.SpanStatusCode.ERROR });
         histograms.accept.record(secondsSince(startedMs), {
           ...destination(start),
+          ...own,
           ...pick(attributes, "http.response.status_code", "error.type"),
         });
         return end;
@@ -98,7 +112,8 @@ export function openTelemetry(api: OpenTelemetryApi, options: OpenTelemetryOptio
     },
     async handle(start, run) {
       const startedMs = clock.monotonic();
-      if (start.attempt === 1) histograms.wait.record(start.waitedMs / 1_000, destination(start));
+      if (start.attempt === 1)
+        histograms.wait.record(start.waitedMs / 1_000, { ...destination(start), ...own });
       return spans.run(spans.remote(start.traceparent), "handle", handleAttributes(start), async (span) => {
         let failure: string | undefined;
         const outcome = await run((error) => {
@@ -109,6 +124,7 @@ export function openTelemetry(api: OpenTelemetryApi, options: OpenTelemetryOptio
         if (outcome === "retried" || outcome === "dead") span.setStatus({ code: api.SpanStatusCode.ERROR });
         histograms.handle.record(secondsSince(startedMs), {
           ...destination(start),
+          ...own,
           "messaging.operation.name": "handle",
           ...ended,
         });
@@ -159,8 +175,8 @@ function createSpans(api: OpenTelemetryApi) {
 }
 
 /** The instruments are created with the first receiver, and observed while at least one is open. */
-function createObserver(api: OpenTelemetryApi): ReceiverTelemetry["observe"] {
-  const readers = new Set<() => Promise<ReceiverStats>>();
+function createObserver(api: OpenTelemetryApi, own: Attributes): ReceiverTelemetry["observe"] {
+  const readers = new Set<() => Promise<ObservedStats>>();
   let created = false;
   const create = () => {
     created = true;
@@ -177,7 +193,11 @@ function createObserver(api: OpenTelemetryApi): ReceiverTelemetry["observe"] {
       for (const stats of read.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))) {
         for (const [index, metric] of metrics.entries()) {
           for (const { labels, value } of metric.samples(stats)) {
-            result.observe(instruments[index] as never, value, { source: stats.source, ...labels });
+            result.observe(instruments[index] as never, value, {
+              source: stats.source,
+              ...own,
+              ...labels,
+            });
           }
         }
       }

@@ -42,11 +42,21 @@ export function holds(condition: boolean, what: string): void {
   assert.ok(condition, what);
 }
 
-export async function rejectsWith(work: Promise<unknown>, code: string, what: string): Promise<void> {
+/** @param codes of which the error has one */
+export async function rejectsWith(
+  work: Promise<unknown>,
+  codes: string | readonly string[],
+  what: string,
+): Promise<void> {
+  const expected = [codes].flat();
   const error = await work.then(
     () => undefined,
     (thrown: unknown) => thrown as { readonly code?: unknown },
   );
-  holds(error !== undefined, `${what}: expected an error with the code ${code}, got none`);
-  same(error?.code, code, `${what}: code of the error`);
+  holds(error !== undefined, `${what}: expected an error with the code ${expected.join(" or ")}, got none`);
+  const { code } = error ?? {};
+  holds(
+    expected.includes(String(code)),
+    `${what}: expected the code ${expected.join(" or ")}, got ${String(code)}`,
+  );
 }

@@ -76,17 +76,17 @@ export class IntakeTarget {
   }
 
   async untilAttempted(): Promise<void> {
-    await this.#until(() => this.#attempts > 0, "no delivery was brought to the receiver");
+    await this.until(() => this.#attempts > 0, "no delivery was brought to the receiver");
   }
 
   async untilStored(all: readonly AcceptedDelivery[]): Promise<void> {
     const missing = () => all.filter(({ webhook }) => !this.#stored.has(webhook.id));
-    await this.#until(() => missing().length === 0, "acknowledged deliveries were lost");
+    await this.until(() => missing().length === 0, "acknowledged deliveries were lost");
   }
 
-  async #until(isReached: () => boolean, what: string): Promise<void> {
+  async until(isReached: () => boolean | Promise<boolean>, what: string): Promise<void> {
     const endsAtMs = systemClock.monotonic() + this.#deliveredWithinMs;
-    while (!isReached()) {
+    while (!(await isReached())) {
       holds(systemClock.monotonic() < endsAtMs, `${what} within ${this.#deliveredWithinMs} ms`);
       await pause(stepMs);
     }

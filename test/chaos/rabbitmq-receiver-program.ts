@@ -17,6 +17,8 @@ export interface RabbitmqReceiverOptions {
   readonly role: "intake" | "consumer";
   readonly urls: readonly string[];
   readonly name: string;
+  /** False for time limits so short that a run of a few seconds shows what they do. */
+  readonly hasUsualTimes: boolean;
   /** The database of each shard. */
   readonly shards: readonly string[];
 }
@@ -26,7 +28,9 @@ process.stdin.once("end", () => process.exit(1));
 process.stdin.once("close", () => process.exit(1));
 process.stdin.resume();
 
-const { role, urls, name, shards } = JSON.parse(process.argv[2] ?? "{}") as RabbitmqReceiverOptions;
+const { role, urls, name, shards, hasUsualTimes } = JSON.parse(
+  process.argv[2] ?? "{}",
+) as RabbitmqReceiverOptions;
 const logger = {
   info() {},
   warn: (fields: object, message: string) => console.error(message, fields),
@@ -34,11 +38,12 @@ const logger = {
 };
 const broker = {
   ...{ urls, name, logger, shards: shards.length, partitions: 2 },
-  ...{ heartbeatSeconds: 1, operationTimeoutMs: 3_000 },
+  ...(hasUsualTimes ? {} : { heartbeatSeconds: 1, operationTimeoutMs: 3_000 }),
 };
 
 if (role === "intake") {
-  const intake = rabbitmqIntake({ ...broker, secrets: [secretA], confirmTimeoutMs: 2_000 });
+  const limits = hasUsualTimes ? {} : { confirmTimeoutMs: 2_000 };
+  const intake = rabbitmqIntake({ ...broker, secrets: [secretA], ...limits });
   await intake.start();
   const app = express();
   app.post("/webhooks", webhookMiddleware(intake));

@@ -61,7 +61,7 @@ function cellOf(bug: Bug): ChaosCell {
 async function run(bug: Bug) {
   const cell = cellOf(bug);
   await using world = await cell.start();
-  return runCell(cell, world, 1);
+  return await runCell(cell, world, 1);
 }
 
 describe.concurrent("a cell of the chaos matrix", () => {

@@ -33,7 +33,7 @@ export const isFlawless = (
   { rejectsNothing }: Pick<ChaosCell, "rejectsNothing">,
 ): boolean => report.lost + report.twice + report.wrong === 0 && !(rejectsNothing && report.rejected > 0);
 
-const usualLoad: Load = { tasks: 300, beforeMs: 500, afterMs: 500, gapMs: 30, drainTimeoutMs: 60_000 };
+const usualLoad: Load = { tasks: 150, beforeMs: 400, afterMs: 400, gapMs: 40, drainTimeoutMs: 60_000 };
 const senders = 8;
 /** Of one request: the service does not wait without a limit either. */
 const responseTimeoutMs = 5_000;

@@ -21,6 +21,7 @@ import {
 import { createFreezingProxy } from "../support/freezing-proxy.ts";
 import { freePort } from "../support/listen.ts";
 import { describeWithRabbitmq, hasPostgres } from "../support/machine.ts";
+import { parseOpenMetrics } from "../support/open-metrics.ts";
 import { PostgresServer } from "../support/postgres.ts";
 import { sharedRabbitmqUrl } from "../support/rabbitmq-url.ts";
 import { RunningProgram } from "../support/running-program.ts";
@@ -266,12 +267,13 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     async () => {
       await using server = await PostgresServer.start();
       await using database = await server.database();
-      const port = await freePort();
+      const [port, metricsPort] = [await freePort(), await freePort()];
       using example = new RunningProgram(
         [fileURLToPath(new URL("../../scripts/example.mjs", import.meta.url)), "receiver-rabbitmq"],
         {
           env: {
             ...{ RABBITMQ_URLS: url, DATABASE_URL: database.url, PORT: String(port) },
+            METRICS_PORT: String(metricsPort),
             WORKSPACE_TASKS_SIGNING_SECRET: secretA,
           },
         },
@@ -291,6 +293,13 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
       const [first, second] = [await rows("shard0.deliveries"), await rows("shard1.deliveries")];
       expect(Math.min(first.length, second.length)).toBeGreaterThan(0);
       expect(first.length + second.length).toBe(20);
+      const scraped = await (await fetch(`http://127.0.0.1:${metricsPort}/`)).text();
+      const families = parseOpenMetrics(scraped);
+      const confirmed = families.get("workspace_tasks_intake_published")?.samples[0];
+      expect(confirmed).toMatchObject({ labels: { outcome: "confirmed" }, value: 20 });
+      expect(families.get("workspace_tasks_consumer_queue_depth")?.samples).toHaveLength(8);
+      const shards = families.get("workspace_tasks_receiver_running")?.samples.map(({ labels }) => labels);
+      expect(shards).toMatchObject([{ shard: "0" }, { shard: "1" }]);
       example.signal("SIGTERM");
       expect(await example.ended()).toMatchObject({ code: 0 });
     },

@@ -8,9 +8,11 @@ import type { ChaosCell, ChaosGroup } from "../chaos-cell.ts";
 import { jump } from "./clock-jump.ts";
 import { nodes, RabbitmqServers, RabbitmqWorld } from "./rabbitmq-world.ts";
 
-const program = fileURLToPath(new URL("../rabbitmq-receiver-program.ts", import.meta.url));
+const programFile = fileURLToPath(new URL("../rabbitmq-receiver-program.ts", import.meta.url));
 
 interface Fault extends Omit<ChaosCell, "start"> {
+  /** True where the time limits are those of production. */
+  readonly hasUsualTimes?: boolean;
   /** Breaks something and returns how it is repaired. */
   inject(world: RabbitmqWorld, random: Random): Promise<() => Promise<void>>;
 }
@@ -153,7 +155,7 @@ function allShardsDown(outageMs: number): Fault {
   const gapMs = isLong ? 1_000 : 100;
   return {
     name: `RabbitMQ: PostgreSQL of all shards down for ${outageMs / 1_000} s`,
-    ...{ brokenMs: outageMs, rejectsNothing: true, isSlow: true },
+    ...{ brokenMs: outageMs, rejectsNothing: true, isSlow: true, hasUsualTimes: isLong },
     // Eight senders, and two events per task.
     load: {
       tasks: Math.ceil((8 / 2) * (outageMs / (gapMs / 2))),
@@ -199,14 +201,19 @@ function groupOf(faults: readonly Fault[], hasClocks: boolean): ChaosGroup {
     cells: faults,
     missing: missing[0],
     async start() {
-      const bundled = await bundleReceiver(program);
+      const bundled = await bundleReceiver(programFile);
       const servers = await RabbitmqServers.start({ hasClocks });
       let worlds = 0;
-      const cellOf = ({ inject, ...cell }: Fault): ChaosCell => ({
+      const cellOf = ({ inject, hasUsualTimes = false, ...cell }: Fault): ChaosCell => ({
         ...cell,
         async start() {
           worlds += 1;
-          const world = await RabbitmqWorld.start(servers, bundled.program, `chaos-${worlds}`);
+          const { program } = bundled;
+          const world = await RabbitmqWorld.start(servers, {
+            program,
+            hasUsualTimes,
+            name: `chaos-${worlds}`,
+          });
           let repair = async () => {};
           return Object.assign(world, {
             inject: async (random: Random) => {

@@ -54,34 +54,29 @@ interface Clocks {
   readonly receivers: SettableClock;
 }
 
+export interface RabbitmqWorldOptions extends Pick<RabbitmqReceiverOptions, "name" | "hasUsualTimes"> {
+  /** Arguments of `node` for a process. */
+  readonly program: readonly string[];
+}
+
 /** What cells do to the world. */
 export class RabbitmqWorld implements ChaosWorld {
   readonly servers: RabbitmqServers;
   readonly ports: number[] = [];
   /** Between the first processes of each kind and the nodes. */
   readonly proxies: FreezingProxy[] = [];
-  readonly #name: string;
-  readonly #program: readonly string[];
+  readonly #options: RabbitmqWorldOptions;
   readonly #databases: PostgresDatabase[] = [];
   readonly #pools: Pool[] = [];
   readonly #processes: Record<Role, RunningProgram[]> = { intake: [], consumer: [] };
 
-  private constructor(servers: RabbitmqServers, program: readonly string[], name: string) {
+  private constructor(servers: RabbitmqServers, options: RabbitmqWorldOptions) {
     this.servers = servers;
-    this.#program = program;
-    this.#name = name;
+    this.#options = options;
   }
 
-  /**
-   * @param program arguments of `node`
-   * @param name of its exchanges and queues
-   */
-  static async start(
-    servers: RabbitmqServers,
-    program: readonly string[],
-    name: string,
-  ): Promise<RabbitmqWorld> {
-    const world = new RabbitmqWorld(servers, program, name);
+  static async start(servers: RabbitmqServers, worldOptions: RabbitmqWorldOptions): Promise<RabbitmqWorld> {
+    const world = new RabbitmqWorld(servers, worldOptions);
     try {
       for (const server of servers.postgres) {
         const database = await server.database();
@@ -111,9 +106,10 @@ export class RabbitmqWorld implements ChaosWorld {
         ? this.proxies.map(({ port }) => `amqp://guest:guest@127.0.0.1:${port}`)
         : this.servers.cluster.urls;
     const shards = this.#databases.map(({ url }) => url);
-    const options: RabbitmqReceiverOptions = { role, urls, name: this.#name, shards };
+    const { program, ...named } = this.#options;
+    const options: RabbitmqReceiverOptions = { role, urls, ...named, shards };
     const env = index === 0 ? this.servers.clocks?.receivers.env : undefined;
-    const started = new RunningProgram([...this.#program, JSON.stringify(options)], env && { env });
+    const started = new RunningProgram([...program, JSON.stringify(options)], env && { env });
     this.#processes[role][index] = started;
     const [, port] = await started.said(role === "intake" ? /^port (\d+)$/m : /^(consuming)$/m);
     if (role === "intake") this.ports[index] = Number(port);
@@ -134,7 +130,7 @@ export class RabbitmqWorld implements ChaosWorld {
 
   /** The node that leads the first queue of the first shard. */
   async leader(): Promise<number> {
-    const queue = `rabbit_misc:r(<<"/">>, queue, <<"${this.#name}.v1.s0of2.p0">>)`;
+    const queue = `rabbit_misc:r(<<"/">>, queue, <<"${this.#options.name}.v1.s0of2.p0">>)`;
     const running = await Promise.any(
       nodes.map((index) =>
         this.servers.cluster.evaluate(

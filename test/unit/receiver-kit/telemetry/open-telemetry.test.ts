@@ -12,7 +12,8 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { memoryInbox, type ReceiverTelemetry } from "workspace-tasks/receiver-kit";
+import { memoryInbox, type ReceiverTelemetry, silentLogger } from "workspace-tasks/receiver-kit";
+import { rabbitmqConsumer, rabbitmqIntake } from "workspace-tasks/receiver-kit/rabbitmq";
 import { openTelemetry } from "workspace-tasks/receiver-kit/telemetry";
 import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { sampleEvent } from "../../../support/sample-event.ts";
@@ -190,6 +191,43 @@ describe("openTelemetry", () => {
     await two[Symbol.asyncDispose]();
     const stats = await Promise.all([one.receiver.stats(), two.receiver.stats()]);
     expect(stats.map(({ source }) => source)).toEqual(["one", "two"]);
+  });
+
+  it("tells receivers of one source apart by attributes, and observes an intake and a consumer", async () => {
+    const clock = createFixtureClock();
+    const shards = ["0", "1"].map((shard) =>
+      createReceiverFixture({ clock, telemetry: openTelemetry(api, { clock, attributes: { shard } }) }),
+    );
+    for (const { receiver } of shards) await receiver.start();
+    await shards[1]?.deliver(sampleEvent());
+    const unreachable = {
+      ...{ urls: ["amqp://127.0.0.1:1"], telemetry: openTelemetry(api, { clock }), logger: silentLogger },
+    };
+    const intake = rabbitmqIntake({ ...unreachable, secrets: [secretX] });
+    const accept = async () => ({ outcome: "accepted" }) as const;
+    const consumer = rabbitmqConsumer({ ...unreachable, receivers: [{ accept, source: "portal" }] });
+    await Promise.all([intake.start(), consumer.start()]);
+    const pointsOf = async (name: string) => (await collect()).get(name)?.dataPoints ?? [];
+    const accepted = (await pointsOf("workspace_tasks.receiver.deliveries")).filter(
+      ({ attributes }) => attributes["outcome"] === "accepted" && attributes["shard"] !== undefined,
+    );
+    expect(accepted).toMatchObject([
+      { attributes: { source: "default", shard: "0" }, value: 0 },
+      { attributes: { source: "default", shard: "1" }, value: 1 },
+    ]);
+    expect(await pointsOf("workspace_tasks.intake.in_flight")).toMatchObject([
+      { attributes: { source: "default" }, value: 0 },
+    ]);
+    const unavailable = await pointsOf("workspace_tasks.rabbitmq.unavailable");
+    expect(unavailable.map(({ attributes }) => attributes)).toEqual([
+      { source: "default", side: "intake" },
+      { source: "portal", side: "consumer" },
+    ]);
+    await Promise.all([
+      intake.close(),
+      consumer.close(),
+      ...shards.map((each) => each[Symbol.asyncDispose]()),
+    ]);
   });
 
   it.each<[string, () => ReceiverTelemetry]>([

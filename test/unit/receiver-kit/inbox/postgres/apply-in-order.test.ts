@@ -12,6 +12,7 @@ import { createRandom, type Random } from "../../../../simulation/random.ts";
 import { instant } from "../../../../support/inbox-rows.ts";
 import { describeWithPostgres } from "../../../../support/machine.ts";
 import { type PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
+import { RunningProgram } from "../../../../support/running-program.ts";
 import { sampleEvent, stageEvent } from "../../../../support/sample-event.ts";
 
 let server: PostgresServer;
@@ -51,7 +52,48 @@ const apply = (event: WebhookEvent, options?: ApplyInOrderOptions) =>
     return outcome;
   });
 
+/** Applies three events and stays in the work of the first, before the commit of the second, after that of the third. */
+const killedConsumer = `
+  import pg from "pg";
+  import { applyInOrder } from "workspace-tasks/receiver-kit/postgres";
+  const [, connectionString, events] = process.argv;
+  const { inWork, beforeCommit, committed } = JSON.parse(events);
+  const begin = async (event, afterWrite) => {
+    const client = new pg.Client({ connectionString });
+    await client.connect();
+    await client.query("BEGIN");
+    await applyInOrder(client, event, async () => {
+      await client.query("INSERT INTO effects (task, id) VALUES ($1, 'killed')", [event.taskId]);
+      await afterWrite?.();
+    });
+    return client;
+  };
+  process.stdin.once("end", () => process.exit(1)).resume();
+  await begin(beforeCommit);
+  await (await begin(committed)).query("COMMIT");
+  await begin(inWork, () => new Promise(() => console.log("all three")));
+`;
+
 describeWithPostgres("applyInOrder", () => {
+  it("keeps nothing of a process that is killed in its transaction, and all that was committed", async () => {
+    const [inWork, beforeCommit, committed] = ["in-work", "before-commit", "committed"].map((task) =>
+      at(task, 1),
+    ) as [WebhookEvent, WebhookEvent, WebhookEvent];
+    using consumer = new RunningProgram([
+      ...["--conditions=workspace-tasks-source", "--import", "tsx", "--input-type=module", "--eval"],
+      ...[killedConsumer, database.url, JSON.stringify({ inWork, beforeCommit, committed })],
+    ]);
+    await consumer.said(/^all three$/m);
+    consumer.signal("SIGKILL");
+    await consumer.ended();
+    // The server notices the end of the connections; until then their rows are locked.
+    const outcomes = await Promise.all([inWork, beforeCommit, committed].map((event) => apply(event)));
+    expect(outcomes).toEqual(["applied", "applied", "duplicate"]);
+    const { rows } = await pool.query("SELECT task FROM effects WHERE id = 'killed'");
+    expect(rows).toEqual([{ task: "committed" }]);
+    expect(await apply(at("committed", 0))).toBe("stale");
+  });
+
   it("applies an event once, and none that is older than what was applied to its task or stage", async () => {
     const [older, newer] = [at("order", 1), at("order", 2)];
     const stage = stageEvent({ taskId: "order", occurredAt: instant(1) }) as unknown as WebhookEvent;
