@@ -12,6 +12,7 @@ export default defineConfig({
   },
   test: {
     include: ["{test,examples}/**/*.test.ts"],
+    exclude: ["**/node_modules/**", "test/frameworks/**"], // scripts/framework-recipes.mjs
     globalSetup: "test/support/preconditions.ts",
     // The sources are imported once per worker and not once per file: half of the CPU time of a run was imports.
     isolate: false,

@@ -136,7 +136,8 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
   let warned = false;
 
   const warnOnceIfNotStarted = () => {
-    if (started || warned) return;
+    // Without handlers it stores for another process, as a function behind a gateway does.
+    if (started || warned || handlers.isEmpty) return;
     warned = true;
     const message = "an event was stored, but start() was not called: this process handles no events";
     logger.warn({ source }, message);

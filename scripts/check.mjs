@@ -24,6 +24,7 @@ const gates = [
   ["the packed tarball", "node scripts/check-package.mjs"],
   ["the packed SDK on Node, Bun, Deno and workerd", "node scripts/runtime-matrix.mjs"],
   ["the package in Jest, NestJS, Vite, Yarn and TypeScript 5.2 to 6.0", "node scripts/consumer-matrix.mjs"],
+  ["the recipes with the real frameworks", "node scripts/framework-recipes.mjs"],
   ["the two commands on a fresh machine", "node scripts/fresh-machine-matrix.mjs --quick"],
 ].filter(([name]) => !process.argv.includes("--only") || name.includes(only));
 

@@ -1,34 +1,69 @@
-// `npm ci` refuses a lock file that lacks an entry for an optional dependency, and npm writes such an entry only
+// `npm ci` rejects a lock file that lacks an entry for an optional dependency, and npm writes such an entry only
 // for binaries that its registry can show at that moment. This adds the entries that are missing: from the
-// registry where it knows the package, else from the package's name, which says the platform.
+// registry where it knows the package, else from the package's name, which says the platform. An entry that was written
+// without a hash gets it as soon as the registry knows the package.
 //
-//   node scripts/complete-lock-file.mjs            after every change of the dependencies
-//   node scripts/complete-lock-file.mjs --check    fails when an entry is missing
+//   node scripts/complete-lock-file.mjs             after every change of the dependencies
+//   node scripts/complete-lock-file.mjs --check     fails when an entry is missing, or one that this machine needs has no hash
+//   node scripts/complete-lock-file.mjs --release   fails as well when any entry has no hash
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { locatePackage } from "./lock-file.mjs";
 
-const file = join(import.meta.dirname, "..", "package-lock.json");
-const lock = JSON.parse(readFileSync(file, "utf8"));
+const lockFiles = [
+  "package-lock.json",
+  "bench/peers/package-lock.json",
+  "examples/frameworks/package-lock.json",
+];
+const checks = process.argv.includes("--check") || process.argv.includes("--release");
+const noHashAllowed = !process.argv.includes("--release");
 
-const missing = missingEntries(lock.packages);
-if (process.argv.includes("--check")) {
-  if (missing.length > 0) {
-    const names = missing.map(({ name }) => name).join(", ");
-    console.error(`package-lock.json lacks optional dependencies: ${names}`);
-    console.error("run: node scripts/complete-lock-file.mjs");
-    process.exit(1);
+for (const name of lockFiles) {
+  const file = join(import.meta.dirname, "..", name);
+  const lock = JSON.parse(readFileSync(file, "utf8"));
+  if (checks) check(name, lock.packages);
+  else complete(file, name, lock);
+}
+
+function check(file, packages) {
+  const missing = missingEntries(packages).map(({ name }) => name);
+  const unverified = withoutHash(packages);
+  const refused = unverified.filter(([, entry]) => !noHashAllowed || !isForOtherPlatform(entry));
+  if (missing.length > 0) fail(`${file} lacks optional dependencies: ${missing.join(", ")}`);
+  if (refused.length > 0) {
+    fail(
+      `${file} has entries without a hash, which npm installs unchecked: ${refused.map(([path]) => path).join(", ")}`,
+    );
   }
-  console.log("package-lock.json has an entry for every optional dependency");
-} else {
-  for (const { name, version, dev } of missing)
-    lock.packages[`node_modules/${name}`] = entryOf(name, version, dev);
+  if (missing.length + refused.length > 0) return;
+  const open = unverified.length > 0 ? `; ${unverified.length} for other platforms have no hash yet` : "";
+  console.log(`${file} has an entry for every optional dependency${open}`);
+}
+
+function fail(message) {
+  console.error(`${message}\nrun: node scripts/complete-lock-file.mjs`);
+  process.exitCode = 1;
+}
+
+function complete(file, name, lock) {
+  const missing = missingEntries(lock.packages);
+  for (const entry of missing) {
+    lock.packages[`node_modules/${entry.name}`] = entryOf(entry.name, entry.version, entry.dev);
+  }
+  const unverified = withoutHash(lock.packages);
+  for (const [path, entry] of unverified) {
+    const { integrity } = published(path.replace(/^.*node_modules\//, ""), entry.version);
+    if (integrity) entry.integrity = integrity;
+  }
   lock.packages = Object.fromEntries(
     Object.entries(lock.packages).sort(([a], [b]) => a.localeCompare(b, "en")),
   );
   writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
-  console.log(`added ${missing.length} entries`);
+  const open = withoutHash(lock.packages).length;
+  console.log(
+    `${name}: added ${missing.length} entries and ${unverified.length - open} hashes; ${open} have none`,
+  );
 }
 
 /** Optional dependencies of a locked package that resolve to no entry. */
@@ -40,6 +75,20 @@ function missingEntries(packages) {
     }
   }
   return [...found.values()];
+}
+
+function withoutHash(packages) {
+  return Object.entries(packages).filter(([path, { integrity, link }]) => path && !link && !integrity);
+}
+
+/** Only such entries may lack a hash: the registry did not have the binary when the lock file was written. */
+function isForOtherPlatform({ optional, os, cpu, libc }) {
+  const excludes = (allowed, actual) => allowed !== undefined && !allowed.includes(actual);
+  return optional === true && (excludes(os, "linux") || excludes(cpu, "x64") || isMusl(libc));
+}
+
+function isMusl(libc) {
+  return libc !== undefined && !libc.includes("glibc");
 }
 
 function entryOf(name, version, dev) {

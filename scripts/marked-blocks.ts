@@ -19,11 +19,11 @@ export function blocksOf(document: string): readonly MarkedBlock[] {
   }));
 }
 
-/** The lines between `// #region name` and `// #endregion` (`#` in Python), moved to the left edge. */
+/** The lines between `// #region name` and `// #endregion` (`#` in Python, YAML and Dockerfiles), moved to the left edge. */
 export function regionOf(reference: string): string {
   const [path = "", name] = reference.split("#");
   const lines = readFileSync(path, "utf8").split("\n");
-  const comment = path.endsWith(".py") ? "#" : "//";
+  const comment = /\.(py|ya?ml|service)$|Dockerfile$/.test(path) ? "#" : "//";
   const start = lines.findIndex((line) => line.trim() === `${comment} #region ${name}`);
   const end = lines.findIndex((line, index) => index > start && line.trim() === `${comment} #endregion`);
   if (start === -1 || end === -1) throw new Error(`there is no region ${reference}`);

@@ -92,6 +92,10 @@ interface Registration<Transaction> {
 export class Handlers<Transaction> {
   readonly #registrations: Registration<Transaction>[] = [];
 
+  get isEmpty(): boolean {
+    return this.#registrations.length === 0;
+  }
+
   on<Pattern extends EventPattern>(
     pattern: Pattern,
     handler: EventHandler<EventOf<Pattern>, Transaction>,

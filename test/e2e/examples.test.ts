@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "libsql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { projectFiles } from "../../scripts/project-files.mjs";
 import { freePort } from "../support/listen.ts";
 import { hasPostgres } from "../support/machine.ts";
 import { RunningProgram } from "../support/running-program.ts";
@@ -48,9 +49,10 @@ it("every example is a test or is run by one", async () => {
 });
 
 it("every file of examples/ starts with a comment of one sentence", async () => {
-  const files = await readdir(join(root, "examples"), { recursive: true });
-  for (const file of files.filter((name) => /^(?!.*generated).*\.ts$/.test(name))) {
-    const [line] = (await readFile(join(root, "examples", file), "utf8")).split("\n");
+  const files = projectFiles(root, ".ts").filter((file) => /^examples\/(?!.*generated)/.test(file));
+  expect(files.length).toBeGreaterThan(20);
+  for (const file of files.filter((name) => !name.endsWith(".d.ts"))) {
+    const [line] = (await readFile(join(root, file), "utf8")).split("\n");
     expect(line, file).toMatch(/^\/\/ [A-Z].*\.$/);
   }
 });

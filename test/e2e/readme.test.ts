@@ -10,9 +10,10 @@ import { projectFiles } from "../../scripts/project-files.mjs";
 const documents = projectFiles(".", ".md");
 const read = (file: string) => readFileSync(file, "utf8");
 
+const isProgram = (language: string) => /^(ts|js|tsx|mjs|typescript|javascript)$/.test(language);
 const programs = documents.flatMap((file) =>
   blocksOf(read(file))
-    .filter(({ language }) => /^(ts|js|tsx|mjs|typescript|javascript)$/.test(language))
+    .filter(({ language, mark }) => isProgram(language) || mark.startsWith("examples/"))
     .map((block) => ({ ...block, place: `${file}:${block.line}` })),
 );
 
@@ -24,7 +25,7 @@ describe("code in the documents", () => {
   it.each(programs)(
     "the code at $place equals the region of the example that it names ($mark)",
     ({ mark, text }) => {
-      expect(mark).toMatch(/^examples\/\S+\.ts#\S+$/);
+      expect(mark).toMatch(/^examples\/\S+#\S+$/);
       expect(text).toBe(regionOf(mark));
     },
   );

@@ -76,11 +76,15 @@ export async function loadSqliteDriver(
   );
 }
 
-/** Literal specifiers, so that bundlers and package checks see what may be loaded. */
-function importDriver(name: SqliteDriverName): Promise<unknown> {
-  if (name === "libsql") return import("libsql" as string);
-  if (name === "better-sqlite3") return import("better-sqlite3" as string);
-  return import("node:sqlite" as string);
+/** Literal specifiers within `try`: bundlers see what may be loaded, and that it may be missing. */
+async function importDriver(name: SqliteDriverName): Promise<unknown> {
+  try {
+    if (name === "libsql") return await import("libsql" as string);
+    if (name === "better-sqlite3") return await import("better-sqlite3" as string);
+    return await import("node:sqlite" as string);
+  } catch (cause) {
+    throw new Error(`${name} could not be loaded`, { cause });
+  }
 }
 
 function databaseConstructor(name: SqliteDriverName, module: unknown): NativeConstructor {

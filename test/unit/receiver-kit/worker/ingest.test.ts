@@ -39,6 +39,7 @@ describe("receiver.accept", () => {
       insert: (row) => (hangs ? new Promise(() => {}) : inner.insert(row)),
     });
     await using fixture = createReceiverFixture({ clock, inbox, acceptTimeoutMs: 2_000 });
+    fixture.receiver.on("*", () => {});
     const refused = [fixture.deliver(sampleEvent()), fixture.deliver(sampleEvent())].map((outcome) =>
       outcome.catch((error: { code: string }) => error.code),
     );
@@ -51,6 +52,12 @@ describe("receiver.accept", () => {
       "info: the inbox stores deliveries again",
       "warn: an event was stored, but start() was not called: this process handles no events",
     ]);
+  });
+
+  it("logs nothing about start() when no handler is registered, as in a process that only stores", async () => {
+    await using fixture = createReceiverFixture();
+    expect(await fixture.deliver(sampleEvent())).toBe("accepted");
+    expect(fixture.log).toEqual([]);
   });
 
   it("rejects at once while storingBytesMax bytes wait for the inbox, also for those whose response was sent", async () => {

@@ -1,0 +1,25 @@
+// Express with a body parser that runs first and keeps the bytes.
+
+import express from "express";
+import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
+import { receiver } from "./receiver.ts";
+
+// #region parsed
+const app = express();
+app.use(
+  express.json({
+    limit: "1mb",
+    verify: (request, _response, bytes) => Object.assign(request, { rawBody: bytes }),
+  }),
+);
+app.post("/webhooks", webhookMiddleware(receiver)); // takes the bytes of rawBody
+// #endregion
+app.post("/echo", (request, response) => void response.json(request.body));
+
+await receiver.start();
+const server = app.listen(Number(process.env["PORT"] ?? 3000), () => console.log("ready"));
+
+process.once("SIGTERM", async () => {
+  server.close();
+  await receiver.close();
+});

@@ -1,0 +1,20 @@
+// Express 5 and 4.
+
+// #region express
+import express from "express";
+import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
+import { receiver } from "./receiver.ts";
+
+const app = express();
+app.post("/webhooks", webhookMiddleware(receiver)); // before any body parser
+app.use(express.json());
+app.post("/echo", (request, response) => void response.json(request.body));
+
+await receiver.start();
+const server = app.listen(Number(process.env["PORT"] ?? 3000), () => console.log("ready"));
+
+process.once("SIGTERM", async () => {
+  server.close();
+  await receiver.close();
+});
+// #endregion

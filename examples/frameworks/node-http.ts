@@ -1,0 +1,21 @@
+// The HTTP server of Node, without a framework.
+
+// #region node-http
+import { createServer } from "node:http";
+import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
+import { receiver } from "./receiver.ts";
+
+const receive = webhookMiddleware(receiver);
+const server = createServer((request, response) => {
+  if (request.url === "/webhooks") receive(request, response);
+  else response.writeHead(404).end();
+});
+
+await receiver.start();
+server.listen(Number(process.env["PORT"] ?? 3000), () => console.log("ready"));
+
+process.once("SIGTERM", async () => {
+  server.close();
+  await receiver.close();
+});
+// #endregion

@@ -1,0 +1,68 @@
+// AWS has passed requests to functions in two shapes. API Gateway REST APIs (payload 1.0) and load balancers name the
+// method `httpMethod` and list repeated headers in `multiValueHeaders`; HTTP APIs (payload 2.0) and function URLs name it
+// `requestContext.http.method` and join repeated headers with a comma, which the header checks reject.
+
+import type { WebhookHeaders } from "../signature/signature-headers.ts";
+import { checkHeaders, type RequestLimits, tooLarge } from "./request-body.ts";
+import { type DeliverySink, handleWebhook, limitsOf } from "./webhook-handler.ts";
+
+/** The fields that are read of an event of API Gateway (payload 1.0 and 2.0), a function URL or a load balancer. */
+export interface LambdaRequest {
+  readonly body?: string | null | undefined;
+  readonly isBase64Encoded?: boolean | undefined;
+  readonly headers?: Readonly<Record<string, string | undefined>> | null | undefined;
+  readonly multiValueHeaders?: Readonly<Record<string, readonly string[] | undefined>> | null | undefined;
+  /** Payload 1.0 and load balancers. */
+  readonly httpMethod?: string | undefined;
+  readonly path?: string | undefined;
+  /** Payload 2.0 and function URLs. */
+  readonly rawPath?: string | undefined;
+  readonly requestContext?:
+    | { readonly http?: { readonly method?: string | undefined } | undefined }
+    | undefined;
+}
+
+export interface LambdaResponse {
+  readonly statusCode: number;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+export type LambdaHandler = (request: LambdaRequest) => Promise<LambdaResponse>;
+
+/**
+ * Receives deliveries in an AWS Lambda function: verifies, stores durably, acknowledges. The responses are those of
+ * `webhookMiddleware`.
+ *
+ * The function is frozen after its response, so do not start the receiver there: store with it, and run the handlers in
+ * a function with a schedule, or in a process.
+ *
+ * @throws {ReceiverError} `CONFIGURATION_INVALID` for what is no receiver
+ */
+export function lambdaHandler(receiver: DeliverySink): LambdaHandler {
+  const limits = limitsOf("lambdaHandler", receiver);
+  return async (request) => {
+    const { status, headers, body } = await handleWebhook(receiver, {
+      method: request.httpMethod ?? request.requestContext?.http?.method,
+      url: request.rawPath ?? request.path,
+      headers: headersOf(request),
+      readBody: async () => readBody(request, limits),
+    });
+    return { statusCode: status, headers: { ...headers }, body: Buffer.from(body).toString("utf8") };
+  };
+}
+
+/** Where there is a list of repeated headers, the other field has only the last of each. */
+function headersOf({ headers, multiValueHeaders }: LambdaRequest): WebhookHeaders {
+  return multiValueHeaders ?? headers ?? {};
+}
+
+function readBody({ headers, multiValueHeaders, ...request }: LambdaRequest, limits: RequestLimits) {
+  const encoding = Object.entries(multiValueHeaders ?? headers ?? {}).find(
+    ([name]) => name.toLowerCase() === "content-encoding",
+  );
+  checkHeaders(encoding?.[1]?.toString(), undefined, limits);
+  const body = Buffer.from(request.body ?? "", request.isBase64Encoded ? "base64" : "utf8");
+  if (body.byteLength > limits.bodyBytesMax) throw tooLarge(limits, body.byteLength);
+  return body;
+}

@@ -1,0 +1,6 @@
+export {
+  type LambdaHandler,
+  type LambdaRequest,
+  type LambdaResponse,
+  lambdaHandler,
+} from "./http/lambda-handler.ts";

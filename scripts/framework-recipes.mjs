@@ -1,0 +1,59 @@
+// The recipes of docs/recipes with the real frameworks: installs these and the packed build in examples/frameworks,
+// compiles everything as a user does, and runs test/frameworks.
+//
+//   node scripts/framework-recipes.mjs [options of vitest]
+//
+// Needs a build.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { capture } from "./capture.mjs";
+
+const root = join(import.meta.dirname, "..");
+const frameworks = join(root, "examples/frameworks");
+const windows = process.platform === "win32";
+const npm = windows ? "npm.cmd" : "npm";
+const env = { ...process.env, NEXT_TELEMETRY_DISABLED: "1", NODE_ENV: "production" };
+
+await run("install", process.execPath, ["scripts/install.mjs", "examples/frameworks", "--ignore-scripts"]);
+const folder = mkdtempSync(join(tmpdir(), "workspace-tasks-recipes-"));
+try {
+  await installPackage();
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+rmSync(join(frameworks, "dist"), { recursive: true, force: true });
+await Promise.all([
+  run("compile", process.execPath, [module("typescript/bin/tsc"), "-p", frameworks]),
+  run("next build", process.execPath, [module("next/dist/bin/next"), "build", join(frameworks, "next")], {
+    env,
+  }),
+]);
+const vitest = ["node_modules/vitest/vitest.mjs", "run", "--config", "test/frameworks/vitest.config.ts"];
+const tests = [...vitest, ...process.argv.slice(2)];
+process.exitCode = spawnSync(process.execPath, tests, { cwd: root, stdio: "inherit" }).status ?? 1;
+
+function module(path) {
+  return join(frameworks, "node_modules", path);
+}
+
+/** As a user installs it, with its dependencies from the registry. The lock file has the frameworks alone. */
+async function installPackage() {
+  const pack = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
+  const { stdout } = await run("pack", npm, pack, { shell: windows });
+  const parsed = JSON.parse(stdout);
+  const { filename } = Array.isArray(parsed) ? parsed[0] : Object.values(parsed)[0];
+  const quietly = ["--no-save", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund"];
+  const install = ["install", ...quietly, join(folder, filename)];
+  await run("install the package", npm, install, { cwd: frameworks, shell: windows });
+}
+
+async function run(title, command, args, options = {}) {
+  const startedAt = performance.now();
+  const result = await capture(command, args, { cwd: root, ...options });
+  console.log(`${title}: ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+  if (result.code === 0) return result;
+  console.error(result.output);
+  process.exit(1);
+}
