@@ -5,7 +5,7 @@ import { defineConfig } from "@playwright/test";
 const port = process.env["PORT"] ?? "3000";
 
 export default defineConfig({
-  testMatch: "*.playwright.ts",
+  testMatch: "playwright-tasks.ts",
   outputDir: "../dist/playwright",
   use: { baseURL: `http://127.0.0.1:${port}` },
   webServer: {
