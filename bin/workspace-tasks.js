@@ -87,14 +87,14 @@ function watchParent() {
   timer.unref();
 }
 
-// A stop of the program is an empty line.
+// A stop of the program, and the end of the input, are an empty line.
 async function ask(question) {
   const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
-  return lines
-    .question(question, { signal: stop.signal })
-    .catch(() => "")
-    .finally(() => lines.close());
+  const ended = new Promise((resolve) => lines.once("close", () => resolve("")));
+  return Promise.race([lines.question(question, { signal: stop.signal }).catch(() => ""), ended]).finally(
+    () => lines.close(),
+  );
 }
 
 async function main(argv) {
@@ -111,7 +111,8 @@ async function main(argv) {
       stderr,
       env,
       isTTY: stdout.isTTY === true,
-      ask: isatty(0) ? ask : undefined,
+      // The question is written to stderr.
+      ask: isatty(0) && isatty(2) ? ask : undefined,
       stop: stop.signal,
       endsUnread: (afterMs) => setTimeout(() => process.exit(), afterMs).unref(),
     });

@@ -37,6 +37,8 @@ interface OneValue<Value, Fallback> {
   readonly expected: string;
   /** Near names are suggested from these. */
   readonly known?: readonly string[];
+  /** How a rejected text is shown, such as without a password. */
+  readonly show?: ((text: string) => string) | undefined;
   /** The value without the flag; the help text shows it. */
   readonly fallback?: Fallback | undefined;
 }
@@ -45,7 +47,7 @@ interface OneValue<Value, Fallback> {
 export function flag<Value, Fallback = undefined>(
   placeholder: string,
   about: string,
-  { parse, expected, known = [], fallback }: OneValue<Value, Fallback>,
+  { parse, expected, known = [], show = (rejected) => rejected, fallback }: OneValue<Value, Fallback>,
 ): Flag<Value | Fallback> {
   return {
     placeholder,
@@ -56,7 +58,7 @@ export function flag<Value, Fallback = undefined>(
       const value = parse(last);
       if (value !== undefined) return value;
       const hint = didYouMean(last, known);
-      throw new UsageError(`${name}: expected ${expected}, got ${JSON.stringify(last)}${hint}`);
+      throw new UsageError(`${name}: expected ${expected}, got ${JSON.stringify(show(last))}${hint}`);
     },
   };
 }

@@ -1,79 +1,26 @@
 import { randomBytes } from "node:crypto";
-import { CommandError, UsageError } from "../../cli/command-error.ts";
+import { CommandError } from "../../cli/command-error.ts";
 import { type Command, type CommandIo, noArgument, runCommand, write } from "../../cli/command-line.ts";
-import { type FlagValues, flag, repeated, text, toggle, wholeNumber } from "../../cli/flags.ts";
 import { compareService, evaluateRecord } from "../compare/compare-service.ts";
 import type { PlanInput } from "../compare/plan/plan-probes.ts";
-import { keyVariables } from "../compare/plan/plan-probes.ts";
-import { type KeyName, keyNames, type Permission } from "../compare/plan/probe.ts";
-import type { ComparisonRecord } from "../compare/record.ts";
+import type { KeyName } from "../compare/plan/probe.ts";
+import { digestOfService, joinPlans, planOf, type RecordHeader } from "../compare/record.ts";
 import type { CompareReport } from "../compare/report/compare-report.ts";
 import { renderJsonReport } from "../compare/report/json-report.ts";
 import { exitCodeOf } from "../compare/report/summary.ts";
 import { renderTextReport } from "../compare/report/text-report.ts";
-import type { Captured } from "../compare/run/await-deliveries.ts";
-import { runDefaults } from "../compare/run/run-probes.ts";
-import { isLoopbackHost } from "../loopback.ts";
+import { capturedObservations } from "../compare/run/await-deliveries.ts";
 import type { SettingsChanges } from "../settings.ts";
 import { createRealClock } from "../time/clock.ts";
-import { openRecord, readRecord, reportWriter, writeSettings } from "./compare-files.ts";
+import { checkOutputs, openRecord, readRecord, writeOutputs } from "./compare-files.ts";
+import { accessOf, type CompareFlags, compareFlags, modeOf, permissionsOf } from "./compare-options.ts";
 import { compareProgress } from "./compare-progress.ts";
 import { confirmWrites } from "./confirm-writes.ts";
 import { usesColor } from "./log-mock.ts";
 import { readSettings } from "./read-settings.ts";
-import { isUrl, type Receiver, readCaptured, startReceiver } from "./receive-deliveries.ts";
+import { isUrl, readCaptured, startReceiver } from "./receive-deliveries.ts";
 
-const address = (about: string) =>
-  flag("<url>", about, { parse: parseAddress, expected: "an https URL, or an http URL of this computer" });
-
-const flags = {
-  baseUrl: address("address of the service (WORKSPACE_TASKS_BASE_URL)"),
-  gatewayUrl: address("address of the partner operations (WORKSPACE_TASKS_GATEWAY_URL)"),
-  readOnly: toggle("send no mutation but the token exchange; this is the default"),
-  writes: toggle("also create, change and remove webhook endpoints; asks first"),
-  yes: toggle("do not ask"),
-  deliveries: text(
-    "<file|url>",
-    "a file of captured deliveries, or with --writes a public URL that reaches this computer",
-  ),
-  deliveriesPort: wholeNumber("port on this computer that the public URL reaches", {
-    min: 1,
-    max: 65_535,
-    fallback: 4020,
-  }),
-  deliveriesSeconds: wholeNumber("how long deliveries are awaited", { min: 1, max: 86_400, fallback: 600 }),
-  record: text("<file>", "keep redacted evidence, a line for each request"),
-  resume: text("<file>", "continue the interrupted run of this record"),
-  replay: text("<file>", "evaluate a record again, without the service"),
-  report: repeated("<file>", "also write a report: .json, .md or .xml (JUnit); repeatable"),
-  write: text("<file.json>", "write settings with which the mock does the same"),
-  settings: text("<file.json>", "settings of the mock to compare with (its defaults)"),
-  requestsPerMinute: wholeNumber("share of the rate limit", {
-    min: 1,
-    max: 100,
-    fallback: runDefaults.requestsPerMinute,
-  }),
-  requestsMax: wholeNumber("most requests of the run", {
-    min: 1,
-    max: 10_000,
-    fallback: runDefaults.requestsMax,
-  }),
-  timeoutMs: wholeNumber("time limit of one request", {
-    min: 1,
-    max: 600_000,
-    fallback: runDefaults.timeoutMs,
-  }),
-  runTimeoutMs: wholeNumber("time limit of the run", {
-    min: 1,
-    max: 86_400_000,
-    fallback: runDefaults.runTimeoutMs,
-  }),
-  json: toggle("print one JSON document instead of text"),
-};
-
-type Flags = FlagValues<typeof flags>;
-
-const command: Command<typeof flags> = {
+const command: Command<typeof compareFlags> = {
   name: "compare",
   synopsis: "--base-url <url> [--gateway-url <url>] [options]",
   about: `Sends requests to the real service and to a mock, and reports where they differ:
@@ -87,17 +34,19 @@ Keys come from the environment; each one makes more rules testable:
   WORKSPACE_TASKS_READ_ONLY_API_KEY  a read_only key
   WORKSPACE_TASKS_PARTNER_API_KEY    a partner's key, for --gateway-url
   WORKSPACE_TASKS_REVOKED_API_KEY, WORKSPACE_TASKS_EXPIRED_API_KEY`,
-  flags,
+  flags: compareFlags,
   notes: `Exit code: 0 no rule is refuted, 1 at least one is, 2 could not run, did not
-finish, or wrong arguments.`,
+finish, a file could not be written, or wrong arguments.`,
   async run(args, io) {
     noArgument(args);
-    const settings = await readSettings({ settings: args.flags.settings, set: [] });
-    const report =
-      args.flags.replay === undefined
-        ? await compareNow(args.flags, io, settings)
-        : await replay(args.flags.replay, settings);
-    return finish(report, args.flags, io);
+    try {
+      return await run(args.flags, io);
+    } catch (error) {
+      // 1 says that a rule is refuted, so no failure may end with it.
+      if (error instanceof CommandError && error.exitCode === 2) throw error;
+      const message = error instanceof Error ? error.message : String(error);
+      throw new CommandError(message, 2, { cause: error });
+    }
   },
 };
 
@@ -106,58 +55,110 @@ export function runCompareCommand(argv: readonly string[], io: CommandIo): Promi
   return runCommand(command, argv, io);
 }
 
-async function finish(report: CompareReport, flags: Flags, io: CommandIo): Promise<number> {
-  for (const path of flags.report) await reportWriter(path)(report);
-  if (flags.write !== undefined && !report.problem) await writeSettings(flags.write, report, io);
+/** A report, and what went wrong beside it. */
+interface Compared {
+  readonly report: CompareReport;
+  readonly problems: readonly string[];
+}
+
+async function run(flags: CompareFlags, io: CommandIo): Promise<number> {
+  const mode = modeOf(flags, io);
+  await checkOutputs(flags);
+  const settings = await readSettings({ settings: flags.settings, set: [] });
+  const modes = { service: compareNow, record: replay, "captured-file": compareCaptured };
+  const { report, problems } = await modes[mode](flags, io, settings);
+  // The report is printed first: what a run has found is not lost when a file cannot be written.
   if (flags.json) write(io, renderJsonReport(report));
   else (report.problem ? io.stderr : io.stdout).write(renderTextReport(report, { color: usesColor(io) }));
-  return exitCodeOf(report);
+  const failures = [...problems, ...(await writeOutputs(flags, report, io))];
+  for (const failure of failures) io.stderr.write(`compare: ${failure}\n`);
+  return failures.length > 0 ? 2 : exitCodeOf(report);
 }
 
-async function replay(path: string, settings: SettingsChanges | undefined): Promise<CompareReport> {
-  const { header, observations } = await readRecord("--replay", path);
-  return evaluateRecord(observations, planOf(header), settings);
-}
-
-const planOf = ({ permissions, keys, hasGateway }: ComparisonRecord["header"]): PlanInput => ({
-  permissions: new Set(permissions),
-  keys: new Set(keys),
-  hasGateway,
-});
-
-async function compareNow(
-  flags: Flags,
+async function replay(
+  flags: CompareFlags,
   io: CommandIo,
   settings: SettingsChanges | undefined,
-): Promise<CompareReport> {
-  for (const path of flags.report) reportWriter(path);
-  const { baseUrl, gatewayUrl } = addressesOf(flags, io);
-  const keys = keysOf(io);
-  if (Object.keys(keys).length === 0) {
-    throw new UsageError(`expected a key in ${keyVariables.admin}, or another one that --help names`);
-  }
-  const names = Object.keys(keys) as readonly KeyName[];
+): Promise<Compared> {
+  const { header, observations } = await readRecord("--replay", flags.replay ?? "");
+  const captured = await capturedFile(flags, io);
+  const all = [...observations, ...(captured ? capturedObservations(captured) : [])];
+  return { report: await evaluateRecord(all, planOf(header), settings), problems: [] };
+}
+
+const withoutService: PlanInput = { permissions: new Set(["read"]), keys: new Set(), hasGateway: false };
+
+/** A file of deliveries is evaluated without a service and without a key. */
+async function compareCaptured(
+  flags: CompareFlags,
+  io: CommandIo,
+  settings: SettingsChanges | undefined,
+): Promise<Compared> {
+  const captured = await capturedFile(flags, io);
+  const observations = captured ? capturedObservations(captured) : [];
+  const record = await recordOf(flags, { plan: withoutService, service: null, runId: newRunId() });
+  for (const observation of observations) record?.append(observation);
+  const report = await evaluateRecord(observations, withoutService, settings);
+  return { report, problems: [record?.problem() ?? []].flat() };
+}
+
+const capturedFile = async ({ deliveries }: CompareFlags, io: CommandIo) =>
+  deliveries === undefined || isUrl(deliveries) ? undefined : await readCaptured(deliveries, io);
+
+const newRunId = () => randomBytes(5).toString("hex");
+
+interface RecordInput extends Pick<RecordHeader, "runId" | "service"> {
+  readonly plan: PlanInput;
+  readonly earlier?: Parameters<typeof openRecord>[0]["earlier"] | undefined;
+  readonly onProblem?: (() => void) | undefined;
+}
+
+async function recordOf(
+  { record, resume }: CompareFlags,
+  { plan, runId, service, earlier = [], onProblem = () => {} }: RecordInput,
+) {
+  const path = record ?? resume;
+  if (path === undefined) return null;
+  const { permissions, keys, hasGateway } = plan;
+  const header = { permissions: [...permissions], keys: [...keys], hasGateway, runId, service };
+  return openRecord({ path, header, earlier, onProblem });
+}
+
+async function compareNow(
+  flags: CompareFlags,
+  io: CommandIo,
+  settings: SettingsChanges | undefined,
+): Promise<Compared> {
+  const access = accessOf(flags, io);
   const plan: PlanInput = {
     permissions: permissionsOf(flags),
-    keys: new Set(names),
-    hasGateway: gatewayUrl !== null,
+    keys: new Set(Object.keys(access.keys) as readonly KeyName[]),
+    hasGateway: access.gatewayUrl !== null,
   };
-  if (plan.permissions.has("write") && !flags.yes) await confirmWrites(plan, baseUrl, io);
-  if (flags.resume !== undefined && flags.record !== undefined)
-    throw new UsageError("--record: expected --resume alone, which continues its own record");
+  const service = digestOfService(access.baseUrl, access.gatewayUrl);
   const earlier = flags.resume === undefined ? null : await readRecord("--resume", flags.resume);
-  const runId = earlier?.header.runId ?? randomBytes(5).toString("hex");
-  const { captured, receiver } = await deliveriesOf(flags, io);
-  const record = await openRecord({
-    path: flags.record ?? flags.resume,
-    isResumed: earlier !== null,
-    runId,
-    plan,
-  });
+  if (earlier && earlier.header.service !== service)
+    throw new CommandError("--resume: the record is of other addresses than these", 2);
+  const captured = await capturedFile(flags, io);
+  const isPublic = flags.deliveries !== undefined && isUrl(flags.deliveries);
+  if (!flags.yes) await confirmWrites({ plan, baseUrl: access.baseUrl, isPublic }, io);
+  const runId = earlier?.header.runId ?? newRunId();
+  const { deliveriesPort: port, deliveriesSeconds } = flags;
+  const receiver = isPublic
+    ? await startReceiver(flags.deliveries ?? "", { port, forMs: deliveriesSeconds * 1_000, runId })
+    : undefined;
   const progress = compareProgress(io);
+  const failing = new AbortController();
   try {
-    return await compareService({
-      access: { baseUrl, gatewayUrl, keys },
+    const record = await recordOf(flags, {
+      plan: earlier ? joinPlans(plan, planOf(earlier.header)) : plan,
+      runId,
+      service,
+      earlier: earlier?.observations,
+      onProblem: () => failing.abort(),
+    });
+    const report = await compareService({
+      access,
       fetch: (url, init) => fetch(url, init),
       clock: createRealClock(),
       plan,
@@ -166,66 +167,21 @@ async function compareNow(
       settings,
       captured,
       listening: receiver,
-      earlier: earlier?.observations,
-      signal: io.stop,
+      earlier: earlier && { observations: earlier.observations, plan: planOf(earlier.header) },
+      signal: AbortSignal.any([io.stop, failing.signal]),
       onWait: progress.onWait,
       onObservation(observation, done, total) {
-        record.append(observation);
+        record?.append(observation);
         progress.onObservation(observation, done, total);
       },
     });
+    progress.end();
+    const path = flags.record ?? flags.resume;
+    if (report.stopped !== null && path !== undefined)
+      io.stderr.write(`compare: continue with --resume ${path}\n`);
+    return { report, problems: [record?.problem() ?? []].flat() };
   } finally {
     progress.end();
     receiver?.close();
-    await record.close();
   }
-}
-
-async function deliveriesOf(
-  { deliveries, writes, deliveriesPort, deliveriesSeconds }: Flags,
-  io: CommandIo,
-): Promise<{ readonly captured?: Captured; readonly receiver?: Receiver }> {
-  if (deliveries === undefined) return {};
-  if (!isUrl(deliveries)) return { captured: await readCaptured(deliveries, io) };
-  if (!writes)
-    throw new UsageError("--deliveries: expected --writes with a URL, because an endpoint is created for it");
-  return { receiver: await startReceiver(deliveries, deliveriesPort, deliveriesSeconds * 1_000) };
-}
-
-function permissionsOf({ readOnly, writes }: Flags): ReadonlySet<Permission> {
-  if (readOnly && writes) throw new UsageError("expected --read-only or --writes, got both");
-  return new Set<Permission>(writes ? ["read", "write"] : ["read"]);
-}
-
-function addressesOf({ baseUrl, gatewayUrl }: Flags, { env }: CommandIo) {
-  const fromEnvironment = (name: string) => {
-    const value = env[name];
-    if (!value) return undefined;
-    const parsed = parseAddress(value);
-    if (parsed !== undefined) return parsed;
-    throw new UsageError(`${name}: expected an https URL, or an http URL of this computer`);
-  };
-  const base = baseUrl ?? fromEnvironment("WORKSPACE_TASKS_BASE_URL");
-  if (base === undefined) throw new UsageError("expected --base-url <url> or WORKSPACE_TASKS_BASE_URL");
-  return { baseUrl: base, gatewayUrl: gatewayUrl ?? fromEnvironment("WORKSPACE_TASKS_GATEWAY_URL") ?? null };
-}
-
-/** Keys are not sent in plain text over a network. `/graphql` at the end is what is added anyway. */
-function parseAddress(text: string): string | undefined {
-  if (!URL.canParse(text)) return undefined;
-  const { protocol, hostname, origin, pathname, username } = new URL(text);
-  const isSafe = protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname));
-  if (!isSafe || username !== "") return undefined;
-  return origin + pathname.replace(/\/(graphql\/?)?$/, "");
-}
-
-function keysOf({ env }: CommandIo): Partial<Record<KeyName, string>> {
-  const given = keyNames.flatMap((name) => {
-    const value = env[keyVariables[name]]?.trim();
-    if (!value) return [];
-    if (/[^\x21-\x7e]/.test(value))
-      throw new CommandError(`${keyVariables[name]}: expected a key, got text with spaces or line breaks`, 2);
-    return [[name, value] as const];
-  });
-  return Object.fromEntries(given);
 }

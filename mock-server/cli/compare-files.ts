@@ -1,11 +1,16 @@
 import { appendFileSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
-import { extname } from "node:path";
+import { access, constants, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { dirname, extname } from "node:path";
 import { CommandError, UsageError } from "../../cli/command-error.ts";
 import type { CommandIo } from "../../cli/command-line.ts";
 import type { Observation } from "../compare/observe/observation.ts";
-import type { PlanInput } from "../compare/plan/plan-probes.ts";
-import { type ComparisonRecord, headerLine, observationLine, parseRecord } from "../compare/record.ts";
+import {
+  type ComparisonRecord,
+  headerLine,
+  observationLine,
+  parseRecord,
+  type RecordHeader,
+} from "../compare/record.ts";
 import type { CompareReport } from "../compare/report/compare-report.ts";
 import { renderJsonReport } from "../compare/report/json-report.ts";
 import { renderJunitReport } from "../compare/report/junit-report.ts";
@@ -17,17 +22,59 @@ const renderers: Readonly<Record<string, (report: CompareReport) => string>> = {
   ".xml": renderJunitReport,
 };
 
-/** @throws UsageError for a file name of another kind */
-export function reportWriter(path: string): (report: CompareReport) => Promise<void> {
-  const render = renderers[extname(path)];
-  if (!render)
-    throw new UsageError(
-      `--report: expected a file that ends with .json, .md or .xml, got ${JSON.stringify(path)}`,
-    );
-  return (report) => save("--report", path, render(report));
+export interface OutputPaths {
+  readonly report: readonly string[];
+  readonly write?: string | undefined;
+  readonly record?: string | undefined;
 }
 
-export async function writeSettings(path: string, report: CompareReport, io: CommandIo): Promise<void> {
+/** Checked before anything is sent: a run takes minutes. @throws CommandError for a file that cannot be written */
+export async function checkOutputs({ report, write, record }: OutputPaths): Promise<void> {
+  for (const path of report) rendererOf(path);
+  const targets = [
+    ...report.map((path) => ["--report", path] as const),
+    ...(write === undefined ? [] : [["--write", write] as const]),
+    ...(record === undefined ? [] : [["--record", record] as const]),
+  ];
+  const seen = new Map<string, string>();
+  for (const [flag, path] of targets) {
+    const other = seen.get(path);
+    if (other !== undefined) throw new UsageError(`${flag}: expected another file than that of ${other}`);
+    seen.set(path, flag);
+    await checkWritable(flag, path);
+  }
+}
+
+async function checkWritable(flag: string, path: string): Promise<void> {
+  try {
+    const found = await stat(path).catch(() => null);
+    if (found?.isDirectory()) throw Object.assign(new Error(), { code: "EISDIR" });
+    await access(found ? path : dirname(path), constants.W_OK);
+  } catch (error) {
+    throw new CommandError(`${flag}: cannot write ${path}: ${codeOf(error)}`, 2);
+  }
+}
+
+function rendererOf(path: string): (report: CompareReport) => string {
+  const render = renderers[extname(path).toLowerCase()];
+  if (render) return render;
+  const got = JSON.stringify(path);
+  throw new UsageError(`--report: expected a file that ends with .json, .md or .xml, got ${got}`);
+}
+
+/** Writes every file that it can. Returns what failed, a sentence each. */
+export async function writeOutputs(
+  { report: reports, write }: OutputPaths,
+  report: CompareReport,
+  io: CommandIo,
+): Promise<readonly string[]> {
+  const writing = reports.map((path) => save("--report", path, rendererOf(path)(report)));
+  if (write !== undefined && !report.problem) writing.push(writeSettings(write, report, io));
+  const results = await Promise.allSettled(writing);
+  return results.flatMap((result) => (result.status === "rejected" ? [String(result.reason.message)] : []));
+}
+
+async function writeSettings(path: string, report: CompareReport, io: CommandIo): Promise<void> {
   const { settings, notExpressed } = report;
   const $schema = "./node_modules/workspace-tasks/mock-settings.schema.json";
   await save("--write", path, `${JSON.stringify({ $schema, ...settings }, null, 2)}\n`);
@@ -39,45 +86,67 @@ export async function writeSettings(path: string, report: CompareReport, io: Com
 
 export interface OpenRecord {
   append(observation: Observation): void;
-  close(): Promise<void>;
+  /** Why the record is incomplete; `null` when it is not. */
+  problem(): string | null;
 }
 
 interface RecordOptions {
-  readonly path: string | undefined;
-  readonly isResumed: boolean;
-  readonly runId: string;
-  readonly plan: PlanInput;
+  readonly path: string;
+  readonly header: Omit<RecordHeader, "tool" | "formatVersion">;
+  /** Observations of the run that is continued. */
+  readonly earlier: readonly Observation[];
+  /** The disk is full, for example. */
+  readonly onProblem: () => void;
 }
 
 /** Each observation is in the file before the next request is sent. */
-export async function openRecord({ path, isResumed, runId, plan }: RecordOptions): Promise<OpenRecord> {
-  if (path === undefined) return { append() {}, close: async () => {} };
-  const { permissions, keys, hasGateway } = plan;
-  if (!isResumed) {
-    await save(
-      "--record",
-      path,
-      headerLine({ permissions: [...permissions], keys: [...keys], hasGateway, runId }),
-    );
-  }
+export async function openRecord({ path, header, earlier, onProblem }: RecordOptions): Promise<OpenRecord> {
+  // A record that is continued is written again, because its last line may be cut off. A file beside it takes its
+  // place at once, so that no evidence is lost between.
+  const isContinued = earlier.length > 0;
+  const target = isContinued ? `${path}.tmp` : path;
+  await save("--record", target, headerLine(header) + earlier.map(observationLine).join(""));
+  if (isContinued) await rename(target, path);
+  let problem: string | null = null;
   return {
-    append: (observation) => appendFileSync(path, observationLine(observation)),
-    close: async () => {},
+    append(observation) {
+      if (problem !== null) return;
+      try {
+        appendFileSync(path, observationLine(observation));
+      } catch (error) {
+        problem = `--record: cannot write ${path}: ${codeOf(error)}`;
+        onProblem();
+      }
+    },
+    problem: () => problem,
   };
 }
 
+const recordBytesMax = 64 * 1_048_576;
+
 export async function readRecord(flag: string, path: string): Promise<ComparisonRecord> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    throw new CommandError(`${flag}: cannot read ${path}: ${codeOf(error)}`, 2);
-  }
+  const text = await readText(flag, path, recordBytesMax);
   try {
     return parseRecord(text);
   } catch (error) {
     throw new CommandError(`${flag}: ${path}: ${error instanceof Error ? error.message : ""}`, 2);
   }
+}
+
+/** @throws CommandError for what is no file, or is larger */
+export async function readText(flag: string, path: string, bytesMax: number): Promise<string> {
+  try {
+    const found = await stat(path);
+    // A device such as /dev/zero has no end.
+    if (found.isCharacterDevice()) throw Object.assign(new Error(), { code: "ENXIO" });
+    if (found.size <= bytesMax) {
+      const text = await readFile(path, "utf8");
+      return text.replace(/^\ufeff/, "");
+    }
+  } catch (error) {
+    throw new CommandError(`${flag}: cannot read ${path}: ${codeOf(error)}`, 2);
+  }
+  throw new CommandError(`${flag}: ${path} has more than ${bytesMax / 1_048_576} MB`, 2);
 }
 
 async function save(flag: string, path: string, text: string): Promise<void> {

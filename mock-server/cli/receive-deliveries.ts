@@ -1,16 +1,18 @@
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { CommandError, UsageError } from "../../cli/command-error.ts";
 import type { CommandIo } from "../../cli/command-line.ts";
 import { parseCaptured } from "../compare/observe/captured-file.ts";
 import type { CapturedDelivery } from "../compare/observe/observe-delivery.ts";
-import type { Captured, Listening } from "../compare/run/await-deliveries.ts";
+import { type Captured, type Listening, responseTo } from "../compare/run/await-deliveries.ts";
 import { readIncomingBody } from "../read-body.ts";
+import { readText } from "./compare-files.ts";
+import { addressExpected, parseAddress, withoutSecrets } from "./parse-address.ts";
 
 const secretVariable = "WORKSPACE_TASKS_SIGNING_SECRET";
+const fileBytesMax = 256 * 1_048_576;
 
-export const isUrl = (text: string): boolean => /^https?:\/\//i.test(text);
+export const isUrl = (text: string): boolean => /^\w+:\/\//.test(text);
 
 /** Reads a file of captured deliveries; its secrets come from the environment. */
 export async function readCaptured(path: string, { env }: CommandIo): Promise<Captured> {
@@ -19,8 +21,9 @@ export async function readCaptured(path: string, { env }: CommandIo): Promise<Ca
     throw new UsageError(
       `--deliveries: expected the endpoint's secrets in ${secretVariable}, the newest first`,
     );
+  const text = await readText("--deliveries", path, fileBytesMax);
   try {
-    return { deliveries: parseCaptured(await readFile(path, "utf8")), secrets };
+    return { deliveries: parseCaptured(text), secrets };
   } catch (error) {
     throw new CommandError(`--deliveries: ${path}: ${error instanceof Error ? error.message : ""}`, 2);
   }
@@ -30,30 +33,23 @@ export interface Receiver extends Listening {
   close(): void;
 }
 
-/** Attempts of the first delivery that get a 503, so that retries can be seen. */
-const rejectedMax = 2;
 const bodyBytesMax = 4 * 1_048_576;
+const capturedMax = 10_000;
 
-/** Listens on this computer, where a tunnel or proxy behind the public URL ends. */
-export async function startReceiver(publicUrl: string, port: number, forMs: number): Promise<Receiver> {
-  const captured: CapturedDelivery[] = [];
-  let rejected = 0;
-  const server = createServer(async (request, response) => {
-    const body = await readIncomingBody(request, bodyBytesMax);
-    const isDelivery = request.method === "POST" && (request.url ?? "").includes("/workspace-tasks-compare/");
-    if (!isDelivery || body === null) {
-      response.writeHead(404).end();
-      return;
-    }
-    const headers = Object.fromEntries(
-      Object.entries(request.headers).map(([name, value]) => [name, [value ?? ""].flat().join(", ")]),
+/** Listens on this computer, where a tunnel or proxy behind the public URL ends. Takes deliveries of this run only. */
+export async function startReceiver(
+  url: string,
+  { port, forMs, runId }: { readonly port: number; readonly forMs: number; readonly runId: string },
+): Promise<Receiver> {
+  const publicUrl = parseAddress(url);
+  if (publicUrl === undefined)
+    throw new UsageError(
+      `--deliveries: expected a file, or ${addressExpected}, got ${JSON.stringify(withoutSecrets(url))}`,
     );
-    const first = captured[0]?.headers["webhook-id"] ?? headers["webhook-id"];
-    const isRejected = headers["webhook-id"] === first && rejected < rejectedMax;
-    if (isRejected) rejected += 1;
-    const status = isRejected ? 503 : 204;
-    captured.push({ receivedAtMs: Date.now(), headers, body, responded: status });
-    response.writeHead(status).end();
+  const captured: CapturedDelivery[] = [];
+  const server = createServer((request, response) => {
+    // A sender that closes its connection early has no response.
+    receive(request, response, runId, captured).catch(() => response.destroy());
   });
   server.listen(port, "127.0.0.1");
   try {
@@ -70,4 +66,25 @@ export async function startReceiver(publicUrl: string, port: number, forMs: numb
       server.closeAllConnections();
     },
   };
+}
+
+async function receive(
+  request: IncomingMessage,
+  response: ServerResponse,
+  runId: string,
+  captured: CapturedDelivery[],
+): Promise<void> {
+  const body = await readIncomingBody(request, bodyBytesMax);
+  const [, name] = new RegExp(`/workspace-tasks-compare/${runId}/([a-z-]+)$`).exec(request.url ?? "") ?? [];
+  if (request.method !== "POST" || name === undefined || body === null || captured.length >= capturedMax) {
+    response.writeHead(404).end();
+    return;
+  }
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).map(([header, value]) => [header, [value ?? ""].flat().join(", ")]),
+  );
+  const delivery = { receivedAtMs: Date.now(), headers, body, path: name };
+  const status = responseTo(delivery, captured);
+  captured.push({ ...delivery, responded: status });
+  response.writeHead(status).end();
 }

@@ -5,19 +5,29 @@ import { evaluateAssumptions } from "./evaluate/assumptions.ts";
 import { evaluate } from "./evaluate/evaluate-rules.ts";
 import { proposedSettings } from "./evaluate/proposed-settings.ts";
 import { type MockSide, observeMock } from "./mock-side.ts";
-import { type Delivered, type Evidence, type Observation, toEvidence } from "./observe/observation.ts";
-import { observeDeliveries } from "./observe/observe-delivery.ts";
+import {
+  type Evidence,
+  type Observation,
+  rateLimitProbe,
+  toEvidence,
+} from "./observe/observation.ts";
 import { type PlanInput, planProbes } from "./plan/plan-probes.ts";
 import type { KeyName, Probe } from "./plan/probe.ts";
+import { joinPlans } from "./record.ts";
 import { type CompareReport, emptyReport } from "./report/compare-report.ts";
-import { deliveriesProbe } from "./rules/delivery-rules.ts";
 import { at, wordOf } from "./rules/read-response.ts";
-import { awaitDeliveries, type Captured, type Listening } from "./run/await-deliveries.ts";
+import {
+  awaitDeliveries,
+  type Captured,
+  capturedObservations,
+  type Listening,
+} from "./run/await-deliveries.ts";
+import { measureRateLimit } from "./run/measure-rate-limit.ts";
 import { createPacer, type Pacer } from "./run/pacer.ts";
 import { preflight } from "./run/preflight.ts";
 import { type Removal, removeCreated } from "./run/remove-created.ts";
 import { type RunLimits, runProbes } from "./run/run-probes.ts";
-import { createSender } from "./run/send-request.ts";
+import { createSender, type SenderStats } from "./run/send-request.ts";
 import { type Access, createSession } from "./run/session.ts";
 
 export type ObserveMock = (side: MockSide) => Promise<Evidence>;
@@ -37,63 +47,72 @@ export interface CompareOptions {
   readonly settings?: SettingsChanges | undefined;
   /** Default: a mock that is started for the comparison. */
   readonly mock?: ObserveMock | undefined;
-  /** Observations of an interrupted run. */
-  readonly earlier?: readonly Observation[] | undefined;
+  /** An interrupted run that is continued. */
+  readonly earlier?: Earlier | null | undefined;
   readonly signal: AbortSignal;
   readonly onObservation?: ((observation: Observation, done: number, total: number) => void) | undefined;
   readonly onWait?: ((ms: number, reason: string) => void) | undefined;
 }
 
+export interface Earlier {
+  readonly observations: readonly Observation[];
+  readonly plan: PlanInput;
+}
+
 /** Sends the planned probes to a service and to a mock, and compares what both did. */
 export async function compareService(options: CompareOptions): Promise<CompareReport> {
-  const { access, clock, plan, limits, earlier = [] } = options;
+  const { access, clock, plan, limits } = options;
+  const earlier = options.earlier?.observations ?? [];
   const probes = planProbes(plan);
   const done = completeGroups(probes, toEvidence(earlier));
   const rest = probes.filter(({ group }) => !done.has(group));
-  const kept = earlier.filter(({ probe }) => probes.some(({ id, group }) => id === probe && done.has(group)));
+  const repeated = new Set(rest.map(({ group }) => group));
+  const kept = earlier.filter(({ probe }) => !repeated.has(probe.slice(0, probe.indexOf("."))));
   const pacer = createPacer(clock, limits.requestsPerMinute);
   const writes = plan.permissions.has("write");
   const sender = createSender({ ...options, ...limits, pacer, writes });
-  if (rest.length > 0) {
+  const { listening, captured } = options;
+  if (rest.length > 0 || listening || plan.permissions.has("exceed")) {
     const problem = await preflight(access, sender);
     if (problem) return { ...emptyReport, problem, stats: sender.stats };
   }
   const mark = `/workspace-tasks-compare/${options.runId}/`;
-  const cleaning: Cleaning = { ...options, pacer, mark };
   let removal: Removal | null = null;
-  let captured = options.captured ?? null;
   const context = { ...options, sender, session: createSession(access, sender, clock), mark };
+  const ofProbes = kept.filter(({ probe }) => probes.some(({ id }) => id === probe)).length;
+  const note = (observation: Observation, count: number) =>
+    options.onObservation?.(observation, ofProbes + count, probes.length);
   const runAll = async () => {
-    const run = await runProbes(rest, {
-      ...context,
-      runTimeoutMs: limits.runTimeoutMs,
-      onObservation: (observation, count) =>
-        options.onObservation?.(observation, kept.length + count, probes.length),
-    });
-    const { listening } = options;
-    if (listening && run.stopped === null) {
-      captured = await awaitDeliveries(listening, { ...context, baseUrl: access.baseUrl });
-    }
-    return run;
+    const run = await runProbes(rest, { ...context, runTimeoutMs: limits.runTimeoutMs, onObservation: note });
+    const further: Observation[] = captured ? [...capturedObservations(captured)] : [];
+    for (const observation of further) note(observation, run.observations.length);
+    const measure = async (measured: Promise<readonly Observation[]>) => {
+      for (const observation of await measured) {
+        further.push(observation);
+        note(observation, run.observations.length);
+      }
+    };
+    if (listening && run.stopped === null)
+      await measure(awaitDeliveries(listening, { ...context, baseUrl: access.baseUrl }));
+    if (plan.permissions.has("exceed") && run.stopped === null && !isMeasured(earlier))
+      await measure(measureRateLimit(context).then((observation) => [observation]));
+    return { ...run, observations: [...run.observations, ...further] };
   };
   const { observations, stopped } = await runAll().finally(async () => {
-    if (writes) removal = await clean(cleaning);
+    if (writes) removal = await clean({ ...options, pacer, mark }, sender.stats);
   });
-  const delivered = deliveriesOf(captured);
-  const all = [...keptDeliveries(earlier, delivered), ...kept, ...observations, ...delivered];
-  for (const each of delivered) options.onObservation?.(each, probes.length, probes.length);
-  const report = await evaluateRecord(all, plan, options.settings, options.mock);
+  const whole = options.earlier ? joinPlans(plan, options.earlier.plan) : plan;
+  const report = await evaluateRecord(
+    [...kept, ...observations],
+    whole,
+    options.settings,
+    options.mock,
+  );
   return { ...report, removal, stats: sender.stats, stopped };
 }
 
-function deliveriesOf(captured: Captured | null): readonly Delivered[] {
-  if (!captured) return [];
-  const deliveries = observeDeliveries(captured.deliveries, captured.secrets);
-  return [{ probe: deliveriesProbe, atMs: 0, outcome: "deliveries", deliveries }];
-}
-
-const keptDeliveries = (earlier: readonly Observation[], now: readonly Delivered[]) =>
-  now.length > 0 ? [] : earlier.filter(({ outcome }) => outcome === "deliveries");
+const isMeasured = (earlier: readonly Observation[]) =>
+  earlier.some(({ probe, outcome }) => probe === rateLimitProbe && outcome === "measured");
 
 interface Cleaning extends CompareOptions {
   readonly pacer: Pacer;
@@ -104,7 +123,10 @@ const cleaningMsMax = 120_000;
 const cleaningRequestsMax = 100;
 
 /** Removes what the run has created, also after it was stopped. */
-async function clean({ access, clock, pacer, mark, limits, fetch, onWait }: Cleaning): Promise<Removal> {
+async function clean(
+  { access, clock, pacer, mark, limits, fetch, onWait }: Cleaning,
+  stats: SenderStats,
+): Promise<Removal> {
   const deadline = new AbortController();
   const cancel = clock.schedule(cleaningMsMax, () => deadline.abort());
   const { timeoutMs } = limits;
@@ -121,6 +143,9 @@ async function clean({ access, clock, pacer, mark, limits, fetch, onWait }: Clea
   });
   const removal = await removeCreated(mark, access.baseUrl, sender, createSession(access, sender, clock));
   cancel();
+  stats.requests += sender.stats.requests;
+  stats.rateLimited += sender.stats.rateLimited;
+  stats.lost += sender.stats.lost;
   return removal;
 }
 

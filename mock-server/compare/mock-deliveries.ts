@@ -4,8 +4,13 @@ import { operationDocuments } from "../generated/operation-documents.ts";
 import { createMockServer, type MockServer } from "../server.ts";
 import type { SettingsChanges } from "../settings.ts";
 import { createVirtualClock } from "../time/virtual-clock.ts";
-import type { DeliveryShape } from "./observe/observation.ts";
+import { changesProbe, type DeliveryShape, type Observation } from "./observe/observation.ts";
 import { type CapturedDelivery, observeDeliveries } from "./observe/observe-delivery.ts";
+import { awaitDeliveries, endpointPaths, responseTo } from "./run/await-deliveries.ts";
+import { createPacer } from "./run/pacer.ts";
+import { runDefaults } from "./run/run-probes.ts";
+import { createSender } from "./run/send-request.ts";
+import { createSession } from "./run/session.ts";
 
 const url = "https://receiver.invalid/mock";
 
@@ -53,6 +58,52 @@ export async function observeMockDeliveries(
   await control.startTask({ taskType: "BINDER" });
   await clock.advance("1h");
   return observeDeliveries(captured, [rotated, signingSecret]);
+}
+
+const publicUrl = "https://receiver.invalid";
+const mark = "/workspace-tasks-compare/mock/";
+const awaitedMs = 900_000;
+
+/** What happens to the deliveries of an endpoint that is paused, enabled, moved and unsubscribed. */
+export async function observeMockChanges(settings: SettingsChanges | undefined): Promise<Observation> {
+  const clock = createVirtualClock();
+  const captured: CapturedDelivery[] = [];
+  const receiver = (path: string) => async (request: Request) => {
+    const body = Buffer.from(await request.arrayBuffer());
+    const delivery = { receivedAtMs: clock.now(), headers: Object.fromEntries(request.headers), body, path };
+    const responded = responseTo(delivery, captured);
+    captured.push({ ...delivery, responded });
+    return new Response(null, { status: responded });
+  };
+  const paths = Object.values(endpointPaths);
+  await using mock = await createMockServer({
+    listen: false,
+    clock,
+    deliverOnly: "loopback",
+    receivers: new Map(paths.map((path) => [publicUrl + mark + path, receiver(path)])),
+    ...(settings === undefined ? {} : { settings }),
+  });
+  const access = { baseUrl: mock.baseUrl, gatewayUrl: null, keys: { admin: mock.apiKey } };
+  const { signal } = new AbortController();
+  const fetch = (url: string, init: RequestInit) => mock.fetch(url, init);
+  const pacer = createPacer(clock, runDefaults.requestsPerMinute);
+  const sender = createSender({ ...runDefaults, fetch, clock, pacer, writes: true, signal });
+  for (const atMs of [10_000, 40_000])
+    clock.schedule(atMs, () => void clock.track(mock.control.startTask({ taskType: "BINDER" })));
+  const observations = await awaitDeliveries(
+    { publicUrl, forMs: awaitedMs, captured: () => captured },
+    {
+      baseUrl: mock.baseUrl,
+      sender,
+      session: createSession(access, sender, clock),
+      clock,
+      mark,
+      signal,
+    },
+  );
+  const found = observations.find(({ probe }) => probe === changesProbe);
+  if (!found) throw new Error("the mock was not observed");
+  return found;
 }
 
 /** The pairs of A-17. */

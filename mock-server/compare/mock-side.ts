@@ -3,12 +3,18 @@
 import { createMockServer, type MockServer } from "../server.ts";
 import type { SettingsChanges } from "../settings.ts";
 import { createVirtualClock } from "../time/virtual-clock.ts";
-import { observeMockDeliveries } from "./mock-deliveries.ts";
-import type { Evidence } from "./observe/observation.ts";
-import { toEvidence } from "./observe/observation.ts";
+import { observeMockChanges, observeMockDeliveries } from "./mock-deliveries.ts";
+import {
+  changesProbe,
+  deliveriesProbe,
+  type Evidence,
+  type Observation,
+  rateLimitProbe,
+  toEvidence,
+} from "./observe/observation.ts";
 import type { KeyName, Probe } from "./plan/probe.ts";
-import { deliveriesProbe } from "./rules/delivery-rules.ts";
 import { at, wordOf } from "./rules/read-response.ts";
+import { measureRateLimit } from "./run/measure-rate-limit.ts";
 import { createPacer } from "./run/pacer.ts";
 import { runDefaults, runProbes } from "./run/run-probes.ts";
 import { createSender } from "./run/send-request.ts";
@@ -36,10 +42,11 @@ export async function observeMock({ plan, settings, service }: MockSide): Promis
   await addRecords(mock);
   const access = { baseUrl: mock.baseUrl, gatewayUrl: mock.gatewayUrl, keys };
   const { signal } = new AbortController();
+  const send = (url: string, init: RequestInit) => mock.fetch(url, init);
   const sender = createSender({
     ...runDefaults,
     requestsMax: Number.MAX_SAFE_INTEGER,
-    fetch: (url, init) => mock.fetch(url, init),
+    fetch: send,
     clock,
     pacer: createPacer(clock, runDefaults.requestsPerMinute),
     writes: true,
@@ -54,12 +61,20 @@ export async function observeMock({ plan, settings, service }: MockSide): Promis
     mark: "/workspace-tasks-compare/mock/",
     signal,
   });
-  if (service.get(deliveriesProbe)?.outcome !== "deliveries") return toEvidence(observations);
-  const deliveries = await observeMockDeliveries(settings);
-  return toEvidence([
-    ...observations,
-    { probe: deliveriesProbe, atMs: 0, outcome: "deliveries", deliveries },
-  ]);
+  const further: Observation[] = [];
+  const has = (probe: string) => ["deliveries", "measured"].includes(service.get(probe)?.outcome ?? "");
+  if (has(rateLimitProbe)) {
+    const isOnGateway = service.get("gateway.typename") !== undefined;
+    const reachable = { ...access, gatewayUrl: isOnGateway ? access.gatewayUrl : null };
+    const limits = { timeoutMs: runDefaults.timeoutMs };
+    further.push(await measureRateLimit({ access: reachable, clock, sender, fetch: send, limits, signal }));
+  }
+  if (has(deliveriesProbe)) {
+    const deliveries = await observeMockDeliveries(settings);
+    further.push({ probe: deliveriesProbe, atMs: 0, outcome: "deliveries", deliveries });
+  }
+  if (has(changesProbe)) further.push(await observeMockChanges(settings));
+  return toEvidence([...observations, ...further]);
 }
 
 function roleIn(service: Evidence): Role {

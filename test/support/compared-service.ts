@@ -2,10 +2,17 @@ import { createMockServer, type MockServer, type SettingsChanges } from "workspa
 import { getOrCreate } from "../../mock-server/cache.ts";
 import { compareService, type ObserveMock } from "../../mock-server/compare/compare-service.ts";
 import { observeMock } from "../../mock-server/compare/mock-side.ts";
-import type { Evidence, Observation } from "../../mock-server/compare/observe/observation.ts";
+import {
+  changesProbe,
+  deliveriesProbe,
+  type Evidence,
+  type Observation,
+  rateLimitProbe,
+} from "../../mock-server/compare/observe/observation.ts";
+import type { PlanInput } from "../../mock-server/compare/plan/plan-probes.ts";
 import type { KeyName, Permission } from "../../mock-server/compare/plan/probe.ts";
 import type { CompareReport } from "../../mock-server/compare/report/compare-report.ts";
-import type { Listening } from "../../mock-server/compare/run/await-deliveries.ts";
+import type { Captured, Listening } from "../../mock-server/compare/run/await-deliveries.ts";
 import { type RunLimits, runDefaults } from "../../mock-server/compare/run/run-probes.ts";
 import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
 
@@ -62,6 +69,9 @@ export interface CompareInput {
   readonly limits?: Partial<RunLimits>;
   readonly settings?: SettingsChanges;
   readonly earlier?: readonly Observation[];
+  /** Default: the plan of this run. */
+  readonly earlierPlan?: PlanInput;
+  readonly captured?: Captured;
   readonly signal?: AbortSignal;
   readonly listening?: Listening;
   readonly onObservation?: (observation: Observation) => void;
@@ -77,7 +87,7 @@ const observeOnce: ObserveMock = (side) => {
     side.settings,
     side.plan.map(({ id }) => id),
     rolesIn(side.service.get("me.workspace")),
-    side.service.has("deliveries.captured"),
+    [deliveriesProbe, changesProbe, rateLimitProbe].map((probe) => side.service.get(probe)?.outcome),
   ]);
   return getOrCreate(evidenceOfMocks, key, () => observeMock(side));
 };
@@ -92,11 +102,15 @@ export function compare(service: ComparedService, input: CompareInput = {}): Pro
     signal,
     settings,
     earlier,
+    earlierPlan,
+    captured,
     onObservation,
   } = input;
   const names = input.keys ?? (Object.keys(keys) as readonly KeyName[]);
   const send = around((url, init) => mock.fetch(url, init));
+  const plan = { permissions: new Set(permissions), keys: new Set(names), hasGateway: true };
   return compareService({
+    captured,
     access: {
       baseUrl: mock.baseUrl,
       gatewayUrl: mock.gatewayUrl,
@@ -104,12 +118,12 @@ export function compare(service: ComparedService, input: CompareInput = {}): Pro
     },
     fetch: send,
     clock,
-    plan: { permissions: new Set(permissions), keys: new Set(names), hasGateway: true },
+    plan,
     limits: { ...runDefaults, ...limits },
     runId: "test",
     mock: observeOnce,
     settings,
-    earlier,
+    earlier: earlier && { observations: earlier, plan: earlierPlan ?? plan },
     listening: input.listening,
     onObservation,
     signal: signal ?? new AbortController().signal,

@@ -75,7 +75,20 @@ export interface Delivered extends Common {
   readonly deliveries: readonly DeliveryShape[];
 }
 
-export type Observation = Responded | Failed | Skipped | Delivered;
+/** What several requests, or the deliveries of several endpoints, have shown together. */
+export interface Measured extends Common {
+  readonly outcome: "measured";
+  readonly facts: Facts;
+}
+
+export type Facts = Readonly<Record<string, string | number | boolean | null>>;
+
+export type Observation = Responded | Failed | Skipped | Delivered | Measured;
+
+/** Observations that are no response of a probe. */
+export const deliveriesProbe = "deliveries.captured";
+export const changesProbe = "deliveries.changes";
+export const rateLimitProbe = "rate-limit.measured";
 
 /** The newest observation of each probe. */
 export type Evidence = ReadonlyMap<string, Observation>;

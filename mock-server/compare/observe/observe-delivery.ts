@@ -11,6 +11,8 @@ export interface CapturedDelivery {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   readonly responded: number | null;
+  /** Last part of the path that it arrived at; a file of captured deliveries has none. */
+  readonly path?: string | undefined;
 }
 
 /** @param secrets of the endpoint, the newest first */

@@ -1,7 +1,8 @@
 import type { Router } from "../../state/router.ts";
 
-/** What a run may do to the service. */
-export type Permission = "read" | "write";
+/** What a run may do to the service; `exceed`: use up the rate limit of a key. */
+export const permissions = ["read", "write", "exceed"] as const;
+export type Permission = (typeof permissions)[number];
 
 /** Keys by their use; which ones there are decides which probes are planned. */
 export const keyNames = ["admin", "readOnly", "revoked", "expired", "partner"] as const;

@@ -2,6 +2,7 @@ import { deliveryRules } from "./delivery-rules.ts";
 import { driftRules } from "./drift-rules.ts";
 import { gatewayRules, identityRules } from "./identity-rules.ts";
 import { listRules } from "./list-rules.ts";
+import { measuredRules } from "./measured-rules.ts";
 import type { Rule } from "./rule.ts";
 import { transportRules } from "./transport-rules.ts";
 import { webhookRules } from "./webhook-rules.ts";
@@ -16,5 +17,6 @@ export const allRules: readonly Rule[] = [
   ...gatewayRules,
   ...writeRules,
   ...deliveryRules,
+  ...measuredRules,
   ...driftRules,
 ];

@@ -3,12 +3,10 @@ import { type KnownEventName, payloadJsonSchema } from "../../../sdk/events/inde
 import { getOrCreate } from "../../cache.ts";
 import { isPlainObject } from "../../plain-object.ts";
 import { defaultSettings } from "../../settings.ts";
-import type { DeliveryShape, Evidence, Shape } from "../observe/observation.ts";
+import { type DeliveryShape, deliveriesProbe, type Evidence, type Shape } from "../observe/observation.ts";
 import { summarizeSchema } from "../observe/summarize-schema.ts";
 import { timeOf, wordOf } from "./read-response.ts";
 import { type Fact, known, type Rule, type RuleTexts, type Unknown, unknown } from "./rule.ts";
-
-export const deliveriesProbe = "deliveries.captured";
 
 type Fields = Readonly<Record<string, Shape>>;
 
@@ -24,6 +22,7 @@ function deliveryRule(
     probes: [deliveriesProbe],
     find(evidence: Evidence) {
       const observation = evidence.get(deliveriesProbe);
+      if (observation?.outcome === "failed") return unknown(observation.reason);
       if (observation?.outcome !== "deliveries") return unknown("needs --deliveries");
       if (observation.deliveries.length === 0)
         return unknown("no delivery arrived: start a task in the web app");

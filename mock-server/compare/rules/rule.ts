@@ -44,9 +44,8 @@ export const unknown = (reason: string): Finding => ({ unknown: reason });
 export function responseOf(evidence: Evidence, probe: string): ResponseShape | Unknown {
   const observation = evidence.get(probe);
   if (!observation) return { unknown: "not sent" };
-  if (observation.outcome === "deliveries") return { unknown: "not a response" };
-  if (observation.outcome !== "response") return { unknown: observation.reason };
-  return observation.response;
+  if (observation.outcome === "response") return observation.response;
+  return { unknown: "reason" in observation ? observation.reason : "not a response" };
 }
 
 export const isUnknown = (value: object): value is Unknown => "unknown" in value;
@@ -94,7 +93,7 @@ export function ruleOver(
   };
 }
 
-const toFinding = (value: Fact | Unknown): Finding =>
+export const toFinding = (value: Fact | Unknown): Finding =>
   typeof value === "object" && value !== null && "unknown" in value && typeof value.unknown === "string"
     ? { unknown: value.unknown }
     : { fact: value as Fact };

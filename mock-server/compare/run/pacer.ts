@@ -3,7 +3,8 @@ import type { Clock } from "../../time/clock.ts";
 const windowMs = 60_000;
 
 /** Below this number of requests left for all users of the key, a run waits for the next window. */
-const reserve = 20;
+const reserveMax = 20;
+const reserveShare = 0.2;
 
 /** Keeps a run inside its own share of the rate limit of the key, so that other users of the key keep theirs. */
 export interface Pacer {
@@ -38,16 +39,20 @@ export function createPacer(clock: Clock, requestsPerMinute: number): Pacer {
       sentAtMs.push(clock.monotonic());
     },
     observe(headers) {
-      const remaining = numberOf(headers, "remaining");
-      const resetSeconds = numberOf(headers, "reset");
-      if (remaining === null || remaining > reserve) return;
+      const [remaining, limit, resetSeconds] = ["remaining", "limit", "reset"].map((name) =>
+        numberOf(headers, name),
+      );
+      const reserve = Math.min(reserveMax, (limit ?? Number.POSITIVE_INFINITY) * reserveShare);
+      if (remaining == null || remaining > reserve) return;
       // Some services give a time instead of a number of seconds; a whole window is then enough.
-      pause(resetSeconds !== null && resetSeconds <= 3_600 ? resetSeconds * 1_000 : windowMs);
+      pause(resetSeconds != null && resetSeconds <= 3_600 ? resetSeconds * 1_000 : windowMs);
     },
   };
 }
 
+/** Of `RateLimit-Remaining`, `X-RateLimit-Remaining`, or one `RateLimit: limit=…, remaining=…, reset=…`. */
 function numberOf(headers: Headers, name: string): number | null {
-  const text = headers.get(`ratelimit-${name}`) ?? headers.get(`x-ratelimit-${name}`) ?? "";
+  const [, inOne] = new RegExp(`\\b${name}=(\\d{1,12})\\b`).exec(headers.get("ratelimit") ?? "") ?? [];
+  const text = headers.get(`ratelimit-${name}`) ?? headers.get(`x-ratelimit-${name}`) ?? inOne ?? "";
   return /^\d{1,12}$/.test(text) ? Number(text) : null;
 }

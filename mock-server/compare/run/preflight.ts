@@ -11,7 +11,7 @@ import type { Access } from "./session.ts";
 
 /** Why nothing can be compared. */
 export interface Problem {
-  readonly cause: "address" | "network" | "not-this-service" | "key" | "stopped";
+  readonly cause: "address" | "network" | "not-this-service" | "key" | "rate-limit" | "stopped";
   readonly message: string;
   readonly expected: string;
   readonly received: string;
@@ -70,7 +70,7 @@ function problemOfResponse(
   const received = `HTTP ${status}, ${isHtml ? "an HTML page" : text === "" ? "an empty body" : type}`;
   return {
     cause: "not-this-service",
-    message: `${flag}: ${shown(url)}/graphql is not the service`,
+    message: `${flag}: ${url}/graphql is not the service`,
     expected: graphqlExpected,
     received,
     hint: hintForStatus(flag, status, isHtml),
@@ -93,6 +93,9 @@ const connectHints: Readonly<Record<string, string>> = {
   EAI_AGAIN: "The host name could not be resolved: check the network and its DNS.",
   ECONNRESET:
     "The connection was closed: a proxy or firewall may be in between, or the port speaks another protocol.",
+  ETIMEDOUT: "The connection was not accepted: a firewall may drop it; check the network and the VPN.",
+  UND_ERR_CONNECT_TIMEOUT:
+    "The connection was not accepted: a firewall may drop it; check the network and the VPN.",
   UND_ERR_SOCKET:
     "The connection was closed: a proxy or firewall may be in between, or the port speaks another protocol.",
   EHOSTUNREACH: "There is no route to the host: check the network and the VPN.",
@@ -110,15 +113,23 @@ const connectHints: Readonly<Record<string, string>> = {
 };
 
 function problemOfError({ flag, url }: Place, { kind, code, message }: SendError): Problem {
-  const isStopped = kind === "stopped";
+  const common = { expected: graphqlExpected, received: message };
+  if (kind === "stopped")
+    return { ...common, cause: "stopped", message: "stopped before the first probe", hint: "" };
+  if (kind === "rate-limited") {
+    const hint =
+      "The rate limit of the key, or of this computer's address, is used up: wait, or stop what uses it.";
+    return { ...common, cause: "rate-limit", message: `${flag}: the rate limit is exceeded`, hint };
+  }
+  if (kind === "too-large") {
+    const hint = "Another service listens there: correct the address.";
+    return { ...common, cause: "not-this-service", message: `${flag}: ${url}/graphql is not the service`, hint };
+  }
   return {
-    cause: isStopped ? "stopped" : addressCodes.has(code ?? "") ? "address" : "network",
-    message: isStopped ? "stopped before the first response" : `${flag}: could not reach ${shown(url)}`,
-    expected: graphqlExpected,
-    received: message,
-    hint: isStopped
-      ? ""
-      : (connectHints[code ?? ""] ?? "Check the address, the network, the VPN and proxies in between."),
+    ...common,
+    cause: addressCodes.has(code ?? "") ? "address" : "network",
+    message: `${flag}: could not reach ${url}`,
+    hint: connectHints[code ?? ""] ?? "Check the address, the network, the VPN and proxies in between.",
   };
 }
 
@@ -150,7 +161,7 @@ async function checkKey(
   if (/cannot query field|unknown argument|unknown type/i.test(message)) {
     return {
       cause: "not-this-service",
-      message: `${place.flag}: ${shown(place.url)}/graphql is another GraphQL service, or ${isPartner ? "not the gateway" : "the gateway"}`,
+      message: `${place.flag}: ${place.url}/graphql is another GraphQL service, or ${isPartner ? "not the gateway" : "the gateway"}`,
       expected,
       received,
       hint: "Correct the address; --base-url and --gateway-url are two different ones.",
@@ -161,9 +172,6 @@ async function checkKey(
     message: `${keyVariables[name]}: the service rejects the key`,
     expected,
     received,
-    hint: `It may be wrong, revoked, expired, or of another environment than ${shown(place.url)}. Keys are created in the web app.`,
+    hint: `It may be wrong, revoked, expired, or of another environment than ${place.url}. Keys are created in the web app.`,
   };
 }
-
-/** Without user info and query. */
-const shown = (url: string) => new URL(url).origin + new URL(url).pathname.replace(/\/$/, "");

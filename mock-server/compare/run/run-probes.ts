@@ -52,6 +52,9 @@ export interface RunResult {
   readonly stopped: string | null;
 }
 
+/** A service that is down is not asked for every probe. */
+const failedInARowMax = 5;
+
 /** What the probes of a run share. */
 interface Run {
   readonly options: RunOptions;
@@ -67,6 +70,7 @@ export async function runProbes(plan: readonly Probe[], options: RunOptions): Pr
   let responses = new Map<string, unknown>();
   let groupName = "";
 
+  let failedInARow = 0;
   const finish = (stopped: string | null): RunResult => ({ observations, stopped });
   for (const probe of plan) {
     if (signal.aborted) return finish("stopped");
@@ -78,6 +82,9 @@ export async function runProbes(plan: readonly Probe[], options: RunOptions): Pr
     if (typeof observation === "string") return finish(observation);
     observations.push(observation);
     options.onObservation?.(observation, observations.length);
+    failedInARow = observation.outcome === "failed" ? failedInARow + 1 : 0;
+    if (observation.outcome === "failed" && failedInARow === failedInARowMax)
+      return finish(`${failedInARowMax} probes in a row had no response: ${observation.reason}`);
   }
   return finish(null);
 }
@@ -128,7 +135,7 @@ async function observe(
       return { probe: probe.id, atMs, outcome: "skipped", reason: error.message };
     if (!(error instanceof SendError)) throw error;
     if (error.kind === "stopped") return "stopped";
-    if (error.kind === "request-limit") return error.message;
+    if (error.kind === "request-limit" || error.kind === "rate-limited") return error.message;
     return { probe: probe.id, atMs, outcome: "failed", reason: error.message };
   }
 }

@@ -2,7 +2,8 @@
  * One request, sent until it has a response of the service:
  *
  *   waits for its turn → sent → response of the service                           done
- *                             → 429                                               waits as long as it says, again
+ *                             → 429                                               waits as long as it says, again;
+ *                                                                                 a wait of minutes ends the run
  *                             → no response, or a 5xx that is not GraphQL         waits, again, three times at most
  */
 
@@ -30,6 +31,8 @@ export interface SenderOptions {
   readonly requestsMax: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** A 429 is a result, and is not waited for. */
+  readonly expectsRateLimit?: boolean | undefined;
   readonly onWait?: ((ms: number, reason: string) => void) | undefined;
 }
 
@@ -41,7 +44,7 @@ export interface SenderStats {
 }
 
 export interface Sender {
-  readonly stats: Readonly<SenderStats>;
+  readonly stats: SenderStats;
   send(request: WireRequest): Promise<SentResponse>;
 }
 
@@ -52,7 +55,14 @@ export interface SentResponse extends RawResponse {
 
 /** Why a request has no response. */
 export class SendError extends Error {
-  readonly kind: "stopped" | "request-limit" | "timeout" | "network" | "unavailable" | "rate-limited";
+  readonly kind:
+    | "stopped"
+    | "request-limit"
+    | "timeout"
+    | "network"
+    | "unavailable"
+    | "rate-limited"
+    | "too-large";
   /** Code of the system, such as ECONNREFUSED. */
   readonly code: string | null;
 
@@ -76,8 +86,9 @@ export const addressCodes: ReadonlySet<string> = new Set([
 const attemptsMax = 3;
 const rateLimitedMax = 3;
 const backoffMs = 1_500;
-const retryAfterMsMax = 300_000;
-const bodyCharsMax = 8 * 1_048_576;
+/** A run that would have to wait longer ends, and can be resumed. */
+const waitMsMax = 300_000;
+const bodyBytesMax = 8 * 1_048_576;
 
 export function createSender(options: SenderOptions): Sender {
   const { clock, pacer, signal, writes, requestsMax, onWait } = options;
@@ -86,6 +97,11 @@ export function createSender(options: SenderOptions): Sender {
 
   const waitForTurn = async () => {
     for (let waitMs = pacer.waitMs(); waitMs > 0 && !signal.aborted; waitMs = pacer.waitMs()) {
+      if (waitMs > waitMsMax)
+        throw new SendError(
+          "rate-limited",
+          `the service wants a wait of ${Math.ceil(waitMs / 1_000)} s before the next request`,
+        );
       onWait?.(waitMs, "to stay inside the rate limit");
       await sleep(clock, waitMs, signal);
     }
@@ -112,12 +128,14 @@ export function createSender(options: SenderOptions): Sender {
       let failure: SendError;
       try {
         const response = await sendOnce(request);
+        if (response.status === 429 && options.expectsRateLimit)
+          return { ...response, repeated: attempt > 1 };
         if (response.status === 429) {
           stats.rateLimited += 1;
           limited += 1;
           if (limited > rateLimitedMax)
-            throw new SendError("rate-limited", "the service responded 429 again and again");
-          pacer.pause(retryAfterMs(response.headers));
+            throw new SendError("rate-limited", `the service responded 429 to ${limited} attempts in a row`);
+          pacer.pause(retryAfterMs(response.headers, clock.now()));
           continue;
         }
         if (response.status < 500 || isGraphql(response)) return { ...response, repeated: attempt > 1 };
@@ -143,10 +161,12 @@ export function createSender(options: SenderOptions): Sender {
 
 const isGraphql = ({ json }: RawResponse) => isPlainObject(json) && ("data" in json || "errors" in json);
 
-function retryAfterMs(headers: Headers): number {
+/** Seconds or a date; a whole window when it says neither. */
+function retryAfterMs(headers: Headers, nowMs: number): number {
   const text = headers.get("retry-after") ?? "";
-  const seconds = /^\d{1,6}$/.test(text) ? Number(text) : 60;
-  return Math.min(Math.max(1, seconds) * 1_000, retryAfterMsMax);
+  if (/^\d{1,9}$/.test(text)) return Math.max(1, Number(text)) * 1_000;
+  const untilMs = Date.parse(text);
+  return Number.isNaN(untilMs) ? 60_000 : Math.max(1_000, untilMs - nowMs);
 }
 
 async function roundTrip(
@@ -159,10 +179,11 @@ async function roundTrip(
   const cancel = clock.schedule(timeoutMs, stop);
   try {
     const response = await fetch(url, { method, headers, body, redirect: "manual", signal: deadline.signal });
-    const text = (await response.text()).slice(0, bodyCharsMax);
+    const text = await readText(response);
     return { status: response.status, headers: response.headers, text, json: parseJson(text) };
   } catch (error) {
     if (signal.aborted) throw new SendError("stopped", "the run was stopped");
+    if (error instanceof SendError) throw error;
     if (deadline.signal.aborted) throw new SendError("timeout", `no response within ${timeoutMs} ms`);
     const code = codeOf(error);
     throw new SendError("network", `the connection failed${code === null ? "" : ` (${code})`}`, code);
@@ -170,6 +191,19 @@ async function roundTrip(
     cancel();
     signal.removeEventListener("abort", stop);
   }
+}
+
+/** A body without an end must not fill the memory. */
+async function readText({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length;
+    if (bytes > bodyBytesMax)
+      throw new SendError("too-large", `the response has more than ${bodyBytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
 }
 
 function parseJson(text: string): unknown {

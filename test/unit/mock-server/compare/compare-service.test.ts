@@ -232,7 +232,7 @@ describe("compareService", () => {
     const report = await compare(service, { onObservation: (each) => observations.push(each) });
     const keys = [...plan.keys];
     const text =
-      headerLine({ permissions: ["read"], keys, hasGateway: true, runId: "a1" }) +
+      headerLine({ permissions: ["read"], keys, hasGateway: true, runId: "a1", service: null }) +
       observations.map(observationLine).join("");
     const record = parseRecord(`${text}{"probe":"cut of`);
     const replayed = await evaluateRecord(record.observations, plan);

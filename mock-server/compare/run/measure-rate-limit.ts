@@ -1,0 +1,184 @@
+/*
+ * Half of a rate limit is used, then, half a window later, the rest of it up to a 429. When the first half has left a sliding
+ * window, as many requests are accepted again as that half had; a fixed window accepts a whole limit again:
+ *
+ *   0 s     60 requests                             accepted
+ *   30 s    requests up to a 429, and 10 more       another 60 accepted; what a gateway and an exchange respond meanwhile
+ *   +wait   one request after the stated wait       accepted
+ *   61 s    requests up to a 429                    60 of a sliding window, 120 of a fixed one
+ */
+
+import { operationDocuments } from "../../generated/operation-documents.ts";
+import { defaultSettings } from "../../settings.ts";
+import type { Clock } from "../../time/clock.ts";
+import type { VirtualClock } from "../../time/virtual-clock.ts";
+import { type Facts, type Observation, rateLimitProbe } from "../observe/observation.ts";
+import { observeResponse } from "../observe/observe-response.ts";
+import { createPseudonyms } from "../observe/redact-data.ts";
+import { createPacer } from "./pacer.ts";
+import { createSender, SendError, type Sender, type SenderOptions, type SentResponse } from "./send-request.ts";
+import { type Access, createSession, NoTokenError, type Session } from "./session.ts";
+import { sleep } from "./sleep.ts";
+
+interface Context extends Omit<SenderOptions, "pacer" | "writes" | "requestsMax" | "timeoutMs"> {
+  readonly access: Access;
+  readonly sender: Sender;
+  readonly clock: Clock | VirtualClock;
+  readonly limits: { readonly timeoutMs: number };
+}
+
+const { requests: limitExpected, windowMs } = defaultSettings.rateLimit;
+const half = limitExpected / 2;
+const rejectedMore = 10;
+/** A service without a limit near the expected one is not asked forever. */
+const burstMax = limitExpected * 1.5;
+const requestsMax = 500;
+const atOnce = 4;
+const marginMs = 1_000;
+
+/** Uses up the rate limit of the key. The observation says what was accepted when. */
+export async function measureRateLimit(context: Context): Promise<Observation> {
+  const common = { probe: rateLimitProbe, atMs: 0 };
+  const { access, clock, sender: counted, limits } = context;
+  const sender = createSender({
+    ...context,
+    pacer: createPacer(clock, requestsMax),
+    requestsMax,
+    timeoutMs: limits.timeoutMs,
+    writes: false,
+    expectsRateLimit: true,
+  });
+  try {
+    const facts = await measure({ ...context, sender, session: createSession(access, sender, clock) });
+    return typeof facts === "string"
+      ? { ...common, outcome: "failed", reason: facts }
+      : { ...common, outcome: "measured", facts };
+  } catch (error) {
+    if (!(error instanceof SendError) && !(error instanceof NoTokenError)) throw error;
+    return { ...common, outcome: "failed", reason: error.message };
+  } finally {
+    counted.stats.requests += sender.stats.requests;
+    counted.stats.lost += sender.stats.lost;
+  }
+}
+
+interface Measuring extends Context {
+  readonly session: Session;
+}
+
+/** The facts, or why there are none. */
+async function measure(context: Measuring): Promise<Facts | string> {
+  const { clock, signal, onWait } = context;
+  const wait = async (ms: number, reason: string) => {
+    if (ms > 0) onWait?.(ms, reason);
+    await sleep(clock, ms, signal);
+  };
+  const me = await meSender(context, "base");
+  await wait(windowMs + marginMs, "until earlier requests have left the window");
+  const startTicks = clock.monotonic();
+  const first = await burst(me, half);
+  const firstMs = clock.monotonic() - startTicks;
+  if (first.rejection) return `a 429 after ${first.accepted} requests: another user of the key is active`;
+  if (firstMs > windowMs / 4) return "the service responds too slowly to use up the limit";
+  await wait(startTicks + windowMs / 2 - clock.monotonic(), "for half a window");
+  const second = await burst(me, burstMax);
+  if (!second.rejection) return `no 429 within ${half + second.accepted} requests`;
+  const rejectedTicks = clock.monotonic();
+  const statedMs = retryAfterMs(second.rejection);
+  const others = await whileRejected(context);
+  for (let count = 0; count < rejectedMore; count += 1) await me();
+  await wait((statedMs ?? 0) - (clock.monotonic() - rejectedTicks), "as long as the 429 says");
+  const after = statedMs === null ? null : await me();
+  const leftTicks = startTicks + windowMs + firstMs + marginMs;
+  await wait(leftTicks - clock.monotonic(), "until the first half has left the window");
+  const third = await burst(me, burstMax);
+  const { status, errors } = observe(second.rejection, context);
+  const [error] = errors ?? [];
+  return {
+    accepted: half + second.accepted,
+    acceptedAgain: third.accepted + (after?.status === 200 ? 1 : 0),
+    again429: third.rejection !== null,
+    half,
+    statedMs,
+    untilOldestLeavesMs: Math.round(startTicks + windowMs - rejectedTicks),
+    acceptedAfterStated: after && after.status === 200,
+    status,
+    code: error?.code ?? null,
+    message: error?.message ?? null,
+    ...others,
+  };
+}
+
+type Send = () => Promise<SentResponse>;
+
+/** Sends `me` with a token of the key; the partner's key on the gateway only. */
+async function meSender(
+  { access, session, sender }: Measuring,
+  router: "base" | "gateway",
+  token: "reader" | "partner" = "reader",
+): Promise<Send> {
+  return async () =>
+    sender.send({
+      url: `${router === "base" ? access.baseUrl : access.gatewayUrl}/graphql`,
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json",
+        authorization: `Bearer ${await session.token(token)}`,
+      },
+      body: '{"query":"{ me { __typename } }"}',
+    });
+}
+
+interface Burst {
+  readonly accepted: number;
+  readonly rejection: SentResponse | null;
+}
+
+async function burst(send: Send, max: number): Promise<Burst> {
+  let accepted = 0;
+  for (let sent = 0; sent < max; sent += atOnce) {
+    const responses = await Promise.all(Array.from({ length: Math.min(atOnce, max - sent) }, send));
+    accepted += responses.filter(({ status }) => status !== 429).length;
+    const rejection = responses.find(({ status }) => status === 429);
+    if (rejection) return { accepted, rejection };
+  }
+  return { accepted, rejection: null };
+}
+
+/** What other requests get while the limit of the workspace's key is used up. */
+async function whileRejected(context: Measuring): Promise<Facts> {
+  const { access, sender } = context;
+  const { admin, readOnly, partner } = access.keys;
+  const exchange = await sender.send({
+    url: `${access.baseUrl}/graphql`,
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      query: operationDocuments.ExchangeApiKey.text,
+      variables: { refreshToken: admin ?? readOnly },
+    }),
+  });
+  const onGateway = async (token: "reader" | "partner") =>
+    access.gatewayUrl === null ? null : (await (await meSender(context, "gateway", token))()).status === 429;
+  return {
+    exchangeRejected: exchange.status === 429,
+    gatewayRejected: await onGateway("reader"),
+    partnerRejected: partner === undefined ? null : await onGateway("partner"),
+  };
+}
+
+/** Only whole seconds are what the interface says. */
+function retryAfterMs({ headers }: SentResponse): number | null {
+  const text = headers.get("retry-after") ?? "";
+  return /^\d{1,6}$/.test(text) ? Number(text) * 1_000 : null;
+}
+
+const observe = (response: SentResponse, { clock }: Measuring) =>
+  observeResponse(response, {
+    router: "base",
+    document: null,
+    pseudonyms: createPseudonyms(clock.now()),
+    sent: new Set(),
+    nowMs: clock.now(),
+  });
