@@ -87,14 +87,9 @@ function watchParent() {
   timer.unref();
 }
 
-// A stop of the program, and the end of the input, are an empty line.
-async function ask(question) {
-  const { createInterface } = await import("node:readline/promises");
-  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
-  const ended = new Promise((resolve) => lines.once("close", () => resolve("")));
-  return Promise.race([lines.question(question, { signal: stop.signal }).catch(() => ""), ended]).finally(
-    () => lines.close(),
-  );
+async function askUser(question) {
+  const { ask } = await load("cli/ask");
+  return ask(question, { input: process.stdin, output: process.stderr, signal: stop.signal });
 }
 
 async function main(argv) {
@@ -112,7 +107,7 @@ async function main(argv) {
       env,
       isTTY: stdout.isTTY === true,
       // The question is written to stderr.
-      ask: isatty(0) && isatty(2) ? ask : undefined,
+      ask: isatty(0) && isatty(2) ? askUser : undefined,
       stop: stop.signal,
       endsUnread: (afterMs) => setTimeout(() => process.exit(), afterMs).unref(),
     });

@@ -8,7 +8,11 @@ import { didYouMean } from "./suggestion.ts";
 /** The process as a command sees it; tests pass their own. */
 export interface CommandIo {
   readonly stdout: { write(text: string): unknown; readonly writableLength?: number | undefined };
-  readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean | undefined; readonly columns?: number | undefined };
+  readonly stderr: {
+    write(text: string): unknown;
+    readonly isTTY?: boolean | undefined;
+    readonly columns?: number | undefined;
+  };
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether stdout is a terminal. */
   readonly isTTY?: boolean | undefined;

@@ -18,6 +18,7 @@ const imported = [name, ...Object.keys({ ...dependencies, ...peerDependencies })
 const entries = Object.values(exports).filter((target) => target["workspace-tasks-source"]);
 /** Loaded by bin/workspace-tasks.js and `npm start`. */
 const programs = [
+  "./cli/ask.ts",
   "./cli/command-line.ts",
   "./mock-server/cli/mock-command.ts",
   "./mock-server/cli/trigger-command.ts",

@@ -17,7 +17,7 @@ export const compareFlags = {
   readOnly: toggle("send no mutation but the token exchange; this is the default"),
   writes: toggle("also create, change and remove webhook endpoints; asks first"),
   exceedRateLimit: toggle(
-    "also use up the rate limit of the key, about 300 requests in three minutes: other users of the key are rejected for up to a minute; asks first",
+    "also use up the rate limit of the key, about 250 requests in three minutes: other users of the key are rejected for up to a minute; asks first",
   ),
   yes: toggle("do not ask"),
   deliveries: text(
@@ -104,7 +104,8 @@ export function accessOf(flags: CompareFlags, io: CommandIo): Access {
     throw new UsageError(`expected a key in ${keyVariables.admin}, or another one that --help names`);
   for (const [name, value] of entries) {
     const same = entries.find((other) => other[0] !== name && other[1] === value);
-    if (same) throw new UsageError(`${keyVariables[same[0]]}: expected another key than ${keyVariables[name]}`);
+    if (same)
+      throw new UsageError(`${keyVariables[same[0]]}: expected another key than ${keyVariables[name]}`);
     if ([access.baseUrl, access.gatewayUrl].some((url) => url?.includes(value)))
       throw new UsageError(`expected a URL without a key, got one with the key of ${keyVariables[name]}`);
   }

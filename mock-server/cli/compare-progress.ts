@@ -13,8 +13,7 @@ export function compareProgress({ stderr }: CommandIo) {
   let isEnded = false;
   // A line that wraps could not be overwritten. The last column stays free, where some terminals wrap already.
   const fitting = (text: string) => text.slice(0, Math.max(1, (stderr.columns || 80) - 1));
-  const print = () =>
-    stderr.write(isTerminal ? `\r\u001b[K${fitting(latest())}` : `compare: ${latest()}\n`);
+  const print = () => stderr.write(isTerminal ? `\r\u001b[K${fitting(latest())}` : `compare: ${latest()}\n`);
   const show = (text: () => string) => {
     latest = text;
     if (isTerminal) print();

@@ -41,6 +41,6 @@ ${registered}`;
 }
 
 const exceedText = ({ baseUrl }: Intent) =>
-  `compare would use up the rate limit of the key at ${baseUrl}: about 300 queries in three minutes, until it gets a 429. Other
+  `compare would use up the rate limit of the key at ${baseUrl}: about 250 queries in three minutes, until it gets a 429. Other
 users of the key are rejected for up to a minute, and make the result wrong.
 `;

@@ -5,17 +5,12 @@ import { evaluateAssumptions } from "./evaluate/assumptions.ts";
 import { evaluate } from "./evaluate/evaluate-rules.ts";
 import { proposedSettings } from "./evaluate/proposed-settings.ts";
 import { type MockSide, observeMock } from "./mock-side.ts";
-import {
-  type Evidence,
-  type Observation,
-  rateLimitProbe,
-  toEvidence,
-} from "./observe/observation.ts";
+import { type Evidence, type Observation, rateLimitProbe, toEvidence } from "./observe/observation.ts";
 import { type PlanInput, planProbes } from "./plan/plan-probes.ts";
 import type { KeyName, Probe } from "./plan/probe.ts";
 import { joinPlans } from "./record.ts";
 import { type CompareReport, emptyReport } from "./report/compare-report.ts";
-import { at, wordOf } from "./rules/read-response.ts";
+import { roleOf } from "./rules/read-response.ts";
 import {
   awaitDeliveries,
   type Captured,
@@ -70,7 +65,8 @@ export async function compareService(options: CompareOptions): Promise<CompareRe
   const kept = earlier.filter(({ probe }) => !repeated.has(probe.slice(0, probe.indexOf("."))));
   const pacer = createPacer(clock, limits.requestsPerMinute);
   const writes = plan.permissions.has("write");
-  const sender = createSender({ ...options, ...limits, pacer, writes });
+  const requestsMax = Math.max(1, limits.requestsMax - (writes ? cleaningRequestsUsual : 0));
+  const sender = createSender({ ...options, ...limits, requestsMax, pacer, writes });
   const { listening, captured } = options;
   if (rest.length > 0 || listening || plan.permissions.has("exceed")) {
     const problem = await preflight(access, sender);
@@ -94,16 +90,20 @@ export async function compareService(options: CompareOptions): Promise<CompareRe
     };
     if (listening && run.stopped === null)
       await measure(awaitDeliveries(listening, { ...context, baseUrl: access.baseUrl }));
-    if (plan.permissions.has("exceed") && run.stopped === null && !isMeasured(earlier))
-      await measure(measureRateLimit(context).then((observation) => [observation]));
     return { ...run, observations: [...run.observations, ...further] };
   };
   const { observations, stopped } = await runAll().finally(async () => {
     if (writes) removal = await clean({ ...options, pacer, mark }, sender.stats);
   });
+  // Last: requests of the removal would be rejected after it.
+  const measured: Observation[] = [];
+  if (plan.permissions.has("exceed") && stopped === null && !isMeasured(earlier)) {
+    measured.push(await measureRateLimit(context));
+    for (const observation of measured) note(observation, observations.length);
+  }
   const whole = options.earlier ? joinPlans(plan, options.earlier.plan) : plan;
   const report = await evaluateRecord(
-    [...kept, ...observations],
+    [...kept, ...observations, ...measured],
     whole,
     options.settings,
     options.mock,
@@ -120,7 +120,9 @@ interface Cleaning extends CompareOptions {
 }
 
 const cleaningMsMax = 120_000;
-const cleaningRequestsMax = 100;
+/** Kept for the removal of what a run created. More are sent when more has to be removed. */
+const cleaningRequestsUsual = 15;
+const cleaningRequestsMax = 150;
 
 /** Removes what the run has created, also after it was stopped. */
 async function clean(
@@ -180,8 +182,7 @@ function completeGroups(plan: readonly Probe[], earlier: Evidence): ReadonlySet<
 }
 
 function notesOf(service: Evidence, { keys }: PlanInput): readonly string[] {
-  const me = service.get("me.workspace");
-  const role = me?.outcome === "response" ? wordOf(at(me.response, "me.role")) : null;
+  const role = roleOf(service);
   const listed = service.get("endpoints.list");
   const isRejected = listed?.outcome === "response" && (listed.response.errors ?? []).length > 0;
   const notes: string[] = [];

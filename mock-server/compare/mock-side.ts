@@ -13,7 +13,7 @@ import {
   toEvidence,
 } from "./observe/observation.ts";
 import type { KeyName, Probe } from "./plan/probe.ts";
-import { at, wordOf } from "./rules/read-response.ts";
+import { roleOf } from "./rules/read-response.ts";
 import { measureRateLimit } from "./run/measure-rate-limit.ts";
 import { createPacer } from "./run/pacer.ts";
 import { runDefaults, runProbes } from "./run/run-probes.ts";
@@ -78,8 +78,7 @@ export async function observeMock({ plan, settings, service }: MockSide): Promis
 }
 
 function roleIn(service: Evidence): Role {
-  const me = service.get("me.workspace");
-  const role = me?.outcome === "response" ? wordOf(at(me.response, "me.role")) : null;
+  const role = roleOf(service);
   return roles.find((each) => each === role) ?? "admin";
 }
 
@@ -102,6 +101,10 @@ async function createKeys(mock: MockServer, role: Role): Promise<Record<KeyName,
 
 /** Records of every kind that a list can have. The endpoints get no deliveries. */
 async function addRecords({ control }: MockServer): Promise<void> {
+  // More tasks than a list has by default.
+  for (let count = 0; count < 20; count += 1)
+    await control.startTask({ taskType: "BINDER", progression: "manual" });
+  await control.advanceClock({ by: "1s" });
   await control.startTask({ taskType: "BINDER", progression: "manual" });
   for (const number of [1, 2, 3]) {
     await control.createEndpoint({

@@ -21,12 +21,17 @@ const headerSchema = z.object({
   /** Names the objects of the run, so that what an interrupted run created can be found. */
   runId: z.string().regex(/^[a-z0-9]{1,32}$/),
   /** Digest of the addresses, so that a run is not continued at another service; `null` without a service. */
-  service: z.string().regex(/^[a-f0-9]{16}$/).nullable(),
+  service: z
+    .string()
+    .regex(/^[a-f0-9]{16}$/)
+    .nullable(),
 });
 
 // A record may come from elsewhere: its texts are printed, and must not control a terminal.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the signs that are rejected
-const text = z.string().max(2_000).regex(/^[^\u0000-\u0008\u000b-\u001f\u007f-\u009f]*$/);
+const text = z
+  .string()
+  .max(2_000)
+  .regex(/^(?:\P{Cc}|[\t\n])*$/u);
 
 const shapeSchema: z.ZodType<Shape> = z.lazy(() =>
   z.union([z.null(), z.boolean(), text, z.array(shapeSchema), z.record(text, shapeSchema)]),

@@ -1,6 +1,7 @@
 import { createMockServer, type MockServer, type SettingsChanges } from "workspace-tasks/mock-server";
 import { getOrCreate } from "../../mock-server/cache.ts";
 import { compareService, type ObserveMock } from "../../mock-server/compare/compare-service.ts";
+import { observeMockChanges } from "../../mock-server/compare/mock-deliveries.ts";
 import { observeMock } from "../../mock-server/compare/mock-side.ts";
 import {
   changesProbe,
@@ -8,6 +9,7 @@ import {
   type Evidence,
   type Observation,
   rateLimitProbe,
+  toEvidence,
 } from "../../mock-server/compare/observe/observation.ts";
 import type { PlanInput } from "../../mock-server/compare/plan/plan-probes.ts";
 import type { KeyName, Permission } from "../../mock-server/compare/plan/probe.ts";
@@ -27,12 +29,15 @@ export interface ComparedService extends AsyncDisposable {
 
 export interface ServiceOptions {
   readonly seed?: number;
+  /** Running tasks besides those of every kind. */
+  readonly tasks?: number;
   readonly settings?: SettingsChanges;
 }
 
 export async function startComparedService({
   seed = 7,
   settings = {},
+  tasks = 0,
 }: ServiceOptions = {}): Promise<ComparedService> {
   const clock = createVirtualClock();
   const mock = await createMockServer({ listen: false, clock, seed, settings, deliverOnly: "loopback" });
@@ -51,6 +56,8 @@ export async function startComparedService({
     await control.startTask({ taskType: number === 3 ? "BINDER" : "TAX_PREP" });
     await clock.advance(number * 7_000);
   }
+  for (let count = 0; count <= tasks; count += 1)
+    await control.startTask({ taskType: "BINDER", progression: "manual" });
   const keys = {
     admin: mock.apiKey,
     readOnly: readOnly.apiKey,
@@ -128,4 +135,15 @@ export function compare(service: ComparedService, input: CompareInput = {}): Pro
     onObservation,
     signal: signal ?? new AbortController().signal,
   });
+}
+
+/** The evidence of a run with every key and permission, at a service with records of every kind. */
+export async function compareEverything(): Promise<Evidence> {
+  await using service = await startComparedService({ tasks: 25 });
+  const observations: Observation[] = [];
+  await compare(service, {
+    permissions: ["read", "write", "exceed"],
+    onObservation: (observation) => observations.push(observation),
+  });
+  return toEvidence([...observations, await observeMockChanges(undefined)]);
 }

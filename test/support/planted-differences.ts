@@ -17,6 +17,7 @@ export interface WireRequest {
   readonly query: string;
   readonly variables: Loose;
   readonly isGateway: boolean;
+  readonly path: string;
   readonly method: string;
   readonly contentType: string | undefined;
   readonly authorization: string | undefined;
@@ -35,22 +36,28 @@ export const changing =
     const headers = new Headers(init.headers);
     const text = typeof init.body === "string" ? init.body : "";
     const body = parse(text);
+    const received = await response.text();
     const wire: WireResponse = {
       status: response.status,
       headers: Object.fromEntries(response.headers),
-      json: await response.json(),
+      json: parse(received) ?? {},
     };
     change(wire, {
       query: String(body?.query ?? ""),
       variables: body?.variables ?? {},
       isGateway: url.includes("/gateway/"),
+      path: new URL(url).pathname,
       method: init.method ?? "GET",
       contentType: headers.get("content-type") ?? undefined,
       authorization: headers.get("authorization") ?? undefined,
       text,
       keys,
     });
-    return new Response(JSON.stringify(wire.json), { status: wire.status, headers: wire.headers });
+    const isEmpty = received === "" || wire.status === 204;
+    return new Response(isEmpty ? null : JSON.stringify(wire.json), {
+      status: wire.status,
+      headers: wire.headers,
+    });
   };
 
 const parse = (text: string): Loose => {
@@ -65,6 +72,8 @@ export interface Planted {
   readonly name: string;
   readonly change?: Change;
   readonly settings?: SettingsChanges;
+  /** Tasks that the service has besides. */
+  readonly tasks?: number;
   /** The rule that names it. */
   readonly rule: string;
 }
@@ -118,6 +127,23 @@ const workspace =
   ({ json }, request) => {
     const found = json.data?.me?.workspace;
     if (found) edit(found, request);
+  };
+
+/** Changes the status of HEAD requests that follow the exchange of a key. */
+function headStatus(key: KeyName, status: number): Change {
+  const tokens = new Set<string>();
+  return (response, { method, authorization, variables, keys }) => {
+    const issued = response.json.data?.exchangeSurfaceRefreshTokenForAccessTokens;
+    if (issued && variables.refreshToken === keys[key]) tokens.add(`Bearer ${issued.workspaceToken}`);
+    if (method === "HEAD" && tokens.has(authorization ?? "")) response.status = status;
+  };
+}
+
+/** Changes the status of the creation of an upload. */
+const uploadStatus =
+  (from: number, to: number): Change =>
+  (response, { path, method }) => {
+    if (path.endsWith("/api/uploads") && method === "POST" && response.status === from) response.status = to;
   };
 
 const type = (object: Loose, ...fields: string[]) => fields.every((field) => field in object);
@@ -485,6 +511,45 @@ export const plantedReads: readonly Planted[] = [
     }),
   },
   {
+    name: "the filter by status finds nothing",
+    rule: "tasks.filter-status",
+    change: workspace((found, { variables }) => {
+      if (variables.filters?.statuses) found.tasks = [];
+    }),
+  },
+  {
+    name: "a list of tasks has 10 by default",
+    rule: "tasks.default-limit",
+    tasks: 25,
+    change: workspace((found, { query }) => {
+      if (query.includes("tasks {")) found.tasks = found.tasks.slice(0, 10);
+    }),
+  },
+  {
+    name: "uploads have another path",
+    rule: "uploads.options",
+    change: (response, { method }) => {
+      if (method === "OPTIONS") response.status = 404;
+    },
+  },
+  {
+    name: "a read-only key may not ask for an upload",
+    rule: "uploads.head-read-only",
+    change: headStatus("readOnly", 403),
+  },
+  {
+    name: "an unknown upload is a 410",
+    rule: "uploads.unknown",
+    change: headStatus("admin", 410),
+  },
+  {
+    name: "an upload is found without a token",
+    rule: "uploads.head-no-token",
+    change: (response, { method, authorization }) => {
+      if (method === "HEAD" && !authorization) response.status = 404;
+    },
+  },
+  {
     name: "the filter by id is ignored",
     rule: "tasks.filter-id",
     change: workspace((found, { variables }) => {
@@ -827,4 +892,27 @@ export const plantedWrites: readonly Planted[] = [
       delete endpoint.updatedAt;
     }),
   },
+  {
+    name: "users are added by a read-only key",
+    rule: "partner.users-read-only",
+    change(response, { query }) {
+      if (
+        query.includes("addUsersToTheWorkspace(") &&
+        response.json.errors?.[0].extensions.code === "FORBIDDEN"
+      )
+        response.json = { data: { addUsersToTheWorkspace: [] } };
+    },
+  },
+  {
+    name: "an unknown workspace is forbidden",
+    rule: "partner.users-unknown",
+    settings: notFound("Workspace"),
+  },
+  { name: "a read-only key may upload", rule: "uploads.create-read-only", change: uploadStatus(403, 400) },
+  {
+    name: "the token of an upload is checked last",
+    rule: "uploads.create-no-token",
+    change: uploadStatus(401, 400),
+  },
+  { name: "an upload needs no length", rule: "uploads.no-length", change: uploadStatus(400, 201) },
 ];

@@ -52,16 +52,21 @@ export const assumptions: readonly Assumption[] = [
   {
     id: "A-24",
     subject: "roles of added users",
-    untested: "roles of added users: no operation removes a user",
+    untested: "the role that an added user gets: no operation removes a user",
   },
   {
     id: "A-25",
     subject: "collecting a connection again",
-    untested: "a second collect: no operation removes a connection",
+    untested:
+      "a collect of an existing connection: it is asked for new data, and no operation removes a connection",
   },
   { id: "A-26", subject: "artifacts", untested: "artifacts of a job: no operation removes a work" },
   { id: "A-27", subject: "lists of tasks and clients" },
-  { id: "A-28", subject: "uploads", untested: "an upload: no operation of the interface removes one" },
+  {
+    id: "A-28",
+    subject: "uploads",
+    untested: "an upload that is created: the interface promises no operation that removes one",
+  },
   { id: "A-29", subject: "an endpoint that changes" },
 ];
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { SettingsChanges } from "../../settings.ts";
+import { issuesOfSettings } from "../../settings-schema.ts";
 import type { Evidence } from "../observe/observation.ts";
 import { allProbes, missingFor, type PlanInput } from "../plan/plan-probes.ts";
 import { allRules } from "../rules/all-rules.ts";
@@ -48,7 +49,9 @@ function evaluateRule(rule: Rule, service: Evidence, mock: Evidence, plan: PlanI
   const receivedText = describeFact(received.fact);
   if (agrees(expected.fact, received.fact))
     return { ...common, verdict: "confirmed", expected: expectedText, received: receivedText };
-  const settings = rule.settings?.(received.fact, expected.fact) ?? null;
+  const proposed = rule.settings?.(received.fact, expected.fact) ?? null;
+  // What a service does may be outside of what the mock can be set to.
+  const settings = proposed && issuesOfSettings(proposed).length === 0 ? proposed : null;
   const texts = describeDifference(expected.fact, received.fact);
   return { ...common, verdict: "refuted", ...texts, settings };
 }

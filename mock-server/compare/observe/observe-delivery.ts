@@ -1,4 +1,4 @@
-import { Webhook } from "standardwebhooks";
+import { createHmac } from "node:crypto";
 import { isPlainObject } from "../../plain-object.ts";
 import type { DeliveryShape, Shape } from "./observation.ts";
 import { createPseudonyms, type Pseudonyms, plainTextTag } from "./redact-data.ts";
@@ -65,42 +65,49 @@ interface Signed {
 
 function observeSignature(token: string, { id, timestamp, body, secrets }: Signed) {
   const version = /^v\d{1,2}[a-z]?(?=,)/.exec(token)?.[0] ?? "unknown";
+  // Computed over the exact bytes. The time is another rule's.
   const secret = secrets.findIndex((each) => {
-    // The time is another rule's: here only the signature is computed.
-    const expected = new Webhook(each).sign(id, new Date(Number(timestamp) * 1_000), body.toString("utf8"));
-    return expected === token;
+    const mac = createHmac("sha256", Buffer.from(each.replace(/^whsec_/, ""), "base64"));
+    return `v1,${mac.update(`${id}.${timestamp}.`).update(body).digest("base64")}` === token;
   });
   return { version, secret: secret < 0 ? null : secret };
 }
 
-/** Fields with words of the service. */
-const wordNames = new Set([
-  "event",
-  "version",
-  "status",
-  "taskType",
-  "subTaskType",
-  "returnType",
-  "code",
-  "type",
+/** Fields with words of the service, by the field that they are in. */
+const wordFields = new Set([
+  ".event",
+  ".version",
+  ".status",
+  ".taskType",
+  ".subTaskType",
+  "taxPrepResult.returnType",
+  "customerError.code",
+  "action.type",
 ]);
 
-function redactPayload(value: unknown, pseudonyms: Pseudonyms, depth: number, name: string): Shape {
+function redactPayload(
+  value: unknown,
+  pseudonyms: Pseudonyms,
+  depth: number,
+  name: string,
+  parent = "",
+): Shape {
   if (value === undefined) return "not JSON";
   if (value === null || typeof value === "boolean") return value;
   if (typeof value === "number") return Number.isInteger(value) ? "int" : "float";
   if (typeof value === "string") {
-    if (wordNames.has(name) && (isWord(value) || /^\d{1,3}$/.test(value))) return `word:${value}`;
+    if (wordFields.has(`${parent}.${name}`) && (isWord(value) || /^\d{1,3}$/.test(value)))
+      return `word:${value}`;
     return plainTextTag(value, name, pseudonyms);
   }
-  if (Array.isArray(value)) return value.map((item) => redactPayload(item, pseudonyms, depth + 1, name));
+  if (Array.isArray(value)) return value.map((item) => redactPayload(item, pseudonyms, depth + 1, name, "…"));
   if (!isPlainObject(value)) return "object";
   // Names below the first level may be data; those of the contract are not.
   const isName = (key: string) =>
     isWord(key) && (depth === 0 || contractNames().has(key) || nestedNames.has(key));
   const entries = Object.entries(value).map(([key, inner]): [string, Shape] => [
     isName(key) ? key : "…",
-    redactPayload(inner, pseudonyms, depth + 1, key),
+    redactPayload(inner, pseudonyms, depth + 1, key, name),
   ]);
   return Object.fromEntries(entries);
 }

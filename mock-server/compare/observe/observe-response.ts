@@ -49,7 +49,9 @@ function observeError(error: unknown, document: DocumentNode | null): ErrorShape
     code: redactCode(extensions["code"]),
     path: document && path ? path.map(redactPathEntry) : null,
     suggests: /did you mean/i.test(message),
-    leaks: /\bat \S+ \(|node_modules|\.(ts|js|py|go|java|rb):\d+|stacktrace|"stack"/i.test(text),
+    leaks: /\bat \S+ \([^)]*:\d+:\d+\)|node_modules|\.(ts|js|py|go|java|rb):\d+|stacktrace|"stack"/i.test(
+      text,
+    ),
   };
 }
 

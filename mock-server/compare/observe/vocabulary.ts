@@ -28,7 +28,8 @@ export const wordFields: ReadonlySet<string> = new Set([
 
 /** A word of the service's own: an identifier such as `tax-extraction`, `F1040` or `task.running`. */
 export const isWord = (text: string): boolean =>
-  /^[A-Za-z][A-Za-z0-9]{0,24}([._-][A-Za-z0-9]{1,24}){0,4}$/.test(text);
+  /^[A-Za-z][A-Za-z0-9]{0,24}([._-][A-Za-z0-9]{1,24}){0,4}$/.test(text) &&
+  !/[0-9a-f]{8}-[0-9a-f]{4}-/i.test(text);
 
 let names: ReadonlySet<string> | undefined;
 
@@ -52,7 +53,14 @@ function namesOfRouter(router: "base" | "gateway"): readonly string[] {
 
 export const eventNames: ReadonlySet<string> = new Set(eventCatalog.map(({ name }) => name));
 
-/** Words of error messages that say nothing about a client. No first or last names are among them. */
+/** Words of error messages that are names as well. */
+export const nameLike: ReadonlySet<string> = new Set(
+  "bad bearer day field grace key long mail may own page path post read short wait work works young".split(
+    " ",
+  ),
+);
+
+/** Words of error messages that say nothing about a client; those that may be a name are in `nameLike`. */
 export const messageWords: ReadonlySet<string> = new Set(
   `a above absent accept accepted accepts access account action active add added address addresses admin administrator after all
   allow allowed already also an and another any api are argument arguments array as at attached attempt attempts auth
@@ -78,5 +86,11 @@ export const messageWords: ReadonlySet<string> = new Set(
   transport true try type types unable unauthenticated unauthorised unauthorized undefined unexpected unexpectedly unique
   unknown unsupported until update updated upload uploads uri url use used user users uuid valid validation value values
   variable variables version was way web webhook webhooks went were when which while with within without work works
-  workspace workspaces wrong year yet you your zero`.split(/\s+/),
+  workspace workspaces wrong year yet you your zero archived busy cancelled closed compatible conflict constraint cors csrf
+  cursors dependency downstream element exception expiration feature gateway gone illegal incompatible incomplete inconsistent
+  integration invalidated issue legacy locked maintenance match mismatch multiple network obsolete organization outdated overload
+  overloaded paused persisted plan precondition prevented previous protected quota recently reached redirect reserved restricted
+  schema security seen server servers simultaneous state stale subject subscription suspended tenant throttled throttling
+  timeout timed transaction trial unable unavailable unprocessable upgrade upstream verification verified verify violated
+  violation wait whitelisted`.split(/\s+/),
 );

@@ -26,11 +26,12 @@ export const listProbes: readonly Probe[] = [
     { permission: "read", router: "base", token: "reader" },
     {
       list: tasksWith("the newest tasks", { limit: 20 }),
+      second: tasksWith("tasks with offset 1 and limit 1", { offset: 1, limit: 1 }),
+      again: tasksWith("the newest two tasks again", { limit: 2 }),
       default: {
         sends: "a list of tasks without arguments",
         request: { document: workspace("tasks { __typename }") },
       },
-      second: tasksWith("tasks with offset 1 and limit 1", { offset: 1, limit: 1 }),
       beyond: tasksWith("tasks with an offset past the end", { offset: 1_000_000, limit: 1 }),
       completed: tasksWith("tasks with the filter COMPLETED", {
         limit: 5,
@@ -40,7 +41,10 @@ export const listProbes: readonly Probe[] = [
         limit: 5,
         filters: { types: ["TAX_PREP"], statuses: ["COMPLETED"] },
       }),
-      one: tasksWith("a task by its id", { limit: 5, filters: { ids: [from("tasks.list", firstTask)] } }),
+      one: {
+        ...tasksWith("a task by its id", { limit: 5, filters: { ids: [from("tasks.list", firstTask)] } }),
+        absent: "the workspace has no task",
+      },
       unknown: tasksWith("a task by an unknown id", { limit: 5, filters: { ids: [unknownId] } }),
       "limit-0": tasksWith("tasks with limit 0", { limit: 0 }),
       "limit-101": {
@@ -60,6 +64,7 @@ export const listProbes: readonly Probe[] = [
     {
       list: clientsWith("the newest clients", { limit: 20 }),
       second: clientsWith("clients with offset 1 and limit 1", { offset: 1, limit: 1 }),
+      again: clientsWith("the newest two clients again", { limit: 2 }),
       "limit-0": clientsWith("clients with limit 0", { limit: 0 }),
       "limit-1001": {
         sends: "clients with limit 1001",
@@ -67,6 +72,7 @@ export const listProbes: readonly Probe[] = [
       },
       one: {
         sends: "a client by its id",
+        absent: "the workspace has no client",
         request: {
           document: operationDocuments.GetClient.text,
           variables: { id: from("clients.list", firstClient) },
@@ -78,6 +84,7 @@ export const listProbes: readonly Probe[] = [
       },
       tasks: {
         sends: "the tasks of a client",
+        absent: "the workspace has no client",
         request: {
           document: operationDocuments.ListClientTasks.text,
           variables: { id: from("clients.list", firstClient), limit: 5 },

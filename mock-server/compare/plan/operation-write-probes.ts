@@ -65,6 +65,16 @@ const unknowns: readonly Probe[] = [
         "work",
       ),
       import: ofUnknown("InitiateTaxPrepsImport", { connectionJobId: unknownId }, "job"),
+      // The list is empty, so that no service can add anyone.
+      users: ofUnknown("AddUsersToTheWorkspace", { workspaceId: unknownId, userEmails: [] }, "workspace"),
+      "users-read-only": {
+        ...ofUnknown(
+          "AddUsersToTheWorkspace",
+          { workspaceId: unknownId, userEmails: [] },
+          "workspace, with a read-only key",
+        ),
+        token: "readOnly",
+      },
       "no-token": {
         ...ofUnknown(
           "CreateConnectionJob",

@@ -4,6 +4,7 @@ import { listProbes } from "./list-probes.ts";
 import { operationWriteProbes } from "./operation-write-probes.ts";
 import { type KeyName, keysNeeded, type Permission, type Probe } from "./probe.ts";
 import { gatewayTransportProbes, transportProbes } from "./transport-probes.ts";
+import { uploadProbes } from "./upload-probes.ts";
 import { webhookProbes } from "./webhook-probes.ts";
 
 /** Every probe, in the order in which they are sent. */
@@ -12,6 +13,7 @@ export const allProbes: readonly Probe[] = [
   ...identityProbes,
   ...webhookProbes,
   ...listProbes,
+  ...uploadProbes,
   ...gatewayTransportProbes,
   ...gatewayProbes,
   ...endpointWriteProbes,

@@ -37,6 +37,8 @@ export interface GraphqlProbe {
 /** A request that is not GraphQL over HTTP as it should be. */
 export interface RawProbe {
   readonly method: string;
+  /** Default: the path of GraphQL. */
+  readonly path?: string | undefined;
   readonly contentType: string | null;
   readonly body: string | null;
 }
@@ -55,6 +57,8 @@ export interface Probe {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Time to wait before it is sent. */
   readonly waitMs?: number | undefined;
+  /** Why a value of an earlier response, that it needs, may be absent. */
+  readonly absent?: string | undefined;
   /** Keys that it cannot do without, beside those of its token and variables. */
   readonly needs?: readonly KeyName[] | undefined;
 }

@@ -35,5 +35,8 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 const escapeXml = (text: string) =>
-  // Control characters are not allowed in XML.
-  [...text.replace(/[&<>"']/g, (sign) => entities[sign] ?? sign)].filter((sign) => sign >= " ").join("");
+  // Control characters, halves of surrogate pairs and two signs at the end of a plane are not allowed in XML.
+  text
+    .replace(/\s+/g, " ")
+    .replace(/[^\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, "")
+    .replace(/[&<>"']/g, (sign) => entities[sign] ?? sign);

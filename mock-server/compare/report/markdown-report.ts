@@ -29,6 +29,9 @@ export function renderMarkdownReport(report: CompareReport): string {
     ...(report.removal && report.removal.left.length > 0
       ? [`Not removed: ${report.removal.left.map(cell).join(", ")}.`]
       : []),
+    ...(report.removal?.problem
+      ? [`Not known whether webhook endpoints are left: ${cell(report.removal.problem)}.`]
+      : []),
     ...differences(report),
     "## Assumptions",
     table(
@@ -37,13 +40,18 @@ export function renderMarkdownReport(report: CompareReport): string {
         id,
         subject,
         partly ? "confirmed in part" : words[verdict],
-        note,
+        plain(note),
       ]),
     ),
     "## Rules",
     table(
       ["rule", "what the mock does", "result", "received"],
-      report.rules.map(({ id, title, verdict, received }) => [`\`${id}\``, title, words[verdict], received]),
+      report.rules.map(({ id, title, verdict, received }) => [
+        `\`${id}\``,
+        title,
+        words[verdict],
+        plain(received),
+      ]),
     ),
   ];
   return `${parts.join("\n\n")}\n`;
@@ -55,8 +63,8 @@ function differences(report: CompareReport): readonly string[] {
   const rows = refuted.map(({ id, assumptions, sent, expected, received }) => [
     `\`${id}\`${assumptions.length === 0 ? "" : ` (${assumptions.join(", ")})`}`,
     sentText(sent),
-    expected,
-    received,
+    plain(expected),
+    plain(received),
     report.notExpressed.includes(id) ? "none" : "yes",
   ]);
   const { settings, notExpressed } = report;
@@ -67,7 +75,7 @@ function differences(report: CompareReport): readonly string[] {
       ? []
       : [
           "Settings with which the mock does the same:",
-          `\`\`\`json\n${JSON.stringify(settings, null, 2)}\n\`\`\``,
+          `\`\`\`json\n${JSON.stringify(settings, null, 2).replaceAll("`", "\\u0060")}\n\`\`\``,
         ]),
     ...(notExpressed.length === 0
       ? []
@@ -79,6 +87,9 @@ function table(header: readonly string[], rows: readonly (readonly string[])[]):
   const line = (cells: readonly string[]) => `| ${cells.map(cell).join(" | ")} |`;
   return [line(header), `|${header.map(() => "---|").join("")}`, ...rows.map(line)].join("\n");
 }
+
+/** Text of a service, which must not be read as Markdown. */
+const plain = (text: string) => text.replace(/[\\`*[\]]/g, (sign) => `\\${sign}`);
 
 const cell = (text: string) =>
   text

@@ -5,6 +5,7 @@ import { listRules } from "./list-rules.ts";
 import { measuredRules } from "./measured-rules.ts";
 import type { Rule } from "./rule.ts";
 import { transportRules } from "./transport-rules.ts";
+import { uploadRules } from "./upload-rules.ts";
 import { webhookRules } from "./webhook-rules.ts";
 import { writeRules } from "./write-rules.ts";
 
@@ -14,6 +15,7 @@ export const allRules: readonly Rule[] = [
   ...identityRules,
   ...webhookRules,
   ...listRules,
+  ...uploadRules,
   ...gatewayRules,
   ...writeRules,
   ...deliveryRules,

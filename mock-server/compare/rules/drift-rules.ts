@@ -4,6 +4,7 @@ import type { Evidence, ResponseShape, Shape } from "../observe/observation.ts";
 import { allProbes } from "../plan/plan-probes.ts";
 import { isGraphql } from "../plan/probe.ts";
 import { checkShape, selectedCount } from "./check-shape.ts";
+import { hasErrors, rejectedHere } from "./read-response.ts";
 import { known, type Rule, unknown } from "./rule.ts";
 
 export type OperationName = keyof typeof operationDocuments;
@@ -33,7 +34,11 @@ function driftRule(name: OperationName): Rule {
         const isExecuted = probe !== `drift.${name}` && errors.length === 0;
         if (data !== undefined && isExecuted) checkShape(data, document, router, check);
       }
-      const isValidated = own.some(({ id }) => id === `drift.${name}`);
+      const validated = responses.find(({ probe }) => probe === `drift.${name}`);
+      const isValidated = validated !== undefined && !hasErrors(validated.response);
+      // Rejected for another reason, such as a limit of operations per document.
+      if (check.issues.size === 0 && check.seen.size === 0 && validated && !isValidated)
+        return rejectedHere(validated.response);
       const selected = selectedCount(document);
       if (check.issues.size === 0 && !isValidated && check.seen.size * 3 < selected)
         return unknown(

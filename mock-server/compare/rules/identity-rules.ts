@@ -1,5 +1,5 @@
-import type { ResponseShape } from "../observe/observation.ts";
-import { at, hasErrors, outcomeOf, rejectedHere, wordOf } from "./read-response.ts";
+import type { Evidence, ResponseShape } from "../observe/observation.ts";
+import { at, hasErrors, outcomeOf, rejectedHere, rejectionOf, wordOf } from "./read-response.ts";
 import { rejection, rejectionWith, toErrorSetting } from "./rejection-rules.ts";
 import { type Fact, type Rule, ruleOf, type Unknown } from "./rule.ts";
 
@@ -50,19 +50,48 @@ const works = (id: string, probe: string, title: string, ...assumptions: string[
     type: hasErrors(response) ? null : wordOf(at(response, "me.__typename")),
   }));
 
-/** As `works`, with the token of an earlier exchange; a slow service may respond only after the end of its life. */
+interface TokenUse {
+  /** From the request for the token to the response to its use; it may have expired by then. */
+  readonly mostMs: number;
+  /** From the response with the token to the request that uses it. */
+  readonly leastMs: number;
+  readonly lifetimeMs: number | null;
+}
+
+/** How old the token of an exchange was when a probe used it; `null` without one. */
+function tokenUse(evidence: Evidence, exchange: string, probe: string): TokenUse | null {
+  const [issued, used] = [evidence.get(exchange), evidence.get(probe)];
+  if (issued?.outcome !== "response" || used?.outcome !== "response") return null;
+  const { lifetime } = tokenOf(issued.response, `${tokens}.workspaceToken`);
+  return {
+    mostMs: used.atMs + used.durationMs - issued.atMs,
+    leastMs: used.atMs - issued.atMs - issued.durationMs,
+    lifetimeMs: lifetime > 0 ? lifetime * 1_000 : null,
+  };
+}
+
+/** As `works`, with the token of an earlier exchange; it may have expired while a slow or limited run went on. */
 function worksInTime(id: string, probe: string, exchange: string, title: string): Rule {
   return ruleOf(id, probe, { title }, (response, evidence) => {
-    const [issued, used] = [evidence.get(exchange), evidence.get(probe)];
-    const pathOfToken = `${tokens}.workspaceToken`;
-    if (issued?.outcome !== "response" || used?.outcome !== "response")
-      return { unknown: "there is no token" };
-    const { lifetime } = tokenOf(issued.response, pathOfToken);
-    if (used.atMs + used.durationMs - issued.atMs > (lifetime || 60) * 1_000)
-      return { unknown: "the service responded after the end of the token" };
+    const use = tokenUse(evidence, exchange, probe);
+    if (!use) return { unknown: "there is no token" };
+    if (use.mostMs > (use.lifetimeMs ?? 60_000)) return { unknown: "the token had expired by then" };
     return { outcome: outcomeOf(response), type: wordOf(at(response, "me.__typename")) };
   });
 }
+
+/** A service that issues longer tokens than asked for shows nothing about expired ones. */
+const expiredRule: Rule = ruleOf(
+  "tokens.expired",
+  "expiry.after",
+  { title: "an expired token is rejected", assumptions: ["A-4"], settings: toErrorSetting },
+  (response, evidence) => {
+    const use = tokenUse(evidence, "expiry.exchange", "expiry.after");
+    if (use?.lifetimeMs == null) return { unknown: "the token does not show when it expires" };
+    if (use.leastMs < use.lifetimeMs) return { unknown: "the service issued a longer token than asked for" };
+    return rejectionOf(response);
+  },
+);
 
 /** A rejection, or `me: null` without an error. */
 const unauthorised = (id: string, probe: string, title: string, ...assumptions: string[]) =>
@@ -130,8 +159,13 @@ export const identityRules: readonly Rule[] = [
     "expiry.first",
     "a token stays valid after a second exchange",
   ),
-  unauthorised("tokens.expired", "expiry.after", "an expired token is rejected", "A-4"),
-  works("tokens.renewed", "expiry.renewed", "the token of a later exchange outlives that of an earlier one"),
+  expiredRule,
+  worksInTime(
+    "tokens.renewed",
+    "expiry.renewed",
+    "expiry.again",
+    "the token of a later exchange outlives that of an earlier one",
+  ),
   works("me.workspace", "me.workspace", "me is a WorkspaceUser for a workspaceToken"),
   works("me.user", "me.user", "me is a User for a userToken", "A-23"),
   works("me.read-only", "me.read-only", "a read-only key may query"),

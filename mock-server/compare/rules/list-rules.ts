@@ -17,6 +17,7 @@ import { limitFromMessage } from "./webhook-rules.ts";
 
 const tasks = "me.workspace.tasks";
 const clients = "me.workspace.clients";
+const defaultLimit = 20;
 
 const listRule = (
   id: string,
@@ -40,14 +41,19 @@ const byTime =
     atLeastTwo(list, noun) ??
     (isNewestFirst(eachAt(list, field).map(timeOf)) ? "newest first" : "another order");
 
-/** Whether the second list is the second item of the first. */
+/** Whether the second list is the second item of the first. Other users may change the workspace meanwhile. */
 const secondOf =
   (path: string, noun: string) =>
-  ([all, second]: readonly ResponseShape[]): Fact | Unknown => {
-    if (!all || !second || hasErrors(all) || hasErrors(second)) return { unknown: "a list was rejected" };
+  ([all, second, again]: readonly ResponseShape[]): Fact | Unknown => {
+    if (!all || !second || !again || [all, second, again].some(hasErrors))
+      return { unknown: "a list was rejected" };
     const list = listAt(all, path) ?? [];
     const ids = (response: ResponseShape) => eachAt(listAt(response, path) ?? [], "id");
-    return atLeastTwo(list, noun) ?? { items: ids(second).length, isSecond: ids(second)[0] === ids(all)[1] };
+    const few = atLeastTwo(list, noun);
+    if (few) return few;
+    if (ids(all)[0] !== ids(again)[0] || ids(all)[1] !== ids(again)[1])
+      return { unknown: `the workspace's ${noun} changed during the run` };
+    return { items: ids(second).length, isSecond: ids(second)[0] === ids(all)[1] };
   };
 
 const limitMaxRule = (id: string, probe: string, title: string): Rule =>
@@ -60,14 +66,26 @@ const limitMaxRule = (id: string, probe: string, title: string): Rule =>
     },
   });
 
-const filtered = (
-  list: readonly Shape[],
+/** Whether a filtered list has what fits, next to a list that has other tasks as well. */
+const filterRule = (
+  id: string,
+  probe: string,
+  title: string,
   noun: string,
   accepts: (item: Readonly<Record<string, Shape>>) => boolean,
-): Fact | Unknown =>
-  list.length === 0
-    ? { unknown: `the workspace has no ${noun}` }
-    : list.every((item) => isPlainObject(item) && accepts(item as Readonly<Record<string, Shape>>));
+): Rule =>
+  ruleOver(id, ["tasks.list", probe], { title, assumptions: ["A-16"] }, ([all, found]) => {
+    if (!all || !found || hasErrors(all)) return { unknown: "the list of tasks was rejected" };
+    if (hasErrors(found)) return { rejected: outcomeOf(found) };
+    const fits = (item: Shape) => isPlainObject(item) && accepts(item as Readonly<Record<string, Shape>>);
+    const [newest, filtered] = [listAt(all, tasks) ?? [], listAt(found, tasks)];
+    if (!filtered) return { rejected: "no list" };
+    if (!filtered.every(fits)) return "others are listed";
+    if (filtered.length === 0)
+      return newest.some(fits) ? "nothing is listed" : { unknown: `the workspace has no ${noun}` };
+    if (newest.every(fits)) return { unknown: `the newest tasks are each a ${noun}` };
+    return "what fits is listed";
+  });
 
 /** The stages of a task, in the order in which they started. */
 function stagesOf(list: readonly Shape[]): Fact | Unknown {
@@ -91,16 +109,21 @@ export const listRules: readonly Rule[] = [
     { title: "tasks are listed newest first", assumptions: ["A-16"] },
     byTime("startedAt", "tasks"),
   ),
-  listRule(
+  ruleOver(
     "tasks.default-limit",
-    "tasks.default",
-    tasks,
-    { title: "a list of tasks without arguments has at most 20", assumptions: ["A-16"] },
-    (list) => list.length <= 20,
+    ["tasks.list", "tasks.default"],
+    { title: "a list of tasks without arguments has 20", assumptions: ["A-16"] },
+    ([all, list]) => {
+      if (!all || !list || hasErrors(all)) return { unknown: "the list of tasks was rejected" };
+      if (hasErrors(list)) return { rejected: outcomeOf(list) };
+      if ((listAt(all, tasks) ?? []).length < defaultLimit)
+        return { unknown: `the workspace has fewer than ${defaultLimit} tasks` };
+      return (listAt(list, tasks) ?? []).length;
+    },
   ),
   ruleOver(
     "tasks.offset",
-    ["tasks.list", "tasks.second"],
+    ["tasks.list", "tasks.second", "tasks.again"],
     { title: "offset and limit select tasks by position", assumptions: ["A-16"] },
     secondOf(tasks, "tasks"),
   ),
@@ -111,19 +134,19 @@ export const listRules: readonly Rule[] = [
     { title: "a list past the end is empty", assumptions: ["A-16"] },
     (list) => list.length,
   ),
-  listRule(
+  filterRule(
     "tasks.filter-status",
     "tasks.completed",
-    tasks,
-    { title: "tasks are filtered by status", assumptions: ["A-16"] },
-    (list) => filtered(list, "completed task", ({ status }) => status === "enum:COMPLETED"),
+    "tasks are filtered by status",
+    "completed task",
+    ({ status }) => status === "enum:COMPLETED",
   ),
-  listRule(
+  filterRule(
     "tasks.filter-type",
     "tasks.tax-prep",
-    tasks,
-    { title: "tasks are filtered by type", assumptions: ["A-16"] },
-    (list) => filtered(list, "completed task of type TAX_PREP", ({ type }) => type === "word:TAX_PREP"),
+    "tasks are filtered by type",
+    "completed task of type TAX_PREP",
+    ({ type, status }) => type === "word:TAX_PREP" && status === "enum:COMPLETED",
   ),
   ruleOver(
     "tasks.filter-id",
@@ -180,7 +203,7 @@ export const listRules: readonly Rule[] = [
   ),
   ruleOver(
     "clients.offset",
-    ["clients.list", "clients.second"],
+    ["clients.list", "clients.second", "clients.again"],
     { title: "offset and limit select clients by position", assumptions: ["A-27"] },
     secondOf(clients, "clients"),
   ),

@@ -25,7 +25,8 @@ const numberOf = (value: Facts[string] | undefined) => (typeof value === "number
 function windowOf({ accepted, acceptedAgain, half, again429, statedMs, untilOldestLeavesMs }: Facts) {
   const [first, again, used] = [numberOf(accepted), numberOf(acceptedAgain), numberOf(half)];
   // A fixed window may begin anywhere between the first half and the rest, and accept more than its limit within 60 s.
-  if (again429 && (again >= first * 0.85 || first - again >= used * 0.85)) return "fixed";
+  const isLater = again >= used * 1.25 && first - again >= used * 0.85;
+  if (again429 && (again >= first * 0.85 || isLater)) return "fixed";
   const stated = statedMs === null ? null : numberOf(statedMs) - numberOf(untilOldestLeavesMs);
   const isStatedForSliding = stated === null || Math.abs(stated) <= 5_000;
   return again <= used * 1.15 && isStatedForSliding ? "sliding" : "another kind";
@@ -119,7 +120,9 @@ const pendingMsMin = 310_000;
 const pendingOf = (read: (arrived: Fact) => Fact) =>
   afterChange(({ pendingArrived = "no", waitedMs }) => {
     if (pendingArrived === "no" && numberOf(waitedMs) < pendingMsMin)
-      return { unknown: "the run ended before the next attempt was due: --deliveries-seconds 900 is long enough" };
+      return {
+        unknown: "the run ended before the next attempt was due: --deliveries-seconds 900 is long enough",
+      };
     return read(pendingArrived);
   });
 
@@ -139,7 +142,10 @@ const changesRules: readonly Rule[] = [
   ),
   changesRule(
     "changes.missed-events",
-    { title: "events that happen while an endpoint is paused are not delivered to it", assumptions: ["A-12"] },
+    {
+      title: "events that happen while an endpoint is paused are not delivered to it",
+      assumptions: ["A-12"],
+    },
     afterChange(({ eventsWhilePaused, missedDelivered }) => {
       if (numberOf(eventsWhilePaused) === 0)
         return { unknown: "no event happened while the endpoint was paused: start several tasks" };
@@ -153,7 +159,10 @@ const changesRules: readonly Rule[] = [
   ),
   changesRule(
     "changes.unsubscribed",
-    { title: "deliveries that exist continue after the endpoint unsubscribed from their event", assumptions: ["A-29"] },
+    {
+      title: "deliveries that exist continue after the endpoint unsubscribed from their event",
+      assumptions: ["A-29"],
+    },
     pendingOf((arrived) => (arrived === "no" ? "discarded" : "continued")),
   ),
 ];

@@ -1,5 +1,5 @@
 import { isPlainObject } from "../../plain-object.ts";
-import type { ResponseShape, Shape } from "../observe/observation.ts";
+import type { Evidence, ResponseShape, Shape } from "../observe/observation.ts";
 import type { Fact, Unknown } from "./rule.ts";
 
 /** The value at a path such as `me.workspace.tasks.0.id`; `undefined` when there is none. */
@@ -54,10 +54,19 @@ export function wordOf(value: Shape | undefined): string | null {
   return word ?? null;
 }
 
+/** The role of the key's user in the workspace, as `me` says it. */
+export function roleOf(evidence: Evidence): string | null {
+  const me = evidence.get("me.workspace");
+  return me?.outcome === "response" ? wordOf(at(me.response, "me.role")) : null;
+}
+
 /** Reason for a rule that a failed request says nothing about. */
 export const rejectedHere = (response: ResponseShape): Unknown => ({
   unknown: `the request was ${outcomeOf(response)}`,
 });
 
+/** An item without a time says nothing about the order. */
 export const isNewestFirst = (times: readonly (number | null)[]): boolean =>
-  times.every((time, index) => index === 0 || (time ?? 0) <= (times[index - 1] ?? 0));
+  times
+    .filter((time) => time !== null)
+    .every((time, index, known) => index === 0 || time <= (known[index - 1] ?? time));

@@ -1,7 +1,8 @@
+import { isDeepStrictEqual } from "node:util";
 import { isPlainObject } from "../../plain-object.ts";
 import type { ResponseShape, Shape } from "../observe/observation.ts";
 import { at, eachAt, hasErrors, listAt, outcomeOf, rejectedHere, wordOf } from "./read-response.ts";
-import { rejection, rejectionWith, toErrorSetting } from "./rejection-rules.ts";
+import { rejection, rejectionWith, toErrorSetting, withPermission } from "./rejection-rules.ts";
 import { type Fact, type Rule, ruleOf, ruleOver, type Unknown } from "./rule.ts";
 
 const catalog = "webhookEventCatalog";
@@ -83,17 +84,7 @@ const limitRule = (id: string, probe: string, title: string): Rule =>
     },
   });
 
-export const webhookRules: readonly Rule[] = [
-  ruleOf(
-    "catalog.events",
-    "catalog.public",
-    { title: "the catalog is public and lists six events" },
-    (response) => {
-      const list = listAt(response, catalog);
-      return list ? words(eachAt(list, "name").map((name) => name ?? null)) : outcomeOf(response);
-    },
-  ),
-  ...events.flatMap(perEvent),
+const listRules: readonly Rule[] = [
   ruleOf("endpoints.list", "endpoints.list", { title: "an administrator lists endpoints" }, outcomeOf),
   ruleOf(
     "endpoints.limit-100",
@@ -104,18 +95,6 @@ export const webhookRules: readonly Rule[] = [
   limitRule("endpoints.limit-0", "endpoints.limit-0", "limit 0 is rejected"),
   limitRule("endpoints.limit-101", "endpoints.limit-101", "limit 101 is rejected"),
   rejection("endpoints.bad-iterator", "endpoints.bad-iterator", "a malformed iterator is rejected", "A-8"),
-  rejection(
-    "endpoints.no-token",
-    "endpoints.no-token",
-    "a list of endpoints without a token is rejected",
-    "A-4",
-  ),
-  rejection(
-    "endpoints.read-only",
-    "endpoints.read-only",
-    "a list of endpoints with a read-only key is rejected",
-    "A-4",
-  ),
   ruleOf(
     "endpoints.done",
     "endpoints.limit-100",
@@ -128,14 +107,16 @@ export const webhookRules: readonly Rule[] = [
   ),
   ruleOver(
     "endpoints.paging",
-    ["endpoints.limit-100", "endpoints.page-1", "endpoints.page-2"],
+    ["endpoints.limit-100", "endpoints.page-1", "endpoints.page-2", "endpoints.again"],
     { title: "pages are in the order of the whole list, without repeats" },
-    ([all, first, second]) => {
-      if (!all || !first || !second || [all, first, second].some(hasErrors))
+    ([all, first, second, again]) => {
+      if (!all || !first || !second || !again || [all, first, second, again].some(hasErrors))
         return { unknown: "a page was rejected" };
       const idsOf = (response: ResponseShape) =>
         eachAt(listAt(response, `${page}.data`) ?? [], "id").map(String);
       const expected = idsOf(all);
+      if (!isDeepStrictEqual(expected, idsOf(again)))
+        return { unknown: "the workspace's endpoints changed during the run" };
       const pages = [...idsOf(first), ...idsOf(second)];
       return {
         lengths: [idsOf(first).length, idsOf(second).length],
@@ -143,4 +124,30 @@ export const webhookRules: readonly Rule[] = [
       };
     },
   ),
+];
+
+export const webhookRules: readonly Rule[] = [
+  ruleOf(
+    "catalog.events",
+    "catalog.public",
+    { title: "the catalog is public and lists six events" },
+    (response) => {
+      const list = listAt(response, catalog);
+      return list ? words(eachAt(list, "name").map((name) => name ?? null)) : outcomeOf(response);
+    },
+  ),
+  ...events.flatMap(perEvent),
+  rejection(
+    "endpoints.no-token",
+    "endpoints.no-token",
+    "a list of endpoints without a token is rejected",
+    "A-4",
+  ),
+  rejection(
+    "endpoints.read-only",
+    "endpoints.read-only",
+    "a list of endpoints with a read-only key is rejected",
+    "A-4",
+  ),
+  ...listRules.map((rule) => withPermission("endpoints.list", rule)),
 ];

@@ -1,8 +1,8 @@
 import { isPlainObject } from "../../plain-object.ts";
 import type { ResponseShape, Shape } from "../observe/observation.ts";
-import { at, hasErrors, outcomeOf, timeOf, wordOf } from "./read-response.ts";
-import { rejection, rejectionWith, toErrorSetting } from "./rejection-rules.ts";
-import { type Fact, type Rule, ruleOf, ruleOver } from "./rule.ts";
+import { at, hasErrors, outcomeOf, rejectedHere, timeOf, wordOf } from "./read-response.ts";
+import { rejection, rejectionWith, toErrorSetting, withPermission } from "./rejection-rules.ts";
+import { type Fact, isUnknown, type Rule, responseOf, ruleOf, ruleOver } from "./rule.ts";
 import { limitFromMessage } from "./webhook-rules.ts";
 
 type Fields = Readonly<Record<string, Shape>>;
@@ -202,18 +202,23 @@ const changeRules: readonly Rule[] = [
   ),
 ];
 
-const onOtherRouter = (id: string, probe: string, title: string): Rule =>
-  ruleOf(id, probe, { title, assumptions: ["A-21"] }, outcomeOf);
+const onOtherRouter = (id: string, name: string, title: string): Rule =>
+  ruleOf(id, `routers.${name}`, { title, assumptions: ["A-21"] }, (response, evidence) => {
+    const own = responseOf(evidence, `drift.${name}`);
+    if (isUnknown(own)) return own;
+    // A service may take no document with several operations, wherever it is sent.
+    return hasErrors(own) ? rejectedHere(own) : outcomeOf(response);
+  });
 
 const operationRules: readonly Rule[] = [
   onOtherRouter(
     "routers.webhooks-on-gateway",
-    "routers.CreateWebhookEndpoint",
+    "CreateWebhookEndpoint",
     "webhook operations do not exist on the gateway",
   ),
   onOtherRouter(
     "routers.partner-on-base",
-    "routers.CreateConnectionJob",
+    "CreateConnectionJob",
     "partner operations do not exist on the base router",
   ),
   rejection(
@@ -244,6 +249,18 @@ const operationRules: readonly Rule[] = [
     "A-4",
   ),
   rejection(
+    "partner.users-unknown",
+    "unknown.users",
+    "adding no users to an unknown workspace is rejected",
+    "A-24",
+  ),
+  rejection(
+    "partner.users-read-only",
+    "unknown.users-read-only",
+    "adding users with a read-only key is rejected",
+    "A-24",
+  ),
+  rejection(
     "clients.documents-unknown",
     "unknown-client.documents",
     "documents for an unknown client are rejected",
@@ -255,4 +272,23 @@ const operationRules: readonly Rule[] = [
   ),
 ];
 
-export const writeRules: readonly Rule[] = [...creationRules, ...changeRules, ...operationRules];
+/** Any member may do it with a read_write key. */
+const memberProbe = "unknown-client.documents";
+
+const isOfKey = ({ id }: Rule) => /-unknown$/.test(id);
+
+/** They test the permission itself. */
+const ofOtherTokens = new Set([
+  "endpoint-create.no-token",
+  "endpoint-create.read-only",
+  "endpoint-create.user",
+]);
+
+export const writeRules: readonly Rule[] = [
+  ...[...creationRules, ...changeRules].map((rule) =>
+    rule.probes.some((probe) => ofOtherTokens.has(probe))
+      ? rule
+      : withPermission("endpoint-create.plain", rule),
+  ),
+  ...operationRules.map((rule) => (isOfKey(rule) ? withPermission(memberProbe, rule) : rule)),
+];

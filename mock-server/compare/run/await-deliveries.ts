@@ -181,7 +181,6 @@ async function changeEndpoint(listening: Listening, endsTicks: number, context: 
     },
     context,
   );
-  const changedAtMs = clock.now() + inFlightMs;
   const isPaused = ({ receivedAtMs }: CapturedDelivery) =>
     receivedAtMs > pausedAtMs && receivedAtMs < enabledAtMs;
   const missed = new Set(
@@ -190,8 +189,8 @@ async function changeEndpoint(listening: Listening, endsTicks: number, context: 
       .map(eventKey),
   );
   await sleep(clock, Math.min(pendingMsMax, endsTicks - clock.monotonic()), signal);
-  const later = [...at(changing), ...at(moved)].filter(({ receivedAtMs }) => receivedAtMs > enabledAtMs);
-  const ofPending = later.filter((each) => pending.has(idOf(each)) && each.receivedAtMs > changedAtMs);
+  const later = [...at(changing), ...at(moved)].filter(({ receivedAtMs }) => receivedAtMs >= enabledAtMs);
+  const ofPending = later.filter((each) => pending.has(idOf(each)));
   const atMoved = ofPending.some(({ path }) => path === moved);
   return {
     arrived: true,
@@ -200,7 +199,7 @@ async function changeEndpoint(listening: Listening, endsTicks: number, context: 
     eventsWhilePaused: missed.size,
     missedDelivered: later.filter((each) => missed.has(eventKey(each))).length,
     pendingArrived: atMoved ? "at the new URL" : ofPending.length > 0 ? "at the old URL" : "no",
-    waitedMs: Math.round(clock.now() - changedAtMs),
+    waitedMs: Math.round(clock.now() - enabledAtMs),
   };
 }
 

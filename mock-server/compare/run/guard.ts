@@ -9,8 +9,17 @@ const tokenExchanges: ReadonlySet<string> = new Set([
   "loginViaPersonalApiToken",
 ]);
 
-/** Whether a request with this body could change something: any mutation or subscription but a token exchange. */
-export function mayChangeSomething(body: string | null): boolean {
+interface Sent {
+  readonly method: string;
+  readonly url: string;
+  readonly body: string | null;
+}
+
+const safeMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
+
+/** Whether a request could change something: any mutation or subscription but a token exchange, or another path. */
+export function mayChangeSomething({ method, url, body }: Sent): boolean {
+  if (!safeMethods.has(method) && !url.endsWith("/graphql")) return true;
   if (body === null) return false;
   const query = queryOf(body);
   if (query === null) return /mutation|subscription/i.test(body);

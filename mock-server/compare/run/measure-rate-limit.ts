@@ -16,7 +16,13 @@ import { type Facts, type Observation, rateLimitProbe } from "../observe/observa
 import { observeResponse } from "../observe/observe-response.ts";
 import { createPseudonyms } from "../observe/redact-data.ts";
 import { createPacer } from "./pacer.ts";
-import { createSender, SendError, type Sender, type SenderOptions, type SentResponse } from "./send-request.ts";
+import {
+  createSender,
+  SendError,
+  type Sender,
+  type SenderOptions,
+  type SentResponse,
+} from "./send-request.ts";
 import { type Access, createSession, NoTokenError, type Session } from "./session.ts";
 import { sleep } from "./sleep.ts";
 
@@ -73,7 +79,7 @@ async function measure(context: Measuring): Promise<Facts | string> {
     if (ms > 0) onWait?.(ms, reason);
     await sleep(clock, ms, signal);
   };
-  const me = await meSender(context, "base");
+  const me = meSender(context, "base");
   await wait(windowMs + marginMs, "until earlier requests have left the window");
   const startTicks = clock.monotonic();
   const first = await burst(me, half);
@@ -112,11 +118,11 @@ async function measure(context: Measuring): Promise<Facts | string> {
 type Send = () => Promise<SentResponse>;
 
 /** Sends `me` with a token of the key; the partner's key on the gateway only. */
-async function meSender(
+function meSender(
   { access, session, sender }: Measuring,
   router: "base" | "gateway",
   token: "reader" | "partner" = "reader",
-): Promise<Send> {
+): Send {
   return async () =>
     sender.send({
       url: `${router === "base" ? access.baseUrl : access.gatewayUrl}/graphql`,
@@ -159,8 +165,16 @@ async function whileRejected(context: Measuring): Promise<Facts> {
       variables: { refreshToken: admin ?? readOnly },
     }),
   });
-  const onGateway = async (token: "reader" | "partner") =>
-    access.gatewayUrl === null ? null : (await (await meSender(context, "gateway", token))()).status === 429;
+  const onGateway = async (token: "reader" | "partner") => {
+    if (access.gatewayUrl === null) return null;
+    try {
+      return (await meSender(context, "gateway", token)()).status === 429;
+    } catch (error) {
+      // Without a token the other facts are known all the same.
+      if (error instanceof NoTokenError) return null;
+      throw error;
+    }
+  };
   return {
     exchangeRejected: exchange.status === 429,
     gatewayRejected: await onGateway("reader"),

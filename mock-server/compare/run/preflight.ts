@@ -123,7 +123,12 @@ function problemOfError({ flag, url }: Place, { kind, code, message }: SendError
   }
   if (kind === "too-large") {
     const hint = "Another service listens there: correct the address.";
-    return { ...common, cause: "not-this-service", message: `${flag}: ${url}/graphql is not the service`, hint };
+    return {
+      ...common,
+      cause: "not-this-service",
+      message: `${flag}: ${url}/graphql is not the service`,
+      hint,
+    };
   }
   return {
     ...common,

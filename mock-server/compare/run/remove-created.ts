@@ -19,7 +19,7 @@ interface Endpoint {
   readonly url: string;
 }
 
-const pagesMax = 20;
+const pagesMax = 60;
 
 /** @param mark part of the URL of every endpoint of the run */
 export async function removeCreated(
@@ -53,9 +53,13 @@ export async function removeCreated(
   }
   try {
     const left = endpoints.length === 0 ? [] : await listMarked(mark, call);
-    return { removed: endpoints.length - left.length, left: left.map(({ url }) => url), problem: null };
+    return {
+      removed: endpoints.length - left.length,
+      left: left.map(({ url }) => shown(url, mark)),
+      problem: null,
+    };
   } catch (error) {
-    return { removed: 0, left: endpoints.map(({ url }) => url), problem: reasonOf(error) };
+    return { removed: 0, left: endpoints.map(({ url }) => shown(url, mark)), problem: reasonOf(error) };
   }
 }
 
@@ -75,9 +79,24 @@ async function listMarked(
       if (typeof id === "string" && typeof url === "string" && url.includes(mark)) found.push({ id, url });
     }
     iterator = typeof endpoints["iterator"] === "string" ? endpoints["iterator"] : null;
-    if (iterator === null || endpoints["done"] === true) break;
+    if (iterator === null || endpoints["done"] === true) return found;
   }
-  return found;
+  // Those that were found are removed all the same: the next list may end.
+  if (found.length > 0) return found;
+  throw new SendError("unavailable", `the workspace has more than ${pagesMax * 20} endpoints`);
+}
+
+/** What the service says about a URL is its own text: its host and the name that the run gave it are enough. */
+function shown(url: string, mark: string): string {
+  const [, origin = ""] = /^(https?:\/\/[\w.:-]{1,100})\//.exec(url.replace(/\/\/[^/]*@/, "//")) ?? [];
+  return (
+    origin +
+    mark +
+    url
+      .slice(url.indexOf(mark) + mark.length)
+      .replace(/[^\w %-]/g, "…")
+      .slice(0, 40)
+  );
 }
 
 function* objectsIn(value: unknown): Generator<Readonly<Record<string, unknown>>> {

@@ -6,6 +6,7 @@ import type { VirtualClock } from "../../time/virtual-clock.ts";
 import type { Observation } from "../observe/observation.ts";
 import { observeResponse, type RawResponse } from "../observe/observe-response.ts";
 import { createPseudonyms, type Pseudonyms } from "../observe/redact-data.ts";
+import { withoutTexts } from "../observe/without-texts.ts";
 import { isGraphql, type Probe } from "../plan/probe.ts";
 import {
   type LateSources,
@@ -97,12 +98,14 @@ async function observe(
 ): Promise<Observation | string> {
   const { options, startedTicks, pseudonyms } = run;
   const { clock, access, mark, signal, onWait } = options;
-  const atMs = Math.round(clock.monotonic() - startedTicks);
+  const timeOfRun = () => Math.round(clock.monotonic() - startedTicks);
+  let atMs = timeOfRun();
   const sources: LateSources = { responses, keys: access.keys, mark };
   try {
     if (probe.waitMs !== undefined) {
       onWait?.(probe.waitMs, `for ${probe.id}`);
       await sleep(clock, probe.waitMs, signal);
+      atMs = timeOfRun();
     }
     const variables = isGraphql(probe.request) ? resolveTemplate(probe.request.variables ?? {}, sources) : {};
     const sentTicks = clock.monotonic();
@@ -113,7 +116,7 @@ async function observe(
       document: documentOf(probe),
       pseudonyms,
       sent: new Set(textsOf(variables)),
-      nowMs: clock.now(),
+      nowMs: timeOfService(response) ?? clock.now(),
     };
     if (response.repeated && probe.permission !== "read")
       return {
@@ -128,9 +131,11 @@ async function observe(
       atMs,
       outcome: "response",
       durationMs,
-      response: observeResponse(response, context),
+      response: withoutTexts(observeResponse(response, context), Object.values(access.keys)),
     };
   } catch (error) {
+    if (error instanceof UnresolvedError && probe.absent !== undefined)
+      return { probe: probe.id, atMs, outcome: "skipped", reason: probe.absent };
     if (error instanceof UnresolvedError || error instanceof NoTokenError)
       return { probe: probe.id, atMs, outcome: "skipped", reason: error.message };
     if (!(error instanceof SendError)) throw error;
@@ -138,6 +143,12 @@ async function observe(
     if (error.kind === "request-limit" || error.kind === "rate-limited") return error.message;
     return { probe: probe.id, atMs, outcome: "failed", reason: error.message };
   }
+}
+
+/** Lifetimes are measured on the service's clock: that of this computer may be wrong. */
+function timeOfService({ headers }: RawResponse): number | null {
+  const timeMs = Date.parse(headers.get("date") ?? "");
+  return Number.isNaN(timeMs) ? null : timeMs;
 }
 
 async function sendProbe(
@@ -169,9 +180,10 @@ function toWire(
   variables: unknown,
 ): WireRequest {
   const isDocument = isGraphql(request);
+  const path = (isDocument ? undefined : request.path) ?? "/graphql";
   const contentType = isDocument ? "application/json" : request.contentType;
   return {
-    url: `${router === "base" ? access.baseUrl : access.gatewayUrl}/graphql`,
+    url: `${router === "base" ? access.baseUrl : access.gatewayUrl}${path}`,
     method: isDocument ? "POST" : request.method,
     headers: {
       ...(contentType === null ? {} : { "content-type": contentType }),

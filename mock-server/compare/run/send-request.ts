@@ -121,8 +121,7 @@ export function createSender(options: SenderOptions): Sender {
   };
 
   const send = async (request: WireRequest): Promise<SentResponse> => {
-    if (!writes && mayChangeSomething(request.body))
-      throw new Error("a read-only run must not send a mutation");
+    if (!writes && mayChangeSomething(request)) throw new Error("a read-only run must not send a mutation");
     let limited = 0;
     for (let attempt = 1; ; ) {
       let failure: SendError;

@@ -1,10 +1,13 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { symlinkSync, unlinkSync } from "node:fs";
+import { appendFile, readFile, symlink, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
 import type { CommandIo } from "../../../../cli/command-line.ts";
 import { runCompareCommand } from "../../../../mock-server/cli/compare-command.ts";
+import { headerLine } from "../../../../mock-server/compare/record.ts";
+import { captureDeliveries } from "../../../support/capture-deliveries.ts";
 import { freePort, listen } from "../../../support/listen.ts";
 import { runCommand } from "../../../support/run-command.ts";
 import { withFolder } from "../../../support/with-folder.ts";
@@ -168,11 +171,190 @@ describe.concurrent("compare", () => {
       key,
       "--record: expected --resume alone",
     ],
+    [
+      ["--base-url", "https://user:s3cret@service.example"],
+      key,
+      'without a user name, a query and a fragment, got "https://…@service.example"',
+    ],
+    [["--base-url", "https://service.example/?key=s3cret"], key, 'got "https://service.example/?…"'],
+    [["--base-url", "https://service.example/wtk_some-key/"], key, "expected a URL without a key"],
+    [
+      ["--base-url", "https://service.example"],
+      { ...key, WORKSPACE_TASKS_READ_ONLY_API_KEY: "wtk_some-key" },
+      "WORKSPACE_TASKS_READ_ONLY_API_KEY: expected another key than WORKSPACE_TASKS_API_KEY",
+    ],
+    [["--replay", "a", "--writes"], {}, "expected --replay or --writes, got both"],
+    [
+      ["--base-url", "https://service.example", "--exceed-rate-limit"],
+      key,
+      "--exceed-rate-limit: expected a terminal to ask at; write --exceed-rate-limit --yes to agree",
+    ],
+    [
+      ["--base-url", "https://service.example", "--report", "no-such-folder/report.json"],
+      key,
+      "--report: cannot write no-such-folder/report.json: ENOENT",
+    ],
+    [
+      ["--base-url", "https://service.example", "--report", "a.json", "--write", "a.json"],
+      key,
+      "--write: expected another file than that of --report",
+    ],
+    [
+      ["--base-url", "https://service.example", "--settings", "package.json"],
+      key,
+      "--settings: package.json: unknown field",
+    ],
+    [["--replay", "/dev/zero"], {}, "--replay: cannot read /dev/zero: ENXIO"],
     [["--replay", "package.json"], {}, "--replay: package.json: line 1 is not the header of a record"],
     [["--replay", "no-such-file"], {}, "--replay: cannot read no-such-file: ENOENT"],
   ])("compare %j returns 2 and says what was expected", async (argv, env, message) => {
     const { code, out, err } = await command(argv, env);
     expect([code, out]).toEqual([2, ""]);
     expect(err).toContain(message);
+  });
+
+  it("a file of deliveries is evaluated without a service and without a key", async () => {
+    const { deliveries, secrets } = await captureDeliveries();
+    const toLine = ({ receivedAtMs, headers, body, responded }: (typeof deliveries)[number]) => ({
+      receivedAt: new Date(receivedAtMs).toISOString(),
+      headers,
+      body: body.toString("base64"),
+      status: responded,
+    });
+    const lines = deliveries.map((delivery) => JSON.stringify(toLine(delivery)));
+    await withFolder(async (folder) => {
+      const [path, record] = [join(folder, "captured.ndjson"), join(folder, "record.ndjson")];
+      const env = { WORKSPACE_TASKS_SIGNING_SECRET: secrets.join(",") };
+      const compared = async (text: string, ...argv: string[]) => {
+        await writeFile(path, text);
+        return command(["--deliveries", path, ...argv], env);
+      };
+      // In another order, and each twice.
+      const { code, out } = await compared(
+        `\ufeff${[...lines, ...lines].toReversed().join("\r\n")}`,
+        "--record",
+        record,
+      );
+      expect([code, out.match(/Rules: .*/)?.[0]]).toEqual([
+        0,
+        expect.stringMatching(/ 1\d confirmed, 0 refuted/),
+      ]);
+      expect((await compared(`[${lines.join(",\n")}]`)).out).toBe(out);
+      const [first] = lines;
+      const one = await compared(JSON.stringify(JSON.parse(first ?? ""), null, 2));
+      expect([one.code, one.out]).toEqual([0, expect.stringContaining("0 refuted")]);
+      expect(await compared("\n")).toMatchObject({
+        code: 2,
+        err: expect.stringContaining("it has no delivery"),
+      });
+      const foreign = { WORKSPACE_TASKS_SIGNING_SECRET: `whsec_${Buffer.alloc(24).toString("base64")}` };
+      await writeFile(path, lines.join("\n"));
+      const wrong = await command(["--deliveries", path], foreign);
+      expect([wrong.code, wrong.out]).toEqual([
+        1,
+        expect.stringContaining("of another endpoint than the secret"),
+      ]);
+      expect((await command(["--replay", record])).out).toBe(out);
+    });
+  });
+
+  it("a record whose last line is cut off is continued, with more keys, and is replayed the same", async () => {
+    await using mock = await createMockServer();
+    const { apiKey: readOnly } = await mock.control.createApiKey({ access: "read_only" });
+    const env = { WORKSPACE_TASKS_API_KEY: mock.apiKey };
+    await withFolder(async (folder) => {
+      const path = join(folder, "record.ndjson");
+      const argv = ["--base-url", mock.baseUrl, "--requests-per-minute", "100"];
+      const stopped = await command([...argv, "--record", path, "--requests-max", "12"], env);
+      expect([stopped.code, stopped.out]).toEqual([
+        2,
+        expect.stringContaining("the run has sent 12 requests"),
+      ]);
+      expect(stopped.err).toContain(`compare: continue with --resume ${path}`);
+      await appendFile(path, '{"probe":"cut');
+      const other = { ...env, WORKSPACE_TASKS_READ_ONLY_API_KEY: readOnly };
+      const elsewhere = await command(
+        [...argv, "--base-url", `${mock.baseUrl}/other`, "--resume", path],
+        env,
+      );
+      expect(elsewhere.err).toContain("--resume: the record is of other addresses than these");
+      const resumed = await command([...argv, "--resume", path], other);
+      expect(resumed.code).toBe(0);
+      const replayed = await command(["--replay", path]);
+      expect(replayed.out.match(/Rules: .*/)?.[0]).toBe(resumed.out.match(/Rules: .*/)?.[0]);
+      expect(replayed.out).not.toContain("needs WORKSPACE_TASKS_READ_ONLY_API_KEY");
+    });
+  });
+
+  it("a report is printed when its file or the record cannot be written, and the code is 2", async () => {
+    await using mock = await createMockServer();
+    const env = { WORKSPACE_TASKS_API_KEY: mock.apiKey };
+    const argv = ["--base-url", mock.baseUrl, "--requests-per-minute", "100", "--requests-max", "12"];
+    await withFolder(async (folder) => {
+      // Every write to it fails as on a full disk.
+      const report = join(folder, "report.json");
+      await symlink("/dev/full", report);
+      const { code, out, err } = await command([...argv, "--report", report], env);
+      expect([code, out]).toEqual([2, expect.stringContaining("Not finished: the run has sent 12 requests")]);
+      expect(err).toContain(`--report: cannot write ${report}: ENOSPC`);
+      const record = join(folder, "record.ndjson");
+      let written = 0;
+      // The record is replaced by a full disk while the run is in progress.
+      const recorded = runCommand(runCompareCommand, [...argv, "--record", record], {
+        env,
+        stderr: {
+          isTTY: true,
+          columns: 20,
+          write(text: string) {
+            written += 1;
+            if (written === 3) {
+              unlinkSync(record);
+              symlinkSync("/dev/full", record);
+            }
+            lines.push(text);
+          },
+        },
+      });
+      const lines: string[] = [];
+      const result = await recorded;
+      expect([result.code, result.out]).toEqual([2, expect.stringContaining("Not finished: stopped.")]);
+      expect(lines.join("")).toContain(`--record: cannot write ${record}: ENOSPC`);
+      const progress = lines.filter((line) => line.startsWith("\r\u001b[K"));
+      expect(progress.length).toBeGreaterThan(3);
+      expect(progress.filter((line) => line.length > 4 + 19)).toEqual([]);
+    });
+  });
+
+  it("a record of elsewhere cannot control the terminal", async () => {
+    await withFolder(async (folder) => {
+      const path = join(folder, "record.ndjson");
+      const header = headerLine({
+        permissions: ["read"],
+        keys: [],
+        hasGateway: false,
+        runId: "a",
+        service: null,
+      });
+      const observation = { probe: "base.typename", atMs: 0, outcome: "failed", reason: "\u001b[2J" };
+      await writeFile(path, `${header}${JSON.stringify(observation)}\n`);
+      expect(await command(["--replay", path])).toMatchObject({
+        code: 2,
+        err: expect.stringContaining("line 2 is not an observation"),
+      });
+      await writeFile(path, header.replace('"formatVersion":1', '"formatVersion":2'));
+      expect((await command(["--replay", path])).err).toContain("expected formatVersion 1, got 2");
+    });
+  });
+
+  it("--writes with a public URL says that it registers endpoints there", async () => {
+    const argv = [
+      "--base-url",
+      "https://service.example",
+      "--writes",
+      "--deliveries",
+      "https://tunnel.example",
+    ];
+    const { code, err } = await runCommand(runCompareCommand, argv, { env: key, ask: async () => "" });
+    expect([code, err]).toEqual([2, expect.stringContaining("registered at the public URL of --deliveries")]);
   });
 });

@@ -40,11 +40,14 @@ describe("compareService", () => {
     }
   });
 
-  it.each(plantedReads)("the difference $name is named by $rule", async ({ change, settings = {}, rule }) => {
-    await using service = await startComparedService({ settings });
-    const report = await compare(service, change ? { around: changing(change, service.keys) } : {});
-    expect(refutedIn(report)).toContain(rule);
-  });
+  it.each(plantedReads)(
+    "the difference $name is named by $rule",
+    async ({ change, settings = {}, tasks = 0, rule }) => {
+      await using service = await startComparedService({ settings, tasks });
+      const report = await compare(service, change ? { around: changing(change, service.keys) } : {});
+      expect(refutedIn(report)).toContain(rule);
+    },
+  );
 
   it.each(plantedWrites)(
     "the difference $name is named by $rule",

@@ -185,6 +185,95 @@ describe("compare with deliveries", () => {
     expect((await refutedIn(changed(edit))).refuted).toContain(rule);
   });
 
+  it("events of a task that arrive in another order are refuted, unless the first attempt was not captured", async () => {
+    const arrivals = captured.deliveries.map(({ receivedAtMs }) => receivedAtMs);
+    const ofTask = captured.deliveries.filter(({ body }) => body.includes('"TAX_PREP"')).slice(0, 3);
+    const [first, , third] = ofTask;
+    const swapped = (laterMs: number) =>
+      captured.deliveries
+        .map((each) =>
+          each === first && third ? { ...each, receivedAtMs: third.receivedAtMs + laterMs } : each,
+        )
+        .toSorted((a, b) => a.receivedAtMs - b.receivedAtMs);
+    expect(arrivals.length).toBeGreaterThan(10);
+    expect((await refutedIn({ ...captured, deliveries: swapped(500) })).refuted).toEqual([
+      "deliveries.order",
+    ]);
+    expect((await refutedIn({ ...captured, deliveries: swapped(20_000) })).refuted).toEqual([]);
+  });
+
+  it("events of nearly the same time, and documents of several clients, have no order", async () => {
+    const quick = changed((event) => {
+      if (event["event"] !== "documents.synced")
+        event["occurredAt"] = new Date(Date.parse(String(event["occurredAt"])) % 2 ? 900 : 0).toISOString();
+    });
+    expect((await refutedIn(quick)).refuted).not.toContain("deliveries.order");
+  });
+
+  it("a receiver that missed the first attempts sees sums of the schedule", async () => {
+    const [first] = captured.deliveries;
+    const id = first?.headers["webhook-id"];
+    const missed = captured.deliveries.filter((each) => each !== first);
+    expect(missed.filter(({ headers }) => headers["webhook-id"] === id)).toHaveLength(2);
+    expect((await refutedIn({ ...captured, deliveries: missed })).refuted).toEqual([]);
+  });
+
+  it("a delivery that is sent again after it was accepted says nothing about retries", async () => {
+    const accepted = captured.deliveries.map((each) => ({ ...each, responded: 200 }));
+    const { report } = await refutedIn({ ...captured, deliveries: accepted });
+    expect(report.rules.find(({ id }) => id === "deliveries.retry-waits")?.received).toBe(
+      "no retry arrived while the receiver listened",
+    );
+  });
+
+  it("a clock that is an hour off is named, and a time that is not that of the attempt is refuted", async () => {
+    const later = captured.deliveries.map((each) => ({
+      ...each,
+      receivedAtMs: each.receivedAtMs + 3_600_000,
+    }));
+    const { refuted, report } = await refutedIn({ ...captured, deliveries: later });
+    expect(refuted).toEqual([]);
+    expect(report.rules.find(({ id }) => id === "deliveries.timestamp")?.received).toMatch(
+      /differ by about 3600 s/,
+    );
+    const [first] = captured.deliveries;
+    const ofFirst = withHeaders((headers) => {
+      if (headers["webhook-id"] === first?.headers["webhook-id"])
+        headers["webhook-timestamp"] = first?.headers["webhook-timestamp"] ?? "";
+    });
+    expect((await refutedIn({ ...captured, deliveries: ofFirst })).refuted).toContain("deliveries.timestamp");
+  });
+
+  it("the order of secrets that a user passes does not matter for a rotation", async () => {
+    const newer = `whsec_${Buffer.alloc(24, 1).toString("base64")}`;
+    const [older = ""] = captured.secrets;
+    const deliveries = captured.deliveries.map((each, index) => {
+      if (index < captured.deliveries.length / 2) return each;
+      const { "webhook-id": id = "", "webhook-timestamp": seconds, "webhook-signature": old } = each.headers;
+      const signature = new Webhook(newer).sign(
+        id,
+        new Date(Number(seconds) * 1_000),
+        each.body.toString("utf8"),
+      );
+      return { ...each, headers: { ...each.headers, "webhook-signature": `${signature} ${old}` } };
+    });
+    for (const secrets of [
+      [newer, older],
+      [older, newer],
+    ])
+      expect((await refutedIn({ deliveries, secrets })).confirmed).toContain("deliveries.rotation");
+    const reversed = deliveries.map((each) => ({
+      ...each,
+      headers: {
+        ...each.headers,
+        "webhook-signature": (each.headers["webhook-signature"] ?? "").split(" ").toReversed().join(" "),
+      },
+    }));
+    expect((await refutedIn({ deliveries: reversed, secrets: [newer, older] })).refuted).toEqual([
+      "deliveries.rotation",
+    ]);
+  });
+
   it("another retry schedule is refuted, and written as a setting with which it is confirmed", async () => {
     const other = await captureDeliveries({ delivery: { scheduleMs: [0, 60_000, 120_000, 240_000] } });
     const { refuted, report } = await refutedIn(other);
@@ -221,6 +310,7 @@ describe("compare with deliveries", () => {
         headers,
         body: Buffer.from(await request.arrayBuffer()),
         responded: 204,
+        path: "deliveries",
       });
       return new Response(null, { status: 204 });
     };
