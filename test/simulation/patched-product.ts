@@ -17,6 +17,8 @@ export interface PatchedProduct<Module> extends Disposable {
 interface NamedPatches {
   readonly name: string;
   readonly patches: readonly Patch[];
+  /** Makes the private fields of classes public, as `private_name`. Default false. */
+  readonly exposesPrivate?: boolean | undefined;
 }
 
 const products = ["sdk", "receiver-kit"] as const;
@@ -31,11 +33,12 @@ const root = resolve(import.meta.dirname, "../..");
  */
 export async function importPatched<Module>(
   product: (typeof products)[number],
-  { name, patches }: NamedPatches,
+  { name, patches, exposesPrivate = false }: NamedPatches,
   entry = "index.ts",
 ): Promise<PatchedProduct<Module>> {
   const sources = readSources();
   for (const patch of patches) applyPatch(sources, name, patch);
+  if (exposesPrivate) exposePrivate(sources);
   // Inside the repository, so that the bundle finds its packages.
   mkdirSync(join(root, ".tmp"), { recursive: true });
   const folder = mkdtempSync(join(root, ".tmp/mutant-"));
@@ -48,6 +51,12 @@ export async function importPatched<Module>(
   } catch (error) {
     dispose();
     throw error;
+  }
+}
+
+function exposePrivate(sources: Map<string, string>): void {
+  for (const [path, text] of sources) {
+    sources.set(path, text.replace(/(?<=^|[\s.(!{;*])#(?=[a-z]\w*)/gm, "private_"));
   }
 }
 

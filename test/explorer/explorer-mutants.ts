@@ -1,0 +1,162 @@
+import type { Patch } from "../simulation/patched-product.ts";
+
+/** A known bug, and the scope that must find it. */
+export interface ExplorerMutant {
+  readonly name: string;
+  readonly bug: string;
+  readonly scope: string;
+  /** The invariants that it may violate first. */
+  readonly violates: readonly string[];
+  readonly patches: readonly Patch[];
+}
+
+export const explorerMutants: readonly ExplorerMutant[] = [
+  {
+    name: "lost-attempt",
+    bug: "an attempt that ended with a crash is not counted",
+    scope: "memory-poison",
+    violates: ["A1"],
+    patches: [{ find: "first.attempts += 1;\n    first.dueAtMs = 0;", replace: "first.dueAtMs = 0;" }],
+  },
+  {
+    name: "lost-attempt-on-sqlite",
+    bug: "on SQLite an attempt that ended with a crash is not counted",
+    scope: "sqlite-poison",
+    violates: ["A1"],
+    patches: [
+      {
+        find: "if (attempts < attemptsMax) connection.changePrepared(sql.countAttempt, place);",
+        replace: "if (attempts < attemptsMax) void sql.countAttempt;",
+      },
+    ],
+  },
+  {
+    name: "two-holders",
+    bug: "a key that another worker holds can be claimed",
+    scope: "memory-crash",
+    violates: ["K1"],
+    patches: [
+      {
+        find: "if (key.worker !== null && key.wakeAtMs > reclaimableMs) {",
+        replace: "if (key.waiting.length === 0) {",
+      },
+      { find: "if (!key || key.wakeAtMs > nowMs) break;", replace: "if (!key) break;" },
+    ],
+  },
+  {
+    name: "lease-never-expires",
+    bug: "a row that a crashed process had claimed is never claimed again",
+    scope: "memory-poison",
+    violates: ["I5"],
+    patches: [
+      {
+        find: "if (key.worker !== null && key.wakeAtMs > reclaimableMs) {",
+        replace: "if (key.worker !== null) {",
+      },
+    ],
+  },
+  {
+    name: "lease-without-generation",
+    bug: "a lease is recognised by its key alone",
+    scope: "memory-pause",
+    violates: ["A1", "I3", "I4", "K1"],
+    patches: [
+      {
+        find: "return key?.worker === worker && key.generation === generation ? key : undefined;",
+        replace: "return key && worker && generation ? key : undefined;",
+      },
+    ],
+  },
+  {
+    name: "duplicate-acknowledged-at-once",
+    bug: "a duplicate is acknowledged while the first insert is still in progress",
+    scope: "memory-duplicates",
+    violates: ["I1"],
+    patches: [
+      {
+        find: "return first.then(() => {",
+        replace: "first.catch(() => {});\n      return Promise.resolve().then(() => {",
+      },
+    ],
+  },
+  {
+    name: "head-not-compared",
+    bug: "an event is applied although a newer one was applied before",
+    scope: "memory-crash",
+    violates: ["I3"],
+    patches: [
+      { find: "return { stale: position < head,", replace: "return { stale: false," },
+      {
+        find: "return advance.position < head || (advance.position === head && !advance.allowSame);",
+        replace: "return advance.position < head && advance.position === head;",
+      },
+    ],
+  },
+  {
+    name: "late-row-asleep",
+    bug: "a row that is stored while its key is leased is not claimed afterwards",
+    scope: "memory-retries",
+    violates: ["I5"],
+    patches: [
+      {
+        find: 'keys.release(key, waiting === 1 && result === "retry" ? row.dueAtMs : nowMs);',
+        replace: 'keys.release(key, result === "retry" ? row.dueAtMs : Number.POSITIVE_INFINITY);',
+      },
+    ],
+  },
+  {
+    name: "one-request-too-many",
+    bug: "the limiter permits one request more than the limit",
+    scope: "sdk-limit",
+    violates: ["L1"],
+    patches: [{ find: "if (needed < 0) return 0;", replace: "if (needed <= 0) return 0;" }],
+  },
+  {
+    name: "slot-released-early",
+    bug: "a slot is released one window after it was taken, not one window after its response",
+    scope: "sdk-limit",
+    violates: ["L1"],
+    patches: [
+      {
+        find: "arrivedByMs: respondedAtMs, hasResponse: true",
+        replace: "arrivedByMs: startedAtMs, hasResponse: true",
+      },
+    ],
+  },
+  {
+    name: "retry-unknown-mutation",
+    bug: "a mutation with an unknown outcome is retried",
+    scope: "sdk-mutation",
+    violates: ["O1"],
+    patches: [
+      {
+        find: 'if (!state.idempotent && failure.outcome === "unknown") return { type: "fail" };',
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "exchange-per-client",
+    bug: "clients of one key do not share an exchange that is in flight",
+    scope: "sdk-tokens",
+    violates: ["X1"],
+    patches: [
+      {
+        find: "if (!this.#exchange) return this.#start(exchange);",
+        replace: "return this.#start(exchange);",
+      },
+    ],
+  },
+  {
+    name: "token-kept-after-rejection",
+    bug: "a rejected token is not replaced",
+    scope: "sdk-mutation",
+    violates: ["W2"],
+    patches: [
+      {
+        find: "if (this.replaceableInMs(operation, rejection, nowMs) > 0) return false;",
+        replace: "if (this.replaceableInMs(operation, rejection, nowMs) >= 0) return false;",
+      },
+    ],
+  },
+];
