@@ -199,7 +199,9 @@ function replaceSdk({ world, service, random }: SimulationRun): void {
 /** Another program with the same API key and without a rate limiter. */
 function sendAsOtherClient({ world, service, random }: SimulationRun): void {
   const requests = random.integer(1, world.settings.requestsPerWindow);
-  if (world.settings.otherClient) void useKey(service.mock, service.apiKey(), requests);
+  if (!world.settings.otherClient) return;
+  world.injected("otherClient");
+  void useKey(service.mock, service.apiKey(), requests);
 }
 
 async function useKey(mock: MockServer, apiKey: string, requests: number): Promise<void> {
@@ -225,6 +227,7 @@ function forgeDelivery({ world, receivers, random }: SimulationRun): void {
   const model = receivers.network.captured[Math.floor(point * receivers.network.captured.length)];
   const kind = random.pick(["foreign secret", "retired secret", "another body", "another id"]);
   if (!model) return;
+  world.injected("forgery");
   const { headers, body } = model;
   const id = world.trace.nameOf("forgery", String(point));
   if (kind === "another body") {

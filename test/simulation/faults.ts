@@ -54,7 +54,25 @@ const otherFaults = {
   handlerSlow: 0.3,
 } as const;
 
+/** Drawn for each step, from streams of their own, so that the other draws of a seed stay as they were. */
+const stepFaults = {
+  // All calls of the store in flight lose their outcome, and none connects for some seconds.
+  storeFailover: 0.06,
+  // The wall clock of a receiver or SDK process is set; its monotonic clock is not.
+  receiverClockSet: 0.08,
+  sdkClockSet: 0.08,
+  // Everything is removed that retention may remove at this moment.
+  retention: 0.08,
+  // An event with details of other types than documented.
+  oddDetails: 0.1,
+} as const;
+
+type StepFault = keyof typeof stepFaults;
+
+export const maxStepProbabilities = Object.entries(stepFaults) as readonly (readonly [StepFault, number])[];
+
 export type Fault =
+  | StepFault
   | keyof typeof apiFaults
   | keyof typeof deliveryFaults
   | keyof typeof otherFaults
@@ -74,6 +92,31 @@ export const maxProbabilities: readonly (readonly [Fault, number])[] = [
   ...maxOf(deliveryFaults),
   ...(Object.entries(otherFaults) as [Fault, number][]),
 ];
+
+/** Not drawn one by one, but a part of what some seeds do. */
+const scenarioFaults = ["otherClient", "otherTenant", "storeClockSet", "skewedEvent", "forgery"] as const;
+
+export type FaultKind = Fault | (typeof scenarioFaults)[number];
+
+/** Every kind of fault. Seeds that never inject one of them prove nothing about it, so their test fails. */
+export const faultKinds: readonly FaultKind[] = [
+  ...maxProbabilities.map(([fault]) => fault),
+  ...maxStepProbabilities.map(([fault]) => fault),
+  ...(["secretsUnavailable", "inboxSilent", "wrongTime"] as const),
+  ...scenarioFaults,
+];
+
+export type FaultCounts = Record<FaultKind, number>;
+
+export const noFaults = (): FaultCounts =>
+  Object.fromEntries(faultKinds.map((kind) => [kind, 0])) as FaultCounts;
+
+/** The name of a fault that the mock injected. */
+export function mockFaultName(side: "api" | "delivery", kind: string): Fault | undefined {
+  const faults: Readonly<Record<string, ProbableFault<{ readonly kind: string }>>> =
+    side === "api" ? apiFaults : deliveryFaults;
+  return Object.entries(faults).find(([, { fault }]) => fault.kind === kind)?.[0] as Fault | undefined;
+}
 
 /** The faults that the mock injects. */
 export function faultPlanOf(probabilities: Readonly<Record<Fault, number>>): FaultPlan {

@@ -25,11 +25,17 @@ export function connectInbox(world: SimulationWorld, store: Store, process: Simu
     const slow = world.faultOccurs("inboxSlow", random);
     if (slow) process.inboxTroubleMs = world.clock.monotonic();
     await process.sleep(slow ? random.integer(1, 12_000) : 0);
-    if (!world.faultOccurs("inboxDown", random)) return;
+    const isFailedOver = world.clock.monotonic() < world.storeOutage.untilMs;
+    if (!world.faultOccurs("inboxDown", random) && !isFailedOver) return;
     process.inboxTroubleMs = world.clock.monotonic();
     throw new Error("connection refused");
   };
-  const receive = async <Result>(result: Result): Promise<Result> => {
+  /** @param failovers of the store, when the call began */
+  const receive = async <Result>(result: Result, failovers: number): Promise<Result> => {
+    if (failovers < world.storeOutage.failovers) {
+      process.inboxTroubleMs = world.clock.monotonic();
+      throw new Error("the server is shutting down");
+    }
     if (isSilent()) {
       process.inboxTroubleMs = world.clock.monotonic();
       await silence;
@@ -51,8 +57,9 @@ export function connectInbox(world: SimulationWorld, store: Store, process: Simu
   };
   const connection = interceptInbox(store, async (method, call) => {
     if (method === "writeMarks" || method === "purge") await process.crashPoint("C9");
+    const { failovers } = world.storeOutage;
     await sendRequest();
-    return receive(await call());
+    return receive(await call(), failovers);
   });
 
   return overrideInbox(connection, {
@@ -64,28 +71,31 @@ export function connectInbox(world: SimulationWorld, store: Store, process: Simu
         handle: begun.handle,
         rollback: () => begun.rollback(),
         async commit() {
+          const { failovers } = world.storeOutage;
           await sendRequest(false);
           await crashDuringCommit("C6", () => begun.commit());
           const outcome = await begun.commit();
           if (outcome === "lost") world.crashes.C8 += 1;
-          return receive(outcome);
+          return receive(outcome, failovers);
         },
       };
     },
     async insert(row) {
       await process.crashPoint("C1");
+      const { failovers } = world.storeOutage;
       await sendRequest();
       await crashDuringCommit("C2", () => store.insert(row));
       const result = await store.insert(row);
       await process.crashPoint("C3");
-      return receive(result);
+      return receive(result, failovers);
     },
     async claim(options) {
       await process.crashPoint("C4");
+      const { failovers } = world.storeOutage;
       await sendRequest();
       const result = await store.claim(options);
       if (result.claims.length > 0) await process.crashPoint("C5");
-      return receive(result);
+      return receive(result, failovers);
     },
     async subscribe(wake) {
       const unsubscribe = await store.subscribe?.((source) => void process.sleep().then(() => wake(source)));

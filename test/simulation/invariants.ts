@@ -9,6 +9,7 @@ export const invariants = {
   C2: "no ordering head lies in the far future",
   L1: "the rate limit is never exceeded",
   L2: "no rate limit slot is held during a token exchange",
+  Q1: "an event whose details are odd is handled all the same",
   R1: "reconciling asks for every task that may be behind, however many there are",
   T1: "no tenant's delivery reaches another tenant",
   W1: "no call and no wait exceeds its time limit",

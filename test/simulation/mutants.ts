@@ -182,9 +182,8 @@ export const mutants: readonly Mutant[] = [
     product: "receiver-kit",
     patches: [
       {
-        find: 'return BigInt(seconds) * 1_000_000_000n + BigInt(fraction.padEnd(9, "0"));',
-        replace:
-          "return BigInt(Date.parse(text)) * 1_000_000n + 0n * BigInt(seconds) * BigInt(fraction || 0);",
+        find: "return BigInt(seconds) * 1_000_000_000n + BigInt(nanoseconds);",
+        replace: "return BigInt(Date.parse(text)) * 1_000_000n + 0n * BigInt(seconds) * BigInt(nanoseconds);",
       },
     ],
   },

@@ -51,7 +51,7 @@ export function createNetwork(world: SimulationWorld, options: NetworkOptions): 
     }
     captured.push({ headers, body });
     if (captured.length > capturedMax) captured.shift();
-    const isGenuineNow = () => isGenuine({ headers, body }, options.secrets(), clock.now());
+    const isGenuineNow = () => isGenuine({ headers, body }, options.secrets(), receiver.process.clock.now());
     const genuine = isGenuineNow();
     if (inFlight.has(id) && inFlight.get(id) !== receiver) crashes.C10 += 1;
     inFlight.set(id, receiver);

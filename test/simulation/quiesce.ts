@@ -17,7 +17,11 @@ export const quiesceParts: readonly ((run: SimulationRun) => Promise<unknown>)[]
     if (world.settings.storeClockIsSet) world.storeClock.set(-12 * hourMs);
     await service.mock.control.clearFaults();
     await service.replaceApiKey();
-    for (const { process } of receivers.running()) process.resume();
+    for (const { process } of receivers.running()) {
+      process.resume();
+      process.aheadMs = 0;
+    }
+    for (const sdkProcess of service.sdkProcesses) sdkProcess.aheadMs = 0;
     receivers.restart();
     // Until the slowest call has ended and the longest grace period has expired.
     await clock.advance(1.2 * hourMs);
@@ -79,6 +83,8 @@ export async function checkFinalState(run: SimulationRun, { eventOf }: InboxChec
     const name = trace.nameOf("delivery", row.id);
     check("I5", settled.includes(row.state), () => `${name} is still ${row.state}: ${row.lastError}`);
     if (row.source !== storedSource(run.world.settings)) continue;
+    const isOdd = run.service.oddEventIds.has(run.service.eventIds.get(row.id) ?? "");
+    check("Q1", !isOdd || row.state !== "quarantined", () => `${name} was quarantined for its details`);
     if (row.state !== "done" && row.state !== "stale") continue;
     const handled = row.channel === "reconcile" || effects.counts.has(row.id);
     check("I4", handled, () => `${name} is ${row.state} and took no effect`);

@@ -1,4 +1,5 @@
 import { type CrashCounts, crashPoints, noCrashes } from "./crash-points.ts";
+import { type FaultCounts, faultKinds, noFaults } from "./faults.ts";
 import { runSimulation, type SimulationReport } from "./simulation.ts";
 import type { Products } from "./world.ts";
 
@@ -12,6 +13,7 @@ export interface Totals {
   seeds: number;
   deliveries: number;
   readonly crashes: CrashCounts;
+  readonly faults: FaultCounts;
 }
 
 export interface SeedsResult {
@@ -24,12 +26,13 @@ export async function runSeeds(
   { from, count, products }: SeedRange,
   onRun: (report: SimulationReport, totals: Totals) => void = () => {},
 ): Promise<SeedsResult> {
-  const totals: Totals = { seeds: 0, deliveries: 0, crashes: noCrashes() };
+  const totals: Totals = { seeds: 0, deliveries: 0, crashes: noCrashes(), faults: noFaults() };
   for (let seed = from; seed < from + count; seed++) {
     const report = await runSimulation({ seed, products });
     totals.seeds += 1;
     totals.deliveries += report.counts.deliveries;
     for (const point of crashPoints) totals.crashes[point] += report.crashes[point];
+    for (const kind of faultKinds) totals.faults[kind] += report.faults[kind];
     onRun(report, totals);
     if (report.violation) return { failed: report, totals };
   }

@@ -8,6 +8,8 @@ import type { SimulationWorld } from "./world.ts";
 export interface SdkProcess {
   readonly name: string;
   readonly client: WorkspaceTasksClient;
+  /** How far its wall clock is ahead of the true time. */
+  aheadMs: number;
   /** Runs one call of the client, and checks its error and that it ends within `limitMs`. */
   call<Result>(what: string, limitMs: number, run: () => Promise<Result>): Promise<CallResult<Result>>;
   /** Checks that no call in progress is past its limit. */
@@ -46,7 +48,7 @@ export function startSdk(world: SimulationWorld, { mock, apiKey }: SdkOptions, n
     baseUrl: mock.baseUrl,
     fetch: send,
     // A copy, because clients with the same clock object share one rate limiter.
-    clock: { ...clock },
+    clock: { ...clock, now: () => clock.now() + sdkProcess.aheadMs },
     random: random.stream("random").number,
     timeoutMs: 15_000,
     rateLimit: { requests: settings.requestsPerWindow, maxQueued: 50, maxWaitMs: queueWaitMsMax },
@@ -92,9 +94,10 @@ export function startSdk(world: SimulationWorld, { mock, apiKey }: SdkOptions, n
     return { code: String(code), outcome: String(outcome) };
   }
 
-  return {
+  const sdkProcess: SdkProcess = {
     name,
     client,
+    aheadMs: 0,
     async call(what, limitMs, run) {
       const id = calls++;
       const startedMs = clock.monotonic();
@@ -123,6 +126,7 @@ export function startSdk(world: SimulationWorld, { mock, apiKey }: SdkOptions, n
       }
     },
   };
+  return sdkProcess;
 }
 
 /** Latency in one direction, with a jitter that the limiter allows for. */

@@ -1,4 +1,5 @@
 import type { MockServer } from "workspace-tasks/mock-server";
+import { mockFaultName } from "./faults.ts";
 import { type SdkProcess, startSdk } from "./sdk-process.ts";
 import type { SimulationWorld } from "./world.ts";
 
@@ -9,6 +10,8 @@ export interface Service {
   /** Tasks that the simulation moves itself. */
   readonly manualTaskIds: string[];
   readonly sdkProcesses: SdkProcess[];
+  /** Events with details of other types than documented. */
+  readonly oddEventIds: Set<string>;
   readonly apiKey: () => string;
   /** Creates a new API key and revokes the old one. */
   replaceApiKey(): Promise<void>;
@@ -17,6 +20,11 @@ export interface Service {
   readonly eventIds: ReadonlyMap<string, string>;
   /** Number of deliveries of each event. */
   readonly deliveryCounts: ReadonlyMap<string, number>;
+}
+
+interface FiredFault {
+  readonly side: "api" | "delivery";
+  readonly fault: { readonly kind: string };
 }
 
 type Key = Awaited<ReturnType<MockServer["control"]["createApiKey"]>>;
@@ -32,6 +40,11 @@ export function createService(world: SimulationWorld, mock: MockServer, firstKey
   const sdkProcesses = Array.from({ length: settings.sdkProcesses }, start);
 
   mock.subscribe(({ type, ...activity }) => {
+    if (type === "fault.fired") {
+      const { side, fault } = activity["entry"] as FiredFault;
+      const name = mockFaultName(side, fault.kind);
+      if (name) world.injected(name);
+    }
     if (type !== "delivery.created") return;
     const [id = "", eventId = "", event] = ["deliveryId", "eventId", "event"].map((name) =>
       String(activity[name]),
@@ -47,6 +60,7 @@ export function createService(world: SimulationWorld, mock: MockServer, firstKey
     deliveryCounts,
     endpointIds: [],
     manualTaskIds: [],
+    oddEventIds: new Set(),
     sdkProcesses,
     apiKey,
     async replaceApiKey() {

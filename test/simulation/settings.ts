@@ -1,7 +1,7 @@
 // All parameters of a run, drawn from its seed. Each seed sets about half of the fault probabilities to 0 and makes the
 // other faults rare or frequent: a run in which everything fails at once hides bugs that only a pair of faults shows.
 
-import { type Fault, maxProbabilities } from "./faults.ts";
+import { type Fault, maxProbabilities, maxStepProbabilities } from "./faults.ts";
 import { createRandom } from "./random.ts";
 
 export interface SimulationSettings {
@@ -43,6 +43,10 @@ export function settingsOf(seed: number): SimulationSettings {
       return [fault, noApiFaults && fault.startsWith("api") ? 0 : probability];
     }),
   ) as Record<Fault, number>;
+  const stepRandom = createRandom(seed, "step faults");
+  for (const [fault, max] of maxStepProbabilities) {
+    probabilities[fault] = stepRandom.happens(0.4) ? max * stepRandom.number() : 0;
+  }
   const silenceRandom = createRandom(seed, "silence");
   probabilities.inboxSilent = silenceRandom.happens(0.5) ? 0.04 * silenceRandom.number() : 0;
   probabilities.secretsUnavailable = tenantRandom.happens(0.5) ? 0.15 * tenantRandom.number() : 0;

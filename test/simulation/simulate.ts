@@ -5,12 +5,14 @@ import { crashPoints } from "./crash-points.ts";
 import { formatFailure } from "./failure-report.ts";
 import { mutants, productsOf } from "./mutants.ts";
 import { runSeeds, type SeedRange, type Totals } from "./run-seeds.ts";
+import { shrink, tellShrunk, testOf } from "./shrink.ts";
 
-const usage = `usage: npm run simulate -- [--seeds 1000] [--from 1] [--seed N] [--mutant NAME]
+const usage = `usage: npm run simulate -- [--seeds 1000] [--from 1] [--seed N] [--mutant NAME] [--shrink]
 
   --seeds N      number of seeds to run. Default: 1000
   --from N       the first seed. Default: 1
   --seed N       run only this seed, and print the end of its trace
+  --shrink       reduce a run that fails to its shortest form; print it as a story and as a test to keep
   --mutant NAME  run with a known bug: ${mutants.map(({ name }) => name).join(", ")}
 `;
 
@@ -32,6 +34,10 @@ async function main(args: readonly string[]): Promise<number> {
     ? formatFailure(failed, options.mutant)
     : `${summary(totals)}; no invariant was violated`;
   process.stdout.write(`${result}\n`);
+  if (failed && options.shrinks) {
+    const shrunk = await shrink(failed.seed, mutated?.products);
+    if (shrunk) process.stdout.write(`\n${tellShrunk(shrunk)}\n\n${testOf(shrunk)}`);
+  }
   return failed ? 1 : 0;
 }
 
@@ -58,23 +64,33 @@ function summary({ seeds, deliveries, crashes }: Totals): string {
   return `${seeds} seed${seeds === 1 ? "" : "s"}, ${deliveries} deliveries, ${total} crashes and pauses`;
 }
 
-type Options = SeedRange & { readonly single: boolean; readonly mutant: string | undefined };
+type Options = SeedRange & {
+  readonly single: boolean;
+  readonly mutant: string | undefined;
+  readonly shrinks: boolean;
+};
 
 function readArguments(args: readonly string[]): Options | undefined {
   try {
-    const options = { seeds: string, from: string, seed: string, mutant: string };
-    const { seed, mutant, ...values } = parseArgs({ args: [...args], options }).values;
+    const options = { seeds: string, from: string, seed: string, mutant: string, shrink: boolean };
+    const {
+      seed,
+      mutant,
+      shrink: shrinks = false,
+      ...values
+    } = parseArgs({ args: [...args], options }).values;
     const from = wholeNumber(seed ?? values.from ?? "1");
     const count = seed === undefined ? wholeNumber(values.seeds ?? "1000") : 1;
     const isKnown = mutant === undefined || mutants.some(({ name }) => name === mutant);
     if (from === undefined || count === undefined || !isKnown) return undefined;
-    return { from, count, single: seed !== undefined, mutant };
+    return { from, count, single: seed !== undefined, mutant, shrinks };
   } catch {
     return undefined; // an unknown option
   }
 }
 
 const string = { type: "string" } as const;
+const boolean = { type: "boolean" } as const;
 
 function wholeNumber(value: string): number | undefined {
   return /^\d{1,10}$/.test(value) ? Number(value) : undefined;

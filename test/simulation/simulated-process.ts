@@ -13,6 +13,8 @@ export interface SimulatedProcess {
   readonly startedMs: number;
   /** The clock as the process sees it. */
   readonly clock: Clock;
+  /** How far its wall clock is ahead of the true time. */
+  aheadMs: number;
   readonly state: "running" | "paused" | "dead";
   /** Number of pauses so far. */
   readonly pauses: number;
@@ -72,7 +74,8 @@ export function createProcess(world: SimulationWorld, name: string): SimulatedPr
     startedMs: clock.now(),
     inboxTroubleMs: Number.NEGATIVE_INFINITY,
     death,
-    clock: { now: clock.now, monotonic: clock.monotonic, schedule },
+    aheadMs: 0,
+    clock: { now: () => clock.now() + process.aheadMs, monotonic: clock.monotonic, schedule },
     get state() {
       return state;
     },

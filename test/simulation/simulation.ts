@@ -8,14 +8,16 @@ import * as receiverKit from "workspace-tasks/receiver-kit";
 import * as sdk from "workspace-tasks/sdk";
 import { actions, type SimulationRun } from "./actions.ts";
 import type { CrashCounts } from "./crash-points.ts";
-import { faultPlanOf } from "./faults.ts";
+import { type Fault, type FaultCounts, faultPlanOf } from "./faults.ts";
 import { createInboxChecks } from "./inbox-checks.ts";
 import type { Violation } from "./invariants.ts";
 import { createOperator, elsewhereUrl, receiverUrl } from "./operator.ts";
 import { checkFinalState, quiesceParts } from "./quiesce.ts";
 import { createReceivers, type Receivers } from "./receivers.ts";
+import { nothingReduced, type Reduction } from "./reduction.ts";
 import { createService } from "./service.ts";
-import { settingsOf } from "./settings.ts";
+import { type SimulationSettings, settingsOf } from "./settings.ts";
+import { injectStepFaults } from "./step-faults.ts";
 import { maybeSetStoreClock } from "./store-clock.ts";
 import { sendAsOtherTenant } from "./tenants.ts";
 import { createWorld, type Products, type SimulationWorld } from "./world.ts";
@@ -25,6 +27,10 @@ export interface SimulationOptions {
   readonly seed: number;
   /** Replacements for the products. */
   readonly products?: Partial<Products> | undefined;
+  /** How many of its last lines the trace keeps. Default 30. */
+  readonly traceLines?: number | undefined;
+  /** What the run leaves out. Default: nothing. */
+  readonly reduction?: Reduction | undefined;
 }
 
 export interface SimulationReport {
@@ -35,12 +41,20 @@ export interface SimulationReport {
   readonly traceHash: string;
   readonly traceTail: readonly string[];
   readonly crashes: CrashCounts;
+  readonly faults: FaultCounts;
+  /** Numbers of the faults that occurred, for `Reduction`. */
+  readonly occurred: readonly number[];
   readonly counts: { readonly deliveries: number; readonly rows: number };
 }
 
-export async function runSimulation({ seed, products }: SimulationOptions): Promise<SimulationReport> {
-  const settings = settingsOf(seed);
-  const world = createWorld(settings, { sdk, receiverKit, ...products });
+export async function runSimulation({
+  seed,
+  products,
+  reduction = nothingReduced,
+  traceLines,
+}: SimulationOptions): Promise<SimulationReport> {
+  const settings = reducedSettings(seed, reduction);
+  const world = createWorld(settings, { sdk, receiverKit, ...products }, { reduction, traceLines });
   const { clock, trace } = world;
   const receivers = createReceivers(world);
   await using mock = await createMock(world, receivers);
@@ -58,7 +72,7 @@ export async function runSimulation({ seed, products }: SimulationOptions): Prom
   let steps = 0;
   const step = async (name: string, act: () => unknown) => {
     steps += 1;
-    trace.log(`step ${steps}: ${name}`);
+    if (!reduction.steps.has(steps)) trace.log(`step ${steps}: ${name}`);
     await act();
     for (const process of service.sdkProcesses) process.checkPending();
     await inboxChecks.run();
@@ -67,10 +81,13 @@ export async function runSimulation({ seed, products }: SimulationOptions): Prom
   while (steps < settings.steps && !world.violation) {
     const action = pickAction(timing.number());
     await step(action.name, async () => {
-      await action.run(run);
-      sendAsOtherTenant(run);
-      await maybeSetStoreClock(run);
-      await maybeSendSkewedEvent(run);
+      if (!reduction.steps.has(steps)) {
+        await action.run(run);
+        await injectStepFaults(run, steps);
+        sendAsOtherTenant(run);
+        await maybeSetStoreClock(run);
+        await maybeSendSkewedEvent(run);
+      }
       await clock.advance(timing.pick(pausesMs));
     });
   }
@@ -81,10 +98,19 @@ export async function runSimulation({ seed, products }: SimulationOptions): Prom
   const rows = await receivers.store.list({ limit: 100_000 });
   return {
     ...{ seed, steps, violation: world.violation, crashes: world.crashes },
+    ...{ faults: world.faults, occurred: world.occurred },
     traceHash: trace.hash,
     traceTail: [...trace.tail],
     counts: { deliveries: service.eventIds.size, rows: rows.length },
   };
+}
+
+function reducedSettings(seed: number, { settings, faults }: Reduction): SimulationSettings {
+  const { probabilities, ...others } = settingsOf(seed);
+  const left = Object.entries(probabilities).map(([fault, probability]) => {
+    return [fault, faults.has(fault as Fault) ? 0 : probability];
+  });
+  return { ...others, ...settings, probabilities: Object.fromEntries(left) };
 }
 
 const keyLifetimeMs = 30 * 86_400_000;

@@ -70,6 +70,7 @@ export function sendAsOtherTenant({ world, receivers }: SimulationRun): void {
   if (!world.settings.tenants || !random.happens(0.5) || !model || !target) return;
   const body = isForeign ? model.body : ownEvent(model.body, world.clock.now());
   if (!body) return;
+  world.injected("otherTenant");
   const id = model.headers["webhook-id"] ?? "";
   const timestamp = String(Math.floor(world.clock.now() / 1_000));
   const signature = sign(

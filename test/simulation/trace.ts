@@ -10,9 +10,7 @@ export interface Trace {
   readonly tail: readonly string[];
 }
 
-const tailMax = 30;
-
-export function createTrace(nowMs: () => number): Trace {
+export function createTrace(nowMs: () => number, tailMax = 30): Trace {
   const hash = createHash("sha256");
   const tail: string[] = [];
   const names = new Map<string, string>();

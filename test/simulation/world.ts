@@ -2,9 +2,10 @@ import { createVirtualClock, type VirtualClock } from "workspace-tasks/mock-serv
 import type * as ReceiverKit from "workspace-tasks/receiver-kit";
 import type * as Sdk from "workspace-tasks/sdk";
 import { type CrashCounts, noCrashes } from "./crash-points.ts";
-import type { Fault } from "./faults.ts";
+import { type Fault, type FaultCounts, type FaultKind, noFaults } from "./faults.ts";
 import type { Invariant, Violation } from "./invariants.ts";
 import { createRandom, type Random } from "./random.ts";
+import { nothingReduced, type Reduction } from "./reduction.ts";
 import type { SimulationSettings } from "./settings.ts";
 import { createStoreClock, type StoreClock } from "./store-clock.ts";
 import { createTrace, type Trace } from "./trace.ts";
@@ -30,6 +31,13 @@ export interface SimulationWorld {
   readonly random: Random;
   readonly trace: Trace;
   readonly crashes: CrashCounts;
+  /** How often each kind of fault was injected. */
+  readonly faults: FaultCounts;
+  /** Counts a fault that is not drawn by `faultOccurs`. */
+  injected(kind: FaultKind): void;
+  /** The numbers of the faults that were drawn and occurred, for `Reduction`. */
+  readonly occurred: readonly number[];
+  readonly storeOutage: StoreOutage;
   /** The first violation; the run ends with the step in which it was found. */
   readonly violation: Violation | undefined;
   /** Records a violation when `holds` is false. The message is built only then. */
@@ -40,6 +48,14 @@ export interface SimulationWorld {
   disableFaults(): void;
 }
 
+/** A failover of the store, as its clients see it. */
+export interface StoreOutage {
+  /** Increases with each failover; a call that began before it has an unknown outcome. */
+  failovers: number;
+  /** Until then no call connects, in monotonic time. */
+  untilMs: number;
+}
+
 export const source = "default";
 export const mainTenant = "main";
 
@@ -48,12 +64,29 @@ export function storedSource({ tenants }: SimulationSettings): string {
   return tenants ? `${source}/${mainTenant}` : source;
 }
 
-export function createWorld(settings: SimulationSettings, products: Products): SimulationWorld {
+export interface WorldOptions {
+  readonly reduction?: Reduction | undefined;
+  readonly traceLines?: number | undefined;
+}
+
+export function createWorld(
+  settings: SimulationSettings,
+  products: Products,
+  { reduction = nothingReduced, traceLines }: WorldOptions = {},
+): SimulationWorld {
   const clock = createVirtualClock();
-  const trace = createTrace(clock.now);
+  const trace = createTrace(clock.now, traceLines);
   let violation: Violation | undefined;
   let faultsOff = false;
+  let occurrences = 0;
+  const occurred: number[] = [];
+  const faults = noFaults();
   return {
+    faults,
+    injected(kind) {
+      faults[kind] += 1;
+    },
+    storeOutage: { failovers: 0, untilMs: 0 },
     ...{ settings, products, clock, trace, storeClock: createStoreClock(clock) },
     random: createRandom(settings.seed),
     crashes: noCrashes(),
@@ -65,7 +98,15 @@ export function createWorld(settings: SimulationSettings, products: Products): S
       violation = { invariant, message: message() };
       trace.log(`VIOLATION of ${invariant}: ${violation.message}`);
     },
-    faultOccurs: (fault, random) => random.happens(settings.probabilities[fault]) && !faultsOff,
+    faultOccurs(fault, random) {
+      if (!random.happens(settings.probabilities[fault]) || faultsOff) return false;
+      occurrences += 1;
+      if (reduction.faults.has(fault) || reduction.occurrences.has(occurrences)) return false;
+      occurred.push(occurrences);
+      faults[fault] += 1;
+      return true;
+    },
+    occurred,
     disableFaults() {
       faultsOff = true;
     },
