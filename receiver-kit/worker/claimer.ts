@@ -211,7 +211,7 @@ export class Claimer {
     return { count, nextInMs, isFull };
   }
 
-  /** Without a claim nothing else would show that the clock was set back and everything waits. */
+  /** Where no claim shows that the clock was set back and everything waits. */
   async #readClock(): Promise<void> {
     const sentMs = this.#settings.clock.monotonic();
     this.#watchClock(sentMs, (await this.#settings.inbox.readMarks("")).nowMs);
@@ -229,6 +229,8 @@ export class Claimer {
 
   async #repairTimes(): Promise<void> {
     const { inbox, source: own, secrets, retry, keyOrder, logger } = this.#settings;
+    // First, so that a clock that is set back after the repair is noticed.
+    await this.#readClock();
     this.#mustRepairTimes = false;
     try {
       const waiting = isTenantSecrets(secrets) ? await inbox.waitingSources(own) : [{ source: own }];

@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { memoryInbox } from "workspace-tasks/receiver-kit";
-import { claimOptions } from "../../../support/inbox-rows.ts";
+import type { InboxRepairOptions } from "../../../../receiver-kit/inbox/inbox.ts";
+import { claimOptions, runningAt } from "../../../support/inbox-rows.ts";
 import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { sampleEvent } from "../../../support/sample-event.ts";
+import { secretA } from "../../../support/signed-delivery.ts";
+import { overrideInbox } from "../../../support/wrap-inbox.ts";
 
 const hourMs = 3_600_000;
 
@@ -26,6 +29,27 @@ describe("a receiver whose inbox's clock is set", () => {
     await clock.settle();
     expect(await fixture.stateOf("msg_1")).toBe("done");
   });
+
+  it.each(["one tenant", "many tenants"])(
+    "handles for %s what was stored before the clock was set back between the repair and the first claim",
+    async (tenants) => {
+      const { clock, inbox, set } = createReceivers(0);
+      const set12HoursBack = async (options: InboxRepairOptions) => {
+        const repaired = await inbox.repairTimes(options);
+        if (clock.now() === startMs) set(-12 * hourMs);
+        return repaired;
+      };
+      const startMs = clock.now();
+      const secrets = tenants === "one tenant" ? [secretA] : { byTenant: () => undefined };
+      const changed = overrideInbox(inbox, { repairTimes: set12HoursBack });
+      await using fixture = createReceiverFixture({ clock, inbox: changed, secrets });
+      const source = tenants === "one tenant" ? "default" : "default/tenant";
+      await inbox.insert({ ...runningAt("task-1", 1), source, id: "msg_1" });
+      await fixture.receiver.start();
+      await clock.advance(2_000);
+      expect((await inbox.get({ source, id: "msg_1" }))?.state).toBe("done");
+    },
+  );
 
   it("retries in time after the clock was set back, and shows the jump in its statistics", async () => {
     const { clock, fixtures, set } = createReceivers(1);

@@ -1,0 +1,39 @@
+/** What the runs of `npm run prove` on one commit have done. */
+export interface ProofState {
+  readonly commit: string;
+  readonly startedAt: string;
+  readonly mutants: Record<string, MutantResult>;
+  readonly scopes: Record<string, ScopeResult>;
+  readonly seeds: SeedResult;
+}
+
+export interface MutantResult {
+  /** What found it. */
+  readonly by: string;
+  readonly bug: string;
+  /** `null`: it was not found. */
+  readonly counterexample: string | null;
+}
+
+export interface ScopeResult {
+  readonly schedules: number;
+  readonly states: number;
+  readonly ends: number;
+  readonly depth: number;
+  readonly elapsedMs: number;
+  readonly isComplete: boolean;
+  readonly violation: string | null;
+}
+
+export interface SeedResult {
+  next: number;
+  count: number;
+  deliveries: number;
+  faults: Readonly<Record<string, number>>;
+  failure?: string;
+}
+
+export const createState = (commit: string, from: number): ProofState => ({
+  ...{ commit, startedAt: new Date().toISOString(), mutants: {}, scopes: {} },
+  seeds: { next: from, count: 0, deliveries: 0, faults: {} },
+});
