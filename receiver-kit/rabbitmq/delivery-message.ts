@@ -37,7 +37,8 @@ export function encodeDelivery(
     contentType: "application/json",
     headers: {
       [header.secretIndex]: secretIndex,
-      [header.receivedAtMs]: receivedAtMs,
+      // A clock may have fractions of a millisecond.
+      [header.receivedAtMs]: Math.floor(receivedAtMs),
       ...(traceparent !== undefined && { [header.traceparent]: traceparent }),
       ...(tenant && { [header.tenant]: tenant.id, [header.tenantWorkspaceId]: tenant.workspaceId }),
     },
