@@ -1,0 +1,23 @@
+import { expect, it } from "vitest";
+import { mutants, productsOf } from "./mutants.ts";
+import { shrink, tellShrunk, testOf } from "./shrink.ts";
+import { runSimulation } from "./simulation.ts";
+
+it("a failing seed is reduced to a run that fails in the same way, told as a story and as a test", async () => {
+  const mutant = mutants.find(({ name }) => name === "acknowledge-before-commit")!;
+  using mutated = await productsOf(mutant);
+  const shrunk = (await shrink(1, mutated.products, 45))!;
+  const { before, after, report, reduction } = shrunk;
+  expect(report.violation?.invariant).toBe("I1");
+  expect(after.steps).toBeLessThan(before.steps);
+  expect(after.faultKinds).toBeLessThan(before.faultKinds);
+  expect(after.faults).toBeLessThan(before.faults);
+  const repeated = await runSimulation({ seed: 1, products: mutated.products, reduction });
+  expect(repeated.violation).toEqual(report.violation);
+  expect(tellShrunk(shrunk)).toMatch(/receiver-\d+ starts\n[\s\S]*VIOLATION of I1: delivery-\d+ was acknowledged/);
+  expect(testOf(shrunk)).toContain("await runSimulation({ seed: 1, reduction })");
+});
+
+it("a seed that violates nothing is not reduced", async () => {
+  expect(await shrink(1, undefined)).toBeUndefined();
+});
