@@ -14,7 +14,9 @@ it("a failing seed is reduced to a run that fails in the same way, told as a sto
   expect(after.faults).toBeLessThan(before.faults);
   const repeated = await runSimulation({ seed: 1, products: mutated.products, reduction });
   expect(repeated.violation).toEqual(report.violation);
-  expect(tellShrunk(shrunk)).toMatch(/receiver-\d+ starts\n[\s\S]*VIOLATION of I1: delivery-\d+ was acknowledged/);
+  expect(tellShrunk(shrunk)).toMatch(
+    /receiver-\d+ starts\n[\s\S]*VIOLATION of I1: delivery-\d+ was acknowledged/,
+  );
   expect(testOf(shrunk)).toContain("await runSimulation({ seed: 1, reduction })");
 });
 
