@@ -1,10 +1,11 @@
 // `npm run docs` updates what is derived: marked regions of the examples in documents and in the @example of doc
-// comments, the table of the control API, and the list of its calls.
+// comments, the table of the control API, the list of its calls, and the tables of measured costs and faults.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cliDocument, withHelpTexts } from "./cli-docs.ts";
 import { controlCallsFile, controlCallsModule, withControlApi } from "./control-api-table.ts";
 import { withExamples, withRegions } from "./marked-blocks.ts";
 import { projectFiles } from "./project-files.mjs";
+import { scaleDocument, withScaleTables } from "./scale-tables.ts";
 import {
   settingsDocument,
   settingsJsonSchema,
@@ -29,5 +30,6 @@ for (const file of projectFiles(".", ".md", ".ts")) {
 async function tables(file: string, text: string): Promise<string> {
   if (file === "docs/mock-server.md") return withControlApi(text);
   if (file === settingsDocument) return withSettingsTable(text);
+  if (file === scaleDocument) return withScaleTables(text);
   return file === cliDocument ? withHelpTexts(text) : text;
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -8,6 +8,7 @@ import { type Benchmark, type MeasureOptions, measuredFor, type Result, type Tab
 import { type Drained, type DrainOptions, drain, type ServerUse } from "../drain/drain.ts";
 import { atLeast, atMost, spread, whole } from "../format.ts";
 import { inTurns } from "../in-turns.ts";
+import { serverCpuUs } from "../server-cpu.ts";
 import { medianIn, type Rounds, ratioIn, scaled, spreadIn } from "../statistics.ts";
 
 const contenders = {
@@ -219,35 +220,3 @@ async function serverUse(client: pg.Client, pid: number): Promise<ServerUse> {
   );
   return { commits: rows[0].commits, bytesWritten: rows[0].bytes, cpuUs: serverCpuUs(pid) };
 }
-
-/** CPU time of the server's processes, also of those that have ended. */
-function serverCpuUs(pid: number): number {
-  const statOf = (each: string | number) => {
-    const fields = readFileSync(`/proc/${each}/stat`, "utf8")
-      .replace(/^.*\) /s, "")
-      .split(" ");
-    const [own = 0, ended = 0] = [fields.slice(11, 13), fields.slice(13, 15)].map((ticks) =>
-      ticks.map(Number).reduce((sum, value) => sum + value, 0),
-    );
-    return { parent: Number(fields[1]), own, ended };
-  };
-  const server = statOf(pid);
-  const running = readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map(statIfRunning(statOf))
-    .filter((stat) => stat?.parent === pid);
-  const ticks = running.reduce((sum, stat) => sum + (stat?.own ?? 0), server.own + server.ended);
-  return ticks * microsecondsPerTick;
-}
-
-const statIfRunning =
-  <Stat>(statOf: (name: string) => Stat) =>
-  (name: string): Stat | undefined => {
-    try {
-      return statOf(name);
-    } catch {
-      return undefined;
-    }
-  };
-
-const microsecondsPerTick = 10_000;

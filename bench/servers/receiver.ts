@@ -1,5 +1,5 @@
-// A receiver under Express: receiver.ts KIND STORE [SYNC_MS] [TENANTS]. STORE is a path or the URL of a PostgreSQL
-// database; each commit takes SYNC_MS longer than on this disk.
+// A receiver under Express: receiver.ts KIND STORE [SYNC_MS] [TENANTS]. STORE is a path, the URL of a PostgreSQL
+// database or of RabbitMQ; each commit takes SYNC_MS longer than on this disk.
 
 import { createServer } from "node:http";
 import express, { type RequestHandler } from "express";
@@ -9,6 +9,7 @@ import { Webhook } from "standardwebhooks";
 import { createReceiver, type Inbox, type Receiver, type SecretsRequest } from "workspace-tasks/receiver-kit";
 import { verifyWebhook, webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
+import { rabbitmqIntake } from "workspace-tasks/receiver-kit/rabbitmq";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { sampleBody, secret } from "../sample-delivery.ts";
 import { serve } from "./serve.ts";
@@ -32,6 +33,7 @@ const kinds: Readonly<Record<string, () => readonly RequestHandler[] | Promise<r
     "kit-sqlite": () => [webhookMiddleware(kit(sqliteInbox(store)))],
     "kit-postgres": () => [webhookMiddleware(kit(postgres()))],
     "kit-sqlite-handled": () => handled(kit(sqliteInbox(store))),
+    "kit-rabbitmq": () => rabbitmq(),
     "kit-postgres-handled": () => handled(kit(postgres())),
     "kit-sqlite-writing": () => sqliteWriting(),
     "kit-postgres-writing": () => postgresWriting(),
@@ -93,6 +95,15 @@ function kit<Transaction>(inbox: Inbox<Transaction>): Receiver<Transaction> {
 
 function postgres() {
   return postgresInbox(new pg.Pool({ connectionString: store, max: 72 }));
+}
+
+/** STORE is the URL of a node, with the name of the queues as its fragment. */
+async function rabbitmq(): Promise<readonly RequestHandler[]> {
+  const { href, hash } = new URL(store);
+  const urls = [href.replace(hash, "")];
+  const intake = rabbitmqIntake({ urls, name: hash.slice(1), secrets: [secret] });
+  await intake.start();
+  return [webhookMiddleware(intake)];
 }
 
 /** Stored, ordered and passed to a handler. */

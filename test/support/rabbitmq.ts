@@ -135,6 +135,11 @@ export class RabbitmqCluster implements AsyncDisposable {
     await end(this.#nodes[index]!.process, "SIGKILL");
   }
 
+  /** Of the processes of the nodes. */
+  get pids(): readonly number[] {
+    return this.#nodes.flatMap(({ process: child }) => child?.pid ?? []);
+  }
+
   /** Stops a node, which keeps its connections, and lets it continue. */
   freezeNode(index: number): () => void {
     const { process: child } = this.#nodes[index]!;
@@ -157,6 +162,12 @@ export class RabbitmqCluster implements AsyncDisposable {
     await useCookie("apart");
     return async () => {
       await useCookie("erlang:get_cookie()");
+      // It had paused itself, because it was in the minority.
+      const deadlineMs = Date.now() + startTimeoutMs;
+      while ((await this.evaluate(index, "rabbit:is_running()")) !== "true") {
+        if (Date.now() > deadlineMs) throw new Error(`${name} did not rejoin`);
+        await pause(200);
+      }
     };
   }
 

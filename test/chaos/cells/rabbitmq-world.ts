@@ -131,17 +131,16 @@ export class RabbitmqWorld implements ChaosWorld {
   /** The node that leads the first queue of the first shard. */
   async leader(): Promise<number> {
     const queue = `rabbit_misc:r(<<"/">>, queue, <<"${this.#options.name}.v1.s0of2.p0">>)`;
-    const running = await Promise.any(
-      nodes.map((index) =>
-        this.servers.cluster.evaluate(
-          index,
-          `element(2, amqqueue:get_pid(element(2, rabbit_amqqueue:lookup(${queue}))))`,
-        ),
-      ),
+    const pid = `element(2, amqqueue:get_pid(element(2, rabbit_amqqueue:lookup(${queue}))))`;
+    // A node that has just started may not know it.
+    return await Promise.any(
+      nodes.map(async (asked) => {
+        const response = await this.servers.cluster.evaluate(asked, pid);
+        const [, index] = /rabbit(\d)@/.exec(response) ?? [];
+        if (index === undefined) throw new Error(`no leader was found: ${response}`);
+        return Number(index);
+      }),
     );
-    const [, index] = /rabbit(\d)@/.exec(running) ?? [];
-    if (index === undefined) throw new Error(`no leader was found: ${running}`);
-    return Number(index);
   }
 
   effects() {

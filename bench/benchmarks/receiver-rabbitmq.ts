@@ -1,0 +1,179 @@
+import { rabbitmqIntake } from "workspace-tasks/receiver-kit/rabbitmq";
+import { PostgresServer } from "../../test/support/postgres.ts";
+import { RabbitmqCluster } from "../../test/support/rabbitmq.ts";
+import {
+  type Benchmark,
+  cellOf,
+  type MeasureOptions,
+  measuredFor,
+  type Result,
+  tableOf,
+} from "../benchmark.ts";
+import { type Delivered, deliver, deliveryRequests } from "../deliver.ts";
+import { forkProcess } from "../fork-process.ts";
+import { goal, number, spread, times, whole } from "../format.ts";
+import { inTurns } from "../in-turns.ts";
+import { startMeter } from "../meter.ts";
+import { sampleBody, secret } from "../sample-delivery.ts";
+import { serverCpuUs } from "../server-cpu.ts";
+import { startServer } from "../server-process.ts";
+import type { ShardRequest } from "../shards/shard-process.ts";
+import { medianIn, type Rounds, ratioIn, spreadIn } from "../statistics.ts";
+
+const bytes = 700;
+const tiers = { "kit-rabbitmq": "the RabbitMQ intake", "kit-postgres": "one PostgreSQL inbox" } as const;
+type Tier = keyof typeof tiers;
+const shardCounts = [1, 2, 4] as const;
+
+/** CPU time of one process per delivery, in µs. */
+interface ShardCosts {
+  readonly accept: number;
+  readonly store: number;
+  readonly handle: number;
+  /** Of all RabbitMQ nodes, from accepting to storing. */
+  readonly broker: number;
+  /** Of PostgreSQL, from storing to handling. */
+  readonly database: number;
+}
+const steps = {
+  accept: "accept: from the verified delivery to the acknowledgement",
+  store: "store: from the queue to the inbox of its shard",
+  handle: "handle, without a transaction",
+  broker: "three RabbitMQ nodes together",
+  database: "PostgreSQL",
+} as const;
+type Step = keyof ShardCosts;
+const stepNames = Object.keys(steps) as Step[];
+const kitSteps = stepNames.slice(0, 3);
+
+const goals = {
+  http: "one PostgreSQL inbox ÷ RabbitMQ intake, CPU time of the HTTP tier per delivery",
+  flat: (step: Step) => `4 shards ÷ 1 shard, CPU time per delivery: ${step}`,
+} as const;
+
+export const benchmark: Benchmark = {
+  title: "Behind RabbitMQ",
+  question: "What does a delivery cost in each tier with RabbitMQ in front of shards?",
+  answer: (result) => {
+    const cells = kitSteps.map((step) => `${step} ${cellOf(result, steps[step], "1 shard")} µs`);
+    return `${cells.join(", ")}; the HTTP tier ${measuredFor(result, goals.http)} of one PostgreSQL inbox`;
+  },
+  about:
+    `Deliveries of ${bytes} bytes. First whole requests to a receiver under Express over 64 connections, which acknowledges after the publisher confirm of three RabbitMQ nodes, or after the commit of PostgreSQL. ` +
+    "Then each tier alone, as often as there are shards: a process that publishes with 256 deliveries in flight, and one process that stores and then handles what is in the queues. " +
+    "Brokers, databases and senders run on the same two cores; µs are CPU time, of the Node process alone unless a row says otherwise.",
+  notes: [
+    "The shards are databases of one server, and one process serves all of them. With several shards both cores are busy all the time, and the rows of all shards are in one heap.",
+  ],
+  measure,
+};
+
+async function measure({ quick }: MeasureOptions): Promise<Result> {
+  await using postgres = await PostgresServer.start();
+  await using cluster = await RabbitmqCluster.start(3);
+  const servers: Servers = { postgres, cluster };
+  const rounds = { rounds: quick ? 1 : 5, warmUpRounds: quick ? 0 : 1 };
+  const http = await inTurns(Object.keys(tiers) as Tier[], rounds, (tier, round) =>
+    receive(servers, tier, round, quick ? 300 : 4_000),
+  );
+  const shards = await inTurns(shardCounts, rounds, (count, round) =>
+    passThrough(servers, count, round, quick ? 200 : 4_000),
+  );
+  return resultOf(http, shards);
+}
+
+interface Servers {
+  readonly postgres: PostgresServer;
+  readonly cluster: RabbitmqCluster;
+}
+
+async function receive({ postgres, cluster }: Servers, tier: Tier, round: number, count: number) {
+  await using database = await postgres.database();
+  const store = tier === "kit-postgres" ? database.url : `${cluster.urls[0]}#http-${round}`;
+  await using server = await startServer("servers/receiver.ts", tier, store);
+  const requests = deliveryRequests(`tier${round}`, 3 * count, bytes, Number.POSITIVE_INFINITY);
+  await deliver([server], requests.slice(count));
+  return deliver([server], requests.slice(0, count));
+}
+
+/** As many deliveries for each shard, whatever their number. */
+async function passThrough({ postgres, cluster }: Servers, shards: number, round: number, perShard: number) {
+  const databases = await Promise.all(Array.from({ length: shards }, () => postgres.database()));
+  const name = `shards-${shards}-${round}`;
+  const count = perShard * shards;
+  const urls = cluster.urls.slice(0, 1);
+  const used = () => ({
+    broker: cluster.pids.reduce((sum, pid) => sum + serverCpuUs(pid), 0),
+    database: serverCpuUs(postgres.pid),
+  });
+  try {
+    const before = used();
+    const accept = await publish({ urls, name, shards }, count);
+    await using child = await forkProcess("shards/shard-process.ts", [
+      `${urls[0]}#${name}`,
+      ...databases.map(({ url }) => url),
+    ]);
+    const cost = async (step: ShardRequest["step"]) =>
+      Number(await child.request({ step, count } satisfies ShardRequest));
+    const costs = { accept, store: await cost("store"), handle: await cost("handle") };
+    const after = used();
+    const broker = (after.broker - before.broker) / count;
+    const database = (after.database - before.database) / count;
+    return { ...costs, broker, database } satisfies ShardCosts;
+  } finally {
+    for (const database of databases) await database[Symbol.asyncDispose]();
+  }
+}
+
+/** CPU time per delivery, with 256 in flight. */
+async function publish(
+  topology: { readonly urls: readonly string[]; readonly name: string; readonly shards: number },
+  count: number,
+): Promise<number> {
+  const logger = { info() {}, warn() {}, error: console.error };
+  const intake = rabbitmqIntake({ ...topology, secrets: [secret], logger });
+  await intake.start();
+  const deliveries = Array.from({ length: count }, (_, index) => ({
+    ...{ id: `msg_${index}`, timestamp: Math.floor(Date.now() / 1_000), secretIndex: 0 },
+    body: sampleBody(bytes, index, count / 5),
+  }));
+  const queue = deliveries.values();
+  const stopMeter = startMeter();
+  const publishInTurn = async () => {
+    for (const delivery of queue) await intake.accept(delivery);
+  };
+  await Promise.all(Array.from({ length: 256 }, publishInTurn));
+  const { cpuUs } = stopMeter(count);
+  await intake.close();
+  return cpuUs;
+}
+
+function resultOf(http: Rounds<keyof Delivered>, shards: Rounds<Step>): Result {
+  const cheaper = ratioIn(http, "kit-rabbitmq", "kit-postgres", "cpuUs");
+  return {
+    goals: [
+      goal(goals.http, "≥ 1 ×", times(cheaper), cheaper.median >= 1),
+      ...kitSteps.map((step) => {
+        const growth = ratioIn(shards, 1, 4, step);
+        return goal(goals.flat(step), "≤ 1.15 ×", times(growth), growth.median <= 1.15);
+      }),
+    ],
+    tables: [
+      tableOf(
+        ["each tier", ...shardCounts.map((count) => `${count} shard${count > 1 ? "s" : ""}`)],
+        stepNames,
+        (step) => [steps[step], ...shardCounts.map((count) => spread(spreadIn(shards, count, step)))],
+      ),
+      tableOf(
+        ["HTTP tier, whole request", "µs", "acknowledged per second", "p99"],
+        Object.keys(tiers) as Tier[],
+        (tier) => [
+          tiers[tier],
+          spread(spreadIn(http, tier, "cpuUs")),
+          whole(1e6 / medianIn(http, tier, "wallUs")),
+          `${number(medianIn(http, tier, "p99Ms"))} ms`,
+        ],
+      ),
+    ],
+  };
+}
