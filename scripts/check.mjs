@@ -15,6 +15,10 @@ const gates = [
   ["generated code is up to date", "npm run --silent codegen -- --check"],
   ["API reference builds without warnings", "npx --no-install typedoc --emit none --logLevel Warn"],
   ["tests", "npm test --silent"],
+  [
+    "nothing is lost, applied twice or out of order when servers and receivers fail",
+    "npm run --silent chaos -- --only 'kill -9 of the primary' --only 'leader, which' --only 'beyond its leases' --only 'of a shard down'",
+  ],
   // After the tests, which build what is measured and packed.
   ["nothing is twice as slow", "node --import tsx bench/check-ratios.ts"],
   [

@@ -37,15 +37,13 @@ interface Costs {
 
 function readCosts(): Costs {
   const [whole, drain, rabbitmq] = ["receiver-delivery-cost", "receiver-drain", "receiver-rabbitmq"].map(
-    (name) =>
-      JSON.parse(readFileSync(join(root, "bench/results", `${name}.json`), "utf8")) as RecordedResult,
+    (name) => JSON.parse(readFileSync(join(root, "bench/results", `${name}.json`), "utf8")) as RecordedResult,
   ) as [RecordedResult, RecordedResult, RecordedResult];
   const find = (result: RecordedResult, row: string, column: string, table?: string) => {
     const tables = result.tables.filter(({ columns }) => table === undefined || columns[0] === table);
     return firstNumber(cellOf({ ...result, tables }, row, column));
   };
-  const drained = (table: string, column: string) =>
-    find(drain, "this kit", column, `PostgreSQL, ${table}`);
+  const drained = (table: string, column: string) => find(drain, "this kit", column, `PostgreSQL, ${table}`);
   const tier = (row: string) => find(rabbitmq, row, "1 shard");
   const write = drained("one write per event", "server µs") - drained("no write", "server µs");
   return {

@@ -10,11 +10,11 @@ import type { ChaosCell, ChaosGroup, FaultyWorld } from "./chaos-cell.ts";
 import { appendToLog, chaosTable, isGood, type Run, readLog, summarize } from "./chaos-results.ts";
 import { runCell } from "./run-cell.ts";
 
-const usage = `usage: npm run chaos -- [--group NAME] [--only TEXT] [--seeds 1] [--slow-seeds N] [--seed 1]
+const usage = `usage: npm run chaos -- [--group NAME] [--only TEXT]… [--seeds 1] [--slow-seeds N] [--seed 1]
                         [--outage-seconds 10] [--log FILE] [--for-minutes N] [--record FILE] [--json]
 
   --group NAME  postgres, rabbitmq or clocks. Default: all
-  --only TEXT  the cells whose names contain it. Default: all
+  --only TEXT  the cells whose names contain it; may be repeated. Default: all
   --seeds N    runs of each cell. Default: 1
   --slow-seeds N  runs of each cell that takes more than some 6 s. Default: as --seeds
   --seed N     seed of the first run. Default: 1
@@ -30,7 +30,7 @@ Prints a table of the cells: acknowledged, rejected, lost, applied twice, wrong 
 
 interface Options {
   readonly group: string | undefined;
-  readonly only: string;
+  readonly only: readonly string[];
   readonly seeds: number;
   readonly slowSeeds: number;
   readonly seed: number;
@@ -83,7 +83,7 @@ interface PlannedCell {
 function plan(group: ChaosGroup, { only, seed, seeds, slowSeeds, log }: Options): readonly PlannedCell[] {
   const done = new Set(log === undefined ? [] : readLog(log).map((run) => `${run.cell} ${run.seed}`));
   return group.cells
-    .filter(({ name }) => name.includes(only))
+    .filter(({ name }) => only.some((text) => name.includes(text)))
     .map(({ name, isSlow }) => ({
       name,
       seeds: Array.from({ length: isSlow ? slowSeeds : seeds }, (_, index) => seed + index).filter(
@@ -162,7 +162,15 @@ function readArguments(args: readonly string[]): Options | undefined {
     const { values } = parseArgs({
       args: [...args],
       options: {
-        ...{ group: text, only: text, seeds: text, "slow-seeds": text, seed: text, log: text, record: text },
+        ...{
+          group: text,
+          only: { ...text, multiple: true },
+          seeds: text,
+          "slow-seeds": text,
+          seed: text,
+          log: text,
+          record: text,
+        },
         ...{ "outage-seconds": text, "for-minutes": text, json: { type: "boolean" } },
       },
     });
@@ -174,7 +182,7 @@ function readArguments(args: readonly string[]): Options | undefined {
     const seeds = number(values.seeds, 1);
     if (values.group !== undefined && !Object.hasOwn(groups, values.group)) return undefined;
     return {
-      ...{ group: values.group, only: values.only ?? "", seeds, seed: number(values.seed, 1) },
+      ...{ group: values.group, only: values.only ?? [""], seeds, seed: number(values.seed, 1) },
       slowSeeds: number(values["slow-seeds"], seeds),
       outageMs: 1_000 * number(values["outage-seconds"], 10),
       ...{ log: values.log, record: values.record, json: values.json === true },

@@ -1,5 +1,6 @@
 // The count of the chaos matrix, on a receiver in this process that keeps its promises or breaks one of them.
 import { createServer } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { listen } from "../support/listen.ts";
 import { machineMicros } from "../support/machine-time.ts";
@@ -70,6 +71,27 @@ describe.concurrent("a cell of the chaos matrix", () => {
     expect(report).toMatchObject({ lost: 0, twice: 0, wrong: 0, rejected: 0, examples: [] });
     expect(isFlawless(report, cellOf("none"))).toBe(true);
     expect(report.acceptPauseMs).toBeGreaterThan(150);
+  });
+
+  it("stops sending when the fault cannot be injected", async () => {
+    const cell = cellOf("none");
+    await using world = await cell.start();
+    let sent = 0;
+    const failing = {
+      ...world,
+      get ports() {
+        sent += 1;
+        return world.ports;
+      },
+      inject: async () => {
+        throw new Error("no leader was found");
+      },
+    };
+    await expect(runCell(cell, failing, 1)).rejects.toThrow("no leader was found");
+    await pause(150);
+    const sentUntilThen = sent;
+    await pause(300);
+    expect(sent).toBe(sentUntilThen);
   });
 
   it.each([

@@ -50,6 +50,8 @@ export async function runCell(
   const repeated = deliveries.slice(0, Math.ceil(deliveries.length / 10));
   using traffic = new Traffic(world, shuffled([...deliveries, ...repeated], random), gapMs);
   const sending = traffic.send((choices) => random.integer(0, choices - 1));
+  // It is awaited below, unless the fault cannot be injected.
+  sending.catch(() => {});
   await pause(beforeMs + random.integer(0, beforeMs / 3));
   const brokenAtMs = nowMs();
   await world.inject(random);
@@ -80,6 +82,7 @@ class Traffic implements Disposable {
   readonly #senders: DeliverySender[] = [];
   readonly #gapMs: number;
   #isFinishing = false;
+  #isOver = false;
   #deadlineMs = Number.POSITIVE_INFINITY;
 
   constructor(world: ChaosWorld, deliveries: readonly DeliveryToSend[], gapMs: number) {
@@ -95,7 +98,7 @@ class Traffic implements Disposable {
       for (;;) {
         const delivery =
           this.#pending.pop() ?? (this.#isFinishing ? undefined : this.#all[choose(this.#all.length)]);
-        if (!delivery) return;
+        if (!delivery || this.#isOver) return;
         if (nowMs() > this.#deadlineMs) throw new Error("the deliveries were not acknowledged in time");
         if (!(await this.#attempt(delivery, choose))) {
           this.#pending.unshift(delivery);
@@ -136,7 +139,9 @@ class Traffic implements Disposable {
     return false;
   }
 
+  /** Also ends `send`. */
   [Symbol.dispose](): void {
+    this.#isOver = true;
     for (const sender of this.#senders) sender?.[Symbol.dispose]();
   }
 }

@@ -4,6 +4,7 @@ import { withHelpTexts } from "../../scripts/cli-docs.ts";
 import { withControlApi } from "../../scripts/control-api-table.ts";
 import { blocksOf, regionOf, withExamples } from "../../scripts/marked-blocks.ts";
 import { projectFiles } from "../../scripts/project-files.mjs";
+import { scaleDocument, withScaleTables } from "../../scripts/scale-tables.ts";
 
 // packed-install.test.ts runs the shell blocks of the README.
 
@@ -48,6 +49,12 @@ it("the table of the control API in docs/mock-server.md equals the OpenAPI docum
   expect(await withControlApi("<!-- control-api:begin -->\n<!-- control-api:end -->\n")).toContain(
     "`POST /clock/advance`",
   );
+});
+
+it("the tables of docs/scale.md follow from the recorded benchmarks and chaos runs", () => {
+  const page = read(scaleDocument);
+  expect(withScaleTables(page)).toBe(page);
+  expect(page).toMatch(/\| RabbitMQ \| three nodes together \| \d+ µs \|/);
 });
 
 it("docs/cli.md has the help text of every command", async () => {
