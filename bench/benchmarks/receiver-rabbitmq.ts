@@ -72,9 +72,9 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
   await using postgres = await PostgresServer.start();
   await using cluster = await RabbitmqCluster.start(3);
   const servers: Servers = { postgres, cluster };
-  const rounds = { rounds: quick ? 1 : 5, warmUpRounds: quick ? 0 : 1 };
+  const rounds = { rounds: quick ? 1 : 3, warmUpRounds: quick ? 0 : 1 };
   const http = await inTurns(Object.keys(tiers) as Tier[], rounds, (tier, round) =>
-    receive(servers, tier, round, quick ? 300 : 4_000),
+    receive(servers, tier, round, quick ? 300 : 3_000),
   );
   const shards = await inTurns(shardCounts, rounds, (count, round) =>
     passThrough(servers, count, round, quick ? 200 : 4_000),
@@ -93,7 +93,7 @@ async function receive({ postgres, cluster }: Servers, tier: Tier, round: number
   await using server = await startServer("servers/receiver.ts", tier, store);
   const requests = deliveryRequests(`tier${round}`, 3 * count, bytes, Number.POSITIVE_INFINITY);
   await deliver([server], requests.slice(count));
-  return deliver([server], requests.slice(0, count));
+  return await deliver([server], requests.slice(0, count));
 }
 
 /** As many deliveries for each shard, whatever their number. */
