@@ -99,12 +99,12 @@ function needsTable(costs: Costs): string {
     const gigabytes = (rate * bytes * 86_400) / 1e9;
     return gigabytes < 1_000 ? `${Math.round(gigabytes)} GB` : `${(gigabytes / 1_000).toFixed(1)} TB`;
   };
-  const oneProcess = (rate: number) => {
-    const needed = (rate * costs.sqlite) / 1e6 / utilization;
-    return needed > 1 / utilization ? "more than one process can do" : cores(costs.sqlite)(rate);
+  const shareOfOne = (rate: number) => {
+    const share = (rate * costs.sqlite) / 1e6;
+    return share > 1 ? "more than all" : `${Math.max(1, Math.round(100 * share))} %`;
   };
   const rows: readonly (readonly [string, (rate: number) => string])[] = [
-    ["SQLite: cores of its one process", oneProcess],
+    ["SQLite: share of the one core that its process uses", shareOfOne],
     ["PostgreSQL: cores of receivers", cores(costs.postgres)],
     ["PostgreSQL: cores of servers", cores(costs.postgresServer)],
     ["RabbitMQ: cores of the HTTP tier", cores(costs.http)],
@@ -125,7 +125,6 @@ function needsTable(costs: Costs): string {
 interface ChaosRecord {
   readonly from: string;
   readonly to: string;
-  readonly commits: readonly string[];
   readonly cells: readonly CellSummary[];
 }
 

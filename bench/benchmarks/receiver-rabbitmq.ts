@@ -1,5 +1,5 @@
 import { rabbitmqIntake } from "workspace-tasks/receiver-kit/rabbitmq";
-import { PostgresServer } from "../../test/support/postgres.ts";
+import { type PostgresDatabase, PostgresServer } from "../../test/support/postgres.ts";
 import { RabbitmqCluster } from "../../test/support/rabbitmq.ts";
 import {
   type Benchmark,
@@ -17,7 +17,7 @@ import { startMeter } from "../meter.ts";
 import { sampleBody, secret } from "../sample-delivery.ts";
 import { serverCpuUs } from "../server-cpu.ts";
 import { startServer } from "../server-process.ts";
-import type { ShardRequest } from "../shards/shard-process.ts";
+import type { ShardCosts, ShardRequest } from "../shards/shard-process.ts";
 import { medianIn, type Rounds, ratioIn, spreadIn } from "../statistics.ts";
 
 const bytes = 700;
@@ -25,14 +25,12 @@ const tiers = { "kit-rabbitmq": "the RabbitMQ intake", "kit-postgres": "one Post
 type Tier = keyof typeof tiers;
 const shardCounts = [1, 2, 4] as const;
 
-/** CPU time of one process per delivery, in µs. */
-interface ShardCosts {
+/** CPU time per delivery, in µs. */
+interface TierCosts extends ShardCosts {
   readonly accept: number;
-  readonly store: number;
-  readonly handle: number;
-  /** Of all RabbitMQ nodes, from accepting to storing. */
+  /** Of all RabbitMQ nodes. */
   readonly broker: number;
-  /** Of PostgreSQL, from storing to handling. */
+  /** Of PostgreSQL. */
   readonly database: number;
 }
 const steps = {
@@ -42,7 +40,7 @@ const steps = {
   broker: "three RabbitMQ nodes together",
   database: "PostgreSQL",
 } as const;
-type Step = keyof ShardCosts;
+type Step = keyof TierCosts;
 const stepNames = Object.keys(steps) as Step[];
 const kitSteps = stepNames.slice(0, 3);
 
@@ -60,7 +58,7 @@ export const benchmark: Benchmark = {
   },
   about:
     `Deliveries of ${bytes} bytes. First whole requests to a receiver under Express over 64 connections, which acknowledges after the publisher confirm of three RabbitMQ nodes, or after the commit of PostgreSQL. ` +
-    "Then each tier alone, as often as there are shards: a process that publishes with 256 deliveries in flight, and one process that stores and then handles what is in the queues. " +
+    "Then each tier alone, with as many deliveries for each shard: a process that publishes with 256 deliveries in flight, and one process that stores and then handles what is in the queues. " +
     "Brokers, databases and senders run on the same two cores; µs are CPU time, of the Node process alone unless a row says otherwise.",
   notes: [
     "The shards are databases of one server, and one process serves all of them. With several shards both cores are busy all the time, and the rows of all shards are in one heap.",
@@ -72,12 +70,12 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
   await using postgres = await PostgresServer.start();
   await using cluster = await RabbitmqCluster.start(3);
   const servers: Servers = { postgres, cluster };
-  const rounds = { rounds: quick ? 1 : 3, warmUpRounds: quick ? 0 : 1 };
+  const rounds = { rounds: quick ? 1 : 5, warmUpRounds: quick ? 0 : 1 };
   const http = await inTurns(Object.keys(tiers) as Tier[], rounds, (tier, round) =>
     receive(servers, tier, round, quick ? 300 : 3_000),
   );
-  const shards = await inTurns(shardCounts, rounds, (count, round) =>
-    passThrough(servers, count, round, quick ? 200 : 4_000),
+  const shards = await inTurns(shardCounts, { rounds: quick ? 1 : 3 }, (count, round) =>
+    passThrough(servers, count, round, quick ? 200 : 5_000),
   );
   return resultOf(http, shards);
 }
@@ -97,29 +95,39 @@ async function receive({ postgres, cluster }: Servers, tier: Tier, round: number
 }
 
 /** As many deliveries for each shard, whatever their number. */
-async function passThrough({ postgres, cluster }: Servers, shards: number, round: number, perShard: number) {
-  const databases = await Promise.all(Array.from({ length: shards }, () => postgres.database()));
-  const name = `shards-${shards}-${round}`;
-  const count = perShard * shards;
+async function passThrough(
+  servers: Servers,
+  shards: number,
+  round: number,
+  perShard: number,
+): Promise<TierCosts> {
+  const { postgres, cluster } = servers;
   const urls = cluster.urls.slice(0, 1);
   const used = () => ({
     broker: cluster.pids.reduce((sum, pid) => sum + serverCpuUs(pid), 0),
     database: serverCpuUs(postgres.pid),
   });
+  await using child = await forkProcess("shards/shard-process.ts", []);
+  const pass = async (name: string, count: number, databases: readonly PostgresDatabase[]) => {
+    const topology = { urls, name, shards: databases.length };
+    const accept = await publish(topology, count);
+    const request: ShardRequest = { urls, name, count, databases: databases.map(({ url }) => url) };
+    return { accept, ...((await child.request(request)) as ShardCosts) };
+  };
+  const databases: PostgresDatabase[] = [];
   try {
+    for (let shard = 0; shard < shards; shard++) databases.push(await postgres.database());
+    await using warmUp = await postgres.database();
+    await pass(`warm-up-${shards}-${round}`, perShard, [warmUp]);
     const before = used();
-    const accept = await publish({ urls, name, shards }, count);
-    await using child = await forkProcess("shards/shard-process.ts", [
-      `${urls[0]}#${name}`,
-      ...databases.map(({ url }) => url),
-    ]);
-    const cost = async (step: ShardRequest["step"]) =>
-      Number(await child.request({ step, count } satisfies ShardRequest));
-    const costs = { accept, store: await cost("store"), handle: await cost("handle") };
+    const count = perShard * shards;
+    const costs = await pass(`shards-${shards}-${round}`, count, databases);
     const after = used();
-    const broker = (after.broker - before.broker) / count;
-    const database = (after.database - before.database) / count;
-    return { ...costs, broker, database } satisfies ShardCosts;
+    return {
+      ...costs,
+      broker: (after.broker - before.broker) / count,
+      database: (after.database - before.database) / count,
+    };
   } finally {
     for (const database of databases) await database[Symbol.asyncDispose]();
   }

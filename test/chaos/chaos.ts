@@ -7,7 +7,15 @@ import { parseArgs } from "node:util";
 import { postgresGroup } from "./cells/postgres-cells.ts";
 import { rabbitmqClockGroup, rabbitmqGroup } from "./cells/rabbitmq-cells.ts";
 import type { ChaosCell, ChaosGroup, FaultyWorld } from "./chaos-cell.ts";
-import { appendToLog, chaosTable, isGood, type Run, readLog, summarize } from "./chaos-results.ts";
+import {
+  appendToLog,
+  type CellSummary,
+  chaosTable,
+  isGood,
+  type Run,
+  readLog,
+  summarize,
+} from "./chaos-results.ts";
 import { runCell } from "./run-cell.ts";
 
 const usage = `usage: npm run chaos -- [--group NAME] [--only TEXT]… [--seeds 1] [--slow-seeds N] [--seed 1]
@@ -70,7 +78,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (options.json) for (const run of runs) console.log(JSON.stringify(run));
   else process.stdout.write(chaosTable(summarize(all)));
   if (options.record !== undefined)
-    writeFileSync(options.record, `${JSON.stringify(recordOf(all), null, 1)}\n`);
+    writeFileSync(options.record, `${JSON.stringify(recordOf(all), null, 2)}\n`);
   return runs.every(isGood) ? 0 : 1;
 }
 
@@ -150,10 +158,11 @@ class Worlds implements AsyncDisposable {
   }
 }
 
+const byName = (a: CellSummary, b: CellSummary) => (a.cell < b.cell ? -1 : 1);
+
 function recordOf(runs: readonly Run[]) {
   const dates = runs.map(({ date }) => date.slice(0, 10)).toSorted();
-  const commits = [...new Set(runs.map(({ commit }) => commit))];
-  return { from: dates[0], to: dates.at(-1), commits, cells: summarize(runs) };
+  return { from: dates[0], to: dates.at(-1), cells: summarize(runs).toSorted(byName) };
 }
 
 function readArguments(args: readonly string[]): Options | undefined {
