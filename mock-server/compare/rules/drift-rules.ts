@@ -1,4 +1,4 @@
-import { parse } from "graphql";
+import { type DocumentNode, parse } from "graphql";
 import { operationDocuments } from "../../generated/operation-documents.ts";
 import type { Evidence, ResponseShape, Shape } from "../observe/observation.ts";
 import { allProbes } from "../plan/plan-probes.ts";
@@ -18,6 +18,7 @@ function driftRule(name: OperationName): Rule {
     return id === `drift.${name}` || (isGraphql(request) && request.document === text);
   });
   const probes = own.map(({ id }) => id);
+  let parsed: DocumentNode | undefined;
   return {
     id: `drift.${name}`,
     title: `the operation ${name} is accepted, and its response has the types of the contract`,
@@ -26,7 +27,8 @@ function driftRule(name: OperationName): Rule {
     find(evidence) {
       const responses = graphqlResponses(evidence, probes);
       if (responses.length === 0) return unknown(reasonOf(evidence, probes));
-      const document = parse(text, { noLocation: true });
+      parsed ??= parse(text, { noLocation: true });
+      const document = parsed;
       const check = { issues: new Set<string>(), seen: new Set<string>() };
       for (const { probe, response } of responses) {
         const { data, errors = [] } = response;
