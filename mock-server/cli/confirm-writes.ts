@@ -35,8 +35,9 @@ run waits: one is paused, enabled, moved and unsubscribed meanwhile. They are re
   return `compare would send these mutations to ${baseUrl}:
 
 ${lines}
-The webhook endpoints have URLs at receiver.invalid or on the service's own computer, which no receiver of yours has, and are
-removed at the end, also after Ctrl-C. The others refer to records that do not exist, or are validated without being executed.
+The webhook endpoints have URLs at receiver.invalid, or at the loopback address of the service, where no receiver gets a
+delivery. They are removed at the end, also after Ctrl-C. The other mutations refer to records that do not exist, or are
+validated without being executed.
 ${registered}`;
 }
 

@@ -136,7 +136,8 @@ async function clean(
   const sender = createSender({
     fetch,
     clock,
-    pacer,
+    // A few requests above the run's share: a user who waits for the end after Ctrl-C presses it again.
+    pacer: { ...pacer, waitMs: pacer.pausedMs },
     timeoutMs,
     signal,
     onWait,

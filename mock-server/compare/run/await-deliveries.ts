@@ -168,7 +168,7 @@ async function changeEndpoint(listening: Listening, endsTicks: number, context: 
   await mutate("UpdateWebhookEndpoint", { endpointId: id, enabled: false }, context);
   const pausedAtMs = clock.now() + inFlightMs;
   const pending = new Set(at(changing).map(idOf));
-  await sleep(clock, pausedMs, signal);
+  await sleep(clock, Math.min(pausedMs, endsTicks - clock.monotonic()), signal);
   const enabledAtMs = clock.now();
   if (isOver()) return { arrived: true, finished: false };
   await mutate(

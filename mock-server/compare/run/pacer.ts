@@ -16,6 +16,8 @@ export interface Pacer {
   observe(headers: Headers): void;
   /** No request until then. */
   pause(ms: number): void;
+  /** Milliseconds until the end of a pause, however many requests were sent. */
+  pausedMs(): number;
 }
 
 export function createPacer(clock: Clock, requestsPerMinute: number): Pacer {
@@ -26,14 +28,17 @@ export function createPacer(clock: Clock, requestsPerMinute: number): Pacer {
     pausedUntilMs = Math.max(pausedUntilMs, clock.monotonic() + ms);
   };
 
+  const pausedMs = () => Math.max(0, pausedUntilMs - clock.monotonic());
+
   return {
     pause,
+    pausedMs,
     waitMs() {
       const nowMs = clock.monotonic();
       while (sentAtMs[0] !== undefined && sentAtMs[0] <= nowMs - windowMs) sentAtMs.shift();
       const oldest = sentAtMs.length < requestsPerMinute ? undefined : sentAtMs[0];
       const inWindow = oldest === undefined ? 0 : oldest + windowMs - nowMs + 1;
-      return Math.max(0, inWindow, pausedUntilMs - nowMs);
+      return Math.max(inWindow, pausedMs());
     },
     count() {
       sentAtMs.push(clock.monotonic());

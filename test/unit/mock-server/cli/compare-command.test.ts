@@ -2,7 +2,7 @@ import { symlinkSync, unlinkSync } from "node:fs";
 import { appendFile, readFile, symlink, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
 import type { CommandIo } from "../../../../cli/command-line.ts";
 import { runCompareCommand } from "../../../../mock-server/cli/compare-command.ts";
@@ -356,5 +356,29 @@ describe.concurrent("compare", () => {
     ];
     const { code, err } = await runCommand(runCompareCommand, argv, { env: key, ask: async () => "" });
     expect([code, err]).toEqual([2, expect.stringContaining("registered at the public URL of --deliveries")]);
+  });
+
+  it("--deliveries with a URL registers endpoints, takes the deliveries of its run only and removes the endpoints", async () => {
+    await using mock = await createMockServer();
+    const port = await freePort();
+    const argv = ["--base-url", mock.baseUrl, "--requests-per-minute", "100", "--writes", "--yes", "--json"];
+    const receiver = `http://127.0.0.1:${port}`;
+    const running = command(
+      [...argv, "--deliveries", receiver, "--deliveries-port", String(port), "--deliveries-seconds", "7"],
+      { WORKSPACE_TASKS_API_KEY: mock.apiKey },
+    );
+    const registered = async () => {
+      const { data } = await mock.control.listEndpoints();
+      return data.some(({ url }) => url.endsWith("/changes"));
+    };
+    await vi.waitFor(async () => expect(await registered()).toBe(true), { timeout: 60_000, interval: 100 });
+    for (const path of ["/", "/workspace-tasks-compare/other/deliveries"])
+      expect((await fetch(`${receiver}${path}`, { method: "POST", body: "{}" })).status).toBe(404);
+    await mock.control.startTask({ taskType: "BINDER" });
+    const { code, out } = await running;
+    const { rules, removal } = JSON.parse(out);
+    const verdicts = new Map(rules.map(({ id, verdict }: { id: string; verdict: string }) => [id, verdict]));
+    expect([code, removal.left, verdicts.get("deliveries.retry-waits")]).toEqual([0, [], "confirmed"]);
+    expect((await mock.control.listEndpoints()).data).toEqual([]);
   });
 });

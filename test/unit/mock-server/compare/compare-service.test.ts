@@ -78,16 +78,20 @@ describe("compareService", () => {
     await using service = await startComparedService();
     const before = await recordsOf(service);
     const stopping = new AbortController();
+    let stoppedAtMs = 0;
     const running = compare(service, {
       permissions: ["read", "write"],
       signal: stopping.signal,
       onObservation({ probe }) {
         if (probe !== "endpoint-change.create") return;
+        stoppedAtMs = service.clock.now();
         if (end === "failed") throw new Error("the disk is full");
         stopping.abort();
       },
     });
     const report = await running.catch((error: unknown) => error);
+    // A user who waits presses Ctrl-C again, which ends the process.
+    expect(service.clock.now() - stoppedAtMs).toBeLessThan(1_000);
     expect(report).toMatchObject(
       end === "failed" ? { message: "the disk is full" } : { removal: { removed: 4, left: [] } },
     );
