@@ -62,7 +62,7 @@ it("an exploration that is interrupted and resumed has the same result as one th
     ...{ states: whole.states, ends: whole.ends, depth: whole.depth },
     ...{ schedules: whole.schedules, isComplete: true },
   });
-});
+}, 120_000);
 
 it("merging states with equal fingerprints hides no end", async () => {
   using products = await loadProducts();

@@ -17,9 +17,10 @@ function resultsOf({ commit, startedAt, mutants, scopes, seeds }: ProofState): s
   const found = Object.values(mutants).filter(({ counterexample }) => counterexample !== null);
   const kinds = Object.values(seeds.faults);
   const faults = kinds.reduce((sum, count) => sum + count, 0);
+  const injected = faults === 0 ? "" : `${faults} faults of ${kinds.filter(Boolean).length} kinds; `;
   return [
     `Commit ${commit}, begun ${startedAt.slice(0, 10)}.`,
-    `Simulation: ${seeds.count} seeds, ${seeds.deliveries} deliveries, ${faults} faults of ${kinds.filter(Boolean).length} kinds; ${seeds.failure === undefined ? "no invariant was violated" : "an invariant was violated"}.`,
+    `Simulation: ${seeds.count} seeds, ${seeds.deliveries} deliveries, ${injected}${seeds.failure === undefined ? "no invariant was violated" : "an invariant was violated"}.`,
     `Known bugs: ${found.length} of ${Object.keys(mutants).length} found.`,
     "",
     "| scope | schedules | states | longest | seconds | |",

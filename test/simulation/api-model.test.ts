@@ -10,7 +10,7 @@ it("random calls of the API have the results that a model of the service expects
     for (const call of calls) made.add(call);
   }
   expect(made.size).toBe(11);
-});
+}, 120_000);
 
 it("the model detects a service that forgets an endpoint", async () => {
   const forgetful: typeof createMockServer = async (options) => {

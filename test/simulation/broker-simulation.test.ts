@@ -36,18 +36,22 @@ it.each([
     find: "await publisher.publish({",
     replace: "await ((options) => void publisher.publish(options).catch(() => {}))({",
   },
-])("the simulation of a broker detects that $bug", async ({ name, find, replace }) => {
-  using broken = await importPatched<RabbitmqKit>(
-    "receiver-kit",
-    { name, patches: [{ find, replace }] },
-    "rabbitmq.ts",
-  );
-  const found: string[] = [];
-  for (let seed = 1; seed <= 30 && found.length === 0; seed++) {
-    const { violation } = await runBrokerSimulation(seed, broken.module).catch(() => ({
-      violation: undefined,
-    }));
-    if (violation !== undefined) found.push(violation);
-  }
-  expect(found.join()).toMatch(/^I[146]/);
-});
+])(
+  "the simulation of a broker detects that $bug",
+  async ({ name, find, replace }) => {
+    using broken = await importPatched<RabbitmqKit>(
+      "receiver-kit",
+      { name, patches: [{ find, replace }] },
+      "rabbitmq.ts",
+    );
+    const found: string[] = [];
+    for (let seed = 1; seed <= 30 && found.length === 0; seed++) {
+      const { violation } = await runBrokerSimulation(seed, broken.module).catch(() => ({
+        violation: undefined,
+      }));
+      if (violation !== undefined) found.push(violation);
+    }
+    expect(found.join()).toMatch(/^I[146]/);
+  },
+  120_000,
+);

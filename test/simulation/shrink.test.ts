@@ -18,7 +18,7 @@ it("a failing seed is reduced to a run that fails in the same way, told as a sto
     /receiver-\d+ starts\n[\s\S]*VIOLATION of I1: delivery-\d+ was acknowledged/,
   );
   expect(testOf(shrunk)).toContain("await runSimulation({ seed: 1, reduction })");
-});
+}, 120_000);
 
 it("a seed that violates nothing is not reduced", async () => {
   expect(await shrink(1, undefined)).toBeUndefined();
