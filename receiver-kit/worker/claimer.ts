@@ -57,6 +57,7 @@ export class Claimer {
   readonly #turns: TenantTurns;
   readonly #outage: OutageLog;
   #mustRepairTimes = true;
+  #repairedAtMs = Number.NEGATIVE_INFINITY;
   #claims = 0;
   #failures = 0;
   #isStopped = false;
@@ -143,6 +144,7 @@ export class Claimer {
       this.#failures = 0;
       this.#outage.end();
       if (isFull) this.#mayHaveMore = true;
+      this.#watchWait(nextInMs);
       if (!isFull || count === 0) {
         this.#schedulePoll(Math.max(pollMsMin, Math.min(pollMs, nextInMs ?? pollMs)));
       }
@@ -227,11 +229,22 @@ export class Claimer {
     this.#pollAgain = true;
   }
 
+  /**
+   * No retry and no lease takes so long: what waits was stored while the clock was ahead, for less time than between two
+   * polls. Repaired before the next poll, and not at each one: a lease of another configuration may be that long.
+   */
+  #watchWait(nextInMs: number | null): void {
+    const { clock, leaseMs, retry } = this.#settings;
+    if (nextInMs === null || nextInMs <= Math.max(leaseMs, 1.2 * retry.delayMsMax) + toleranceMs) return;
+    if (clock.monotonic() - this.#repairedAtMs >= leaseMs) this.#mustRepairTimes = true;
+  }
+
   async #repairTimes(): Promise<void> {
     const { inbox, source: own, secrets, retry, keyOrder, logger } = this.#settings;
     // First, so that a clock that is set back after the repair is noticed.
     await this.#readClock();
     this.#mustRepairTimes = false;
+    this.#repairedAtMs = this.#settings.clock.monotonic();
     try {
       const waiting = isTenantSecrets(secrets) ? await inbox.waitingSources(own) : [{ source: own }];
       for (const { source } of waiting) {
@@ -269,6 +282,7 @@ export async function releaseRows(
 }
 
 const failureDelayMsMax = 10_000;
+const toleranceMs = 1_000;
 /** A row that another process is claiming at this moment is due, but cannot be claimed. */
 const pollMsMin = 5;
 

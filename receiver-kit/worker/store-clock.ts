@@ -4,8 +4,9 @@
 //
 // Set forward, every lease seems to have ended. Their holders renew them in the new time at a third of a lease, so for
 // the time of one lease the old time decides which leases have ended. Set back, what was stored lies in the future; the
-// worker asks the inbox to repair it. A clock that is set and set back between two polls is not noticed,
-// nor is one that was set before the first poll of this worker.
+// worker asks the inbox to repair it. A clock that is set and set back between two polls is not noticed here, nor is one that
+// was set before the first poll of this worker: the worker repairs the times at its start, and when a row seems to wait for
+// longer than any retry or lease.
 
 import type { ClockStats } from "../receiver-stats.ts";
 

@@ -51,6 +51,22 @@ describe("a receiver whose inbox's clock is set", () => {
     },
   );
 
+  it("handles what was stored while the clock was ahead, for less time than between two polls", async () => {
+    const { clock, inbox, set } = createReceivers(0);
+    await using fixture = createReceiverFixture({ clock, inbox, retry: { delayMsMax: 60_000 } });
+    await fixture.receiver.start();
+    await clock.settle();
+    set(24 * hourMs);
+    const { claim } = inbox;
+    Object.assign(inbox, { claim: () => Promise.reject(new Error("connection lost")) });
+    await fixture.deliver(sampleEvent(), "msg_1");
+    await clock.settle();
+    set(-24 * hourMs);
+    Object.assign(inbox, { claim });
+    await clock.advance(40_000);
+    expect(await fixture.stateOf("msg_1")).toBe("done");
+  });
+
   it("retries in time after the clock was set back, and shows the jump in its statistics", async () => {
     const { clock, fixtures, set } = createReceivers(1);
     await using fixture = fixtures[0]!;
