@@ -213,7 +213,7 @@ export class Claimer {
     return { count, nextInMs, isFull };
   }
 
-  /** Where no claim shows that the clock was set back and everything waits. */
+  /** Without a claim nothing else would show that the clock was set back and everything waits. */
   async #readClock(): Promise<void> {
     const sentMs = this.#settings.clock.monotonic();
     this.#watchClock(sentMs, (await this.#settings.inbox.readMarks("")).nowMs);
@@ -230,8 +230,8 @@ export class Claimer {
   }
 
   /**
-   * No retry and no lease takes so long: what waits was stored while the clock was ahead, for less time than between two
-   * polls. Repaired before the next poll, and not at each one: a lease of another configuration may be that long.
+   * No retry and no lease takes so long: what waits was stored while the clock was ahead, and nothing has shown that it
+   * was set: it was ahead for less time than between two polls, or until the start had repaired the times. Repaired before the next poll, and not at each one: a lease of another configuration may be that long.
    */
   #watchWait(nextInMs: number | null): void {
     const { clock, leaseMs, retry } = this.#settings;
@@ -241,8 +241,6 @@ export class Claimer {
 
   async #repairTimes(): Promise<void> {
     const { inbox, source: own, secrets, retry, keyOrder, logger } = this.#settings;
-    // First, so that a clock that is set back after the repair is noticed.
-    await this.#readClock();
     this.#mustRepairTimes = false;
     this.#repairedAtMs = this.#settings.clock.monotonic();
     try {

@@ -46,7 +46,7 @@ describe("a receiver whose inbox's clock is set", () => {
       const source = tenants === "one tenant" ? "default" : "default/tenant";
       await inbox.insert({ ...runningAt("task-1", 1), source, id: "msg_1" });
       await fixture.receiver.start();
-      await clock.advance(2_000);
+      await clock.advance(32_000);
       expect((await inbox.get({ source, id: "msg_1" }))?.state).toBe("done");
     },
   );

@@ -62,7 +62,6 @@ function workerFixture(options: object = {}) {
       const { due, died, nextInMs } = queue;
       return { claims: due.splice(0, rowsMax), died: died.splice(0), nextInMs, nowMs: queue.nowMs() };
     },
-    readMarks: async () => ({ nowMs: queue.nowMs(), marks: {} }),
     async repairTimes() {
       queue.repairs += 1;
       return 0;
