@@ -70,7 +70,7 @@ const sdkMutants: readonly Omit<FindingMutant, "product">[] = [
   {
     name: "bad-token-kept",
     finding: "a bad token of a service that has recovered is kept for its life",
-    tests: ["test/unit/sdk/credentials/credentials.test.ts", "test/unit/sdk/engine"],
+    tests: ["test/unit/sdk/credentials/shared-token.test.ts"],
     patches: [{ find: "const replacePauseMs = 5_000;", replace: "const replacePauseMs = 150_000;" }],
   },
   {
