@@ -158,7 +158,9 @@ function startSdkExecution(options: SdkScopeOptions): Execution {
         const hasFailed = Object.entries(failing).some(
           ([name, count]) => count < ({ ...noBudgets, ...options.budgets } as Record<string, number>)[name]!,
         );
-        check(hasFailed, `W2: ${record.name} fails with ${error.code}, although no request failed`);
+        // With few requests per minute, a call may not have its turn within its deadline.
+        const isLate = error.code === "DEADLINE_EXCEEDED" || error.code === "RATE_LIMIT_WAIT_EXCEEDED";
+        check(hasFailed || isLate, `W2: ${record.name} fails with ${error.code}, although no request failed`);
         check(error.outcome !== undefined, `O2: ${record.name} failed without an outcome: ${String(error)}`);
         const mayHave = record.state === "unknown" || record.effects === 0 || record.kind === "query";
         check(mayHave, `O1: ${record.name} took effect and is reported as ${record.state}`);

@@ -322,11 +322,10 @@ const receiverMutants: readonly Omit<FindingMutant, "product">[] = [
   },
   {
     name: "clock-ahead-between-two-polls",
-    finding: "a clock that is ahead for a moment, or set back while a receiver starts, delays acknowledged events by hours",
+    finding:
+      "a clock that is ahead for a moment, or set back while a receiver starts, delays acknowledged events by hours",
     tests: ["test/unit/receiver-kit/worker/clock-jumps.test.ts"],
     patches: [{ find: "this.#watchWait(nextInMs);", replace: "void this.#watchWait;" }],
-  },
-    ],
   },
 ];
 
