@@ -5,8 +5,7 @@
 //
 // Needs a build.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { capture } from "./capture.mjs";
 
@@ -17,13 +16,8 @@ const npm = windows ? "npm.cmd" : "npm";
 const env = { ...process.env, NEXT_TELEMETRY_DISABLED: "1", NODE_ENV: "production" };
 
 await run("install", process.execPath, ["scripts/install.mjs", "examples/frameworks", "--ignore-scripts"]);
-const folder = mkdtempSync(join(tmpdir(), "workspace-tasks-recipes-"));
-try {
-  await installPackage();
-} finally {
-  rmSync(folder, { recursive: true, force: true });
-}
 rmSync(join(frameworks, "dist"), { recursive: true, force: true });
+await installPackage();
 await Promise.all([
   run("compile", process.execPath, [module("typescript/bin/tsc"), "-p", frameworks]),
   run("next build", process.execPath, [module("next/dist/bin/next"), "build", join(frameworks, "next")], {
@@ -40,6 +34,8 @@ function module(path) {
 
 /** As a user installs it, with its dependencies from the registry. The lock file has the frameworks alone. */
 async function installPackage() {
+  const folder = join(frameworks, "dist/package");
+  mkdirSync(folder, { recursive: true });
   const pack = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
   const { stdout } = await run("pack", npm, pack, { shell: windows });
   const parsed = JSON.parse(stdout);

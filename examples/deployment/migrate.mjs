@@ -1,0 +1,13 @@
+// Creates or updates the tables of the inbox; run it once for each release, before the servers.
+
+// #region migrate
+import pg from "pg";
+import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
+
+const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, connectionTimeoutMillis: 5_000 });
+const inbox = postgresInbox(pool);
+await inbox.open();
+await inbox.close();
+await pool.end();
+console.log("the tables of the inbox are up to date");
+// #endregion

@@ -1,0 +1,19 @@
+// The receiver of a pipeline: the application under test with an inbox in memory.
+
+// #region pipeline
+import { createServer } from "node:http";
+import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
+
+const receiver = createReceiver({
+  secrets: [process.env.WORKSPACE_TASKS_SIGNING_SECRET ?? ""],
+  inbox: memoryInbox(),
+});
+const receive = webhookMiddleware(receiver);
+const server = createServer((request, response) => {
+  if (request.url === "/ready") response.end("ready\n");
+  else receive(request, response);
+});
+await receiver.start();
+server.listen(Number(process.env.PORT ?? 3000));
+// #endregion

@@ -1,0 +1,57 @@
+// A webhook receiver with health endpoints, metrics and an orderly end.
+
+// #region server
+import { createServer } from "node:http";
+import { setTimeout } from "node:timers/promises";
+import pg from "pg";
+import { createReceiver } from "workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
+import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
+import { openMetricsContentType, renderOpenMetrics } from "workspace-tasks/receiver-kit/telemetry";
+
+const { DATABASE_URL, PORT = "3000", CONCURRENCY = "8", DRAIN_MS = "5000" } = process.env;
+const concurrency = Number(CONCURRENCY);
+
+const pool = new pg.Pool({
+  connectionString: DATABASE_URL,
+  max: concurrency + 6,
+  connectionTimeoutMillis: 5_000,
+  keepAlive: true,
+});
+const receiver = createReceiver({
+  secrets: (process.env.WORKSPACE_TASKS_SIGNING_SECRET ?? "").split(","), // two during a rotation
+  inbox: postgresInbox(pool, { migrate: false }), // migrate.mjs has created the tables
+  concurrency,
+});
+receiver.onState("task", ({ taskId, status }) => console.log(`task ${taskId} is ${status}`));
+
+let ready = false;
+const receive = webhookMiddleware(receiver);
+const server = createServer(async (request, response) => {
+  if (request.url === "/webhooks") return receive(request, response);
+  if (request.url === "/live") return response.end("live\n");
+  if (request.url === "/ready") return response.writeHead(ready ? 200 : 503).end(`${ready}\n`);
+  if (request.url !== "/metrics") return response.writeHead(404).end();
+  try {
+    const metrics = renderOpenMetrics(await receiver.stats());
+    response.setHeader("content-type", openMetricsContentType).end(metrics);
+  } catch {
+    response.writeHead(503).end(); // the database does not respond
+  }
+});
+
+server.listen(Number(PORT));
+await receiver.start(); // without a database: ends the process, which is started again
+ready = true;
+console.log(`ready for webhooks on port ${PORT}`);
+
+async function stop() {
+  ready = false;
+  await setTimeout(Number(DRAIN_MS)); // until the load balancer has noticed
+  server.close();
+  await receiver.close({ graceMs: 10_000 }); // running handlers end, other events are released
+  await pool.end();
+}
+process.once("SIGTERM", stop);
+process.once("SIGINT", stop);
+// #endregion
