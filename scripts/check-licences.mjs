@@ -2,30 +2,19 @@
 // product. `--write` updates docs/licences.md.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { locatePackage } from "./lock-file.mjs";
+import { installedPackages } from "./lock-file.mjs";
 
 const permitted = new Set(["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "0BSD", "Unlicense"]);
 
 const root = join(import.meta.dirname, "..");
 const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
 
-/** Follows `dependencies` from the root, as an installation does: neither dev dependencies nor peers. */
-function shipped() {
-  const found = new Map();
-  const visit = (from, names) => {
-    for (const name of names) {
-      const path = locatePackage(lock.packages, from, name);
-      if (!path || found.has(path)) continue;
-      const entry = lock.packages[path];
-      found.set(path, { name, version: entry.version, licence: entry.license ?? "unknown" });
-      visit(path, Object.keys(entry.dependencies ?? {}));
-    }
-  };
-  visit("", Object.keys(lock.packages[""].dependencies));
-  return [...found.values()].sort((a, b) => a.name.localeCompare(b.name));
-}
-
-const packages = shipped();
+const packages = installedPackages(lock)
+  .map(({ path, name }) => {
+    const { version, license = "unknown" } = lock.packages[path];
+    return { name, version, licence: license };
+  })
+  .sort((a, b) => a.name.localeCompare(b.name));
 const rejected = packages.filter(({ licence }) => !permitted.has(licence));
 if (rejected.length > 0) {
   console.error(

@@ -26,6 +26,8 @@ const gates = [
     "node --max-old-space-size=1024 --conditions=workspace-tasks-source --import tsx scripts/mock-at-bounds.ts",
   ],
   ["the packed tarball", "node scripts/check-package.mjs"],
+  ["the bill of materials", "node scripts/sbom.mjs --check"],
+  ["two builds give the same tarball", "node scripts/check-reproducible.mjs"],
   ["the packed SDK on Node, Bun, Deno and workerd", "node scripts/runtime-matrix.mjs"],
   ["the package in Jest, NestJS, Vite, Yarn and TypeScript 5.2 to 6.0", "node scripts/consumer-matrix.mjs"],
   ["the recipes with the real frameworks", "node scripts/framework-recipes.mjs"],

@@ -33,8 +33,11 @@ class WebhooksController implements OnApplicationBootstrap, OnApplicationShutdow
 @Module({ controllers: [WebhooksController, EchoController] })
 class AppModule {}
 
-const app = await NestFactory.create(AppModule, { rawBody: true }); // keeps the bytes that are signed
+async function bootstrap() {
+  const app = await NestFactory.create(AppModule, { rawBody: true }); // keeps the bytes that are signed
+  app.enableShutdownHooks();
+  await app.listen(process.env["PORT"] ?? 3000);
+  console.log("ready");
+}
+void bootstrap();
 // #endregion
-app.enableShutdownHooks();
-await app.listen(process.env["PORT"] ?? 3000);
-console.log("ready");

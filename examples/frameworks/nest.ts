@@ -43,9 +43,12 @@ class EchoController {
 @Module({ controllers: [EchoController], providers: [TaskStates, Webhooks] })
 class AppModule {}
 
-const app = await NestFactory.create(AppModule, { logger: ["error", "warn"] });
-app.use("/webhooks", webhookMiddleware(app.get(Webhooks).receiver)); // runs before Nest's body parser
-app.enableShutdownHooks();
-await app.listen(process.env["PORT"] ?? 3000);
-console.log("ready");
+async function bootstrap() {
+  const app = await NestFactory.create(AppModule, { logger: ["error", "warn"] });
+  app.use("/webhooks", webhookMiddleware(app.get(Webhooks).receiver)); // runs before Nest's body parser
+  app.enableShutdownHooks();
+  await app.listen(process.env["PORT"] ?? 3000);
+  console.log("ready");
+}
+void bootstrap();
 // #endregion

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { worldPerTest } from "workspace-tasks/mock-server/jest";
-import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
+import { createReceiver, memoryInbox, silentLogger } from "workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { createClient } from "workspace-tasks/sdk";
 
@@ -14,7 +14,12 @@ const fixture = worldPerTest({ world: { clock: "virtual" } });
 test("the application learns from webhooks that a task has completed", async () => {
   const { baseUrl, apiKey, clock, control } = fixture.world;
   const secrets: string[] = [];
-  const receiver = createReceiver({ secrets: () => secrets, inbox: memoryInbox({ clock }), clock });
+  const receiver = createReceiver({
+    secrets: () => secrets,
+    inbox: memoryInbox({ clock }),
+    clock,
+    logger: silentLogger,
+  });
   const statuses: string[] = [];
   receiver.onState("task", ({ status }) => void statuses.push(status));
   await receiver.start();

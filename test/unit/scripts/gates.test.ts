@@ -1,12 +1,14 @@
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 
 // A gate that cannot fail is useless, so each runs in a small repository that breaks its rule.
 
-type Repository = Disposable & { run(script: string): Promise<{ code: number; output: string }> };
+type Repository = Disposable & {
+  run(script: string, ...args: string[]): Promise<{ code: number; output: string }>;
+};
 
 function repository(files: Readonly<Record<string, string>>): Repository {
   const root = mkdtempSync(join(tmpdir(), "workspace-tasks-gate-"));
@@ -16,9 +18,9 @@ function repository(files: Readonly<Record<string, string>>): Repository {
     writeFileSync(join(root, path), text);
   }
   return {
-    run: (script) =>
+    run: (script, ...args) =>
       new Promise((resolve) => {
-        execFile(process.execPath, [join(root, "scripts", script)], (error, stdout, stderr) => {
+        execFile(process.execPath, [join(root, "scripts", script), ...args], (error, stdout, stderr) => {
           resolve({ code: error ? 1 : 0, output: stdout + stderr });
         });
       }),
@@ -72,4 +74,52 @@ it("npm run check exits with an error for an unknown gate", async () => {
     });
   });
   expect({ code, output }).toEqual({ code: 1, output: 'there is no gate named "no-such-gate"\n' });
+});
+
+it("the documents and package.json name the versions that the gates test", () => {
+  const read = (file: string) => readFileSync(file, "utf8");
+  const page = read("docs/compatibility.md");
+  const { engines } = JSON.parse(read("package.json")) as { engines: { node: string } };
+  const [, node = "none"] = /^>=(\d+\.\d+)\.0$/.exec(engines.node) ?? [];
+  expect(page).toContain(`| Node | ${node}, 22, 24 |`);
+  const tested = /const typeScripts = \[(.*)\]/
+    .exec(read("scripts/consumer-matrix.mjs"))?.[1]
+    ?.match(/[\d.]+/g);
+  expect(page).toContain(`\n${tested?.at(0)} to ${tested?.at(-1)}, with`);
+  expect(read("README.md")).toContain(`Node ${node} or newer`);
+  expect(read("README.md")).toContain(`TypeScript ${tested?.at(0)} or newer`);
+  expect(read("scripts/runtime-matrix.mjs")).toContain(node.replace(/\..*/, ""));
+});
+
+it("complete-lock-file reports an entry without a hash that this machine needs, and before a release any", async () => {
+  const lockOf = (packages: object) => JSON.stringify({ packages: { "": {}, ...packages } });
+  const other = { version: "1.0.0", optional: true, os: ["win32"], cpu: ["x64"] };
+  const files = (packages: object) => ({
+    "package-lock.json": lockOf(packages),
+    "bench/peers/package-lock.json": lockOf({}),
+    "examples/frameworks/package-lock.json": lockOf({}),
+  });
+  using sound = repository(files({ "node_modules/a-win32-x64": other }));
+  expect((await sound.run("complete-lock-file.mjs", "--check")).code).toBe(0);
+  expect((await sound.run("complete-lock-file.mjs", "--release")).output).toContain(
+    "node_modules/a-win32-x64",
+  );
+  using needed = repository(files({ "node_modules/a": { version: "1.0.0" } }));
+  const { code, output } = await needed.run("complete-lock-file.mjs", "--check");
+  expect(code).toBe(1);
+  expect(output).toContain(
+    "package-lock.json has entries without a hash, which npm installs unchecked: node_modules/a\n",
+  );
+  using lacking = repository(
+    files({
+      "node_modules/a": {
+        version: "1.0.0",
+        integrity: "x",
+        optionalDependencies: { "a-linux-x64": "1.0.0" },
+      },
+    }),
+  );
+  expect((await lacking.run("complete-lock-file.mjs", "--check")).output).toContain(
+    "lacks optional dependencies: a-linux-x64",
+  );
 });
