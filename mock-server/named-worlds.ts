@@ -4,6 +4,7 @@
 import { hash } from "node:crypto";
 import { mainWorld, type NewWorld, type WorldDirectory } from "./control/controls/world-directory.ts";
 import { MockServerError } from "./errors.ts";
+import { checkFaultOperations } from "./graphql/check-operation.ts";
 import type { Service } from "./http/service.ts";
 import { type HostedWorld, hostWorld, type MockWorld, toMockWorld, type WorldSetup } from "./mock-world.ts";
 import { withSettings } from "./settings.ts";
@@ -83,6 +84,7 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
 
   const add = async (input: NewWorld): Promise<Entry> => {
     const { from, settings, faults = shared.faults } = input;
+    if (input.faults) checkFaultOperations(input.faults);
     const source = from === undefined ? main() : find(from);
     const origin = await originOf(input, source);
     // Nothing is awaited from here on: two worlds that are created at once cannot get one name.

@@ -1,4 +1,6 @@
 import { createRequire } from "node:module";
+import { invalidOption } from "./check-options.ts";
+import { wrongFaultOperation } from "./graphql/check-operation.ts";
 import { type HttpListener, listenHttp } from "./http/listener.ts";
 import { createHandler } from "./http/router.ts";
 import type { Service } from "./http/service.ts";
@@ -44,6 +46,8 @@ function nextPortlessNumber(): number {
  */
 export async function createMockServer(options: MockServerOptions = {}): Promise<MockServer> {
   await checkMockOptions(options);
+  const wrong = options.faults && wrongFaultOperation(options.faults);
+  if (wrong) throw invalidOption("createMockServer", `faults.${wrong.path}`, wrong.message);
   const clock = clockOf(options.clock ?? "real");
   const settings = withSettings(options.settings);
   const { seed = 1, faults } = options;

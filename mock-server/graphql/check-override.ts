@@ -1,8 +1,7 @@
-import { didYouMean } from "../check-options.ts";
 import { MockServerError } from "../errors.ts";
 import type { Router } from "../state/router.ts";
 import type { OverrideResponse } from "../world/override-store.ts";
-import { routerSchema } from "./router-schema.ts";
+import { knownOperation } from "./check-operation.ts";
 import { ShapeError, shapeData } from "./shape-data.ts";
 
 /**
@@ -18,30 +17,15 @@ export function checkOverride(
     invalid = false,
   }: { readonly router?: Router | undefined; readonly invalid?: boolean | undefined },
 ): void {
-  const served = (router ? [router] : (["base", "gateway"] as const)).map((each) => ({
-    schema: routerSchema(each),
-    ...rootFields(each),
-  }));
-  const found = served.find(({ fields }) => Object.hasOwn(fields, operation));
-  const field = found?.fields[operation];
-  if (!found || !field) {
-    const known = served.flatMap(({ fields }) => Object.keys(fields));
-    const where = router ? ` of the ${router} router` : "";
-    throw invalidBody(`operation: unknown operation ${operation}${where}${didYouMean(operation, known)}`);
-  }
+  const { schema, field } = knownOperation(operation, router);
   if (invalid || response.invalid || response.data === undefined || response.data === null) return;
   try {
     const place = { value: response.data, nodes: [], path: "data" };
-    shapeData({ schema: found.schema, select: null, by: "name" }, field.type, place);
+    shapeData({ schema, select: null, by: "name" }, field.type, place);
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
     throw invalidBody(`${error.message}; invalid: true sends it all the same`);
   }
-}
-
-function rootFields(router: Router) {
-  const schema = routerSchema(router);
-  return { fields: { ...schema.getQueryType()?.getFields(), ...schema.getMutationType()?.getFields() } };
 }
 
 const invalidBody = (message: string) => new MockServerError("BODY_INVALID", message);

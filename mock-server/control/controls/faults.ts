@@ -1,4 +1,5 @@
 import { contractProfile } from "../../faults/contract-profile.ts";
+import { checkFaultOperations } from "../../graphql/check-operation.ts";
 import { notFound } from "../../rules/service-error.ts";
 import type { FaultPlan } from "../../state/fault.ts";
 import { isoTime } from "../../time/iso-time.ts";
@@ -48,5 +49,7 @@ function planOf({
   deliveries = [],
 }: Parameters<FaultControls["setFaults"]>[0] & object): FaultPlan {
   const permitted = profile === "contract" ? (contractProfile.deliveries ?? []) : [];
-  return { api, deliveries: [...permitted, ...deliveries] };
+  const plan = { api, deliveries: [...permitted, ...deliveries] };
+  checkFaultOperations(plan);
+  return plan;
 }

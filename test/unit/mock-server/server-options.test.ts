@@ -19,6 +19,10 @@ describe("createMockServer", () => {
       { faults: { deliveries: [{ instructions: [{ kind: "dely" }] }] } },
       "faults.deliveries.0.instructions.0",
     ],
+    [
+      { faults: { api: [{}, { operation: "createClien" }] } },
+      "faults.api.1.operation: unknown operation createClien; did you mean createClient?",
+    ],
     [{ settings: { rateLimits: {} } }, "settings: unknown field rateLimits; did you mean rateLimit?"],
     [{ settings: { tasks: { plans: { BINDER: { mode: "timd" } } } } }, "settings.tasks.plans.BINDER.mode"],
   ])("rejects the options %j", async (options, message) => {

@@ -336,6 +336,36 @@ describe("faults", () => {
     await callGraphql(mock, "{ me { __typename } }", { token });
   });
 
+  it("for an operation that does not exist are rejected, because they would never be injected", async ({
+    mock,
+    api,
+  }) => {
+    const faultsOf = (rule: object) => ({ api: [{ ...rule, instructions: [{ kind: "html" as const }] }] });
+    for (const control of [mock.control, api]) {
+      await expect(control.addFaults(faultsOf({ operation: "Me" }))).rejects.toMatchObject({
+        code: "BODY_INVALID",
+        message: "api.0.operation: unknown operation Me; did you mean me?",
+        issues: [{ path: "api.0.operation" }],
+      });
+      await expect(
+        control.setFaults(faultsOf({ operation: "upload.put", router: "base" })),
+      ).rejects.toMatchObject({
+        message: expect.stringContaining("did you mean upload.post?"),
+      });
+      await expect(
+        control.setFaults(faultsOf({ operation: "createWorkspace", router: "base" })),
+      ).rejects.toMatchObject({
+        message: expect.stringContaining("unknown operation createWorkspace of the base router"),
+      });
+    }
+    await expect(mock.worlds.create({ faults: faultsOf({ operation: "mee" }) })).rejects.toThrow(
+      "did you mean me?",
+    );
+    await api.addFaults(faultsOf({ operation: "upload.patch" }));
+    expect((await api.getFaults()).plan.api).toHaveLength(1);
+    await api.clearFaults();
+  });
+
   it("of an unknown kind are rejected with the position of the mistake", async ({ mock, api }) => {
     const faults = { api: [{ instructions: [{ kind: "gremlin" }] }] } as never;
     for (const control of [mock.control, api]) {
