@@ -128,6 +128,36 @@ it("the overflow check reports an element that is too wide", async () => {
   expect(await overflowPixels(inspector.page)).toBeGreaterThan(100);
 });
 
+it("long URLs and names make no view wider, and the views of a phone scroll to the current one", async () => {
+  await using crowded = await createInspectorFixture();
+  const url = `http://127.0.0.1:1/${"segment/".repeat(60)}`;
+  const { id } = await crowded.mock.control.createEndpoint({ url });
+  const { taskId } = await crowded.mock.control.startTask({ taskType: "BINDER", progression: "manual" });
+  await crowded.mock.clock.advance(0);
+  await using inspector = await InspectorPage.open(browser, crowded.mock);
+  const { page } = inspector;
+  for (const size of [widescreen, phone]) {
+    await page.setViewportSize(size);
+    for (const hash of [
+      `#/deliveries?endpointId=${id}`,
+      `#/tasks/${taskId}`,
+      "#/endpoints",
+      "#/faults",
+      "#/setup",
+    ]) {
+      await inspector.go(hash);
+      await page.getByText("segment/").first().waitFor({ state: "attached" });
+      expect(await overflowPixels(page), hash).toBe(0);
+    }
+  }
+  const current = page.getByRole("navigation").locator("[aria-current]");
+  await expect.poll(async () => ((await current.boundingBox())?.x ?? 0) + 40).toBeLessThan(phone.width);
+  await inspector.go("#/tasks");
+  const rejected = inspector.rows.first().getByTitle("1 delivery rejected");
+  expect(await rejected.boundingBox()).toMatchObject({ width: expect.any(Number) });
+  expect(await rejected.textContent()).toBe("1rejected");
+});
+
 it("a phone shows either the list or the selected row", async () => {
   await using inspector = await InspectorPage.open(browser, fixture.mock, { ...phone, hash: "#/deliveries" });
   const { page, rows, detail } = inspector;

@@ -225,6 +225,55 @@ describe("eight tasks in the inspector", () => {
   });
 });
 
+describe("the editor of the inspector", () => {
+  it("takes what is typed quickly, and keeps it and the response while another view is open", async () => {
+    const { inspector: opened, page, view } = await open({ ...phone, hash: "#/run" });
+    await using inspector = opened;
+    const editor = page.locator(".cm-content");
+    await editor.click();
+    await page.keyboard.press("Control+A");
+    await page.keyboard.press("Delete");
+    await page.keyboard.type("{ me { __typename } } # mine");
+    await editor.getByText("{ me { __typename } } # mine").waitFor();
+    await page.getByLabel("Variables, as JSON").fill("{nope");
+    await inspector.button("Run").click();
+    await page.getByText("the variables are not JSON").waitFor();
+    await page.getByLabel("Variables, as JSON").fill("");
+    await page.getByLabel("Variables, as JSON").press("Control+Enter");
+    const response = page.getByRole("region", { name: "Response", exact: true });
+    await response.getByText('"__typename": "WorkspaceUser"').waitFor();
+    // On a phone the response is below the document: it is scrolled into sight.
+    expect((await response.boundingBox())?.y).toBeLessThan(600);
+    await view("Tasks").click();
+    await page.getByRole("heading", { level: 2, name: "Tasks" }).waitFor();
+    await page.goBack();
+    await editor.getByText("{ me { __typename } } # mine").waitFor();
+    await response.getByText('"__typename": "WorkspaceUser"').waitFor();
+    await page.getByLabel("operation", { exact: true }).selectOption("Me");
+    await editor.getByText("query Me").waitFor();
+  });
+
+  it("shows the start of a response of megabytes, and of its long strings", async () => {
+    const { inspector: opened, page } = await open({ hash: "#/run" });
+    await using inspector = opened;
+    const rows = Array.from({ length: 20_000 }, (_, id) => ({ id, text: "x".repeat(100) }));
+    const long = "y".repeat(1_000_000);
+    const body = `{"rows":${JSON.stringify(rows)},"long":"${long}","exact":12345678901234567890}`;
+    await page.route("**/graphql", (route) => route.fulfill({ contentType: "application/json", body }));
+    await inspector.button("Run").click();
+    const json = page.getByRole("region", { name: "Response body" });
+    await json.getByText('"exact": 12345678901234567890').waitFor();
+    expect(await page.locator("*").count()).toBeLessThan(2_000);
+    await json.getByText("100 more of 20000").waitFor();
+    await json.getByText("998002 more characters").waitFor();
+    await page.getByRole("group", { name: "Response body as" }).getByText("Exact").click();
+    await page.getByText(/\d+ characters more\./).waitFor();
+    expect(
+      (await page.getByRole("region", { name: "Response", exact: true }).textContent())?.length,
+    ).toBeLessThan(100_000);
+  });
+});
+
 describe("the first minute in the inspector", () => {
   it("shows URL, key and snippets of a new mock, creates an endpoint, sends it an event and replays it", async () => {
     const { mock } = fixture;

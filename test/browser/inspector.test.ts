@@ -6,7 +6,7 @@ import { callGraphql, exchangeApiKey, workspaceToken } from "../support/mock-cli
 import { buildPage } from "./support/built-page.ts";
 import { launchChromium } from "./support/chromium.ts";
 import { createInspectorFixture, type InspectorFixture, receiverUrls } from "./support/inspector-fixture.ts";
-import { InspectorPage } from "./support/inspector-page.ts";
+import { InspectorPage, phone } from "./support/inspector-page.ts";
 
 let browser: Browser;
 beforeAll(async () => {
@@ -114,6 +114,12 @@ describe("the deliveries view of the inspector", () => {
     await shown.getByText("Exact").click();
     expect(await inspector.detail.locator(".body-text pre").last().textContent()).toBe(body);
     await inspector.detail.getByText(`${Buffer.byteLength(body)} bytes`).waitFor();
+    await shown.getByText("Indented").click();
+    const json = inspector.detail.getByRole("region", { name: "Body", exact: true });
+    await json.getByText('"taskType": "BINDER"').waitFor();
+    await json.getByRole("button", { name: /^value, \d+ fields$/ }).click();
+    await json.getByText('"taskType": "BINDER"').waitFor({ state: "detached" });
+    expect(await json.textContent()).toMatch(/^\{ \d+ fields \}$/);
     await shown.getByText("Hex").click();
     await inspector.detail.getByText("0000 7b 22 69 64").waitFor();
     await inspector.button("Copy as curl").click();
@@ -193,10 +199,33 @@ describe("the faults view of the inspector", () => {
     expect(rejected.status).toBe(200); // The catalog is public, and not counted.
     await inspector.button("end the rule: 429 of the service, retry after 1 s").click();
     await page.getByText("No fault is active.").waitFor();
-    await inspector.button("All that the contract permits").click();
+    await inspector.button("Add the contract's faults").click();
     await page.getByText("20 % of the time").first().waitFor();
     await inspector.button("End all faults").click();
     await page.getByText("Fired (0)").waitFor();
+  });
+});
+
+describe("a fault form of the inspector", () => {
+  it("rejects a misspelt operation with the nearest one, and keeps focus and place of its button", async () => {
+    await using fixture = await createInspectorFixture();
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/faults" });
+    const { page, complaints } = inspector;
+    const operation = page.getByLabel("Operation");
+    await operation.fill("createClien");
+    const add = inspector.button("add: On calls to the API");
+    const before = await add.boundingBox();
+    await add.click();
+    await page.getByText("unknown operation createClien; did you mean createClient?").waitFor();
+    expect(await page.locator("#operations option[value=createClient]").count()).toBe(1);
+    await operation.fill("createClient");
+    await add.focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "1 fault is active" }).waitFor();
+    expect(await add.boundingBox()).toEqual(before);
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Add");
+    // The browser itself logs the status of the response.
+    expect(complaints.splice(0)).toEqual([expect.stringContaining("400")]);
   });
 });
 
@@ -381,6 +410,66 @@ describe("the keyboard in the inspector", () => {
 });
 
 describe("the page of the inspector", () => {
+  it("says why a read failed, reads again, and shows no diagnosis before it has the secrets", async () => {
+    await using fixture = await createInspectorFixture();
+    const { deliveryId } = await rejectedDelivery(fixture);
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/overview" });
+    const { page, complaints } = inspector;
+    const endpoints = /\/v1\/endpoints$/;
+    await page.route(endpoints, (route) => route.fulfill({ status: 502, body: "<h1>Bad Gateway</h1>" }));
+    await inspector.go(`#/signatures/${deliveryId}%2F1`);
+    await page.getByText(/Not everything could be read: expected a mock at .*, got HTTP 502/).waitFor();
+    await expect.poll(() => page.getByLabel("webhook-id", { exact: true }).inputValue()).toBe(deliveryId);
+    expect(await page.locator("[data-code]").count()).toBe(0);
+    await page.unroute(endpoints);
+    await page.getByText("The signature is right, but its time is far").waitFor();
+    await page.getByText("Not everything could be read").waitFor({ state: "detached" });
+    expect(complaints.splice(0).filter((text) => !text.includes("502"))).toEqual([]);
+  });
+
+  it("opens a row while the read of another one takes long", async () => {
+    await using fixture = await createInspectorFixture();
+    const { taskId: slow } = await fixture.mock.control.startTask({
+      taskType: "BINDER",
+      progression: "manual",
+    });
+    await fixture.mock.control.startTask({ taskType: "TAX_REVIEW", progression: "manual" });
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/tasks" });
+    const { page, rows, detail } = inspector;
+    await page.route(`**/tasks/${slow}`, () => undefined); // Never responds.
+    await rows.filter({ hasText: "BINDER" }).click();
+    await detail.getByText("Loading …").waitFor();
+    await rows.filter({ hasText: "TAX_REVIEW" }).click();
+    await detail.getByRole("heading", { name: "TAX_REVIEW" }).waitFor();
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+  });
+
+  it("shows every filter, and removes one that has no field", async () => {
+    await using fixture = await createInspectorFixture();
+    const { id } = await rejectedDelivery(fixture);
+    await using inspector = await InspectorPage.open(browser, fixture.mock, {
+      ...phone,
+      hash: `#/deliveries?endpointId=${id}&rejected=true&status=nonsense`,
+    });
+    const { page } = inspector;
+    await inspector.rows.first().waitFor();
+    await expect.poll(() => page.getByLabel("endpoint", { exact: true }).inputValue()).toBe(id);
+    expect(await page.getByLabel("endpoint", { exact: true }).isVisible()).toBe(true);
+    expect(await page.getByLabel("last response").isVisible()).toBe(false);
+    expect(await page.getByLabel("status", { exact: true }).inputValue()).toBe("");
+    await inspector.button("remove the filter rejected").click();
+    await expect.poll(() => new URL(page.url()).hash).not.toContain("rejected");
+  });
+
+  it("does not delete an endpoint at a double click", async () => {
+    await using fixture = await createInspectorFixture();
+    await rejectedDelivery(fixture);
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/endpoints" });
+    await inspector.page.getByRole("button", { name: /^Delete/ }).dblclick();
+    await inspector.button("Press again to confirm").waitFor();
+    expect((await fixture.mock.control.listEndpoints()).data).toHaveLength(1);
+  });
+
   it("resets the mock after a second press", async () => {
     await using fixture = await createInspectorFixture();
     await rejectedDelivery(fixture);

@@ -1,11 +1,19 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { buildSchema } from "graphql";
 import { defineConfig } from "vite";
 import { licencesPlugin } from "./licences-plugin.ts";
+
+const schema = buildSchema(readFileSync(join(import.meta.dirname, "../../../schema.graphql"), "utf8"));
+const operationNames = [schema.getQueryType(), schema.getMutationType()]
+  .flatMap((type) => Object.keys(type?.getFields() ?? {}))
+  .sort();
 
 export default defineConfig({
   root: import.meta.dirname,
   // Relative, so that the page works wherever the mock is mounted.
   base: "./",
+  define: { __OPERATION_NAMES__: JSON.stringify(operationNames) },
   plugins: [licencesPlugin()],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {

@@ -1,3 +1,4 @@
+import { indentJson, parseJson } from "./json-node.ts";
 import { zoneOffsetMs } from "./time-zone.ts";
 
 /** `2026-01-15 12:00:00`, in UTC or in this computer's zone. */
@@ -51,13 +52,10 @@ export function shortId(id: string): string {
   return id.length > 12 ? `…${id.slice(-8)}` : id;
 }
 
-/** JSON with indentation; other text unchanged. */
+/** JSON with indentation; other text, such as an altered or truncated body, unchanged. */
 export function formatBody(body: string): string {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2);
-  } catch {
-    return body; // An altered or truncated body is shown as it is.
-  }
+  const node = parseJson(body);
+  return node ? indentJson(node) : body;
 }
 
 const bytesPerLine = 16;
@@ -81,8 +79,16 @@ export function formatHex(text: string): string {
 
 export const countBytes = (text: string) => new TextEncoder().encode(text).length;
 
+/** Where there is room for three characters: `999`, `5k`, `1.2M`. */
+export function formatCount(count: number): string {
+  if (count < 1_000) return String(count);
+  const [value, unit] = count < 1_000_000 ? [count / 1_000, "k"] : [count / 1_000_000, "M"];
+  return `${value < 10 ? Number(value.toFixed(1)) : Math.floor(value)}${unit}`;
+}
+
 /** `1 attempt`, `2 attempts`. */
-export const plural = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+export const plural = (count: number, noun: string, nouns = `${noun}s`) =>
+  `${count} ${count === 1 ? noun : nouns}`;
 
 /**
  * A request as a shell command; single quotes in it are closed, escaped and opened again. `-g` takes braces and brackets

@@ -44,6 +44,31 @@ function diffMiddle(a: readonly string[], b: readonly string[]): readonly LinePa
   return pairs;
 }
 
+/** Equal lines that are not beside a difference. */
+export interface EqualRun {
+  readonly equalLines: readonly LinePair[];
+}
+
+const contextLines = 3;
+
+/** Long runs of equal lines become one entry: what differs is in sight. */
+export function foldEqual(pairs: readonly LinePair[]): readonly (LinePair | EqualRun)[] {
+  const isNear = new Uint8Array(pairs.length);
+  for (const [index, { left, right }] of pairs.entries()) {
+    if (left !== right) isNear.fill(1, Math.max(0, index - contextLines), index + contextLines + 1);
+  }
+  const folded: (LinePair | EqualRun)[] = [];
+  for (let start = 0; start < pairs.length; ) {
+    let end = start;
+    while (end < pairs.length && isNear[end] === isNear[start]) end++;
+    const run = pairs.slice(start, end);
+    if (isNear[start] === 0 && run.length > 2 * contextLines) folded.push({ equalLines: run });
+    else folded.push(...run);
+    start = end;
+  }
+  return folded;
+}
+
 const facing = (a: readonly string[], b: readonly string[]): readonly LinePair[] =>
   Array.from({ length: Math.max(a.length, b.length) }, (_, index) => ({
     left: a[index] ?? null,

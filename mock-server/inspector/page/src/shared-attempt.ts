@@ -19,7 +19,13 @@ export interface SharedAttempt {
 /** Longer addresses are cut by chats and mail programs. */
 const responseCharsMax = 2_000;
 
-/** The fragment of the address. */
+/** Browsers open longer ones, but little else does. */
+const linkCharsMax = 60_000;
+
+/**
+ * The fragment of the address.
+ * @throws Error when the attempt is too long for one
+ */
 export async function hashOfAttempt(delivery: DeliveryDetail, attempt: DeliveryAttempt): Promise<string> {
   const { startedAt, status, error, requestHeaders, requestBody, responseHeaders, responseBody } = attempt;
   const shared: SharedAttempt = {
@@ -33,7 +39,10 @@ export async function hashOfAttempt(delivery: DeliveryDetail, attempt: DeliveryA
     responseHeaders,
     responseBody: responseBody.slice(0, responseCharsMax),
   };
-  return hashOf("signatures", null, { shared: await pack(shared) });
+  const hash = hashOf("signatures", null, { shared: await pack(shared) });
+  if (hash.length > linkCharsMax)
+    throw new Error("The body is too long for a link: export the state in Setup");
+  return hash;
 }
 
 export async function pack(shared: SharedAttempt): Promise<string> {

@@ -49,7 +49,15 @@ interface Variant<Value> {
   readonly code: FindingCode | null;
 }
 
-export function diagnose(input: SignatureInput): Diagnosis {
+/** What does not change with time. */
+export interface SignatureMatch {
+  readonly live: boolean;
+  readonly checks: readonly SecretCheck[];
+  readonly mismatches: readonly Finding[];
+}
+
+/** Which secrets fit, or why none does. Hashes the body many times: not for each tick of a clock. */
+export function matchSecrets(input: SignatureInput): SignatureMatch {
   const offered = readSignatures(input.signature);
   const checks = input.secrets.map(({ label, state, secret }) => ({
     label,
@@ -57,11 +65,12 @@ export function diagnose(input: SignatureInput): Diagnosis {
     fits: offered.has(sign(keyOf(secret), input.id, input.timestamp, input.body)),
   }));
   const live = checks.some(({ fits, state }) => fits && state !== "expired");
-  const findings = [
-    ...shapeFindings(input),
-    ...(live ? [] : mismatchFindings(input, checks)),
-    ...ageFindings(input),
-  ];
+  return { live, checks, mismatches: live ? [] : mismatchFindings(input, checks) };
+}
+
+export function diagnose(input: SignatureInput, match: SignatureMatch = matchSecrets(input)): Diagnosis {
+  const { live, checks, mismatches } = match;
+  const findings = [...shapeFindings(input), ...mismatches, ...ageFindings(input)];
   return {
     valid: live && findings.length === 0,
     signedPrefix: `${input.id}.${input.timestamp}.`,

@@ -17,6 +17,8 @@ function change(next: LiveState): void {
   for (const listener of listeners) listener(state);
 }
 
+export const isLost = (): boolean => state.connection === "lost";
+
 /** A page in the background gets no frames; activities are then added this often. */
 const backgroundFlushMs = 1_000;
 

@@ -1,10 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
 import type { Overview } from "../api-types.ts";
+import { formatCount } from "../format.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
 import { Bar, useClock, useNow } from "../parts/bar.tsx";
 import { HelpDialog } from "../parts/help-dialog.tsx";
 import { useKeys } from "../parts/keys.ts";
+import { useReadProblem } from "../read-problem.ts";
 import { control, useResource } from "../resource.ts";
 import { goTo, useRoute } from "../route.ts";
 import { useLive } from "../store.ts";
@@ -39,9 +41,12 @@ export function App() {
   });
   useEffect(() => {
     document.title = `${view?.title ?? "Unknown"} · workspace-tasks mock`;
-    // On a narrow screen the views are a strip that scrolls.
-    document.querySelector(".views [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   }, [view]);
+  const hasCounts = overview !== undefined;
+  useEffect(() => {
+    // On a narrow screen the views are a strip that scrolls; counts make it longer.
+    document.querySelector(".views [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [view, hasCounts]);
   const changeZone = () => {
     toggleTimeZone();
     setToggles((count) => count + 1);
@@ -49,7 +54,6 @@ export function App() {
   return (
     <div class="shell">
       <Bar onHelp={() => setHelp(true)} onZone={changeZone} />
-      <Banner overview={overview} />
       <nav class="views" aria-label="Views">
         {views.map((each) => (
           <ViewLink key={each.name} view={each} isCurrent={each === view} overview={overview} />
@@ -64,6 +68,7 @@ export function App() {
           </div>
         )}
       </main>
+      <Banner overview={overview} />
       <HelpDialog open={help} views={views.map(({ title }) => title)} onClose={() => setHelp(false)} />
     </div>
   );
@@ -82,18 +87,22 @@ function ViewLink({ view: { name, title, count, alert }, isCurrent, overview }: 
       {title}
       {alert && alerts > 0 && (
         <span class={`badge tone-${alert.tone}`} title={`${alerts} ${alert.word}`}>
-          {alerts}
+          {formatCount(alerts)}
           <span class="spoken"> {alert.word}</span>
         </span>
       )}
-      {count && overview && <span class="count">{count(overview)}</span>}
+      {count && overview && <span class="count">{formatCount(count(overview))}</span>}
     </a>
   );
 }
 
-/** What changes everything else on the page: no mock, or faults that it injects. */
+/**
+ * What changes everything else on the page: no mock, values that are missing, or faults that the mock injects. It is
+ * below the view, where it moves nothing when it appears.
+ */
 function Banner({ overview }: { readonly overview: Overview | undefined }) {
   const connection = useLive((state) => state.connection);
+  const problem = useReadProblem();
   const action = useAction();
   const faults = overview?.activeFaults ?? 0;
   if (connection === "lost") {
@@ -103,6 +112,13 @@ function Banner({ overview }: { readonly overview: Overview | undefined }) {
           The mock does not respond. The page shows what it last read, and continues when a mock runs here
           again.
         </span>
+      </aside>
+    );
+  }
+  if (problem) {
+    return (
+      <aside class="banner tone-bad" aria-label="Problem">
+        <span role="alert">Not everything could be read: {problem}</span>
       </aside>
     );
   }

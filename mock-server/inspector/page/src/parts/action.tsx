@@ -27,6 +27,14 @@ export function useAction() {
   return { busy, run, notice };
 }
 
+/** A disabled button would lose the focus, and the keyboard its place: while an action runs, presses are ignored. */
+const pressable = (action: Action, press: () => void) => ({
+  "aria-disabled": action.busy || undefined,
+  onClick: () => {
+    if (!action.busy) press();
+  },
+});
+
 /** Without a mock no action can succeed. */
 const useIsLost = () => useLive((state) => state.connection === "lost");
 
@@ -48,19 +56,20 @@ export function ActionButton({ action, onRun, class: style, label, disabled, chi
       type="button"
       class={style}
       aria-label={label}
-      disabled={action.busy || isLost || disabled}
-      onClick={() => void action.run(onRun)}
+      disabled={isLost || disabled}
+      {...pressable(action, () => void action.run(onRun))}
     >
       {children}
     </button>
   );
 }
 
-/** For what cannot be undone: the first press asks, a second one confirms. */
+/** For what cannot be undone: the first press asks, a second one confirms; both presses of a double click only ask. */
 export function ConfirmButton({ action, onRun, label, children }: ButtonProps) {
   const isLost = useIsLost();
   const [asked, setAsked] = useTemporary<true>(4_000);
-  const press = () => {
+  const press = ({ detail: clicks }: MouseEvent) => {
+    if (action.busy || clicks > 1) return;
     setAsked(asked ? null : true);
     if (asked) void action.run(onRun);
   };
@@ -69,7 +78,8 @@ export function ConfirmButton({ action, onRun, label, children }: ButtonProps) {
       type="button"
       class="toned tone-bad"
       aria-label={asked ? undefined : label}
-      disabled={action.busy || isLost}
+      aria-disabled={action.busy || undefined}
+      disabled={isLost}
       onClick={press}
     >
       {asked ? "Press again to confirm" : children}

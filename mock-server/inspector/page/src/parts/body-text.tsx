@@ -1,29 +1,27 @@
-import { useState } from "preact/hooks";
-import { countBytes, formatBody, formatHex, plural } from "../format.ts";
+import { useMemo, useState } from "preact/hooks";
+import { countBytes, formatHex, plural } from "../format.ts";
+import { parseJson } from "../json-node.ts";
 import { CopyButton } from "./copy-button.tsx";
+import { JsonView } from "./json-view.tsx";
 import { Segments } from "./segments.tsx";
 import { TextBlock } from "./text-block.tsx";
 import "./body-text.css";
 
-const formats = {
-  Exact: (text: string) => text,
-  Indented: formatBody,
-  Hex: formatHex,
-} as const;
-
-type Format = keyof typeof formats;
+const formats = ["Exact", "Indented", "Hex"] as const;
 
 /** A body as it was sent, indented, or as a hex dump. */
 export function BodyText({ label, text }: { readonly label: string; readonly text: string }) {
-  const [format, setFormat] = useState<Format>("Indented");
+  const [format, setFormat] = useState<(typeof formats)[number]>("Indented");
+  const bytes = useMemo(() => countBytes(text), [text]);
+  const json = useMemo(() => parseJson(text), [text]);
   return (
     <div class="body-text">
       <div class="title-bar">
         <h4>
-          {label} <span class="muted">{plural(countBytes(text), "byte")}</span>
+          {label} <span class="muted">{plural(bytes, "byte")}</span>
         </h4>
         <Segments label={`${label} as`}>
-          {(Object.keys(formats) as Format[]).map((name) => (
+          {formats.map((name) => (
             <button key={name} type="button" aria-pressed={format === name} onClick={() => setFormat(name)}>
               {name}
             </button>
@@ -31,7 +29,13 @@ export function BodyText({ label, text }: { readonly label: string; readonly tex
         </Segments>
         <CopyButton label="Copy" text={text} />
       </div>
-      <TextBlock hex={format === "Hex"}>{formats[format](text)}</TextBlock>
+      {format === "Hex" ? (
+        <TextBlock hex text={formatHex(text)} />
+      ) : format === "Indented" && json ? (
+        <JsonView label={label} node={json} />
+      ) : (
+        <TextBlock text={text} />
+      )}
     </div>
   );
 }

@@ -19,16 +19,16 @@ import "./code-editor.css";
 
 interface Props {
   readonly label: string;
-  readonly value: string;
+  /** The text at first. The editor holds its own: another text needs another `key`. */
+  readonly text: string;
   readonly schema: GraphQLSchema;
   readonly onChange: (value: string) => void;
   readonly onRun: () => void;
 }
 
 /** A GraphQL document, completed and checked against the schema. */
-export function CodeEditor({ label, value, schema, onChange, onRun }: Props) {
+export function CodeEditor({ label, text, schema, onChange, onRun }: Props) {
   const host = useRef<HTMLDivElement>(null);
-  const view = useRef<EditorView>();
   // The editor lives longer than one call of this function.
   const handlers = useRef({ onChange, onRun });
   handlers.current = { onChange, onRun };
@@ -39,16 +39,10 @@ export function CodeEditor({ label, value, schema, onChange, onRun }: Props) {
     const editor = new EditorView({
       root,
       parent: root,
-      state: EditorState.create({ doc: value, extensions: extensionsFor(label, schema, handlers) }),
+      state: EditorState.create({ doc: text, extensions: extensionsFor(label, schema, handlers) }),
     });
-    view.current = editor;
     return () => editor.destroy();
   }, []);
-  useEffect(() => {
-    const editor = view.current;
-    if (!editor || editor.state.doc.toString() === value) return;
-    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } });
-  }, [value]);
   return <div class="code-editor" ref={host} />;
 }
 

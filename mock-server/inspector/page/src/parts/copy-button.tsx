@@ -12,10 +12,14 @@ interface Props {
 
 /** Copies a text, and shows for a moment whether the browser allowed it. */
 export function CopyButton({ label, text, class: style, name }: Props) {
-  const [outcome, setOutcome] = useTemporary<string>(1_500);
+  const [outcome, setOutcome] = useTemporary<string>(2_500);
   const copy = async () => {
-    const copied = await copyText(typeof text === "string" ? text : await text());
-    setOutcome(copied ? "Copied" : "The browser did not allow it");
+    try {
+      const copied = await copyText(typeof text === "string" ? text : await text());
+      setOutcome(copied ? "Copied" : "The browser did not allow it");
+    } catch (error) {
+      setOutcome(error instanceof Error ? error.message : String(error));
+    }
   };
   return (
     <button

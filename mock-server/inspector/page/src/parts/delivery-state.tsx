@@ -13,6 +13,10 @@ export function DeliveryBadge({ delivery }: { readonly delivery: State }) {
   return <StatusBadge status={state} tone={delivery.rejected ? "bad" : undefined} />;
 }
 
+/** The URL of an endpoint without its scheme. */
+export const nameOfEndpoint = (url: string | null): string =>
+  url?.replace(/^https?:\/\//, "") ?? "a deleted endpoint";
+
 type LastResponse = Pick<DeliverySummary, "attemptCount" | "lastStatus" | "lastError">;
 
 /** `500`, `no response`, or nothing before the first attempt. */

@@ -1,9 +1,10 @@
 import type { ComponentChildren } from "preact";
 import type { Filter } from "../address.ts";
+import { shortId } from "../format.ts";
 import { goTo } from "../route.ts";
 import { useKeys } from "./keys.ts";
 import type { PagedList } from "./pages.ts";
-import { type Options, Select } from "./select.tsx";
+import { type Options, Select, valuesOf } from "./select.tsx";
 import { Waiting } from "./waiting.tsx";
 import { WindowedRows, type WindowedRowsProps } from "./windowed-rows.tsx";
 import "./list-view.css";
@@ -52,17 +53,20 @@ export function ListView<Row>(props: Props<Row>) {
     <>
       <div class="title-bar">
         <h2>{props.title}</h2>
-        <div class="tools">
+        <div class="tools filters">
           {props.fields.map(({ name, label, options, placeholder }, index) => {
-            const value = filter[name] ?? "";
+            const chosen = filter[name] ?? "";
+            // An address can name a choice that does not exist.
+            const isKnown = !options || valuesOf(options).includes(chosen);
+            const value = isKnown ? chosen : "";
             const change = (value: string) => goTo(view, id, { ...filter, [name]: value });
             return options ? (
               <Select
                 key={name}
                 isFilter={index === 0}
                 label={label}
-                // A narrow screen has room for two fields.
-                class={index > 1 ? "narrowing" : undefined}
+                // A narrow screen has room for two fields, and for those that hide rows.
+                class={index > 1 && value === "" ? "narrowing" : undefined}
                 value={value}
                 every={`every ${label}`}
                 options={options}
@@ -80,6 +84,18 @@ export function ListView<Row>(props: Props<Row>) {
               />
             );
           })}
+          {Object.entries(filter)
+            .filter(([name]) => !props.fields.some((field) => field.name === name))
+            .map(([name, value]) => (
+              <button
+                key={name}
+                type="button"
+                aria-label={`remove the filter ${name}`}
+                onClick={() => goTo(view, id, { ...filter, [name]: "" })}
+              >
+                {name} {value === "true" ? "" : shortId(value)} ✕
+              </button>
+            ))}
         </div>
         {props.actions}
       </div>

@@ -1,5 +1,8 @@
 export type Options = readonly (string | { readonly value: string; readonly text: string })[];
 
+export const valuesOf = (options: Options): readonly string[] =>
+  options.map((option) => (typeof option === "string" ? option : option.value));
+
 interface Props {
   readonly label: string;
   readonly value: string;
@@ -7,7 +10,7 @@ interface Props {
   readonly every?: string | undefined;
   readonly options: Options;
   readonly class?: string | undefined;
-  /** Whether the key `/` moves the focus here. */
+  /** Whether the key `f` moves the focus here. */
   readonly isFilter?: boolean | undefined;
   readonly onSelect: (value: string) => void;
 }

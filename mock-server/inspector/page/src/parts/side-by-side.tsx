@@ -1,4 +1,5 @@
-import { diffLines } from "../line-diff.ts";
+import { useMemo, useState } from "preact/hooks";
+import { diffLines, foldEqual, type LinePair } from "../line-diff.ts";
 import "./side-by-side.css";
 
 interface Props {
@@ -11,6 +12,7 @@ interface Props {
 
 /** Two texts, line by line; the lines that differ are marked. */
 export function SideBySide({ label, leftTitle, rightTitle, left, right }: Props) {
+  const lines = useMemo(() => foldEqual(diffLines(left, right)), [left, right]);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must do so from the keyboard too.
     <section class="side-by-side" aria-label={label} tabIndex={0}>
@@ -22,15 +24,47 @@ export function SideBySide({ label, leftTitle, rightTitle, left, right }: Props)
           </tr>
         </thead>
         <tbody>
-          {diffLines(left, right).map((pair, index) => (
-            <tr key={`${index}`}>
-              <Line text={pair.left} tone="good" differs={pair.left !== pair.right} />
-              <Line text={pair.right} tone="bad" differs={pair.left !== pair.right} />
+          {lines
+            .slice(0, linesMax)
+            .map((line, index) =>
+              "equalLines" in line ? (
+                <EqualLines key={`${index}`} pairs={line.equalLines} />
+              ) : (
+                <Pair key={`${index}`} pair={line} />
+              ),
+            )}
+          {lines.length > linesMax && (
+            <tr>
+              <td colSpan={2}>… {lines.length - linesMax} lines more</td>
             </tr>
-          ))}
+          )}
         </tbody>
       </table>
     </section>
+  );
+}
+
+/** Two bodies of megabytes that have nothing in common would stop the browser. */
+const linesMax = 2_000;
+
+const Pair = ({ pair: { left, right } }: { readonly pair: LinePair }) => (
+  <tr>
+    <Line text={left} tone="good" differs={left !== right} />
+    <Line text={right} tone="bad" differs={left !== right} />
+  </tr>
+);
+
+function EqualLines({ pairs }: { readonly pairs: readonly LinePair[] }) {
+  const [isOpen, setOpen] = useState(false);
+  if (isOpen) return pairs.slice(0, linesMax).map((pair, index) => <Pair key={`${index}`} pair={pair} />);
+  return (
+    <tr>
+      <td colSpan={2} class="equal">
+        <button type="button" class="quiet" onClick={() => setOpen(true)}>
+          {pairs.length} equal lines
+        </button>
+      </td>
+    </tr>
   );
 }
 

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { ApiFault, DeliveryFault } from "../api-types.ts";
 import { apiPresets, deliveryPresets, type Preset } from "../fault-labels.ts";
 import { shortId } from "../format.ts";
+import { operationNames } from "../operation-names.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
 import { type Options, Select } from "../parts/select.tsx";
 import { control, useResource } from "../resource.ts";
@@ -46,18 +47,27 @@ export function AddApiFault() {
         Operation
         <input
           value={operation}
-          placeholder="every operation, or createClient"
+          placeholder="every operation"
+          list="operations"
           spellcheck={false}
           autocomplete="off"
           onInput={(event) => setOperation(event.currentTarget.value)}
         />
       </label>
+      <datalist id="operations">
+        {operationNames.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
       <Choice label="Key" every="every caller" value={keyId} options={keyOptions} onSelect={setKeyId} />
       <Choice
         label="Router"
         every="both routers"
         value={router}
-        options={["base", "gateway"]}
+        options={[
+          { value: "base", text: "workspace API" },
+          { value: "gateway", text: "partner gateway" },
+        ]}
         onSelect={setRouter}
       />
     </AddFault>
@@ -180,7 +190,7 @@ function FrequencyFields({ frequency, onChange }: FrequencyProps) {
           label="How often"
           value={isChance ? "chance" : "count"}
           options={[
-            { value: "count", text: "the next calls" },
+            { value: "count", text: "the next ones" },
             { value: "chance", text: "at random" },
           ]}
           onSelect={(value) => onChange({ ...frequency, isChance: value === "chance" })}

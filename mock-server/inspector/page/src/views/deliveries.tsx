@@ -1,8 +1,8 @@
-import type { Filter } from "../address.ts";
-import type { DeliverySummary } from "../api-types.ts";
+import { type Filter, hashOf } from "../address.ts";
+import type { DeliverySummary, EndpointSummary } from "../api-types.ts";
 import { formatTimeNear, shortId } from "../format.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
-import { DeliveryBadge, describeNext, LastResponse } from "../parts/delivery-state.tsx";
+import { DeliveryBadge, describeNext, LastResponse, nameOfEndpoint } from "../parts/delivery-state.tsx";
 import { ListView } from "../parts/list-view.tsx";
 import { usePages } from "../parts/pages.ts";
 import { timeColumn } from "../parts/time-column.ts";
@@ -10,6 +10,7 @@ import { type Column, column } from "../parts/windowed-rows.tsx";
 import { control, useResource } from "../resource.ts";
 import type { ViewProps } from "../view.ts";
 import { DeliveryDetail } from "./delivery-detail.tsx";
+import "./deliveries.css";
 
 const statuses: readonly DeliverySummary["status"][] = [
   "pending",
@@ -45,14 +46,11 @@ const columnsOf = (rows: readonly DeliverySummary[], nowMs: number): readonly Co
     ({ subject }) => <span class="mono">{shortId(subject)}</span>,
     "muted",
   ),
-  column("endpoint", ["minmax(120px, 1.3fr)", null, null], ({ url }) => nameOf(url), "muted"),
+  column("endpoint", ["minmax(120px, 1.3fr)", null, null], ({ url }) => nameOfEndpoint(url), "muted"),
   column("status", ["84px", "84px", "84px"], (delivery) => <DeliveryBadge delivery={delivery} />),
   column("last", ["40px", "36px", "34px"], (delivery) => <LastResponse delivery={delivery} />),
   column("attempts", ["150px", "150px", null], (delivery) => describeNext(delivery, nowMs), "muted"),
 ];
-
-/** The URL of an endpoint without its scheme. */
-const nameOf = (url: string | null) => url?.replace(/^https?:\/\//, "") ?? "a deleted endpoint";
 
 function queryOf({ text = "", event, endpointId, subject, rejected, lastResponse, status }: Filter) {
   return {
@@ -67,7 +65,14 @@ function queryOf({ text = "", event, endpointId, subject, rejected, lastResponse
   };
 }
 
-export function DeliveriesView({ id, filter, overview, nowMs }: ViewProps) {
+/** An endpoint that was deleted can still be the filter. */
+function endpointOptions(endpoints: readonly EndpointSummary[], chosen: string | undefined) {
+  const options = endpoints.map(({ id: value, url }) => ({ value, text: nameOfEndpoint(url) }));
+  const isListed = !chosen || endpoints.some(({ id }) => id === chosen);
+  return isListed ? options : [...options, { value: chosen, text: `endpoint ${shortId(chosen)}` }];
+}
+
+export function DeliveriesView({ id, filter, nowMs }: ViewProps) {
   const query = queryOf(filter);
   const list = usePages(JSON.stringify(query), ["delivery", "clock"], (page) =>
     control.listDeliveries({ ...page, ...query }),
@@ -86,16 +91,19 @@ export function DeliveriesView({ id, filter, overview, nowMs }: ViewProps) {
         {
           name: "endpointId",
           label: "endpoint",
-          options: endpoints.map(({ id: value, url }) => ({ value, text: nameOf(url) })),
+          options: endpointOptions(endpoints, filter["endpointId"]),
         },
       ]}
-      actions={
-        overview && overview.rejectedDeliveries > 0 && <ReplayRejected query={query} rows={list.rows} />
-      }
+      actions={<ReplayRejected query={query} rows={list.rows} hasMore={!list.done} />}
       list={list}
       keyOf={(delivery) => delivery.id}
       columns={columnsOf(list.rows, nowMs)}
-      nothing="No delivery. Create an endpoint, then start a task, or send an event there."
+      nothing={
+        <>
+          No delivery. <a href={hashOf("endpoints")}>Create an endpoint</a>, then start a task, or send an
+          event there.
+        </>
+      }
       detail={(deliveryId) => <DeliveryDetail key={deliveryId} id={deliveryId} nowMs={nowMs} />}
     />
   );
@@ -104,20 +112,26 @@ export function DeliveriesView({ id, filter, overview, nowMs }: ViewProps) {
 interface ReplayProps {
   readonly query: ReturnType<typeof queryOf>;
   readonly rows: readonly DeliverySummary[];
+  /** Whether there are older rows than `rows`. */
+  readonly hasMore: boolean;
 }
 
-/** Replays what the filter shows, as far as it was rejected. */
-function ReplayRejected({ query, rows }: ReplayProps) {
+/** As many as the mock replays at once. */
+const replayedMax = 10_000;
+
+/** Replays what the filter matches, as far as it was rejected, whether or not the row is loaded. */
+function ReplayRejected({ query, rows, hasMore }: ReplayProps) {
   const action = useAction();
   const count = rows.filter(({ rejected }) => rejected).length;
   return (
-    <div class="tools">
+    <div class="tools replay-rejected">
       <ActionButton
         action={action}
         disabled={count === 0}
-        onRun={() => control.replayDeliveries({ ...query, rejected: true, limit: count })}
+        onRun={() => control.replayDeliveries({ ...query, rejected: true, limit: replayedMax })}
       >
-        Replay rejected ({count})
+        Replay rejected ({count}
+        {hasMore && "+"})
       </ActionButton>
       {action.notice}
     </div>

@@ -7,6 +7,7 @@ import { DeliveryBadge } from "../parts/delivery-state.tsx";
 import { Fact, Facts } from "../parts/fact.tsx";
 import { Id } from "../parts/id.tsx";
 import { useKeys } from "../parts/keys.ts";
+import { WaitingPanel } from "../parts/waiting.tsx";
 import { control, useResource } from "../resource.ts";
 import { hashOfAttempt } from "../shared-attempt.ts";
 import { Attempt } from "./attempt.tsx";
@@ -24,7 +25,7 @@ export function DeliveryDetail({ id, nowMs }: Props) {
   const action = useAction();
   const replay = () => control.replayDelivery(id);
   useKeys({ r: () => !action.busy && void action.run(replay) });
-  if (delivery === undefined) return null;
+  if (delivery === undefined) return <WaitingPanel />;
   if (delivery === null) return <div class="panel nothing">There is no delivery with this id.</div>;
   const { url, attempts } = delivery;
   const last = attempts.at(-1);

@@ -36,7 +36,7 @@ export function EndpointsView({ id, nowMs }: ViewProps) {
       {id && endpoints && !shown.some((endpoint) => endpoint.id === id) && (
         <div class="panel nothing">There is no endpoint with the id {id}; it may have been deleted.</div>
       )}
-      <div class="panels wide-panels">
+      <div class="panels half-panels">
         {[...shown].reverse().map((endpoint) => (
           <Endpoint key={endpoint.id} endpoint={endpoint} nowMs={nowMs} isSelected={endpoint.id === id} />
         ))}
@@ -65,7 +65,9 @@ function Endpoint({ endpoint, nowMs, isSelected }: Props) {
       aria-current={isSelected ? "true" : undefined}
     >
       <div class="title-bar">
-        <h3>{endpoint.url}</h3>
+        <h3 class="clamped" title={endpoint.url}>
+          {endpoint.url}
+        </h3>
         <StatusBadge status={endpoint.enabled ? "enabled" : "paused"} />
       </div>
       <Facts>

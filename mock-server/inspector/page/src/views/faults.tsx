@@ -26,7 +26,7 @@ export function FaultsView({ nowMs }: ViewProps) {
         <h2>Faults</h2>
         <div class="tools">
           <ActionButton action={action} onRun={() => control.addFaults({ profile: "contract" })}>
-            All that the contract permits
+            Add the contract's faults
           </ActionButton>
           <ActionButton action={action} onRun={() => control.clearFaults()} class="toned tone-bad">
             End all faults
@@ -57,7 +57,7 @@ function Active({ faults: { plan, rules }, action }: { readonly faults: Faults; 
       footer={
         <details>
           <summary>As JSON, for the control API</summary>
-          <TextBlock>{JSON.stringify(plan, null, 2)}</TextBlock>
+          <TextBlock text={JSON.stringify(plan, null, 2)} />
         </details>
       }
     >
@@ -95,7 +95,7 @@ function Fired({ fired, nowMs }: { readonly fired: readonly FiredFaultView[]; re
           <li key={sequence}>
             <span class="muted mono">{formatTimeNear(at, nowMs)}</span>
             <span>{describeFault(fault)}</span>
-            <span class="at-end muted one-line">
+            <span class="at-end muted one-line subject">
               {side === "delivery" ? <a href={hashOf("deliveries", subject)}>{shortId(subject)}</a> : subject}
             </span>
           </li>

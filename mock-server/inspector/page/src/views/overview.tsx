@@ -4,7 +4,7 @@ import type { Overview, RecordedRequest } from "../api-types.ts";
 import { formatRelative, formatTimeOfDay, shortId } from "../format.ts";
 import type { Activity } from "../live.ts";
 import { ConfirmButton, useAction } from "../parts/action.tsx";
-import { describeNext } from "../parts/delivery-state.tsx";
+import { describeNext, nameOfEndpoint } from "../parts/delivery-state.tsx";
 import { DueNext } from "../parts/due-next.tsx";
 import { Gauge, Shares, Sparkline } from "../parts/gauge.tsx";
 import { lazyView } from "../parts/lazy-view.tsx";
@@ -31,10 +31,10 @@ export function OverviewView(props: ViewProps) {
       </div>
       {action.notice}
       {overview && isUnused(overview) && <Start {...props} />}
-      <div class="panels">
+      <div class="panels tiles">
         <Counts title="Tasks" view="tasks" counts={overview?.tasks} />
         <Counts title="Deliveries" view="deliveries" counts={overview && deliveryStates(overview)} />
-        <Traffic total={overview?.requests ?? 0} />
+        <Traffic total={overview?.requests} />
         <RateLimits nowMs={nowMs} />
       </div>
       <div class="panels half-panels">
@@ -66,17 +66,15 @@ interface CountsProps {
   readonly counts: Readonly<Record<string, number>> | undefined;
 }
 
-function Counts({ title, view, counts = {} }: CountsProps) {
-  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+function Counts({ title, view, counts }: CountsProps) {
+  const total = Object.values(counts ?? {}).reduce((sum, count) => sum + count, 0);
   return (
     <section class="panel">
       <h3>{title}</h3>
-      <a class="total" href={hashOf(view)} aria-label={`${total} ${view}`}>
-        {total}
-      </a>
-      <Shares counts={counts} />
+      <Total count={counts && total} view={view} />
+      <Shares counts={counts ?? {}} />
       <ul class="legend">
-        {Object.entries(counts).map(([status, count]) => (
+        {Object.entries(counts ?? {}).map(([status, count]) => (
           <li key={status}>
             <a href={hashOf(view, null, { status })} class={count === 0 ? "muted" : undefined}>
               <i class={`tone-${toneOf(status)}`} aria-hidden="true" />
@@ -89,17 +87,27 @@ function Counts({ title, view, counts = {} }: CountsProps) {
   );
 }
 
+interface TotalProps {
+  /** Absent: not read yet. */
+  readonly count: number | undefined;
+  readonly view: string;
+}
+
+const Total = ({ count, view }: TotalProps) => (
+  <a class="total" href={hashOf(view)} aria-label={`${count ?? "all"} ${view}`}>
+    {count ?? "–"}
+  </a>
+);
+
 /** The journal's count, and what this tab has seen in the last minute. */
-function Traffic({ total }: { readonly total: number }) {
+function Traffic({ total }: { readonly total: number | undefined }) {
   const seconds = useLive((state) => state.seconds);
   const last = seconds.at(-2);
   const lastMinute = seconds.reduce((sum, { requests }) => sum + requests, 0);
   return (
     <section class="panel">
       <h3>Requests</h3>
-      <a class="total" href={hashOf("requests")} aria-label={`${total} requests`}>
-        {total}
-      </a>
+      <Total count={total} view="requests" />
       <Sparkline values={seconds.map(({ requests }) => requests)} />
       <span class="muted">
         {lastMinute} seen in the last minute · {last?.requests ?? 0}/s
@@ -150,17 +158,24 @@ const describeReset = (atMs: number, nowMs: number) =>
   atMs <= nowMs ? "frees now" : `frees ${formatRelative(atMs, nowMs)}`;
 
 const listed = 10;
+/** So that what is due next stays in sight. */
+const rejectedListed = 6;
 
 function RejectedDeliveries({ count, nowMs }: { readonly count: number; readonly nowMs: number }) {
   const log = useResource("newest rejected deliveries", ["delivery", "clock"], () =>
-    control.listDeliveries({ rejected: true, order: "desc", limit: listed }),
+    control.listDeliveries({ rejected: true, order: "desc", limit: rejectedListed }),
   );
   const rejected = log?.data ?? [];
   return (
     <ListPanel
-      title={count > listed ? `Rejected deliveries, the newest of ${count}` : "Rejected deliveries"}
+      title="Rejected deliveries"
       nothing={log && "No delivery has been rejected."}
       class="rejections"
+      footer={
+        count > rejectedListed && (
+          <a href={hashOf("deliveries", null, { rejected: "true" })}>All {count} rejected deliveries</a>
+        )
+      }
     >
       {rejected.map((delivery) => (
         <li key={delivery.id}>
@@ -169,7 +184,10 @@ function RejectedDeliveries({ count, nowMs }: { readonly count: number; readonly
             <span class="muted one-line">{delivery.client}</span>
             <span class="at-end muted">{describeNext(delivery, nowMs)}</span>
           </span>
-          <span class="toned tone-bad">{delivery.lastError}</span>
+          <span class="line">
+            <span class="toned tone-bad">{delivery.lastError}</span>
+            <span class="at-end muted one-line">{nameOfEndpoint(delivery.url)}</span>
+          </span>
         </li>
       ))}
     </ListPanel>
@@ -178,11 +196,20 @@ function RejectedDeliveries({ count, nowMs }: { readonly count: number; readonly
 
 function RejectedRequests() {
   const log = useResource("newest requests", ["request"], () =>
-    control.listRequests({ order: "desc", limit: listed, result: "rejected" }),
+    control.listRequests({ order: "desc", limit: rejectedListed, result: "rejected" }),
   );
   const rejected = log?.data ?? [];
   return (
-    <ListPanel title="Rejected requests" nothing="No request has been rejected." class="rejections">
+    <ListPanel
+      title="Rejected requests"
+      nothing={log && "No request has been rejected."}
+      class="rejections"
+      footer={
+        rejected.length === rejectedListed && (
+          <a href={hashOf("requests", null, { result: "rejected" })}>All rejected requests</a>
+        )
+      }
+    >
       {rejected.map((request) => (
         <li key={request.sequence}>
           <a href={hashOf("requests", String(request.sequence))}>{nameOf(request)}</a>

@@ -8,6 +8,7 @@ import { Headers } from "../parts/headers.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
+import { WaitingPanel } from "../parts/waiting.tsx";
 import { nameOf, resultOf } from "../request-labels.ts";
 import { tokenLike } from "../request-token.ts";
 import { control, useResource } from "../resource.ts";
@@ -15,16 +16,18 @@ import { worldUrl } from "../worlds.ts";
 
 export function RequestDetail({ id }: { readonly id: string }) {
   const request = useResource(`request ${id}`, [], () => control.getRequest(id));
-  if (request === undefined) return null;
+  if (request === undefined) return <WaitingPanel />;
   if (!request) return <div class="panel nothing">The journal does not have this request any more.</div>;
   const { query, variables, errors, rejection, faults, keyId } = request;
+  // A syntax error is the reason of the rejection, and the error of the response.
+  const reason = errors.some(({ message }) => message === rejection) ? null : rejection;
   return (
     <section class="panel">
       <div class="title-bar">
         <h3>{nameOf(request)}</h3>
         <StatusBadge status={resultOf(request)} />
       </div>
-      {rejection && <Notice tone="bad">{rejection}</Notice>}
+      {reason && <Notice tone="bad">{reason}</Notice>}
       {errors.map(({ message, code, path }) => (
         <Notice tone="bad" key={`${path} ${message}`}>
           {message} {code && <code>{code}</code>} {path && <span>at {path}</span>}
@@ -46,11 +49,11 @@ export function RequestDetail({ id }: { readonly id: string }) {
       </Facts>
       <Response request={request} />
       <h4>Document</h4>
-      <TextBlock>{query ?? "none that is valid"}</TextBlock>
+      <TextBlock text={query ?? "none that is valid"} />
       <h4>
         Variables <span class="muted">keys and tokens are redacted</span>
       </h4>
-      <TextBlock>{variables === null ? "none" : JSON.stringify(variables, null, 2)}</TextBlock>
+      <TextBlock text={variables === null ? "none" : JSON.stringify(variables, null, 2)} />
       {request.message && (
         <details>
           <summary>Request headers</summary>

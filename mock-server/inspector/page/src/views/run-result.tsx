@@ -19,7 +19,7 @@ export function RunResult({ response }: Props) {
         <h3>Response</h3>
         <p class="muted">
           Press Run, or <kbd>Ctrl</kbd>
-          <kbd>Enter</kbd> in the document.
+          <kbd>Enter</kbd> in the document or its variables.
         </p>
       </section>
     );

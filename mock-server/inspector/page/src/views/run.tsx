@@ -1,9 +1,10 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { type OperationDocument, operationDocuments, schema } from "../operation-documents.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
 import { CodeEditor } from "../parts/code-editor.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Select } from "../parts/select.tsx";
+import { useKept } from "../parts/use-kept.ts";
 import { control } from "../resource.ts";
 import { goTo } from "../route.ts";
 import { type RunResponse, runQuery } from "../run-query.ts";
@@ -22,25 +23,33 @@ interface Draft {
   readonly variables: string;
   /** `null`: of a document that was opened from a request, or edited by hand. */
   readonly operation: string | null;
+  /** The request of the journal that it was opened from: what was edited since stays. */
+  readonly openedFrom?: string;
+  /** Another one for each document that replaces the one in the editor. */
+  readonly number: number;
 }
+
+let drafts = 0;
 
 const draftOf = ({ name, router, text, variables }: OperationDocument): Draft => ({
   router,
   query: text,
   variables: Object.keys(variables).length === 0 ? "" : JSON.stringify(variables, null, 2),
   operation: name,
+  number: ++drafts,
 });
 
 /** Runs a GraphQL operation against the mock as one of its keys. */
 export function RunView({ id }: ViewProps) {
-  const [draft, setDraft] = useState<Draft>(first ? draftOf(first) : emptyDraft);
-  const [keyId, setKeyId] = useState<string | null>(null);
+  const [draft, setDraft] = useKept<Draft>("run draft", first ? draftOf(first) : emptyDraft);
+  const [keyId, setKeyId] = useKept<string | null>("run key", null);
   const [problem, setProblem] = useState<string | null>(null);
-  const [response, setResponse] = useState<RunResponse | null>(null);
+  const [response, setResponse] = useKept<RunResponse | null>("run response", null);
+  const result = useRef<HTMLDivElement>(null);
   const action = useAction();
   useEffect(() => {
     setProblem(null);
-    if (!id) return;
+    if (!id || draft.openedFrom === id) return;
     openRequest(id).then(
       (opened) => {
         setDraft(opened.draft);
@@ -50,9 +59,18 @@ export function RunView({ id }: ViewProps) {
       () => setProblem(`The journal does not have the request ${id} any more.`),
     );
   }, [id]);
-  const [keepsToken, setKeepsToken] = useState(false);
+  const [keepsToken, setKeepsToken] = useKept("run keeps token", false);
   const run = async () =>
     setResponse(await runQuery({ ...draft, keyId, token: keepsToken ? (response?.token ?? null) : null }));
+  const responseAtOpening = useRef(response);
+  useEffect(() => {
+    // On a narrow screen the response is below the document, out of sight.
+    const { top = 0 } = result.current?.getBoundingClientRect() ?? {};
+    if (response !== responseAtOpening.current && top > innerHeight - 300) result.current?.scrollIntoView();
+  }, [response]);
+  const runByKey = () => {
+    if (!action.busy) void action.run(run);
+  };
   const choose = (name: string) => {
     const chosen = operationDocuments.find((document) => document.name === name);
     if (!chosen) return;
@@ -76,7 +94,10 @@ export function RunView({ id }: ViewProps) {
           <Select
             label="router"
             value={draft.router}
-            options={["base", "gateway"]}
+            options={[
+              { value: "base", text: "workspace API" },
+              { value: "gateway", text: "partner gateway" },
+            ]}
             onSelect={(router) => setDraft({ ...draft, router: router as Draft["router"] })}
           />
           <label class="check" title="Off: every run has a new token. On: the last one, until it expires.">
@@ -98,11 +119,12 @@ export function RunView({ id }: ViewProps) {
         <section class="panel" aria-label="Request">
           <h3>Document</h3>
           <CodeEditor
+            key={draft.number}
             label="Document"
-            value={draft.query}
+            text={draft.query}
             schema={schema}
-            onChange={(query) => setDraft((before) => ({ ...before, query }))}
-            onRun={() => void action.run(run)}
+            onChange={(query) => setDraft((before) => ({ ...before, query, operation: null }))}
+            onRun={runByKey}
           />
           <label>
             Variables, as JSON
@@ -111,18 +133,23 @@ export function RunView({ id }: ViewProps) {
               spellcheck={false}
               value={draft.variables}
               placeholder="{}"
+              onKeyDown={(event) => {
+                if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) runByKey();
+              }}
               onInput={({ currentTarget }) => setDraft({ ...draft, variables: currentTarget.value })}
             />
           </label>
           <SchemaDocs schema={schema} />
         </section>
-        <RunResult response={response} />
+        <div ref={result} class="run-result">
+          <RunResult response={response} />
+        </div>
       </div>
     </>
   );
 }
 
-const emptyDraft: Draft = { router: "base", query: "", variables: "", operation: null };
+const emptyDraft: Draft = { router: "base", query: "", variables: "", operation: null, number: 0 };
 
 /** @param id the `sequence` of a request in the journal */
 async function openRequest(id: string) {
@@ -130,7 +157,14 @@ async function openRequest(id: string) {
   const text = JSON.stringify(variables ?? {}, null, 2);
   const isRedacted = `${query}${text}`.includes("[redacted]");
   return {
-    draft: { router, query: query ?? "", variables: variables === null ? "" : text, operation: null },
+    draft: {
+      router,
+      query: query ?? "",
+      variables: variables === null ? "" : text,
+      operation: null,
+      openedFrom: id,
+      number: ++drafts,
+    },
     keyId,
     problem: isRedacted ? "Secrets in it are redacted: replace [redacted] before you run it." : null,
   };

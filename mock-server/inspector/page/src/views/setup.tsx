@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
+import type { EndpointDetail } from "../api-types.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
 import { useClock } from "../parts/bar.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
@@ -34,14 +35,17 @@ export function SetupView() {
 export function StartPanels() {
   const seed = useResource("seed data", ["api-key", "workspace"], () => control.getSeedData());
   const endpoints = useResource("endpoints", ["endpoint"], () => control.listEndpoints());
-  const [signingSecret, setSigningSecret] = useState<string>();
+  const [fetched, setFetched] = useState<EndpointDetail>();
   const [workspace] = Object.values(seed?.workspaces ?? {});
   const apiKey = Object.values(workspace?.members ?? {}).find((member) => member.apiKey)?.apiKey ?? null;
   const [endpoint] = endpoints?.data ?? [];
   const action = useAction();
   const fetchSecret = async () => {
-    if (endpoint) setSigningSecret((await control.getEndpoint(endpoint.id)).signingSecret);
+    if (endpoint) setFetched(await control.getEndpoint(endpoint.id));
   };
+  // Until the next rotation, or reset of the mock.
+  const isCurrent = fetched?.id === endpoint?.id && fetched?.updatedAt === endpoint?.updatedAt;
+  const signingSecret = isCurrent ? fetched?.signingSecret : undefined;
   return (
     <div class="panels start">
       <section class="panel" aria-label="Connect">
@@ -52,7 +56,7 @@ export function StartPanels() {
           <Copied name="API key" value={apiKey} />
           <Copied name="workspace" value={workspace?.id} />
           <Copied name="signing secret" value={signingSecret} />
-          {!signingSecret && (
+          {endpoints && !signingSecret && (
             <Fact name="signing secret">
               {endpoint ? (
                 <ActionButton action={action} onRun={fetchSecret} class="quiet">
@@ -109,14 +113,14 @@ function MakeItHappen() {
       {action.notice}
       {mode === "real" && (
         <p class="muted">
-          This mock has a real clock. Started with <code>--clock virtual</code>, it shows minutes and days at
+          This mock has a real clock. Start it with <code>--clock virtual</code> to skip minutes and days at
           the press of a button.
         </p>
       )}
       {mode === "virtual" && (
         <p class="muted">
-          Time stands still until it is advanced: buttons above, or the key <kbd>n</kbd>. A receiver in
-          another process needs a real clock, or the mock's.
+          The mock's time advances only at the press of a button above, or of the key <kbd>n</kbd>. A receiver
+          in another process rejects deliveries as too old or too new, unless it takes its time from the mock.
         </p>
       )}
     </>
@@ -154,7 +158,7 @@ function Snippets({ apiKey, signingSecret }: SnippetsProps) {
         </Segments>
         <CopyButton label="Copy" name="copy the snippet" text={shown?.text ?? ""} />
       </div>
-      <TextBlock>{shown?.text}</TextBlock>
+      <TextBlock text={shown?.text ?? ""} />
     </section>
   );
 }

@@ -5,11 +5,13 @@ import { CopyButton } from "../parts/copy-button.tsx";
 import { Headers } from "../parts/headers.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Select } from "../parts/select.tsx";
+import { useKept } from "../parts/use-kept.ts";
+import { WaitingPanel } from "../parts/waiting.tsx";
 import { control, useResource } from "../resource.ts";
 import { goTo } from "../route.ts";
 import type { SentAttempt } from "../sent-attempt.ts";
 import { type SharedAttempt, unpack } from "../shared-attempt.ts";
-import { type Diagnosis, diagnose, type Secret } from "../signature.ts";
+import { diagnose, matchSecrets, type Secret, type SignatureInput } from "../signature.ts";
 import type { ViewProps } from "../view.ts";
 import { emptyFields, type Fields, SignatureForm } from "./signature-form.tsx";
 import { Verdict } from "./verdict.tsx";
@@ -19,7 +21,7 @@ const toleranceSeconds = 300;
 
 /** Explains why a pasted request, or an attempt of the mock, verifies or does not. */
 export function SignaturesView({ id, filter, nowMs }: ViewProps) {
-  const [fields, setFields] = useState(emptyFields);
+  const [fields, setFields] = useKept("signature fields", emptyFields);
   const [problem, setProblem] = useState<string | null>(null);
   const [shared, setShared] = useState<SharedAttempt | null>(null);
   const link = filter["shared"];
@@ -40,13 +42,14 @@ export function SignaturesView({ id, filter, nowMs }: ViewProps) {
     setFields(emptyFields);
     goTo("signatures");
   };
-  const secrets = useEndpointSecrets();
-  const sent = useSentAttempts(fields.id.trim());
+  const known = { secrets: useEndpointSecrets(), sent: useSentAttempts(fields.id.trim()) };
+  const { secrets = noSecrets, sent = noAttempts } = known;
+  // Without all of them the diagnosis would be another one.
+  const isKnown = nowMs > 0 && known.sent && (known.secrets || fields.secret !== "");
   const nowSeconds = Math.floor(nowMs / 1_000);
-  const diagnosis = useMemo(
-    () => diagnoseFields(fields, { secrets, nowSeconds, sent }),
-    [fields, secrets, nowSeconds, sent],
-  );
+  const input = inputOf(fields, { secrets, nowSeconds, sent });
+  const match = useMemo(() => matchSecrets(input), [fields, secrets, sent]);
+  const diagnosis = useMemo(() => diagnose(input, match), [match, nowSeconds]);
   const nothingToCheck = fields.id === "" && fields.body === "" && fields.signature === "";
   return (
     <>
@@ -72,6 +75,8 @@ export function SignaturesView({ id, filter, nowMs }: ViewProps) {
             <div class="panel nothing">
               Paste headers and body of a delivery, or select an attempt of the mock.
             </div>
+          ) : !isKnown ? (
+            <WaitingPanel />
           ) : (
             <Verdict
               diagnosis={diagnosis}
@@ -122,21 +127,21 @@ interface Known {
   readonly sent: readonly SentAttempt[];
 }
 
-function diagnoseFields({ secret, whole: _, ...parts }: Fields, { secrets, ...known }: Known): Diagnosis {
+function inputOf({ secret, whole: _, ...parts }: Fields, { secrets, ...known }: Known): SignatureInput {
   const pasted: readonly Secret[] = [{ label: "the pasted secret", secret, state: "current" }];
-  return diagnose({
+  return {
     ...parts,
     ...known,
     secrets: secret === "" ? secrets : pasted,
     realNowSeconds: Math.floor(Date.now() / 1_000),
     toleranceSeconds,
-  });
+  };
 }
 
 const noAttempts: readonly SentAttempt[] = [];
 
 /** The attempts of the delivery with this id, if the mock has it. */
-function useSentAttempts(deliveryId: string): readonly SentAttempt[] {
+function useSentAttempts(deliveryId: string): readonly SentAttempt[] | undefined {
   const read = async () => {
     // A search, because an unknown id is no error here.
     const { data } = await control.listDeliveries({ text: deliveryId, limit: 10 });
@@ -151,7 +156,8 @@ function useSentAttempts(deliveryId: string): readonly SentAttempt[] {
     );
   };
   const key = deliveryId === "" || deliveryId.length > 500 ? null : `sent ${deliveryId}`;
-  return useResource(key, ["delivery"], read) ?? noAttempts;
+  const sent = useResource(key, ["delivery"], read);
+  return key === null || sent === null ? noAttempts : sent;
 }
 
 const attemptsOffered = 50;
@@ -182,8 +188,9 @@ function AttemptChoice({ selected, nowMs }: { readonly selected: string | null; 
 const noSecrets: readonly Secret[] = [];
 
 /** The secrets of all endpoints; they are never shown. */
-function useEndpointSecrets(): readonly Secret[] {
-  return useResource("endpoint secrets", ["endpoint", "clock"], readEndpointSecrets) ?? noSecrets;
+function useEndpointSecrets(): readonly Secret[] | undefined {
+  const secrets = useResource("endpoint secrets", ["endpoint", "clock"], readEndpointSecrets);
+  return secrets === null ? noSecrets : secrets;
 }
 
 async function readEndpointSecrets(): Promise<readonly Secret[]> {

@@ -11,8 +11,7 @@ export function StatePanel() {
   const [done, setDone] = useTemporary<string>(6_000);
   const save = async () => {
     // As text: a state can be longer than the page should parse.
-    const response = await fetch(`${worldUrl}/_mock/v1/snapshot`);
-    if (!response.ok) throw new Error(`the mock responded with HTTP ${response.status}`);
+    const response = await send({});
     download(await response.blob());
     setDone("Saved as mock-state.json. It holds the signing secrets of the mock.");
   };
@@ -20,8 +19,7 @@ export function StatePanel() {
     const file = field.current?.files?.[0];
     if (!file) throw new Error("choose a file first");
     const headers = { "content-type": "application/json" };
-    const response = await fetch(`${worldUrl}/_mock/v1/snapshot`, { method: "PUT", headers, body: file });
-    if (!response.ok) throw new Error(await messageOf(response));
+    await send({ method: "PUT", headers, body: file });
     setDone(`Restored ${file.name}.`);
   };
   return (
@@ -50,6 +48,17 @@ export function StatePanel() {
       {action.notice}
     </section>
   );
+}
+
+/** @throws Error in the words of the mock, where it responds */
+async function send(init: RequestInit): Promise<Response> {
+  const response = await fetch(`${worldUrl}/_mock/v1/snapshot`, init).catch(() => {
+    throw new Error(
+      "the mock did not respond; it may be stopped, or the file has changed since it was chosen",
+    );
+  });
+  if (!response.ok) throw new Error(await messageOf(response));
+  return response;
 }
 
 function download(blob: Blob): void {

@@ -3,13 +3,15 @@ import { hashOf } from "../address.ts";
 import type { TaskDetail as Task } from "../api-types.ts";
 import { formatDuration, formatTime, formatTimeNear } from "../format.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
-import { DeliveryBadge, describeNext, LastResponse } from "../parts/delivery-state.tsx";
+import { DeliveryBadge, describeNext, LastResponse, nameOfEndpoint } from "../parts/delivery-state.tsx";
 import { Fact, Facts } from "../parts/fact.tsx";
 import { Id } from "../parts/id.tsx";
 import { Items } from "../parts/items.tsx";
 import { StatusBadge, toneOf } from "../parts/status-badge.tsx";
 import { type Span, Timeline } from "../parts/timeline.tsx";
+import { WaitingPanel } from "../parts/waiting.tsx";
 import { control, useResource } from "../resource.ts";
+import "./task-detail.css";
 
 interface Props {
   readonly id: string;
@@ -18,7 +20,7 @@ interface Props {
 
 export function TaskDetail({ id, nowMs }: Props) {
   const task = useResource(`task ${id}`, ["task", "stage", "clock", "delivery"], () => control.getTask(id));
-  if (task === undefined) return null;
+  if (task === undefined) return <WaitingPanel />;
   if (task === null) return <div class="panel nothing">There is no task with this id.</div>;
   return (
     <>
@@ -56,18 +58,19 @@ export function TaskDetail({ id, nowMs }: Props) {
       <section class="panel">
         <h4>Events</h4>
         {task.events.length === 0 && <p class="muted">No endpoint subscribes to events of this task.</p>}
-        <Items>
+        <Items class="task-events">
           {task.events.map((event) => (
             <li key={event.eventId}>
               <span class="muted mono">{formatTimeNear(event.occurredAt, nowMs)}</span>
               <a href={hashOf("deliveries", null, { text: event.eventId })}>{event.name}</a>
-              <span class="at-end badges">
+              <span class="event-deliveries">
                 {event.deliveries.map((delivery) => (
                   <a
                     key={delivery.id}
                     href={hashOf("deliveries", delivery.id)}
                     title={`${delivery.url ?? "a deleted endpoint"}: ${describeNext(delivery, nowMs)}`}
                   >
+                    <span class="muted one-line">{nameOfEndpoint(delivery.url)}</span>
                     <LastResponse delivery={delivery} /> <DeliveryBadge delivery={delivery} />
                   </a>
                 ))}

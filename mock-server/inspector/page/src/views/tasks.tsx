@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { ListedTask } from "../api-types.ts";
-import { formatTimeNear, shortId } from "../format.ts";
+import { formatTimeNear, plural, shortId } from "../format.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
 import { ListView } from "../parts/list-view.tsx";
 import { usePages } from "../parts/pages.ts";
@@ -29,10 +29,17 @@ const columnsOf = (rows: readonly ListedTask[], nowMs: number): readonly Column<
   column("type", ["minmax(110px, 1fr)", "minmax(90px, 1fr)", "minmax(0, 1fr)"], ({ taskType }) => taskType),
   column("client", ["minmax(110px, 1.2fr)", "minmax(80px, 1fr)", "minmax(0, 0.9fr)"], ({ client }) => client),
   column("id", ["84px", "84px", null], ({ taskId }) => <span class="mono">{shortId(taskId)}</span>, "muted"),
-  column("status", ["102px", "102px", "102px"], ({ status }) => <StatusBadge status={status} />),
+  column("status", ["102px", "102px", "88px"], ({ status }) => <StatusBadge status={status} />),
   column("stages", ["62px", null, null], stagesOf, "muted"),
-  column("deliveries", ["110px", "84px", null], ({ rejectedDeliveries: count }) =>
-    count === 0 ? "" : <StatusBadge status={`${count} rejected`} tone="bad" />,
+  column("rejected", ["110px", "84px", "52px"], ({ rejectedDeliveries: count }) =>
+    count === 0 ? (
+      ""
+    ) : (
+      <span class="badge tone-bad" title={`${plural(count, "delivery", "deliveries")} rejected`}>
+        {count}
+        <span class="at-wide">rejected</span>
+      </span>
+    ),
   ),
 ];
 

@@ -44,13 +44,10 @@ export function Verdict({ diagnosis, body, sent }: Props) {
             body
           </span>
         </h3>
-        <TextBlock>
-          <mark class="tone-wait">{diagnosis.signedPrefix}</mark>
-          {body}
-        </TextBlock>
+        <TextBlock prefix={diagnosis.signedPrefix} text={body} />
         <details>
           <summary>Byte by byte</summary>
-          <TextBlock hex>{formatHex(signed)}</TextBlock>
+          <TextBlock hex text={formatHex(signed)} />
         </details>
       </section>
       <ListPanel title="Secrets tried">

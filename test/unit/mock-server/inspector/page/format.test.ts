@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   formatBody,
+  formatCount,
   formatDuration,
   formatHex,
   formatRelative,
@@ -40,6 +41,31 @@ describe("formatBody", () => {
   it("indents JSON and leaves other text unchanged", () => {
     expect(formatBody('{"a":1}')).toBe('{\n  "a": 1\n}');
     expect(formatBody('{"a":')).toBe('{"a":');
+    expect(formatBody("[ ]")).toBe("[]");
+  });
+
+  it("changes no value: long numbers, equal keys and escapes stay as they are written", () => {
+    const text = '{"id":12345678901234567890,"id":1.0,"__proto__":["\\u00e9\\"}",{}, -1e5,true,null]}';
+    expect(formatBody(text)).toBe(
+      [
+        "{",
+        '  "id": 12345678901234567890,',
+        '  "id": 1.0,',
+        '  "__proto__": [',
+        '    "\\u00e9\\"}",',
+        "    {},",
+        "    -1e5,",
+        "    true,",
+        "    null",
+        "  ]",
+        "}",
+      ].join("\n"),
+    );
+  });
+
+  it("leaves JSON alone that is nested a thousand levels deep", () => {
+    const deep = `${"[".repeat(1_000)}${"]".repeat(1_000)}`;
+    expect(formatBody(deep)).toBe(deep);
   });
 });
 
@@ -47,6 +73,18 @@ describe("formatHex", () => {
   it("dumps bytes, not characters", () => {
     expect(formatHex("aü\n")).toBe(`0000  61 c3 bc 0a ${" ".repeat(36)} a···`);
     expect(formatHex("x".repeat(5_000)).split("\n").at(-1)).toBe("… 904 bytes more");
+  });
+});
+
+describe("formatCount", () => {
+  it.each([
+    [999, "999"],
+    [1_000, "1k"],
+    [1_260, "1.3k"],
+    [12_600, "12k"],
+    [2_000_000, "2M"],
+  ])("shows %d as %s", (count, text) => {
+    expect(formatCount(count)).toBe(text);
   });
 });
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { diffLines } from "../../../../../mock-server/inspector/page/src/line-diff.ts";
+import { diffLines, foldEqual } from "../../../../../mock-server/inspector/page/src/line-diff.ts";
 
 describe("diffLines", () => {
   it("places a changed line beside the one that replaced it, and added lines beside nothing", () => {
@@ -22,6 +22,14 @@ describe("diffLines", () => {
         expect(pairs.flatMap((pair) => pair.right ?? [])).toEqual(right);
       }),
     );
+  });
+
+  it("has its long runs of equal lines folded, but for three lines beside a difference", () => {
+    const lines = Array.from({ length: 30 }, (_, index) => `line ${index}`);
+    const changed = lines.with(20, "changed");
+    const folded = foldEqual(diffLines(lines.join("\n"), changed.join("\n")));
+    const shown = folded.map((line) => ("equalLines" in line ? line.equalLines.length : line.left));
+    expect(shown).toEqual([17, ...lines.slice(17, 24), ...lines.slice(24)]);
   });
 
   it("compares texts that are too long for a table line by line", () => {

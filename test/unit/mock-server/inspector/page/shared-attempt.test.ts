@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pack, unpack } from "../../../../../mock-server/inspector/page/src/shared-attempt.ts";
+import { hashOfAttempt, pack, unpack } from "../../../../../mock-server/inspector/page/src/shared-attempt.ts";
 
 const attempt = {
   event: "task.failed",
@@ -18,6 +18,14 @@ describe("the link to an attempt", () => {
     const link = await pack(attempt);
     expect(link).toMatch(/^[\w-]+$/);
     expect(await unpack(link)).toEqual(attempt);
+  });
+
+  it("is rejected when no chat or mail program would take it", async () => {
+    const random = Array.from({ length: 20_000 }, (_, index) => Math.sin(index)).join();
+    const long = { ...attempt, requestBody: random } as never;
+    await expect(hashOfAttempt({ event: "task.failed", url: null } as never, long)).rejects.toThrow(
+      "The body is too long for a link: export the state in Setup",
+    );
   });
 
   it("is nothing when it was cut, or when its content is something else", async () => {
