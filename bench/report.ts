@@ -99,17 +99,22 @@ function section({ title, about, notes = [], result }: Entry): string {
   return [
     `### ${title}`,
     about,
-    ...(goals.length > 0 ? [goalTable(goals)] : []),
     ...tables.map(({ columns, rows }) => markdownTable(columns, rows, "---:")),
     ...plots.map((plot) => `![${plot.title}](images/benchmark-${plot.name}.svg)`),
+    ...(goals.length > 0 ? [goalLine(goals)] : []),
     ...notes,
     `<sub>${describeMachine(machine)}</sub>`,
   ].join("\n\n");
 }
 
-function goalTable(goals: readonly Goal[]): string {
-  const rows = goals.map(({ what, target, measured, met }) => [what, target, measured, met ? "✓" : "missed"]);
-  return markdownTable(["goal", "target", "measured", ""], rows, "---:");
+/** How many goals are met; targets and measured values of those that are not. All of them are in `results/`. */
+function goalLine(goals: readonly Goal[]): string {
+  const missed = goals.filter(({ met }) => !met);
+  const list = missed.map(
+    ({ what, target, measured }) => `${what}: expected ${target}, measured ${measured}`,
+  );
+  const summary = `${goals.length - missed.length} of ${goals.length} goals are met`;
+  return missed.length === 0 ? `${summary}.` : `${summary}. Missed: ${list.join("; ")}.`;
 }
 
 function describeMachine({ date, node, processor, cores, load: [before, after] }: Machine): string {

@@ -30,7 +30,7 @@ function nextPortlessNumber(): number {
 }
 
 /**
- * Starts a mock of the whole service.
+ * Starts a mock of the whole service. Guide: `docs/mock-server.md` in the package.
  *
  * @example examples/mock-server.test.ts#in-process
  * ```ts

@@ -96,7 +96,7 @@ export interface Receiver<Transaction> extends DeliverySink, AsyncDisposable {
 
 /**
  * A webhook receiver: verified deliveries become durable rows before they are acknowledged, and handlers run from there,
- * in the order of each task, with retries and dead letters.
+ * in the order of each task, with retries and dead letters. Guide: `docs/webhooks.md` in the package.
  *
  * @example examples/receiver-kit.test.ts#receiver
  * ```ts

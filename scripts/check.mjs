@@ -13,7 +13,7 @@ const gates = [
   ["dead code and dependencies", "npx --no-install knip"],
   ["types", "npm run --silent typecheck"],
   ["generated code is up to date", "npm run --silent codegen -- --check"],
-  ["API reference builds without warnings", "npx --no-install typedoc --emit none --logLevel Warn"],
+  ["documents and API reference are up to date", "npm run --silent docs -- --check"],
   ["tests", "npm test --silent"],
   [
     "nothing is lost, applied twice or out of order when servers and receivers fail",

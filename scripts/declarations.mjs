@@ -9,7 +9,8 @@ const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 
 const formats = { "": (target) => target.types, "cjs/": (target) => target.require?.types };
 for (const [folder, declarationOf] of Object.entries(formats)) {
-  const entries = Object.values(exports).flatMap((target) => declarationOf(target) ?? []);
+  const declarations = Object.values(exports).flatMap((target) => declarationOf(target) ?? []);
+  const entries = declarations.filter((path) => path.startsWith(`./dist/${folder}`)); // the root has its own
   const reached = new Set();
   for (const entry of entries) visit(entry.slice(`./dist/${folder}`.length), reached);
   removeOthers(folder, reached);

@@ -94,7 +94,7 @@ export interface WorkspaceTasksClient {
 }
 
 /**
- * Creates a client. Nothing is sent before the first call.
+ * Creates a client. Nothing is sent before the first call. Guide: `docs/sdk.md` in the package.
  *
  * Errors: `CONFIGURATION_INVALID`, thrown at once, names the option.
  *

@@ -26,7 +26,9 @@ arguments.`,
       if (action === undefined) return print(await control.getClock(), flags.json, io);
       if (action === "advance") {
         if (parseDurationMs(by) === undefined && !/^\d+$/.test(by ?? "")) {
-          throw new UsageError(`advance: expected ${durationForms}, got ${JSON.stringify(by ?? "nothing")}`);
+          throw new UsageError(
+            `advance: expected ${durationForms}, got ${by === undefined ? "nothing" : JSON.stringify(by)}`,
+          );
         }
         const byMs = parseDurationMs(by) ?? Number(by);
         await control.advanceClock({ by: byMs });

@@ -19,10 +19,14 @@ also start from such a file: workspace-tasks mock --state <file.json>.`,
 wrong arguments.`,
   run({ positionals: [action, file, ...others], rest, flags }, io) {
     if (action !== "save" && action !== "restore") {
-      throw new UsageError(`expected save or restore, got ${JSON.stringify(action ?? "nothing")}`);
+      throw new UsageError(
+        `expected save or restore, got ${action === undefined ? "nothing" : JSON.stringify(action)}`,
+      );
     }
     if (file === undefined || others.length + rest.length > 0) {
-      throw new UsageError(`${action}: expected one file`);
+      throw new UsageError(
+        `${action}: expected one file, such as state.json, got ${file === undefined ? "none" : "several"}`,
+      );
     }
     return withRunningMock(flags, io, async (control) => {
       if (action === "save") await save(control, file);

@@ -44,7 +44,7 @@ async function postgres(connectionString: string, schema: string) {
 }
 
 async function sqlite(path: string) {
-  if (!existsSync(path)) throw new CommandError(`--store: no file ${path}`, 2);
+  if (!existsSync(path)) throw new CommandError(`--store: no file ${path}; pass the file of sqliteInbox`, 2);
   const { sqliteInbox } = await import("../inbox/sqlite/sqlite-inbox.ts");
   // A busy receiver leaves the write lock only for moments.
   const inbox: Inbox = sqliteInbox({ path, busyTimeoutMs: 20_000 });

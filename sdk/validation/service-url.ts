@@ -7,7 +7,10 @@ export const serviceUrl: Schema<URL> = (value, path) => {
   }
   // Not caught from `new URL`: its error quotes the value, which may hold a password.
   if (typeof value === "string" && !URL.canParse(value))
-    throw new ValidationError(path, "expected an absolute URL, got something else");
+    throw new ValidationError(
+      path,
+      "expected an absolute URL such as https://service.example, got something else",
+    );
   const url = new URL(value);
   const problem = problemOf(url);
   if (problem) throw new ValidationError(path, problem);

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { markdownTable } from "../../scripts/markdown-table.ts";
 import { auditDeviations, specificationDeviations } from "./audit-deviations.ts";
 import { type RuleId, rules } from "./rules.ts";
 
@@ -54,23 +55,21 @@ const subjects: Readonly<Record<string, string>> = {
   V: "Versioning",
 };
 
-/** docs/conformance.md: each rule with its tests. */
+/** docs/conformance.md: each rule with the number and the files of its tests. */
 export function renderConformanceTable(tests: readonly ConformanceTest[]): string {
   const sections = Object.entries(subjects).map(([letter, subject]) => {
     const ids = (Object.keys(rules) as RuleId[]).filter((id) => id.startsWith(letter));
-    return `## ${letter}. ${subject}\n\n${ids.map((id) => renderRule(id, tests)).join("\n")}\n`;
+    const rows = ids.map((id) => renderRule(id, tests));
+    return `## ${letter}. ${subject}\n\n${markdownTable(["", "rule", "tests", "mock", "in"], rows)}\n`;
   });
   return `${introduction(tests)}\n${sections.join("\n")}\n${audits()}`;
 }
 
-function renderRule(id: RuleId, tests: readonly ConformanceTest[]): string {
-  const proofs = tests
-    .filter(({ rule }) => rule === id)
-    .map(
-      ({ name, file, mockOnly }) =>
-        `  - ${withoutPlaceholders(name)} ([${file}](../test/conformance/${file})${mockOnly ? ", mock" : ""})`,
-    );
-  return [`- **${id}** ${rules[id]}`, ...proofs].join("\n");
+function renderRule(id: RuleId, tests: readonly ConformanceTest[]): readonly string[] {
+  const own = tests.filter(({ rule }) => rule === id);
+  const needMock = own.filter(({ mockOnly }) => mockOnly).length;
+  const files = new Set(own.map(({ file }) => file.replace(".test.ts", "")));
+  return [id, rules[id], String(own.length), needMock === 0 ? "" : String(needMock), [...files].join(", ")];
 }
 
 function audits(): string {
@@ -91,23 +90,19 @@ ${recommendations.join("\n")}
 `;
 }
 
-/** Titles of parameterized tests, with … for the parameters. */
-const withoutPlaceholders = (name: string) => name.replace(/\$\{?\w+\}?|%[#a-z]/g, "…");
-
 function introduction(tests: readonly ConformanceTest[]): string {
   const ids = Object.keys(rules).length;
   const anywhere = tests.filter(({ mockOnly }) => !mockOnly).length;
   return `# Conformance
 
-The interface of the service as ${ids} rules, and the ${tests.length} tests that show that the mock follows them.
-Where the interface is silent, a rule names the assumption (such as A-5) that [assumptions.md](assumptions.md) explains.
-A rule without a test fails the suite.
+The interface of the service as ${ids} rules, and the ${tests.length} tests that show that the mock follows them; a rule
+without a test fails the suite. Where the interface is silent, a rule names its [assumption](assumptions.md), such as A-5.
 
-The tests see the service over HTTP only. To run them against a real service, set \`WORKSPACE_TASKS_TARGET\` to its base
-URL, \`WORKSPACE_TASKS_API_KEY\`, \`WORKSPACE_TASKS_READ_ONLY_API_KEY\` and \`WORKSPACE_TASKS_PARTNER_API_KEY\` to its
-keys, and \`WORKSPACE_TASKS_GATEWAY\` if the gateway is not at \`/gateway\`; then run
-\`npx vitest run test/conformance\`. ${anywhere} of the tests run there. The others, marked "mock", need the mock's control
-API to advance time, create tasks or issue keys, and are reported as skipped.
+The tests are in \`test/conformance/\`; the title of each begins with its rule, so \`npx vitest run test/conformance -t "T1 "\`
+runs those of T1. They see the service over HTTP only. To run them against a real service, set
+\`WORKSPACE_TASKS_TARGET\` to its base URL, \`WORKSPACE_TASKS_API_KEY\`, \`WORKSPACE_TASKS_READ_ONLY_API_KEY\` and
+\`WORKSPACE_TASKS_PARTNER_API_KEY\` to its keys, and \`WORKSPACE_TASKS_GATEWAY\` if the gateway is not at \`/gateway\`.
+${anywhere} of the tests run there; the others, in the column "mock", need the mock's control API and are skipped.
 
 A test writes this page: \`npx vitest run test/conformance/coverage.test.ts --update\`.
 `;

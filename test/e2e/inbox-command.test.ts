@@ -170,7 +170,11 @@ describe("the inbox command", () => {
     ],
     [["list", "--stoer", "x"], 2, "unknown flag --stoer; did you mean --store?"],
     [["show", "a", "--store", "x", "--limit", "5"], 2, "unknown flag --limit"],
-    [["list", "--store", "/nowhere/at-all.db"], 2, "--store: no file /nowhere/at-all.db"],
+    [
+      ["list", "--store", "/nowhere/at-all.db"],
+      2,
+      "--store: no file /nowhere/at-all.db; pass the file of sqliteInbox",
+    ],
     [["list", "--store", "postgres://u:hidden@127.0.0.1:1/x"], 2, "the inbox cannot be opened"],
   ])("inbox rejects %j", async (argv, code, message) => {
     const { err, ...result } = await run(...argv);

@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 import { rolldown } from "rolldown";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { deadLinks } from "../../scripts/dead-links.mjs";
 import { unpackPackage } from "../../scripts/unpack-package.mjs";
 
 type Target = string | { readonly [condition: string]: Target };
@@ -36,6 +37,7 @@ async function run(text: string, ...flags: readonly string[]): Promise<string> {
 // Node then resolves `require` as Jest and bundlers do: to the CommonJS build.
 const commonJs = "--no-experimental-require-module";
 
+const isDocument = (path: string) => path.endsWith(".md") || path === "llms.txt";
 const targetsIn = (target: Target): readonly string[] =>
   typeof target === "string" ? [target] : Object.values(target).flatMap(targetsIn);
 
@@ -45,6 +47,15 @@ describe("the packed tarball", () => {
     const targets = [exports, typesVersions].flatMap(targetsIn);
     expect(targets.length).toBeGreaterThan(50);
     expect(targets.filter((path) => !existsSync(join(installed, path)))).toEqual([]);
+  });
+
+  it("contains the target of every link in its documents, but the pictures of the inspector", () => {
+    const documents = readdirSync(installed, { recursive: true }).map(String).filter(isDocument);
+    expect(documents).toContain("README.md");
+    expect(documents.length).toBeGreaterThan(50);
+    // 0.4 MB. Each has an alternative text.
+    const dead = deadLinks(installed, documents).filter((link) => !/images\/inspector-\w+\.png/.test(link));
+    expect(dead).toEqual([]);
   });
 
   it("contains the source of every line that a source map or a declaration map leads to", () => {
@@ -64,7 +75,7 @@ describe("the packed tarball", () => {
   });
 
   it("has every entry point as CommonJS, but that of vitest, which is an ES module itself", async () => {
-    const names = Object.keys(exports).filter((name) => typeof exports[name] === "object");
+    const names = Object.keys(exports).filter((name) => name !== "." && typeof exports[name] === "object");
     const [esmOnly, others] = [
       names.filter((name) => name.endsWith("/vitest")),
       names.filter((name) => !/vitest|msw/.test(name)),
@@ -77,6 +88,28 @@ describe("the packed tarball", () => {
       "console.log(Object.keys(require.cache).every((path) => !/workspace-tasks.dist.(?!cjs)/.test(path)))";
     const output = await run(`${text.join("")}${loaded}`, commonJs);
     expect(output.split("\n")).toEqual([...others, "loaded"].map(() => "true"));
+  });
+});
+
+describe("the root of the package", () => {
+  const named = (text: string) =>
+    run(`try { ${text} } catch (error) { console.log(error.code, error.message) }`);
+
+  it.each([
+    ["require", 'const { createClient } = require("workspace-tasks");'],
+    ["import", 'await import("workspace-tasks");'],
+  ])("fails at %s with a message that names every entry point", async (_, text) => {
+    const output = await named(text);
+    const code = Object.keys(exports).filter((name) => name !== "." && typeof exports[name] === "object");
+    expect(code.filter((name) => !output.includes(`workspace-tasks${name.slice(1)} `))).toEqual([]);
+    expect(output).toContain("ERR_NO_ROOT_EXPORT");
+    const [guide = ""] = /\S+README\.md$/.exec(output) ?? [];
+    expect(existsSync(guide)).toBe(true);
+  });
+
+  it("fails with the same message at an import of a name that an entry point exports", async () => {
+    await writeFile(join(project, "root.mjs"), 'import { createReceiver } from "workspace-tasks";');
+    expect(await named('await import("./root.mjs");')).toContain("ERR_NO_ROOT_EXPORT");
   });
 });
 
@@ -151,12 +184,15 @@ describe("TypeScript, in a project that uses the tarball", () => {
 import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { parseEvent } from "workspace-tasks/events";
+// @ts-expect-error the root exports nothing
+import { createClient as rootClient } from "workspace-tasks";
 import { createClient, type TypedDocument, type WebhookEndpoint } from "workspace-tasks/sdk";
 export async function start(document: TypedDocument<{ a: number }, { id: string }>): Promise<WebhookEndpoint[]> {
   const mock = await createMockServer();
   const receiver = createReceiver({ secrets: [], inbox: memoryInbox() });
   webhookMiddleware(receiver);
   parseEvent({});
+  void rootClient;
   const client = createClient({ baseUrl: mock.baseUrl });
   const { a }: { a: number } = await client.request(document, { id: "x" });
   // @ts-expect-error the id is missing

@@ -340,8 +340,10 @@ describe("auditChecks", () => {
 
   it("docs/receiver-reports.md describes the checks as they are", () => {
     const published = readFileSync(new URL("../../../../docs/receiver-reports.md", import.meta.url), "utf8");
+    const rows = published.split("\n");
     const missing = auditChecks.filter(
-      ({ id, title, sent }) => !published.includes(`| ${id} | ${title} | ${sent}`),
+      ({ id, title, sent }) =>
+        !rows.some((row) => row.startsWith(`| ${id} | `) && row.includes(` | ${title} | ${sent} | `)),
     );
     expect(missing.map(({ id }) => id)).toEqual([]);
   });

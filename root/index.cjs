@@ -1,0 +1,3 @@
+const error = new Error(require("./message.cjs"));
+error.code = "ERR_NO_ROOT_EXPORT";
+throw error;

@@ -1,0 +1,84 @@
+// llms.txt and llms-full.txt, as llmstxt.org describes them: the documentation for programs that read it instead of people.
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { apiEntries } from "./api-reference.ts";
+
+/** Pages that a user of the package needs, in reading order; llms-full.txt has their text. */
+const guides = [
+  "README.md",
+  "docs/sdk.md",
+  "docs/webhooks.md",
+  "docs/recipes/http-frameworks.md",
+  "docs/recipes/serverless.md",
+  "docs/recipes/test-runners.md",
+  "docs/recipes/migration.md",
+  "docs/production.md",
+  "docs/mock-server.md",
+  "docs/mock-limits.md",
+  "docs/parallel-tests.md",
+  "docs/troubleshooting.md",
+  "docs/errors.md",
+  "docs/compatibility.md",
+];
+const references = ["docs/cli.md", "docs/mock-errors.md", "docs/assumptions.md", "docs/conformance.md"];
+const optional = [
+  "docs/rabbitmq.md",
+  "docs/scale.md",
+  "docs/own-inbox.md",
+  "docs/compare.md",
+  "docs/benchmarks.md",
+];
+
+const summary = `# workspace-tasks
+
+> TypeScript SDK, stateful mock server and webhook receiver kit for the Workspace Task and Integration Service: GraphQL with
+> API keys that are exchanged for tokens, 120 requests per minute and key, signed webhooks that arrive at least once and in
+> no order.
+
+- Import an entry point, never \`workspace-tasks\` itself: \`workspace-tasks/sdk\` (\`createClient\`),
+  \`workspace-tasks/receiver-kit\` (\`createReceiver\`), \`workspace-tasks/mock-server\` (\`createMockServer\`).
+- Branch on \`error.code\` and \`error.outcome\`; the client paces and retries by itself, so add neither.
+- Mount the receiver before body parsers, call \`receiver.start()\`, and write through \`context.transaction\`.
+- In tests use the mock and its virtual clock; do not stub \`fetch\`.
+- All paths are relative to the package, in an application to \`node_modules/workspace-tasks/\`.
+`;
+
+export function assistantIndex(): string {
+  const list = (files: readonly string[]) =>
+    files.map((file) => `- [${titleOf(file)}](${file}): ${aboutOf(file)}\n`).join("");
+  const api = apiEntries.map(({ specifier, page }) => `- [${specifier}](${page})\n`).join("");
+  const parts = [
+    `## Guides\n\n${list(guides)}`,
+    `## API, every export with its types\n\n${api}`,
+    `## Reference\n\n${list(references)}- [GraphQL schema](schema.graphql)\n`,
+    `## Optional\n\n${list(optional)}`,
+  ];
+  return `${summary}- [llms-full.txt](llms-full.txt) has the text of all guides.\n\n${parts.join("\n")}`;
+}
+
+export function assistantText(): string {
+  const pages = guides.map((file) => `<!-- ${file} -->\n\n${plainTextOf(file)}`);
+  return `${summary}\n${pages.join("\n")}`;
+}
+
+const read = (file: string) => readFileSync(file, "utf8");
+const titleOf = (file: string) => /^# (.+)$/m.exec(read(file))?.[1] ?? file;
+
+/** The first sentence of the page. */
+function aboutOf(file: string): string {
+  const [, text = ""] = /^# .+\n\n(?:<!--.*-->\n\n)?([\s\S]*?)(?:\n\n|$)/.exec(read(file)) ?? [];
+  const plain = text.replace(/\s+/g, " ").replace(/\[([^\]]+)\]\([^)]*\)/g, "$1");
+  return /^.*?[.:](?= |$)/.exec(plain)?.[0]?.replace(/:$/, ".") ?? plain;
+}
+
+/** The page without comments and pictures, its links relative to the package. */
+function plainTextOf(file: string): string {
+  return read(file)
+    .replace(/^<!-- .* -->\n/gm, "")
+    .replace(/^!\[.*\]\(.*\)\n\n?/gm, "")
+    .replace(
+      /\]\((?!https?:|#)([^)\s#]+)/g,
+      (_, path: string) => `](${join(dirname(file), path).replaceAll("\\", "/")}`,
+    )
+    .replace(/\]\(#/g, `](${file}#`);
+}

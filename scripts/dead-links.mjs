@@ -1,0 +1,40 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+
+const withoutCode = (text) => text.replace(/```[\s\S]*?```/g, "").replace(/`[^`\n]*`/g, "");
+const anchorOf = (heading) =>
+  heading
+    .trim()
+    .toLowerCase()
+    .replace(/`/g, "")
+    .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+    .replace(/\s/g, "-");
+
+/** The relative links of the documents at `root` that lead to no file or no heading. */
+export function deadLinks(root, documents) {
+  const anchors = new Map();
+  const anchorsOf = (file) => {
+    if (!anchors.has(file)) {
+      const headings = readFileSync(file, "utf8").matchAll(/^#{1,6}\s+(.+)$/gm);
+      const names = [...headings].map(([, heading]) => anchorOf(heading));
+      const numbered = names.map((name, index) => {
+        const earlier = names.slice(0, index).filter((each) => each === name).length;
+        return earlier === 0 ? name : `${name}-${earlier}`;
+      });
+      anchors.set(file, new Set(numbered));
+    }
+    return anchors.get(file);
+  };
+  return documents.flatMap((document) => {
+    const text = withoutCode(readFileSync(join(root, document), "utf8"));
+    return [...text.matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target]) => {
+      if (/^[a-z]+:/.test(target)) return [];
+      const [path, anchor] = target.split("#");
+      const absolute = path ? normalize(join(root, dirname(document), path)) : join(root, document);
+      if (!existsSync(absolute)) return [`${document}: ${target} does not exist`];
+      if (anchor && statSync(absolute).isFile() && !anchorsOf(absolute).has(anchor))
+        return [`${document}: ${target} has no such heading`];
+      return [];
+    });
+  });
+}
