@@ -9,10 +9,10 @@ import { join } from "node:path";
 // Two module formats, and the sources that maps and "go to definition" lead to. 0.2 MB (0.6 MB unpacked) are the editor of
 // the inspector's Run view, with GraphQL's parser and validation; no other part of the package loads it. 0.25 MB (1.1 MB
 // unpacked) are receiver-kit/rabbitmq, receiver-kit/testing and the command `compare`, in both formats.
-// 0.28 MB (1.2 MB unpacked) are the documents with the API reference, so that every link of the README works offline, the
+// 0.3 MB (1.3 MB unpacked) are the documents with the API reference, so that every link of the README works offline, the
 // examples that they show, and the text for assistants; without the pictures.
-const packedBytesMax = 2_370_000;
-const unpackedBytesMax = 10_600_000;
+const packedBytesMax = 2_420_000;
+const unpackedBytesMax = 10_800_000;
 const allowed =
   /^(dist\/(sdk|mock-server|receiver-kit|cli|shared|cjs)\/|(sdk|mock-server|receiver-kit|cli|root|docs|examples)\/|bin\/|schema\.graphql$|mock-settings\.schema\.json$|package\.json$|llms(-full)?\.txt$|[A-Z]+\.md$|LICENSE$)/;
 const inspectorSources = /^mock-server\/inspector\/page\//;
