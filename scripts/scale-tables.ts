@@ -134,6 +134,6 @@ function chaosSection(): string {
   const runs = cells.reduce((sum, cell) => sum + cell.runs, 0).toLocaleString("en");
   const acknowledged = cells.reduce((sum, cell) => sum + cell.acknowledged, 0).toLocaleString("en");
   const dates = from === to ? from : `${from} to ${to}`;
-  const summary = `${runs} runs with ${acknowledged} acknowledged deliveries, ${dates}; each cell from seed 1 on.`;
+  const summary = `${runs} runs with ${acknowledged} acknowledged deliveries, ${dates}.`;
   return `${summary}\n\n${chaosTable(cells).trimEnd()}`;
 }

@@ -25,6 +25,7 @@ describe("the summary of chaos runs", () => {
         ...{
           cell: "a fault",
           runs: 2,
+          seeds: "1–2",
           acknowledged: 2_400,
           rejected: 6,
           lost: 1,

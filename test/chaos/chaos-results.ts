@@ -17,6 +17,8 @@ export interface Run {
 export interface CellSummary {
   readonly cell: string;
   readonly runs: number;
+  /** Such as `1–10`. */
+  readonly seeds: string;
   readonly acknowledged: number;
   readonly rejected: number;
   readonly lost: number;
@@ -56,7 +58,13 @@ export function summarize(runs: readonly Run[]): readonly CellSummary[] {
       Math.round(Math.max(0, ...reports.map((report) => report[field])));
     const flawed = reports.filter(({ lost, twice, wrong }) => lost + twice + wrong > 0).length;
     return {
-      ...{ cell, runs: own.length, acknowledged: sum("acknowledged"), rejected: sum("rejected") },
+      ...{
+        cell,
+        runs: own.length,
+        seeds: seedsOf(own),
+        acknowledged: sum("acknowledged"),
+        rejected: sum("rejected"),
+      },
       ...{ lost: sum("lost"), twice: sum("twice"), wrong: sum("wrong") },
       failed: own.filter((run) => !isGood(run)).length - flawed,
       ...{ acceptPauseMs: longest("acceptPauseMs"), handlePauseMs: longest("handlePauseMs") },
@@ -64,8 +72,14 @@ export function summarize(runs: readonly Run[]): readonly CellSummary[] {
   });
 }
 
+function seedsOf(runs: readonly Run[]): string {
+  const seeds = runs.map(({ seed }) => seed);
+  const [first, last] = [Math.min(...seeds), Math.max(...seeds)];
+  return first === last ? String(first) : `${first}–${last}`;
+}
+
 const header = [
-  ...["what breaks", "runs", "acknowledged", "rejected", "lost", "twice", "wrong"],
+  ...["what breaks", "seeds", "acknowledged", "rejected", "lost", "twice", "wrong"],
   ...["accepts after", "handles after"],
 ];
 
@@ -74,12 +88,10 @@ export function chaosTable(summaries: readonly CellSummary[]): string {
   const hasFailed = summaries.some(({ failed }) => failed > 0);
   const inSeconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
   const rows = summaries.map((summary) => {
-    const { cell, runs, acknowledged, rejected, lost, twice, wrong, failed } = summary;
-    const counts = [runs, acknowledged, rejected, lost, twice, wrong].map((count) =>
-      count.toLocaleString("en"),
-    );
+    const { cell, seeds, acknowledged, rejected, lost, twice, wrong, failed } = summary;
+    const counts = [acknowledged, rejected, lost, twice, wrong].map((count) => count.toLocaleString("en"));
     const pauses = [inSeconds(summary.acceptPauseMs), inSeconds(summary.handlePauseMs)];
-    return [cell, ...counts, ...pauses, ...(hasFailed ? [String(failed)] : [])];
+    return [cell, seeds, ...counts, ...pauses, ...(hasFailed ? [String(failed)] : [])];
   });
   const titles = [...header, ...(hasFailed ? ["failed"] : [])];
   const rule = titles.map((_, column) => (column === 0 ? "---" : "---:"));
