@@ -13,12 +13,19 @@ const shareable = new RegExp(
   "i",
 );
 
+const savepointControl = new RegExp(`${leading}(SAVEPOINT|RELEASE|ROLLBACK)\\b`, "i");
+
 /**
  * Whether a statement concerns its event alone, so that the transaction may be shared: not SET or `set_config`, which hold
  * until the commit, nor what creates, locks or declares something.
  */
 export function isShareable(statement: string): boolean {
   return shareable.test(statement) && !/\bset_config\b/i.test(statement);
+}
+
+/** Of what `isShareable` allows, the statements that do not change or read rows. */
+export function isSavepointStatement(statement: string): boolean {
+  return savepointControl.test(statement);
 }
 
 /** The keyword of a statement that begins or ends a transaction. Savepoints stay within it. */

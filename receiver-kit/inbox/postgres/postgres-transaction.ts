@@ -13,7 +13,8 @@ export interface PostgresTransaction {
    * Runs one statement in the transaction in which the event counts as handled: its effects are kept if and only if the
    * event is. Events share transactions: from its first query on, a handler has the transaction for itself until it ends
    * or `turnMs` is over. Then, and when a statement cannot be shared, the handlers of the event run again in a transaction
-   * of their own, which counts as the same attempt. Shared are SELECT, INSERT, UPDATE, DELETE, MERGE, WITH, VALUES, NOTIFY
+   * of their own, which counts as the same attempt. The first statement may be executed, rolled back and executed again
+   * before its result is returned. Shared are SELECT, INSERT, UPDATE, DELETE, MERGE, WITH, VALUES, NOTIFY
    * and savepoints.
    *
    * @throws {ReceiverError} `TRANSACTION_ENDED_BY_SQL` for BEGIN, COMMIT and ROLLBACK, which are not executed; the

@@ -5,7 +5,7 @@ import { deferred } from "../../deferred.ts";
 import { isReceiverError, ReceiverError } from "../../errors.ts";
 import type { InboxClaim, InboxSettlement, InboxSettleOutcome } from "../inbox.ts";
 import { transactionEnded } from "../lazy-transaction.ts";
-import { endedBySql } from "../transaction-control.ts";
+import { endedBySql, isSavepointStatement } from "../transaction-control.ts";
 import { isFromServer, type PooledClient } from "./bounded-pool.ts";
 import type { PostgresRow } from "./postgres-pool.ts";
 import { queryAfter } from "./query-after.ts";
@@ -22,11 +22,18 @@ export interface SharedMember {
   discard(): Promise<"repeat" | undefined>;
 }
 
+interface HandlerStatement {
+  readonly text: string;
+  readonly values: readonly unknown[] | undefined;
+}
+
 interface MemberOptions {
   readonly turnMs: number;
   readonly clock: Clock;
   leave(): void;
   onEvicted(): void;
+  /** It executes more than one statement. */
+  onMore(): void;
 }
 
 export class Member implements SharedMember {
@@ -44,8 +51,16 @@ export class Member implements SharedMember {
   #isLate = false;
   #mustRepeat = false;
   #failure: Error | undefined;
+  /** What its handler waits for; it can be executed before the turn. */
+  #first: HandlerStatement | undefined;
+  #firstRows: readonly PostgresRow[] | undefined;
+  #hasMore = false;
+  /** Its first statement is executed in its turn only. */
+  isSingle = false;
   hasFailed = false;
   hasQueried = false;
+  /** It executed a statement after the first one, which had been executed before its turn. */
+  hasContinued = false;
 
   constructor(claim: InboxClaim, settlement: InboxSettlement, options: MemberOptions) {
     this.claim = claim;
@@ -63,10 +78,26 @@ export class Member implements SharedMember {
     return this.#state === "kept";
   }
 
-  /** Resolves when the turn has ended. */
-  async takeTurn(pooled: PooledClient, before: readonly string[]): Promise<void> {
+  /** Undefined where the statement cannot be executed before the turn of the event. */
+  get first(): HandlerStatement | undefined {
+    return this.isSingle ? undefined : this.#first;
+  }
+
+  /** Its handler is known to execute another statement after the first one. */
+  get hasMore(): boolean {
+    return this.#hasMore;
+  }
+
+  /** Resolves when the turn has ended. With `rows` its first statement was executed. */
+  async takeTurn(
+    pooled: PooledClient,
+    before: readonly string[],
+    rows?: readonly PostgresRow[],
+  ): Promise<void> {
     if (this.#state !== "waiting") return;
     this.#before = before;
+    this.#firstRows = rows;
+    if (rows) this.hasQueried = true;
     this.#state = "in-turn";
     this.#cancelTurn = this.#options.clock.schedule(this.#options.turnMs, () => this.#onLate());
     this.#turn.resolve(pooled);
@@ -82,13 +113,18 @@ export class Member implements SharedMember {
 
   async query(statement: string, values?: unknown[]): Promise<readonly PostgresRow[]> {
     this.#throwIfEnded();
+    const isFirst = this.isWaiting && !this.#first && !this.#hasMore;
+    if (isFirst && isRepeatable(statement, values)) this.#first = { text: statement, values };
+    else this.#expectMore();
     const pooled = await this.#turn.promise;
     this.#throwIfEnded();
+    if (isFirst && this.#firstRows) return this.#firstRows;
     const { client } = pooled;
     if (client.getTransactionStatus?.() === "I") throw this.fail(endedBySql("a COMMIT or ROLLBACK"));
     const before = this.#before;
     this.#before = [];
     this.hasQueried = true;
+    this.hasContinued = this.#firstRows !== undefined;
     this.#inFlight += 1;
     try {
       return (await pooled.within(queryAfter(client, before, statement, values))).rows;
@@ -101,6 +137,11 @@ export class Member implements SharedMember {
       this.#inFlight -= 1;
       if (this.#isLate && this.#inFlight === 0) this.evict("its turn took too long");
     }
+  }
+
+  #expectMore(): void {
+    this.#hasMore = true;
+    this.#options.onMore();
   }
 
   #throwIfEnded(): void {
@@ -174,6 +215,10 @@ export class Member implements SharedMember {
     this.#settled.reject(error);
   }
 }
+
+/** It may be executed, rolled back and executed again: it changes rows only, and no savepoint. */
+const isRepeatable = (statement: string, values: unknown) =>
+  !isSavepointStatement(statement) && (values === undefined || Array.isArray(values));
 
 function toOutcome(error: unknown): InboxSettleOutcome {
   if (isReceiverError(error, "LEASE_LOST")) return "lost";

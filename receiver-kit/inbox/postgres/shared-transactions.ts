@@ -10,6 +10,10 @@
 // the handlers of all members run again, each in a transaction of its own. So do those of a member that failed because
 // of another one: a deadlock, a lock that was not free in time, a connection that died.
 //
+// PIPELINE. Most handlers execute one statement, so the first statements of all members that wait are sent in one message,
+// each after a savepoint. The result of a statement is hidden until the turn of its member. When a member before it fails
+// or executes another statement, it is rolled back, and executed again later.
+//
 // LOCKS. What a member has locked is locked until the commit: at most for `transactionMsMax`, the turn that is then in
 // progress, and the commit. Two transactions alternate, so that one takes turns while the other is written to disk.
 
@@ -22,6 +26,7 @@ import { endedBySql } from "../transaction-control.ts";
 import { isFromServer, type PooledClient } from "./bounded-pool.ts";
 import { endRows, type PostgresDatabase } from "./postgres-operations.ts";
 import { lastResult, type PostgresResult } from "./postgres-pool.ts";
+import { queryAll } from "./query-after.ts";
 import { Member, type SharedMember } from "./shared-member.ts";
 
 export interface SharingOptions {
@@ -39,29 +44,33 @@ interface Dependencies extends PostgresDatabase, SharingOptions {
 
 const transactionsMax = 2;
 const transactionMsMax = 100;
-/** Events of a name that was evicted are not shared for this time. */
-const unsharedMs = 60_000;
+const namesMs = 60_000;
 const namesMax = 1_000;
+const pipelinedMax = 16;
 const savepoint = "workspace_tasks_event";
-const rollbackToSavepoint = `ROLLBACK TO SAVEPOINT ${savepoint}`;
+/** Of the members of one message; that of the first one contains the others. */
+const savepointOf = (index: number) => (index === 0 ? savepoint : `${savepoint}_${index}`);
 const nextSavepoint = [`RELEASE SAVEPOINT ${savepoint}`, `SAVEPOINT ${savepoint}`];
+const rollBackTo = (index: number) => `ROLLBACK TO SAVEPOINT ${savepointOf(index)}`;
 
 export class SharedTransactions {
   readonly #dependencies: Dependencies;
   readonly #clock: Clock;
   readonly #waiting: Member[] = [];
-  readonly #unsharedUntilMs = new Map<string, number>();
+  readonly #unshared: RecentNames;
+  readonly #severalStatements: RecentNames;
   #running = 0;
 
   constructor(dependencies: Dependencies, clock = systemClock) {
     this.#dependencies = dependencies;
     this.#clock = clock;
+    this.#unshared = new RecentNames(clock);
+    this.#severalStatements = new RecentNames(clock);
   }
 
   /** Whether the event may share a transaction. */
-  mayShare({ source, event }: InboxClaim): boolean {
-    const untilMs = this.#unsharedUntilMs.get(`${source} ${event}`) ?? Number.NEGATIVE_INFINITY;
-    return this.#dependencies.eventsMax > 1 && this.#clock.monotonic() >= untilMs;
+  mayShare(claim: InboxClaim): boolean {
+    return this.#dependencies.eventsMax > 1 && !this.#unshared.has(claim);
   }
 
   join(claim: InboxClaim, settlement: InboxSettlement): SharedMember {
@@ -69,7 +78,8 @@ export class SharedTransactions {
       turnMs: this.#dependencies.turnMs,
       clock: this.#clock,
       leave: () => this.#leave(member),
-      onEvicted: () => this.#remember(claim),
+      onEvicted: () => this.#unshared.add(claim),
+      onMore: () => this.#severalStatements.add(claim),
     });
     this.#waiting.push(member);
     if (this.#running < transactionsMax) void this.#run();
@@ -81,9 +91,14 @@ export class SharedTransactions {
     if (index >= 0) this.#waiting.splice(index, 1);
   }
 
-  #remember({ source, event }: InboxClaim): void {
-    if (this.#unsharedUntilMs.size >= namesMax) this.#unsharedUntilMs.clear();
-    this.#unsharedUntilMs.set(`${source} ${event}`, this.#clock.monotonic() + unsharedMs);
+  /** Those whose turns are next. Of all but the last, the first statement is probably the only one. */
+  #next(membersMax: number): Member[] {
+    const isLast = ({ first, hasMore, claim }: Member) =>
+      !first || hasMore || this.#severalStatements.has(claim);
+    const max = Math.min(membersMax, pipelinedMax);
+    let count = 1;
+    while (count < max && this.#waiting[count]?.first && !isLast(this.#waiting[count - 1] as Member)) count++;
+    return this.#waiting.splice(0, count);
   }
 
   async #run(): Promise<void> {
@@ -103,29 +118,52 @@ export class SharedTransactions {
       for (const member of this.#waiting.splice(0)) member.reject(error);
       return;
     }
-    const kept: Member[] = [];
     const transaction = new Transaction(pooled, this.#dependencies);
-    let member = this.#waiting.shift();
+    const { kept } = transaction;
+    let members = this.#next(eventsMax);
+    // Another transaction took them.
+    if (members.length === 0) return pooled.release();
     try {
-      while (member) {
-        if (await transaction.takeTurn(member)) kept.push(member);
-        member = undefined;
+      while (members.length > 0) {
+        await transaction.takeTurns(members);
+        this.#waiting.unshift(...members.filter(({ isWaiting }) => isWaiting));
         const mayGoOn = kept.length < eventsMax && this.#clock.monotonic() < endsAtMs;
-        if (mayGoOn) member = this.#waiting.shift();
+        members = mayGoOn ? this.#next(eventsMax - kept.length) : [];
       }
-      await transaction.commit(kept);
+      await transaction.commit();
     } catch (error) {
-      if (kept.length > 0 && member?.isWaiting) this.#waiting.unshift(member);
-      else member?.reject(error);
+      if (kept.length === 0) members[0]?.reject(error);
       if (kept.length === 1 && isReceiverError(error)) kept[0]?.rejectSettled(error);
-      for (const each of member ? [...kept, member] : kept) each.repeat();
+      for (const each of [...kept, ...members]) each.repeat();
+      this.#waiting.unshift(...members.filter(({ isWaiting }) => isWaiting));
       await pooled.rollBack();
     }
   }
 }
 
+/** Names of events, each for a while. */
+class RecentNames {
+  readonly #untilMs = new Map<string, number>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  has({ source, event }: InboxClaim): boolean {
+    if (this.#untilMs.size === 0) return false;
+    return this.#clock.monotonic() < (this.#untilMs.get(`${source} ${event}`) ?? Number.NEGATIVE_INFINITY);
+  }
+
+  add({ source, event }: InboxClaim): void {
+    if (this.#untilMs.size >= namesMax) this.#untilMs.clear();
+    this.#untilMs.set(`${source} ${event}`, this.#clock.monotonic() + namesMs);
+  }
+}
+
 /** One transaction on one client. */
 class Transaction {
+  readonly kept: Member[] = [];
   readonly #pooled: PooledClient;
   readonly #dependencies: Dependencies;
   #xact: string | undefined;
@@ -145,17 +183,60 @@ class Transaction {
     this.#xact = String(lastResult(begun).rows[0]?.["xact"]);
   }
 
-  /** True when the member's writes are kept. Throws when the transaction cannot be used any more. */
-  async takeTurn(member: Member): Promise<boolean> {
+  /**
+   * Removes the members whose turns have ended; the others wait for another turn. Throws when the transaction cannot be used
+   * any more.
+   */
+  async takeTurns(members: Member[]): Promise<void> {
     if (this.#xact === undefined) await this.#begin();
     // Not the fault of the event whose turn it is.
     if (this.#pooled.client.getTransactionStatus?.() === "I") throw endedBySql("a COMMIT or ROLLBACK");
-    await member.takeTurn(this.#pooled, this.#before);
-    if (this.#pooled.isDestroyed) throw new Error("the connection of a shared transaction was lost");
-    if (!member.hasQueried) return false;
+    const [member] = members;
+    if (members.length > 1) return this.#takePipelinedTurns(members);
+    if (!member) return;
+    await this.#takeTurn(member, this.#before);
+    members.shift();
+    if (!member.hasQueried) return;
     const isKept = member.isKept && (await this.#isValid(member));
-    this.#before = isKept ? nextSavepoint : [rollbackToSavepoint];
-    return isKept;
+    if (isKept) this.kept.push(member);
+    this.#before = isKept ? nextSavepoint : [rollBackTo(0)];
+  }
+
+  async #takePipelinedTurns(members: Member[]): Promise<void> {
+    const results = await this.#executeFirst(members);
+    for (let index = 0; index < results.length; index++) {
+      const member = members[0] as Member;
+      const before = index < results.length - 1 ? [rollBackTo(index + 1)] : [];
+      await this.#takeTurn(member, before, results[index]?.rows);
+      members.shift();
+      const isKept = member.isKept && (await this.#isValid(member));
+      if (isKept) this.kept.push(member);
+      // The savepoint of the first member contains the others.
+      this.#before = isKept ? nextSavepoint : [rollBackTo(index), ...nextSavepoint];
+      if (!isKept || member.hasContinued) return;
+    }
+  }
+
+  /** None where one of the statements failed: all are executed again, each in the turn of its member. */
+  async #executeFirst(members: readonly Member[]): Promise<readonly PostgresResult[]> {
+    const { queryTimeoutMs, turnMs } = this.#dependencies;
+    const statements = members.map(({ first }, index) => ({
+      ...{ text: first?.text ?? "", values: first?.values },
+      before: index === 0 ? this.#before : [`SAVEPOINT ${savepointOf(index)}`],
+    }));
+    const limitMs = queryTimeoutMs + members.length * turnMs;
+    try {
+      return await this.#pooled.within(queryAll(this.#pooled.client, statements), limitMs);
+    } catch {
+      for (const member of members) member.isSingle = true;
+      this.#before = [rollBackTo(0)];
+      return [];
+    }
+  }
+
+  async #takeTurn(member: Member, before: readonly string[], rows?: PostgresResult["rows"]): Promise<void> {
+    await member.takeTurn(this.#pooled, before, rows);
+    if (this.#pooled.isDestroyed) throw new Error("the connection of a shared transaction was lost");
   }
 
   /** A statement that failed, and was not rolled back to a savepoint of the handler, has spoilt all that follow. */
@@ -171,7 +252,8 @@ class Transaction {
     }
   }
 
-  async commit(kept: readonly Member[]): Promise<void> {
+  async commit(): Promise<void> {
+    const { kept } = this;
     if (kept.length === 0) return this.#pooled.rollBack();
     const { sql, notify } = this.#dependencies;
     const ends = kept.map(({ claim, settlement }) => settledEnd(claim, settlement));
