@@ -71,15 +71,20 @@ class Workers {
   }
 
   async #end(inbox: Inbox, claim: InboxClaim): Promise<void> {
-    const transaction = inbox.begin(claim, doneWith(claim), transactionLimits);
+    let outcome = await this.#tryToEnd(inbox, claim, false);
+    // As the receiver does; on a busy machine a turn in a shared transaction may take too long.
+    if (outcome === "repeat") outcome = await this.#tryToEnd(inbox, claim, true);
+    if (outcome === "settled") this.#left -= 1;
+    else this.faults.push(`${claim.id} ended as ${outcome}`);
+  }
+
+  async #tryToEnd(inbox: Inbox, claim: InboxClaim, isAlone: boolean): Promise<string> {
+    const transaction = inbox.begin(claim, doneWith(claim), { ...transactionLimits, isAlone });
     try {
       await this.#fixture.effects.write(transaction.handle, claim.id);
-      const outcome = await transaction.commit();
-      if (outcome === "settled") this.#left -= 1;
-      else this.faults.push(`${claim.id} ended as ${outcome}`);
+      return await transaction.commit();
     } catch (error) {
-      this.faults.push(`${claim.id}: ${String(error)}`);
-      await transaction.rollback();
+      return (await transaction.rollback()) ?? String(error);
     }
   }
 }
