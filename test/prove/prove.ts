@@ -100,9 +100,12 @@ async function findMutants(state: ProofState, leftMs: () => number, save: () => 
   }
 }
 
-/** Continues the scope that was explored for the shortest time. False when all are complete. */
+/** Continues the scope that was explored for the shortest time. False when there is none. */
 async function exploreNext(state: ProofState, budgetMs: number): Promise<boolean> {
-  const open = scopes.filter(({ name }) => !state.scopes[name]?.isComplete);
+  const open = scopes.filter(({ name }) => {
+    const { isComplete = false, violation = null } = state.scopes[name] ?? {};
+    return !isComplete && violation === null;
+  });
   const [next] = open.sort((a, b) => elapsedOf(state, a.name) - elapsedOf(state, b.name));
   if (!next) return false;
   using products = await loadProducts();
