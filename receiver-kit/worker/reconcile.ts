@@ -13,7 +13,6 @@
 
 import { z } from "zod";
 import { ReceiverError } from "../errors.ts";
-import type { EventColumns } from "../event/event-columns.ts";
 import { decodePosition, statusRank } from "../event/event-order.ts";
 import type { InboxHead } from "../inbox/order-head.ts";
 import { defaults, option, parseOptions, strictOptions } from "../options.ts";
@@ -226,18 +225,21 @@ class Reconciliation {
       secretIndex: null,
       traceparent: null,
     } as const;
-    const row = { ...columns, source, id, timestamp, body, ...unsigned };
-    const isNew = (await inbox.insert(row)).outcome === "new" || (await this.#replayDead(id, columns));
+    const row = { ...columns, source, timestamp, body, ...unsigned };
+    let isNew = false;
+    for (let repeat = 0, isBlocked = true; isBlocked; repeat++) {
+      const rowId = repeat === 0 ? id : `${id}#${repeat}`;
+      isNew = (await inbox.insert({ ...row, id: rowId })).outcome === "new";
+      if (isNew) break;
+      // The same change was found before. Where its event is dead it is still missing, so it is handled again; under
+      // another id where retention has removed the body.
+      const found = await inbox.get({ source, id: rowId });
+      isBlocked = found?.state === "dead" && found.body === null;
+      if (found?.state === "dead" && !isBlocked) isNew = await inbox.replay(found, columns);
+    }
     if (isNew) this.#counts.enqueued += 1;
     else this.#counts.unchanged += 1;
     return isNew;
-  }
-
-  /** The same change was found before and its event is dead. It is still missing, so it is handled again. */
-  async #replayDead(id: string, columns: EventColumns): Promise<boolean> {
-    const { inbox, source } = this.#settings;
-    const row = await inbox.get({ source, id });
-    return row?.state === "dead" && inbox.replay(row, columns);
   }
 
   #headOf({ key }: TaskChange): Promise<InboxHead | undefined> {

@@ -321,6 +321,17 @@ const receiverMutants: readonly Omit<FindingMutant, "product">[] = [
     ],
   },
   {
+    name: "dead-without-a-body",
+    finding: "a state whose event died and lost its body is never corrected by reconciling",
+    tests: ["test/unit/receiver-kit/worker/reconcile.test.ts"],
+    patches: [
+      {
+        find: 'isBlocked = found?.state === "dead" && found.body === null;',
+        replace: "isBlocked = false;",
+      },
+    ],
+  },
+  {
     name: "clock-ahead-between-two-polls",
     finding:
       "a clock that is ahead for a moment, or set back while a receiver starts, delays acknowledged events by hours",

@@ -185,6 +185,29 @@ describe("receiver.reconcile", () => {
     expect(await reconcile()).toMatchObject({ enqueued: 0 });
   });
 
+  it("applies a change again whose event is dead and has no body any more", async () => {
+    await using fixture = await watchingScene();
+    let broken = true;
+    fixture.receiver.onState("task", (_, { channel }) => {
+      if (channel === "reconcile" && broken) throw new NonRetryableError("not yet");
+    });
+    await deliverAndSettle(fixture, sampleEvent({ taskId: "task-1", occurredAt: instant(1) }));
+    await fixture.clock.advance(900_000);
+    const { client } = tasksApi([task("task-1")]);
+    const reconcile = async () => {
+      const { enqueued } = await fixture.receiver.reconcile(client);
+      await fixture.clock.settle();
+      const keep = { bodiesMs: 1e12, rowsMs: 1e12, headsMs: 1e12 };
+      await fixture.inbox.purge({ ...keep, unhandledBodiesMs: 0 }, 100);
+      return { enqueued, rows: (await fixture.inbox.stats()).rows };
+    };
+    expect(await reconcile()).toMatchObject({ enqueued: 1, rows: { done: 1, dead: 1 } });
+    expect(await reconcile()).toMatchObject({ enqueued: 1, rows: { done: 1, dead: 2 } });
+    broken = false;
+    expect(await reconcile()).toMatchObject({ enqueued: 1, rows: { done: 2, dead: 2 } });
+    expect(await reconcile()).toMatchObject({ enqueued: 0 });
+  });
+
   it("leaves discarded events alone", async () => {
     await using fixture = await watchingScene();
     fixture.receiver.onState("task", (_, { channel }) => {
