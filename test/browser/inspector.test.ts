@@ -461,6 +461,26 @@ describe("the page of the inspector", () => {
     await expect.poll(() => new URL(page.url()).hash).not.toContain("rejected");
   });
 
+  it("shows a rejected action below its button, which stays in place, until it is dismissed", async () => {
+    await using fixture = await createInspectorFixture();
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/tasks" });
+    const { page, complaints } = inspector;
+    const error = { code: "CONFLICT", message: "the <b>mock</b> is full", issues: [] };
+    await page.route("**/v1/tasks", (route) =>
+      route.request().method() === "POST"
+        ? route.fulfill({ status: 409, json: { error } })
+        : route.continue(),
+    );
+    const start = inspector.button("Start task");
+    const before = await start.boundingBox();
+    await start.click();
+    await page.getByRole("alert").getByText("the <b>mock</b> is full").waitFor();
+    expect(await start.boundingBox()).toEqual(before);
+    await inspector.button("dismiss").click();
+    await page.getByRole("alert").waitFor({ state: "detached" });
+    expect(complaints.splice(0)).toEqual([expect.stringContaining("409")]);
+  });
+
   it("does not delete an endpoint at a double click", async () => {
     await using fixture = await createInspectorFixture();
     await rejectedDelivery(fixture);

@@ -21,7 +21,10 @@ export function useAction() {
   };
   const notice = failure && (
     <Notice tone="bad" isAlert>
-      {failure}
+      {failure}{" "}
+      <button type="button" class="quiet" aria-label="dismiss" onClick={() => setFailure(null)}>
+        ✕
+      </button>
     </Notice>
   );
   return { busy, run, notice };

@@ -19,7 +19,11 @@ export function StatePanel() {
     const file = field.current?.files?.[0];
     if (!file) throw new Error("choose a file first");
     const headers = { "content-type": "application/json" };
-    await send({ method: "PUT", headers, body: file });
+    setDone("The mock reads the file …");
+    await send({ method: "PUT", headers, body: file }).catch((error: unknown) => {
+      setDone(null);
+      throw error;
+    });
     setDone(`Restored ${file.name}.`);
   };
   return (
