@@ -94,13 +94,17 @@ describe("a process with a receiver", () => {
     expect(await program.ended()).toEqual({ code: 0, output: "started\n" });
   });
 
-  it("logs once that it was never started, at its first accepted event", async () => {
+  it.each([
+    ["logs once that it was never started, at its first accepted event", 'receiver.on("*", () => {});', 1],
+    ["does not log that without handlers: it stores for another process", "", 0],
+  ])("%s", async (_, handlers, times) => {
     using program = runModule(`
       const logger = { info() {}, warn: (fields, message) => console.log(message), error() {} };
       const receiver = createReceiver({ secrets, logger, inbox: memoryInbox() });
+      ${handlers}
       for (const id of ["a", "b"]) await receiver.accept({ id, timestamp: 1, body: Buffer.from("{}"), secretIndex: 0 });`);
     const { output } = await program.ended();
-    expect(output.match(/start\(\) was not called/g)).toHaveLength(1);
+    expect(output.match(/start\(\) was not called/g) ?? []).toHaveLength(times);
   });
 });
 
