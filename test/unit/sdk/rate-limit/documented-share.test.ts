@@ -26,14 +26,14 @@ async function measure(options: EngineFixtureOptions) {
   };
 }
 
-/** Rows of the table in docs/production.md: round trip in ms, percent without and with jitter. */
+/** Rows of the table in docs/sdk.md: round trip in ms, percent without and with jitter. */
 const rows = [
-  ...readFileSync("docs/production.md", "utf8").matchAll(
+  ...readFileSync("docs/sdk.md", "utf8").matchAll(
     /^\| ([\d,]+) ms \| ([\d.]+) % \| ([\d.]+) % \| 0 \|$/gm,
   ),
 ].map(([, ...cells]) => cells.map((cell) => Number(cell.replace(",", ""))));
 
-describe("the part of the rate limit that docs/production.md promises", () => {
+describe("the part of the rate limit that docs/sdk.md promises", () => {
   it("is a table from 5 ms to 2 s", () => {
     expect(rows.map(([roundTripMs]) => roundTripMs)).toEqual([5, 50, 200, 500, 1_000, 2_000]);
   });
