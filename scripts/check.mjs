@@ -25,12 +25,12 @@ const gates = [
     "a mock at its bounds fits in the documented heap",
     "node --max-old-space-size=1024 --conditions=workspace-tasks-source --import tsx scripts/mock-at-bounds.ts",
   ],
+  ["the recipes with the real frameworks", "node scripts/framework-recipes.mjs"],
   ["the packed tarball", "node scripts/check-package.mjs"],
   ["the bill of materials", "node scripts/sbom.mjs --check"],
   ["two builds give the same tarball", "node scripts/check-reproducible.mjs"],
   ["the packed SDK on Node, Bun, Deno and workerd", "node scripts/runtime-matrix.mjs"],
   ["the package in Jest, NestJS, Vite, Yarn and TypeScript 5.2 to 6.0", "node scripts/consumer-matrix.mjs"],
-  ["the recipes with the real frameworks", "node scripts/framework-recipes.mjs"],
   ["the two commands on a fresh machine", "node scripts/fresh-machine-matrix.mjs --quick"],
 ].filter(([name]) => !process.argv.includes("--only") || name.includes(only));
 
