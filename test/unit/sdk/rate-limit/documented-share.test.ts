@@ -28,9 +28,7 @@ async function measure(options: EngineFixtureOptions) {
 
 /** Rows of the table in docs/sdk.md: round trip in ms, percent without and with jitter. */
 const rows = [
-  ...readFileSync("docs/sdk.md", "utf8").matchAll(
-    /^\| ([\d,]+) ms \| ([\d.]+) % \| ([\d.]+) % \| 0 \|$/gm,
-  ),
+  ...readFileSync("docs/sdk.md", "utf8").matchAll(/^\| ([\d,]+) ms \| ([\d.]+) % \| ([\d.]+) % \| 0 \|$/gm),
 ].map(([, ...cells]) => cells.map((cell) => Number(cell.replace(",", ""))));
 
 describe("the part of the rate limit that docs/sdk.md promises", () => {
