@@ -30,7 +30,9 @@ type Chromium =
  * taken. `WORKSPACE_TASKS_CHROMIUM` names the file of another one.
  */
 export function launchChromium(flags: readonly string[] = []): Promise<Browser> {
-  return chromium.launch({ ...locate(), args: [...chromiumFlags, ...flags] });
+  const launch = () => chromium.launch({ ...locate(), args: [...chromiumFlags, ...flags] });
+  // Rarely, Chromium crashes while it starts.
+  return launch().catch(launch);
 }
 
 /** In one sentence why no browser can be started on this machine, or undefined. */

@@ -380,5 +380,5 @@ describe.concurrent("compare", () => {
     const verdicts = new Map(rules.map(({ id, verdict }: { id: string; verdict: string }) => [id, verdict]));
     expect([code, removal.left, verdicts.get("deliveries.retry-waits")]).toEqual([0, [], "confirmed"]);
     expect((await mock.control.listEndpoints()).data).toEqual([]);
-  });
+  }, 90_000);
 });
