@@ -127,8 +127,8 @@ export class SharedTransactions {
       while (members.length > 0) {
         await transaction.takeTurns(members);
         this.#waiting.unshift(...members.filter(({ isWaiting }) => isWaiting));
-        const mayGoOn = kept.length < eventsMax && this.#clock.monotonic() < endsAtMs;
-        members = mayGoOn ? this.#next(eventsMax - kept.length) : [];
+        const mayContinue = kept.length < eventsMax && this.#clock.monotonic() < endsAtMs;
+        members = mayContinue ? this.#next(eventsMax - kept.length) : [];
       }
       await transaction.commit();
     } catch (error) {
