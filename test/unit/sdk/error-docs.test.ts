@@ -11,9 +11,9 @@ it("docs/errors.md has a heading for every code of the SDK and no other", () => 
 });
 
 it.each(entries.map((entry) => [entry.split("\n")[0] ?? "", entry] as const))(
-  "docs/errors.md says cause, remedy, repeatability and outcome of %s",
+  "docs/errors.md says cause, fix, repeatability and outcome of %s",
   (_, entry) => {
-    for (const part of [/^- Cause: \S/m, /^- What to do: \S/m, /^- Safe to repeat: \S/m, /Outcome: \S/]) {
+    for (const part of [/^- Cause: \S/m, /^- Fix: \S/m, /^- Repeat: \S/m, /Outcome: \S/]) {
       expect(entry).toMatch(part);
     }
   },
