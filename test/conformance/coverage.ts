@@ -79,12 +79,11 @@ function audits(): string {
   );
   return `## GraphQL over HTTP
 
-Both routers pass the 61 audits that graphql-http publishes for the GraphQL-over-HTTP specification, over HTTP and in
-process, except for these:
+Both routers pass the 61 audits of graphql-http, over HTTP and in process, except:
 
 ${deviations.join("\n")}
 
-Of the specification itself, of September 2026, it follows every requirement, and not these recommendations:
+They follow every requirement of the specification (September 2026), and not these recommendations:
 
 ${recommendations.join("\n")}
 `;
@@ -95,14 +94,13 @@ function introduction(tests: readonly ConformanceTest[]): string {
   const anywhere = tests.filter(({ mockOnly }) => !mockOnly).length;
   return `# Conformance
 
-The interface of the service as ${ids} rules, and the ${tests.length} tests that show that the mock follows them; a rule
-without a test fails the suite. Where the interface is silent, a rule names its [assumption](assumptions.md), such as A-5.
+How exactly the mock follows the interface of the service: ${ids} rules, and ${tests.length} tests. Numbers such as A-5 are
+[assumptions](assumptions.md).
 
-The tests are in \`test/conformance/\`; the title of each begins with its rule, so \`npx vitest run test/conformance -t "T1 "\`
-runs those of T1. They see the service over HTTP only. To run them against a real service, set
-\`WORKSPACE_TASKS_TARGET\` to its base URL, \`WORKSPACE_TASKS_API_KEY\`, \`WORKSPACE_TASKS_READ_ONLY_API_KEY\` and
-\`WORKSPACE_TASKS_PARTNER_API_KEY\` to its keys, and \`WORKSPACE_TASKS_GATEWAY\` if the gateway is not at \`/gateway\`.
-${anywhere} of the tests run there; the others, in the column "mock", need the mock's control API and are skipped.
+Titles of the tests in \`test/conformance/\` begin with their rule: \`npx vitest run test/conformance -t "T1 "\`. ${anywhere} of them also run against
+a real service: set \`WORKSPACE_TASKS_TARGET\` to its base URL, \`WORKSPACE_TASKS_API_KEY\`, \`WORKSPACE_TASKS_READ_ONLY_API_KEY\` and
+\`WORKSPACE_TASKS_PARTNER_API_KEY\`, and \`WORKSPACE_TASKS_GATEWAY\` if the gateway is not at \`/gateway\`. The column "mock" counts tests that
+need the mock's control API.
 
 A test writes this page: \`npx vitest run test/conformance/coverage.test.ts --update\`.
 `;

@@ -343,7 +343,7 @@ describe("auditChecks", () => {
     const rows = published.split("\n");
     const missing = auditChecks.filter(
       ({ id, title, sent }) =>
-        !rows.some((row) => row.startsWith(`| ${id} | `) && row.includes(` | ${title} | ${sent} | `)),
+        !rows.some((row) => row.startsWith(`| ${id} | `) && row.includes(` | ${title} | ${sent} |`)),
     );
     expect(missing.map(({ id }) => id)).toEqual([]);
   });
