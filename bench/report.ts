@@ -45,8 +45,8 @@ function page(entries: readonly Entry[], peers: string): string {
 
 <!-- Written by bench/report.ts from bench/benchmarks and bench/results; do not edit by hand. -->
 
-Costs are CPU time; ratios say how many times as much the other takes. Each question links to the measurement; the
-[method](#method) and the goals follow below.
+What the SDK, the mock and the receiver kit cost, and how they compare. Costs are CPU time; a ratio says how many times as much the other takes.
+Each question links to its measurement.
 
 ${forEachProduct((product) => answers(product, entries))}
 
@@ -54,16 +54,12 @@ ${goalSummary(entries)}
 
 ## Method
 
-\`npm run bench\` measures everything and writes this page. \`npm run bench -- --only verify,mock-query\` measures the
-benchmarks whose names contain one of these words; \`--quick\` only shows that they run; \`--report\` only writes the page.
-
-- Ratios are the result, not absolute times, which depend on this small shared machine. What is compared takes turns in
-  one run of several rounds; each round gives one ratio.
-- Each value is a median; the range in parentheses goes from the first to the third quartile.
-- Unless a column says otherwise, time is CPU time of the process that does the work. Other programs increase it less
-  than wall time: only through the CPU caches that they share.
-- The last line of each section has the date, the machine and its load average (over one minute) before and after the
-  measurement.
+- Ratios are the result; absolute times depend on this small shared machine. What is compared takes turns in several rounds.
+- Values are medians; the range in parentheses is from the first to the third quartile.
+- Time is CPU time of the process that does the work, unless a column says otherwise.
+- The last line of a section has the load average before and after the measurement.
+- \`npm run bench\` measures everything and writes this page; \`-- --only verify,mock-query\` selects benchmarks by words of their names,
+  \`-- --report\` only writes the page.
 
 Compared with: ${peers}.
 
@@ -84,9 +80,10 @@ function answers(product: string, entries: readonly Entry[]): string {
 function goalSummary(entries: readonly Entry[]): string {
   const goals = entries.flatMap(({ title, result }) => result.goals.map((goal) => ({ ...goal, title })));
   const missed = goals.filter(({ met }) => !met);
-  const list = missed.map(({ what, title }) => `- ${what} ([${title}](#${anchor(title)}))`);
-  const summary = `${goals.length - missed.length} of ${goals.length} goals are met.`;
-  return missed.length > 0 ? `${summary} Missed:\n\n${list.join("\n")}` : summary;
+  const titles = new Set(missed.map(({ title }) => title));
+  const list = [...titles].map((title) => `[${title}](#${anchor(title)})`);
+  const summary = `${goals.length - missed.length} of ${goals.length} goals are met`;
+  return missed.length > 0 ? `${summary}. Missed are some of ${list.join(" and ")}.` : `${summary}.`;
 }
 
 function sections(product: string, entries: readonly Entry[]): string {

@@ -46,11 +46,11 @@ export const benchmark: Benchmark = {
   answer: (result) =>
     `${cellOf(result, ours, "µs")} µs, ${cellOf(result, ours, "requests/s")} requests per second; graphql-yoga takes ${cellOf(result, "graphql-yoga", "÷ this mock")}`,
   about:
-    `HTTP over ${connections} keep-alive connections, each server in its own process, with the same schema. The mock checks the token, ` +
-    "applies the rate limit and writes its journal; the resolvers of the peers return fixed objects and do none of that. " +
-    "µs of CPU time per request, how many times as much that is as the mock's, and requests per second of wall time.",
+    `HTTP over ${connections} keep-alive connections, each server in its own process, with the same schema. The mock checks the token, applies ` +
+    "the rate limit, writes its journal and reads its tasks; the resolvers of the peers return fixed objects. µs of CPU time per request, the " +
+    "ratio to the mock, and requests per second of wall time.",
   notes: [
-    "In the list most of the time of the peers is graphql-js and JSON. They return fifty prepared objects; the mock filters its tasks and selects a page of them for each request. It compiles a query once, into functions that write the text of the response; graphql-js executes what they leave to it, such as queries with errors, and mutations. It caches the text of dates.",
+    "The mock compiles a query once, into functions that write the text of the response. The peers spend most of the time in graphql-js and JSON.",
   ],
   measure,
 };

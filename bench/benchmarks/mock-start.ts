@@ -26,11 +26,8 @@ export const benchmark: Benchmark = {
   answer: (result) =>
     `${measuredFor(result, "this mock, wall time")}; graphql-yoga takes ${measuredFor(result, "graphql-yoga ÷ this mock, wall time")}`,
   about:
-    "From spawning the process to its first response to a query. The mock starts with its command line, a seeded " +
-    "workspace, control API and deliveries; the peers serve the same schema without data. Wall time, and CPU time of all threads of the process.",
-  notes: [
-    "On a busy machine wall time says little. CPU time as the scheduler counts it is the better number; it covers the whole start.",
-  ],
+    "From spawning the process to its first response to a query. The mock starts with its command line, a seeded workspace, control API and " +
+    "deliveries; the peers serve the same schema without data. Wall time, and CPU time of the process.",
   measure,
 };
 

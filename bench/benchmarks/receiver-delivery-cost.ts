@@ -26,8 +26,8 @@ export const benchmark: Benchmark = {
   answer: (result) =>
     `${cellOf(result, "SQLite, one process", "µs")} µs on SQLite, ${cellOf(result, "PostgreSQL, one process", "µs")} µs on PostgreSQL`,
   about:
-    `Receivers under Express, each with 64 connections; deliveries of ${bytes} bytes, each of another task, whose handler writes one row through its transaction. ` +
-    "µs of CPU time of all receiver processes per delivery, growth of the database per delivery, and deliveries per second of wall time. " +
+    `Receivers under Express, each with 64 connections; deliveries of ${bytes} bytes, each of another task, whose handler writes one row. ` +
+    "CPU time of all receiver processes and growth of the database per delivery; deliveries per second of wall time. " +
     "[Scale](scale.md) extrapolates from it.",
   measure,
 };

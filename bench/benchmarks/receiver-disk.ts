@@ -30,11 +30,10 @@ export const benchmark: Benchmark = {
     `${measuredFor(result, goalName("sqlite"))} on SQLite (3 ms per sync), ${measuredFor(result, goalName("postgres"))} on PostgreSQL (10 ms)`,
   about:
     `Deliveries of 1 KB per second of wall time, over ${connections} keep-alive connections, acknowledged once they are on disk: this kit, ` +
-    "which writes concurrent deliveries in one commit, and Express with standardwebhooks and one INSERT per request. Each commit " +
-    "takes the given time longer than on this machine, whose own disk takes a fraction of a millisecond: on SQLite the " +
-    "thread sleeps after the commit, on PostgreSQL it is the setting `commit_delay`.",
+    "and Express with standardwebhooks and one INSERT per request. Each commit takes the given time longer: on SQLite the thread sleeps, on " +
+    "PostgreSQL it is `commit_delay`.",
   notes: [
-    "On SQLite one INSERT per request waits for the disk once per request; this kit waits once for all requests that arrived in the meantime. The rest of its time is Express, so it hardly slows down. PostgreSQL itself groups the commits of its connections, here of eight; more connections would narrow the gap, at the price of as many server processes. The kit has at most two commits in flight, with up to 256 deliveries each.",
+    "One INSERT per request waits for the disk once per request; this kit once for all requests that arrived meanwhile. PostgreSQL groups the commits of its (here eight) connections itself.",
   ],
   measure,
 };

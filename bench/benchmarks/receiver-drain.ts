@@ -40,13 +40,11 @@ export const benchmark: Benchmark = {
   answer: (result) =>
     `PostgreSQL ${measuredFor(result, goals.local)} of graphile-worker's local queue, with a write ${measuredFor(result, goals.write)}; SQLite ${measuredFor(result, goals.sqlite)} and ${measuredFor(result, goals.sqliteWrite)} of plainjob`,
   about:
-    "A backlog of events of 1 KB, five of each task, is handled by one process with 16 handlers at a time, which do nothing or write one row. This kit handles each task's events in order " +
-    "and keeps a handler's write if and only if the event is settled. The others run jobs in any order, and a job's write and its completion are separate commits: after a crash a write is repeated. " +
-    "All on the same server or disk, in turns, each round with a new database.",
+    "One process with 16 handlers at a time handles events of 1 KB, five of each task; the handlers do nothing or write one row. This kit keeps the order " +
+    "of each task, and a write if and only if the event is settled. The others run jobs in any order, and repeat a write after a crash.",
   notes: [
-    "graphile-worker's local queue has 500 jobs, and completions are batched without a delay. pg-boss has 16 workers that fetch 50 jobs each. plainjob has one worker, runs on libsql, and by itself sets `synchronous=NORMAL`, which may lose on a power failure what it has acknowledged.",
-    "The largest backlog is drained once, the others three times.",
-    "µs are CPU time per event, of the process and of all server processes. Bytes are those of the write-ahead log on PostgreSQL, and those passed to write calls on SQLite.",
+    "graphile-worker: a local queue of 500 jobs, completions batched without a delay. pg-boss: 16 workers that fetch 50 jobs each. plainjob: one worker on libsql, with `synchronous=NORMAL`, which may lose what it has acknowledged.",
+    "µs: CPU time per event, of the process and of all server processes. Bytes: of the write-ahead log on PostgreSQL, of write calls on SQLite. The largest backlog is drained once, the others three times.",
   ],
   measure,
 };

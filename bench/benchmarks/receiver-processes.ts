@@ -14,11 +14,10 @@ export const benchmark: Benchmark = {
   answer: (result) =>
     `${processCounts.map((count) => cellOf(result, String(count), "handled per second")).join(", ")}; the two cores also run the database and the sender`,
   about:
-    "Receiver processes that share one inbox on PostgreSQL, each behind Express with 64 connections of its own: deliveries of 1 KB, verified, stored, ordered " +
-    "and handled. Deliveries per second of wall time until the last one is handled, and µs of CPU time of all receiver processes per delivery.",
+    "Receiver processes with one inbox on PostgreSQL, each behind Express with 64 connections: deliveries of 1 KB, verified, stored, ordered and " +
+    "handled. Deliveries per second of wall time until the last one is handled, and CPU time of all receiver processes per delivery.",
   notes: [
-    "The machine has two cores, which also run the database and the sender, so more processes cannot increase the throughput here. The measurement shows what sharing costs: with more processes, fewer deliveries share a commit, and several workers query for the same due rows.",
-    "Runs differ more than their rounds: half an hour before, four processes handled 3,081 per second. The reason is unknown.",
+    "The two cores also run the database and the sender, so more processes cannot increase the throughput; this shows what sharing costs. Runs differ: half an hour before, four processes handled 3,081 per second.",
   ],
   measure,
 };

@@ -30,11 +30,10 @@ export const benchmark: Benchmark = {
   question: "How much does SQLite write for a small delivery that arrives alone and is handled?",
   answer: (result) => `${cellOf(result, ours, "KB written")} KB`,
   about:
-    "A receiver on SQLite stores deliveries one after the other (without HTTP and signature), each of another task and each once the one before is handled by a " +
-    "handler that writes one row of its own in the transaction. KB given to `write` by the process (`wchar` in `/proc/self/io`) and KB of the pages of the file " +
-    "system that became dirty (`write_bytes`), and µs of CPU time of the process, per delivery.",
+    "A receiver on SQLite stores and handles deliveries one after the other (without HTTP and signature); the handler writes one row. Per delivery: KB " +
+    "given to `write` (`wchar` in `/proc/self/io`), KB of pages that became dirty (`write_bytes`), and µs of CPU time.",
   notes: [
-    "A delivery that arrives alone is three commits: stored, claimed, handled. Each commit appends every page that it changed to the `-wal` file, whole, and later copies it into the database. Deliveries that arrive together share their commits.",
+    "A delivery that arrives alone is three commits, each of which writes every changed page, whole. Deliveries that arrive together share commits.",
   ],
   measure,
 };

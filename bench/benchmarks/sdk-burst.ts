@@ -43,10 +43,10 @@ export const benchmark: Benchmark = {
   answer: (result) =>
     `${measuredFor(result, "600 calls, sliding window: 429s and failures")} responses with 429 or failures, at ${measuredFor(result, "600 calls, sliding window: share of the rate limit")} of the fastest rate possible`,
   about:
-    "Concurrent calls, in virtual time, against a service that accepts 120 requests in 60 s, with 100 ms of latency: requests rejected with " +
-    "429, results of the calls, the time when the last call is settled, and the speed relative to a client that uses the rate limit to the full.",
+    "Concurrent calls in virtual time, with a limit of 120 requests in 60 s and 100 ms of latency. The last column compares with a client that uses the " +
+    "rate limit to the full.",
   notes: [
-    "The peers are not built for the limit of this service, which is the point: a limiter has to know it. Octokit starts one call per second; the clients of OpenAI and Shopify retry rejected requests; graphql-request and Linear's client leave this to the caller.",
+    "The peers do not know the limit of this service. Octokit starts one call per second; the clients of OpenAI and Shopify retry rejected requests; graphql-request and Linear's client leave that to the caller.",
   ],
   measure,
 };

@@ -12,8 +12,8 @@ export const benchmark: Benchmark = {
   answer: (result) =>
     `${measuredFor(result, "growth over 100,000 calls")} over 100,000 calls; a client takes ${measuredFor(result, "heap per client")}`,
   about:
-    "Heap after a collection: what a client takes before its first call, and how the heap grows over 100,000 calls of one client, " +
-    "all with one shared `AbortSignal` and the three priorities in turn. The slope is fitted to the second half, because code and caches are created in the first.",
+    "Heap after a collection: of a client before its first call, and its growth over 100,000 calls with one shared `AbortSignal`; the slope is fitted to the " +
+    "second half.",
   measure,
 };
 
