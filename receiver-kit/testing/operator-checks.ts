@@ -24,6 +24,18 @@ export const operatorChecks = checkGroup<InboxFixture>("replay and discard", {
     same(await inbox.replay(row, row), true, "replay of a settled row");
     same(await inbox.replay({ source, id: "absent" }, row), false, "replay of a row that is absent");
   },
+  async "keeps the last error of a replayed row until another one follows"({ inbox, clock }) {
+    const row = rowAt("task-1", 1);
+    await inbox.insert(row);
+    await inbox.fail(await claimOne(inbox), { kind: "dead", error: "broken" });
+    await inbox.replay(row, row);
+    includes(await inbox.get(row), { state: "pending", lastError: "broken" }, "the replayed row");
+    // The process of the first attempt ends.
+    await claimOne(inbox, { worker: "lost", leaseMs: 1_000 });
+    await clock.advance(1_000);
+    same(await settle(inbox, await claimOne(inbox)), "settled", "settle");
+    includes(await inbox.get(row), { state: "done", attempts: 2, lastError: "broken" }, "the settled row");
+  },
   async "replays a quarantined row with the columns that it then has"({ inbox }) {
     const columns = { orderKey: null, position: null, event: null, status: null };
     const odd = rowAt("task-1", 1, { ...columns, id: "odd", quarantine: "odd" });

@@ -144,7 +144,7 @@ export function endFunction({ deliveries, keys, queue }: SqlTables): FunctionSou
     recorded AS (
       UPDATE ${deliveries} AS delivery
       SET outcome = nullif(settled.result, 'done'), attempts = settled.attempts,
-          last_error = coalesce(settled.error, settled.last_error)
+          last_error = coalesce(settled.error, settled.last_error, delivery.last_error)
       FROM settled
       WHERE delivery.seq = settled.seq AND settled.is_ended AND (settled.result <> 'done' OR settled.attempts > 1)),
     changes AS MATERIALIZED (

@@ -112,7 +112,8 @@ export const retryRow = `
 export const findRow = `SELECT seq FROM ${queue} WHERE key_id = ?1 AND position = ?2 AND seq = ?3`;
 
 export const recordEnd = `
-  UPDATE ${deliveries} SET outcome = ?2, attempts = ?3, last_error = ?4 WHERE seq = ?1 RETURNING source, webhook_id`;
+  UPDATE ${deliveries} SET outcome = ?2, attempts = ?3, last_error = coalesce(?4, last_error)
+  WHERE seq = ?1 RETURNING source, webhook_id`;
 
 export const advanceKey = `UPDATE ${keys} SET position = ?2, status = ?3, moved_at = ?4 WHERE id = ?1`;
 
