@@ -15,6 +15,7 @@ const lockFiles = [
   "package-lock.json",
   "bench/peers/package-lock.json",
   "examples/frameworks/package-lock.json",
+  "test/mutation/package-lock.json",
 ];
 const checks = process.argv.includes("--check") || process.argv.includes("--release");
 const noHashAllowed = !process.argv.includes("--release");

@@ -1,3 +1,5 @@
+import type { PartResult } from "../differential/differential-part.ts";
+
 /** What the runs of `npm run prove` on one commit have done. */
 export interface ProofState {
   readonly commit: string;
@@ -5,6 +7,8 @@ export interface ProofState {
   readonly mutants: Record<string, MutantResult>;
   readonly scopes: Record<string, ScopeResult>;
   readonly seeds: SeedResult;
+  /** By the name of the part. */
+  readonly differential: Record<string, PartResult>;
 }
 
 export interface MutantResult {
@@ -34,6 +38,6 @@ export interface SeedResult {
 }
 
 export const createState = (commit: string, from: number): ProofState => ({
-  ...{ commit, startedAt: new Date().toISOString(), mutants: {}, scopes: {} },
+  ...{ commit, startedAt: new Date().toISOString(), mutants: {}, scopes: {}, differential: {} },
   seeds: { next: from, count: 0, deliveries: 0, faults: {} },
 });

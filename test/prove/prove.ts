@@ -5,6 +5,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { compareNext } from "../differential/compare-next.ts";
 import { explore, type SavedExploration } from "../explorer/explore.ts";
 import { explorerMutants } from "../explorer/explorer-mutants.ts";
 import { loadProducts, scopeNamed, scopes } from "../explorer/scopes.ts";
@@ -18,7 +19,7 @@ import { createState, type ProofState, type ScopeResult } from "./proof-state.ts
 import { recordProof } from "./record-proof.ts";
 import { runPatchedTests } from "./run-patched-tests.ts";
 
-const usage = `usage: npm run prove -- [--minutes 10] [--only mutants|explorer|seeds] [--from N] [--record] [--fresh]
+const usage = `usage: npm run prove -- [--minutes 10] [--only mutants|explorer|seeds|differential] [--from N] [--record] [--fresh]
 
   --minutes N   how long to run. Default: 10
   --only PART   only one part
@@ -49,12 +50,15 @@ async function main(args: readonly string[]): Promise<number> {
   const wants = (part: string) => options.only === undefined || options.only === part;
 
   if (wants("mutants")) await findMutants(state, leftMs, save);
-  while (leftMs() > 0 && (wants("explorer") || wants("seeds"))) {
+  while (leftMs() > 0 && options.only !== "mutants") {
+    const isComparing =
+      wants("differential") && (await compareNext(state.differential, Math.min(sliceMs, leftMs()), print));
+    save();
     const isExploring = wants("explorer") && (await exploreNext(state, Math.min(sliceMs, leftMs())));
     save();
     if (wants("seeds") && leftMs() > 0) await runSomeSeeds(state, Math.min(sliceMs, leftMs()));
     save();
-    if (!isExploring && !wants("seeds")) break;
+    if (!isExploring && !isComparing && !wants("seeds")) break;
     if (state.seeds.failure !== undefined) break;
   }
   print(summarise(state));
@@ -147,13 +151,14 @@ async function runSomeSeeds({ seeds }: ProofState, budgetMs: number): Promise<vo
   if (seeds.failure !== undefined) print(seeds.failure);
 }
 
-function isProved({ mutants: tried, scopes: explored, seeds }: ProofState): boolean {
+function isProved({ mutants: tried, scopes: explored, seeds, differential }: ProofState): boolean {
   const areFound = Object.values(tried).every(({ counterexample }) => counterexample !== null);
   const areSound = Object.values(explored).every(({ violation }) => violation === null);
-  return areFound && areSound && seeds.failure === undefined;
+  const areEqual = Object.values(differential).every(({ failure }) => failure === undefined);
+  return areFound && areSound && areEqual && seeds.failure === undefined;
 }
 
-function summarise({ mutants: tried, scopes: explored, seeds }: ProofState): string {
+function summarise({ mutants: tried, scopes: explored, seeds, differential }: ProofState): string {
   const all = Object.values(tried);
   const complete = Object.values(explored).filter(({ isComplete }) => isComplete);
   const states = Object.values(explored).reduce((sum, scope) => sum + scope.states, 0);
@@ -161,6 +166,7 @@ function summarise({ mutants: tried, scopes: explored, seeds }: ProofState): str
     `mutants: ${all.filter(({ counterexample }) => counterexample !== null).length} of ${all.length} found`,
     `explorer: ${complete.length} of ${scopes.length} scopes complete, ${states} states`,
     `simulation: ${seeds.count} seeds`,
+    ...Object.entries(differential).map(([name, { count }]) => `differential, ${name}: ${count} cases`),
   ].join("\n");
 }
 
@@ -190,7 +196,7 @@ function readArguments(args: readonly string[]) {
       record,
       fresh,
     } = parseArgs({ args: [...args], options }).values;
-    const isKnown = only === undefined || ["mutants", "explorer", "seeds"].includes(only);
+    const isKnown = only === undefined || ["mutants", "explorer", "seeds", "differential"].includes(only);
     if (!isKnown || !(Number(minutes) >= 0) || !(Number(from) >= 1)) return undefined;
     return { minutes: Number(minutes), only, from: Number(from), record, fresh };
   } catch {

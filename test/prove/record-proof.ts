@@ -1,16 +1,38 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import type { ProofState } from "./proof-state.ts";
 
-const begins = "<!-- results of npm run prove -->";
 const ends = "<!-- end of the results -->";
 
-/** Replaces the results in the document. */
+/** Replaces the results in the document; those of parts that did not run stay. */
 export function recordProof(path: string, state: ProofState): void {
+  const { mutants, scopes, seeds, differential } = state;
+  const hasRun = Object.keys({ ...mutants, ...scopes }).length + seeds.count > 0;
+  if (hasRun) replaceRegion(path, "<!-- results of npm run prove -->", resultsOf(state));
+  const begins = "<!-- results of npm run prove -- --only differential -->";
+  if (Object.keys(differential).length > 0) replaceRegion(path, begins, differentialResults(state));
+}
+
+function replaceRegion(path: string, begins: string, results: string): void {
   const text = readFileSync(path, "utf8");
-  const [before, rest] = text.split(begins);
-  const after = rest?.split(ends)[1];
-  if (before === undefined || after === undefined) throw new Error(`${path}: expected ${begins} and ${ends}`);
-  writeFileSync(path, `${before}${begins}\n\n${resultsOf(state)}\n\n${ends}${after}`);
+  const start = text.indexOf(begins);
+  const end = text.indexOf(ends, start);
+  if (start < 0 || end < 0) throw new Error(`${path}: expected ${begins} and ${ends}`);
+  const [before, after] = [text.slice(0, start), text.slice(end)];
+  writeFileSync(path, `${before}${begins}\n\n${results}\n\n${after}`);
+}
+
+function differentialResults({ commit, startedAt, differential }: ProofState): string {
+  return [
+    `Commit ${commit}, begun ${startedAt.slice(0, 10)}.`,
+    "",
+    "| comparison | cases | result | |",
+    "|---|---:|---|---|",
+    ...Object.entries(differential).map(([name, { count, failure, counts }]) => {
+      const known = Object.entries(counts).toSorted(([a], [b]) => (a < b ? -1 : 1));
+      const listed = known.map(([what, times]) => `${what}: ${times}`).join("<br>");
+      return `| ${name} | ${count} | ${failure === undefined ? "as listed" : cell(failure)} | ${cell(listed)} |`;
+    }),
+  ].join("\n");
 }
 
 function resultsOf({ commit, startedAt, mutants, scopes, seeds }: ProofState): string {

@@ -97,6 +97,7 @@ it("complete-lock-file reports an entry without a hash that this machine needs, 
   const files = (packages: object) => ({
     "package-lock.json": lockOf(packages),
     "bench/peers/package-lock.json": lockOf({}),
+    "test/mutation/package-lock.json": lockOf({}),
     "examples/frameworks/package-lock.json": lockOf({}),
   });
   using sound = repository(files({ "node_modules/a-win32-x64": other }));

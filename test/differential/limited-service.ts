@@ -1,0 +1,104 @@
+// The service's side of the rate limit, and what the best of all clients could do with it, computed exactly.
+
+import type { LimiterScenario } from "./limiter-scenario.ts";
+
+type Limit = Pick<LimiterScenario, "limit" | "windowMs" | "window" | "windowOffsetMs">;
+
+/** Counts accepted requests as the service does. Times never decrease. */
+export class LimitedService {
+  readonly #limit: Limit;
+  readonly acceptedAtMs: number[] = [];
+
+  constructor(limit: Limit) {
+    this.#limit = limit;
+  }
+
+  /** Accepts a request, or returns how long until the next one would be accepted. */
+  receive(nowMs: number): number | undefined {
+    const { limit, windowMs, window, windowOffsetMs } = this.#limit;
+    const isSliding = window === "sliding";
+    const sinceMs = Math.floor((nowMs + windowOffsetMs) / windowMs) * windowMs - windowOffsetMs;
+    const counted = this.acceptedAtMs.filter((atMs) =>
+      isSliding ? atMs > nowMs - windowMs : atMs >= sinceMs,
+    );
+    if (counted.length < limit) {
+      this.acceptedAtMs.push(nowMs);
+      return undefined;
+    }
+    return isSliding ? (counted[0] ?? nowMs) + windowMs - nowMs : sinceMs + windowMs - nowMs;
+  }
+}
+
+/**
+ * The earliest times at which requests can arrive that could arrive at `readyAtMs`, in ascending order, when no window,
+ * wherever it begins, may contain more than `limit` of them. No schedule has its n-th request earlier: each either
+ * arrives when it is ready or exactly one window after the one that is `limit` places before it.
+ */
+export function earliestArrivals(
+  readyAtMs: readonly number[],
+  { limit, windowMs }: Limit,
+): readonly number[] {
+  const times: number[] = [];
+  for (const readyMs of readyAtMs.toSorted((a, b) => a - b)) {
+    const previousMs = times[times.length - limit] ?? Number.NEGATIVE_INFINITY;
+    times.push(Math.max(readyMs, times.at(-1) ?? 0, previousMs + windowMs));
+  }
+  return times;
+}
+
+/**
+ * How many requests a client that always has one to send could get accepted until `endMs` beside those of others, none of
+ * which may be displaced. Taking each at the first possible time is optimal: an exchange of a later request for an earlier
+ * one only leaves more room afterwards.
+ */
+export function mostBeside(othersAtMs: readonly number[], endMs: number, limit: Limit): number {
+  const taken = [...othersAtMs];
+  const fits = (atMs: number) => isWithinLimit([...taken, atMs], limit);
+  let count = 0;
+  let nowMs = 0;
+  while (nowMs < endMs) {
+    if (fits(nowMs)) {
+      taken.push(nowMs);
+      count += 1;
+      continue;
+    }
+    nowMs = nextBoundary(taken, nowMs, limit);
+  }
+  return count;
+}
+
+/** When the set of windows that contain a time next changes. */
+function nextBoundary(
+  taken: readonly number[],
+  nowMs: number,
+  { windowMs, window, windowOffsetMs }: Limit,
+): number {
+  if (window === "fixed") {
+    return (Math.floor((nowMs + windowOffsetMs) / windowMs) + 1) * windowMs - windowOffsetMs;
+  }
+  const ends = taken.flatMap((atMs) => [atMs, atMs + windowMs]).filter((atMs) => atMs > nowMs);
+  // A request at the very time of another is in its window; the next possible one is just behind it.
+  return Math.min(...ends, nowMs + windowMs);
+}
+
+export function isWithinLimit(timesMs: readonly number[], limit: Limit): boolean {
+  return busiest(timesMs, limit) <= limit.limit;
+}
+
+/** The most requests in any window of the service. */
+export function busiest(timesMs: readonly number[], { windowMs, window, windowOffsetMs }: Limit): number {
+  const sorted = timesMs.toSorted((a, b) => a - b);
+  if (window === "fixed") {
+    const counts = new Map<number, number>();
+    for (const atMs of sorted) {
+      const number = Math.floor((atMs + windowOffsetMs) / windowMs);
+      counts.set(number, (counts.get(number) ?? 0) + 1);
+    }
+    return Math.max(0, ...counts.values());
+  }
+  let first = 0;
+  return sorted.reduce((most, atMs, index) => {
+    while ((sorted[first] ?? atMs) <= atMs - windowMs) first += 1;
+    return Math.max(most, index - first + 1);
+  }, 0);
+}

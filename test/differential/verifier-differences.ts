@@ -1,0 +1,155 @@
+// Where verifiers may decide differently about one request. `explains` asks about the request alone, never about the
+// error of the kit: an error code would excuse any mistake of the kit.
+
+import { isUtf8 } from "node:buffer";
+import type { GeneratedRequest } from "./generated-request.ts";
+import { distinctHeaders, nodeHeaders } from "./verifiers.ts";
+
+export interface VerifierDifference {
+  readonly id: string;
+  /** Why the kit is right, or why both are. */
+  readonly reason: string;
+  readonly explains: (request: GeneratedRequest) => boolean;
+}
+
+const header = (request: GeneratedRequest, name: string) => nodeHeaders(request.lines)[name] ?? "";
+
+function isIssuedSecret(secret: string): boolean {
+  const key = Buffer.from(secret.slice(6), "base64");
+  const spelling = `whsec_${key.toString("base64")}`;
+  return spelling === secret && key.length >= 24 && key.length <= 64 && !/^whsec_[0-9a-f]+$/i.test(secret);
+}
+
+const isNotText: VerifierDifference = {
+  id: "body-not-utf8-signed-as-bytes",
+  reason: "The signature over the bytes is right; the library decodes them to text before it hashes them.",
+  explains: ({ body }) => !isUtf8(body),
+};
+
+/** What the kit rejects and every library that decodes or parses more leniently accepts. */
+const strictness: readonly VerifierDifference[] = [
+  {
+    id: "secret-not-as-issued",
+    reason:
+      "A secret that the service cannot have issued is a copying mistake, and a short key can be guessed.",
+    explains: ({ secrets }) => !secrets.every(isIssuedSecret),
+  },
+  {
+    id: "timestamp-not-plain-digits",
+    reason: "The library signs the number that it read, so many texts have one signature.",
+    explains: (request) => !/^[1-9]\d{0,11}$/.test(header(request, "webhook-timestamp")),
+  },
+  {
+    id: "id-outside-alphabet",
+    reason: "The id becomes a key of the inbox and appears in logs.",
+    explains: (request) =>
+      /[^A-Za-z0-9._:~+/=@-]/.test(header(request, "webhook-id")) ||
+      header(request, "webhook-id").length > 255,
+  },
+  {
+    id: "body-begins-like-timestamp",
+    reason: "Such a body can be cut out of another delivery, and its signature stays valid.",
+    explains: ({ body }) =>
+      /^([A-Za-z0-9._:~+/=@-]{1,255}\.)?[1-9]\d{9,11}\./.test(body.subarray(0, 300).toString("latin1")),
+  },
+  {
+    id: "signature-list-malformed",
+    reason: "A sender that is correct writes none of these, and two parsers read them differently.",
+    explains: (request) =>
+      header(request, "webhook-signature")
+        .split(" ")
+        .some((entry) => {
+          const [version = "", mac = "", ...rest] = entry.split(",");
+          const isVersion = /^[A-Za-z0-9]{1,8}$/.test(version);
+          return !isVersion || rest.length > 0 || !/^[\w+/-]+={0,2}$/.test(mac);
+        }),
+  },
+  {
+    id: "signature-list-too-long",
+    reason: "Each signature costs a comparison, and a rotation needs two or three.",
+    explains: (request) => {
+      const list = header(request, "webhook-signature");
+      return list.split(" ").length > 16 || list.length > 4096;
+    },
+  },
+  {
+    id: "tolerance-of-zero",
+    reason:
+      "The kit is created with a positive tolerance only; for Stripe 0 means that the age has no limit.",
+    explains: ({ toleranceSeconds }) => toleranceSeconds === 0,
+  },
+  {
+    id: "body-swapped-for-replacement-character",
+    reason: "Decoding maps every invalid byte to U+FFFD, so a changed body keeps its signature.",
+    explains: ({ body }) => !isUtf8(body),
+  },
+];
+
+/** A repeated header never passes: which of the two is meant is not known. */
+export const isRepeated = ({ lines }: GeneratedRequest) =>
+  Object.entries(distinctHeaders(lines)).some(
+    ([name, values]) => name.startsWith("webhook-") && values.length > 1,
+  );
+
+/** True where the kit must reject, whatever a library does. */
+export const mustReject = (request: GeneratedRequest) =>
+  isRepeated(request) ||
+  strictness.some(({ id, explains }) => id !== "body-swapped-for-replacement-character" && explains(request));
+
+export interface Differences {
+  readonly libraryAlone: readonly VerifierDifference[];
+  readonly kitAlone: readonly VerifierDifference[];
+}
+
+export const standardWebhooksDifferences: Differences = { libraryAlone: strictness, kitAlone: [isNotText] };
+
+const hasSvixHeaders: VerifierDifference = {
+  id: "svix-headers",
+  reason: "svix reads svix-id, svix-timestamp and svix-signature first; the service sends webhook-… only.",
+  explains: ({ lines }) => lines.some(([name]) => /^svix-/i.test(name)),
+};
+
+export const svixDifferences: Differences = {
+  libraryAlone: [...strictness, hasSvixHeaders],
+  kitAlone: [isNotText, hasSvixHeaders],
+};
+
+const signedIdDiffers: VerifierDifference = {
+  id: "id-not-signed",
+  reason: "The scheme of Stripe signs timestamp and body; its id is a field of the body.",
+  explains: ({ entries, id }) =>
+    id === "" || entries.some(({ signed }) => signed.id !== undefined && signed.id !== id),
+};
+
+/** Its scheme is another one: hexadecimal, without an id. The same decisions are sent in its form. */
+export const stripeDifferences: Differences = {
+  libraryAlone: [
+    ...strictness,
+    signedIdDiffers,
+    {
+      id: "timestamp-in-the-future",
+      reason:
+        "Stripe limits the age in one direction only; a delivery dated ahead stays replayable until then.",
+      explains: ({ timestamp, nowMs }) => Number.parseInt(timestamp, 10) > Math.floor(nowMs / 1_000),
+    },
+    {
+      id: "byte-order-mark-dropped",
+      reason: "The decoder of Stripe drops a byte order mark, so one can be added to a signed body.",
+      explains: ({ body }) => body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf,
+    },
+  ],
+  kitAlone: [
+    isNotText,
+    {
+      id: "empty-body",
+      reason:
+        "Stripe rejects an empty body before it hashes it; for the kit it is signed, and quarantined afterwards.",
+      explains: ({ body }) => body.length === 0,
+    },
+    {
+      id: "byte-order-mark-signed",
+      reason: "The decoder of Stripe drops the byte order mark that was signed.",
+      explains: ({ body }) => body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf,
+    },
+  ],
+};
