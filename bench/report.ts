@@ -57,7 +57,7 @@ ${goalSummary(entries)}
 - Ratios are the result; absolute times depend on this small shared machine. What is compared takes turns in several rounds.
 - Values are medians; the range in parentheses is from the first to the third quartile.
 - Time is CPU time of the process that does the work, unless a column says otherwise.
-- The last line of a section has the load average before and after the measurement.
+- ${describeMachines(entries)}. The last line of a section has the load average before and after the measurement.
 - \`npm run bench\` measures everything and writes this page; \`-- --only verify,mock-query\` selects benchmarks by words of their names,
   \`-- --report\` only writes the page.
 
@@ -98,24 +98,28 @@ function section({ title, about, notes = [], result }: Entry): string {
     about,
     ...tables.map(({ columns, rows }) => markdownTable(columns, rows, "---:")),
     ...plots.map((plot) => `![${plot.title}](images/benchmark-${plot.name}.svg)`),
-    ...(goals.length > 0 ? [goalLine(goals)] : []),
+    ...missedGoals(goals),
     ...notes,
-    `<sub>${describeMachine(machine)}</sub>`,
+    `<sub>${describeRun(machine)}</sub>`,
   ].join("\n\n");
 }
 
-/** How many goals are met; targets and measured values of those that are not. All of them are in `results/`. */
-function goalLine(goals: readonly Goal[]): string {
-  const missed = goals.filter(({ met }) => !met);
-  const list = missed.map(
-    ({ what, target, measured }) => `${what}: expected ${target}, measured ${measured}`,
-  );
-  const summary = `${goals.length - missed.length} of ${goals.length} goals are met`;
-  return missed.length === 0 ? `${summary}.` : `${summary}. Missed: ${list.join("; ")}.`;
+/** Targets and measured values of the goals that are not met. All of them are in `results/`. */
+function missedGoals(goals: readonly Goal[]): readonly string[] {
+  const list = goals
+    .filter(({ met }) => !met)
+    .map(({ what, target, measured }) => `${what}: expected ${target}, measured ${measured}`);
+  return list.length === 0 ? [] : [`Missed: ${list.join("; ")}.`];
 }
 
-function describeMachine({ date, node, processor, cores, load: [before, after] }: Machine): string {
-  return `${date}, Node ${node}, ${cores} cores of ${processor}, load ${before.toFixed(1)} before, ${after.toFixed(1)} after`;
+const describeRun = ({ date, load: [before, after] }: Machine) =>
+  `${date}, load ${before.toFixed(1)} before, ${after.toFixed(1)} after`;
+
+function describeMachines(entries: readonly Entry[]): string {
+  const machines = entries.map(
+    ({ result: { machine } }) => `Node ${machine.node}, ${machine.cores} cores of ${machine.processor}`,
+  );
+  return [...new Set(machines)].join("; ");
 }
 
 const anchor = (title: string) =>

@@ -87,7 +87,7 @@ const subjects: readonly Subject[] = [
     ? [
         {
           column: "python",
-          about: `a receiver on the standard library of ${python.version}, \`test/support/receivers/python_receiver.py\``,
+          about: `A receiver on the standard library of ${python.version}, \`test/support/receivers/python_receiver.py\``,
           comment: "Written to show that check-receiver works with any language.",
           start: () => startPythonReceiver(secret, 10),
         } as const,
@@ -164,22 +164,23 @@ ${markdownTable(
   subjects.map(({ column }, index) => [column, counted(index, "MUST"), counted(index, "SHOULD")]),
 )}
 
-All reject forged signatures. A MUST follows from the interface (§6) or from what an attacker could do; a SHOULD is robustness.
+All reject every forged signature. A MUST follows from the interface (§6) or from what an attacker could do; a SHOULD is robustness.
 
 ${subjects.map(section).join("\n\n")}
 
 ## Every check
 
+For a failed check \`check-receiver\` prints what was sent, expected and received, and the fix.
+
 ✓ passed · ○ correct responses, effects not observable · ✗ failed · ✗✗ failed and ended the process · – does not apply
 
 ${markdownTable(
-  ["check", "", ...subjects.map(({ column }) => column), "a correct receiver", "sent"],
-  auditChecks.map(({ id, requirement, title, sent }) => [
+  ["check", "", ...subjects.map(({ column }) => column), "a correct receiver"],
+  auditChecks.map(({ id, requirement, title }) => [
     id,
     requirement,
     ...allResults.map((each) => markOf(each.get(id))),
     cell(title),
-    cell(sent),
   ]),
 )}
 

@@ -342,8 +342,7 @@ describe("auditChecks", () => {
     const published = readFileSync(new URL("../../../../docs/receiver-reports.md", import.meta.url), "utf8");
     const rows = published.split("\n");
     const missing = auditChecks.filter(
-      ({ id, title, sent }) =>
-        !rows.some((row) => row.startsWith(`| ${id} | `) && row.includes(` | ${title} | ${sent} |`)),
+      ({ id, title }) => !rows.some((row) => row.startsWith(`| ${id} | `) && row.endsWith(` | ${title} |`)),
     );
     expect(missing.map(({ id }) => id)).toEqual([]);
   });
