@@ -31,11 +31,11 @@ export function deliverEvent(world: World, target: DeliveryTarget, createEvent: 
       event = createEvent();
       world.state.events.set(event.id, event);
     }
-    countDelivery(world, event.body);
+    countDelivery(world, event);
     const delivery = createDelivery(world, event, endpoint);
     schedule(world, addPending(world, delivery, event), world.settings.delivery.scheduleMs[0] ?? 0);
   }
-  keepWithinBounds(world);
+  if (event) keepWithinBounds(world);
   return event !== undefined;
 }
 

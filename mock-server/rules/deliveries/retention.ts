@@ -1,4 +1,4 @@
-import type { AttemptRecord, DeliveryRecord } from "../../state/records.ts";
+import type { AttemptRecord, DeliveryRecord, EventRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { worldCache } from "../../world/world-cache.ts";
 import { emitDelivery, isUnfinished } from "./delivery-record.ts";
@@ -6,11 +6,15 @@ import { emitDelivery, isUnfinished } from "./delivery-record.ts";
 /** Memory of a delivery, or of an attempt, without its bodies: an estimate. */
 const recordBytes = 1_000;
 
-/** Estimated memory of all deliveries. */
+/** Estimated memory of all deliveries, and how many each event has. */
 const usage = worldCache((world) => {
+  const deliveriesOf = new Map<string, number>();
   let bytes = 0;
-  for (const delivery of world.state.deliveries.values()) bytes += bytesOf(world, delivery);
-  return { bytes };
+  for (const delivery of world.state.deliveries.values()) {
+    bytes += bytesOf(world, delivery);
+    deliveriesOf.set(delivery.eventId, (deliveriesOf.get(delivery.eventId) ?? 0) + 1);
+  }
+  return { bytes, deliveriesOf };
 });
 
 function bytesOf(world: World, delivery: DeliveryRecord): number {
@@ -28,8 +32,10 @@ const bytesOfAttempt = ({ requestBody, responseBody }: Bodies, body: string) =>
 type Bodies = Pick<AttemptRecord, "requestBody" | "responseBody">;
 
 /** Counts a delivery before it is created. */
-export function countDelivery(world: World, body: string): void {
-  usage(world).bytes += recordBytes + body.length;
+export function countDelivery(world: World, { id, body }: EventRecord): void {
+  const used = usage(world);
+  used.bytes += recordBytes + body.length;
+  used.deliveriesOf.set(id, (used.deliveriesOf.get(id) ?? 0) + 1);
 }
 
 /** Counts an attempt before it is recorded. */
@@ -56,6 +62,7 @@ export function discardOldDeliveries(world: World): readonly DeliveryRecord[] {
   const discard = (delivery: DeliveryRecord) => {
     used.bytes -= bytesOf(world, delivery);
     deliveries.delete(delivery.id);
+    discardEventAfterLast(world, delivery);
   };
   for (const delivery of deliveries.values()) {
     if (isWithin(0.01)) break;
@@ -69,12 +76,16 @@ export function discardOldDeliveries(world: World): readonly DeliveryRecord[] {
     const reason = `the limit is ${deliveriesMax} deliveries, and ${deliveryBytesMax} bytes`;
     emitDelivery(world, "delivery.discarded", delivery, { reason });
   }
-  discardEventsWithoutDelivery(world);
   return discarded;
 }
 
-function discardEventsWithoutDelivery(world: World): void {
-  const kept = new Set<string>();
-  for (const { eventId } of world.state.deliveries.values()) kept.add(eventId);
-  for (const id of world.state.events.keys()) if (!kept.has(id)) world.state.events.delete(id);
+function discardEventAfterLast(world: World, { eventId }: DeliveryRecord): void {
+  const { deliveriesOf } = usage(world);
+  const left = (deliveriesOf.get(eventId) ?? 0) - 1;
+  if (left > 0) {
+    deliveriesOf.set(eventId, left);
+  } else {
+    deliveriesOf.delete(eventId);
+    world.state.events.delete(eventId);
+  }
 }

@@ -116,20 +116,21 @@ interface NewEvent extends Omit<EventRecord, "id" | "body"> {
 }
 
 /** Reports the event to subscribers of the world's activity, and delivers it. */
-function emitEvent(world: World, { id: createId, fields, endpointId, ...event }: NewEvent): void {
+function emitEvent(world: World, event: NewEvent): void {
   const { name, workspaceId, subject, occurredAtMs } = event;
   const report = () => {
-    const eventId = createId();
+    const eventId = event.id();
     if (world.hasSubscribers) {
       const occurredAt = isoTime(occurredAtMs);
       world.emit({ type: "event.emitted", eventId, event: name, workspaceId, subject, occurredAt });
     }
     return eventId;
   };
-  const delivered = deliverEvent(world, { ...event, endpointId }, () => {
+  const delivered = deliverEvent(world, event, () => {
     const id = report();
     const envelope = { id, event: name, version: "2", occurredAt: isoTime(occurredAtMs), workspaceId };
-    return { id, ...event, body: JSON.stringify({ ...envelope, ...fields() }) };
+    const body = JSON.stringify({ ...envelope, ...event.fields() });
+    return { id, name, workspaceId, subject, occurredAtMs, body };
   });
   if (!delivered && world.hasSubscribers) report();
 }

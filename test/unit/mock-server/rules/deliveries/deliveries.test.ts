@@ -255,19 +255,22 @@ describe("rescheduleDeliveries", () => {
 });
 
 describe("delivery retention", () => {
-  it("discards the oldest finished deliveries first, with their events", async () => {
-    const fixture = createTestWorld({ settings: { bounds: { deliveriesMax: 100 } } });
-    fixture.addEndpoint();
-    for (let index = 0; index < 250; index++) {
-      emit(fixture, index);
-      await fixture.clock.settle();
-    }
-    const { deliveries, events } = fixture.world.state;
-    expect(deliveries.size).toBeLessThanOrEqual(100);
-    expect(deliveries.size).toBeGreaterThan(90);
-    expect(new Set(events.keys())).toEqual(new Set([...deliveries.values()].map(({ eventId }) => eventId)));
-    expect(JSON.parse([...events.values()].at(-1)?.body ?? "").index).toBe(249);
-  });
+  it.each([1, 3])(
+    "discards the oldest finished deliveries first, and an event with its last one (%i endpoints)",
+    async (endpoints) => {
+      const fixture = createTestWorld({ settings: { bounds: { deliveriesMax: 100 } } });
+      for (let added = 0; added < endpoints; added++) fixture.addEndpoint();
+      for (let index = 0; index < 250; index++) {
+        emit(fixture, index);
+        await fixture.clock.settle();
+      }
+      const { deliveries, events } = fixture.world.state;
+      expect(deliveries.size).toBeLessThanOrEqual(100);
+      expect(deliveries.size).toBeGreaterThan(90);
+      expect(new Set(events.keys())).toEqual(new Set([...deliveries.values()].map(({ eventId }) => eventId)));
+      expect(JSON.parse([...events.values()].at(-1)?.body ?? "").index).toBe(249);
+    },
+  );
 
   it("discards a pending delivery only when none is finished, with an activity", async () => {
     const fixture = createTestWorld({
