@@ -57,13 +57,18 @@ class Taken {
     this.#options = options;
   }
 
-  /** Takes a row if it still fits. */
-  add(bodyBytes: number, read: () => SqliteRow): void {
-    this.#bytes += bodyBytes;
-    this.isFull =
-      this.rows.length >= this.#options.rowsMax ||
-      (this.rows.length > 0 && this.#bytes > this.#options.bytesMax);
-    if (!this.isFull) this.rows.push(read());
+  /** How many of the rows that follow fit. */
+  countFitting(rows: readonly SqliteRow[]): number {
+    const { rowsMax, bytesMax } = this.#options;
+    let count = 0;
+    for (const { body_bytes: bodyBytes } of rows) {
+      const taken = this.rows.length + count;
+      this.#bytes += Number(bodyBytes);
+      this.isFull = taken >= rowsMax || (taken > 0 && this.#bytes > bytesMax);
+      if (this.isFull) break;
+      count++;
+    }
+    return count;
   }
 }
 
@@ -77,8 +82,8 @@ function claimKey(
   const keyId = Number(key["id"]);
   const rowsMax = Number(key["suspects"]) > 0 ? 1 : rowsPerKeyMax;
   const plan = [retry.firstDelayMs, retry.delayMsMax];
-  const statement = keyOrder === "strict" ? sql.firstRowsStrict : sql.firstDueRows;
-  const first = connection.queryPrepared(statement, [nowMs, keyId, rowsMax, ...plan]);
+  const { rows, contents } = keyOrder === "strict" ? sql.firstRowsStrict : sql.firstDueRows;
+  const first = connection.queryPrepared(rows, [nowMs, keyId, rowsMax, ...plan]);
   const notDue = first.findIndex((row) => !toBoolean(row["is_due"]));
   const due = notDue < 0 ? first : first.slice(0, notDue);
   if (due.length === 0) {
@@ -86,17 +91,13 @@ function claimKey(
     connection.changePrepared(sql.deferKey, [keyId, toNumber(next?.["due_at"] ?? next?.["at"])]);
     return;
   }
+  const count = taken.countFitting(due);
+  if (count === 0) return;
   const generation = Number(key["generation"]) + 1;
-  const before = taken.rows.length;
-  for (const { seq, attempts, body_bytes: bodyBytes } of due) {
-    if (taken.isFull) break;
-    taken.add(Number(bodyBytes), () => {
-      const [row] = connection.queryPrepared(sql.readDelivery, [Number(seq)]);
-      return { ...row, attempts, key_id: keyId, generation, head: key["head"] };
-    });
+  for (const row of connection.queryPrepared(contents, [nowMs, keyId, count, ...plan])) {
+    taken.rows.push({ ...row, key_id: keyId, generation, head: key["head"] });
   }
-  const count = taken.rows.length - before;
-  if (count > 0) connection.changePrepared(sql.leaseKey, [nowMs, worker, count, leaseMs, keyId]);
+  connection.changePrepared(sql.leaseKey, [nowMs, worker, count, leaseMs, keyId]);
 }
 
 /** A key whose lease expired: its first due row has an attempt more, or is dead after its last one. */
