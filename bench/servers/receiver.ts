@@ -90,7 +90,8 @@ async function postgresInsert(): Promise<Insert> {
 }
 
 function kit<Transaction>(inbox: Inbox<Transaction>): Receiver<Transaction> {
-  return createReceiver({ secrets: [secret], inbox, backlogMax: 10_000_000, concurrency: 64 });
+  const limits = { backlogMax: 10_000_000, storingBytesMax: 256 * 1_048_576 };
+  return createReceiver({ secrets: [secret], inbox, concurrency: 64, ...limits });
 }
 
 function postgres() {
