@@ -49,6 +49,8 @@ type Method =
   | ("head" | "listHeads" | "resetHead" | "readMarks" | "writeMarks" | "repairTimes")
   | ("reconcileCandidates" | "purge" | "backlog" | "stats" | "waitingSources");
 
+const isUnhandledState = (state: InboxRowState) => state === "dead" || state === "quarantined";
+
 /** How many keys one statement reads at most. */
 const pageKeys = 5_000;
 
@@ -92,6 +94,10 @@ export function sqlMethods(
   };
   return {
     async list({ states, source = null, beforeSeq = null, limit = 50 }) {
+      if (states?.every(isUnhandledState)) {
+        const values = [beforeSeq ?? Number.MAX_SAFE_INTEGER, source, toList(states), limit];
+        return (await read(sql.listUnhandled, values)).map(toSummary);
+      }
       const { first, last } = await readRange();
       const found: InboxRowSummary[] = [];
       let below = Math.min(beforeSeq ?? Number.MAX_SAFE_INTEGER, last + 1);

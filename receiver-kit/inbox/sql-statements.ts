@@ -67,6 +67,9 @@ export function isDue(
 /** Key of a row that has none; others are JSON arrays. */
 export const keyOf = (row: string) => `coalesce(${row}order_key, 'id:' || ${row}webhook_id)`;
 
+/** As the index of these rows says it: SQLite uses that for the same condition only. */
+const isUnhandled = "outcome IN ('dead', 'quarantined')";
+
 /** A delivery, its key and its place in the queue; the last two may be absent. */
 const withQueue = (tables: SqlTables) => `
     ${tables.deliveries} AS delivery ${queueOf(tables)}`;
@@ -124,6 +127,17 @@ function rowStatements(dialect: SqlDialect) {
       WHERE delivery.seq < CAST($1 AS bigint) AND delivery.seq >= CAST($5 AS bigint)
         AND (CAST($2 AS text) IS NULL OR delivery.source = $2)) AS listed
     WHERE ${isListed} ORDER BY seq DESC LIMIT $4`,
+
+    /** Of dead and quarantined rows alone, whose index is small. The plus keeps the planner from the primary key. */
+    listUnhandled: `
+    SELECT *, (SELECT length(body) FROM ${bodies} AS stored WHERE stored.seq = listed.seq) AS body_bytes
+    FROM (
+      ${summary} FROM ${withQueue(dialect)} WHERE delivery.seq IN (
+        SELECT seq FROM (
+          SELECT seq, outcome AS state FROM ${deliveries}
+          WHERE ${isUnhandled} AND +seq < CAST($1 AS bigint) AND (CAST($2 AS text) IS NULL OR source = $2)) AS unhandled
+        WHERE ${isListed} ORDER BY +seq DESC LIMIT $4)) AS listed
+    ORDER BY seq DESC`,
 
     getRow: `
     ${summary}, body.body, length(body.body) AS body_bytes FROM ${withQueue(dialect)}
@@ -185,8 +199,6 @@ function maintenanceStatements(dialect: SqlDialect) {
   const isExpired = `coalesce(delivery.replayed_at, delivery.received_at) <= ${expiredBefore}`;
   const settled = `(delivery.outcome IN ('stale', 'discarded', 'inline')
         OR (delivery.outcome IS NULL AND waiting.seq IS NULL))`;
-  // As the index of these rows says it: SQLite uses that for the same condition only.
-  const isUnhandled = "outcome IN ('dead', 'quarantined')";
   const hasBody = `EXISTS (SELECT 1 FROM ${bodies} AS body WHERE body.seq = delivery.seq)`;
   const candidates = (select: string) => `
     SELECT * FROM (${select} GROUP BY order_key ORDER BY order_key LIMIT $5) AS page`;

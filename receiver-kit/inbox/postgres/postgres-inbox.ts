@@ -89,7 +89,13 @@ export function postgresInbox(
   const sharing = { eventsMax: settings.eventsPerTransactionMax, turnMs: settings.turnMs };
   const shared = new SharedTransactions({ ...database, ...sharing, queryTimeoutMs, notify });
   // They read or change many rows.
-  const slow = new Set<string>([sql.countStates, sql.listRows, sql.reconcileCandidates, ...purges(sql)]);
+  const slow = new Set<string>([
+    sql.countStates,
+    sql.listRows,
+    sql.listUnhandled,
+    sql.reconcileCandidates,
+    ...purges(sql),
+  ]);
   const query = async (statement: string, values: readonly unknown[]) =>
     (await pool.query(statement, [...values], slow.has(statement) ? 6 * queryTimeoutMs : undefined)).rows;
   const change = async (statement: string, values: readonly unknown[]) =>

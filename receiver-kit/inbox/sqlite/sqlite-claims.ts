@@ -82,8 +82,9 @@ function claimKey(
   const keyId = Number(key["id"]);
   const rowsMax = Number(key["suspects"]) > 0 ? 1 : rowsPerKeyMax;
   const plan = [retry.firstDelayMs, retry.delayMsMax];
-  const { rows, contents } = keyOrder === "strict" ? sql.firstRowsStrict : sql.firstDueRows;
-  const first = connection.queryPrepared(rows, [nowMs, keyId, rowsMax, ...plan]);
+  const isStrict = keyOrder === "strict";
+  const firstRows = isStrict ? sql.firstRowsStrict : sql.firstDueRows;
+  const first = connection.queryPrepared(firstRows, [nowMs, keyId, rowsMax, ...plan]);
   const notDue = first.findIndex((row) => !toBoolean(row["is_due"]));
   const due = notDue < 0 ? first : first.slice(0, notDue);
   if (due.length === 0) {
@@ -94,7 +95,8 @@ function claimKey(
   const count = taken.countFitting(due);
   if (count === 0) return;
   const generation = Number(key["generation"]) + 1;
-  for (const row of connection.queryPrepared(contents, [nowMs, keyId, count, ...plan])) {
+  const deliveries = isStrict ? sql.firstDeliveriesStrict : sql.firstDueDeliveries;
+  for (const row of connection.queryPrepared(deliveries, [nowMs, keyId, count, ...plan])) {
     taken.rows.push({ ...row, key_id: keyId, generation, head: key["head"] });
   }
   connection.changePrepared(sql.leaseKey, [nowMs, worker, count, leaseMs, keyId]);

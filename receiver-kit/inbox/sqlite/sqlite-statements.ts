@@ -39,23 +39,25 @@ export const pickKeys = `
 
 const due = isDue({ now: "?1", least: "min" }, "?4", "?5");
 
-/** The first rows of a key, in their order: `rows` is what a claim decides by, `contents` the deliveries and bodies. */
-const firstRows = (condition: string) => {
-  const first = `WHERE key_id = ?2 ${condition} ORDER BY position, seq LIMIT ?3`;
-  return {
-    rows: `SELECT body_bytes, due_at, ${due} AS is_due FROM ${queue} ${first}`,
-    contents: `
-      SELECT delivery.seq, source, webhook_id, channel, event, order_key, delivery.position, status, workspace, signed_at,
-        received_at, replays, secret_index, traceparent, body.body, first.attempts
-      FROM (SELECT seq, position, attempts, ${due} FROM ${queue} ${first}) AS first
-        CROSS JOIN ${deliveries} AS delivery ON delivery.seq = first.seq
-        LEFT JOIN ${bodies} AS body ON body.seq = first.seq
-      ORDER BY first.position, first.seq`,
-  };
-};
+const firstOfKey = (condition: string) => `WHERE key_id = ?2 ${condition} ORDER BY position, seq LIMIT ?3`;
+
+/** The first rows of a key, in their order. */
+const firstRows = (condition: string) =>
+  `SELECT body_bytes, due_at, ${due} AS is_due FROM ${queue} ${firstOfKey(condition)}`;
+
+/** Their deliveries and bodies. */
+const firstDeliveries = (condition: string) => `
+  SELECT delivery.seq, source, webhook_id, channel, event, order_key, delivery.position, status, workspace, signed_at,
+    received_at, replays, secret_index, traceparent, body.body, first.attempts
+  FROM (SELECT seq, position, attempts, ${due} FROM ${queue} ${firstOfKey(condition)}) AS first
+    CROSS JOIN ${deliveries} AS delivery ON delivery.seq = first.seq
+    LEFT JOIN ${bodies} AS body ON body.seq = first.seq
+  ORDER BY first.position, first.seq`;
 
 export const firstDueRows = firstRows(`AND ${due}`);
+export const firstDueDeliveries = firstDeliveries(`AND ${due}`);
 export const firstRowsStrict = firstRows("");
+export const firstDeliveriesStrict = firstDeliveries("");
 
 export const leaseKey = `
   UPDATE ${keys}
