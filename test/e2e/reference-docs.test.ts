@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { mockServerErrorCodes } from "workspace-tasks/mock-server";
 import { receiverErrorCodes } from "workspace-tasks/receiver-kit";
 import { errorCodes } from "workspace-tasks/sdk";
+import { apiFaultSchema, deliveryFaultSchema } from "../../mock-server/state/fault.ts";
 import { assistantIndex, assistantText } from "../../scripts/assistant-texts.ts";
 import { deadLinks } from "../../scripts/dead-links.mjs";
 import { withErrorCodes } from "../../scripts/error-codes.ts";
@@ -50,6 +51,14 @@ describe("docs/troubleshooting.md", () => {
     const parts = ours.flatMap((text) => text.split("…").map((part) => part.replace(/^--\w+: /, "").trim()));
     expect(parts.filter((part) => !sources.includes(part))).toEqual([]);
   });
+});
+
+it("docs/mock-server.md names every kind of fault", () => {
+  const guide = read("docs/mock-server.md");
+  const kinds = [apiFaultSchema, deliveryFaultSchema].flatMap(({ options }) =>
+    options.map(({ shape }) => shape.kind.value),
+  );
+  expect(kinds.filter((kind) => !guide.includes(`\`${kind}\``))).toEqual([]);
 });
 
 describe("the API reference", () => {
