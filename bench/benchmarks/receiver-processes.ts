@@ -17,7 +17,7 @@ export const benchmark: Benchmark = {
     "Receiver processes with one inbox on PostgreSQL, each behind Express with 64 connections: deliveries of 1 KB, verified, stored, ordered and " +
     "handled. Deliveries per second of wall time until the last one is handled, and CPU time of all receiver processes per delivery.",
   notes: [
-    "The two cores also run the database and the sender, so more processes cannot increase the throughput; this shows what sharing costs. Runs differ: half an hour before, four processes handled 3,081 per second.",
+    "The two cores also run the database and the sender, so more processes cannot increase the throughput; this shows what sharing costs.",
   ],
   measure,
 };
