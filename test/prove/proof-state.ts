@@ -6,6 +6,8 @@ export interface ProofState {
   readonly startedAt: string;
   readonly mutants: Record<string, MutantResult>;
   readonly scopes: Record<string, ScopeResult>;
+  readonly models: Record<string, ModelResult>;
+  readonly replays: Record<string, ReplayResult>;
   readonly seeds: SeedResult;
   /** By the name of the part. */
   readonly differential: Record<string, PartResult>;
@@ -29,6 +31,22 @@ export interface ScopeResult {
   readonly violation: string | null;
 }
 
+export interface ModelResult {
+  readonly states: number;
+  readonly transitions: number;
+  readonly depth: number;
+  readonly elapsedMs: number;
+  readonly violation: string | null;
+}
+
+/** Transitions of the model that were replayed on an inbox. */
+export interface ReplayResult {
+  readonly transitions: number;
+  readonly covered: number;
+  readonly calls: number;
+  readonly difference: string | null;
+}
+
 export interface SeedResult {
   next: number;
   count: number;
@@ -38,6 +56,7 @@ export interface SeedResult {
 }
 
 export const createState = (commit: string, from: number): ProofState => ({
-  ...{ commit, startedAt: new Date().toISOString(), mutants: {}, scopes: {}, differential: {} },
+  ...{ commit, startedAt: new Date().toISOString(), mutants: {}, scopes: {}, models: {}, replays: {} },
+  differential: {},
   seeds: { next: from, count: 0, deliveries: 0, faults: {} },
 });

@@ -1,5 +1,5 @@
-// `npm run prove -- --minutes 10`: known bugs, then every scope of the explorer, then seeds of the simulation, for as long
-// as there is time. Its state is kept by commit, so the next run continues; `--record` writes what was done to docs/proof.md.
+// `npm run prove -- --minutes 10`: known bugs and the model, then every scope of the explorer and seeds of the simulation,
+// for as long as there is time. Its state is kept by commit, so the next run continues; `--record` writes what was done to docs/proof.md.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -16,10 +16,11 @@ import { mutants, productsOf } from "../simulation/mutants.ts";
 import { runSeeds } from "../simulation/run-seeds.ts";
 import { findingMutants } from "./finding-mutants.ts";
 import { createState, type ProofState, type ScopeResult } from "./proof-state.ts";
+import { modelMissing, modelMutantSearches, proveModel } from "./prove-model.ts";
 import { recordProof } from "./record-proof.ts";
 import { runPatchedTests } from "./run-patched-tests.ts";
 
-const usage = `usage: npm run prove -- [--minutes 10] [--only mutants|explorer|seeds|differential] [--from N] [--record] [--fresh]
+const usage = `usage: npm run prove -- [--minutes 10] [--only mutants|model|explorer|seeds|differential] [--from N] [--record] [--fresh]
 
   --minutes N   how long to run. Default: 10
   --only PART   only one part
@@ -50,7 +51,16 @@ async function main(args: readonly string[]): Promise<number> {
   const wants = (part: string) => options.only === undefined || options.only === part;
 
   if (wants("mutants")) await findMutants(state, leftMs, save);
-  while (leftMs() > 0 && options.only !== "mutants") {
+  if (wants("model") && leftMs() > 0) {
+    const missing = modelMissing();
+    if (missing !== undefined) print(`the model is not checked: ${missing}`);
+    else
+      await proveModel(state, leftMs, (text) => {
+        print(text);
+        save();
+      });
+  }
+  while (leftMs() > 0 && options.only !== "mutants" && options.only !== "model") {
     const isComparing =
       wants("differential") && (await compareNext(state.differential, Math.min(sliceMs, leftMs()), print));
     save();
@@ -77,6 +87,8 @@ async function findMutants(state: ProofState, leftMs: () => number, save: () => 
     if (counterexample !== undefined) print(counterexample.replaceAll(/^/gm, "    "));
     save();
   };
+  for (const { name, model, bug, find } of modelMissing() === undefined ? modelMutantSearches : [])
+    await found(`model/${name}`, `the model, ${model}`, bug, find);
   for (const mutant of explorerMutants) {
     await found(`explorer/${mutant.name}`, `the explorer, ${mutant.scope}`, mutant.bug, async () => {
       using products = await loadProducts(mutant);
@@ -151,19 +163,23 @@ async function runSomeSeeds({ seeds }: ProofState, budgetMs: number): Promise<vo
   if (seeds.failure !== undefined) print(seeds.failure);
 }
 
-function isProved({ mutants: tried, scopes: explored, seeds, differential }: ProofState): boolean {
+function isProved({ mutants: tried, scopes: explored, models, replays, seeds, differential }: ProofState): boolean {
   const areFound = Object.values(tried).every(({ counterexample }) => counterexample !== null);
   const areSound = Object.values(explored).every(({ violation }) => violation === null);
   const areEqual = Object.values(differential).every(({ failure }) => failure === undefined);
-  return areFound && areSound && areEqual && seeds.failure === undefined;
+  const isModelSound = Object.values(models).every(({ violation }) => violation === null);
+  const isModelRight = Object.values(replays).every(({ difference }) => difference === null);
+  return areFound && areSound && areEqual && isModelSound && isModelRight && seeds.failure === undefined;
 }
 
-function summarise({ mutants: tried, scopes: explored, seeds, differential }: ProofState): string {
+function summarise({ mutants: tried, scopes: explored, models, replays, seeds, differential }: ProofState): string {
   const all = Object.values(tried);
   const complete = Object.values(explored).filter(({ isComplete }) => isComplete);
   const states = Object.values(explored).reduce((sum, scope) => sum + scope.states, 0);
+  const replayed = Object.values(replays).reduce((sum, { calls }) => sum + calls, 0);
   return [
     `mutants: ${all.filter(({ counterexample }) => counterexample !== null).length} of ${all.length} found`,
+    `model: ${Object.keys(models).length} checks, ${replayed} calls replayed`,
     `explorer: ${complete.length} of ${scopes.length} scopes complete, ${states} states`,
     `simulation: ${seeds.count} seeds`,
     ...Object.entries(differential).map(([name, { count }]) => `differential, ${name}: ${count} cases`),
@@ -196,7 +212,7 @@ function readArguments(args: readonly string[]) {
       record,
       fresh,
     } = parseArgs({ args: [...args], options }).values;
-    const isKnown = only === undefined || ["mutants", "explorer", "seeds", "differential"].includes(only);
+    const isKnown = only === undefined || ["mutants", "model", "explorer", "seeds", "differential"].includes(only);
     if (!isKnown || !(Number(minutes) >= 0) || !(Number(from) >= 1)) return undefined;
     return { minutes: Number(minutes), only, from: Number(from), record, fresh };
   } catch {

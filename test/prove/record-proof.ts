@@ -5,9 +5,11 @@ const ends = "<!-- end of the results -->";
 
 /** Replaces the results in the document; those of parts that did not run stay. */
 export function recordProof(path: string, state: ProofState): void {
-  const { mutants, scopes, seeds, differential } = state;
+  const { mutants, scopes, models, seeds, differential } = state;
   const hasRun = Object.keys({ ...mutants, ...scopes }).length + seeds.count > 0;
   if (hasRun) replaceRegion(path, "<!-- results of npm run prove -->", resultsOf(state));
+  const ofModel = "<!-- results of npm run prove -- --only model -->";
+  if (Object.keys(models).length > 0) replaceRegion(path, ofModel, modelResults(state));
   const begins = "<!-- results of npm run prove -- --only differential -->";
   if (Object.keys(differential).length > 0) replaceRegion(path, begins, differentialResults(state));
 }
@@ -31,6 +33,26 @@ function differentialResults({ commit, startedAt, differential }: ProofState): s
       const known = Object.entries(counts).toSorted(([a], [b]) => (a < b ? -1 : 1));
       const listed = known.map(([what, times]) => `${what}: ${times}`).join("<br>");
       return `| ${name} | ${count} | ${failure === undefined ? "as listed" : cell(failure)} | ${cell(listed)} |`;
+    }),
+  ].join("\n");
+}
+
+function modelResults({ commit, startedAt, models, replays }: ProofState): string {
+  return [
+    `Commit ${commit}, begun ${startedAt.slice(0, 10)}.`,
+    "",
+    "| model of | states | transitions | longest | seconds | |",
+    "|---|---:|---:|---:|---:|---|",
+    ...Object.entries(models).map(([name, { states, transitions, depth, elapsedMs, violation }]) => {
+      const seconds = (elapsedMs / 1_000).toFixed(1);
+      return `| ${name} | ${states} | ${transitions} | ${depth} | ${seconds} | ${violation ?? "complete"} |`;
+    }),
+    "",
+    "| replayed on | transitions | replayed | calls | |",
+    "|---|---:|---:|---:|---|",
+    ...Object.entries(replays).map(([name, { transitions, covered, calls, difference }]) => {
+      const result = difference === null ? "no difference" : "a difference";
+      return `| ${name} | ${transitions} | ${covered} | ${calls} | ${result} |`;
     }),
   ].join("\n");
 }

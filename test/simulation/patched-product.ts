@@ -56,7 +56,8 @@ export async function importPatched<Module>(
 
 function exposePrivate(sources: Map<string, string>): void {
   for (const [path, text] of sources) {
-    sources.set(path, text.replace(/(?<=^|[\s.(!{;*])#(?=[a-z]\w*)/gm, "private_"));
+    // PL/pgSQL has a directive that looks like a private field.
+    sources.set(path, text.replace(/(?<=^|[\s.(!{;*])#(?!variable_conflict)(?=[a-z]\w*)/gm, "private_"));
   }
 }
 

@@ -19,8 +19,12 @@ import path from "node:path";
 
 type Unpacked = { readonly folder: string } | { readonly missing: string };
 
-/** The folder with the files of a package and of everything that is not installed and that it depends on. */
-export function unpackedPackage(name: string): Unpacked {
+/**
+ * The folder with the files of a package and of everything that is not installed and that it depends on.
+ *
+ * @param others packages that it needs and does not depend on
+ */
+export function unpackedPackage(name: string, others: readonly string[] = []): Unpacked {
   const folder = path.join(tmpdir(), `workspace-tasks-${name}-${process.getuid?.() ?? "user"}`);
   if (existsSync(folder)) {
     const { uid, mode } = lstatSync(folder);
@@ -35,7 +39,7 @@ export function unpackedPackage(name: string): Unpacked {
   const unpacking = mkdtempSync(path.join(tmpdir(), "workspace-tasks-unpacking-"));
   try {
     const root = path.join(unpacking, "root");
-    for (const file of download(name, unpacking)) run("dpkg-deb", ["-x", file, root], unpacking);
+    for (const file of download([name, ...others], unpacking)) run("dpkg-deb", ["-x", file, root], unpacking);
     renameSync(root, folder);
     return { folder };
   } catch (error) {
@@ -48,13 +52,13 @@ export function unpackedPackage(name: string): Unpacked {
   }
 }
 
-function download(name: string, folder: string): readonly string[] {
+function download(wanted: readonly string[], folder: string): readonly string[] {
   const packages = path.join(folder, "packages");
   mkdirSync(packages);
   const fetch = (options: readonly string[]) => {
     const simulated = run(
       "apt-get",
-      [...options, "--simulate", "--no-install-recommends", "install", name],
+      [...options, "--simulate", "--no-install-recommends", "install", ...wanted],
       folder,
     );
     const names = [...simulated.matchAll(/^Inst (\S+)/gm)].map(([, found]) => found ?? "");

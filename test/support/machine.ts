@@ -11,3 +11,4 @@ export const describeWithRabbitmq = describe.skipIf(missing.rabbitmq !== undefin
 export const itWithPython = it.skipIf(missing.python !== undefined);
 export const itWithChromium = it.skipIf(missing.chromium !== undefined);
 export const describeWithChromium = describe.skipIf(missing.chromium !== undefined);
+export const describeWithSpin = describe.skipIf(missing.spin !== undefined);

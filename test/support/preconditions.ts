@@ -6,11 +6,12 @@ import { findPostgres } from "./postgres-binaries.ts";
 import { findRabbitmq } from "./rabbitmq-binaries.ts";
 import { findPython } from "./receivers/served-receiver.ts";
 import { shareRabbitmq } from "./shared-rabbitmq.ts";
+import { findSpin } from "./spin.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
     /** Why a program cannot be used, by the name of the program. */
-    missing: Partial<Record<"postgres" | "rabbitmq" | "chromium" | "python", string>>;
+    missing: Partial<Record<"postgres" | "rabbitmq" | "chromium" | "python" | "spin", string>>;
     /** Where a test file asks for the shared RabbitMQ server. */
     rabbitmqOrigin: string;
   }
@@ -20,11 +21,13 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   const postgres = findPostgres();
   const rabbitmq = findRabbitmq();
   const python = findPython();
+  const spin = findSpin();
   const chromium = await chromiumMissing();
   const missing = {
     ...("missing" in postgres ? { postgres: postgres.missing } : {}),
     ...("missing" in rabbitmq ? { rabbitmq: rabbitmq.missing } : {}),
     ...("missing" in python ? { python: python.missing } : {}),
+    ...("missing" in spin ? { spin: spin.missing } : {}),
     ...(chromium === undefined ? {} : { chromium }),
   };
   const reasons = Object.entries(missing).map(([name, reason]) => `${name}: ${reason}`);

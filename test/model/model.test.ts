@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { explorerMutants } from "../explorer/explorer-mutants.ts";
+import { describeWithSpin, hasPostgres } from "../support/machine.ts";
+import { PostgresServer } from "../support/postgres.ts";
+import { checkModel } from "./check-model.ts";
+import { modelMutants } from "./model-mutants.ts";
+import { modelChecks, violatedBy } from "./models.ts";
+import { replayAll, replayedBounds } from "./replay-checks.ts";
+import { loadReplayedParts, memoryStore, postgresStore, sqliteStore } from "./replayed-stores.ts";
+
+// The others are refuted by `npm run prove`.
+const quickMutants = ["lease-by-key", "late-row-asleep", "committed-without-a-lease", "batch-acknowledged"];
+const [oneKey, twoKeys] = replayedBounds;
+
+describeWithSpin("the model of the inbox", () => {
+  it.each(modelChecks.filter(({ isSmall }) => isSmall))(
+    "no run of the model of $name violates an invariant",
+    async (check) => {
+      expect(await checkModel(check)).toMatchObject({ violation: undefined });
+    },
+    120_000,
+  );
+
+  it.each(modelMutants.filter(({ name }) => quickMutants.includes(name)))(
+    "SPIN refutes the mutant $name: $bug",
+    async (mutant) => {
+      expect(mutant.violates).toContain(violatedBy(await checkModel({ ...mutant, isShortest: true })));
+    },
+    120_000,
+  );
+
+  describe("replayed", () => {
+    let parts: Awaited<ReturnType<typeof loadReplayedParts>>;
+    beforeAll(async () => {
+      parts = await loadReplayedParts();
+    });
+    afterAll(() => parts[Symbol.dispose]());
+
+    it.each([oneKey!, twoKeys!])(
+      "the memory inbox does what the model does in every transition with $KEYS key(s)",
+      async (bounds) => {
+        const replayed = await replayAll(memoryStore(parts.module), bounds);
+        expect(replayed).toMatchObject({ covered: replayed.transitions, difference: undefined });
+      },
+      120_000,
+    );
+
+    it.each([oneKey!, twoKeys!])(
+      "the SQLite inbox does what the model does in a sample of runs with $KEYS key(s)",
+      async (bounds) => {
+        await using store = await sqliteStore(parts.module);
+        expect(await replayAll(store, bounds, { callsMax: 1_000 })).toMatchObject({ difference: undefined });
+      },
+      120_000,
+    );
+
+    it.skipIf(!hasPostgres)(
+      "the PostgreSQL inbox does what the model does in a sample of runs",
+      async () => {
+        await using server = await PostgresServer.start();
+        await using database = await server.database();
+        await using store = await postgresStore(parts.module, database.pool());
+        expect(await replayAll(store, twoKeys!, { callsMax: 200 })).toMatchObject({ difference: undefined });
+      },
+      120_000,
+    );
+  });
+
+  it.each(
+    explorerMutants.filter(({ name }) => name === "lost-attempt" || name === "lease-without-generation"),
+  )(
+    "a run of the model differs from the memory inbox when $bug",
+    async ({ patches }) => {
+      using parts = await loadReplayedParts(patches);
+      const { difference } = await replayAll(memoryStore(parts.module), oneKey!);
+      expect(difference).toMatch(/^.*\n {2}model: .*\n {2}inbox: /);
+    },
+    120_000,
+  );
+});

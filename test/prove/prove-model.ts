@@ -1,0 +1,87 @@
+// The part of `npm run prove` that checks the model, and replays its transitions on the inboxes.
+
+import { checkModel } from "../model/check-model.ts";
+import { modelMutants } from "../model/model-mutants.ts";
+import { modelChecks, violatedBy } from "../model/models.ts";
+import { replayAll, replayedBounds } from "../model/replay-checks.ts";
+import {
+  loadReplayedParts,
+  memoryStore,
+  postgresStore,
+  type ReplayedStore,
+  sqliteStore,
+} from "../model/replayed-stores.ts";
+import { PostgresServer } from "../support/postgres.ts";
+import { findPostgres } from "../support/postgres-binaries.ts";
+import { findSpin } from "../support/spin.ts";
+import type { ProofState } from "./proof-state.ts";
+
+const replayMs = 60_000;
+
+/** Why the model cannot be checked here. */
+export function modelMissing(): string | undefined {
+  const tools = findSpin();
+  return "missing" in tools ? tools.missing : undefined;
+}
+
+/** Mutants of the model; undefined for one that is not refuted. */
+export const modelMutantSearches = modelMutants.map((mutant) => ({
+  ...mutant,
+  async find(): Promise<string | undefined> {
+    const checked = await checkModel({ ...mutant, isShortest: mutant.property !== "liveness" });
+    const violated = violatedBy(checked);
+    if (violated === undefined) return undefined;
+    const steps = checked.story.slice(0, stepsMax).map((step, index) => `${index + 1}. ${step}`);
+    return [...steps, ...(checked.story.length > stepsMax ? ["…"] : []), `→ ${violated}`].join("\n");
+  },
+}));
+
+const stepsMax = 20;
+
+/** Does what earlier runs have not done, while there is time. */
+export async function proveModel(
+  state: ProofState,
+  leftMs: () => number,
+  done: (text: string) => void,
+): Promise<void> {
+  for (const { name, ...check } of modelChecks) {
+    if (state.models[name] || leftMs() <= 0) continue;
+    const checked = await checkModel(check);
+    const { states, transitions, depth, elapsedMs } = checked;
+    const violation = violatedBy(checked) ?? null;
+    state.models[name] = { states, transitions, depth, elapsedMs, violation };
+    done(`model of ${name}: ${states} states, ${transitions} transitions, ${violation ?? "no violation"}`);
+  }
+  if (leftMs() <= 0) return;
+  using parts = await loadReplayedParts();
+  await replayOn("memory", memoryStore(parts.module), state, leftMs, done);
+  await using sqlite = await sqliteStore(parts.module);
+  await replayOn("sqlite", sqlite, state, leftMs, done);
+  if ("missing" in findPostgres()) return done("nothing was replayed on PostgreSQL: it is not installed");
+  await using server = await PostgresServer.start();
+  await using database = await server.database();
+  await using postgres = await postgresStore(parts.module, database.pool());
+  await replayOn("postgres", postgres, state, leftMs, done);
+}
+
+async function replayOn(
+  kind: string,
+  store: ReplayedStore,
+  state: ProofState,
+  leftMs: () => number,
+  done: (text: string) => void,
+): Promise<void> {
+  for (const bounds of replayedBounds) {
+    const texts = Object.entries(bounds).map(([bound, value]) => `${bound.toLowerCase()} ${value}`);
+    const name = `${kind}, ${texts.join(", ")}`;
+    if (state.replays[name] || leftMs() <= 0) continue;
+    const { difference, ...replayed } = await replayAll(store, bounds, {
+      budgetMs: Math.min(replayMs, leftMs()),
+    });
+    state.replays[name] = { ...replayed, difference: difference ?? null };
+    const { covered, transitions, calls } = replayed;
+    done(
+      `${name}: ${covered} of ${transitions} transitions in ${calls} calls, ${difference ?? "no difference"}`,
+    );
+  }
+}
