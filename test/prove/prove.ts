@@ -163,7 +163,14 @@ async function runSomeSeeds({ seeds }: ProofState, budgetMs: number): Promise<vo
   if (seeds.failure !== undefined) print(seeds.failure);
 }
 
-function isProved({ mutants: tried, scopes: explored, models, replays, seeds, differential }: ProofState): boolean {
+function isProved({
+  mutants: tried,
+  scopes: explored,
+  models,
+  replays,
+  seeds,
+  differential,
+}: ProofState): boolean {
   const areFound = Object.values(tried).every(({ counterexample }) => counterexample !== null);
   const areSound = Object.values(explored).every(({ violation }) => violation === null);
   const areEqual = Object.values(differential).every(({ failure }) => failure === undefined);
@@ -172,7 +179,14 @@ function isProved({ mutants: tried, scopes: explored, models, replays, seeds, di
   return areFound && areSound && areEqual && isModelSound && isModelRight && seeds.failure === undefined;
 }
 
-function summarise({ mutants: tried, scopes: explored, models, replays, seeds, differential }: ProofState): string {
+function summarise({
+  mutants: tried,
+  scopes: explored,
+  models,
+  replays,
+  seeds,
+  differential,
+}: ProofState): string {
   const all = Object.values(tried);
   const complete = Object.values(explored).filter(({ isComplete }) => isComplete);
   const states = Object.values(explored).reduce((sum, scope) => sum + scope.states, 0);
@@ -212,7 +226,8 @@ function readArguments(args: readonly string[]) {
       record,
       fresh,
     } = parseArgs({ args: [...args], options }).values;
-    const isKnown = only === undefined || ["mutants", "model", "explorer", "seeds", "differential"].includes(only);
+    const isKnown =
+      only === undefined || ["mutants", "model", "explorer", "seeds", "differential"].includes(only);
     if (!isKnown || !(Number(minutes) >= 0) || !(Number(from) >= 1)) return undefined;
     return { minutes: Number(minutes), only, from: Number(from), record, fresh };
   } catch {
