@@ -40,6 +40,8 @@ export interface ClaimerOptions {
   readonly onDied: (rows: readonly InboxRowReference[]) => void;
   /** Called after a poll that claimed rows. */
   readonly onPolled: () => void;
+  /** The leases that are held seem to have ended, to a worker that has not seen the inbox's clock before it was set. */
+  readonly onSetForward: () => void;
 }
 
 interface Claimed {
@@ -224,9 +226,11 @@ export class Claimer {
     const jumpMs = this.#storeClock.observe({ sentMs, receivedMs: clock.monotonic(), nowMs });
     if (jumpMs === 0) return;
     logger.warn({ source, jumpMs }, "the clock of the inbox was set while the receiver ran");
-    if (jumpMs > 0) return;
-    this.#mustRepairTimes = true;
-    this.#pollAgain = true;
+    if (jumpMs > 0) this.#options.onSetForward();
+    else {
+      this.#mustRepairTimes = true;
+      this.#pollAgain = true;
+    }
   }
 
   /**

@@ -60,6 +60,7 @@ export class HeldLeases {
       if (held?.has(lease)) this.#endsMs.set(lease, startedMs + leaseMs);
       else if (held || clock.monotonic() >= endsMs) this.#lose(lease);
     }
+    this.#cancelRenewal?.();
     const isNeeded = this.#endsMs.size > 0 && !this.#isStopped;
     this.#cancelRenewal = isNeeded ? this.#scheduleRenewal() : undefined;
     return held !== undefined;

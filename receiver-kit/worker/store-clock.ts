@@ -2,8 +2,9 @@
 // monotonic clock shows it. Each response of the inbox gives bounds for the difference between both clocks; when two
 // of these intervals do not meet, the inbox's clock was set meanwhile.
 //
-// Set forward, every lease seems to have ended. Their holders renew them in the new time at a third of a lease, so for
-// the time of one lease the old time decides which leases have ended. Set back, what was stored lies in the future; the
+// Set forward, every lease seems to have ended. Their holders renew them in the new time, at once when a response shows it
+// and at a third of a lease at the latest; so for the time of one lease the old time decides which leases have ended. A
+// worker that starts before that renewal does not know the old time, and takes over what is held. Set back, what was stored lies in the future; the
 // worker asks the inbox to repair it. A clock that is set and set back between two polls is not noticed here, nor is one that
 // was set before the first poll of this worker: the worker repairs the times at its start, and when a row seems to wait for
 // longer than any retry or lease.

@@ -57,6 +57,9 @@ export class Worker<Transaction> {
       onClaimed: (claims, claim) => this.#add(claims, claim),
       onDied: (rows) => this.#countDied(rows),
       onPolled: () => this.#dispatch(),
+      onSetForward: () => {
+        if (this.#chains.size > 0) void this.#leases.renew();
+      },
     });
     this.#running = new RunningAttempts(settings.clock);
     this.#leases = new HeldLeases(settings, (lease) => this.#lose(lease));

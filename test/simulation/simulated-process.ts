@@ -9,8 +9,6 @@ import type { SimulationWorld } from "./world.ts";
 
 export interface SimulatedProcess {
   readonly name: string;
-  /** In true time. */
-  readonly startedMs: number;
   /** The clock as the process sees it. */
   readonly clock: Clock;
   /** How far its wall clock is ahead of the true time. */
@@ -71,7 +69,6 @@ export function createProcess(world: SimulationWorld, name: string): SimulatedPr
   };
   const process: SimulatedProcess = {
     name,
-    startedMs: clock.now(),
     inboxTroubleMs: Number.NEGATIVE_INFINITY,
     death,
     aheadMs: 0,

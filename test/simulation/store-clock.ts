@@ -3,7 +3,7 @@
 
 import type { Clock } from "workspace-tasks/receiver-kit";
 import type { SimulationRun } from "./actions.ts";
-import { pollMs } from "./simulated-receiver.ts";
+import { leaseMs, pollMs } from "./simulated-receiver.ts";
 
 export interface StoreClock {
   readonly clock: Clock;
@@ -11,15 +11,22 @@ export interface StoreClock {
   set(aheadMs: number): void;
   /** When it was last set, in true time. */
   readonly setAtMs: number;
+  /** A process connects for the first time. */
+  connected(): void;
+  /** Whether a process that did not see the clock before it was set may have taken over leases that had not ended. */
+  mayHaveEndedLeases(): boolean;
 }
 
 const hourMs = 3_600_000;
 const slowestCallMs = 30_000;
+/** After this time a process has had a response of the store, unless its calls fail. */
+const startMs = 60_000;
 const aheadMs = [0, hourMs, 12 * hourMs, -hourMs, -12 * hourMs, 400 * 24 * hourMs] as const;
 
 export function createStoreClock(clock: Clock): StoreClock {
   let offsetMs = 0;
-  let setAtMs = 0;
+  let setAtMs = Number.NEGATIVE_INFINITY;
+  const connectedMs: number[] = [];
   return {
     clock: {
       now: () => clock.now() + offsetMs,
@@ -32,6 +39,11 @@ export function createStoreClock(clock: Clock): StoreClock {
     },
     get setAtMs() {
       return setAtMs;
+    },
+    connected: () => void connectedMs.push(clock.now()),
+    mayHaveEndedLeases() {
+      const isRecent = clock.now() < setAtMs + 2 * leaseMs;
+      return isRecent && connectedMs.some((atMs) => atMs > setAtMs - startMs && atMs < setAtMs + leaseMs);
     },
   };
 }

@@ -117,4 +117,26 @@ describe("a receiver whose inbox's clock is set", () => {
     );
     expect(Math.max(...jumps)).toBe(1);
   });
+
+  it("keeps the events that it handles when the clock is set forward and another process starts", async () => {
+    const { clock, attempts, fixtures, set } = createReceivers(2);
+    await using first = fixtures[0]!;
+    await using second = fixtures[1]!;
+    for (const [index, { receiver }] of fixtures.entries()) {
+      receiver.on("*", (_, { id }) => {
+        attempts.push(`${id} by ${index}`);
+        return new Promise((resolve) => clock.schedule(5_000, resolve));
+      });
+    }
+    await first.receiver.start();
+    await first.deliver(sampleEvent({ taskId: "task-1" }), "msg_1");
+    await clock.settle();
+    set(3 * hourMs);
+    // The response to its claim shows that the clock was set.
+    await first.deliver(sampleEvent({ taskId: "task-2" }), "msg_2");
+    await clock.settle();
+    await second.receiver.start();
+    await clock.advance(40_000);
+    expect(attempts).toEqual(["msg_1 by 0", "msg_2 by 0"]);
+  });
 });
