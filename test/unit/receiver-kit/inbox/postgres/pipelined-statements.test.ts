@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { InboxClaim } from "workspace-tasks/receiver-kit";
-import { type PostgresTransaction, postgresInbox } from "workspace-tasks/receiver-kit/postgres";
-import { claimOptions, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
 import { seeded } from "../../../../support/latency.ts";
 import { describeWithPostgres } from "../../../../support/machine.ts";
 import { type PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
+import { createSharedTransactionFixture } from "../../../../support/shared-transaction-fixture.ts";
 
 let server: PostgresServer;
 let database: PostgresDatabase;
-let schemas = 0;
 
 beforeAll(async () => {
   server = await PostgresServer.start();
@@ -16,46 +14,18 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** An inbox with claimed rows of as many tasks; each write draws from a sequence, which no rollback sets back. */
 async function createFixture(events: number) {
-  schemas += 1;
-  const schema = `pipelined_${schemas}`;
-  const pool = database.pool();
-  const inbox = postgresInbox(pool, { schema, turnMs: 2_000 });
-  await inbox.open();
-  await pool.query(`CREATE SEQUENCE ${schema}.executions;
-    CREATE TABLE ${schema}.effects (name text UNIQUE, execution bigint DEFAULT nextval('${schema}.executions'))`);
-  const insert = (tasks: readonly string[]) =>
-    Promise.all(tasks.map((task) => inbox.insert(runningAt(task, 1))));
-  const claim = async (): Promise<readonly InboxClaim[]> => {
-    const { claims } = await inbox.claim(claimOptions({ rowsMax: events, bytesMax: 64_000_000 }));
-    return claims.toSorted((a, b) => (String(a.orderKey) < String(b.orderKey) ? -1 : 1));
-  };
-  await insert(Array.from({ length: events }, (_, index) => `task-${String(index).padStart(3, "0")}`));
-  const begin = (row: InboxClaim, isAlone = false) =>
-    inbox.begin(row, doneWith(row), { timeoutMs: 20_000, isAlone });
-  const write = async (handle: PostgresTransaction, name: string) =>
-    (await handle.query(`INSERT INTO ${schema}.effects VALUES ($1) RETURNING name`, [name]))[0]?.["name"];
+  const tasks = Array.from({ length: events }, (_, index) => `task-${String(index).padStart(3, "0")}`);
+  const fixture = await createSharedTransactionFixture(database, tasks);
+  const { begin, write } = fixture;
   return {
-    ...{ claims: await claim(), inbox, pool, schema, begin, write, insert, claim },
+    ...fixture,
     async handle(row: InboxClaim, name: string) {
       const transaction = begin(row);
       expect(await write(transaction.handle, name)).toBe(name);
       return transaction.commit();
     },
-    async executions() {
-      const { rows } = await pool.query(`SELECT last_value, is_called FROM ${schema}.executions`);
-      return rows[0].is_called ? Number(rows[0].last_value) : 0;
-    },
-    async kept() {
-      const { rows } = await pool.query(`SELECT name FROM ${schema}.effects ORDER BY name`);
-      return rows.map(({ name }) => String(name));
-    },
-    stateOf: async ({ source, id }: InboxClaim) => (await inbox.get({ source, id }))?.state,
-    async [Symbol.asyncDispose]() {
-      await inbox.close();
-      await pool.end();
-    },
+    kept: async () => (await fixture.effects()).names,
   };
 }
 

@@ -28,7 +28,8 @@ const createFixture = async (): Promise<InboxFixture & { readonly pool: Pool }> 
   const clock = createVirtualClock();
   const pool = database.pool();
   const open = async () => {
-    const inbox = postgresInbox(pool, { schema, clock });
+    // On a busy machine a statement may take longer than a turn.
+    const inbox = postgresInbox(pool, { schema, clock, turnMs: 10_000 });
     await inbox.open();
     return inbox;
   };

@@ -1,19 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Pool } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { InboxClaim } from "workspace-tasks/receiver-kit";
-import {
-  type PostgresInboxOptions,
-  type PostgresTransaction,
-  postgresInbox,
-} from "workspace-tasks/receiver-kit/postgres";
-import { claimOptions, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
+import type { PostgresInboxOptions, PostgresTransaction } from "workspace-tasks/receiver-kit/postgres";
+import { claimOptions, runningAt } from "../../../../support/inbox-rows.ts";
 import { describeWithPostgres } from "../../../../support/machine.ts";
 import { type PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
+import { createSharedTransactionFixture } from "../../../../support/shared-transaction-fixture.ts";
 
 let server: PostgresServer;
 let database: PostgresDatabase;
-let schemas = 0;
 
 beforeAll(async () => {
   server = await PostgresServer.start();
@@ -21,29 +16,12 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-const timeoutMs = 20_000;
-
-/** An inbox with claimed rows of tasks `a`, `b`, `c`, in the order of their names, and a table for effects. */
 async function createFixture(options: PostgresInboxOptions = {}) {
-  schemas += 1;
-  const schema = `shared_${schemas}`;
-  const pool: Pool = database.pool();
-  const inbox = postgresInbox(pool, { schema, turnMs: 2_000, ...options });
-  await inbox.open();
-  await pool.query(
-    `CREATE TABLE ${schema}.effects (name text UNIQUE, xact text DEFAULT pg_current_xact_id()::text)`,
-  );
-  for (const task of ["a", "b", "c"]) await inbox.insert(runningAt(task, 1));
-  const { claims } = await inbox.claim(claimOptions());
-  const [a, b, c] = claims.toSorted((x, y) =>
-    String(x.orderKey) < String(y.orderKey) ? -1 : 1,
-  ) as InboxClaim[];
-  const begin = (claim: InboxClaim, isAlone = false) =>
-    inbox.begin(claim, doneWith(claim), { timeoutMs, isAlone });
-  const write = (handle: PostgresTransaction, name: string) =>
-    handle.query(`INSERT INTO ${schema}.effects VALUES ($1)`, [name]);
+  const fixture = await createSharedTransactionFixture(database, ["a", "b", "c"], options);
+  const { begin, write, claims, effects: kept } = fixture;
+  const [a, b, c] = claims as readonly [InboxClaim, InboxClaim, InboxClaim];
   return {
-    ...{ inbox, pool, schema, begin, write, a: a!, b: b!, c: c! },
+    ...{ ...fixture, kept, a, b, c },
     /** What a handler does that only writes. */
     async handle(claim: InboxClaim, name: string, isAlone = false) {
       const transaction = begin(claim, isAlone);
@@ -53,19 +31,6 @@ async function createFixture(options: PostgresInboxOptions = {}) {
         return { repeats: await transaction.rollback(), error };
       }
       return { outcome: await transaction.commit() };
-    },
-    /** The effects that were kept, and how many transactions wrote them. */
-    async kept() {
-      const { rows } = await pool.query(
-        `SELECT array_agg(name ORDER BY name) AS names, count(DISTINCT xact)::integer AS transactions
-         FROM ${schema}.effects`,
-      );
-      return { names: rows[0].names ?? [], transactions: rows[0].transactions };
-    },
-    stateOf: async ({ source, id }: InboxClaim) => (await inbox.get({ source, id }))?.state,
-    async [Symbol.asyncDispose]() {
-      await inbox.close();
-      await pool.end();
     },
   };
 }
