@@ -9,6 +9,7 @@
 //   wake_at     when the key has something to do: a row is due, or its lease expires; NULL when nothing waits
 //   waiting     rows of the key in the queue, claimed ones included
 //   held        rows of the present claim that have not ended yet
+//   claimed     the numbers of these rows: the first of them, in the order of the queue, is being handled
 //   suspects    rows of a claim whose lease expired, which are claimed one at a time
 //   due_at      0 until the first failure: a clock that is set cannot delay the row
 //   leased_at   when the lease was granted or extended

@@ -139,7 +139,9 @@ export interface InboxWorkQueue<Transaction> {
   waitingSources(source: string): Promise<readonly InboxWaitingSource[]>;
   /**
    * Takes the leases of keys that have due rows and no lease, or one that has expired, each with its first due rows.
-   * Concurrent calls never get the same key. May return fewer rows than are due; none only when none is due, or when
+   * The rows of a key are handled in this order: of a lease that expired, the first one that had not ended has an attempt
+   * more, or is dead after its last one. Several of these are due again one after the other, within the delay of the retry
+   * plan: one of them may have ended the process. Concurrent calls never get the same key. May return fewer rows than are due; none only when none is due, or when
    * `nextInMs` is 0. Rows stored by an `insert` that has resolved are found.
    */
   claim(options: InboxClaimOptions): Promise<InboxClaimResult>;

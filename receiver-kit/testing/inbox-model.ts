@@ -15,9 +15,11 @@ export interface ModelRow {
   readonly position: string | null;
   readonly bornAtMs: number;
   state: Exclude<InboxRowState, "running" | "inline">;
+  /** When it is due at the earliest and at the latest: the rows of one claim whose lease has expired are due one after the other. */
   dueAtMs: number;
-  /** Finished attempts. Two values where it is not known which row of a key had ended its process. */
-  attempts: ReadonlySet<number>;
+  dueByMs: number;
+  /** Finished attempts. */
+  attempts: number;
 }
 
 interface ModelLease {
@@ -50,8 +52,8 @@ export class InboxModel {
     const name = orderKey ?? `id:${id}`;
     this.#seq += 1;
     this.rows.set(id, {
-      ...{ id, name, orderKey, position, seq: this.#seq, bornAtMs: nowMs, dueAtMs: nowMs },
-      ...{ state: quarantine === null ? "pending" : "quarantined", attempts: new Set([0]) },
+      ...{ id, name, orderKey, position, seq: this.#seq, bornAtMs: nowMs, dueAtMs: nowMs, dueByMs: nowMs },
+      ...{ state: quarantine === null ? "pending" : "quarantined", attempts: 0 },
     });
     return "new";
   }
@@ -80,35 +82,37 @@ export class InboxModel {
     return [...this.#keys.values()].some(({ lease }) => lease?.open.has(id));
   }
 
+  /** @param claimed of the rows that may be due, those that are */
   #claimable(
     name: string,
     { rowsPerKeyMax, keyOrder }: InboxClaimOptions,
+    claimed: readonly string[],
     nowMs: number,
   ): readonly ModelRow[] {
     const rows = this.waiting(name);
-    const isDue = ({ dueAtMs }: ModelRow) => dueAtMs <= nowMs;
+    const isDue = ({ id, dueAtMs, dueByMs }: ModelRow) =>
+      dueByMs <= nowMs || (dueAtMs <= nowMs && claimed.includes(id));
     const notDue = rows.findIndex((row) => !isDue(row));
     const due = keyOrder === "latest" ? rows.filter(isDue) : rows.slice(0, notDue < 0 ? rows.length : notDue);
     return due.slice(0, this.#key(name).isSingle ? 1 : rowsPerKeyMax);
   }
 
   claimed(options: InboxClaimOptions, { claims, died, nextInMs }: InboxClaimResult, nowMs: number): void {
-    const { rowsMax, worker, leaseMs, attemptsMax } = options;
+    const { rowsMax, worker, leaseMs } = options;
     const diedIds = new Set(died.map(({ id }) => id));
-    for (const name of this.#waitingNames) this.#recover(name, diedIds, attemptsMax, nowMs);
+    for (const name of this.#waitingNames) this.#recover(name, diedIds, options, nowMs);
     equal([...diedIds], [], "rows died without an expired lease");
     for (const [name, rows] of groupBy(claims, ({ orderKey, id }) => orderKey ?? `id:${id}`)) {
       const key = this.#key(name);
       if (key.lease) throw new Error(`${name} was claimed while it was held`);
-      const expected = this.#claimable(name, options, nowMs).map(({ id }) => id);
       const ids = rows.map(({ id }) => id);
+      const expected = this.#claimable(name, options, ids, nowMs).map(({ id }) => id);
       equal(ids, expected.slice(0, ids.length), `rows of ${name} in their order`);
       const isSingle = key.suspects > 0 && ids.length === 1;
       if (claims.length < rowsMax && !isSingle) equal(ids, expected, `all due rows of ${name}`);
       for (const { id, attempts, head } of rows) {
         const row = this.rows.get(id) as ModelRow;
-        if (!row.attempts.has(attempts - 1)) throw new Error(`${id} has ${attempts} attempts`);
-        row.attempts = new Set([attempts - 1]);
+        equal(attempts, row.attempts + 1, `attempts of ${id}`);
         equal(head, this.heads.get(name)?.position ?? null, `head of ${name}`);
       }
       const generation = (rows[0] as InboxClaim).lease.generation;
@@ -122,50 +126,41 @@ export class InboxModel {
     return [...this.#keys.values()].some(({ lease }) => lease && lease.untilMs <= nowMs);
   }
 
-  #recover(name: string, died: Set<string>, attemptsMax: number, nowMs: number): void {
+  #recover(name: string, died: Set<string>, { attemptsMax, retry }: InboxClaimOptions, nowMs: number): void {
     const key = this.#key(name);
     const { lease } = key;
     if (!lease || lease.untilMs > nowMs) return;
-    const rows = this.waiting(name);
-    const first = rows.find(({ dueAtMs }) => dueAtMs <= nowMs);
-    const firstOpen = rows.find(({ id }) => lease.open.has(id));
-    const counted = new Set([first, firstOpen].filter((row) => row !== undefined));
-    let hasDied = false;
-    for (const row of counted) {
-      const attempts = [...row.attempts].map((count) => count + 1);
-      if (died.delete(row.id)) {
-        row.state = "dead";
-        hasDied = true;
-        break;
-      }
-      const possible = counted.size === 1 ? attempts : [...attempts, ...row.attempts];
-      row.attempts = new Set(possible.filter((count) => count < attemptsMax));
-      if (row.attempts.size === 0) throw new Error(`${row.id} was not made dead at its last attempt`);
-      row.dueAtMs = Math.min(row.dueAtMs, nowMs);
+    const handled = this.waiting(name).find(({ id }) => lease.open.has(id));
+    const hasDied = handled !== undefined && died.delete(handled.id);
+    if (handled) {
+      handled.attempts += 1;
+      equal(hasDied, handled.attempts >= attemptsMax, `whether ${handled.id} died`);
+      if (hasDied) handled.state = "dead";
+      Object.assign(handled, { dueAtMs: nowMs, dueByMs: nowMs + retry.delayMsMax });
     }
     key.lease = undefined;
     const open = [...lease.open].filter((id) => this.rows.get(id)?.state === "pending");
-    // A row that died may have been another one.
     Object.assign(key, { suspects: open.length, isSingle: open.length > 0 && !hasDied });
   }
 
   /** The leases of this claim may be included. */
   #checkNext({ worker, keyOrder, rowsMax }: InboxClaimOptions, nextInMs: number | null, nowMs: number): void {
-    const timeOf = (name: string) => {
+    const timeOf = (name: string, time: "dueAtMs" | "dueByMs") => {
       const { lease } = this.#key(name);
       if (lease) return lease.untilMs;
       const rows = this.waiting(name);
       const due = keyOrder === "strict" ? rows.slice(0, 1) : rows;
-      return Math.min(...due.map(({ dueAtMs }) => dueAtMs));
+      return Math.min(...due.map((row) => row[time]));
     };
     const names = [...this.#waitingNames];
-    const earliest = (some: readonly string[]) => Math.min(...some.map(timeOf)) - nowMs;
+    const earliest = (some: readonly string[], time: "dueAtMs" | "dueByMs") =>
+      Math.min(...some.map((name) => timeOf(name, time))) - nowMs;
     const others = names.filter((name) => this.#key(name).lease?.worker !== worker);
     const actual = nextInMs ?? Number.POSITIVE_INFINITY;
     // The claim may have found as many keys as it may take, and none of them had a due row.
     if (actual === 0 && names.length >= rowsMax) return;
-    if (actual < earliest(names) || actual > Math.max(0, earliest(others)))
-      throw new Error(`next in ${nextInMs}, expected ${earliest(names)} to ${earliest(others)}`);
+    const [from, to] = [earliest(names, "dueAtMs"), Math.max(0, earliest(others, "dueByMs"))];
+    if (actual < from || actual > to) throw new Error(`next in ${nextInMs}, expected ${from} to ${to}`);
   }
 
   #held({ id, orderKey, lease: { worker, generation } }: InboxClaim): ModelLease | undefined {
@@ -196,7 +191,7 @@ export class InboxModel {
     const head = row.orderKey === null ? undefined : this.heads.get(row.orderKey);
     const isStale = head !== undefined && (row.position ?? "") <= head.position;
     row.state = isStale ? "stale" : "done";
-    row.attempts = new Set([claim.attempts]);
+    row.attempts = claim.attempts;
     if (!isStale && row.orderKey !== null && row.position !== null)
       this.heads.set(row.orderKey, { position: row.position, movedAtMs: nowMs });
     this.#ended(claim, lease);
@@ -207,8 +202,8 @@ export class InboxModel {
     const lease = this.#held(claim);
     if (!lease) return false;
     const row = this.rows.get(claim.id) as ModelRow;
-    if (failure.kind !== "release") row.attempts = new Set([claim.attempts]);
-    if (failure.kind === "retry") row.dueAtMs = nowMs + failure.delayMs;
+    if (failure.kind !== "release") row.attempts = claim.attempts;
+    if (failure.kind === "retry") row.dueAtMs = row.dueByMs = nowMs + failure.delayMs;
     if (failure.kind === "dead") row.state = "dead";
     this.#ended(claim, lease);
     return true;
@@ -226,7 +221,7 @@ export class InboxModel {
   replay(id: string, nowMs: number): boolean {
     const row = this.rows.get(id);
     if (!row || row.state === "pending") return false;
-    Object.assign(row, { state: "pending", attempts: new Set([0]), dueAtMs: nowMs });
+    Object.assign(row, { state: "pending", attempts: 0, dueAtMs: nowMs, dueByMs: nowMs });
     return true;
   }
 }

@@ -117,6 +117,42 @@ export const leaseChecks = checkGroup<InboxFixture>("leases and fencing", {
     same((await inbox.claim(claimOptions())).died, [], "rows that died later");
     includes(await inbox.get(row), { state: "dead", attempts: 3 }, "the row");
   },
+  async "counts a crash for the row that was handled, also when an older one was stored or failed meanwhile"({
+    inbox,
+    clock,
+  }) {
+    for (const second of [2, 3, 4]) await inbox.insert(rowAt("task-1", second, { id: `at-${second}` }));
+    const [failed] = (await inbox.claim(claimOptions({ rowsPerKeyMax: 3, leaseMs: 2_000 }))).claims;
+    if (!failed) throw new Error("expected a claimed row");
+    await inbox.fail(failed, { kind: "retry", delayMs: 1_000, error: "no" });
+    await inbox.insert(rowAt("task-1", 1, { id: "at-1" }));
+    await clock.advance(2_000);
+    await inbox.claim(claimOptions({ worker: "worker-2" }));
+    const attempts = async (id: string) => (await inbox.get({ source, id }))?.attempts;
+    const ofOthers = [await attempts("at-2"), await attempts("at-3"), await attempts("at-4")];
+    same(
+      ofOthers,
+      [1, 1, 0],
+      "attempts of the row that failed, of the one that was handled, and of the one behind it",
+    );
+  },
+  async "makes keys whose leases expired together due one after the other, all within the delay of the retry plan"({
+    inbox,
+    clock,
+  }) {
+    const tasks = Array.from({ length: 8 }, (_, n) => `task-${n}`);
+    for (const task of tasks) await inbox.insert(rowAt(task, 1));
+    const claimAll = () => inbox.claim(claimOptions({ leaseMs: 60_000 }));
+    await inbox.claim(claimOptions({ leaseMs: 1_000 }));
+    await clock.advance(1_000);
+    const { claims, nextInMs } = await claimAll();
+    same(claims.length, 1, "rows that are due at once");
+    same(nextInMs !== null && nextInMs > 0 && nextInMs < 1_000, true, "the next one is due soon");
+    await clock.advance(nextInMs ?? 0);
+    same((await claimAll()).claims.length, 1, "rows that are due after it");
+    await clock.advance(1_000);
+    same((await claimAll()).claims.length, tasks.length - 2, "rows that are due at the end");
+  },
   async "counts a crash for the first row of a key only, and then claims its rows one at a time"({
     inbox,
     clock,

@@ -16,7 +16,7 @@ export const explorerMutants: readonly ExplorerMutant[] = [
     bug: "an attempt that ended with a crash is not counted",
     scope: "memory-poison",
     violates: ["A1"],
-    patches: [{ find: "first.attempts += 1;\n    first.dueAtMs = 0;", replace: "first.dueAtMs = 0;" }],
+    patches: [{ find: "handled.attempts += 1;\n", replace: "" }],
   },
   {
     name: "lost-attempt-on-sqlite",
@@ -25,8 +25,20 @@ export const explorerMutants: readonly ExplorerMutant[] = [
     violates: ["A1"],
     patches: [
       {
-        find: "if (attempts < attemptsMax) connection.changePrepared(sql.countAttempt, place);",
-        replace: "if (attempts < attemptsMax) void sql.countAttempt;",
+        find: "connection.changePrepared(sql.countAttempt, [...place, dueAtMs]);",
+        replace: "void sql.countAttempt;",
+      },
+    ],
+  },
+  {
+    name: "attempt-of-another-row",
+    bug: "a crash counts for the first due row of the task, which may have arrived after the one that was being handled",
+    scope: "memory-crash",
+    violates: ["A1"],
+    patches: [
+      {
+        find: "const [handled] = claimed;",
+        replace: "const handled = key.waiting.find((row) => isDue(row, retry, nowMs));",
       },
     ],
   },

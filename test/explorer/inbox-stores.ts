@@ -44,7 +44,7 @@ interface VisibleKey {
   readonly generation: number;
   readonly wakeAtMs: number;
   readonly leasedAtMs: number;
-  readonly held: number;
+  readonly claimed: readonly VisibleRow[];
   readonly suspects: number;
   readonly head: { readonly position: string } | null;
   readonly waiting: readonly VisibleRow[];
@@ -112,8 +112,8 @@ export const memoryStore =
             `${id} ${state} ${attempts} ${replays} ${relative(dueAtMs)}`,
         );
         const keyTexts = keys().map(
-          ({ name, worker, wakeAtMs, leasedAtMs, held, suspects, head, waiting }) =>
-            `${name} ${worker === null} ${relative(wakeAtMs)} ${worker === null ? "" : relative(leasedAtMs)} ${held} ${suspects} ${head?.position} ${waiting.map(({ id }) => id)}`,
+          ({ name, worker, wakeAtMs, leasedAtMs, claimed, suspects, head, waiting }) =>
+            `${name} ${worker === null} ${relative(wakeAtMs)} ${worker === null ? "" : relative(leasedAtMs)} ${claimed.map(({ id }) => id)} ${suspects} ${head?.position} ${waiting.map(({ id }) => id)}`,
         );
         return JSON.stringify([rows.sort(), keyTexts.sort()]);
       },

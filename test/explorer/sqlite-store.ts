@@ -115,10 +115,19 @@ async function createStore(
       const queue = read(
         "SELECT webhook_id, queue.due_at, queue.attempts FROM workspace_tasks_queue AS queue JOIN workspace_tasks_deliveries USING (seq) ORDER BY 1",
       ).map((row) => `${String(row["webhook_id"])} ${relative(row["due_at"])} ${String(row["attempts"])}`);
+      const ids = new Map(
+        read("SELECT seq, webhook_id FROM workspace_tasks_deliveries").map((row) => [
+          String(row["seq"]),
+          row["webhook_id"],
+        ]),
+      );
       const keyTexts = keys().map((key) => {
         const isHeld = key["worker"] !== null;
         const leased = isHeld ? relative(key["leased_at"]) : "";
-        return `${key["order_key"]} ${isHeld} ${relative(key["wake_at"])} ${leased} ${key["held"]} ${key["suspects"]} ${key["waiting"]} ${key["position"]}`;
+        const claimed = String(key["claimed"] ?? "")
+          .split(",")
+          .filter(Boolean);
+        return `${key["order_key"]} ${isHeld} ${relative(key["wake_at"])} ${leased} ${claimed.map((seq) => ids.get(seq))} ${key["suspects"]} ${key["waiting"]} ${key["position"]}`;
       });
       return JSON.stringify([deliveries, queue, keyTexts.sort()]);
     },

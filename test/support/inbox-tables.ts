@@ -21,6 +21,9 @@ export async function wrongCounters(query: Query, options: Options = {}): Promis
     keyOrder === "latest"
       ? `(SELECT min(due_at) ${rowsOf})`
       : `(SELECT due_at ${rowsOf} ORDER BY position, seq LIMIT 1)`;
+  const claimed = prefix.endsWith(".")
+    ? "coalesce(cardinality(claimed), 0)"
+    : "coalesce(length(claimed) - length(replace(claimed, ',', '')) - 1, 0)";
   const ofKeys: Record<string, string> = {
     "waiting is not the number of its rows": `waiting <> ${queued}`,
     "it has neither a head nor rows": "waiting = 0 AND position IS NULL",
@@ -29,6 +32,7 @@ export async function wrongCounters(query: Query, options: Options = {}): Promis
     "it oversleeps a row that is due": `worker IS NULL AND wake_at > ${now} AND wake_at > ${nextDue}`,
     "held is not between 0 and waiting": "held < 0 OR held > waiting",
     "it is held without a worker, or the other way round": "(held > 0) <> (worker IS NOT NULL)",
+    "claimed has not as many rows as held": `held <> ${claimed}`,
     "suspects is not between 0 and waiting": "suspects < 0 OR suspects > waiting",
   };
   const statements = Object.entries(ofKeys).map(

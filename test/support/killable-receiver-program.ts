@@ -85,7 +85,7 @@ const receiver = createReceiver<Transaction>({
   leaseMs: options.leaseMs ?? 1_000,
   concurrency: options.concurrency ?? 8,
   pollMs: 100,
-  retry: { firstDelayMs: 50, attemptsMax: 1_000 },
+  retry: { firstDelayMs: options.firstDelayMs ?? 50, attemptsMax: options.attemptsMax ?? 1_000 },
   logger: { info() {}, warn() {}, error: (fields, message) => console.error(message, fields) },
 });
 const setState: EventHandler<{ taskId: string; status: string; occurredAt: string }, Transaction> = async (
@@ -100,6 +100,7 @@ const setState: EventHandler<{ taskId: string; status: string; occurredAt: strin
 };
 
 receiver.on("task.*", async ({ taskId, occurredAt }, { id, stale, transaction }) => {
+  if (id === options.poison) process.kill(process.pid, "SIGKILL");
   const began = machineMicros();
   if (options.handlerMs) await pause(options.handlerMs);
   mayFail();

@@ -29,6 +29,12 @@ export interface KillableReceiverOptions {
   /** Of the choice which ones throw. */
   readonly seed?: number;
   readonly broken?: BrokenReceiver | undefined;
+  /** The delivery whose handler kills the process. */
+  readonly poison?: string;
+  /** Default 1,000. */
+  readonly attemptsMax?: number;
+  /** Default 50. */
+  readonly firstDelayMs?: number;
 }
 
 /** Receivers without one of their guards, for tests that show what the guard prevents. */
@@ -59,6 +65,12 @@ export class KillableReceiver implements AsyncDisposable {
     this.#program.write("begin\n");
     const [, port] = await this.#program.said(/^port (\d+)$/m);
     return Number(port);
+  }
+
+  /** Starts the receiver; resolves when its process has ended. */
+  async run(): Promise<void> {
+    this.#program.write("begin\n");
+    await this.#program.ended();
   }
 
   /** Stops the process and lets it continue, as the host of an overloaded virtual machine does. */

@@ -10,6 +10,7 @@ import {
   type InboxRowReference,
   leaseExpired,
 } from "../inbox.ts";
+import { recoveredDueAtMs } from "../recovered-row.ts";
 import type { MemoryKey, MemoryKeys } from "./memory-keys.ts";
 import { type MemoryRow, toClaim } from "./memory-rows.ts";
 
@@ -22,6 +23,7 @@ export function claimRows(keys: MemoryKeys, options: InboxClaimOptions, nowMs: n
   const unexpired: MemoryKey[] = [];
   let bytes = 0;
   let isFull = false;
+  let recovered = 0;
   while (claims.length < rowsMax && !isFull) {
     const key = queue.first;
     if (!key || key.wakeAtMs > nowMs) break;
@@ -29,7 +31,8 @@ export function claimRows(keys: MemoryKeys, options: InboxClaimOptions, nowMs: n
       queue.delete(key);
       unexpired.push(key);
     } else if (key.worker !== null) {
-      died.push(...recoverKey(keys, key, options, nowMs));
+      died.push(...recoverKey(keys, key, recovered, options, nowMs));
+      recovered += 1;
     } else {
       const taken: MemoryRow[] = [];
       const due = firstDueRows(key, options, nowMs);
@@ -56,7 +59,7 @@ function leaseKey(
   nowMs: number,
 ): readonly InboxClaim[] {
   key.generation += 1;
-  Object.assign(key, { worker, leasedAtMs: nowMs, held: rows.length });
+  Object.assign(key, { worker, leasedAtMs: nowMs, claimed: rows });
   keys.wakeAt(key, nowMs + leaseMs);
   const openRows = new Set(rows.map(({ seq }) => seq));
   const lease: InboxLease = { keyId: key.id, worker, generation: key.generation, openRows };
@@ -64,27 +67,35 @@ function leaseKey(
   return rows.map((row) => toClaim(row, lease, key.head?.position ?? null));
 }
 
-/** A key whose lease expired: its first due row has an attempt more, or is dead after its last one. */
+/**
+ * A key whose lease expired: the row that was being handled has an attempt more, or is dead after its last one.
+ *
+ * @param place among the keys that this claim recovers
+ */
 function recoverKey(
   keys: MemoryKeys,
   key: MemoryKey,
+  place: number,
   { attemptsMax, retry }: InboxClaimOptions,
   nowMs: number,
 ): readonly InboxRowReference[] {
-  for (const row of key.waiting) row.state = "pending";
-  const first = key.waiting.find((row) => isDue(row, retry, nowMs));
-  if (first) {
-    first.attempts += 1;
-    first.dueAtMs = 0;
+  const { claimed } = key;
+  const [handled] = claimed;
+  for (const row of claimed) row.state = "pending";
+  if (!handled) {
+    keys.release(key, nowMs);
+    return [];
   }
-  const died = key.waiting.filter((row) => row === first && row.attempts >= attemptsMax);
-  for (const row of died) {
-    keys.removeRow(key, row);
-    Object.assign(row, { state: "dead", lastError: leaseExpired });
+  handled.attempts += 1;
+  const isDead = handled.attempts >= attemptsMax;
+  handled.dueAtMs = recoveredDueAtMs({ attempts: handled.attempts, place, retry }, nowMs);
+  key.suspects = claimed.length - (isDead ? 1 : 0);
+  if (isDead) {
+    keys.removeRow(key, handled);
+    Object.assign(handled, { state: "dead", dueAtMs: 0, lastError: leaseExpired });
   }
-  key.suspects = Math.max(0, key.held - died.length);
-  keys.release(key, nowMs);
-  return died.map(({ source, id }) => ({ source, id }));
+  keys.release(key, key.waiting.length > 1 || isDead ? nowMs : Math.max(nowMs, handled.dueAtMs));
+  return isDead ? [{ source: handled.source, id: handled.id }] : [];
 }
 
 /** Returns the leases that are still held. */

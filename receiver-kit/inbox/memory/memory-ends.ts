@@ -39,8 +39,8 @@ export function endRow(keys: MemoryKeys, { key, row }: Held, end: RowEnd, nowMs:
     keys.removeRow(key, row);
     key.suspects = Math.max(0, key.suspects - 1);
   }
-  key.held -= 1;
-  if (key.held > 0) return { result, hasMore: false };
+  key.claimed = key.claimed.filter((other) => other !== row);
+  if (key.claimed.length > 0) return { result, hasMore: false };
   const waiting = key.waiting.length;
   keys.release(key, waiting === 1 && result === "retry" ? row.dueAtMs : nowMs);
   return { result, hasMore: waiting > 0 };

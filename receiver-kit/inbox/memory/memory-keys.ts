@@ -21,8 +21,8 @@ export interface MemoryKey {
   generation: number;
   /** When the lease was granted or extended. */
   leasedAtMs: number;
-  /** Rows of the present claim that have not ended yet. */
-  held: number;
+  /** Rows of the present claim that have not ended yet, in their order: the first one is being handled. */
+  claimed: readonly MemoryRow[];
   /** Rows of a claim whose lease expired, which are claimed one at a time. */
   suspects: number;
 }
@@ -51,7 +51,7 @@ export class MemoryKeys {
     const key: MemoryKey = {
       ...{ id: this.#lastId, source, name, head: null },
       ...{ waiting: [], wakeAtMs: Number.POSITIVE_INFINITY, suspects: 0 },
-      ...{ worker: null, generation: 0, leasedAtMs: 0, held: 0 },
+      ...{ worker: null, generation: 0, leasedAtMs: 0, claimed: [] },
     };
     keys.byName.set(name, key);
     this.#byId.set(key.id, key);
@@ -102,7 +102,7 @@ export class MemoryKeys {
   /** Ends the lease: the key has something to do at `wakeAtMs`. */
   release(key: MemoryKey, wakeAtMs: number): void {
     key.worker = null;
-    key.held = 0;
+    key.claimed = [];
     this.wakeAt(key, wakeAtMs);
   }
 

@@ -173,6 +173,13 @@ export const postgresMigrations: readonly ((schema: string) => string)[] = [
     CREATE INDEX ordering_keys_running ON ${schema}.ordering_keys (source, order_key) WHERE status = 'RUNNING';
     CREATE INDEX deliveries_unhandled ON ${schema}.deliveries (source, outcome, order_key)
       WHERE outcome IN ('dead', 'quarantined');`,
+  (schema) => `ALTER TABLE ${schema}.ordering_keys ADD COLUMN claimed bigint[];
+    UPDATE ${schema}.ordering_keys AS ordering_key SET claimed = ARRAY(
+      SELECT seq FROM (
+        SELECT seq, row_number() OVER (ORDER BY position, seq) AS place FROM ${schema}.queue AS waiting
+        WHERE waiting.key_id = ordering_key.id AND waiting.due_at <= ordering_key.leased_at) AS due
+      WHERE place <= ordering_key.held)
+    WHERE worker IS NOT NULL`,
 ];
 
 /**

@@ -149,7 +149,7 @@ export function endFunction({ deliveries, keys, queue }: SqlTables): FunctionSou
       WHERE delivery.seq = settled.seq AND settled.is_ended AND (settled.result <> 'done' OR settled.attempts > 1)),
     changes AS MATERIALIZED (
       SELECT key_id, count(*) AS rows, count(*) FILTER (WHERE is_ended) AS ended, count(retry_at) AS retried,
-        min(retry_at) AS retry_at, bool_or(frees) AS frees, max(head) AS head, ${newest("head_position")},
+        min(retry_at) AS retry_at, bool_or(frees) AS frees, max(head) AS head, array_agg(seq) AS seqs, ${newest("head_position")},
         ${newest("head_status")}
       FROM settled GROUP BY key_id),
     after AS MATERIALIZED (
@@ -166,6 +166,8 @@ export function endFunction({ deliveries, keys, queue }: SqlTables): FunctionSou
           suspects = greatest(0, ordering_key.suspects - after.ended),
           worker = CASE WHEN after.frees THEN NULL ELSE ordering_key.worker END,
           held = CASE WHEN after.frees THEN 0 ELSE greatest(0, ordering_key.held - after.rows) END,
+          claimed = CASE WHEN NOT after.frees THEN ARRAY(
+            SELECT seq FROM unnest(ordering_key.claimed) AS open (seq) WHERE seq <> ALL (after.seqs)) END,
           wake_at = CASE
             WHEN NOT after.frees THEN ordering_key.wake_at
             WHEN ordering_key.waiting = after.ended THEN NULL

@@ -8,6 +8,7 @@ import {
   leaseExpired,
 } from "../inbox.ts";
 import { toBoolean, toClaims, toNumber, toReference } from "../inbox-row.ts";
+import { recoveredDueAtMs } from "../recovered-row.ts";
 import type { SqliteConnection, SqliteRow } from "./sqlite-driver.ts";
 import * as sql from "./sqlite-statements.ts";
 
@@ -20,6 +21,7 @@ export function claimRows(
   const taken = new Taken(options);
   const died: InboxRowReference[] = [];
   let mayHaveMore = true;
+  let recovered = 0;
   // Keys that were recovered are claimed in the next round; so are those behind keys without a due row.
   for (let round = 0; mayHaveMore && !taken.isFull && round < roundsMax; round++) {
     const keys = connection.queryPrepared(sql.pickKeys, [nowMs, source, rowsMax, reclaimUntilMs]);
@@ -27,7 +29,8 @@ export function claimRows(
     for (const key of keys) {
       if (taken.isFull) break;
       if (toBoolean(key["expired"])) {
-        died.push(...recoverKey(connection, key, options, nowMs));
+        died.push(...recoverKey(connection, key, recovered, options, nowMs));
+        recovered += 1;
         mayHaveMore = true;
       } else claimKey(connection, key, taken, options, nowMs);
     }
@@ -99,31 +102,39 @@ function claimKey(
   for (const row of connection.queryPrepared(deliveries, [nowMs, keyId, count, ...plan])) {
     taken.rows.push({ ...row, key_id: keyId, generation, head: key["head"] });
   }
-  connection.changePrepared(sql.leaseKey, [nowMs, worker, count, leaseMs, keyId]);
+  const seqs = taken.rows.slice(-count).map(({ seq }) => Number(seq));
+  connection.changePrepared(sql.leaseKey, [nowMs, worker, count, leaseMs, keyId, `,${seqs.join()},`]);
 }
 
-/** A key whose lease expired: its first due row has an attempt more, or is dead after its last one. */
+/**
+ * A key whose lease expired: the row that was being handled has an attempt more, or is dead after its last one.
+ *
+ * @param recovered how many keys this claim has recovered before
+ */
 function recoverKey(
   connection: SqliteConnection,
   key: SqliteRow,
+  recovered: number,
   { attemptsMax, retry }: InboxClaimOptions,
   nowMs: number,
 ): readonly InboxRowReference[] {
   const keyId = Number(key["id"]);
-  const plan = [retry.firstDelayMs, retry.delayMsMax];
-  const [first] = connection.queryPrepared(sql.firstDueRow, [nowMs, keyId, ...plan]);
+  const [handled] = connection.queryPrepared(sql.handledRow, [keyId, key["claimed"] as string | null]);
   const died: InboxRowReference[] = [];
-  if (first) {
-    const place = [keyId, String(first["position"]), Number(first["seq"])] as const;
-    const attempts = Number(first["attempts"]) + 1;
-    if (attempts < attemptsMax) connection.changePrepared(sql.countAttempt, place);
-    else {
+  let dueAtMs = 0;
+  if (handled) {
+    const place = [keyId, String(handled["position"]), Number(handled["seq"])] as const;
+    const attempts = Number(handled["attempts"]) + 1;
+    if (attempts < attemptsMax) {
+      dueAtMs = recoveredDueAtMs({ attempts, place: recovered, retry }, nowMs);
+      connection.changePrepared(sql.countAttempt, [...place, dueAtMs]);
+    } else {
       connection.queryPrepared(sql.dequeueRow, place);
       const [row] = connection.queryPrepared(sql.recordEnd, [place[2], "dead", attempts, leaseExpired]);
       if (row) died.push(toReference(row));
     }
   }
-  connection.changePrepared(sql.recoverKey, [nowMs, keyId, died.length]);
+  connection.changePrepared(sql.recoverKey, [nowMs, keyId, died.length, dueAtMs]);
   if (died.length > 0) connection.changePrepared(sql.deleteEmptyKey, [keyId]);
   return died;
 }

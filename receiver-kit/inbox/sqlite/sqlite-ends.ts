@@ -21,7 +21,7 @@ function endApplied(connection: SqliteConnection, end: RowEnd, nowMs: number): R
   const fence = [worker, generation, position, allowSame ? 1 : 0] as const;
   if (connection.changePrepared(sql.dequeueApplied, [...place, ...fence]) === 0) return undefined;
   if (!end.frees) {
-    connection.changePrepared(sql.advanceHeld, [keyId, position, status, nowMs]);
+    connection.changePrepared(sql.advanceHeld, [keyId, position, status, nowMs, claim.seq]);
     return { result: "done", hasMore: false };
   }
   const [key] = connection.queryPrepared(sql.advanceFreed, [keyId, position, status, nowMs]);
@@ -56,7 +56,7 @@ function endInSteps(connection: SqliteConnection, end: RowEnd, nowMs: number): R
   }
   const waiting = lease.waiting - (isEnded ? 1 : 0);
   const change = [claim.lease.keyId, isEnded ? 1 : 0] as const;
-  if (!end.frees) connection.changePrepared(sql.countEnded, change);
+  if (!end.frees) connection.changePrepared(sql.countEnded, [...change, claim.seq]);
   else if (waiting === 0 && lease.head === null && !advances) {
     // A key that has neither a head nor a row has nothing to remember.
     connection.changePrepared(sql.deleteKey, [claim.lease.keyId]);

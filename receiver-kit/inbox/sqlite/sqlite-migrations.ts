@@ -204,6 +204,14 @@ export const sqliteMigrations: readonly string[] = [
      WHERE status = 'RUNNING';
    CREATE INDEX workspace_tasks_deliveries_unhandled ON workspace_tasks_deliveries (source, outcome, order_key)
      WHERE outcome IN ('dead', 'quarantined');`,
+  // The rows of a lease are known by their numbers: those that were due when it was granted may be others.
+  `ALTER TABLE workspace_tasks_ordering_keys ADD COLUMN claimed TEXT;
+   UPDATE workspace_tasks_ordering_keys AS ordering_key SET claimed = ',' || (
+     SELECT group_concat(seq) FROM (
+       SELECT seq, row_number() OVER (ORDER BY position, seq) AS place FROM workspace_tasks_queue AS waiting
+       WHERE waiting.key_id = ordering_key.id AND waiting.due_at <= ordering_key.leased_at)
+     WHERE place <= ordering_key.held) || ','
+   WHERE worker IS NOT NULL;`,
 ];
 
 /** Migrates the file to the newest version. Processes that start together do so one after the other, under the write lock. */

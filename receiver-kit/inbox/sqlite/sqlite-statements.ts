@@ -31,7 +31,7 @@ export const compareBody = `
 
 /** Keys with something to do, the longest waiting first. One that is leased has only its expired lease. */
 export const pickKeys = `
-  SELECT id, position AS head, generation, held, suspects, worker IS NOT NULL AS expired
+  SELECT id, position AS head, generation, claimed, suspects, worker IS NOT NULL AS expired
   FROM ${keys} INDEXED BY workspace_tasks_ordering_keys_wake
   WHERE source = ?2 AND wake_at IS NOT NULL AND wake_at <= ?1
     AND (worker IS NULL OR wake_at <= min(?1, coalesce(?4, ?1)))
@@ -61,7 +61,8 @@ export const firstDeliveriesStrict = firstDeliveries("");
 
 export const leaseKey = `
   UPDATE ${keys}
-  SET worker = ?2, generation = generation + 1, held = ?3, wake_at = ?1 + ?4, leased_at = ?1 WHERE id = ?5`;
+  SET worker = ?2, generation = generation + 1, held = ?3, claimed = ?6, wake_at = ?1 + ?4, leased_at = ?1
+  WHERE id = ?5`;
 
 export const deferKey = `UPDATE ${keys} SET wake_at = ?2 WHERE id = ?1`;
 
@@ -71,18 +72,19 @@ export const nextWake = `
   SELECT min(wake_at) AS at FROM ${keys} INDEXED BY workspace_tasks_ordering_keys_wake
   WHERE source = ?2 AND wake_at IS NOT NULL AND wake_at > ?1`;
 
-export const firstDueRow = `
+/** The row of an expired lease that was being handled. */
+export const handledRow = `
   SELECT position, seq, attempts FROM ${queue}
-  WHERE key_id = ?2 AND ${isDue({ now: "?1", least: "min" }, "?3", "?4")} ORDER BY position, seq LIMIT 1`;
+  WHERE key_id = ?1 AND instr(?2, ',' || seq || ',') ORDER BY position, seq LIMIT 1`;
 
 export const countAttempt = `
-  UPDATE ${queue} SET attempts = attempts + 1, due_at = 0 WHERE key_id = ?1 AND position = ?2 AND seq = ?3`;
+  UPDATE ${queue} SET attempts = attempts + 1, due_at = ?4 WHERE key_id = ?1 AND position = ?2 AND seq = ?3`;
 
-/** After its lease expired; `?3` rows of it died. */
+/** After its lease expired; `?3` rows of it died, or the one that was being handled is due again at `?4`. */
 export const recoverKey = `
   UPDATE ${keys}
-  SET worker = NULL, waiting = waiting - ?3, suspects = max(0, held - ?3), held = 0,
-      wake_at = CASE WHEN waiting > ?3 THEN ?1 END
+  SET worker = NULL, waiting = waiting - ?3, suspects = max(0, held - ?3), held = 0, claimed = NULL,
+      wake_at = CASE WHEN waiting > 1 THEN ?1 WHEN waiting > ?3 THEN max(?1, ?4) END
   WHERE id = ?2`;
 
 export const renewLease = `
@@ -102,10 +104,12 @@ export const dequeueApplied = `
 const advanced =
   "position = ?2, status = ?3, moved_at = ?4, waiting = waiting - 1, suspects = max(0, suspects - 1)";
 
-export const advanceHeld = `UPDATE ${keys} SET ${advanced}, held = held - 1 WHERE id = ?1`;
+const without = (seq: string) => `claimed = replace(claimed, ',' || CAST(${seq} AS INTEGER) || ',', ',')`;
+
+export const advanceHeld = `UPDATE ${keys} SET ${advanced}, held = held - 1, ${without("?5")} WHERE id = ?1`;
 
 export const advanceFreed = `
-  UPDATE ${keys} SET ${advanced}, held = 0, worker = NULL, wake_at = CASE WHEN waiting > 1 THEN ?4 END
+  UPDATE ${keys} SET ${advanced}, held = 0, claimed = NULL, worker = NULL, wake_at = CASE WHEN waiting > 1 THEN ?4 END
   WHERE id = ?1 RETURNING waiting`;
 
 /** Returns no row when it had ended before. */
@@ -124,10 +128,15 @@ export const recordEnd = `
 export const advanceKey = `UPDATE ${keys} SET position = ?2, status = ?3, moved_at = ?4 WHERE id = ?1`;
 
 export const countEnded = `
-  UPDATE ${keys} SET waiting = waiting - ?2, suspects = max(0, suspects - ?2), held = max(0, held - 1) WHERE id = ?1`;
+  UPDATE ${keys}
+  SET waiting = waiting - ?2, suspects = max(0, suspects - ?2), held = max(0, held - 1),
+      ${without("?3")}
+  WHERE id = ?1`;
 
 export const freeKey = `
-  UPDATE ${keys} SET waiting = waiting - ?2, suspects = max(0, suspects - ?2), held = 0, worker = NULL, wake_at = ?3
+  UPDATE ${keys}
+  SET waiting = waiting - ?2, suspects = max(0, suspects - ?2), held = 0, claimed = NULL, worker = NULL,
+      wake_at = ?3
   WHERE id = ?1`;
 
 export const deleteKey = `DELETE FROM ${keys} WHERE id = ?1`;

@@ -59,18 +59,21 @@ async function createMeasured(schema: string, { waiting, rowsPerKey = 4, analyse
   const inbox = postgresInbox(pool, { schema, queryTimeoutMs: 60_000 });
   await inbox.open();
   if (analyseEmpty) await direct.query("ANALYZE");
-  await direct.query(`
+  const fill = (name: string, rows: number) =>
+    direct.query(`
     INSERT INTO ${schema}.deliveries (source, webhook_id, channel, event, order_key, position, signed_at, received_at)
-      SELECT 'default', 'msg_' || n, 'webhook', 'task.running', '["waiting-' || n / ${rowsPerKey} || '"]', '1.' || n, 5, 6
-      FROM generate_series(1, ${waiting}) AS n;
-    INSERT INTO ${schema}.bodies SELECT seq, '\\x00' FROM ${schema}.deliveries;
+      SELECT 'default', '${name}_' || n, 'webhook', 'task.running', '["${name}-' || n / ${rowsPerKey} || '"]', '1.' || n, 5, 6
+      FROM generate_series(1, ${rows}) AS n;
+    INSERT INTO ${schema}.bodies SELECT seq, '\\x00' FROM ${schema}.deliveries WHERE webhook_id LIKE '${name}_%';
     INSERT INTO ${schema}.ordering_keys (source, order_key, waiting, wake_at)
-      SELECT source, order_key, count(*), 6 FROM ${schema}.deliveries GROUP BY 1, 2;
+      SELECT source, order_key, count(*), 6 FROM ${schema}.deliveries WHERE webhook_id LIKE '${name}_%' GROUP BY 1, 2;
     INSERT INTO ${schema}.queue (key_id, position, seq, due_at, body_bytes)
       SELECT id, delivery.position, seq, 0, 1
-      FROM ${schema}.deliveries AS delivery JOIN ${schema}.ordering_keys USING (source, order_key);`);
+      FROM ${schema}.deliveries AS delivery JOIN ${schema}.ordering_keys USING (source, order_key)
+      WHERE webhook_id LIKE '${name}_%'`);
+  await fill("waiting", waiting);
   return {
-    direct,
+    ...{ direct, fill },
     /** Blocks per row of an insert, a claim and an end of a batch, and of a list of quarantined rows. */
     async measure(): Promise<Record<string, number>> {
       const rows = Array.from({ length: batch }, (_, n) =>
@@ -130,5 +133,42 @@ describeWithPostgres("the PostgreSQL inbox", () => {
       await inbox.close();
     }
     expect(counts[1]).toBeLessThanOrEqual(1.5 * (counts[0] ?? 0));
+  }, 60_000);
+
+  it("reads as few blocks in a session that made its plans while the tables were small", async () => {
+    const inbox = await createMeasured("small_tables", { waiting: 20, rowsPerKey: 1, analyseEmpty: false });
+    await inbox.direct.query("ANALYZE");
+    await inbox.measure();
+    await inbox.fill("late", 20_000);
+    for (const [kind, blocks] of Object.entries(await inbox.measure())) {
+      expect(blocks, kind).toBeLessThanOrEqual(40);
+    }
+    await inbox.close();
+  }, 60_000);
+
+  it("compiles no claim just in time, although one among a million keys is estimated to be worth it", async () => {
+    const schema = "large_estimates";
+    const inbox = await createMeasured(schema, { waiting: 1_000, rowsPerKey: 1, analyseEmpty: false });
+    await inbox.direct.query("ANALYZE");
+    await inbox.direct.query(
+      `UPDATE pg_class SET reltuples = 1000 * reltuples WHERE relnamespace = '${schema}'::regnamespace`,
+    );
+    const { rows } = await inbox.direct.query(
+      `SELECT prosrc AS body, proconfig AS settings FROM pg_proc
+       WHERE pronamespace = '${schema}'::regnamespace AND proname LIKE 'claim_latest_%'`,
+    );
+    const [, statement] = /RETURN QUERY (.*); END/s.exec(rows[0].body) ?? [];
+    const client = await inbox.direct.connect();
+    const types = "bigint, text, text, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint";
+    await client.query(`SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan;
+      PREPARE claim (${types}) AS ${statement}`);
+    const plan = await client.query(
+      "EXPLAIN (FORMAT JSON) EXECUTE claim (NULL, 'default', 'worker', 16, 2, 1000000, 30000, NULL, 1000, 3600000, 18)",
+    );
+    const limit = await client.query("SELECT current_setting('jit_above_cost')::float AS cost");
+    client.release(true);
+    await inbox.close();
+    expect(plan.rows[0]["QUERY PLAN"][0].Plan["Total Cost"]).toBeGreaterThan(limit.rows[0].cost);
+    expect(rows[0].settings).toContain("jit=off");
   }, 60_000);
 });
