@@ -1,23 +1,5 @@
 // Type tests (test/types) are proved by the compiler alone: `npm run typecheck`.
-import { readFileSync } from "node:fs";
-import { defineConfig, type Plugin } from "vitest/config";
-
-/** Puts known bugs into the sources (test/prove/run-patched-tests.ts). */
-const patches: readonly { readonly path: string; readonly find: string; readonly replace: string }[] =
-  JSON.parse(readPatches(process.env["WORKSPACE_TASKS_PATCHES"]));
-
-function readPatches(path: string | undefined): string {
-  return path === undefined ? "[]" : readFileSync(path, "utf8");
-}
-
-const patchedSources: Plugin = {
-  name: "patched-sources",
-  enforce: "pre",
-  transform: (code, id) =>
-    patches
-      .filter(({ path }) => path === id)
-      .reduce((text, { find, replace }) => text.replace(find, () => replace), code),
-};
+import { defineConfig } from "vitest/config";
 
 // The tests import the package by its public names; this condition resolves them to the sources.
 // They reach `require` in the packages too: with "import" or "module" among them, CommonJS packages such as
@@ -25,7 +7,6 @@ const patchedSources: Plugin = {
 const conditions = ["workspace-tasks-source"];
 
 export default defineConfig({
-  plugins: patches.length > 0 ? [patchedSources] : [],
   ssr: {
     resolve: { conditions: [...conditions, "node"], externalConditions: conditions },
   },

@@ -121,12 +121,14 @@ describe("eight tasks in the inspector", () => {
     await page.getByText("the next 3 times").waitFor();
     await page.getByRole("link", { name: "3 faults are active" }).waitFor();
     for (const expected of [429, 429, 429, 200]) {
-      const { status, headers } = await fixture.mock.fetch("/graphql", {
+      const response = await fixture.mock.fetch("/graphql", {
         method: "POST",
         headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
         body: '{"query":"{ me { __typename } }"}',
       });
+      const { status, headers } = response;
       expect([status, headers.get("retry-after")]).toEqual([expected, expected === 429 ? "1" : null]);
+      expect((await response.text()).includes('"RATE_LIMITED"')).toBe(expected === 429);
     }
     await page.getByText("Fired (3)").waitFor();
     expect(steps.count).toBe(3);

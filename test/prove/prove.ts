@@ -18,7 +18,7 @@ import { findingMutants } from "./finding-mutants.ts";
 import { createState, type ProofState, type ScopeResult } from "./proof-state.ts";
 import { modelMissing, modelMutantSearches, proveModel } from "./prove-model.ts";
 import { recordProof } from "./record-proof.ts";
-import { runPatchedTests } from "./run-patched-tests.ts";
+import { PatchedTests } from "./run-patched-tests.ts";
 
 const usage = `usage: npm run prove -- [--minutes 10] [--only mutants|model|explorer|seeds|differential] [--from N] [--record] [--fresh]
 
@@ -98,11 +98,11 @@ async function findMutants(state: ProofState, leftMs: () => number, save: () => 
       return counterexample && tell(counterexample);
     });
   }
+  await using patchedTests = new PatchedTests();
   for (const mutant of findingMutants) {
-    await found(`tests/${mutant.name}`, mutant.tests[0] ?? "", mutant.finding, async () => {
-      const { product, patches, tests } = mutant;
-      return (await runPatchedTests(product, patches, tests)).failed;
-    });
+    await found(`tests/${mutant.name}`, mutant.tests[0] ?? "", mutant.finding, () =>
+      patchedTests.firstFailure(mutant),
+    );
   }
   for (const mutant of mutants) {
     await found(`simulation/${mutant.name}`, "the simulation", mutant.bug, async () => {

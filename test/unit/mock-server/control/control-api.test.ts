@@ -114,6 +114,14 @@ describe("tasks", () => {
     await expect(again).rejects.toMatchObject({ code: "CONFLICT" });
   });
 
+  it("are rejected when a stage ends later than a date can name", async ({ api }) => {
+    const stages = [{ type: "endless", durationMs: 1e16 }];
+    await expect(api.startTask({ taskType: "BINDER", stages })).rejects.toMatchObject({
+      code: "BODY_INVALID",
+    });
+    expect((await api.listTasks()).data).toEqual([]);
+  });
+
   it("follow the plan of their type until it is reset", async ({ api }) => {
     await api.setTaskPlan("BINDER", { progression: "immediate", outcome: { status: "FAILED" } });
     expect(await api.startTask({ taskType: "BINDER" })).toMatchObject({ status: "FAILED" });

@@ -43,6 +43,14 @@ describe("the control API rejects a request", () => {
     },
   );
 
+  mockIt("nested too deeply in a field that takes any JSON", async ({ mock }) => {
+    await mock.control.addCatalogEvent({ name: "deep.event" });
+    const payload = `${'{"a":'.repeat(10_000)}1${"}".repeat(10_000)}`;
+    const response = await mock.fetch("/_mock/v1/events", post(`{"name":"deep.event","payload":${payload}}`));
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { code: "BODY_INVALID" } });
+  });
+
   it("with a body larger than the limit", async () => {
     const request = new Request("http://localhost/_mock/v1/api-keys", post(" ".repeat(100)));
     const unused = { controls: {} as never, stream: {} as never };

@@ -67,6 +67,16 @@ const oddValue = fc.oneof(
   ),
 );
 
+it.each(["[]", '[{"query":"{ me { __typename } }"}]', "1", "null"])(
+  "POST /graphql with the body %s, which is no object, says so",
+  async (body) => {
+    await using mock = await createMockServer(roomy);
+    const { status, text } = await post(mock, "/graphql", body);
+    expect(status).toBe(400);
+    expect(text).toContain("JSON body must be an object");
+  },
+);
+
 describe("GraphQL requests with odd variables", () => {
   it("cover every operation on its router", async () => {
     await using mock = await createMockServer(roomy);

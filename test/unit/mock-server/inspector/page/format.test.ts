@@ -6,6 +6,7 @@ import {
   formatHex,
   formatRelative,
   formatTime,
+  formatTimeNear,
   shortId,
   toCurl,
 } from "../../../../../mock-server/inspector/page/src/format.ts";
@@ -14,6 +15,14 @@ import { readPastedRequest } from "../../../../../mock-server/inspector/page/src
 describe("formatTime", () => {
   it("shows UTC, whatever the zone of the browser", () => {
     expect(formatTime(Date.UTC(2026, 0, 15, 12, 0, 7, 999))).toBe("2026-01-15 12:00:07");
+  });
+});
+
+describe("formatTimeNear", () => {
+  it("shows the date of another day only", () => {
+    const noonMs = Date.UTC(2026, 0, 15, 12);
+    expect(formatTimeNear(noonMs - 60_000, noonMs)).toBe("11:59:00");
+    expect(formatTimeNear(noonMs - 86_400_000, noonMs)).toBe("01-14 12:00:00");
   });
 });
 

@@ -1,0 +1,330 @@
+import type { FindingMutant } from "./finding-mutant.ts";
+
+export const receiverFindingMutants: readonly FindingMutant[] = [
+  {
+    name: "bytes-without-budget",
+    finding: "memory grows without limit while the inbox does not store",
+    tests: ["test/unit/receiver-kit/worker/ingest.test.ts"],
+    patches: [
+      {
+        find: "const release = this.#storing.take(row.body.byteLength);",
+        replace: "const release = () => void row.body;",
+      },
+    ],
+  },
+  {
+    name: "rows-left-in-the-wal",
+    finding: "a copy of the database file after a clean close has no rows",
+    tests: [
+      "test/unit/receiver-kit/inbox/sqlite/sqlite-inbox.test.ts",
+      "test/unit/receiver-kit/inbox/sqlite/sqlite-file.test.ts",
+    ],
+    patches: [{ find: "if (this.#connection) checkpoint(this.#connection);", replace: "void checkpoint;" }],
+  },
+  {
+    name: "deleted-file",
+    finding: "deliveries are acknowledged into a file that was deleted",
+    tests: [
+      "test/unit/receiver-kit/inbox/sqlite/sqlite-file.test.ts",
+      "test/unit/receiver-kit/inbox/sqlite/sqlite-inbox.test.ts",
+    ],
+    patches: [
+      {
+        find: "try {\n      this.#options.checkFile();\n    } catch",
+        replace: "try {\n      void this.#options.checkFile;\n    } catch",
+      },
+    ],
+  },
+  {
+    name: "key-of-the-delivery",
+    finding: "an event that arrives in two deliveries has two idempotency keys",
+    tests: [
+      "test/unit/receiver-kit/worker/attempt.test.ts",
+      "test/unit/receiver-kit/worker/worker.test.ts",
+      "test/unit/receiver-kit/worker/handlers.test.ts",
+    ],
+    patches: [
+      {
+        find: "eventIdOf(event) ?? claim.id}",
+        replace: "claim.id ?? eventIdOf(event)}",
+      },
+    ],
+  },
+  {
+    name: "events-by-name",
+    finding: "a task event that the catalog does not know reaches no handler of task.*",
+    tests: ["test/unit/receiver-kit/worker/handlers.test.ts"],
+    patches: [
+      {
+        find: '"task.*": isTaskEvent,',
+        replace: '"task.*": (event) => isTaskEvent(event) && knownEventNames.includes(event.event as never),',
+      },
+    ],
+  },
+  {
+    name: "age-of-a-replayed-row",
+    finding: "a row that is replayed late loses its id within the hour",
+    tests: ["test/unit/receiver-kit/inbox/memory/memory-inbox.test.ts"],
+    patches: [
+      {
+        find: "replayedAtMs ?? receivedAtMs;\n\nconst dueAtMs",
+        replace: "receivedAtMs + 0 * (replayedAtMs ?? 0);\n\nconst dueAtMs",
+      },
+    ],
+  },
+  {
+    name: "dead-without-a-body",
+    finding: "a state whose event died and lost its body is never corrected by reconciling",
+    tests: ["test/unit/receiver-kit/worker/reconcile.test.ts"],
+    patches: [
+      {
+        find: 'isBlocked = found?.state === "dead" && found.body === null;',
+        replace: "isBlocked = false;",
+      },
+    ],
+  },
+  {
+    name: "clock-ahead-between-two-polls",
+    finding:
+      "a clock that is ahead for a moment, or set back while a receiver starts, delays acknowledged events by hours",
+    tests: ["test/unit/receiver-kit/worker/clock-jumps.test.ts"],
+    patches: [{ find: "this.#watchWait(nextInMs);", replace: "void this.#watchWait;" }],
+  },
+  {
+    name: "timers-nothing-waits-for",
+    finding:
+      "a process that waits for the lock of the SQLite file, or for a time limit, ends silently with code 13",
+    tests: ["test/e2e/no-silent-exit.test.ts"],
+    named: "waits at start|waits for the limits",
+    needsCopy: true,
+    patches: [{ find: "if (background) timer.unref();", replace: "if (background || run) timer.unref();" }],
+  },
+  {
+    name: "silent-connection",
+    finding: "a PostgreSQL connection that dies without a word stops the handling of events",
+    tests: ["test/unit/receiver-kit/inbox/postgres/silent-connections.test.ts"],
+    named: "frees the row of a transaction",
+    patches: [
+      {
+        find: "const result = await limited(work, { limitMs: workLimitMs, clock }, () => {",
+        replace: "const result = await limited(work, { limitMs: 1e9 + workLimitMs, clock }, () => {",
+      },
+    ],
+  },
+  {
+    name: "strict-details",
+    finding: "an event with one odd detail is quarantined",
+    tests: ["test/unit/receiver-kit/worker/handlers.test.ts"],
+    folder: "sdk",
+    patches: [
+      {
+        find: "schema.optional().catch(undefined);",
+        replace: "schema.optional();",
+      },
+    ],
+  },
+  {
+    name: "listener-for-each-receiver",
+    finding: "each receiver of a pool takes a client for listening, so that many receivers use up the pool",
+    tests: ["test/unit/receiver-kit/inbox/postgres/postgres-listener.test.ts"],
+    patches: [
+      {
+        find: "const listener = ofPool.get(channel) ?? new SharedListener(",
+        replace: "const listener = new SharedListener(",
+      },
+    ],
+  },
+  {
+    name: "tenant-without-a-path",
+    finding: "the function that finds the secrets cannot tell tenants apart by the path of the request",
+    tests: ["test/unit/receiver-kit/tenants.test.ts"],
+    patches: [
+      {
+        find: "return { path: pathOf(url), headers:",
+        replace: 'return { path: pathOf(url) && "/", headers:',
+      },
+    ],
+  },
+  {
+    name: "secret-unknown-to-handlers",
+    finding: "a handler cannot tell whose secret has signed its event",
+    tests: ["test/unit/receiver-kit/worker/handlers.test.ts", "test/unit/receiver-kit/tenants.test.ts"],
+    patches: [{ find: "secretIndex: claim.secretIndex ?? undefined,", replace: "secretIndex: undefined," }],
+  },
+  {
+    name: "transaction-ended-by-sqlite",
+    finding:
+      "after a statement that ended its transaction, a handler's further statements are committed one by one",
+    tests: [
+      "test/unit/receiver-kit/inbox/sqlite/sqlite-inbox.test.ts",
+      "test/unit/receiver-kit/inbox/sqlite/sqlite-shared-transaction.test.ts",
+    ],
+    named: "INSERT OR ROLLBACK",
+    patches: [
+      {
+        find: "if (!ended && !connection.isInTransaction()) end(",
+        replace: "if (!ended && !connection) end(",
+      },
+      {
+        find: "if (!this.#failure && !this.#connection?.isInTransaction()) this.#end(",
+        replace: "if (!this.#failure && !this.#connection) this.#end(",
+      },
+    ],
+  },
+  {
+    name: "queue-without-expiry",
+    finding: "a delivery that was rejected because the inbox is slow stays in the queue, and in memory",
+    tests: ["test/unit/receiver-kit/inbox/group-commit.test.ts"],
+    patches: [
+      {
+        find: "const [first] = waiting;\n    if (!first) return;",
+        replace: "const [first] = waiting;\n    if (!first || options) return;",
+      },
+    ],
+  },
+  {
+    name: "large-pages",
+    finding: "the SQLite file has pages of 16 KB, so that storing one event writes several times as much",
+    tests: ["test/unit/receiver-kit/inbox/sqlite/sqlite-file.test.ts"],
+    named: "pages of 2 KB",
+    patches: [{ find: "PRAGMA page_size = 2048", replace: "PRAGMA page_size = 16384" }],
+  },
+  {
+    name: "bodies-never-removed",
+    finding: "the bodies of dead and quarantined events are never removed",
+    tests: ["test/unit/receiver-kit/inbox/memory/memory-inbox.test.ts"],
+    named: "unhandled|dead and quarantined|retention",
+    patches: [
+      {
+        find: "const bodyMs = isSettled ? bodiesMs : unhandledBodiesMs;",
+        replace: "const bodyMs = isSettled ? bodiesMs : unhandledBodiesMs * 1e9;",
+      },
+    ],
+  },
+  {
+    name: "no-verdict",
+    finding:
+      "check-receiver says that it could not run where a receiver rejects or redirects a valid delivery",
+    tests: ["test/e2e/check-receiver-basic-faults.test.ts"],
+    named: "redirects",
+    patches: [
+      {
+        find: 'if (result.kind === "not-http") return { problem };',
+        replace: "if (result) return { problem };",
+      },
+    ],
+  },
+  {
+    name: "replacement-character-as-a-must",
+    finding:
+      "check-receiver fails every receiver that verifies text, for a body that no attacker can produce",
+    tests: ["test/unit/receiver-kit/audit/checks/catalog.test.ts"],
+    patches: [
+      {
+        find: '"signature.replacement-character": shouldReject({',
+        replace: '"signature.replacement-character": mustReject({',
+      },
+    ],
+  },
+  {
+    name: "effects-not-mentioned",
+    finding: "check-receiver does not say that it has not seen the effects of deliveries",
+    tests: ["test/unit/receiver-kit/audit/report.test.ts"],
+    patches: [{ find: "`Effects not seen, judged by responses only:", replace: "`Judged:" }],
+  },
+  {
+    name: "id-with-a-timestamp",
+    finding: "a genuine delivery is rejected because its id ends like a timestamp",
+    tests: ["test/unit/receiver-kit/signature"],
+    patches: [
+      { find: "if (!idPattern.test(id)) {", replace: "if (!idPattern.test(id) || /\\.\\d{10}$/.test(id)) {" },
+    ],
+  },
+  {
+    name: "one-long-scan",
+    finding: "a list of a large SQLite inbox blocks the process",
+    tests: ["test/unit/receiver-kit/inbox/sqlite/sqlite-large-inbox.test.ts"],
+    patches: [
+      {
+        find: "Math.max(first, below - listStepRows);",
+        replace: "Math.max(first, below - 1e9 * listStepRows);",
+      },
+    ],
+  },
+  {
+    name: "not-read-again",
+    finding: "events that were quarantined are not handled after an upgrade that can read them",
+    tests: ["test/unit/receiver-kit/worker/replay.test.ts"],
+    named: "quarantined",
+    patches: [{ find: "this.#round = this.#reread();", replace: "this.#round = Promise.resolve();" }],
+  },
+  {
+    name: "readable-by-others",
+    finding: "every user of the computer can read the SQLite file",
+    tests: ["test/unit/receiver-kit/inbox/sqlite/sqlite-file.test.ts"],
+    patches: [{ find: 'openSync(filePath, "wx", 0o600)', replace: 'openSync(filePath, "wx", 0o644)' }],
+  },
+  {
+    name: "never-started",
+    finding: "a receiver that was never started acknowledges events, handles none and does not say so",
+    tests: ["test/unit/receiver-kit/receiver.test.ts", "test/unit/receiver-kit/worker/ingest.test.ts"],
+    patches: [
+      { find: "if (started || warned || handlers.isEmpty) return;", replace: "if (message || 1) return;" },
+    ],
+  },
+  {
+    name: "unknown-options",
+    finding: "a misspelt option of a receiver is ignored",
+    tests: ["test/unit/receiver-kit/options.test.ts"],
+    patches: [{ find: "z.strictObject(shape, {", replace: "z.looseObject(shape, {" }],
+  },
+  {
+    name: "names-of-the-catalog-only",
+    finding: "`on` rejects the names of events that the service adds later",
+    tests: ["test/unit/receiver-kit/worker/handlers.test.ts"],
+    patches: [
+      {
+        find: "if (group) return group;\n",
+        replace:
+          'if (group) return group;\n  if (!knownEventNames.includes(pattern as never)) throw new ReceiverError("ARGUMENT_INVALID", pattern);\n',
+      },
+    ],
+  },
+  {
+    name: "time-of-the-process",
+    finding: "reconciling finds nothing of an outage in which the process ran and received nothing",
+    tests: ["test/unit/receiver-kit/worker/reconcile.test.ts"],
+    patches: [{ find: "if (received() > this.#received) {", replace: "if (received() >= this.#received) {" }],
+  },
+  {
+    name: "other-workspaces-missing",
+    finding: "reconciling one workspace reports the tasks of another one as missing",
+    tests: ["test/unit/receiver-kit/worker/reconcile.test.ts"],
+    patches: [
+      {
+        find: "if (isOther) otherWorkspaces += 1;",
+        replace: "if (isOther && !taskId) otherWorkspaces += 1;",
+      },
+    ],
+  },
+  {
+    name: "leases-not-renewed-in-the-new-time",
+    finding:
+      "a process that starts after the inbox's clock was set forward takes over events that another one handles",
+    tests: ["test/unit/receiver-kit/worker/clock-jumps.test.ts"],
+    patches: [{ find: "if (jumpMs > 0) this.#options.onSetForward();", replace: "if (jumpMs > 0) return;" }],
+  },
+  {
+    name: "dead-with-its-neighbours",
+    finding: "events that are claimed together with one whose handler ends the process become dead with it",
+    tests: ["test/crash/poison.test.ts"],
+    named: "SQLite",
+    needsCopy: true,
+    patches: [
+      {
+        find: "return afterMs === 0 ? 0 : nowMs + afterMs;",
+        replace: "return afterMs === 0 ? 0 : nowMs + 0 * afterMs;",
+      },
+    ],
+  },
+];
