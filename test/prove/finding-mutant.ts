@@ -1,6 +1,6 @@
 import type { Patch } from "../simulation/patched-product.ts";
 
-/** A fault that an earlier version had, or that somebody else's look at it found, put back into the present code. */
+/** A fault that an earlier version had, put back into the present code. */
 export interface FindingMutant {
   readonly name: string;
   /** What a user would see. */
