@@ -15,6 +15,8 @@ const receivers = {
   "kit-sqlite-handled": "this kit, durable on SQLite, ordered and handled",
   "kit-postgres": "this kit, durable on PostgreSQL",
   "kit-postgres-handled": "this kit, durable on PostgreSQL, ordered and handled",
+  "least-sqlite": "Express, one hash, id and body on SQLite, shared commits",
+  "least-postgres": "Express, one hash, id and body on PostgreSQL, shared commits",
   "hand-rolled": "Express + standardwebhooks, no store",
   "hand-rolled-sqlite": "Express + standardwebhooks, one INSERT on SQLite",
   "hand-rolled-postgres": "Express + standardwebhooks, one INSERT on PostgreSQL",

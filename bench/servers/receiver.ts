@@ -1,8 +1,9 @@
 // A receiver under Express: receiver.ts KIND STORE [SYNC_MS] [TENANTS]. STORE is a path, the URL of a PostgreSQL
 // database or of RabbitMQ; each commit takes SYNC_MS longer than on this disk.
 
+import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
-import express, { type RequestHandler } from "express";
+import express, { type RequestHandler, type Response } from "express";
 import Database from "libsql";
 import pg from "pg";
 import { Webhook } from "standardwebhooks";
@@ -26,6 +27,8 @@ const kinds: Readonly<Record<string, () => readonly RequestHandler[] | Promise<r
     "hand-rolled": () => handRolled(() => undefined),
     "hand-rolled-sqlite": () => handRolled(sqliteInsert()),
     "hand-rolled-postgres": async () => handRolled(await postgresInsert()),
+    "least-sqlite": () => leastDurable(sqliteInsertMany()),
+    "least-postgres": async () => leastDurable(await postgresInsertMany()),
     "kit-verify": () => [
       verifyWebhook({ secrets: [secret] }),
       (_request, response) => void response.sendStatus(200),
@@ -68,24 +71,95 @@ function handRolled(insert: Insert): readonly RequestHandler[] {
 
 /** One row per request, durable before the response. */
 function sqliteInsert(): Insert {
-  const database = new Database(store);
-  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
-  database.exec("CREATE TABLE inbox (id TEXT PRIMARY KEY, received_at INTEGER, body BLOB)");
-  const insert = database.prepare("INSERT INTO inbox VALUES (?, ?, ?) ON CONFLICT DO NOTHING");
+  const insert = plainInsert(openPlain());
   return (id, body) => {
     insert.run([id, Date.now(), body]);
     waitForDisk();
   };
 }
 
-async function postgresInsert(): Promise<Insert> {
+function openPlain(): Database.Database {
+  const database = new Database(store);
+  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+  database.exec("CREATE TABLE inbox (id TEXT PRIMARY KEY, received_at INTEGER, body BLOB)");
+  return database;
+}
+
+const plainInsert = (database: Database.Database) =>
+  database.prepare("INSERT INTO inbox VALUES (?, ?, ?) ON CONFLICT DO NOTHING");
+
+async function openPlainPool(): Promise<pg.Pool> {
   const pool = new pg.Pool({ connectionString: store, max: 8 });
   await pool.query("CREATE TABLE IF NOT EXISTS plain (id TEXT PRIMARY KEY, received_at BIGINT, body BYTEA)");
+  return pool;
+}
+
+async function postgresInsert(): Promise<Insert> {
+  const pool = await openPlainPool();
   return (id, body) =>
     pool.query({
       name: "insert",
       text: "INSERT INTO plain VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
       values: [id, Date.now(), body],
+    });
+}
+
+interface Delivery {
+  readonly id: string;
+  readonly body: Buffer;
+}
+type InsertMany = (deliveries: readonly Delivery[]) => unknown;
+
+/**
+ * The least that verifies, ignores duplicates and is durable: one hash, one row of id and body, commits that deliveries
+ * share. Its rows can neither be claimed nor ordered.
+ */
+function leastDurable(insertMany: InsertMany): readonly RequestHandler[] {
+  const key = Buffer.from(secret.slice("whsec_".length), "base64");
+  let waiting: (Delivery & { readonly response: Response })[] = [];
+  const commit = async () => {
+    const deliveries = waiting;
+    waiting = [];
+    await insertMany(deliveries);
+    for (const { response } of deliveries) response.status(200).end("{}");
+  };
+  return [
+    (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on("data", (chunk: Buffer) => chunks.push(chunk));
+      request.on("end", () => {
+        const body = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+        const {
+          "webhook-id": id,
+          "webhook-timestamp": time,
+          "webhook-signature": signature,
+        } = request.headers;
+        const expected = createHmac("sha256", key).update(`${id}.${time}.`).update(body).digest("base64");
+        if (signature !== `v1,${expected}`) return void response.status(401).end();
+        waiting.push({ id: String(id), body, response });
+        if (waiting.length === 1) setImmediate(commit);
+      });
+    },
+  ];
+}
+
+function sqliteInsertMany(): InsertMany {
+  const database = openPlain();
+  const insert = plainInsert(database);
+  return (deliveries) => {
+    database.exec("BEGIN IMMEDIATE");
+    for (const { id, body } of deliveries) insert.run([id, Date.now(), body]);
+    database.exec("COMMIT");
+  };
+}
+
+async function postgresInsertMany(): Promise<InsertMany> {
+  const pool = await openPlainPool();
+  return (deliveries) =>
+    pool.query({
+      name: "insert",
+      text: "INSERT INTO plain SELECT id, $2, body FROM unnest($1::text[], $3::bytea[]) AS given (id, body) ON CONFLICT DO NOTHING",
+      values: [deliveries.map(({ id }) => id), Date.now(), deliveries.map(({ body }) => body)],
     });
 }
 

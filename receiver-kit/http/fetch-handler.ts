@@ -22,7 +22,7 @@ export async function handleFetch(sink: DeliverySink, request: Request): Promise
     headers: request.headers,
     readBody: () => readFetchBody(request, sink.limits, sink.clock ?? systemClock),
   });
-  const body = request.method === "HEAD" ? null : Buffer.from(response.body);
+  const body = request.method === "HEAD" ? null : response.body;
   return new Response(body, { status: response.status, headers: response.headers });
 }
 

@@ -48,7 +48,7 @@ export function lambdaHandler(receiver: DeliverySink): LambdaHandler {
       headers: headersOf(request),
       readBody: async () => readBody(request, limits),
     });
-    return { statusCode: status, headers: { ...headers }, body: Buffer.from(body).toString("utf8") };
+    return { statusCode: status, headers: { ...headers }, body };
   };
 }
 

@@ -79,21 +79,26 @@ function collect(request: IncomingMessage, limits: RequestLimits, clock: Clock):
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let bytes = 0;
-    const onData = (chunk: Uint8Array) => {
-      bytes += chunk.length;
-      if (bytes > limits.bodyBytesMax) return settle(() => reject(tooLarge(limits, bytes)));
-      chunks.push(chunk);
-    };
-    const onEnd = () => settle(() => resolve(join(chunks, bytes)));
-    const onLost = (cause?: unknown) => settle(() => reject(aborted(cause)));
-    const cancelTimeout = clock.schedule(limits.bodyTimeoutMs, () => settle(() => reject(tooSlow(limits))));
+    let isSettled = false;
     const settle = (outcome: () => void) => {
+      if (isSettled) return;
+      isSettled = true;
       cancelTimeout();
-      request.off("data", onData).off("end", onEnd).off("close", onLost);
-      // An `error` event without a listener would end the process; one may still follow a rejection.
-      request.off("error", onLost).on("error", () => {});
       outcome();
     };
+    const fail = (error: Error) => {
+      request.off("data", onData);
+      settle(() => reject(error));
+    };
+    const onData = (chunk: Uint8Array) => {
+      bytes += chunk.length;
+      if (bytes > limits.bodyBytesMax) fail(tooLarge(limits, bytes));
+      else chunks.push(chunk);
+    };
+    const onEnd = () => settle(() => resolve(join(chunks, bytes)));
+    const onLost = (cause?: unknown) => fail(aborted(cause));
+    const cancelTimeout = clock.schedule(limits.bodyTimeoutMs, () => fail(tooSlow(limits)));
+    // They stay: an `error` event without a listener would end the process, and one may follow a rejection.
     request.on("data", onData).on("end", onEnd).on("error", onLost).on("close", onLost);
     // A request that was destroyed before emits no more events.
     if (request.destroyed) onLost();

@@ -6,7 +6,8 @@ import { isReceiverError, isWebhookRejectedError } from "../errors.ts";
 export interface WebhookResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
+  /** Text: Node writes it together with the headers, in one piece. */
+  readonly body: string;
 }
 
 export const acknowledged = createResponse(200, { received: true });
@@ -61,10 +62,11 @@ function createResponse(
   content: object,
   headers: Record<string, string> = {},
 ): WebhookResponse {
-  const body = Buffer.from(JSON.stringify(content));
+  const body = JSON.stringify(content);
+  const length = String(Buffer.byteLength(body));
   return {
     status,
-    headers: { "content-type": "application/json", "content-length": String(body.length), ...headers },
+    headers: { "content-type": "application/json", "content-length": length, ...headers },
     body,
   };
 }

@@ -63,7 +63,7 @@ async function compareBodies(pool: BoundedPool, sql: PostgresStatements, newRows
 }
 
 /** All bodies in one buffer, with the start (from 1, as in SQL) and the length of each. */
-function joinBodies(newRows: readonly NewInboxRow[]): [starts: number[], lengths: number[], joined: Buffer] {
+function joinBodies(newRows: readonly NewInboxRow[]): [starts: string, lengths: string, joined: Buffer] {
   const lengths = newRows.map(({ body }) => body.byteLength);
   let next = 1;
   const starts = lengths.map((length) => {
@@ -71,12 +71,17 @@ function joinBodies(newRows: readonly NewInboxRow[]): [starts: number[], lengths
     next += length;
     return start;
   });
-  return [starts, lengths, Buffer.concat(newRows.map(({ body }) => body))];
+  return [arrayText(starts), arrayText(lengths), Buffer.concat(newRows.map(({ body }) => body))];
 }
 
+type ArrayElement = string | number | boolean | null;
+
 /** One array per name, as `unnest` takes them. */
-function columns<Row>(rows: readonly Row[], ...names: readonly (keyof Row)[]): unknown[][] {
-  return names.map((name) => rows.map((row) => row[name]));
+function columns<Name extends string>(
+  rows: readonly Readonly<Record<Name, ArrayElement>>[],
+  ...names: readonly Name[]
+): string[] {
+  return names.map((name) => arrayText(rows.map((row) => row[name])));
 }
 
 const rowName = (source: unknown, id: unknown) => JSON.stringify([source, id]);
@@ -92,7 +97,7 @@ export async function endRows(
   ends: readonly RowEnd[],
   xact: string | null = null,
 ): Promise<readonly (RowEndResult | undefined)[]> {
-  const of = (read: (end: RowEnd) => string | number | boolean | null) => arrayText(ends.map(read));
+  const of = (read: (end: RowEnd) => ArrayElement) => arrayText(ends.map(read));
   const { rows } = await queries.query(sql.endRows, [
     now(),
     of(({ claim }) => claim.lease.keyId),
@@ -120,7 +125,7 @@ export async function endRows(
 }
 
 /** An array as PostgreSQL reads it; pg takes twice as long to write one. */
-function arrayText(values: readonly (string | number | boolean | null)[]): string {
+function arrayText(values: readonly ArrayElement[]): string {
   const texts = values.map((value) =>
     typeof value === "string" ? `"${value.replace(/["\\]/g, "\\$&")}"` : String(value),
   );
