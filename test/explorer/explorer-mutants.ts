@@ -16,7 +16,7 @@ export const explorerMutants: readonly ExplorerMutant[] = [
     bug: "an attempt that ended with a crash is not counted",
     scope: "memory-poison",
     violates: ["A1"],
-    patches: [{ find: "handled.attempts += 1;\n", replace: "" }],
+    patches: [{ find: "handled.attempts += 1;\n  const isDead", replace: "const isDead" }],
   },
   {
     name: "lost-attempt-on-sqlite",
@@ -114,6 +114,8 @@ export const explorerMutants: readonly ExplorerMutant[] = [
         find: 'keys.release(key, waiting === 1 && result === "retry" ? row.dueAtMs : nowMs);',
         replace: 'keys.release(key, result === "retry" ? row.dueAtMs : Number.POSITIVE_INFINITY);',
       },
+      // A worker repairs the times of a source when its next row seems to wait for very long.
+      { find: "this.#watchWait(nextInMs);", replace: "void this.#watchWait;" },
     ],
   },
   {

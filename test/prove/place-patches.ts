@@ -14,9 +14,8 @@ const root = resolve(import.meta.dirname, "../..");
 
 /** @throws Error when a text of the mutant does not occur once in its folder */
 export function placePatches({ name, folder, patches }: PlacedMutant): readonly PlacedPatch[] {
-  const sources = sourcesOf(folder);
   return patches.map((patch) => {
-    const places = [...sources].flatMap(([path, text]) => text.split(patch.find).slice(1).fill(path));
+    const places = placesOf(folder, patch.find);
     const [path] = places;
     if (path === undefined || places.length > 1) {
       throw new Error(
@@ -26,6 +25,10 @@ export function placePatches({ name, folder, patches }: PlacedMutant): readonly 
     return { ...patch, path };
   });
 }
+
+/** The files of a folder that have the text, each as often as it occurs there. */
+export const placesOf = (folder: string, find: string): readonly string[] =>
+  [...sourcesOf(folder)].flatMap(([path, text]) => text.split(find).slice(1).fill(path));
 
 const folders = new Map<string, ReadonlyMap<string, string>>();
 
