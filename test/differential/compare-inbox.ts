@@ -301,11 +301,12 @@ async function shrink(
 }
 
 /** Every fourth seed sets the clock back. */
-export const createInboxPart = (compared: ComparedInboxes): DifferentialPart => ({
+export const createInboxPart = (open: () => Promise<ComparedInboxes>): DifferentialPart => ({
   name: "inbox",
   what: "sequences of calls of an inbox",
-  goal: 20_000,
+  goal: 10_000,
   async runOne(seed, counts) {
+    const compared = await open();
     const operations = generateOperations(seed, seed % 4 === 0);
     const problem = await compareOperations(compared, operations, seed, counts).catch(String);
     return problem === undefined ? undefined : shrink(compared, operations, seed, problem);

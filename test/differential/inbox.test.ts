@@ -12,7 +12,11 @@ afterAll(() => opened[Symbol.asyncDispose]());
 
 const cases = async (count: number, from: number, compared: ComparedInboxes = opened) => {
   const result = createPartResult(from);
-  await runPart(createInboxPart(compared), result, (so) => so.count >= count);
+  await runPart(
+    createInboxPart(async () => compared),
+    result,
+    (so) => so.count >= count,
+  );
   return result;
 };
 

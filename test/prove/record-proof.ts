@@ -14,7 +14,8 @@ export function recordProof(path: string, state: ProofState): void {
   if (Object.keys(differential).length > 0) replaceRegion(path, begins, differentialResults(state));
 }
 
-function replaceRegion(path: string, begins: string, results: string): void {
+/** Replaces what is between a mark and the end of the results. */
+export function replaceRegion(path: string, begins: string, results: string): void {
   const text = readFileSync(path, "utf8");
   const start = text.indexOf(begins);
   const end = text.indexOf(ends, start);

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { isReceiverError } from "workspace-tasks/receiver-kit";
 import { createByteBudget } from "../../../receiver-kit/byte-budget.ts";
 
 it("a byte budget rejects what exceeds it, until bytes are given back, and never a single delivery", () => {
@@ -12,4 +13,12 @@ it("a byte budget rejects what exceeds it, until bytes are given back, and never
   budget.take(40_000);
   budget.take(40_000);
   expect(() => budget.take(10_000)).toThrow();
+});
+
+it("a byte budget can be used up exactly, with 8 KiB for the request of each delivery", () => {
+  const budget = createByteBudget(20_000);
+  budget.take(0);
+  budget.take(20_000 - 2 * 8_192);
+  const rejected = () => budget.take(0);
+  expect(rejected).toThrow(expect.toSatisfy((error) => isReceiverError(error, "INBOX_UNAVAILABLE")));
 });

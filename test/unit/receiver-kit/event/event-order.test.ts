@@ -3,8 +3,11 @@ import { describe, expect, it } from "vitest";
 import { parseEvent } from "workspace-tasks/events";
 import { type MemoryTransaction, memoryInbox, type Receiver } from "workspace-tasks/receiver-kit";
 import {
+  decodePosition,
   encodePosition,
   eventOrder,
+  formatInstant,
+  isFarFuture,
   type OrderPosition,
   orderKey,
 } from "../../../../receiver-kit/event/event-order.ts";
@@ -33,6 +36,17 @@ describe("orderKey", () => {
     const long = "x".repeat(100_000);
     expect(orderKey([long]).length).toBeLessThan(500);
     expect(orderKey([long])).not.toBe(orderKey([`${long}y`]));
+  });
+
+  it("is the ids themselves up to 500 characters", () => {
+    const longest = "x".repeat(500 - '[""]'.length);
+    expect(orderKey([longest])).toBe(`["${longest}"]`);
+    expect(orderKey([`${longest}x`])).toMatch(/^\["[0-9a-f]{64}"\]$/);
+  });
+
+  it("is undefined for an event whose time cannot be read", () => {
+    const event = { event: "task.running", taskId: "t", occurredAt: "yesterday", status: "RUNNING", id: "a" };
+    expect(eventOrder(event as never)).toBeUndefined();
   });
 
   it("contains no character that a database could not store", () => {
@@ -87,6 +101,56 @@ describe("encodePosition", () => {
     const texts = ids.map((id) => encodePosition({ occurredAt: 1n, rank: 0, id }));
     expect(new Set(texts).size).toBe(ids.length);
     for (const text of texts) expect(text).toMatch(/^[\x21-\x7e]+$/);
+  });
+});
+
+describe("decodePosition", () => {
+  it.each([0n, 1n, -1n, 1_772_357_400_123_456_789n, -62_135_596_800_000_000_000n])(
+    "returns the time and the rank of a position at %i ns",
+    (occurredAt) => {
+      for (const rank of [0, 1]) {
+        expect(decodePosition(encodePosition({ occurredAt, rank, id: "a.b" }))).toEqual({ occurredAt, rank });
+      }
+    },
+  );
+});
+
+describe("the id in a position", () => {
+  it.each(["a", "!", "~", "x".repeat(200)])("is the id itself when it is printable: %s", (id) => {
+    expect(encodePosition({ occurredAt: 0n, rank: 1, id })).toBe(`100000000000000000000.1.${id}`);
+  });
+
+  it.each(["", "é", " a", "a ", "\u007f", "a\n", "x".repeat(201)])("is a hash otherwise: %j", (id) => {
+    expect(encodePosition({ occurredAt: 0n, rank: 1, id })).toMatch(/^1(0{20})\.1\.~[0-9a-f]{64}$/);
+  });
+});
+
+describe("formatInstant", () => {
+  it.each([
+    [0n, "1970-01-01T00:00:00.000Z"],
+    [1_000_000n, "1970-01-01T00:00:00.001Z"],
+    [1_000n, "1970-01-01T00:00:00.000001000Z"],
+    [1n, "1970-01-01T00:00:00.000000001Z"],
+    [-1n, "1969-12-31T23:59:59.999999999Z"],
+    [-1_000_000_000n, "1969-12-31T23:59:59.000Z"],
+    [1_772_357_400_100_000_000n, "2026-03-01T09:30:00.100Z"],
+    [1_772_357_400_000_000_500n, "2026-03-01T09:30:00.000000500Z"],
+    [1_772_357_400_000_000_010n, "2026-03-01T09:30:00.000000010Z"],
+  ])("writes %i ns as %s", (occurredAt, text) => {
+    expect(formatInstant(occurredAt)).toBe(text);
+  });
+});
+
+describe("isFarFuture", () => {
+  const nowMs = 1_772_357_400_000;
+  const tenMinutesNs = BigInt(nowMs + 600_000) * 1_000_000n;
+
+  it("is true from more than ten minutes after the clock", () => {
+    expect([-1n, 0n, 1n].map((ns) => isFarFuture(tenMinutesNs + ns, nowMs))).toEqual([false, false, true]);
+  });
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY])("is false with a clock that shows %d", (shownMs) => {
+    expect(isFarFuture(tenMinutesNs * 2n, shownMs)).toBe(false);
   });
 });
 

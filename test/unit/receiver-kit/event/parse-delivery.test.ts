@@ -97,3 +97,34 @@ it("parseDelivery returns no event name that a database could not store", () => 
   expect(odd).toMatchObject({ ok: true, columns: { event: null } });
   expect(parseEventBody({ event: "x".repeat(201) }).columns.event).toBeNull();
 });
+
+describe("the columns of a parsed delivery", () => {
+  it("are those of the event", () => {
+    const { columns } = parseEventBody(sampleEvent({ taskId: "t", workspaceId: "w" }));
+    expect(columns).toMatchObject({
+      event: "task.running",
+      orderKey: '["t"]',
+      status: "RUNNING",
+      workspaceId: "w",
+    });
+  });
+
+  it.each([
+    [{ event: 5, taskId: "t", workspaceId: 7 }, '["t"]'],
+    [{ event: null, taskId: "", workspaceId: null }, null],
+    [{ event: ["task.running"], taskId: "t", subTaskId: "" }, '["t"]'],
+    [{ taskId: "t", subTaskId: "s", workspaceId: ["w"] }, '["t","s"]'],
+  ])("of an unusable event have only texts, and no empty id: %j", (event, orderKey) => {
+    expect(parseEventBody(event)).toMatchObject({
+      ok: false,
+      columns: { event: null, orderKey, workspaceId: null },
+    });
+  });
+
+  it.each([[], 5, null])("of %j, which is no object, are empty, and the reason names the body", (value) => {
+    expect(parseEventBody(value)).toMatchObject({
+      reason: expect.stringMatching(/^body: /),
+      columns: { event: null, orderKey: null, position: null, status: null, workspaceId: null },
+    });
+  });
+});

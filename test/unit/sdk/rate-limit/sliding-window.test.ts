@@ -74,6 +74,58 @@ describe("the sliding window", () => {
     expect(window.responded(61_000, 61_100, 61_100)).toBe(freeAfterMs - 75);
   });
 
+  it("the credit begins one window after the first response, whatever the clock shows", () => {
+    const window = windowWith(1_000_000);
+    for (const [startMs, freeInMs] of [
+      [1_030_000, freeAfterMs],
+      [1_059_999, freeAfterMs],
+      [1_060_000, freeAfterMs - 75],
+    ] as const) {
+      window.start();
+      expect(window.responded(startMs, startMs + 100, startMs + 100)).toBe(freeInMs);
+    }
+  });
+
+  it("a fast round trip is remembered for five minutes at least and forgotten after ten", () => {
+    const window = windowWith(0, 61_000);
+    const creditAt = (startMs: number, roundTripMs: number) => {
+      window.start();
+      const endMs = startMs + roundTripMs;
+      return freeAfterMs - window.responded(startMs, endMs, endMs);
+    };
+    expect(creditAt(100_000, 20)).toBe(15);
+    expect(creditAt(299_900, 100)).toBe(15);
+    // The first five minutes end here.
+    expect(creditAt(300_000, 100)).toBe(15);
+    expect(creditAt(599_900, 100)).toBe(15);
+    expect(creditAt(600_100, 100)).toBe(75);
+  });
+
+  it("slots are in the order in which they become free, also when a smaller credit changes it", () => {
+    const window = windowWith(0, 61_000);
+    const lostAtMs = 200_000;
+    for (let count = 0; count < 3; count += 1) window.start();
+    // Freed 75 ms later than a response at that time would be, so the response 50 ms later is before it.
+    window.noResponse(lostAtMs);
+    window.responded(lostAtMs - 50, lostAtMs + 50, lostAtMs + 50);
+    window.responded(lostAtMs + 60, lostAtMs + 80, lostAtMs + 80);
+    // With a credit of 15 ms the lost one is the first again.
+    expect(window.used(lostAtMs + freeAfterMs - 1)).toBe(3);
+    expect(window.used(lostAtMs + freeAfterMs)).toBe(2);
+    expect(window.used(lostAtMs + 50 + freeAfterMs - 15)).toBe(1);
+  });
+
+  it("a response after a lost one is before it while its credit is larger", () => {
+    const window = windowWith(0, 61_000);
+    const lostAtMs = 200_000;
+    for (let count = 0; count < 2; count += 1) window.start();
+    window.noResponse(lostAtMs);
+    window.responded(lostAtMs - 90, lostAtMs + 10, lostAtMs + 10);
+    expect(window.used(lostAtMs + 10 + freeAfterMs - 76)).toBe(2);
+    expect(window.used(lostAtMs + 10 + freeAfterMs - 75)).toBe(1);
+    expect(window.used(lostAtMs + freeAfterMs)).toBe(0);
+  });
+
   it("a request without a response gets no credit", () => {
     const window = windowWith(0, 61_000);
     window.start();

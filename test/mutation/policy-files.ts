@@ -1,0 +1,80 @@
+// Which files are mutated, and the tests that must notice. The rule: a file of a product that decides and does no I/O. Its
+// imports, followed to the end, reach no package but those of `purePackages`; it waits for nothing; and a test file at its
+// path in test/unit covers it. A unit test applies the rule, so a new file of this kind is mutated as well. Files without a
+// test of their own are added with the tests that cover them.
+
+/** Packages that compute. */
+export const purePackages = [
+  "node:crypto",
+  "node:buffer",
+  "node:util",
+  "zod",
+  "fastest-levenshtein",
+  "standardwebhooks",
+];
+
+/** Files that follow the rule and are not mutated. */
+export const notMutated: Readonly<Record<string, string>> = {
+  "sdk/errors.ts": "declarations",
+  "receiver-kit/errors.ts": "declarations",
+  "sdk/engine/document-grammar.ts": "a parser, compared with that of graphql on generated documents",
+  "receiver-kit/audit/report.ts": "the layout of a text",
+  "receiver-kit/audit/target/signing.ts": "test equipment, compared in test/differential",
+  "receiver-kit/audit/target/response-reader.ts": "test equipment",
+  "receiver-kit/inbox/sqlite/sqlite-migrations.ts": "SQL",
+  "mock-server/quote-json.ts": "the layout of a text",
+};
+
+const unit = (path: string) => `test/unit/${path.replace(/\.ts$/, ".test.ts")}`;
+
+/** Files with a test file of their own, and further tests that cover them. */
+const ownTests: Readonly<Record<string, readonly string[]>> = {
+  "sdk/call/operation.ts": [],
+  "sdk/call/redactor.ts": [],
+  "sdk/engine/document.ts": [],
+  "sdk/events/webhook-event.ts": [],
+  "sdk/rate-limit/adaptive-pacing.ts": ["test/unit/sdk/rate-limit/rate-limiter.test.ts"],
+  "sdk/rate-limit/call-queue.ts": ["test/unit/sdk/rate-limit/priority.test.ts"],
+  "sdk/rate-limit/sliding-window.ts": [],
+  "sdk/request/classify-response.ts": [],
+  "sdk/request/network-failure.ts": [],
+  "sdk/request/retry-after.ts": [],
+  "sdk/request/retry-policy.ts": [],
+  "mock-server/json-depth.ts": [],
+  "mock-server/graphql/media-type.ts": [],
+  "mock-server/time/heap.ts": [],
+  "mock-server/time/iso-time.ts": [],
+  "mock-server/world/fault-store.ts": [],
+  "mock-server/world/latency.ts": [],
+  "mock-server/world/random.ts": [],
+  "mock-server/world/rate-limit.ts": [],
+  "mock-server/world/request-journal.ts": [],
+  "mock-server/world/round-trips.ts": [],
+  "mock-server/world/tokens.ts": [],
+  "mock-server/control/controls/list-page.ts": [],
+  "mock-server/rules/deliveries/retry-plan.ts": [],
+  "mock-server/rules/webhooks/page-iterator.ts": [],
+  "receiver-kit/byte-budget.ts": [],
+  "receiver-kit/event/event-order.ts": [],
+  "receiver-kit/event/parse-delivery.ts": [],
+  "receiver-kit/rabbitmq/delivery-message.ts": [],
+  "receiver-kit/signature/secret.ts": [],
+  "receiver-kit/signature/signature-headers.ts": [],
+  "receiver-kit/signature/verifier.ts": ["test/unit/receiver-kit/signature/verifier-differential.test.ts"],
+  "receiver-kit/worker/chain-queue.ts": [],
+  "receiver-kit/worker/prefetch-size.ts": [],
+  "receiver-kit/worker/retry-policy.ts": [],
+  "receiver-kit/worker/store-clock.ts": [],
+  "receiver-kit/inbox/memory/wake-queue.ts": [],
+  "receiver-kit/inbox/postgres/claim-size.ts": [],
+};
+
+const memoryInbox = ["test/unit/receiver-kit/inbox/memory/memory-inbox.test.ts"];
+
+export const policyFiles: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(Object.entries(ownTests).map(([path, more]) => [path, [unit(path), ...more]])),
+  "receiver-kit/inbox/row-end.ts": memoryInbox,
+  "receiver-kit/inbox/memory/memory-candidates.ts": memoryInbox,
+  "receiver-kit/inbox/memory/memory-claims.ts": memoryInbox,
+  "receiver-kit/inbox/memory/memory-ends.ts": memoryInbox,
+};

@@ -1,0 +1,21 @@
+import { describe, expect, it } from "vitest";
+import { retryDelayMs } from "../../../../receiver-kit/worker/retry-policy.ts";
+
+const policy = { firstDelayMs: 1_000, delayMsMax: 5_000, attemptsMax: 8 };
+const delays = (random: number) =>
+  [1, 2, 3, 4, 5].map((attempt) => retryDelayMs(policy, attempt, () => random));
+
+describe("the delay after a failed attempt", () => {
+  it("the delay doubles with each attempt, up to the longest one", () => {
+    expect(delays(0.5)).toEqual([1_000, 2_000, 4_000, 5_000, 5_000]);
+  });
+
+  it("the jitter shortens or lengthens a delay by at most a fifth, also the longest one", () => {
+    expect(delays(0)).toEqual([800, 1_600, 3_200, 4_000, 4_000]);
+    expect(delays(1)).toEqual([1_200, 2_400, 4_800, 6_000, 6_000]);
+  });
+
+  it("the delay is in whole milliseconds", () => {
+    expect(retryDelayMs({ ...policy, firstDelayMs: 7 }, 1, () => 0.3)).toBe(6);
+  });
+});
