@@ -60,6 +60,34 @@ describe("parseSecret", () => {
     expect(mistake.message).toMatch(/^secrets\[0\]: /);
   });
 
+  it("calls it secret where it has no other name", () => {
+    expect(() => parseSecret("")).toThrow(
+      "secret: expected text that starts with whsec_, got an empty string",
+    );
+    expect(mistakeOf(null).message).toBe("secrets[0]: expected text that starts with whsec_, got null");
+  });
+
+  it.each([
+    ["a version after two digits", `v12,${good}`, "SECRET_VERSION_PREFIX"],
+    ["the name of a version inside", `whsec_v1,${bytes(32)}`, "SECRET_NOT_BASE64"],
+    ["the prefix of an asymmetric key inside", `a_whpk_${bytes(32)}`, "SECRET_PREFIX_MISSING"],
+    ["31 hexadecimal digits", `whsec_${hex.slice(0, 31)}`, "SECRET_CUT_SHORT"],
+    ["an exclamation mark before base64url", "whsec_!_AAA", "SECRET_NOT_BASE64"],
+    ["an exclamation mark after base64url", "whsec_A_A=!", "SECRET_NOT_BASE64"],
+    ["an exclamation mark before base64", `whsec_!${bytes(32)}`, "SECRET_NOT_BASE64"],
+    ["an exclamation mark after base64", `whsec_${bytes(32)}!`, "SECRET_NOT_BASE64"],
+    ["three padding characters", `whsec_${bytes(32)}==`, "SECRET_NOT_BASE64"],
+  ] as const)("tells %s from other mistakes", (_, secret, code) => {
+    expect(mistakeOf(secret).code).toBe(code);
+  });
+
+  it.each([
+    ["before", `${"z".repeat(4)}${"ab".repeat(16)}`],
+    ["after", `${"ab".repeat(16)}${"z".repeat(4)}`],
+  ])("accepts base64 with other letters %s 32 hexadecimal digits", (_, encoded) => {
+    expect(parseSecret(`whsec_${encoded}`).symmetricKeySize).toBe(27);
+  });
+
   it("puts no part of a wrong secret into the message", () => {
     const wrong = [
       `${good}\n`,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type WebhookHeaders, WebhookRejectedError } from "workspace-tasks/receiver-kit";
-import { readSignatureHeaders } from "../../../../receiver-kit/signature/signature-headers.ts";
+import { findHeader, readSignatureHeaders } from "../../../../receiver-kit/signature/signature-headers.ts";
 
 const mac = Buffer.alloc(32, 7).toString("base64");
 const good = { "webhook-id": "msg_1", "webhook-timestamp": "1772357400", "webhook-signature": `v1,${mac}` };
@@ -167,5 +167,91 @@ describe("readSignatureHeaders", () => {
     for (const name of Object.keys(good)) {
       expect(refusalOf({ ...good, [name]: pasted }).message).not.toContain("pasted");
     }
+  });
+});
+
+describe("a rejection by the signature headers", () => {
+  it.each([
+    [{ "webhook-id": "" }, "webhook-id: expected 1 to 255 letters, digits or . _ : ~ + / = @ -", undefined],
+    [{ "webhook-timestamp": "x" }, "webhook-timestamp: expected whole Unix seconds in plain digits", "msg_1"],
+    [
+      { "webhook-signature": `v1,${"A".repeat(4_094)}` },
+      "webhook-signature: expected at most 4096 characters, got 4097",
+      "msg_1",
+    ],
+    [
+      { "webhook-signature": Array.from({ length: 17 }, () => "v1,AAAA").join(" ") },
+      "webhook-signature: expected at most 16 signatures, got 17",
+      "msg_1",
+    ],
+    [
+      { "webhook-signature": "junk" },
+      "webhook-signature: expected signatures such as v1,<base64>, with one space between them",
+      "msg_1",
+    ],
+    [{ "webhook-id": ["a", "a"] }, "webhook-id: expected one header, got several", undefined],
+    [{ "webhook-id": 5 }, "webhook-id: expected 1 to 255 letters, digits or . _ : ~ + / = @ -", undefined],
+  ])(
+    "by %j says what is expected, and names the delivery as soon as it can",
+    (changed, message, webhookId) => {
+      expect(refusalOf({ ...good, ...changed })).toMatchObject({ message, webhookId });
+    },
+  );
+
+  it("does not happen at the limits themselves", () => {
+    const longest = `v1,${"A".repeat(4_093)}`;
+    expect(readSignatureHeaders({ ...good, "webhook-signature": longest }).signatures).toHaveLength(1);
+  });
+
+  it("does not happen for a flat list with a name without a value at its end", () => {
+    expect(readSignatureHeaders([...Object.entries(good).flat(), "webhook-id"]).id).toBe("msg_1");
+  });
+
+  it("happens for headers that are a function, which are none", () => {
+    expect(refusalOf(Object.assign(() => {}, { get: () => "x" })).code).toBe("HEADER_MISSING");
+  });
+});
+
+describe("findHeader", () => {
+  const lists = { host: "a", Traceparent: "b", accept: ["c"], "set-cookie": ["d", "e"], via: undefined };
+  const flat = ["Host", "a", "TRACEPARENT", "b", "accept", "c", "set-cookie", "d", "Set-Cookie", "e"];
+
+  it.each<[string, WebhookHeaders]>([
+    ["a record", lists],
+    ["a flat list", flat],
+    [
+      "fetch headers",
+      new Headers([
+        ["host", "a"],
+        ["Traceparent", "b"],
+        ["accept", "c"],
+      ]),
+    ],
+  ])("finds a header of %s by its name in any case", (_, headers) => {
+    const found = ["host", "HOST", "traceparent", "Accept", "absent", "hose", "via"].map((name) =>
+      findHeader(headers, name),
+    );
+    expect(found).toEqual(["a", "a", "b", "c", undefined, undefined, undefined]);
+  });
+
+  it.each<[string, WebhookHeaders]>([
+    ["a record", lists],
+    ["a record in two cases", { "set-cookie": "d", "Set-Cookie": "e" }],
+    ["a flat list", flat],
+  ])("rejects a header that %s has twice", (_, headers) => {
+    const finding = () => findHeader(headers, "set-cookie");
+    expect(finding).toThrow("set-cookie: expected one header, got several");
+    expect(finding).toThrow(expect.objectContaining({ code: "HEADER_REPEATED" }));
+  });
+
+  it("reads no value of a flat list as a name, and no name without a value", () => {
+    expect(findHeader(["host", "accept", "accept"], "accept")).toBeUndefined();
+    expect(findHeader(["accept", "host", "host", "a"], "host")).toBe("a");
+  });
+
+  it("ignores what is no text", () => {
+    expect(findHeader({ host: 5 } as never, "host")).toBeUndefined();
+    expect(findHeader([5, "a", "host", 5] as never, "host")).toBeUndefined();
+    expect(findHeader({ host: [5, "a"] } as never, "host")).toBe("a");
   });
 });

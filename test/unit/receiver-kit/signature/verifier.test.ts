@@ -329,3 +329,91 @@ describe("a WebhookRejectedError", () => {
     expect(shown).not.toContain("in the body");
   });
 });
+
+describe("what a verifier says and returns", () => {
+  const clock = stoppedClock();
+  const { headers, body: raw } = signDelivery({ body, timestampSeconds: nowSeconds, id: "msg_1" });
+  const message = async (pending: Promise<unknown>) => {
+    const { message: text, webhookId } = await rejectionOf(pending);
+    return [text, webhookId];
+  };
+
+  it("a delivery from the future is rejected with its distance and a question about the clock", async () => {
+    const verifier = createVerifier({ secrets: [secretA], clock: stoppedClock((nowSeconds - 301) * 1_000) });
+    expect(await message(verifier.verify(raw, headers))).toEqual([
+      "webhook-timestamp: signed 301 s in the future, expected at most 300 s; is this machine's clock right?",
+      "msg_1",
+    ]);
+  });
+
+  it("a signature that does not match is rejected with what was compared", async () => {
+    const verifier = createVerifier({ secrets: [secretB, secretX], clock });
+    expect(await message(verifier.verify(raw, headers))).toEqual([
+      "none of 1 v1 signatures matches the body of 24 bytes with any of 2 secrets: " +
+        "another endpoint's secret, or a body changed in transit",
+      "msg_1",
+    ]);
+  });
+
+  it("a body that begins like a timestamp is rejected with the reason", async () => {
+    const odd = signDelivery({ body: `${nowSeconds}.{}`, timestampSeconds: nowSeconds, id: "msg_2" });
+    const verifier = createVerifier({ secrets: [secretA], clock });
+    expect(await message(verifier.verify(odd.body, odd.headers))).toEqual([
+      "the body begins like the end of an id and a timestamp: the signature is that of another delivery",
+      "msg_2",
+    ]);
+  });
+
+  it.each([
+    [null, "null"],
+    [undefined, "undefined"],
+    ["text", "string"],
+    [{}, "object"],
+  ])("a body that is %j is rejected as %s", async (given, type) => {
+    const verifier = createVerifier({ secrets: [secretA], clock });
+    expect(await message(verifier.verify(given as never, headers))).toEqual([
+      `expected the raw body as bytes (Uint8Array or Buffer), got ${type}: ` +
+        "only the exact bytes received can be verified, not a decoded or parsed body",
+      undefined,
+    ]);
+  });
+
+  it("an option that cannot work is reported in the name of createVerifier", () => {
+    expect(() => createVerifier({ secrets: [secretA], toleranceSeconds: 0 })).toThrow(/^createVerifier: /);
+  });
+
+  it("secrets are found by URL and headers, and the tenant whose they are is returned", async () => {
+    const requests: unknown[] = [];
+    const byTenant = ({
+      path,
+      headers: received,
+    }: {
+      path: string;
+      headers: { get(name: string): unknown };
+    }) => {
+      requests.push([path, received.get("webhook-id")]);
+      return { id: "acme", workspaceId: "workspace-1", secrets: [secretA] };
+    };
+    const verifier = createVerifier({ secrets: { byTenant }, clock });
+    const tenant = { id: "acme", workspaceId: "workspace-1" };
+    expect(await verifier.verify(raw, headers, { url: "/hooks/acme" })).toMatchObject({
+      id: "msg_1",
+      tenant,
+    });
+    await verifier.verifyBody(raw, verifier.readHeaders(headers));
+    expect(requests).toEqual([
+      ["/hooks/acme", "msg_1"],
+      ["/", undefined],
+    ]);
+  });
+
+  it("a delivery without a tenant has no such field", async () => {
+    const verifier = createVerifier({ secrets: [secretA], clock });
+    expect(Object.keys(await verifier.verify(raw, headers))).toEqual([
+      "id",
+      "timestamp",
+      "body",
+      "secretIndex",
+    ]);
+  });
+});

@@ -42,10 +42,10 @@ describe("a chain of claimed rows", () => {
   });
 
   it("the first applied row is the head of a key without one", () => {
-    const chain = chainOf("a", ["2"]);
+    const chain = chainOf("a", ["2.0.a"]);
     expect(chain.head).toBeNull();
     chain.advance(chain.rows[0]!);
-    expect(chain.head).toBe("2");
+    expect(chain.head).toBe("2.0.a");
   });
 });
 
@@ -89,6 +89,17 @@ describe("the queue of chains", () => {
     expect(queue.remove(third.lease)).toBe(third);
     expect(queue.next(all)).toBe(first);
     expect(queue.next(all)).toBeUndefined();
+  });
+
+  it("a source without chains takes no turn", () => {
+    const queue = new ChainQueue();
+    const [served, removed, left] = [chainOf("a", ["1"]), chainOf("b", ["2"]), chainOf("c", ["3"])];
+    queue.add(served);
+    expect(queue.next(all)).toBe(served);
+    queue.add(removed);
+    queue.add(left);
+    queue.remove(removed.lease);
+    expect(queue.next(all)).toBe(left);
   });
 
   it("clearing the queue returns all chains, and leaves nothing", () => {

@@ -45,4 +45,21 @@ describe("StoreClock", () => {
     expect(clock.reclaimUntilMs(2_000)).toBeLessThanOrEqual(2_000);
     expect(clock.stats.lastJumpMs).toBeLessThan(-7_199_000);
   });
+
+  it.each([
+    [1_000, 0],
+    [1_001, 1_001],
+    [-1_000, 0],
+    [-1_001, -1_001],
+  ])("takes a step of %i ms between two exact responses for one of %i ms", (byMs, jumpMs) => {
+    const clock = new StoreClock(leaseMs);
+    const exact = (atMs: number, aheadMs: number) => ({
+      sentMs: atMs,
+      receivedMs: atMs,
+      nowMs: atMs + aheadMs,
+    });
+    clock.observe(exact(0, 5_000_000));
+    expect(clock.observe(exact(1_000, 5_000_000 + byMs))).toBe(jumpMs);
+    expect(clock.stats).toEqual({ jumps: jumpMs === 0 ? 0 : 1, lastJumpMs: jumpMs || null });
+  });
 });

@@ -37,4 +37,10 @@ describe("the table of operations", () => {
     const open = names.filter((name) => !defineOperation(name, documents.MeDocument).authenticated);
     expect(open.sort()).toEqual(["ExchangeApiKey", "LoginPartner", "WebhookEventCatalog"]);
   });
+
+  it("the text of an operation has no whitespace around it", () => {
+    const document = Object.assign(documents.MeDocument, {}) as { toString(): string };
+    const padded = { toString: () => `\n${document.toString()}\n` };
+    expect(defineOperation("Me", padded as never).document).toBe(document.toString().trim());
+  });
 });

@@ -195,3 +195,86 @@ describe("the redactor", () => {
     expect(createRedactor().cause(loop)).toBeInstanceOf(Error);
   });
 });
+
+describe("the copy of a cause", () => {
+  const secret = "key-8f3a9d2c71";
+  const redactor = createRedactor();
+  redactor.remember(secret);
+  const copyOf = (error: unknown) => redactor.cause(error) as Error & Record<string, unknown>;
+
+  it("has name, message, stack and system fields, redacted, and nothing else", () => {
+    const error = Object.assign(new TypeError(`sent ${secret}`), {
+      ...{ code: "ECONNRESET", errno: -104, syscall: secret, address: "::1", port: 443, hostname: "h" },
+      ...{ config: { secret }, name: `Odd ${secret}`, stack: `at ${secret}` },
+    });
+    const copy = copyOf(error);
+    expect(copy).toMatchObject({
+      name: "Odd [redacted]",
+      message: "sent [redacted]",
+      stack: "at [redacted]",
+    });
+    expect({ ...copy }).toEqual({
+      ...{ code: "ECONNRESET", errno: -104, syscall: "[redacted]", address: "::1", port: 443, hostname: "h" },
+    });
+  });
+
+  it("can be renamed, and has no cause and no fields that the error does not have", () => {
+    const copy = copyOf(new Error("a"));
+    expect(Object.getOwnPropertyDescriptor(copy, "name")).toMatchObject({ configurable: true });
+    expect("cause" in copy).toBe(false);
+    expect(Object.keys(copy)).toEqual([]);
+  });
+
+  it("keeps the stack of an error as its own, unless it has none", () => {
+    const bare = new Error("a");
+    delete bare.stack;
+    expect(copyOf(bare).stack).not.toBe("undefined");
+  });
+
+  it("has five causes at most, and texts among them", () => {
+    const nested = (depth: number): Error =>
+      new Error(`e${depth}`, depth > 0 ? { cause: nested(depth - 1) } : {});
+    const messages: string[] = [];
+    for (let error: unknown = copyOf(nested(9)); error instanceof Error; error = error.cause)
+      messages.push(error.message);
+    expect(messages).toEqual(["e9", "e8", "e7", "e6", "e5"]);
+    expect(copyOf(new Error("a", { cause: `was ${secret}` })).cause).toBe("was [redacted]");
+    expect(redactor.cause(`was ${secret}`)).toBe("was [redacted]");
+    expect([redactor.cause(5), redactor.cause({ message: secret }), redactor.cause(undefined)]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
+describe("what counts as a secret", () => {
+  it("values of six characters do, shorter ones do not", () => {
+    const redactor = createRedactor();
+    for (const secret of ["abc123", "other"]) redactor.remember(secret);
+    expect(redactor.text("abc123 other abc12")).toBe("[redacted] other abc12");
+  });
+
+  it.each([
+    ["Bearer   abc", "[redacted]"],
+    ["a Bearer\tabc, b", "a [redacted], b"],
+    ["eyJhbGci.eyJzdWIi.c2ln", "[redacted]"],
+    ["eyJhbGci.eyJzdWIi", "[redacted]"],
+    ["eyJhbGci.eyJzdWIi rest", "[redacted] rest"],
+    ["eyJhb.c", "eyJhb.c"],
+    ["whsec_a+/=_-!", "[redacted]!"],
+  ])("%j is written as %j", (text, redacted) => {
+    expect(createRedactor().text(text)).toBe(redacted);
+  });
+
+  it("a secret is found in base64 at each of three positions", () => {
+    const redactor = createRedactor();
+    redactor.remember("key-8f3a9d2c71");
+    for (const before of ["", "a", "ab", "abc"]) {
+      const text = redactor.text(Buffer.from(`${before}key-8f3a9d2c71`).toString("base64"));
+      expect(text).toContain("[redacted]");
+      // Of the secret at most the characters that it shares with its neighbours are left.
+      expect(text.replace("[redacted]", "").length).toBeLessThanOrEqual(before.length === 0 ? 4 : 8);
+    }
+  });
+});

@@ -49,6 +49,19 @@ describe("a document of the caller", () => {
     expect(() => read(text)).toThrow(expect.objectContaining({ code: "ARGUMENT_INVALID", message }));
   });
 
+  it.each([
+    ["null", null],
+    ["a number", 5],
+    ["a parsed node that is no document", { ...parse("{ me { __typename } }"), kind: "Field" }],
+  ])("%s is rejected as no document", (_, document) => {
+    const reading = () => read(document as never);
+    expect(reading).toThrow("request: expected a GraphQL document, got something else");
+  });
+
+  it("a syntax error is the cause of its rejection", () => {
+    expect(() => read("query {")).toThrow(expect.objectContaining({ cause: expect.any(Error) }));
+  });
+
   it("a document is cached, and ever new texts do not fill the memory", () => {
     const reader = createDocumentReader();
     const time = (run: () => void) => {

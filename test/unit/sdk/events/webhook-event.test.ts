@@ -10,6 +10,7 @@ import {
   parseEvent,
   parseOccurredAt,
   payloadJsonSchema,
+  type WebhookEvent,
 } from "workspace-tasks/events";
 
 const completed = {
@@ -233,4 +234,78 @@ it("the catalog lists the six events of the interface", () => {
     ["subtask.failed", "FAILED", "2"],
     ["documents.synced", "", "2"],
   ]);
+});
+
+describe("the envelope of an event that is not in the catalog", () => {
+  const stage = {
+    ...{ event: "subtask.paused", id: "e", taskId: "t", subTaskId: "s", status: "PAUSED" },
+    occurredAt: "2026-03-01T00:00:00Z",
+  };
+  const guards = (event: object) => [
+    isTaskEvent(event as WebhookEvent),
+    isSubtaskEvent(event as WebhookEvent),
+  ];
+
+  it("makes it an event of a task or of a stage, by its name", () => {
+    expect(guards(stage)).toEqual([false, true]);
+    expect(guards({ ...stage, event: "task.paused" })).toEqual([true, false]);
+    expect(guards({ ...stage, event: "a.subtask." })).toEqual([false, false]);
+    expect(guards({ ...stage, event: "a.task." })).toEqual([false, false]);
+    expect(guards({ ...stage, event: "invoice.paid" })).toEqual([false, false]);
+  });
+
+  it.each([
+    ...["id", "taskId", "status"].flatMap((field) => [
+      { [field]: "" },
+      { [field]: 5 },
+      { [field]: undefined },
+    ]),
+    ...[{ occurredAt: "yesterday" }, { occurredAt: 5 }, { occurredAt: undefined }],
+  ])("is not there with %j", (changed) => {
+    expect(guards({ ...stage, ...changed })).toEqual([false, false]);
+    expect(guards({ ...stage, event: "task.paused", ...changed })).toEqual([false, false]);
+  });
+
+  it.each([{ subTaskId: "" }, { subTaskId: 5 }, { subTaskId: undefined }])(
+    "of a stage is not there with %j, which a task does not need",
+    (changed) => {
+      expect(guards({ ...stage, ...changed })).toEqual([false, false]);
+      expect(guards({ ...stage, event: "task.paused", ...changed })).toEqual([true, false]);
+    },
+  );
+});
+
+describe("the status of an event of the catalog", () => {
+  const fields = { id: "e", taskId: "t", subTaskId: "s", occurredAt: "2026-03-01T00:00:00Z" };
+  const statuses = ["RUNNING", "COMPLETED", "FAILED", ""];
+
+  it.each([
+    ["task.running", "RUNNING"],
+    ["task.completed", "COMPLETED"],
+    ["task.failed", "FAILED"],
+    ["subtask.completed", "COMPLETED"],
+    ["subtask.failed", "FAILED"],
+  ])("of %s is %s and no other", (event, status) => {
+    const accepted = statuses.filter((each) => parseEvent({ ...fields, event, status: each }).ok);
+    expect(accepted).toEqual([status]);
+  });
+});
+
+describe("the issues of an event", () => {
+  it("name the field and what is expected", () => {
+    const parsed = parseEvent({
+      event: "task.running",
+      id: "e",
+      occurredAt: "2026-03-01T00:00:00Z",
+      status: "RUNNING",
+    });
+    expect(parsed).toEqual({
+      ok: false,
+      issues: [{ path: "taskId", message: expect.stringContaining("expected string") }],
+    });
+  });
+
+  it.each([[{ event: 5 }], [{ event: null }], [{ event: {} }]])("of %j name its event", (value) => {
+    expect(parseEvent(value)).toMatchObject({ ok: false, issues: [{ path: "event" }] });
+  });
 });
