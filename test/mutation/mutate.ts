@@ -1,10 +1,12 @@
 // `npm run mutate`: Stryker changes each policy file in every way that it knows, one change at a time, and runs the tests of
 // the file. A change that no test notices must be in survivors.json with the reason why it changes nothing that matters.
-// What one run has found is kept in .tmp/mutation by the text of file and tests, so the next one continues.
+// What one run has found is kept in .tmp/mutation by the text of the file, so the next one continues: after a change of the
+// tests only those changes are tried again that no test had noticed. --fresh tries all of them.
 //
 //   npm run mutate                          all of them; about an hour on one core when nothing is kept
 //   npm run mutate -- --only sdk/request    the files whose paths start with this
 //   npm run mutate -- --record              writes the table to docs/proof.md
+//   npm run mutate -- --fresh               forgets what was kept
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -16,8 +18,11 @@ import { policyFiles } from "./policy-files.ts";
 import {
   compareSurvivors,
   type FileResult,
+  isLeft,
   type KnownSurvivors,
+  mergeMutants,
   readReport,
+  type StrykerMutant,
   type StrykerReport,
 } from "./survivors.ts";
 
@@ -25,21 +30,22 @@ const root = resolve(import.meta.dirname, "../..");
 const folder = join(root, ".tmp/mutation");
 const strykerFolder = join(import.meta.dirname, "node_modules/@stryker-mutator");
 
+const boolean = { type: "boolean", default: false } as const;
+
 function main(args: readonly string[]): number {
   const { values } = parseArgs({
     args: [...args],
-    options: { only: { type: "string" }, record: { type: "boolean", default: false } },
+    options: { only: { type: "string" }, record: boolean, fresh: boolean },
   });
-  const { only, record } = values;
+  const { only, record, fresh } = values;
   mkdirSync(folder, { recursive: true });
   const chosen = Object.keys(policyFiles).filter((path) => only === undefined || path.startsWith(only));
   const results: FileResult[] = [];
   for (const group of new Set(chosen.map(folderOf))) {
     const paths = chosen.filter((path) => folderOf(path) === group);
-    runStryker(paths.filter((path) => !existsSync(reportOf(path))));
+    runStryker(paths, fresh);
     for (const path of paths) {
-      const report = JSON.parse(readFileSync(reportOf(path), "utf8")) as StrykerReport;
-      const result = readReport(path, readFileSync(join(root, path), "utf8"), report);
+      const result = readReport(path, textOf(path), keptOf(path)?.mutants ?? []);
       print(`${path}: ${result.found} of ${result.total} found`);
       results.push(result);
     }
@@ -53,7 +59,7 @@ function main(args: readonly string[]): number {
   const { unknown, gone } = compareSurvivors(results, known);
   for (const each of unknown) print(`not found by any test, and not listed: ${JSON.stringify(each)}`);
   for (const each of gone) print(`listed, but found by a test or no longer there: ${JSON.stringify(each)}`);
-  return unknown.length + gone.length === 0 ? 0 : 1;
+  return unknown.length === 0 ? 0 : 1;
 }
 
 const folderOf = (path: string) => dirname(path);
@@ -64,36 +70,68 @@ const testsOf = (path: string): readonly string[] => {
   return [...new Set(files.flatMap(([, tests]) => tests))];
 };
 
-/** Where the report of a file is kept: by its text and those of the tests. */
-function reportOf(path: string): string {
-  const texts = [path, ...testsOf(path)].map((each) => readFileSync(join(root, each), "utf8"));
-  return join(folder, `${createHash("sha256").update(texts.join("\0")).digest("hex").slice(0, 16)}.json`);
+const textOf = (path: string) => readFileSync(join(root, path), "utf8");
+const hashOf = (paths: readonly string[]) =>
+  createHash("sha256").update(paths.map(textOf).join("\0")).digest("hex").slice(0, 16);
+
+interface KeptReport {
+  /** Of the tests that ran. */
+  readonly tests: string;
+  readonly mutants: readonly StrykerMutant[];
 }
 
-/** Runs Stryker once over files of one folder, and keeps a report for each of them. */
-function runStryker(paths: readonly string[]): void {
-  const [first] = paths;
-  if (first === undefined) return;
+const keptPath = (path: string) => join(folder, `${path.replaceAll(/[^a-z]/g, "-")}-${hashOf([path])}.json`);
+
+function keptOf(path: string): KeptReport | undefined {
+  const kept = keptPath(path);
+  return existsSync(kept) ? (JSON.parse(readFileSync(kept, "utf8")) as KeptReport) : undefined;
+}
+
+/** Runs Stryker once over what is to be tried in files of one folder, and keeps the results of each file. */
+function runStryker(paths: readonly string[], isFresh: boolean): void {
+  const [first = ""] = paths;
+  const tests = testsOf(first);
+  const testHash = hashOf(tests);
   // The files may change while they are mutated.
-  const kept = new Map(paths.map((path) => [path, reportOf(path)]));
+  const files = paths.map((path) => ({
+    path,
+    keep: keptPath(path),
+    kept: isFresh ? undefined : keptOf(path),
+  }));
+  const open = files.filter(({ kept }) => kept?.tests !== testHash);
+  const mutate = open.flatMap(({ path, kept }) => (kept ? leftIn(path, kept) : [path]));
+  const report = mutate.length === 0 ? { files: {} } : reportOn(mutate, tests);
+  for (const { path, keep, kept } of open) {
+    const mutants = mergeMutants(kept?.mutants ?? [], report.files[path]?.mutants ?? []);
+    writeFileSync(keep, JSON.stringify({ tests: testHash, mutants } satisfies KeptReport));
+  }
+}
+
+/** The places of what no test had noticed, as Stryker names them. */
+const leftIn = (path: string, { mutants }: KeptReport) =>
+  mutants
+    .filter(isLeft)
+    .map(
+      ({ location: { start, end } }) =>
+        `${path}:${start.line}:${start.column - 1}-${end.line}:${end.column - 1}`,
+    );
+
+function reportOn(mutate: readonly string[], tests: readonly string[]): StrykerReport {
   const options = join(folder, `${process.pid}-options.json`);
   const report = join(folder, `${process.pid}-report.json`);
-  writeFileSync(options, JSON.stringify(strykerOptions(paths, report)));
+  writeFileSync(options, JSON.stringify(strykerOptions(mutate, report)));
   execFileSync(process.execPath, [join(strykerFolder, "core/bin/stryker.js"), "run", options], {
     cwd: root,
-    env: { ...process.env, MUTATION_TESTS: testsOf(first).join(",") },
+    env: { ...process.env, MUTATION_TESTS: tests.join(",") },
     stdio: ["ignore", "ignore", "inherit"],
   });
-  const { files } = JSON.parse(readFileSync(report, "utf8")) as StrykerReport;
-  for (const [path, name] of kept) {
-    const { mutants } = files[path] ?? { mutants: [] };
-    writeFileSync(name, JSON.stringify({ files: { [path]: { mutants } } } satisfies StrykerReport));
-  }
+  const read = JSON.parse(readFileSync(report, "utf8")) as StrykerReport;
   for (const path of [options, report]) rmSync(path);
+  return read;
 }
 
-const strykerOptions = (paths: readonly string[], report: string) => ({
-  ...{ testRunner: "vitest", concurrency: 1, coverageAnalysis: "perTest", checkers: [], mutate: paths },
+const strykerOptions = (mutate: readonly string[], report: string) => ({
+  ...{ testRunner: "vitest", concurrency: 1, coverageAnalysis: "perTest", checkers: [], mutate },
   plugins: [join(strykerFolder, "vitest-runner/dist/src/index.js")],
   vitest: { configFile: "test/mutation/vitest.config.ts", related: false },
   ...{ tempDirName: `.tmp/stryker-${process.pid}`, timeoutMS: 5_000, allowConsoleColors: false },

@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import { describe, expect, it } from "vitest";
 import { projectFiles } from "../../scripts/project-files.mjs";
 import { notMutated, policyFiles, purePackages } from "./policy-files.ts";
-import { compareSurvivors, type KnownSurvivors, readReport } from "./survivors.ts";
+import { compareSurvivors, type KnownSurvivors, mergeMutants, readReport } from "./survivors.ts";
 
 const read = (path: string) => readFileSync(path, "utf8");
 const unitTest = (path: string) => `test/unit/${path.replace(/\.ts$/, ".test.ts")}`;
@@ -72,7 +72,7 @@ describe("the comparison of survivors", () => {
     end: { line: 2, column: end },
   });
   const mutant = { mutatorName: "EqualityOperator", replacement: "a >= 2", location: at(15, 20) };
-  const report = (status: string) => ({ files: { "a.ts": { mutants: [{ ...mutant, status }] } } });
+  const report = (status: string) => [{ ...mutant, status }];
   const survivor = { line: "const isBig = a > 2 && b;", from: "a > 2", to: "a >= 2" };
 
   it("names a survivor by its line and by what was changed", () => {
@@ -87,5 +87,14 @@ describe("the comparison of survivors", () => {
     expect(compareSurvivors([result], listed)).toEqual({ unknown: [], gone: [] });
     expect(compareSurvivors([result], {}).unknown).toEqual([{ path: "a.ts", ...survivor }]);
     expect(compareSurvivors([readReport("a.ts", source, report("Killed"))], listed).gone).toHaveLength(1);
+  });
+
+  it("keeps what was found once, and takes the later result of what was left", () => {
+    const other = { ...mutant, replacement: "a < 2", status: "Killed" };
+    const statuses = (earlier: string, later: string) =>
+      mergeMutants([...report(earlier), other], report(later)).map(({ status }) => status);
+    expect(statuses("Survived", "Killed")).toEqual(["Killed", "Killed"]);
+    expect(statuses("Timeout", "Survived")).toEqual(["Timeout", "Killed"]);
+    expect(mergeMutants([], [other])).toEqual([other]);
   });
 });

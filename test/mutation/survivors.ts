@@ -8,7 +8,7 @@ interface Position {
   readonly column: number;
 }
 
-interface StrykerMutant {
+export interface StrykerMutant {
   readonly mutatorName: string;
   readonly replacement: string;
   readonly status: string;
@@ -33,15 +33,29 @@ export interface FileResult {
 /** By path, then by reason. */
 export type KnownSurvivors = Readonly<Record<string, Readonly<Record<string, readonly Survivor[]>>>>;
 
-export function readReport(path: string, source: string, { files }: StrykerReport): FileResult {
-  const mutants = (files[path]?.mutants ?? []).filter(({ status }) => status !== "Ignored");
-  const left = mutants.filter(({ status }) => status === "Survived" || status === "NoCoverage");
+export const isLeft = ({ status }: StrykerMutant) => status === "Survived" || status === "NoCoverage";
+
+export function readReport(path: string, source: string, all: readonly StrykerMutant[]): FileResult {
+  const mutants = all.filter(({ status }) => status !== "Ignored");
+  const left = mutants.filter(isLeft);
   return {
-    path,
-    total: mutants.length,
-    found: mutants.length - left.length,
+    ...{ path, total: mutants.length, found: mutants.length - left.length },
     survivors: left.map((each) => survivorOf(source, each)),
   };
+}
+
+/** Results of an earlier run, with those of a later one: what was found once stays found. */
+export function mergeMutants(
+  earlier: readonly StrykerMutant[],
+  later: readonly StrykerMutant[],
+): readonly StrykerMutant[] {
+  const nameOf = ({ location, replacement }: StrykerMutant) => JSON.stringify([location, replacement]);
+  const merged = new Map(earlier.map((mutant) => [nameOf(mutant), mutant]));
+  for (const mutant of later) {
+    const before = merged.get(nameOf(mutant));
+    if (!before || isLeft(before)) merged.set(nameOf(mutant), mutant);
+  }
+  return [...merged.values()];
 }
 
 function survivorOf(source: string, { location: { start, end }, replacement }: StrykerMutant): Survivor {

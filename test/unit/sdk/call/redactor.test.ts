@@ -272,7 +272,7 @@ describe("what counts as a secret", () => {
     redactor.remember("key-8f3a9d2c71");
     for (const before of ["", "a", "ab", "abc"]) {
       const text = redactor.text(Buffer.from(`${before}key-8f3a9d2c71`).toString("base64"));
-      expect(text).toContain("[redacted]");
+      expect(text).toMatch(before === "" ? /^\[redacted\]/ : /\[redacted\]/);
       // Of the secret at most the characters that it shares with its neighbours are left.
       expect(text.replace("[redacted]", "").length).toBeLessThanOrEqual(before.length === 0 ? 4 : 8);
     }
