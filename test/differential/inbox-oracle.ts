@@ -83,15 +83,12 @@ export class InboxOracle {
     for (const [key, { untilMs, id }] of this.#leases) {
       if (untilMs > this.nowMs) continue;
       this.#leases.delete(key);
-      const running = this.#row(id);
-      if (running) running.state = "pending";
-      // Which row had ended the process is not known: the first one that is due counts.
-      const counted = this.#waiting(key).find(({ dueAtMs }) => dueAtMs <= this.nowMs);
-      if (!counted) continue;
-      Object.assign(counted, { attempts: counted.attempts + 1, dueAtMs: 0 });
-      if (counted.attempts < attemptsMax) continue;
-      Object.assign(counted, { state: "dead", error: leaseExpired });
-      died.push(counted.id);
+      const handled = this.#row(id);
+      if (!handled) continue;
+      Object.assign(handled, { state: "pending", attempts: handled.attempts + 1, dueAtMs: 0 });
+      if (handled.attempts < attemptsMax) continue;
+      Object.assign(handled, { state: "dead", error: leaseExpired });
+      died.push(handled.id);
     }
     for (const key of new Set(this.#rows.map((row) => row.key))) {
       if (this.#leases.has(key)) continue;
