@@ -1,13 +1,13 @@
 // The fixture for Jest, with the hooks of vitest.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
-import { createClient } from "workspace-tasks/sdk";
 
 // Jest's hooks are globals.
 Object.assign(globalThis, { afterAll, afterEach, beforeAll, beforeEach });
 
 // #region jest
 import { worldPerTest } from "workspace-tasks/mock-server/jest";
+import { createClient } from "workspace-tasks/sdk";
 
 const fixture = worldPerTest({ world: { clock: "virtual" } });
 

@@ -196,6 +196,13 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
           "the inbox is in memory: acknowledged deliveries are lost when the process ends",
         );
       }
+      if (handlers.isEmpty) {
+        logger.warn(
+          { source },
+          "start() was called without handlers: events are marked done without effect; " +
+            "call on or onState before start(), or do not call start() in a process that only stores",
+        );
+      }
       await open();
       await maintenance.start();
       await worker.start();

@@ -15,8 +15,10 @@ export const acknowledged = createResponse(200, { received: true });
 /** How to mount the receiver when something read the body before it. */
 export const mountingHint =
   "the request body was read before the webhook receiver saw it, so its signature cannot be checked. " +
-  "mount the receiver before express.json() and other body parsers, or give this path to the receiver alone: " +
-  'app.post("/webhooks", webhookMiddleware(receiver)); app.use(express.json());';
+  "mount the receiver before express.json() and other body parsers: " +
+  "Express and NestJS: app.use(path, webhookMiddleware(receiver)) before the parser, or keep the bytes as request.rawBody; " +
+  "Koa: the route before koa-bodyparser; Fastify: removeAllContentTypeParsers() in the scope of the route. " +
+  "see docs/recipes/http-frameworks.md in the package";
 
 const rejections: Readonly<Record<number, WebhookResponse>> = {
   400: createResponse(400, { error: "malformed webhook request" }),

@@ -1,3 +1,4 @@
+import { didYouMean } from "../../check-options.ts";
 import { conflict, found, notFound } from "../../rules/service-error.ts";
 import { addToCatalog, isCatalogEvent, listCatalog, payloadSchemaOf } from "../../rules/webhooks/catalog.ts";
 import { emitCustomEvent } from "../../rules/webhooks/events.ts";
@@ -35,7 +36,9 @@ export function createEventControls(worlds: WorldHolder): EventControls {
       const endpoint = endpointId === undefined ? undefined : findEnabledEndpoint(world, endpointId);
       const workspaceId = endpoint?.workspaceId ?? input.workspaceId ?? worlds.seedData.workspaceId;
       if (!isCatalogEvent(world, name)) {
-        throw notFound(`event "${name}" is not in the catalog; add it with POST /catalog`);
+        const names = listCatalog(world).map((entry) => entry.name);
+        const hint = didYouMean(name, names) || "; add it with POST /catalog";
+        throw notFound(`event "${name}" is not in the catalog${hint}`);
       }
       if (!world.state.workspaces.has(workspaceId)) throw notFound("Workspace not found");
       return { eventId: emitCustomEvent(world, { workspaceId, name, payload, endpointId }) };

@@ -1,18 +1,20 @@
 import { indentJson, parseJson } from "./json-node.ts";
 import { zoneOffsetMs } from "./time-zone.ts";
 
-/** `2026-01-15 12:00:00`, in UTC or in this computer's zone. */
+/** `2026-01-15 12:00:00`, in UTC or in this computer's zone; "unknown time" if a response has none. */
 export function formatTime(at: number | string): string {
   const utcMs = new Date(at).getTime();
+  if (Number.isNaN(utcMs)) return "unknown time";
   return new Date(utcMs + zoneOffsetMs(utcMs)).toISOString().slice(0, 19).replace("T", " ");
 }
 
 /** `12:00:00`. */
-export const formatTimeOfDay = (at: number | string): string => formatTime(at).slice(11);
+export const formatTimeOfDay = (at: number | string): string => formatTimeNear(at, new Date(at).getTime());
 
 /** `12:00:00`, or `01-15 12:00:00` on another day than `nowMs`. */
 export function formatTimeNear(at: number | string, nowMs: number): string {
   const time = formatTime(at);
+  if (Number.isNaN(new Date(at).getTime())) return time;
   return isSameDay(time, formatTime(nowMs)) ? time.slice(11) : time.slice(5);
 }
 

@@ -374,6 +374,32 @@ describe("faults", () => {
     await api.clearFaults();
   });
 
+  it("for an event or endpoint that does not exist are rejected with the nearest name", async ({
+    mock,
+    api,
+  }) => {
+    const faultsOf = (rule: object) => ({
+      deliveries: [{ ...rule, instructions: [{ kind: "drop" as const }] }],
+    });
+    const { id } = await mock.control.createEndpoint({ url: "https://receiver.example/webhooks" });
+    for (const control of [mock.control, api]) {
+      await expect(control.setFaults(faultsOf({ event: "task.complete" }))).rejects.toMatchObject({
+        code: "BODY_INVALID",
+        message: "deliveries.0.event: unknown event task.complete; did you mean task.completed?",
+        issues: [{ path: "deliveries.0.event" }],
+      });
+      await expect(control.addFaults(faultsOf({ event: "report.ready" }))).rejects.toThrow("addCatalogEvent");
+      await expect(control.addFaults(faultsOf({ endpointId: `${id}x` }))).rejects.toMatchObject({
+        message: `deliveries.0.endpointId: unknown endpoint ${id}x; did you mean ${id}?`,
+      });
+    }
+    await api.addCatalogEvent({ name: "report.ready" });
+    await api.setFaults(faultsOf({ event: "report.ready", endpointId: id }));
+    const misspelt = mock.control.sendEvent({ name: "report.reedy", payload: {} });
+    await expect(misspelt).rejects.toThrow("did you mean report.ready?");
+    await api.clearFaults();
+  });
+
   it("of an unknown kind are rejected with the position of the mistake", async ({ mock, api }) => {
     const faults = { api: [{ instructions: [{ kind: "gremlin" }] }] } as never;
     for (const control of [mock.control, api]) {

@@ -60,6 +60,17 @@ describe("receiver.accept", () => {
     expect(fixture.log).toEqual([]);
   });
 
+  it("warns that events are lost to handlers when start() is called before the first on", async () => {
+    await using fixture = createReceiverFixture();
+    await fixture.receiver.start();
+    const warnings = () => fixture.log.filter(({ message }) => message.includes("without handlers"));
+    expect(warnings()).toMatchObject([{ level: "warn", message: expect.stringContaining("before start()") }]);
+    await using other = createReceiverFixture();
+    other.receiver.on("*", () => {});
+    await other.receiver.start();
+    expect(other.log.map(({ message }) => message).join()).not.toContain("without handlers");
+  });
+
   it("rejects at once while storingBytesMax bytes wait for the inbox, also for those whose response was sent", async () => {
     const clock = createFixtureClock();
     const inner = memoryInbox({ clock });

@@ -7,6 +7,7 @@ import {
   formatRelative,
   formatTime,
   formatTimeNear,
+  formatTimeOfDay,
   shortId,
   toCurl,
 } from "../../../../../mock-server/inspector/page/src/format.ts";
@@ -15,6 +16,12 @@ import { readPastedRequest } from "../../../../../mock-server/inspector/page/src
 describe("formatTime", () => {
   it("shows UTC, whatever the zone of the browser", () => {
     expect(formatTime(Date.UTC(2026, 0, 15, 12, 0, 7, 999))).toBe("2026-01-15 12:00:07");
+  });
+
+  it("shows a text instead of throwing for a value that is no time", () => {
+    expect(formatTime("no time")).toBe("unknown time");
+    expect(formatTimeOfDay(undefined as never)).toBe("unknown time");
+    expect(formatTimeNear("no time", 0)).toBe("unknown time");
   });
 });
 
