@@ -7,6 +7,7 @@ export interface ProofState {
   readonly mutants: Record<string, MutantResult>;
   readonly scopes: Record<string, ScopeResult>;
   readonly models: Record<string, ModelResult>;
+  readonly modelMutants: Record<string, MutantResult>;
   readonly replays: Record<string, ReplayResult>;
   readonly seeds: SeedResult;
   /** By the name of the part. */
@@ -56,7 +57,7 @@ export interface SeedResult {
 }
 
 export const createState = (commit: string, from: number): ProofState => ({
-  ...{ commit, startedAt: new Date().toISOString(), mutants: {}, scopes: {}, models: {}, replays: {} },
-  differential: {},
+  ...{ commit, startedAt: new Date().toISOString(), mutants: {}, scopes: {}, models: {}, modelMutants: {} },
+  ...{ replays: {}, differential: {} },
   seeds: { next: from, count: 0, deliveries: 0, faults: {} },
 });

@@ -1,7 +1,7 @@
 // The part of `npm run prove` that checks the model, and replays its transitions on the inboxes.
 
 import { checkModel } from "../model/check-model.ts";
-import { modelMutants } from "../model/model-mutants.ts";
+import { type ModelMutant, modelMutants } from "../model/model-mutants.ts";
 import { modelChecks, violatedBy } from "../model/models.ts";
 import { replayAll, replayedBounds } from "../model/replay-checks.ts";
 import {
@@ -24,17 +24,14 @@ export function modelMissing(): string | undefined {
   return "missing" in tools ? tools.missing : undefined;
 }
 
-/** Mutants of the model; undefined for one that is not refuted. */
-export const modelMutantSearches = modelMutants.map((mutant) => ({
-  ...mutant,
-  async find(): Promise<string | undefined> {
-    const checked = await checkModel({ ...mutant, isShortest: mutant.property !== "liveness" });
-    const violated = violatedBy(checked);
-    if (violated === undefined) return undefined;
-    const steps = checked.story.slice(0, stepsMax).map((step, index) => `${index + 1}. ${step}`);
-    return [...steps, ...(checked.story.length > stepsMax ? ["…"] : []), `→ ${violated}`].join("\n");
-  },
-}));
+/** The steps to the violation; undefined for a mutant that is not refuted. */
+async function refute(mutant: ModelMutant): Promise<string | undefined> {
+  const checked = await checkModel({ ...mutant, isShortest: mutant.property !== "liveness" });
+  const violated = violatedBy(checked);
+  if (violated === undefined || !mutant.violates.includes(violated)) return undefined;
+  const steps = checked.story.slice(0, stepsMax).map((step, index) => `${index + 1}. ${step}`);
+  return [...steps, ...(checked.story.length > stepsMax ? ["…"] : []), `→ ${violated}`].join("\n");
+}
 
 const stepsMax = 20;
 
@@ -51,6 +48,13 @@ export async function proveModel(
     const violation = violatedBy(checked) ?? null;
     state.models[name] = { states, transitions, depth, elapsedMs, violation };
     done(`model of ${name}: ${states} states, ${transitions} transitions, ${violation ?? "no violation"}`);
+  }
+  for (const mutant of modelMutants) {
+    const { name, bug, model } = mutant;
+    if (state.modelMutants[name] || leftMs() <= 0) continue;
+    const counterexample = (await refute(mutant)) ?? null;
+    state.modelMutants[name] = { bug, by: `the model, ${model}`, counterexample };
+    done(`${counterexample === null ? "NOT REFUTED" : "refuted"}: ${name} (${bug})`);
   }
   if (leftMs() <= 0) return;
   using parts = await loadReplayedParts();

@@ -16,7 +16,7 @@ import { mutants, productsOf } from "../simulation/mutants.ts";
 import { runSeeds } from "../simulation/run-seeds.ts";
 import { findingMutants } from "./finding-mutants.ts";
 import { createState, type ProofState, type ScopeResult } from "./proof-state.ts";
-import { modelMissing, modelMutantSearches, proveModel } from "./prove-model.ts";
+import { modelMissing, proveModel } from "./prove-model.ts";
 import { recordProof } from "./record-proof.ts";
 import { PatchedTests } from "./run-patched-tests.ts";
 
@@ -44,7 +44,7 @@ async function main(args: readonly string[]): Promise<number> {
   }).trim();
   const path = join(folder, `${commit}.json`);
   mkdirSync(folder, { recursive: true });
-  const state = (options.fresh ? undefined : readState(path)) ?? createState(commit, options.from);
+  const state = { ...createState(commit, options.from), ...(options.fresh ? undefined : readState(path)) };
   const endMs = performance.now() + options.minutes * 60_000;
   const leftMs = () => endMs - performance.now();
   const save = () => writeFileSync(path, JSON.stringify(state));
@@ -87,8 +87,6 @@ async function findMutants(state: ProofState, leftMs: () => number, save: () => 
     if (counterexample !== undefined) print(counterexample.replaceAll(/^/gm, "    "));
     save();
   };
-  for (const { name, model, bug, find } of modelMissing() === undefined ? modelMutantSearches : [])
-    await found(`model/${name}`, `the model, ${model}`, bug, find);
   for (const mutant of explorerMutants) {
     await found(`explorer/${mutant.name}`, `the explorer, ${mutant.scope}`, mutant.bug, async () => {
       using products = await loadProducts(mutant);
@@ -167,11 +165,14 @@ function isProved({
   mutants: tried,
   scopes: explored,
   models,
+  modelMutants,
   replays,
   seeds,
   differential,
 }: ProofState): boolean {
-  const areFound = Object.values(tried).every(({ counterexample }) => counterexample !== null);
+  const areFound = Object.values({ ...tried, ...modelMutants }).every(
+    ({ counterexample }) => counterexample !== null,
+  );
   const areSound = Object.values(explored).every(({ violation }) => violation === null);
   const areEqual = Object.values(differential).every(({ failure }) => failure === undefined);
   const isModelSound = Object.values(models).every(({ violation }) => violation === null);

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import type { ProofState } from "./proof-state.ts";
+import type { MutantResult, ProofState } from "./proof-state.ts";
 
 const ends = "<!-- end of the results -->";
 
@@ -38,7 +38,7 @@ function differentialResults({ commit, startedAt, differential }: ProofState): s
   ].join("\n");
 }
 
-function modelResults({ commit, startedAt, models, replays }: ProofState): string {
+function modelResults({ commit, startedAt, models, modelMutants, replays }: ProofState): string {
   return [
     `Commit ${commit}, begun ${startedAt.slice(0, 10)}.`,
     "",
@@ -55,6 +55,10 @@ function modelResults({ commit, startedAt, models, replays }: ProofState): strin
       const result = difference === null ? "no difference" : "a difference";
       return `| ${name} | ${transitions} | ${covered} | ${calls} | ${result} |`;
     }),
+    "",
+    "| mutant of the model | refuted by | counterexample |",
+    "|---|---|---|",
+    ...Object.values(modelMutants).map(mutantLine),
   ].join("\n");
 }
 
@@ -78,11 +82,12 @@ function resultsOf({ commit, startedAt, mutants, scopes, seeds }: ProofState): s
     "",
     "| known bug | found by | shortest counterexample |",
     "|---|---|---|",
-    ...Object.values(mutants).map(({ bug, by, counterexample }) => {
-      return `| ${cell(bug)} | ${cell(by)} | ${cell(counterexample ?? "not found")} |`;
-    }),
+    ...Object.values(mutants).map(mutantLine),
   ].join("\n");
 }
+
+const mutantLine = ({ bug, by, counterexample }: MutantResult) =>
+  `| ${cell(bug)} | ${cell(by)} | ${cell(counterexample ?? "not found")} |`;
 
 /** One line, without what Markdown reads as the end of a cell. */
 const cell = (text: string) =>
