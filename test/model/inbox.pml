@@ -37,7 +37,7 @@ typedef Key {
   byte id;          /* 0: there is no such key */
   byte worker;      /* name of the claim that holds the lease, 0: free */
   byte generation;
-  byte held;        /* rows of that claim that have not ended */
+  byte claimed;     /* a bit for each row of that claim that has not ended; the first one is being handled */
   byte suspects;    /* rows of an expired claim, which are claimed one at a time */
   byte wake = NEVER;/* ticks until there is something to do: a row is due, or the lease ends */
   byte head         /* position of the newest event that was applied, 0: none */
@@ -112,24 +112,29 @@ inline insert(r) {
   fi
 }
 
-/* The lease expired: the first due row has an attempt more, or is dead after its last one. */
+/* The lease expired: the row that was being handled has an attempt more, or is dead after its last one. */
 inline recover(k) {
+  count_ = 0;
   gone_ = 0;
   for (r_ : 0 .. ROWS - 1) {
     if
-    :: keyOf(r_) == k && row[r_].state == pending && row[r_].due == 0 ->
-         row[r_].attempts++;
+    :: key[k].claimed & bit(r_) ->
+         count_++;
          if
-         :: row[r_].attempts >= ATTEMPTS -> row[r_].state = dead; gone_ = 1
+         :: count_ == 1 ->
+              row[r_].attempts++;
+              if
+              :: row[r_].attempts >= ATTEMPTS -> row[r_].state = dead; gone_ = 1
+              :: else
+              fi
          :: else
-         fi;
-         break
+         fi
     :: else
     fi
   };
-  key[k].suspects = (key[k].held > gone_ -> key[k].held - gone_ : 0);
+  key[k].suspects = count_ - gone_;
   key[k].worker = 0;
-  key[k].held = 0;
+  key[k].claimed = 0;
   wake_in(k, 0)
 }
 
@@ -161,7 +166,7 @@ inline claim(k, rowsPerKeyMax, l) {
        :: else ->
             key[k].worker = names;
             key[k].generation++;
-            key[k].held = count_;
+            key[k].claimed = l.rows;
             key[k].wake = LEASE;
             l.id = key[k].id;
             l.worker = names;
@@ -209,11 +214,11 @@ inline end_row(k, l, r, outcome) {
        if
        :: l.open == 0 ->
             key[k].worker = 0;
-            key[k].held = 0;
+            key[k].claimed = 0;
             count_waiting(k);
             next_ = (count_ == 1 && outcome == retry -> RETRY : 0);
             wake_in(k, next_)
-       :: else -> key[k].held--
+       :: else -> key[k].claimed = key[k].claimed & ~bit(r)
        fi;
        result = settled
   :: else -> result = lost

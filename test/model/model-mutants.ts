@@ -54,7 +54,19 @@ export const modelMutants: readonly ModelMutant[] = [
     name: "attempt-not-counted",
     bug: "an attempt whose lease expired is not counted",
     violates: ["A1"],
-    patches: [{ find: "         row[r_].attempts++;\n", replace: "" }],
+    patches: [{ find: "              row[r_].attempts++;\n", replace: "" }],
+  },
+  {
+    ...workers,
+    name: "attempt-of-another-row",
+    bug: "a crash counts for the first due row of the key, not for the one that was being handled",
+    violates: ["A1"],
+    patches: [
+      {
+        find: "    :: key[k].claimed & bit(r_) ->\n",
+        replace: "    :: keyOf(r_) == k && row[r_].state == pending && row[r_].due == 0 ->\n",
+      },
+    ],
   },
   {
     ...workers,

@@ -53,7 +53,7 @@ const invariants: readonly (readonly [invariant: string, assertion: RegExp])[] =
   ["I1", /isPromised/],
   ["I3", />\s*applied\[/],
   ["K1", /handled\[w_\]/],
-  ["A1", /started\s*<=|attempts\)?\s*>=/],
+  ["A1", /started\[|attempts\)?\s*>=/],
   ["I4", /effects\[|result==\d/],
   ["E1", /\.head\)?\s*>=/],
   ["I5", /acceptance cycle|row\[0\]\.state==\d.*row\[/],

@@ -65,7 +65,10 @@ interface VisibleMemoryInbox {
   readonly private_keys: {
     readonly private_byId: ReadonlyMap<
       number,
-      Omit<StoredKey, "head"> & { readonly head: { readonly position: string } | null }
+      Omit<StoredKey, "head" | "held"> & {
+        readonly claimed: readonly unknown[];
+        readonly head: { readonly position: string } | null;
+      }
     >;
   };
 }
@@ -85,8 +88,9 @@ export function memoryStore({ memoryInbox }: typeof Parts): ReplayedStore {
               const waits = state === "pending" || state === "running";
               return { id, attempts, end: waits ? null : state, dueAtMs: waits ? dueAtMs : null };
             }),
-            keys: [...keys.private_byId.values()].map(({ wakeAtMs, head, ...key }) => ({
+            keys: [...keys.private_byId.values()].map(({ wakeAtMs, head, claimed, ...key }) => ({
               ...key,
+              held: claimed.length,
               wakeAtMs: Number.isFinite(wakeAtMs ?? 0) ? wakeAtMs : null,
               head: head?.position ?? null,
             })),

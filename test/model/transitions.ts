@@ -78,7 +78,8 @@ export function parseState(text: string, { ROWS, KEYS }: ModelBounds): ModelStat
     return { state: (names.get(state) ?? "absent") as ModelRow["state"], attempts, dueTicks, effects };
   });
   const keys = Array.from({ length: KEYS }, (): ModelKey | undefined => {
-    const [id, claim, generation, held, suspects, wake, head] = take(7);
+    const [id, claim, generation, claimed, suspects, wake, head] = take(7);
+    const held = claimed.toString(2).replaceAll("0", "").length;
     const wakeTicks = wake === never ? null : wake;
     return id === 0 ? undefined : { claim, generation, held, suspects, wakeTicks, head };
   });

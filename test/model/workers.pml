@@ -39,9 +39,9 @@ byte handled[WORKERS] = NONE;  /* the row whose handler is running */
 bool isDisturbed[WORKERS];
 byte crashes = CRASHES, pauses = PAUSES, failures = FAILURES, releases = RELEASES;
 byte losses = LOSSES, advances = ADVANCES, lostClaims = LOST_CLAIMS;
-byte started;                  /* attempts that were not released */
+byte started[ROWS];            /* attempts that were not released */
 bool isVolatile;               /* nothing durable was written since the last claim */
-hidden byte w_, counted_;
+hidden byte w_;
 
 #define isIdle(w) (lease[w].rows == 0)
 #define isHandling(w) (handled[w] != NONE)
@@ -66,9 +66,7 @@ inline finish(w) {
 
 /* No attempt is lost: when a claim begins, all that were started have been counted, but for a claim that was lost. */
 inline check_attempts() {
-  counted_ = 0;
-  for (r_ : 0 .. ROWS - 1) { counted_ = counted_ + row[r_].attempts };
-  assert(started <= counted_ + LOST_CLAIMS - lostClaims)
+  for (r_ : 0 .. ROWS - 1) { assert(started[r_] <= row[r_].attempts + LOST_CLAIMS - lostClaims) }
 }
 
 proctype receiver(byte w) {
@@ -91,13 +89,13 @@ proctype receiver(byte w) {
          for (w_ : 0 .. WORKERS - 1) {  /* no two undisturbed workers handle the same key */
            assert(w_ == w || !isUndisturbed(w_) || !isUndisturbed(w))
          };
-         started++
+         started[handled[w]]++
      }
   :: d_step {
        isHandling(w) ->
          settle(KEY, lease[w], handled[w]);
          if
-         :: result == superseded -> end_row(KEY, lease[w], handled[w], release); started--
+         :: result == superseded -> end_row(KEY, lease[w], handled[w], release); started[handled[w]]--
          :: result == settled && lease[w].head < position(handled[w]) -> lease[w].head = position(handled[w])
          :: else
          fi;
@@ -123,7 +121,7 @@ proctype receiver(byte w) {
        isHandling(w) && releases > 0 ->
          releases--;
          end_row(KEY, lease[w], handled[w], release);
-         started = started - (result == settled -> 1 : 0);
+         started[handled[w]] = started[handled[w]] - (result == settled -> 1 : 0);
          finish(w)
      }
   :: d_step { !isIdle(w) && crashes > 0 -> crashes--; give_up(w) }
@@ -177,7 +175,7 @@ active proctype database() {
          w = 0;
          key[KEY].worker = 0;
          key[KEY].generation--;
-         key[KEY].held = 0;
+         key[KEY].claimed = 0;
          key[KEY].wake = 0
      }
   :: true
