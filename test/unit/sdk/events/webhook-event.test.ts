@@ -260,7 +260,7 @@ describe("the envelope of an event that is not in the catalog", () => {
       { [field]: 5 },
       { [field]: undefined },
     ]),
-    ...[{ occurredAt: "yesterday" }, { occurredAt: 5 }, { occurredAt: undefined }],
+    ...["yesterday", 5, undefined, [stage.occurredAt]].map((occurredAt) => ({ occurredAt })),
   ])("is not there with %j", (changed) => {
     expect(guards({ ...stage, ...changed })).toEqual([false, false]);
     expect(guards({ ...stage, event: "task.paused", ...changed })).toEqual([false, false]);
