@@ -107,14 +107,14 @@ export function endFunction({ deliveries, keys, queue }: SqlTables): FunctionSou
       WITH ORDINALITY AS input (key_id, worker, generation, position, seq, outcome, delay, attempts, error,
         head_position, head_status, allow_same, frees, place)),
     held AS MATERIALIZED (
-      SELECT id, worker, generation, position AS head FROM ${keys} AS ordering_key
+      SELECT id, worker, generation, position AS head, waiting FROM ${keys} AS ordering_key
       WHERE ${isLimited} AND id = ANY (ARRAY(SELECT key_id FROM input)) AND EXISTS (
         SELECT 1 FROM input WHERE (input.key_id, input.worker, input.generation)
           = (ordering_key.id, ordering_key.worker, ordering_key.generation))
         AND ($15::text IS NULL OR pg_current_xact_id()::text = $15)
       ORDER BY source, order_key FOR UPDATE),
     ending AS MATERIALIZED (
-      SELECT DISTINCT ON (input.seq) input.*, held.head,
+      SELECT DISTINCT ON (input.seq) input.*, held.head, held.waiting,
         CASE WHEN input.outcome = 'done' AND input.head_position IS NOT NULL AND (
           input.head_position < held.head OR (input.head_position = held.head AND NOT input.allow_same))
         THEN 'stale' ELSE input.outcome END AS result
@@ -149,14 +149,14 @@ export function endFunction({ deliveries, keys, queue }: SqlTables): FunctionSou
       WHERE delivery.seq = settled.seq AND settled.is_ended AND (settled.result <> 'done' OR settled.attempts > 1)),
     changes AS MATERIALIZED (
       SELECT key_id, count(*) AS rows, count(*) FILTER (WHERE is_ended) AS ended, count(retry_at) AS retried,
-        min(retry_at) AS retry_at, bool_or(frees) AS frees, max(head) AS head, array_agg(seq) AS seqs, ${newest("head_position")},
+        min(retry_at) AS retry_at, bool_or(frees) AS frees, max(head) AS head, max(waiting) AS waiting, array_agg(seq) AS seqs, ${newest("head_position")},
         ${newest("head_status")}
       FROM settled GROUP BY key_id),
+    -- By the locked version: the one in the snapshot may be older, and filtered before the newer one is looked at.
     after AS MATERIALIZED (
-      SELECT changes.*, frees AND head_position IS NULL AND head IS NULL AS is_headless FROM changes),
+      SELECT changes.*, frees AND head_position IS NULL AND head IS NULL AND waiting = ended AS is_empty FROM changes),
     emptied AS (
-      DELETE FROM ${keys} AS ordering_key USING after
-      WHERE ordering_key.id = after.key_id AND after.is_headless AND ordering_key.waiting = after.ended),
+      DELETE FROM ${keys} WHERE id = ANY (ARRAY(SELECT key_id FROM after WHERE is_empty))),
     updated AS (
       UPDATE ${keys} AS ordering_key
       SET position = coalesce(after.head_position, ordering_key.position),
@@ -174,7 +174,7 @@ export function endFunction({ deliveries, keys, queue }: SqlTables): FunctionSou
             WHEN ordering_key.waiting - after.ended = after.retried THEN after.retry_at
             ELSE ${now} END
       FROM after
-      WHERE ordering_key.id = after.key_id AND NOT (after.is_headless AND ordering_key.waiting = after.ended)
+      WHERE ordering_key.id = after.key_id AND NOT after.is_empty
       RETURNING ordering_key.id, ordering_key.worker IS NULL AND ordering_key.wake_at IS NOT NULL AS has_more)
     SELECT place, result, key_id IN (SELECT id FROM updated WHERE has_more) AS has_more FROM settled`,
   };

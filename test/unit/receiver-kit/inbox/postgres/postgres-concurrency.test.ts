@@ -169,6 +169,33 @@ describeWithPostgres("two processes on one PostgreSQL inbox", () => {
     for (const inbox of inboxes) await inbox.close();
   }, 30_000);
 
+  it("an end that waits for an insert of the same key counts the row that was inserted", async () => {
+    const pool = database.pool();
+    const inbox = postgresInbox(pool, { schema: "late_insert", clock: createVirtualClock() });
+    await inbox.open();
+    await inbox.insert(runningAt("task-1", 1, { id: "first" }));
+    const [claim] = (await inbox.claim(claimOptions())).claims;
+    const blocker = await pool.connect();
+    await blocker.query("BEGIN; SELECT 1 FROM late_insert.ordering_keys FOR UPDATE");
+    const waiting = async (count: number) => {
+      const blocked =
+        "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%late_insert%'";
+      await expect.poll(async () => (await database.pool().query(blocked)).rows.length).toBe(count);
+    };
+    const inserted = inbox.insert(runningAt("task-1", 2, { id: "second" }));
+    await waiting(1);
+    // No head, and no row but this one in its snapshot.
+    const ended = inbox.fail(claim!, { kind: "dead", error: "no" });
+    await waiting(2);
+    await blocker.query("COMMIT");
+    blocker.release();
+    expect([await inserted, await ended]).toEqual([{ outcome: "new" }, true]);
+    const query = (statement: string) => pool.query(statement).then(({ rows }) => rows);
+    expect(await wrongCounters(query, { prefix: "late_insert." })).toEqual([]);
+    expect((await inbox.claim(claimOptions())).claims.map(({ id }) => id)).toEqual(["second"]);
+    await inbox.close();
+  });
+
   it("a claim whose snapshot is older than the last lease of a key claims no row that has ended since", async () => {
     const pool = database.pool();
     const clock = createVirtualClock();
