@@ -46,6 +46,7 @@ describe("a process with a receiver", () => {
     const release = await holdLock(file);
     using program = runModule(`
       const receiver = createReceiver({ secrets, inbox: sqliteInbox(${JSON.stringify(file)}) });
+      receiver.on("*", () => {});
       console.log("starting");
       await receiver.start();
       await receiver.close();
@@ -61,7 +62,7 @@ describe("a process with a receiver", () => {
     const release = await holdLock(file);
     using program = runModule(`
       const inbox = sqliteInbox({ path: ${JSON.stringify(file)}, busyTimeoutMs: 200 });
-      await createReceiver({ secrets, inbox }).start().catch(({ message }) => console.log(message));`);
+      await createReceiver({ secrets, inbox }).on("*", () => {}).start().catch(({ message }) => console.log(message));`);
     const message = "sqlite inbox: another process kept the file locked for 200 ms\n";
     expect(await program.ended()).toEqual({ code: 0, output: message });
     release();
@@ -89,6 +90,7 @@ describe("a process with a receiver", () => {
     const file = path.join(directory, "idle.db");
     using program = runModule(`
       const receiver = createReceiver({ secrets, inbox: sqliteInbox(${JSON.stringify(file)}) });
+      receiver.on("*", () => {});
       await receiver.start();
       console.log("started");`);
     expect(await program.ended()).toEqual({ code: 0, output: "started\n" });

@@ -55,6 +55,14 @@ describe("JSON that is written and read in pieces", () => {
     }
   });
 
+  it("costs time in proportion to its length when one value arrives in many parts", async () => {
+    const text = JSON.stringify({ content: "A".repeat(16_000_000) });
+    const started = process.cpuUsage();
+    await readJson(chunked(Buffer.from(text), 8_192), walkAll(1));
+    const { user, system } = process.cpuUsage(started);
+    expect((user + system) / 1_000).toBeLessThan(2_000);
+  });
+
   it("is rejected when it is not UTF-8", async () => {
     const bytes = Uint8Array.from([0x22, 0xff, 0x22]);
     await expect(readJson(chunked(bytes, 2), walkAll(1))).rejects.toThrow();
