@@ -1,4 +1,4 @@
-// The grammar of executable GraphQL documents (October 2021, §2 and appendix C). The client needs the kinds and names of
+// The grammar of executable GraphQL documents (September 2025, §2 and appendix C). The client needs the kinds and names of
 // the operations in a text, and whether it has a syntax error; graphql-js, which would build a tree, is larger than the
 // rest of the SDK together.
 
@@ -53,6 +53,7 @@ class DocumentParser {
       this.#selectionSet();
       return { type: "query", name: undefined };
     }
+    this.#description();
     const keyword = this.#name();
     if (keyword === "fragment") {
       this.#fragmentName();
@@ -66,7 +67,13 @@ class DocumentParser {
     return keyword === "fragment" ? undefined : { type: keyword as OperationDefinition["type"], name };
   }
 
+  #description(): void {
+    const { kind, text } = this.#token;
+    if (kind === "value" && text.startsWith('"')) this.#advance();
+  }
+
   #variableDefinition(): void {
+    this.#description();
     this.#variable();
     this.#punctuator(":");
     this.#type();

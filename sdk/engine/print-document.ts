@@ -1,4 +1,5 @@
 // Writes a parsed document as text, without line breaks. Its nodes are those of graphql-js, whichever version made them.
+// Descriptions are left out: they change nothing, and a service of an older edition rejects them.
 
 interface Node {
   readonly kind: string;

@@ -24,8 +24,9 @@ const serviceCodes = new Set<string>([
   "BAD_REQUEST",
   "INTERNAL_SERVER_ERROR",
 ]);
-/** Messages of TypeScript, Node and Jest. */
+/** Messages of TypeScript, Node, Jest and Babel. */
 const foreignMessages = new Set([
+  'Unexpected token, expected "from"',
   "has no exported member 'createClient'",
   "Cannot find package 'msw'",
   "Must use import to load ES Module",
