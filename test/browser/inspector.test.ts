@@ -508,7 +508,7 @@ describe("the page of the inspector", () => {
     const { page, complaints } = inspector;
     const port = Number(new URL(first.baseUrl).port);
     await first.close();
-    await page.getByText("The mock does not respond.").waitFor();
+    await page.getByRole("alert").filter({ hasText: "The mock does not respond." }).waitFor();
     expect(await inspector.button("Start task").isDisabled()).toBe(true);
     await using second = await createMockServer({ clock: "virtual", port });
     await second.control.startTask({ taskType: "TAX_ADVISOR", progression: "manual" });
