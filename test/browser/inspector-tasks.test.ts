@@ -434,7 +434,7 @@ describe("the inspector", () => {
     expect((await mock.control.listTasks()).data).toEqual([]);
 
     await mock.control.dropWorld("mine");
-    await page.getByText("The mock does not respond.").waitFor();
+    await page.getByRole("alert").filter({ hasText: "The mock does not respond." }).waitFor();
     await mock.control.createWorld({ name: "mine" });
     await page.getByRole("status").getByText("live").waitFor();
     expect(inspector.complaints.splice(0).filter((text) => !text.includes("404"))).toEqual([]);
