@@ -14,6 +14,7 @@
 import { z } from "zod";
 import { ReceiverError } from "../errors.ts";
 import { decodePosition, statusRank } from "../event/event-order.ts";
+import type { NewInboxRow } from "../inbox/inbox.ts";
 import type { InboxHead } from "../inbox/order-head.ts";
 import { defaults, option, parseOptions, strictOptions } from "../options.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
@@ -137,6 +138,8 @@ async function fetchWorkspaceId(client: ReconcileClient): Promise<string> {
 const idsPerRequest = 50;
 /** How long a head must not have moved before the API's status may replace it. */
 const settledMs = 60_000;
+/** Of one change, each dead and without its body: retention takes weeks for one. */
+const copiesMax = 100;
 
 class Reconciliation {
   readonly #settings: Settings;
@@ -217,7 +220,7 @@ class Reconciliation {
   }
 
   async #enqueue(change: TaskChange, occurredAt: bigint): Promise<boolean> {
-    const { inbox, source } = this.#settings;
+    const { source } = this.#settings;
     const { id, columns, timestamp, body } = toRow(change, occurredAt);
     const unsigned = {
       channel: "reconcile",
@@ -225,21 +228,26 @@ class Reconciliation {
       secretIndex: null,
       traceparent: null,
     } as const;
-    const row = { ...columns, source, timestamp, body, ...unsigned };
-    let isNew = false;
-    for (let repeat = 0, isBlocked = true; isBlocked; repeat++) {
-      const rowId = repeat === 0 ? id : `${id}#${repeat}`;
-      isNew = (await inbox.insert({ ...row, id: rowId })).outcome === "new";
-      if (isNew) break;
-      // The same change was found before. Where its event is dead it is still missing, so it is handled again; under
-      // another id where retention has removed the body.
-      const found = await inbox.get({ source, id: rowId });
-      isBlocked = found?.state === "dead" && found.body === null;
-      if (found?.state === "dead" && !isBlocked) isNew = await inbox.replay(found, columns);
-    }
+    const isNew = await this.#store({ ...columns, source, id, timestamp, body, ...unsigned });
     if (isNew) this.#counts.enqueued += 1;
     else this.#counts.unchanged += 1;
     return isNew;
+  }
+
+  /**
+   * False when the same change was found before. Where its event is dead it is still missing, so it is handled again; under
+   * another id where retention has removed the body.
+   */
+  async #store(row: NewInboxRow): Promise<boolean> {
+    const { inbox } = this.#settings;
+    for (let copy = 0; copy < copiesMax; copy++) {
+      const id = copy === 0 ? row.id : `${row.id}#${copy}`;
+      if ((await inbox.insert({ ...row, id })).outcome === "new") return true;
+      const found = await inbox.get({ source: row.source, id });
+      if (found?.state !== "dead") return false;
+      if (found.body !== null) return inbox.replay(found, row);
+    }
+    return false;
   }
 
   #headOf({ key }: TaskChange): Promise<InboxHead | undefined> {

@@ -78,8 +78,8 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
     tests: ["test/unit/receiver-kit/worker/reconcile.test.ts"],
     patches: [
       {
-        find: 'isBlocked = found?.state === "dead" && found.body === null;',
-        replace: "isBlocked = false;",
+        find: "if (found.body !== null) return inbox.replay(found, row);",
+        replace: "return inbox.replay(found, row);",
       },
     ],
   },

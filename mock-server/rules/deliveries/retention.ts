@@ -62,7 +62,7 @@ export function discardOldDeliveries(world: World): readonly DeliveryRecord[] {
   const discard = (delivery: DeliveryRecord) => {
     used.bytes -= bytesOf(world, delivery);
     deliveries.delete(delivery.id);
-    discardEventAfterLast(world, delivery);
+    discardEventAfterLast(world, used, delivery);
   };
   for (const delivery of deliveries.values()) {
     if (isWithin(0.01)) break;
@@ -79,8 +79,11 @@ export function discardOldDeliveries(world: World): readonly DeliveryRecord[] {
   return discarded;
 }
 
-function discardEventAfterLast(world: World, { eventId }: DeliveryRecord): void {
-  const { deliveriesOf } = usage(world);
+function discardEventAfterLast(
+  world: World,
+  { deliveriesOf }: ReturnType<typeof usage>,
+  { eventId }: DeliveryRecord,
+): void {
   const left = (deliveriesOf.get(eventId) ?? 0) - 1;
   if (left > 0) {
     deliveriesOf.set(eventId, left);

@@ -55,12 +55,12 @@ describe("JSON that is written and read in pieces", () => {
     }
   });
 
-  it("costs time in proportion to its length when one value arrives in many parts", async () => {
-    const text = JSON.stringify({ content: "A".repeat(16_000_000) });
-    const started = process.cpuUsage();
-    await readJson(chunked(Buffer.from(text), 8_192), walkAll(1));
-    const { user, system } = process.cpuUsage(started);
-    expect((user + system) / 1_000).toBeLessThan(2_000);
+  it("is read when one value arrives in thousands of parts", async () => {
+    // Joined at each part, this takes longer than a test may.
+    const content = "A".repeat(40_000_000);
+    const bytes = Buffer.from(JSON.stringify({ content }));
+    const read = (await readJson(chunked(bytes, 8_192), walkAll(1))) as { content: string };
+    expect(read.content === content).toBe(true);
   });
 
   it("is rejected when it is not UTF-8", async () => {

@@ -185,6 +185,23 @@ describe("receiver.reconcile", () => {
     expect(await reconcile()).toMatchObject({ enqueued: 0 });
   });
 
+  it("ends although the inbox says of every row that it is dead and has no body", async () => {
+    await using fixture = await watchingScene();
+    await deliverAndSettle(fixture, sampleEvent({ taskId: "task-1", occurredAt: instant(1) }));
+    await fixture.clock.advance(900_000);
+    let inserted = 0;
+    Object.assign(fixture.inbox, {
+      insert: async () => {
+        inserted += 1;
+        return { outcome: "duplicate", sameBody: null };
+      },
+      get: async () => ({ state: "dead", body: null }),
+    });
+    const { client } = tasksApi([task("task-1")]);
+    expect(await fixture.receiver.reconcile(client)).toMatchObject({ enqueued: 0, unchanged: 1 });
+    expect(inserted).toBe(100);
+  });
+
   it("applies a change again whose event is dead and has no body any more", async () => {
     await using fixture = await watchingScene();
     let broken = true;
