@@ -7,7 +7,7 @@ import { ConfigurationError, WorkspaceTasksError } from "./errors.ts";
 import { type Priority, priorities } from "./rate-limit/call-queue.ts";
 import type { RateLimitSettings } from "./rate-limit/limiter-registry.ts";
 import type { RateLimitStore } from "./rate-limit/rate-limit-store.ts";
-import type { Fetch } from "./request/transport.ts";
+import type { Fetch, FetchInit } from "./request/fetch.ts";
 import {
   productToken,
   productUrl,
@@ -85,7 +85,7 @@ export interface CreateClientOptions {
   readonly rateLimit?: RateLimitOptions | false | undefined;
   /** Allows use in a browser, where every visitor can read the key. Default false. */
   readonly dangerouslyAllowBrowser?: boolean | undefined;
-  /** Default: the global `fetch`, looked up at each request. */
+  /** Also that of undici, or of node-fetch. Default: the global `fetch`, looked up at each request. */
   readonly fetch?: Fetch | undefined;
   /** Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
@@ -166,8 +166,8 @@ const clientOptions = strictObject({
   rateLimit: withDefault(rateLimitOrFalse, {}),
   dangerouslyAllowBrowser: withDefault(boolean, false),
   // Looked up at each request, so that a global patched later (tracing, interception in tests) is used.
-  fetch: withDefault(functionOf<Fetch>(), (input: URL | string, init?: RequestInit) =>
-    globalThis.fetch(input, init),
+  fetch: withDefault(functionOf<Fetch>(), (url: URL | string, init: FetchInit) =>
+    globalThis.fetch(url, init),
   ),
   clock: optional(objectWith<Clock>("now", "monotonic", "schedule")),
   random: withDefault(functionOf<Random>(), systemRandom),

@@ -5,11 +5,10 @@ import { ProxyAgent, fetch as undiciFetch } from "undici";
 import { createClient } from "workspace-tasks/sdk";
 
 const dispatcher = new ProxyAgent(process.env["HTTPS_PROXY"] ?? "http://proxy.internal:3128");
-const proxied = undiciFetch as unknown as typeof fetch; // undici has types of its own
 const client = createClient({
   baseUrl: process.env["WORKSPACE_TASKS_BASE_URL"] ?? "http://127.0.0.1:4010",
   apiKey: process.env["WORKSPACE_TASKS_API_KEY"],
-  fetch: (url, init) => proxied(url, { ...init, dispatcher } as RequestInit),
+  fetch: (url, init) => undiciFetch(url, { ...init, dispatcher }),
 });
 // #endregion
 

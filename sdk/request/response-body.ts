@@ -1,12 +1,14 @@
 // `fetch` can be the platform's, whose bodies are web streams, or node-fetch and cross-fetch, whose bodies are streams
 // of Node. Both are read here, so that their size is limited while they arrive.
 
+import type { FetchResponse } from "./fetch.ts";
+
 /** The body of one response. */
 export class ResponseBody {
-  readonly #response: Response;
+  readonly #response: Pick<FetchResponse, "body" | "text">;
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
 
-  constructor(response: Response) {
+  constructor(response: Pick<FetchResponse, "body" | "text">) {
     this.#response = response;
   }
 

@@ -1,6 +1,7 @@
 // What a response says besides its data, as a caller may print it: redacted, and limited in size.
 
 import type { Redactor } from "../call/redactor.ts";
+import type { FetchHeaders } from "./fetch.ts";
 import type { ResponseHead } from "./transport.ts";
 
 export interface ResponseDetails {
@@ -45,7 +46,7 @@ export function requestIdOf(
   return undefined;
 }
 
-export function readHeaders(headers: Headers, redactor: Redactor): Readonly<Record<string, string>> {
+export function readHeaders(headers: FetchHeaders, redactor: Redactor): Readonly<Record<string, string>> {
   const all: [name: string, value: string][] = [];
   headers.forEach?.((value, name) => {
     if (!/^set-cookie2?$/i.test(name)) all.push([name.toLowerCase(), shortText(value, redactor)]);

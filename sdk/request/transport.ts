@@ -7,10 +7,9 @@
 import { ClientError, GraphQLClient } from "graphql-request";
 import type { UntypedOperation } from "../call/operation.ts";
 import { kindOf } from "../validation/schema.ts";
+import type { Fetch, FetchHeaders, FetchInit, FetchResponse } from "./fetch.ts";
 import { ResponseBody } from "./response-body.ts";
 import { isTruncatedJson } from "./truncated-json.ts";
-
-export type Fetch = (input: URL | string, init?: RequestInit) => Promise<Response>;
 
 export interface SendRequest {
   readonly operation: UntypedOperation;
@@ -34,7 +33,7 @@ export type SendResult =
 
 export interface ResponseHead {
   readonly status: number;
-  readonly headers: Headers;
+  readonly headers: FetchHeaders;
   /** Of the body, once it was read. */
   readonly errors?: unknown;
   readonly extensions?: unknown;
@@ -75,11 +74,9 @@ export class RoundTrip {
   async #send(): Promise<SendResult> {
     const { operation, variables, url, headers } = this.#request;
     const client = new GraphQLClient(url.href, {
-      fetch: (input, init) => this.#fetch(input, init),
+      fetch: (input, init = {}) => this.#fetch(input, init),
       excludeOperationName: true,
       errorPolicy: "all",
-      // A followed redirect would carry the key or the token to another host.
-      redirect: "manual",
       jsonSerializer: {
         parse: JSON.parse,
         stringify: (body: object) => JSON.stringify({ ...body, operationName: operation.name }),
@@ -90,7 +87,6 @@ export class RoundTrip {
       const { data, errors, extensions } = await client.rawRequest<unknown, any>({
         query: operation.document,
         variables,
-        signal: this.#controller.signal,
         requestHeaders: headers,
       });
       return this.#responded({ data, errors, extensions, isGraphQL: true });
@@ -122,16 +118,23 @@ export class RoundTrip {
     return { type: "response", response: { status, headers, isTruncated: false, ...body } };
   }
 
-  async #fetch(input: Request | URL | string, init: RequestInit | undefined): Promise<Response> {
+  async #fetch(input: Request | URL | string, { headers, body }: RequestInit): Promise<Response> {
     const { fetch, onHeaders, maxResponseBytes } = this.#request;
     this.#isSent = true;
+    const init: FetchInit = {
+      method: "POST",
+      headers: Object.fromEntries(new Headers(headers)),
+      body: String(body),
+      redirect: "manual",
+      signal: this.#controller.signal,
+    };
     const response: unknown = await fetch(input instanceof Request ? input.url : input, init);
     if (!isResponse(response)) {
       this.#noResponse = kindOf(response);
       throw new Error("expected a Response");
     }
-    const { ok, status, headers } = response;
-    this.#head = { status, headers };
+    const { status } = response;
+    this.#head = { status, headers: response.headers };
     onHeaders?.();
     this.#body = new ResponseBody(response);
     // The response arrived although the request was aborted; its body would stay open.
@@ -145,12 +148,13 @@ export class RoundTrip {
     this.#text = text;
     // graphql-request uses these four fields, and of the headers only the content type. It gets "JSON" whatever the
     // service sent: the label proves nothing, the parser decides.
+    const ok = status >= 200 && status < 300;
     return { ok, status, headers: jsonHeaders, text: async () => text } as unknown as Response;
   }
 }
 
-function isResponse(value: unknown): value is Response {
-  const { status, headers } = (value ?? {}) as Partial<Response>;
+function isResponse(value: unknown): value is FetchResponse {
+  const { status, headers } = (value ?? {}) as Partial<FetchResponse>;
   return typeof status === "number" && typeof headers?.get === "function";
 }
 

@@ -4,6 +4,7 @@
 // earlier ones resets the count.
 
 import { type Failure, FailureError, failure, toError } from "../call/failure.ts";
+import type { FetchHeaders } from "../request/fetch.ts";
 import type { UploadChunk, UploadSource } from "./upload-source.ts";
 
 export interface TusRequest {
@@ -15,7 +16,7 @@ export interface TusRequest {
 
 export interface TusResponse {
   readonly status: number;
-  readonly headers: Headers;
+  readonly headers: FetchHeaders;
 }
 
 /** What the protocol needs: authorised requests, pauses, and a progress callback. */

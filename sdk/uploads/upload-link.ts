@@ -6,12 +6,12 @@ import { type Failure, FailureError, failure } from "../call/failure.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Engine } from "../engine/engine.ts";
+import type { Fetch, FetchInit } from "../request/fetch.ts";
 import { networkFailure } from "../request/network-failure.ts";
 import { ResponseBody } from "../request/response-body.ts";
 import { readResponseDetails } from "../request/response-details.ts";
 import { parseRetryAfterMs } from "../request/retry-after.ts";
 import { backoffMs, retryAfterMsMax } from "../request/retry-policy.ts";
-import type { Fetch } from "../request/transport.ts";
 import type { TusLink, TusRequest, TusResponse, TusState } from "./tus.ts";
 
 export interface UploadLinkOptions {
@@ -94,8 +94,7 @@ async function sendRequest(
     const response = await fetch(new URL(url), {
       method,
       headers: { ...given, ...headers, "tus-resumable": "1.0.0", authorization: `Bearer ${token}` },
-      ...(body === undefined ? {} : { body: body as Uint8Array<ArrayBuffer> }),
-      // A followed redirect would carry the token to another host.
+      ...(body && { body: bufferOf(body) }),
       redirect: "manual",
       signal,
     });
@@ -104,6 +103,11 @@ async function sendRequest(
   } catch (error) {
     throw new FailureError(networkFailure(error, false, { redactor, host: new URL(url).host }));
   }
+}
+
+/** The same memory. */
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): NonNullable<FetchInit["body"]> {
+  return Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
 }
 
 function timedOut(limitMs: number): Failure {

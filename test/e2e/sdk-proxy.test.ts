@@ -1,5 +1,6 @@
 import { createServer, request } from "node:http";
 import { Readable } from "node:stream";
+import { text as streamText } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
 import { createClient, type Fetch } from "workspace-tasks/sdk";
@@ -26,13 +27,12 @@ async function createProxy() {
 
 /** As an HTTP client of Node with a proxy: it responds with headers and a stream of Node. */
 function fetchThrough(port: number): Fetch {
-  return (input, init = {}) =>
+  return (input, { method, headers, body, signal }) =>
     new Promise((resolve, reject) => {
-      const { method = "GET", headers, body, signal } = init;
       const sent = request({
         ...{ host: "127.0.0.1", port, path: String(input), method },
-        headers: { ...Object.fromEntries(new Headers(headers)), host: new URL(String(input)).host },
-        ...(signal ? { signal } : {}),
+        headers: { ...headers, host: new URL(String(input)).host },
+        signal,
       });
       sent.on("error", reject);
       sent.on("response", (response) => {
@@ -40,8 +40,7 @@ function fetchThrough(port: number): Fetch {
         const fields = new Headers(
           Object.entries(response.headers).map(([name, value]) => [name, String(value)]),
         );
-        const ok = status >= 200 && status < 300;
-        resolve({ ok, status, headers: fields, body: response } as unknown as Response);
+        resolve({ status, headers: fields, body: response, text: () => streamText(response) });
       });
       if (body) Readable.from([body]).pipe(sent);
       else sent.end();

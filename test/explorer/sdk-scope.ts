@@ -111,7 +111,7 @@ function startSdkExecution(options: SdkScopeOptions): Execution {
       timeoutMs: 15_000,
       maxRetries,
       rateLimit: { requests: limit, reserved: 0 },
-      fetch: async (_, init = {}) => {
+      fetch: async (_, init) => {
         const request = parseRequest(init);
         const name = request.isExchange ? "the exchange" : `${request.operation} with token ${request.token}`;
         if (request.isExchange) {
@@ -128,7 +128,7 @@ function startSdkExecution(options: SdkScopeOptions): Execution {
           return response;
         });
         const aborted = new Promise<never>((_resolve, reject) => {
-          init.signal?.addEventListener("abort", () => reject(init.signal?.reason));
+          init.signal.addEventListener("abort", () => reject(init.signal.reason));
         });
         try {
           return await Promise.race([settled, aborted]);

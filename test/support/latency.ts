@@ -11,9 +11,13 @@ interface Timers {
   schedule(delayMs: number, run: () => void): () => void;
 }
 
-type Fetch = (input: URL | string, init?: RequestInit) => Promise<Response>;
+type Send<Init, Result> = (input: URL | string, init: Init) => Promise<Result>;
 
-export function withLatency(fetch: Fetch, clock: Timers, legs: () => Legs): Fetch {
+export function withLatency<Init extends { readonly signal?: AbortSignal | null } | undefined, Result>(
+  fetch: Send<Init, Result>,
+  clock: Timers,
+  legs: () => Legs,
+): Send<Init, Result> {
   return async (input, init) => {
     const { forwardMs, backwardMs } = legs();
     await pause(clock, forwardMs, init?.signal);

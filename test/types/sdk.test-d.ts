@@ -1,3 +1,5 @@
+import type { Agent } from "node:http";
+import type { ReadableStream as NodeReadableStream } from "node:stream/web";
 import type { DocumentTypeDecoration, TypedDocumentNode } from "@graphql-typed-document-node/core";
 import type { DocumentNode } from "graphql";
 import { describe, expectTypeOf, it } from "vitest";
@@ -9,6 +11,7 @@ import {
   createClient,
   type ErrorCode,
   errorCodes,
+  type Fetch,
   isWorkspaceTasksError,
   type Me,
   type Outcome,
@@ -41,6 +44,82 @@ describe("the options of createClient", () => {
     createClient({ apiKey: "key" });
     // @ts-expect-error a misspelt option is an error
     createClient({ baseUrl: "https://x", apikey: "key" });
+  });
+});
+
+// As undici 7, node-fetch 2 and node-fetch 3 declare their functions, as far as the compiler compares them.
+interface UndiciResponse {
+  readonly status: number;
+  readonly headers: {
+    readonly get: (name: string) => string | null;
+    readonly forEach: (callback: (value: string, key: string, all: unknown) => void, self?: unknown) => void;
+  };
+  readonly body: NodeReadableStream | null;
+  readonly text: () => Promise<string>;
+}
+interface UndiciInit {
+  method?: string;
+  headers?: [string, string][] | Record<string, string | readonly string[]> | UndiciResponse["headers"];
+  body?:
+    | ArrayBuffer
+    | AsyncIterable<Uint8Array>
+    | Iterable<Uint8Array>
+    | NodeJS.ArrayBufferView
+    | string
+    | null;
+  redirect?: "error" | "follow" | "manual";
+  signal?: AbortSignal | null;
+  dispatcher?: { dispatch(): boolean };
+}
+interface NodeFetchResponse {
+  readonly status: number;
+  readonly headers: {
+    get(name: string): string | null;
+    forEach(callback: (value: string, name: string) => void): void;
+    raw(): Record<string, string[]>;
+  };
+  readonly body: NodeJS.ReadableStream | null;
+  text(): Promise<string>;
+}
+interface NodeFetchInit {
+  method?: string;
+  headers?: NodeFetchResponse["headers"] | Record<string, string> | Iterable<readonly [string, string]>;
+  body?: Buffer | URLSearchParams | NodeJS.ReadableStream | string;
+  redirect?: "error" | "follow" | "manual";
+  signal?: {
+    readonly aborted: boolean;
+    readonly addEventListener: (type: "abort", listener: (this: AbortSignal) => void) => void;
+  } | null;
+  agent?: Agent;
+}
+
+describe("the option fetch", () => {
+  it("accepts the functions of the platform, of undici and of node-fetch without a cast", () => {
+    expectTypeOf<typeof globalThis.fetch>().toExtend<Fetch>();
+    expectTypeOf<
+      (input: string | URL | { url: string }, init?: UndiciInit) => Promise<UndiciResponse>
+    >().toExtend<Fetch>();
+    expectTypeOf<
+      (url: URL | string | { href: string }, init?: NodeFetchInit) => Promise<NodeFetchResponse>
+    >().toExtend<Fetch>();
+  });
+
+  it("accepts a function that adds a dispatcher or an agent, and one for a test", () => {
+    const undiciFetch = {} as (input: string | URL, init?: UndiciInit) => Promise<UndiciResponse>;
+    const nodeFetch = {} as (url: URL | string, init?: NodeFetchInit) => Promise<NodeFetchResponse>;
+    const dispatcher = { dispatch: () => true };
+    const agent = {} as Agent;
+    createClient({ baseUrl: "https://x", fetch: (url, init) => undiciFetch(url, { ...init, dispatcher }) });
+    createClient({ baseUrl: "https://x", fetch: (url, init) => nodeFetch(url, { ...init, agent }) });
+    createClient({ baseUrl: "https://x", fetch: (url, init) => globalThis.fetch(new Request(url, init)) });
+    createClient({ baseUrl: "https://x", fetch: async () => new Response("{}") });
+  });
+
+  it("rejects a function that returns no response, or takes no URL object", () => {
+    // @ts-expect-error a text is no response
+    createClient({ baseUrl: "https://x", fetch: async () => "{}" });
+    // @ts-expect-error uploads pass a URL object
+    createClient({ baseUrl: "https://x", fetch: (url: string) => globalThis.fetch(url) });
   });
 });
 

@@ -5,7 +5,7 @@ import type { Logger } from "../../../../sdk/call/diagnostics.ts";
 import { diagnosticsChannels } from "../../../../sdk/call/diagnostics.ts";
 import { createRedactor } from "../../../../sdk/call/redactor.ts";
 import { isWorkspaceTasksError } from "../../../../sdk/errors.ts";
-import type { Fetch } from "../../../../sdk/request/transport.ts";
+import type { Fetch } from "../../../../sdk/request/fetch.ts";
 import { createTestEngine, jitteryLegs } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { seeded, withLatency } from "../../../support/latency.ts";

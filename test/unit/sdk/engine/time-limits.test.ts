@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
-import type { Fetch } from "../../../../sdk/request/transport.ts";
+import type { Fetch } from "../../../../sdk/request/fetch.ts";
 import { constantLegs, createEngineFixture, createTestEngine } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { withLatency } from "../../../support/latency.ts";
@@ -298,8 +298,9 @@ describe("closing the client", () => {
 it("a call ends at its deadline although fetch ignores the signal", async () => {
   const service = createFakeService();
   const { apiKey, baseUrl, clock } = service;
+  const { signal } = new AbortController();
   const deaf = withLatency(
-    (input, init) => service.fetch(input, { ...init, signal: null }),
+    (input, init) => service.fetch(input, { ...init, signal }),
     { schedule: clock.schedule },
     constantLegs(50_000),
   );
@@ -307,7 +308,7 @@ it("a call ends at its deadline although fetch ignores the signal", async () => 
     apiKey,
     baseUrl,
     clock,
-    fetch: (input, init) => deaf(input, { ...init, signal: null }),
+    fetch: (input, init) => deaf(input, { ...init, signal }),
   });
   const failure = failureOf(engine.execute(probe.query, {}, { deadlineMs: 1_000 }));
   await clock.advance(1_000);

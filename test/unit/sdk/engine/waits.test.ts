@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Fetch } from "../../../../sdk/request/transport.ts";
+import type { Fetch } from "../../../../sdk/request/fetch.ts";
 import { createTestEngine } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { failureOf } from "../../../support/outcome-of.ts";

@@ -3,7 +3,7 @@ import type { VirtualClock } from "../../../../mock-server/time/virtual-clock.ts
 import type { PostgresPool } from "../../../../sdk/rate-limit/bounded-query.ts";
 import { postgresRateLimitStore } from "../../../../sdk/rate-limit/postgres-rate-limit-store.ts";
 import type { RateLimitStore } from "../../../../sdk/rate-limit/rate-limit-store.ts";
-import type { Fetch } from "../../../../sdk/request/transport.ts";
+import type { Fetch } from "../../../../sdk/request/fetch.ts";
 import {
   constantLegs,
   createEngineFixture,

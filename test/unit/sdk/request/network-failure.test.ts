@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { Fetch } from "../../../../sdk/request/transport.ts";
+import type { Fetch } from "../../../../sdk/request/fetch.ts";
 import { createTestEngine } from "../../../support/engine-fixture.ts";
 import { closeServers, responding, serveGraphQL } from "../../../support/graphql-server.ts";
 import { failureOf } from "../../../support/outcome-of.ts";

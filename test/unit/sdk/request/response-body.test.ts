@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
 import type { CreateClientOptions } from "../../../../sdk/options.ts";
-import type { Fetch } from "../../../../sdk/request/transport.ts";
+import type { Fetch } from "../../../../sdk/request/fetch.ts";
 import { isTruncatedJson } from "../../../../sdk/request/truncated-json.ts";
 import { createTestEngine } from "../../../support/engine-fixture.ts";
 import { closeServers, serveGraphQL } from "../../../support/graphql-server.ts";

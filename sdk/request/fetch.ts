@@ -1,0 +1,30 @@
+// The option `fetch`, typed by what the client uses of it and not by the types of one implementation: the global function,
+// undici's own and node-fetch's have types that do not agree with each other.
+
+/** Sends one HTTP request, as the global `fetch` does. Those of undici and node-fetch fit without a cast. */
+export type Fetch = (url: URL | string, init: FetchInit) => Promise<FetchResponse>;
+
+/** What the client sends. An absent body is no property: with `exactOptionalPropertyTypes` some types reject `undefined`. */
+export interface FetchInit {
+  readonly method: string;
+  readonly headers: Record<string, string>;
+  /** Bytes are a `Buffer`, because node-fetch's types have no other; never with a `SharedArrayBuffer`. */
+  readonly body?: string | (Buffer & { readonly buffer: ArrayBuffer });
+  /** A followed redirect would carry the key or the token to another host. */
+  readonly redirect: "manual";
+  readonly signal: AbortSignal;
+}
+
+/** What the client reads of a response. */
+export interface FetchResponse {
+  readonly status: number;
+  readonly headers: FetchHeaders;
+  /** A web stream or a stream of Node; of anything else `text` is called. */
+  readonly body?: unknown;
+  text(): Promise<string>;
+}
+
+export interface FetchHeaders {
+  get(name: string): string | null;
+  forEach(callback: (value: string, name: string) => void): void;
+}
