@@ -10,7 +10,16 @@ const anchorOf = (heading) =>
     .replace(/[^\p{L}\p{N}\s_-]/gu, "")
     .replace(/\s/g, "-");
 
-/** The relative links of the documents at `root` that lead to no file or no heading. */
+const linkForms = [
+  // [text](target "title"), also of a picture
+  /\]\(\s*<?([^)\s>]+)>?(?:\s+["'(][^)]*)?\)/g,
+  // [name]: target
+  /^ {0,3}\[[^\]]+\]:\s+<?([^\s>]+)/gm,
+  /<(?:a|img|source|video)\b[^>]*?\s(?:href|src|poster)\s*=\s*["']?([^"'\s>]+)/gi,
+];
+const targetsIn = (text) => linkForms.flatMap((form) => [...text.matchAll(form)].map(([, target]) => target));
+
+/** The relative links of the documents at `root`, pictures included, that lead to no file or no heading. */
 export function deadLinks(root, documents) {
   const anchors = new Map();
   const anchorsOf = (file) => {
@@ -27,7 +36,7 @@ export function deadLinks(root, documents) {
   };
   return documents.flatMap((document) => {
     const text = withoutCode(readFileSync(join(root, document), "utf8"));
-    return [...text.matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target]) => {
+    return targetsIn(text).flatMap((target) => {
       if (/^[a-z]+:/.test(target)) return [];
       const [path, anchor] = target.split("#");
       const absolute = path ? normalize(join(root, dirname(document), path)) : join(root, document);

@@ -46,6 +46,30 @@ it("check-links reports a link to a missing file or heading", async () => {
   ]);
 });
 
+it("check-links reports a missing picture, whichever way a document shows it", async () => {
+  const document = [
+    "![one](images/one.png)",
+    '![two](images/two.png "Title")',
+    '<img alt="three" src="images/three.png">',
+    "[![four](images/four.png)](#one)",
+    "![five][five]",
+    "[five]: images/five.png",
+    '<a href="images/six.png">six</a>',
+    "# One",
+  ].join("\n\n");
+  const names = ["one", "two", "three", "four", "five", "six"];
+  const pictures = Object.fromEntries(names.map((name) => [`images/${name}.png`, ""]));
+  using sound = repository({ "a.md": document, ...pictures });
+  expect(await sound.run("check-links.mjs")).toMatchObject({ code: 0 });
+
+  using broken = repository({ "a.md": document });
+  const { code, output } = await broken.run("check-links.mjs");
+  expect(code).toBe(1);
+  expect(output.trim().split("\n").toSorted()).toEqual(
+    names.map((name) => `a.md: images/${name}.png does not exist`).toSorted(),
+  );
+});
+
 it("check-licences reports a forbidden licence of a transitive dependency", async () => {
   const lockWith = (licence: string) =>
     JSON.stringify({
