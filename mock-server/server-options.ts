@@ -11,6 +11,7 @@ import {
 } from "./check-options.ts";
 import type { ReceiverFunction } from "./outbound/in-process-transport.ts";
 import type { ConnectionCheck } from "./outbound/port.ts";
+import { isHostName } from "./service-url.ts";
 import type { SettingsChanges } from "./settings.ts";
 import type { FaultPlan } from "./state/fault.ts";
 import type { Clock } from "./time/clock.ts";
@@ -51,7 +52,6 @@ const isClock = (value: unknown) =>
 
 const isListOf = (value: unknown, accepts: (item: string) => boolean) =>
   Array.isArray(value) && value.every((item) => typeof item === "string" && accepts(item));
-export const isHostName = (text: string) => /^[a-z0-9._-]+$|^[0-9a-f:.]+$/i.test(text);
 export const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text;
 
 const kinds: { readonly [Name in keyof Required<MockServerOptions>]: Kind } = {

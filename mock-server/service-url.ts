@@ -8,9 +8,21 @@ export function isHttpUrl(text: string): boolean {
   return /^https?:\/\/[^\s\p{Cc}\\/?#@]+(?:[/?#][^\s\p{Cc}\\]*)?$/iu.test(text) && URL.canParse(text);
 }
 
-/** Whether the service delivers to this URL: HTTPS, or plain HTTP to this computer. */
-export function isReceiverUrl(text: string, { allowLoopbackHttp = true } = {}): boolean {
+export const isHostName = (text: string) => /^[a-z0-9._-]+$|^[0-9a-f:.]+$/i.test(text);
+
+export interface PlainHttpRules {
+  readonly allowLoopbackHttp: boolean;
+  readonly httpHostsAllowed: readonly string[];
+}
+
+/** Whether the service delivers to this URL: HTTPS, or plain HTTP to this computer and to hosts that are allowed. */
+export function isReceiverUrl(
+  text: string,
+  { allowLoopbackHttp, httpHostsAllowed }: PlainHttpRules,
+): boolean {
   if (!isHttpUrl(text)) return false;
   const { protocol, hostname } = new URL(text);
-  return protocol === "https:" || (allowLoopbackHttp && isLoopbackHost(hostname));
+  if (protocol === "https:" || (allowLoopbackHttp && isLoopbackHost(hostname))) return true;
+  const name = hostname.replace(/^\[(.*)\]$/, "$1");
+  return httpHostsAllowed.some((host) => host.toLowerCase() === name);
 }

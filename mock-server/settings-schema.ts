@@ -8,6 +8,7 @@ import { checkSchema } from "./check-schema.ts";
 import type { MockServerIssue } from "./errors.ts";
 import { isPlainObject } from "./plain-object.ts";
 import { seedPlanSchema } from "./seed-plan.ts";
+import { isHostName } from "./service-url.ts";
 import type { SettingsChanges } from "./settings.ts";
 import { taskPlansSchema } from "./state/task-plan.ts";
 
@@ -62,6 +63,13 @@ export const settingsSchema = z.strictObject({
     .boolean()
     .optional()
     .describe("Whether webhook endpoints on this computer may use plain HTTP (A-6)."),
+  httpHostsAllowed: z
+    .array(z.string().refine(isHostName, "expected a host name without a port"))
+    .max(1_000)
+    .optional()
+    .describe(
+      "Other hosts whose webhook endpoints may use plain HTTP, such as a service of Docker Compose; the service allows none.",
+    ),
   latency: z
     .strictObject({
       p50Ms: duration("Time that half of all calls take at most, uploads included, on the mock's clock.", 0),

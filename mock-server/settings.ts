@@ -53,6 +53,7 @@ export const defaultSettings = {
   unauthenticatedStatus: 200 as 200 | 401,
   errors: [] as readonly ErrorReplacement[],
   allowLoopbackHttp: true,
+  httpHostsAllowed: [] as readonly string[],
   latency: { p50Ms: 0, p99Ms: 0 },
   delivery: {
     scheduleMs: [

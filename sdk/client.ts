@@ -114,7 +114,7 @@ export function createClient(options: CreateClientOptions): WorkspaceTasksClient
   const { send, close } = engine;
   return {
     me: (call) => fetchMe(send, "base", call),
-    webhooks: createWebhooks(send),
+    webhooks: createWebhooks(send, resolved.httpHostsAllowed),
     tasks: createTasks(send, createTaskPoller(engine, resolved.clock)),
     taxClients: createTaxClients(send),
     uploads: createUploads(engine, { ...resolved, redactor }),

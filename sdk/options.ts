@@ -17,6 +17,7 @@ import {
 } from "./validation/request-headers.ts";
 import {
   abortSignal,
+  array,
   boolean,
   durationMs,
   functionOf,
@@ -31,7 +32,7 @@ import {
   ValidationError,
   withDefault,
 } from "./validation/schema.ts";
-import { serviceUrl } from "./validation/service-url.ts";
+import { isSecure, serviceUrl } from "./validation/service-url.ts";
 
 export interface RateLimitOptions {
   /** Requests that the service accepts per window. Default 120. @see interface §8 */
@@ -56,7 +57,7 @@ export interface RateLimitOptions {
 export interface CreateClientOptions {
   /** The workspace's API key. Required for everything but the event catalog and partner-only clients. */
   readonly apiKey?: ApiKeySource | undefined;
-  /** The interface's `{base_url}`. HTTPS, or HTTP to a loopback host. */
+  /** The interface's `{base_url}`. HTTPS, or HTTP to a loopback host or one of `httpHostsAllowed`. */
   readonly baseUrl: string | URL;
   /** The interface's `{gateway_url}`. Without it partner calls fail with `CONFIGURATION_INVALID`. */
   readonly gatewayUrl?: string | URL | undefined;
@@ -83,6 +84,11 @@ export interface CreateClientOptions {
   readonly appInfo?: AppInfo | undefined;
   /** `false` switches the client's own rate limiting off. */
   readonly rateLimit?: RateLimitOptions | false | undefined;
+  /**
+   * Hosts besides the loopback ones that may have HTTP URLs, as in `["mock"]`: a mock in another container. Others on the
+   * network can read the keys. Default: none.
+   */
+  readonly httpHostsAllowed?: readonly string[] | undefined;
   /** Allows use in a browser, where every visitor can read the key. Default false. */
   readonly dangerouslyAllowBrowser?: boolean | undefined;
   /** Also that of undici, or of node-fetch. Default: the global `fetch`, looked up at each request. */
@@ -164,6 +170,7 @@ const clientOptions = strictObject({
     strictObject({ name: productToken, version: optional(productToken), url: optional(productUrl) }),
   ),
   rateLimit: withDefault(rateLimitOrFalse, {}),
+  httpHostsAllowed: withDefault(array(hostName), []),
   dangerouslyAllowBrowser: withDefault(boolean, false),
   // Looked up at each request, so that a global patched later (tracing, interception in tests) is used.
   fetch: withDefault(functionOf<Fetch>(), (url: URL | string, init: FetchInit) =>
@@ -202,12 +209,25 @@ export function resolveOptions(options: CreateClientOptions) {
   if (checked.apiKey === undefined && checked.partnerApiKey === undefined) {
     throw new ConfigurationError("createClient: expected apiKey or partnerApiKey, got neither");
   }
+  for (const name of ["baseUrl", "gatewayUrl"] as const) {
+    const url = checked[name];
+    if (url && !isSecure(url, checked.httpHostsAllowed)) throw new ConfigurationError(insecure(name, url));
+  }
   return {
     ...checked,
     headers: { ...checked.headers, "user-agent": userAgentOf(checked.appInfo) },
     clock: checked.clock ?? systemClock,
     customClock: checked.clock !== undefined,
   };
+}
+
+const insecure = (name: string, { hostname }: URL) =>
+  `createClient: ${name}: expected https, got http to ${hostname}, which is not loopback: keys would travel readable; for a mock in another container set httpHostsAllowed: ["${hostname}"]`;
+
+function hostName(value: unknown, path: string): string {
+  if (typeof value !== "string") throw new ValidationError(path, `expected a string, got ${kindOf(value)}`);
+  if (/^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/i.test(value)) return value;
+  throw new ValidationError(path, "expected a host name without a scheme and a port, got something else");
 }
 
 function apiKeySource(value: unknown, path: string): ApiKeySource {

@@ -1,8 +1,11 @@
 import { choice, type FlagValues, flag, list, repeated, text, wholeNumber } from "../../cli/flags.ts";
 import { contractProfile } from "../faults/contract-profile.ts";
-import { isHostName, isOrigin, type MockServerOptions } from "../server-options.ts";
-import { isReceiverUrl } from "../service-url.ts";
+import { isOrigin, type MockServerOptions } from "../server-options.ts";
+import { isHostName, isHttpUrl } from "../service-url.ts";
 import type { SettingsChanges } from "../settings.ts";
+
+export const receiverExpected =
+  "an https URL, or an http URL of this computer such as http://127.0.0.1:3000/webhooks";
 
 /** The flags that `mock` and `mock exec` share. */
 export const mockFlags = {
@@ -16,9 +19,14 @@ export const mockFlags = {
   state: text("<file.json>", "resume from this snapshot, and update it"),
   scenario: text("<file.json>", "run these steps before the mock is ready"),
   deliverTo: flag("<url>", "send every event there, print the secret", {
-    parse: (value) => (isReceiverUrl(value) ? value : undefined),
-    expected: "an https URL, or an http URL of this computer such as http://127.0.0.1:3000/webhooks",
+    parse: (value) => (isHttpUrl(value) ? value : undefined),
+    expected: receiverExpected,
   }),
+  allowHttpHost: list(
+    "<name>",
+    "also deliver over plain HTTP to this host, such as another container; repeatable",
+    { accepts: isHostName, expected: "a host name without a port" },
+  ),
   deliverOnly: choice(["loopback"], "send no delivery to another computer"),
   chaos: choice(["contract"], "duplicate, delay and reorder deliveries"),
   settings: text("<file.json>", "retry schedule, limits, latency, seed data, …"),

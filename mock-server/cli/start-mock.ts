@@ -4,11 +4,11 @@ import { CommandError } from "../../cli/command-error.ts";
 import type { ScenarioInput } from "../control/contract/scenarios.ts";
 import { isMockServerError } from "../errors.ts";
 import { createMockServer, type MockServer } from "../server.ts";
-import { defaultSettings, type SettingsChanges } from "../settings.ts";
 import { lockState, type StateLock } from "../snapshot/state-lock.ts";
 import { type Autosave, autosave } from "./autosave.ts";
 import { type MockOptions, serverOptionsOf } from "./mock-options.ts";
 import { readSettings } from "./read-settings.ts";
+import { withDeliveries } from "./with-deliveries.ts";
 
 export interface RunningMock {
   readonly mock: MockServer;
@@ -42,7 +42,7 @@ async function startLocked(options: MockOptions, { lock, warn }: StartContext): 
   const { state, deliverTo } = options;
   const snapshot = state === undefined ? null : await readState(state);
   const scenario = options.scenario === undefined ? null : await readScenarioFile(options.scenario);
-  const settings = withReceiver(await readSettings(options), deliverTo);
+  const settings = withDeliveries(await readSettings(options), options);
   const mock = await createMockServer(serverOptionsOf(options, settings)).catch((error: unknown) => {
     throw explainStart(error, options);
   });
@@ -75,20 +75,6 @@ async function saveState(mock: MockServer, path: string, warn: Warn): Promise<Au
 }
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
-
-/** The receiver is part of the seed data, so that a reset keeps it, with its secret. */
-function withReceiver(
-  changes: SettingsChanges | undefined,
-  url: string | undefined,
-): SettingsChanges | undefined {
-  if (url === undefined) return changes;
-  const { seedData = defaultSettings.seedData } = changes ?? {};
-  const [first, ...others] = seedData.workspaces;
-  const endpoints = first?.endpoints ?? [];
-  if (!first || endpoints.some((endpoint) => endpoint.url === url)) return changes;
-  const workspace = { ...first, endpoints: [...endpoints, { url }] };
-  return { ...changes, seedData: { workspaces: [workspace, ...others] } };
-}
 
 async function lockStateFile(path: string): Promise<StateLock> {
   const lock = await lockState(path).catch((error: unknown) => codeOf(error));

@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { customerErrorSchema, taxPrepResultSchema } from "../../sdk/events/index.ts";
-import { isHttpUrl, isReceiverUrl } from "../service-url.ts";
+import { isHttpUrl } from "../service-url.ts";
 import type { TimerQueueEntry } from "../time/timer-queue.ts";
 import { deliveryFaultSchema } from "./fault.ts";
 import { type TaskPlan, taskPlanSchema } from "./task-plan.ts";
@@ -81,7 +81,7 @@ const signingSecret = z.strictObject({
 const endpoint = z.strictObject({
   id,
   workspaceId: id,
-  url: z.string().refine((text) => isReceiverUrl(text), "expected the URL of a receiver"),
+  url: z.string().refine(isHttpUrl, "expected the URL of a receiver"),
   description: z.string(),
   enabled: z.boolean(),
   /** `null`: all current and future events. */

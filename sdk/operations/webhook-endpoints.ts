@@ -23,6 +23,7 @@ import {
   nullish,
   optional,
   refineWith,
+  type Schema,
   strictObject,
   string,
 } from "../validation/schema.ts";
@@ -124,12 +125,13 @@ const deleteEndpoint = defineOperation("DeleteWebhookEndpoint", DeleteWebhookEnd
 });
 const rotateSecret = defineOperation("RotateWebhookEndpointSecret", RotateWebhookEndpointSecretDocument);
 
-const deliveryUrl = refineWith(
-  string,
-  (value) => URL.canParse(value) && isSecure(new URL(value)),
-  "WEBHOOK_ENDPOINT_URL_INVALID",
-  "Webhook endpoint url must be an HTTPS URL",
-);
+const deliveryUrl = (httpHostsAllowed: readonly string[]) =>
+  refineWith(
+    string,
+    (value) => URL.canParse(value) && isSecure(new URL(value), httpHostsAllowed),
+    "WEBHOOK_ENDPOINT_URL_INVALID",
+    "Webhook endpoint url must be an HTTPS URL",
+  );
 const eventTypes = refineWith(
   array(nonEmptyString),
   (names) => names.length > 0,
@@ -151,29 +153,27 @@ const checkList = inputOf(
     iterator: nullish(nonEmptyString),
   }),
 );
-const checkCreate = inputVariableOf(
-  "webhooks.endpoints.create",
-  strictObject({
-    url: deliveryUrl,
-    description: nullish(string),
-    eventTypes: nullish(eventTypes),
-  }),
-);
-const checkUpdate = inputVariableOf(
-  "webhooks.endpoints.update",
-  refineWith(
-    strictObject({
-      endpointId: nonEmptyString,
-      url: nullish(deliveryUrl),
-      description: nullish(string),
-      enabled: nullish(boolean),
-      eventTypes: nullish(eventTypes),
-    }),
-    ({ endpointId: _, ...fields }) => Object.values(fields).some((value) => value !== undefined),
-    "WEBHOOK_ENDPOINT_FIELD_REQUIRED",
-    "At least one endpoint field must be updated",
-  ),
-);
+const createCheck = (url: Schema<string>) =>
+  inputVariableOf(
+    "webhooks.endpoints.create",
+    strictObject({ url, description: nullish(string), eventTypes: nullish(eventTypes) }),
+  );
+const updateCheck = (url: Schema<string>) =>
+  inputVariableOf(
+    "webhooks.endpoints.update",
+    refineWith(
+      strictObject({
+        endpointId: nonEmptyString,
+        url: nullish(url),
+        description: nullish(string),
+        enabled: nullish(boolean),
+        eventTypes: nullish(eventTypes),
+      }),
+      ({ endpointId: _, ...fields }) => Object.values(fields).some((value) => value !== undefined),
+      "WEBHOOK_ENDPOINT_FIELD_REQUIRED",
+      "At least one endpoint field must be updated",
+    ),
+  );
 const checkDelete = inputOf("webhooks.endpoints.delete", nonEmptyString);
 const checkRotateSecret = inputVariableOf(
   "webhooks.endpoints.rotateSecret",
@@ -190,7 +190,11 @@ const checkRotateSecret = inputVariableOf(
   }),
 );
 
-export function createWebhookEndpoints(send: Send): WebhookEndpoints {
+/** @param httpHostsAllowed hosts whose endpoints may have HTTP URLs, besides loopback */
+export function createWebhookEndpoints(send: Send, httpHostsAllowed: readonly string[]): WebhookEndpoints {
+  const url = deliveryUrl(httpHostsAllowed);
+  const checkCreate = createCheck(url);
+  const checkUpdate = updateCheck(url);
   return {
     list(options = {}, call) {
       const { limit, iterator } = checkList(options);

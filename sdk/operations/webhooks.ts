@@ -25,9 +25,9 @@ export interface Webhooks {
 
 const catalog = defineOperation("WebhookEventCatalog", WebhookEventCatalogDocument);
 
-export function createWebhooks(send: Send): Webhooks {
+export function createWebhooks(send: Send, httpHostsAllowed: readonly string[]): Webhooks {
   return {
-    endpoints: createWebhookEndpoints(send),
+    endpoints: createWebhookEndpoints(send, httpHostsAllowed),
     catalog: (call) => send(catalog, {}, "webhookEventCatalog", call),
   };
 }

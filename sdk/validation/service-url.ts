@@ -1,6 +1,6 @@
 import { kindOf, type Schema, ValidationError } from "./schema.ts";
 
-/** A base address of the service: HTTPS, or HTTP to a loopback host, with nothing after the path. */
+/** A base address of the service: HTTPS, or HTTP, with nothing after the path. */
 export const serviceUrl: Schema<URL> = (value, path) => {
   if (typeof value !== "string" && !(value instanceof URL)) {
     throw new ValidationError(path, `expected a URL, got ${kindOf(value)}`);
@@ -26,9 +26,10 @@ export function urlBelow(base: URL, path: string): URL {
   return url;
 }
 
-/** True for a URL whose traffic others cannot read: HTTPS, or HTTP to this machine. */
-export function isSecure({ protocol, hostname }: URL): boolean {
-  return protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
+/** True for HTTPS, for HTTP to this machine, whose traffic others cannot read, and for HTTP to a host that is allowed. */
+export function isSecure({ protocol, hostname }: URL, httpHostsAllowed: readonly string[]): boolean {
+  if (protocol !== "http:") return protocol === "https:";
+  return isLoopback(hostname) || httpHostsAllowed.some((host) => host.toLowerCase() === hostname);
 }
 
 function isLoopback(hostname: string): boolean {
@@ -38,9 +39,6 @@ function isLoopback(hostname: string): boolean {
 function problemOf(url: URL): string | undefined {
   if (url.protocol !== "https:" && url.protocol !== "http:") {
     return `expected https, got ${url.protocol.slice(0, -1)}`;
-  }
-  if (!isSecure(url)) {
-    return "expected https, got http to a host that is not loopback: keys would travel readable";
   }
   if (url.username !== "" || url.password !== "") return "expected a URL without user and password";
   if (url.search !== "" || url.hash !== "") return "expected a URL without query and fragment";

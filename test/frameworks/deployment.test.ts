@@ -194,22 +194,40 @@ describe("the Dockerfile of the mock", () => {
 });
 
 describe("the compose file", () => {
-  it("passes variables that the programs read, and a secret that its mock signs with", async () => {
+  it("passes variables that the programs read; its mock delivers to its receiver, which accepts", async () => {
     const [compose] = documentsOf<[Compose]>("compose.yaml");
     const { database, migrate, receiver, mock } = compose.services;
     const { environment = {}, ports } = receiver;
     expect(Object.keys(environment).filter((name) => !serverVariables.includes(name))).toEqual([]);
     expect(Object.keys(migrate.environment ?? {})).toEqual(["DATABASE_URL"]);
     expect(Object.keys(database.environment ?? {})).toEqual(["POSTGRES_PASSWORD"]);
-    expect(ports).toEqual(["3000:3000", "4010:4010"]);
+    expect([ports, mock.ports]).toEqual([["127.0.0.1:3000:3000"], ["127.0.0.1:4010:4010"]]);
 
-    const port = await freePort();
-    const command = mock.command?.map((part) => part.replace("4010", String(port))) ?? [];
-    using running = new RunningCommand([...command, "--json"], join(folder, "mock-image"), {});
-    const ready = () => running.output.split("\n").find((line) => line.startsWith("{"));
-    await expect.poll(ready, { timeout: 20_000 }).toMatch(/\}$/);
-    const { signingSecret } = JSON.parse(ready() ?? "") as { signingSecret: string };
-    expect(environment["WORKSPACE_TASKS_SIGNING_SECRET"]).toBe(signingSecret);
+    const [mockPort, receiverPort] = [await freePort(), await freePort()];
+    const image = join(folder, "image");
+    const settings = {
+      ...environment,
+      DATABASE_URL: server.url(),
+      PORT: String(receiverPort),
+      DRAIN_MS: "0",
+    };
+    using receiving = new RunningCommand(["node", "server.mjs"], image, settings);
+    await expect.poll(async () => (await get(receiverPort, "/ready")).status, { timeout: 20_000 }).toBe(200);
+    // In place of the container's name: not a loopback name, but it leads to this computer.
+    const here = (part: string) =>
+      part
+        .replace("4010", String(mockPort))
+        .replace("receiver:3000", `0.0.0.0:${receiverPort}`)
+        .replace("=receiver", "=0.0.0.0");
+    const command = mock.command?.map(here) ?? [];
+    using running = new RunningCommand(command, join(folder, "mock-image"), {});
+    await expect.poll(() => running.output, { timeout: 20_000 }).toContain("Ctrl+C stops it");
+    const [program = ""] = command;
+    const trigger = [program, "trigger", "task.completed", "--mock", `http://127.0.0.1:${mockPort}`];
+    using triggering = new RunningCommand(trigger, join(folder, "mock-image"), {});
+    expect(await triggering.ended, triggering.output).toBe(0);
+    expect(triggering.output).toMatch(/succeeded after 1 attempt/);
+    await expect.poll(() => receiving.output).toMatch(/task \S+ is COMPLETED/);
   });
 });
 

@@ -43,6 +43,7 @@ describe("settings that are wrong", () => {
     [{ rateLimit: 5 }, "settings.rateLimit: expected an object, got 5"],
     [{ unauthenticatedStatus: 403 }, "expected 200 or 401, got 403"],
     [{ allowLoopbackHttp: "no" }, 'expected true or false, got "no"'],
+    [{ httpHostsAllowed: ["receiver:3000"] }, "httpHostsAllowed.0: expected a host name without a port"],
     [{ bounds: { bodyBytesMax: Number.NaN } }, "expected a number, got NaN"],
     [{ delivery: { scheduleMs: [0, -1] } }, "scheduleMs.1: expected a number of at least 0, got -1"],
     [{ delivery: { scheduleMs: [] } }, "scheduleMs: expected an array of at least 1 item, got an array"],

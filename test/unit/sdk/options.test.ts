@@ -32,6 +32,15 @@ describe("createClient", () => {
     expect(problemWith({ ...good, baseUrl })).toBe("no problem");
   });
 
+  it("createClient accepts HTTP URLs of the hosts in httpHostsAllowed", () => {
+    const urls = { baseUrl: "http://MOCK:4010", gatewayUrl: "http://[fd00::2]/gateway" };
+    const httpHostsAllowed = ["Mock", "[fd00::2]"];
+    expect(problemWith({ ...good, ...urls, httpHostsAllowed })).toBe("no problem");
+    expect(problemWith({ ...good, baseUrl: "http://mock.example", httpHostsAllowed })).toMatch(
+      /expected https/,
+    );
+  });
+
   it.each([
     [{ ...good, baseUrl: "http://api.example.com" }, /baseUrl: expected https, got http/],
     [{ ...good, baseUrl: "http://127.0.0.1.example.com" }, /baseUrl: expected https/],
@@ -41,6 +50,12 @@ describe("createClient", () => {
     [{ ...good, baseUrl: "https://api.example.com?x=1" }, /without query/],
     [{ ...good, baseUrl: "https://api.example.com/graphql" }, /base address/],
     [{ ...good, baseUrl: 12 }, /baseUrl: expected a URL, got a number/],
+    [
+      { ...good, baseUrl: "http://mock:4010" },
+      /baseUrl: expected https, got http to mock, .+ set httpHostsAllowed: \["mock"\]$/,
+    ],
+    [{ ...good, httpHostsAllowed: "mock" }, /httpHostsAllowed: expected an array, got a string/],
+    [{ ...good, httpHostsAllowed: ["mock:4010"] }, /expected a host name without a scheme and a port/],
     [{ ...good, gatewayUrl: "http://gateway.example.com" }, /gatewayUrl: expected https/],
     [{ apiKey: "key_1234567890" }, /baseUrl: expected a URL, got nothing/],
     [{ baseUrl: good.baseUrl }, /expected apiKey or partnerApiKey, got neither/],

@@ -7,6 +7,7 @@ import { createControlClient, createMockServer } from "workspace-tasks/mock-serv
 import { runMockCommand } from "../../../../mock-server/cli/mock-command.ts";
 import { runTriggerCommand } from "../../../../mock-server/cli/trigger-command.ts";
 import { readSnapshotFile } from "../../../../mock-server/snapshot/snapshot-file.ts";
+import { startCapturingReceiver } from "../../../support/capturing-receiver.ts";
 import { listen } from "../../../support/listen.ts";
 import { runCommand, startCommand } from "../../../support/run-command.ts";
 import { withFolder } from "../../../support/with-folder.ts";
@@ -70,6 +71,26 @@ describe("mock", () => {
       });
       expect(names).toEqual(["task.running", "task.completed"]);
     });
+  });
+
+  it("mock --allow-http-host delivers over plain HTTP to that host too", async () => {
+    await using receiver = await startCapturingReceiver();
+    // Not a loopback name, as that of another container; it leads to this computer.
+    const url = receiver.url.replace("127.0.0.1", "0.0.0.0");
+    const flags = ["--deliver-to", url, "--allow-http-host", "receiver,0.0.0.0"];
+    const { code } = await withMock(flags, async (ready) => {
+      const control = createControlClient({ baseUrl: ready["baseUrl"] ?? "" });
+      await control.startTask({ taskType: "BINDER", progression: "manual" });
+      await receiver.received(1);
+      // An endpoint that is registered later, and one of a host that is not allowed.
+      await control.createEndpoint({ url: "http://receiver:3000/webhooks" });
+      const message = "Webhook endpoint url must be an HTTPS URL";
+      await expect(control.createEndpoint({ url: "http://other:3000/" })).rejects.toThrow(message);
+      await using other = await createMockServer({ listen: false });
+      await other.control.restoreSnapshot(await control.getSnapshot());
+      expect((await other.control.listEndpoints()).data.map((endpoint) => endpoint.url)).toContain(url);
+    });
+    expect(code).toBe(0);
   });
 
   it("mock --state writes its state to a file and resumes from there", () =>
@@ -208,7 +229,26 @@ describe("mock", () => {
     [["--clock", "virtua"], '--clock: expected real or virtual, got "virtua"; did you mean virtual?'],
     [["--chaos", "total"], '--chaos: expected contract, got "total"'],
     [["--deliver-to", "notaurl"], `${receiverUrl}, got "notaurl"`],
-    [["--deliver-to", "http://receiver.test"], `${receiverUrl}, got "http://receiver.test"`],
+    [
+      ["--deliver-to", "http://receiver:3000/webhooks"],
+      `${receiverUrl}, got "http://receiver:3000/webhooks"; for plain HTTP to the container or computer receiver add --allow-http-host receiver`,
+    ],
+    [
+      ["--deliver-to", "http://[fd00::2]/", "--allow-http-host", "receiver"],
+      `${receiverUrl}, got "http://[fd00::2]/"; for plain HTTP to the container or computer fd00::2 add --allow-http-host fd00::2`,
+    ],
+    [
+      ["--deliver-to", "http://127.0.0.1/", "--set", "allowLoopbackHttp=false"],
+      '--deliver-to: expected an https URL, as allowLoopbackHttp is false, got "http://127.0.0.1/"',
+    ],
+    [
+      ["--deliver-only", "loopback", "--deliver-to", "https://hooks.example/"],
+      "--deliver-only: loopback sends nothing to hooks.example of --deliver-to; omit one of them",
+    ],
+    [
+      ["--allow-http-host", "receiver:3000"],
+      '--allow-http-host: expected a host name without a port, got "receiver:3000"',
+    ],
     [["--scenarios", "x"], "unknown flag --scenarios; did you mean --scenario?"],
     [["--seed"], "--seed: expected a value; write --seed <n>"],
     [["stop"], 'expected flags only, got "stop"'],
@@ -269,16 +309,14 @@ describe("mock", () => {
     }));
 
   it("mock --deliver-only loopback sends nothing to other computers", async () => {
-    await withMock(
-      ["--deliver-only", "loopback", "--deliver-to", "https://hooks.example/"],
-      async (ready) => {
-        const control = createControlClient({ baseUrl: ready["baseUrl"] ?? "" });
-        await control.startTask({ taskType: "BINDER", progression: "manual" });
-        const { data } = await control.waitForDeliveries({ attempted: true, count: 1 });
-        const { attempts } = await control.getDelivery(data[0]?.id ?? "");
-        expect(attempts[0]?.error).toBe("not sent: this mock delivers to loopback only");
-      },
-    );
+    await withMock(["--deliver-only", "loopback"], async (ready) => {
+      const control = createControlClient({ baseUrl: ready["baseUrl"] ?? "" });
+      await control.createEndpoint({ url: "https://hooks.example/" });
+      await control.startTask({ taskType: "BINDER", progression: "manual" });
+      const { data } = await control.waitForDeliveries({ attempted: true, count: 1 });
+      const { attempts } = await control.getDelivery(data[0]?.id ?? "");
+      expect(attempts[0]?.error).toBe("not sent: this mock delivers to loopback only");
+    });
   });
 
   it("mock does not start when its state file cannot be written", async () => {
