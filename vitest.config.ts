@@ -1,5 +1,6 @@
 // Type tests (test/types) are proved by the compiler alone: `npm run typecheck`.
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/support/longest-first.ts";
 
 // The tests import the package by its public names; this condition resolves them to the sources.
 // They reach `require` in the packages too: with "import" or "module" among them, CommonJS packages such as
@@ -17,10 +18,15 @@ export default defineConfig({
     // The sources are imported once per worker and not once per file: half of the CPU time of a run was imports.
     isolate: false,
     setupFiles: "test/support/process-state.ts",
+    sequence: { sequencer: LongestFirst },
+    // Half of the garbage collections of the young generation.
+    execArgv: ["--max-semi-space-size=64"],
     // Bundles of patched products (test/simulation/patched-product.ts) need no second transformation.
     server: { deps: { external: [/[/\\]\.tmp[/\\]mutant-/] } },
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // They end what hangs, on a machine that is many times slower; no test measures time by them.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000, interval: 20 } },
     // One more than the cores of a CI machine: many tests wait for processes, browsers and time limits.
     maxWorkers: 3,
   },

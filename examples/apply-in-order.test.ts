@@ -1,18 +1,17 @@
 // Events from a queue of your own, applied once and in order inside a transaction of your own.
 
-import pg from "pg";
 import { expect, it } from "vitest";
 import { parseEvent } from "workspace-tasks/events";
 import { isReceiverError } from "workspace-tasks/receiver-kit";
 import { applyInOrder, createAppliedHeads } from "workspace-tasks/receiver-kit/postgres";
 import { describeWithPostgres } from "../test/support/machine.ts";
-import { PostgresServer } from "../test/support/postgres.ts";
 import { completedEvent, sampleEvent } from "../test/support/sample-event.ts";
+import { sharedPostgres } from "../test/support/shared-server.ts";
 
 describeWithPostgres("applyInOrder", () => {
   it("keeps the newest state of a task, whatever the queue repeats or reorders", async () => {
-    await using server = await PostgresServer.start();
-    const pool = new pg.Pool({ connectionString: server.url() });
+    await using database = await (await sharedPostgres()).database();
+    const pool = database.pool();
     await pool.query("CREATE TABLE task_states (task_id text PRIMARY KEY, status text)");
     // #region apply
     await createAppliedHeads(pool); // once, when the program starts

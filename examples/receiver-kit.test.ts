@@ -3,7 +3,7 @@
 import express from "express";
 import Database from "libsql";
 import pg from "pg";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { createReceiver, createVerifier, memoryInbox } from "workspace-tasks/receiver-kit";
 import {
   dedupeWebhook,
@@ -47,7 +47,7 @@ it("a receiver in Express writes the newest state of a task into its SQLite file
     });
     expect(await deliver(`${server.origin}/webhooks`, completedEvent({ taskId: "task-1" }))).toBe(200);
     const states = () => database.prepare("SELECT * FROM task_states").all([]);
-    await vi.waitFor(() => expect(states()).toEqual([{ task_id: "task-1", status: "COMPLETED" }]));
+    await expect.poll(states).toEqual([{ task_id: "task-1", status: "COMPLETED" }]);
     await receiver.close();
     database.close();
   }));
@@ -63,7 +63,7 @@ it("a memory inbox applies the changes of a handler when the event counts as han
   // #endregion
   const { headers, body } = sign(completedEvent({ taskId: "task-1" }));
   await receiver.fetch(new Request("http://receiver.test", { method: "POST", headers, body }));
-  await vi.waitFor(() => expect(states.get("task-1")).toBe("COMPLETED"));
+  await expect.poll(() => states.get("task-1")).toBe("COMPLETED");
   await receiver.close();
 });
 

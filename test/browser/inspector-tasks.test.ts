@@ -7,7 +7,7 @@ import { callGraphql, workspaceToken } from "../support/mock-client.ts";
 import { buildPage } from "./support/built-page.ts";
 import { launchChromium } from "./support/chromium.ts";
 import { createInspectorFixture, type InspectorFixture, receiverUrls } from "./support/inspector-fixture.ts";
-import { InspectorPage, type PageOptions, phone } from "./support/inspector-page.ts";
+import { InspectorPage, labelsStay, type PageOptions, phone } from "./support/inspector-page.ts";
 
 // The tasks of a person who debugs an integration, each without a terminal and with its number of steps: a click, a key,
 // or a text that is pasted.
@@ -346,6 +346,7 @@ describe("the inspector", () => {
     const { deliveryId } = await rejectedTask();
     const { port } = new URL(fixture.mock.baseUrl);
     const page = await browser.newPage();
+    await page.addInitScript(labelsStay);
     await page.goto(`http://devbox.example:${port}/_mock/#/signatures/${deliveryId}%2F1`);
     expect(await page.evaluate("isSecureContext")).toBe(false);
     await page.getByText("The signature is right").waitFor();

@@ -6,7 +6,7 @@ import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { loadSqliteDriver } from "../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { receiverTables } from "../support/killable-receiver.ts";
-import { PostgresServer } from "../support/postgres.ts";
+import { type PostgresDatabases, PostgresServer } from "../support/postgres.ts";
 
 export const crashStores = ["sqlite", "postgres"] as const;
 export type CrashStoreName = (typeof crashStores)[number];
@@ -19,13 +19,16 @@ export interface CrashStore extends AsyncDisposable {
   query(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
 }
 
-/** Creates empty stores. Disposing stops the PostgreSQL server. */
+/** Creates empty stores. Disposing stops a server that was started for them. */
 export interface CrashStores extends AsyncDisposable {
   create(): Promise<CrashStore>;
 }
 
-export async function openStores(name: CrashStoreName): Promise<CrashStores> {
-  if (name === "sqlite") return { create: createSqliteStore, async [Symbol.asyncDispose]() {} };
+/** @param shared Default: a PostgreSQL server of its own */
+export async function openStores(name: CrashStoreName, shared?: PostgresDatabases): Promise<CrashStores> {
+  const opened = { async [Symbol.asyncDispose]() {} };
+  if (name === "sqlite") return { ...opened, create: createSqliteStore };
+  if (shared) return { ...opened, create: () => createPostgresStore(shared) };
   const server = await PostgresServer.start();
   return {
     create: () => createPostgresStore(server),
@@ -57,7 +60,7 @@ async function createSqliteStore(): Promise<CrashStore> {
   };
 }
 
-async function createPostgresStore(server: PostgresServer): Promise<CrashStore> {
+async function createPostgresStore(server: PostgresDatabases): Promise<CrashStore> {
   const database = await server.database();
   const pool = database.pool();
   for (const statement of receiverTables) await pool.query(statement);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { itWithPostgres } from "../support/machine.ts";
+import { sharedPostgres } from "../support/shared-server.ts";
 import { type CrashReport, isFlawless, runCrashRounds } from "./run-crash-rounds.ts";
 
 const timeoutMs = 120_000;
@@ -24,7 +25,8 @@ describe("receivers that are killed with SIGKILL at random instants", () => {
   itWithPostgres(
     "lose nothing, apply nothing twice and leave no wrong state on PostgreSQL",
     async () => {
-      expectFlawless(await runCrashRounds({ store: "postgres", processes: 2, rounds: 2, seed: 1 }));
+      const postgres = await sharedPostgres();
+      expectFlawless(await runCrashRounds({ store: "postgres", processes: 2, rounds: 2, seed: 1, postgres }));
     },
     timeoutMs,
   );

@@ -7,6 +7,7 @@ import type { InboxRowSummary } from "workspace-tasks/receiver-kit";
 import { runningAt } from "../support/inbox-rows.ts";
 import { KillableReceiver } from "../support/killable-receiver.ts";
 import { itWithPostgres } from "../support/machine.ts";
+import { sharedPostgres } from "../support/shared-server.ts";
 import { bundleReceiver } from "./bundle-receiver.ts";
 import { type CrashStore, type CrashStoreName, openStores } from "./crash-store.ts";
 
@@ -61,7 +62,7 @@ async function runUntilAllHaveEnded({ location, inbox }: CrashStore): Promise<nu
 }
 
 async function check(name: CrashStoreName): Promise<void> {
-  await using stores = await openStores(name);
+  await using stores = await openStores(name, name === "postgres" ? await sharedPostgres() : undefined);
   await using store = await stores.create();
   const count = await storeBacklog(store);
   expect(await runUntilAllHaveEnded(store)).toBe(attemptsMax);

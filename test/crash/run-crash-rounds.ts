@@ -7,6 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createRandom, type Random } from "../simulation/random.ts";
 import { DeliverySender, type DeliveryToSend } from "../support/delivery-sender.ts";
 import { type BrokenReceiver, KillableReceiver } from "../support/killable-receiver.ts";
+import type { PostgresDatabases } from "../support/postgres.ts";
 import { bundleReceiver } from "./bundle-receiver.ts";
 import { type CrashStore, type CrashStoreName, openStores } from "./crash-store.ts";
 import { createTraffic, shuffled } from "./crash-traffic.ts";
@@ -20,6 +21,8 @@ export interface CrashOptions {
   /** A known bug, which the counts must show. */
   readonly broken?: BrokenReceiver | undefined;
   readonly onProgress?: ((report: CrashReport) => void) | undefined;
+  /** Default: a server of its own. */
+  readonly postgres?: PostgresDatabases | undefined;
 }
 
 export interface CrashReport {
@@ -54,10 +57,10 @@ const lateDuplicates = 50;
 const drainTimeoutMs = 120_000;
 
 export async function runCrashRounds(options: CrashOptions): Promise<CrashReport> {
-  const { store, processes, rounds, seed, onProgress } = options;
+  const { store, processes, rounds, seed, onProgress, postgres } = options;
   const counts = { kills: 0, sent: 0, acknowledged: 0, lost: 0, twice: 0, wrong: 0, roundsDone: 0 };
   const report: CrashReport = { store, processes, seed, rounds, ...counts, examples: [] };
-  await using stores = await openStores(store);
+  await using stores = await openStores(store, postgres);
   using bundled = await bundleReceiver();
   for (let done = 0; done < rounds; done += roundsPerStore) {
     await using crashStore = await stores.create();
@@ -86,7 +89,9 @@ async function runOnStore(store: CrashStore, options: StoreOptions, report: Cras
   const loadOne = () => {
     loaded += 1;
     const seed = options.seed * 1_000 + loaded;
-    return KillableReceiver.load({ store: store.location, failingShare: 0.05, broken, seed }, program);
+    const { location } = store;
+    const receiver = { store: location, connectionTimeoutMs: 20_000, failingShare: 0.05, broken, seed };
+    return KillableReceiver.load(receiver, program);
   };
   const load = () => Promise.all(Array.from({ length: processes }, loadOne));
   const senders = Array.from({ length: options.processes }, () => new DeliverySender());
@@ -100,7 +105,8 @@ async function runOnStore(store: CrashStore, options: StoreOptions, report: Cras
       const receivers = await next;
       // The next processes load their modules meanwhile, which shortens the round.
       next = load();
-      await runRound(receivers, sending, createRandom(options.seed + round, "crash"), options.seed + round);
+      const seed = options.seed + round;
+      await runRound(receivers, sending, { seed, needsResponse: broken !== undefined });
       report.kills += receivers.length;
       report.roundsDone += 1;
     }
@@ -112,12 +118,18 @@ async function runOnStore(store: CrashStore, options: StoreOptions, report: Cras
   }
 }
 
+interface Round {
+  readonly seed: number;
+  /** No process is killed before it has responded, whose bug would not show then. */
+  readonly needsResponse: boolean;
+}
+
 async function runRound(
   receivers: readonly KillableReceiver[],
   sending: Sending,
-  random: Random,
-  seed: number,
+  { seed, needsResponse }: Round,
 ): Promise<void> {
+  const random = createRandom(seed, "crash");
   const { deliveries, finalStates } = createTraffic(`seed-${seed}`, tasksPerRound, random);
   for (const [task, status] of finalStates) sending.finalStates.set(task, status);
   sending.all.push(...deliveries);
@@ -125,9 +137,11 @@ async function runRound(
   const known = [...sending.pending, ...deliveries];
   const take = () => queue.pop() ?? random.sample(known)!;
   const lives = receivers.map(async (receiver, index) => {
-    const life = { killed: false };
+    const life = { killed: false, acknowledged: 0 };
     const traffic = sendWhileAlive(receiver, sending, index, { life, take, random });
     await pause(random.integer(1, killWithinMs));
+    const before = life.acknowledged;
+    while (needsResponse && life.acknowledged === before) await pause(1);
     life.killed = true;
     await receiver.kill();
     await traffic;
@@ -137,7 +151,7 @@ async function runRound(
 }
 
 interface Life {
-  readonly life: { readonly killed: boolean };
+  readonly life: { readonly killed: boolean; acknowledged: number };
   take(): DeliveryToSend;
   readonly random: Random;
 }
@@ -159,7 +173,10 @@ async function sendWhileAlive(
   const send = async () => {
     while (!life.killed) {
       const delivery = take();
-      if ((await sender.attempt(delivery)) === 200) acknowledged.add(delivery.id);
+      if ((await sender.attempt(delivery)) === 200) {
+        acknowledged.add(delivery.id);
+        life.acknowledged += 1;
+      }
       await pause(random.integer(0, 8));
     }
   };

@@ -3,24 +3,27 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import type pg from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { createFreezingProxy } from "../support/freezing-proxy.ts";
 import { instant } from "../support/inbox-rows.ts";
 import { KillableReceiver, receiverTables } from "../support/killable-receiver.ts";
 import { describeWithPostgres } from "../support/machine.ts";
-import { PostgresServer } from "../support/postgres.ts";
+import type { PostgresDatabases } from "../support/postgres.ts";
 import { sampleEvent } from "../support/sample-event.ts";
+import { sharedPostgres } from "../support/shared-server.ts";
 import { signDelivery } from "../support/signed-delivery.ts";
 
-let server: PostgresServer;
+const hangsMs = 90_000;
+const timeoutMs = 2 * hangsMs;
+
+let server: PostgresDatabases;
 beforeAll(async () => {
-  server = await PostgresServer.start();
+  server = await sharedPostgres();
 });
-afterAll(() => server[Symbol.asyncDispose]());
 
 /** Sends an event of another task every 40 ms, until `stop`, which resolves with what was acknowledged. */
 function sendContinually(port: number) {
-  const acknowledged: { readonly id: string; readonly atMs: number }[] = [];
+  const acknowledged: string[] = [];
   let sent = 0;
   let stopped = false;
   const send = async () => {
@@ -33,7 +36,7 @@ function sendContinually(port: number) {
     const response = await fetch(`http://127.0.0.1:${port}/webhooks`, request).catch(() => undefined);
     if (!response) return;
     await response.text();
-    if (response.status === 200) acknowledged.push({ id, atMs: performance.now() });
+    if (response.status === 200) acknowledged.push(id);
     else expect(response.status).toBe(503);
   };
   const sending: Promise<void>[] = [];
@@ -49,19 +52,18 @@ function sendContinually(port: number) {
     async stop() {
       stopped = true;
       await run;
-      return acknowledged.map(({ id }) => id);
+      return acknowledged;
     },
   };
 }
 
-/** Milliseconds until `condition` holds. */
-async function timeUntil(condition: () => boolean | Promise<boolean>, limitMs: number): Promise<number> {
-  const startedMs = performance.now();
+/** Without the receiver's own limits, only the system would notice after many minutes. */
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const endsAtMs = performance.now() + hangsMs;
   while (!(await condition())) {
-    if (performance.now() - startedMs > limitMs) throw new Error(`not within ${limitMs} ms`);
+    if (performance.now() > endsAtMs) throw new Error(`not within ${hangsMs} ms`);
     await pause(20);
   }
-  return performance.now() - startedMs;
 }
 
 const handled = async (pool: pg.Pool) =>
@@ -78,14 +80,14 @@ async function fixture() {
   });
   const port = await receiver.begin();
   const sender = sendContinually(port);
-  await timeUntil(async () => (await handled(direct)).length > 20, 20_000);
+  await until(async () => (await handled(direct)).length > 20);
   return {
     ...{ direct, proxy, receiver, sender },
     async expectAllHandledOnce(acknowledged: readonly string[]) {
-      await timeUntil(async () => {
+      await until(async () => {
         const seen = new Set(await handled(direct));
         return acknowledged.every((id) => seen.has(id));
-      }, 40_000);
+      });
       const effects = await handled(direct);
       expect(new Set(effects).size).toBe(effects.length);
     },
@@ -102,41 +104,56 @@ async function recovery({ sender, direct }: Awaited<ReturnType<typeof fixture>>)
   const accepted = sender.acknowledged.length;
   const before = (await handled(direct)).length;
   await Promise.all([
-    timeUntil(() => sender.acknowledged.length > accepted, 15_000),
-    timeUntil(async () => (await handled(direct)).length > before, 20_000),
+    until(() => sender.acknowledged.length > accepted),
+    until(async () => (await handled(direct)).length > before),
   ]);
 }
 
 describeWithPostgres("a receiver whose PostgreSQL connections died silently", () => {
-  it.concurrent("accepts within 15 s, handles within 20 s, handles all events once, and ends within 5 s", async () => {
-    await using at = await fixture();
-    at.proxy.freezeExisting();
-    await pause(100);
-    await recovery(at);
-    await at.expectAllHandledOnce(await at.sender.stop());
-    expect(await timeUntil(() => at.receiver.stop().then(() => true), 5_000)).toBeLessThan(5_000);
-  }, 60_000);
+  it.concurrent(
+    "accepts and handles again, handles all events once, and ends",
+    async () => {
+      await using at = await fixture();
+      at.proxy.freezeExisting();
+      await pause(100);
+      await recovery(at);
+      await at.expectAllHandledOnce(await at.sender.stop());
+      await at.receiver.stop();
+    },
+    timeoutMs,
+  );
 
-  it.concurrent("recovers from 15 s without any connection, and handles all events once", async () => {
-    await using at = await fixture();
-    at.proxy.freezeAll();
-    await pause(15_000);
-    at.proxy.heal();
-    await recovery(at);
-    await at.expectAllHandledOnce(await at.sender.stop());
-    await at.receiver.stop();
-  }, 90_000);
+  it.concurrent(
+    "recovers from 15 s without any connection, and handles all events once",
+    async () => {
+      await using at = await fixture();
+      at.proxy.freezeAll();
+      await pause(15_000);
+      at.proxy.heal();
+      await recovery(at);
+      await at.expectAllHandledOnce(await at.sender.stop());
+      await at.receiver.stop();
+    },
+    timeoutMs,
+  );
 
-  // About 3 s where the processor is free.
-  it.concurrent("ends within 10 s when it is stopped right after its connections died", async () => {
-    await using at = await fixture();
-    at.proxy.freezeExisting();
-    expect(await timeUntil(() => at.receiver.stop().then(() => true), 20_000)).toBeLessThan(10_000);
-  }, 60_000);
+  it.concurrent(
+    "ends when it is stopped right after its connections died",
+    async () => {
+      await using at = await fixture();
+      at.proxy.freezeExisting();
+      await at.receiver.stop();
+    },
+    timeoutMs,
+  );
 
-  it.concurrent("ends within 10 s when it is stopped without any connection, while handlers wait for theirs", async () => {
-    await using at = await fixture();
-    at.proxy.freezeAll();
-    expect(await timeUntil(() => at.receiver.stop().then(() => true), 20_000)).toBeLessThan(10_000);
-  }, 60_000);
+  it.concurrent(
+    "ends when it is stopped without any connection, while handlers wait for theirs",
+    async () => {
+      await using at = await fixture();
+      at.proxy.freezeAll();
+      await at.receiver.stop();
+    },
+    timeoutMs,
+  );
 });

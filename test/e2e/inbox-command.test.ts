@@ -8,20 +8,19 @@ import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { runInboxCommand } from "../../receiver-kit/cli/inbox-command.ts";
 import { claimOptions, doneWith, newRowOf, runningAt } from "../support/inbox-rows.ts";
 import { hasPostgres } from "../support/machine.ts";
-import { type PostgresDatabase, PostgresServer } from "../support/postgres.ts";
+import type { PostgresDatabase } from "../support/postgres.ts";
 import { runCommand } from "../support/run-command.ts";
 import { sampleEvent } from "../support/sample-event.ts";
+import { sharedPostgres } from "../support/shared-server.ts";
 
-let server: PostgresServer | undefined;
 let database: PostgresDatabase | undefined;
 let directory: string;
 beforeAll(async () => {
-  if (hasPostgres) server = await PostgresServer.start();
-  database = await server?.database();
+  if (hasPostgres) database = await (await sharedPostgres()).database();
   directory = await mkdtemp(path.join(tmpdir(), "workspace-tasks-command-"));
 });
 afterAll(async () => {
-  await server?.[Symbol.asyncDispose]();
+  await database?.[Symbol.asyncDispose]();
   await rm(directory, { recursive: true });
 });
 

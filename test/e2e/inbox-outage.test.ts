@@ -17,15 +17,16 @@ import { sqliteMigrations } from "../../receiver-kit/inbox/sqlite/sqlite-migrati
 import { serveExpress } from "../support/express-server.ts";
 import { claimOptions, doneWith, runningAt } from "../support/inbox-rows.ts";
 import { describeWithPostgres, hasPostgres, itWithPostgres } from "../support/machine.ts";
-import { PostgresServer } from "../support/postgres.ts";
+import type { PostgresServer } from "../support/postgres.ts";
 import type { LogLine } from "../support/receiver-fixture.ts";
 import { sampleEvent } from "../support/sample-event.ts";
+import { ownPostgres } from "../support/shared-server.ts";
 import { secretA, signDelivery } from "../support/signed-delivery.ts";
 
 let server: PostgresServer;
 let directory: string;
 beforeAll(async () => {
-  if (hasPostgres) server = await PostgresServer.start();
+  if (hasPostgres) server = await ownPostgres();
   directory = await mkdtemp(path.join(tmpdir(), "workspace-tasks-outage-"));
 });
 afterAll(async () => {
@@ -83,13 +84,13 @@ async function expectRecovery(served: Served, id: string): Promise<void> {
 }
 
 /** An inbox with access to its connection, so that a test can break it. */
-async function sqliteWithAccess(name: string) {
+async function sqliteWithAccess(name: string, busyTimeoutMs = 200) {
   const open = await loadSqliteDriver();
   const connections: SqliteConnection[] = [];
   const file = path.join(directory, name);
   const inbox = sqliteInbox({
     path: file,
-    busyTimeoutMs: 200,
+    busyTimeoutMs,
     driver: (at) => {
       const connection = open(at);
       connections.push(connection);
@@ -142,7 +143,7 @@ describe("a receiver with a SQLite inbox", () => {
   });
 
   it("waits for a short lock instead of returning 503", async () => {
-    const { inbox, file, open } = await sqliteWithAccess("briefly-locked.db");
+    const { inbox, file, open } = await sqliteWithAccess("briefly-locked.db", 20_000);
     await using served = await serve(inbox);
     expect((await served.send("first")).status).toBe(200);
     const other = open(file);
@@ -223,7 +224,7 @@ describe("a handler's transaction in a SQLite inbox", () => {
 describeWithPostgres("a receiver with a PostgreSQL inbox", () => {
   it("returns 503 while the server is down, logs it once, and continues without a restart", async () => {
     await using database = await server.database();
-    await using served = await serve(postgresInbox(database.pool({ connectionTimeoutMillis: 1_000 })));
+    await using served = await serve(postgresInbox(database.pool({ connectionTimeoutMillis: 20_000 })));
     await served.receiver.start();
     expect((await served.send("first")).status).toBe(200);
     while (!served.handled.includes("first")) await pause(5);
@@ -236,7 +237,7 @@ describeWithPostgres("a receiver with a PostgreSQL inbox", () => {
   it("returns 503 while the server is not up yet, and opens the inbox once it is", async () => {
     await using database = await server.database();
     await server.stopImmediately();
-    await using served = await serve(postgresInbox(database.pool({ connectionTimeoutMillis: 1_000 })));
+    await using served = await serve(postgresInbox(database.pool({ connectionTimeoutMillis: 20_000 })));
     await expect(served.receiver.start()).rejects.toThrow();
     await expectOutage(served, "first", /ECONNREFUSED|connection/i);
     await server.resume();

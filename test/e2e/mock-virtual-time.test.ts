@@ -1,8 +1,8 @@
 // Virtual time waits for every request in flight over a real socket, whichever client sends it.
 
+import { once } from "node:events";
 import { request as httpRequest } from "node:http";
-import { connect } from "node:net";
-import { setTimeout as wait } from "node:timers/promises";
+import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import {
   createMockServer,
@@ -29,6 +29,18 @@ async function elapsedAtEnd(mock: MockServer, promise: Promise<unknown>): Promis
   return mock.clock.now() - startMs;
 }
 
+/** A request whose body does not follow; resolves when the mock has received its head. */
+async function sendIncomplete({ baseUrl }: MockServer, path: string): Promise<Socket> {
+  const { host, port } = new URL(baseUrl);
+  const socket = connect(Number(port), "127.0.0.1");
+  socket.on("error", () => undefined);
+  const headers = [`host: ${host}`, "content-length: 10", "expect: 100-continue"];
+  socket.write([`POST ${path} HTTP/1.1`, ...headers, "\r\n"].join("\r\n"));
+  await once(socket, "data");
+  return socket;
+}
+
+// Where the clock waits for a request that does not end, advancing it rejects with CLOCK_BLOCKED.
 describe("virtual time", () => {
   it("waits for the token exchange and the call of a client", async () => {
     await using mock = await virtualMock();
@@ -109,14 +121,12 @@ describe("virtual time", () => {
     await mock.control.setFaults({
       api: [{ instructions: [{ kind: "delay", delayMs: 5_000 }, { kind: "stall" }] }],
     });
-    const startedMs = performance.now();
     const delayed = send();
     await mock.clock.advance("4999ms");
     await mock.clock.advance("1ms");
     expect((await delayed).status).toBe(200);
     const stalled = await send();
     await mock.clock.advance("1h");
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
     await stalled.body?.cancel();
   });
 
@@ -142,19 +152,13 @@ describe("virtual time", () => {
     // Before a response can have arrived: a new connection takes several turns of the event loop.
     setImmediate(() => abort.abort());
     await expect(aborted).rejects.toThrow();
-    const startedMs = performance.now();
     await mock.clock.advance("1h");
-    expect(performance.now() - startedMs).toBeLessThan(900);
   });
 
   it("is stopped once by a request that hangs, with an error that names it", async () => {
     const clock = createVirtualClock(undefined, { waitLimitMs: 200 });
     await using mock = await createMockServer({ clock });
-    const { port } = new URL(mock.baseUrl);
-    const socket = connect(Number(port), "127.0.0.1");
-    socket.on("error", () => undefined);
-    socket.write(`POST /graphql HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-length: 10\r\n\r\n`);
-    await wait(50);
+    const socket = await sendIncomplete(mock, "/graphql");
     await expect(mock.clock.advance("1h")).rejects.toMatchObject({
       code: "CLOCK_BLOCKED",
       message: expect.stringContaining("POST /graphql"),
@@ -177,16 +181,8 @@ describe("virtual time", () => {
     await using mock = await createMockServer();
     const one = await mock.worlds.create({ clock: "virtual" });
     const two = await mock.worlds.create({ clock: "virtual" });
-    const { port } = new URL(mock.baseUrl);
-    const socket = connect(Number(port), "127.0.0.1");
-    socket.on("error", () => undefined);
-    socket.write(
-      `POST /w/${two.name}/graphql HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-length: 10\r\n\r\n`,
-    );
-    await wait(50);
-    const startedMs = performance.now();
+    const socket = await sendIncomplete(mock, `/w/${two.name}/graphql`);
     await one.clock.advance("1h");
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
     await using client = createClient({ baseUrl: mock.baseUrl, apiKey: one.apiKey, clock: one.clock });
     const ended = client.me().then(() => one.clock.now());
     const nowMs = one.clock.now();

@@ -7,7 +7,7 @@ import { rabbitmqConsumer, rabbitmqIntake, type ShardReceiver } from "workspace-
 import { type IntakeFixture, intakeChecks, registerChecks } from "workspace-tasks/receiver-kit/testing";
 import { createFreezingProxy } from "../support/freezing-proxy.ts";
 import { describeWithRabbitmq } from "../support/machine.ts";
-import { sharedRabbitmqUrl } from "../support/rabbitmq-url.ts";
+import { sharedRabbitmqUrl } from "../support/shared-server.ts";
 import { secretA } from "../support/signed-delivery.ts";
 
 let names = 0;
@@ -22,11 +22,11 @@ async function createFixture(target: ShardReceiver): Promise<Required<IntakeFixt
   const name = `checks-${process.pid}-${names}`;
   const via = ({ port }: { readonly port: number }) => ({
     ...{ urls: [`amqp://guest:guest@127.0.0.1:${port}`], name, partitions: 1, logger: silentLogger },
-    ...{ heartbeatSeconds: 1, operationTimeoutMs: 2_000 },
+    ...{ heartbeatSeconds: 1, operationTimeoutMs: 5_000 },
   });
   const intake = rabbitmqIntake({
     ...{ ...via(toIntake), secrets: [secretA] },
-    ...{ confirmTimeoutMs: 700, reconnectWaitMs: 2_000 },
+    ...{ confirmTimeoutMs: 2_000, reconnectWaitMs: 2_000 },
   });
   const startConsumer = async () => {
     const started = rabbitmqConsumer({ ...via(toConsumer), receivers: [target] });

@@ -53,7 +53,13 @@ describe("a receiver under all checks of check-receiver", () => {
     };
     const url = `http://127.0.0.1:${receiver.port}/webhooks`;
     const [secret, oldSecret] = instrumentedSecrets;
-    const options = resolveAuditOptions({ url, secret, oldSecret, timeoutMs: 8_000, stallTimeoutMs: 8_000 });
+    const options = resolveAuditOptions({
+      url,
+      secret,
+      oldSecret,
+      timeoutMs: 30_000,
+      stallTimeoutMs: 30_000,
+    });
     const clock = { ...options.clock, now: receiver.clock.now };
     target = createTarget({ ...options, clock }, standardWebhooks);
     ({ results } = await runChecks(target, auditChecks));
@@ -499,7 +505,7 @@ describe("a receiver during outages", () => {
       await reached.promise;
     }
     proceed.resolve();
-    await vi.waitFor(() => expect(subject.handled).toHaveLength(1), { interval: 1 });
+    await expect.poll(() => subject.handled, { interval: 1 }).toHaveLength(1);
     delete subject.faults.insert;
     expect(await statusOf(subject, delivery)).toBe(200);
     await subject.settled();
@@ -508,13 +514,16 @@ describe("a receiver during outages", () => {
 
   it("close() during a burst loses nothing that was acknowledged", async () => {
     await using subject = await InstrumentedReceiver.start();
-    const burst = Array.from({ length: 60 }, nextId).map(async (id, index) => {
-      const status = await statusOf(subject, { id });
-      if (index === 20) void subject.receiver.close();
-      return { id, status };
-    });
-    const responses = await Promise.all(burst);
-    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200, 503]));
+    const sendBurst = () =>
+      Array.from({ length: 20 }, nextId).map(async (id) => ({ id, status: await statusOf(subject, { id }) }));
+    const before = await Promise.all(sendBurst());
+    const during = sendBurst();
+    await Promise.race(during);
+    void subject.receiver.close();
+    const after = await Promise.all(sendBurst());
+    expect(new Set(before.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set(after.map(({ status }) => status))).toEqual(new Set([503]));
+    const responses = [...before, ...(await Promise.all(during)), ...after];
     for (const { id, status } of responses) {
       if (status !== 200) continue;
       expect(await subject.inbox.get({ source: "default", id })).toMatchObject({ id });

@@ -8,8 +8,9 @@ import { DeliverySender, type DeliveryToSend } from "../support/delivery-sender.
 import { instant, runningAt } from "../support/inbox-rows.ts";
 import { KillableReceiver, receiverTables } from "../support/killable-receiver.ts";
 import { describeWithPostgres, hasPostgres } from "../support/machine.ts";
-import { type PostgresDatabase, PostgresServer } from "../support/postgres.ts";
+import type { PostgresDatabase, PostgresServer } from "../support/postgres.ts";
 import { completedEvent, sampleEvent } from "../support/sample-event.ts";
+import { ownPostgres } from "../support/shared-server.ts";
 
 const tasks = 100;
 const timeoutMs = 120_000;
@@ -25,7 +26,7 @@ interface TestStore {
 
 let server: PostgresServer;
 beforeAll(async () => {
-  if (hasPostgres) server = await PostgresServer.start();
+  if (hasPostgres) server = await ownPostgres();
 });
 afterAll(() => server?.[Symbol.asyncDispose]());
 
@@ -35,7 +36,10 @@ describeWithPostgres("a receiver whose PostgreSQL server stops immediately", () 
     async () => {
       await using database = await server.database();
       const store = await postgresStore(database);
-      await using receiver = await KillableReceiver.load({ store: store.location });
+      await using receiver = await KillableReceiver.load({
+        store: store.location,
+        connectionTimeoutMs: 20_000,
+      });
       using sender = new DeliverySender();
       sender.aimAt(await receiver.begin());
       const deliveries = eventsOf("stop", tasks * 2);
@@ -45,7 +49,7 @@ describeWithPostgres("a receiver whose PostgreSQL server stops immediately", () 
       expect(await sender.attempt(deliveries.at(-1)!)).toBe(503);
       await server.resume();
       await sweep;
-      await sendUntilAcknowledged(sender, deliveries);
+      await sender.sendAll(deliveries, 16);
       await settled(store.inbox);
       await expectConsistent(store, sender.acknowledged);
       expect(sender.rejections.get(503)).toBeGreaterThan(0);
@@ -106,14 +110,6 @@ async function allRows(inbox: Inbox): Promise<readonly InboxRowSummary[]> {
 
 async function settled(inbox: Inbox): Promise<void> {
   await reached(async () => (await inbox.backlog("default", 1)) === 0);
-}
-
-async function sendUntilAcknowledged(
-  sender: DeliverySender,
-  deliveries: readonly DeliveryToSend[],
-): Promise<void> {
-  const missing = () => deliveries.filter(({ id }) => !sender.acknowledged.has(id));
-  for (let left = missing(); left.length > 0; left = missing()) await sender.sweep(left, 16);
 }
 
 /** Two events of each task in random order, every tenth of them twice. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { explorerMutants } from "../explorer/explorer-mutants.ts";
 import { describeWithSpin, hasPostgres } from "../support/machine.ts";
-import { PostgresServer } from "../support/postgres.ts";
+import { sharedPostgres } from "../support/shared-server.ts";
 import { checkModel } from "./check-model.ts";
 import { modelMutants } from "./model-mutants.ts";
 import { modelChecks, violatedBy } from "./models.ts";
@@ -57,8 +57,7 @@ describeWithSpin("the model of the inbox", () => {
     it.skipIf(!hasPostgres)(
       "the PostgreSQL inbox does what the model does in a sample of runs",
       async () => {
-        await using server = await PostgresServer.start();
-        await using database = await server.database();
+        await using database = await (await sharedPostgres()).database();
         await using store = await postgresStore(parts.module, database.pool());
         expect(await replayAll(store, twoKeys!, { callsMax: 200 })).toMatchObject({ difference: undefined });
       },

@@ -81,6 +81,12 @@ export class DeliverySender implements Disposable {
     await Promise.all(Array.from({ length: atOnce }, worker));
   }
 
+  /** Attempts the deliveries until each is acknowledged. */
+  async sendAll(deliveries: readonly DeliveryToSend[], atOnce: number): Promise<void> {
+    const missing = () => deliveries.filter(({ id }) => !this.acknowledged.has(id));
+    for (let left = missing(); left.length > 0; left = missing()) await this.sweep(left, atOnce);
+  }
+
   [Symbol.dispose](): void {
     this.#agent.destroy();
   }

@@ -1,6 +1,6 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { inspect } from "node:util";
 import type { Express } from "express";
-import { vi } from "vitest";
 import {
   createReceiver,
   type Inbox,
@@ -84,15 +84,11 @@ export class InstrumentedReceiver implements AsyncDisposable {
 
   /** Resolves once no row waits or runs. */
   async settled(): Promise<InboxStats["rows"]> {
-    return vi.waitFor(
-      async () => {
-        const { rows } = await this.inbox.stats();
-        if (rows.pending + rows.running > 0)
-          throw new Error(`${rows.pending + rows.running} rows are not settled`);
-        return rows;
-      },
-      { interval: 1, timeout: 5000 },
-    );
+    for (;;) {
+      const { rows } = await this.inbox.stats();
+      if (rows.pending + rows.running === 0) return rows;
+      await pause(1);
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -67,7 +67,7 @@ function breakInbox(inbox: Inbox<Transaction>): Inbox<Transaction> {
         return inbox.insert({ ...row, id: `${row.id}#${process.pid}.${copies}` });
       }
       if (options.broken !== "acknowledge-first") return inbox.insert(row);
-      void pause(50).then(() => inbox.insert(row));
+      void pause(200).then(() => inbox.insert(row));
       return { outcome: "new" };
     },
   });

@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { Server as HttpServer } from "node:http";
 import { Server as HttpsServer } from "node:https";
@@ -24,8 +25,15 @@ export async function listen(server: Server, port = 0): Promise<ListeningServer>
   };
 }
 
-/** A port that was free a moment ago. */
+/**
+ * A port that was free a moment ago. Below those that systems give to outgoing connections, one of which might have it
+ * before the caller listens on it.
+ */
 export async function freePort(): Promise<number> {
-  await using server = await listen(createServer());
-  return server.port;
+  for (;;) {
+    const port = randomInt(12_000, 30_000);
+    const server = await listen(createServer(), port).catch(() => undefined);
+    await server?.[Symbol.asyncDispose]();
+    if (server) return port;
+  }
 }

@@ -8,7 +8,7 @@ import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import { createFreezingProxy, type FreezingProxy } from "./freezing-proxy.ts";
-import { initialiseEmpty, PostgresServer } from "./postgres.ts";
+import { copyTemplate, initialiseEmpty, PostgresServer } from "./postgres.ts";
 import { findPostgres, type PostgresBinaries } from "./postgres-binaries.ts";
 
 const names = ["server_0", "server_1", "server_2"] as const;
@@ -25,6 +25,8 @@ export interface PostgresClusterOptions {
   readonly diskBytes?: number | undefined;
   /** Added to the environment of the first primary. */
   readonly env?: Readonly<Record<string, string>> | undefined;
+  /** Data that `initialiseEmpty` has created. Default: new ones. */
+  readonly template?: string | undefined;
 }
 
 export class PostgresCluster implements AsyncDisposable {
@@ -48,16 +50,17 @@ export class PostgresCluster implements AsyncDisposable {
     this.#primary = servers[0];
   }
 
-  static async start({ diskBytes, env }: PostgresClusterOptions = {}): Promise<PostgresCluster> {
+  static async start({ diskBytes, env, template }: PostgresClusterOptions = {}): Promise<PostgresCluster> {
     const binaries = findPostgres();
     if ("missing" in binaries) throw new Error(binaries.missing);
-    const template = mkdtempSync(path.join(binaries.temporaryDirectory, "workspace-tasks-template-"));
+    const created =
+      template ?? mkdtempSync(path.join(binaries.temporaryDirectory, "workspace-tasks-template-"));
     const primaryPort = { value: 0 };
     const links = await Promise.all(names.map(() => createFreezingProxy(() => primaryPort.value)));
     // A small disk does not hold the log that standbys might need.
     const kept = [...settings, ...(diskBytes === undefined ? ["wal_keep_size=256MB"] : [])];
     try {
-      await initialiseEmpty(binaries, template);
+      if (template === undefined) await initialiseEmpty(binaries, created);
       const startServer = (index: number) =>
         PostgresServer.start({
           settings: kept,
@@ -65,7 +68,7 @@ export class PostgresCluster implements AsyncDisposable {
           async initialise(found, directory) {
             const data = path.join(directory, "data");
             if (diskBytes !== undefined && index === 0) mountDisk(found, data, diskBytes);
-            execFileSync("cp", ["-a", `${template}/.`, directory]);
+            await copyTemplate(created)(found, directory);
             configure(found, data, { index, link: links[index]?.port ?? 0, isStandby: index > 0 });
           },
         });
@@ -81,7 +84,7 @@ export class PostgresCluster implements AsyncDisposable {
       await cluster.untilReplicated();
       return cluster;
     } finally {
-      rmSync(template, { recursive: true, force: true });
+      if (template === undefined) rmSync(created, { recursive: true, force: true });
     }
   }
 

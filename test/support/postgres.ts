@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -13,6 +13,9 @@ const programTimeoutMs = 60_000;
 // Without the PG* variables of this process, and with messages in English.
 const environment = { PATH: process.env["PATH"], LC_ALL: "C", TZ: "UTC" };
 
+/** Settings of a server whose data are deleted with it. Statistics change when a test asks for it only. */
+export const undurable: readonly string[] = ["fsync=off", "full_page_writes=off", "autovacuum=off"];
+
 export interface PostgresServerOptions {
   /** Such as `wal_level=replica`. */
   readonly settings?: readonly string[];
@@ -22,9 +25,47 @@ export interface PostgresServerOptions {
   readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A PostgreSQL server on a free port of 127.0.0.1 with a new data directory. Disposing removes both. */
-export class PostgresServer implements AsyncDisposable {
+/** The databases of a server on 127.0.0.1. */
+export class PostgresDatabases {
   readonly port: number;
+
+  constructor(port: number) {
+    this.port = port;
+  }
+
+  /**
+   * A new, empty database.
+   *
+   * @param settings of its sessions, such as `deadlock_timeout`
+   */
+  async database(settings: Readonly<Record<string, string>> = {}): Promise<PostgresDatabase> {
+    const name = `test_${randomBytes(6).toString("hex")}`;
+    await this.#asAdministrator([
+      `CREATE DATABASE ${name}`,
+      ...Object.entries(settings).map(([key, value]) => `ALTER DATABASE ${name} SET ${key} = '${value}'`),
+    ]);
+    return new PostgresDatabase(this.url(name), () =>
+      this.#asAdministrator([`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`]),
+    );
+  }
+
+  url(database = "postgres"): string {
+    return `postgres://postgres:postgres@127.0.0.1:${this.port}/${database}`;
+  }
+
+  async #asAdministrator(statements: readonly string[]): Promise<void> {
+    const client = new pg.Client({ connectionString: this.url() });
+    await client.connect();
+    try {
+      for (const statement of statements) await client.query(statement);
+    } finally {
+      await client.end();
+    }
+  }
+}
+
+/** A PostgreSQL server on a free port of 127.0.0.1 with a new data directory. Disposing removes both. */
+export class PostgresServer extends PostgresDatabases implements AsyncDisposable {
   readonly #binaries: PostgresBinaries;
   readonly #directory: string;
   readonly #start: Start;
@@ -37,10 +78,10 @@ export class PostgresServer implements AsyncDisposable {
     process: ChildProcess,
     start: Start,
   ) {
+    super(port);
     this.#start = start;
     this.#binaries = binaries;
     this.#directory = directory;
-    this.port = port;
     this.#process = process;
   }
 
@@ -125,26 +166,6 @@ export class PostgresServer implements AsyncDisposable {
     await rm(this.#directory, { recursive: true, force: true, maxRetries: 10 });
   }
 
-  /** A new, empty database. */
-  async database(): Promise<PostgresDatabase> {
-    const name = `test_${randomBytes(6).toString("hex")}`;
-    await this.#asAdministrator(`CREATE DATABASE ${name}`);
-    return new PostgresDatabase(this.url(name), () =>
-      this.#asAdministrator(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
-    );
-  }
-
-  url(database = "postgres"): string {
-    return `postgres://postgres:postgres@127.0.0.1:${this.port}/${database}`;
-  }
-
-  async #asAdministrator(statement: string): Promise<void> {
-    const client = new pg.Client({ connectionString: this.url() });
-    await client.connect();
-    await client.query(statement);
-    await client.end();
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     await stop(this.#process, "SIGINT");
     await rm(this.#directory, { recursive: true, force: true });
@@ -170,7 +191,7 @@ export class PostgresDatabase implements AsyncDisposable {
     const pool = new pg.Pool({
       connectionString: this.url,
       max: 15,
-      connectionTimeoutMillis: 5_000,
+      connectionTimeoutMillis: 30_000,
       ...options,
     });
     // A test may drop the database or stop the server under the pool's idle clients.
@@ -213,6 +234,13 @@ export async function initialiseEmpty({ initdb, user }: PostgresBinaries, direct
   const [code] = await once(child, "close");
   if (code !== 0) throw new Error(`initdb ended with ${code}:\n${errors()}`);
 }
+
+/** `initialise` for a server with a copy of data that `initialiseEmpty` has created. */
+export const copyTemplate =
+  (template: string): NonNullable<PostgresServerOptions["initialise"]> =>
+  async (_, directory) => {
+    execFileSync("cp", ["-a", `${template}/.`, directory]);
+  };
 
 /** Starts the server; resolves when it accepts connections, rejects when it ends before that. */
 async function launch(

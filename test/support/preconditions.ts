@@ -5,15 +5,15 @@ import { chromiumMissing } from "../browser/support/chromium.ts";
 import { findPostgres } from "./postgres-binaries.ts";
 import { findRabbitmq } from "./rabbitmq-binaries.ts";
 import { findPython } from "./receivers/served-receiver.ts";
-import { shareRabbitmq } from "./shared-rabbitmq.ts";
+import { shareServers } from "./shared-servers.ts";
 import { findSpin } from "./spin.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
     /** Why a program cannot be used, by the name of the program. */
     missing: Partial<Record<"postgres" | "rabbitmq" | "chromium" | "python" | "spin", string>>;
-    /** Where a test file asks for the shared RabbitMQ server. */
-    rabbitmqOrigin: string;
+    /** Where a test file asks for the servers that all files share. */
+    sharedServers: string;
   }
 }
 
@@ -35,8 +35,8 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
     throw new Error(reasons.join("\n"));
   for (const reason of reasons) console.log(`skipping the tests that need ${reason}`);
   provide("missing", missing);
-  const shared = await shareRabbitmq();
-  provide("rabbitmqOrigin", shared.origin);
+  const shared = await shareServers();
+  provide("sharedServers", shared.origin);
   return async () => {
     await shared[Symbol.asyncDispose]();
   };

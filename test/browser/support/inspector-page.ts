@@ -12,6 +12,13 @@ export interface PageOptions {
 export const widescreen = { width: 1280, height: 800 };
 export const phone = { width: 390, height: 844 };
 
+/** Labels that the page shows for some seconds, such as "Copied", stay: on a busy machine a test may look late. */
+export const labelsStay = `
+  const schedule = window.setTimeout;
+  window.setTimeout = (run, delayMs, ...values) =>
+    schedule.call(window, run, [2_500, 4_000, 6_000].includes(delayMs) ? 600_000 : delayMs, ...values);
+`;
+
 /**
  * The inspector page in a browser context of its own. Closing it throws after an error on the console, an exception,
  * or a request to another server than the mock.
@@ -45,8 +52,9 @@ export class InspectorPage implements AsyncDisposable {
     } = options;
     const viewport = { width, height };
     const context = await browser.newContext({ viewport, colorScheme, reducedMotion: "reduce" });
+    await context.addInitScript(labelsStay);
     const opened = new InspectorPage(await context.newPage(), mock);
-    opened.page.setDefaultTimeout(10_000);
+    opened.page.setDefaultTimeout(30_000);
     await opened.go(hash);
     await opened.page.getByRole("status").getByText("live").waitFor();
     return opened;

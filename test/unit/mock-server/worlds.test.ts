@@ -8,6 +8,7 @@ import {
   type MockWorld,
 } from "workspace-tasks/mock-server";
 import { createClient } from "workspace-tasks/sdk";
+import { cpuMs } from "../../support/cpu-ms.ts";
 
 const json = { "content-type": "application/json" };
 const exchange =
@@ -252,10 +253,10 @@ describe("a thousand worlds", () => {
     await using mock: MockServer = await createMockServer({ clock: "virtual" });
     await mock.worlds.create();
     const before = await heapBytes();
-    const started = performance.now();
+    const startedMs = cpuMs();
     const worlds: MockWorld[] = [];
     for (let count = 0; count < 1_000; count++) worlds.push(await mock.worlds.create());
-    const ms = (performance.now() - started) / 1_000;
+    const ms = (cpuMs() - startedMs) / 1_000;
     const kilobytes = ((await heapBytes()) - before) / 1_000 / 1_024;
     const last = worlds.at(-1) as MockWorld;
     expect(await tokenAt(mock.baseUrl, last.apiKey)).toBeTruthy();

@@ -2,7 +2,7 @@ import { symlinkSync, unlinkSync } from "node:fs";
 import { appendFile, readFile, symlink, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
 import type { CommandIo } from "../../../../cli/command-line.ts";
 import { runCompareCommand } from "../../../../mock-server/cli/compare-command.ts";
@@ -371,7 +371,7 @@ describe.concurrent("compare", () => {
       const { data } = await mock.control.listEndpoints();
       return data.some(({ url }) => url.endsWith("/changes"));
     };
-    await vi.waitFor(async () => expect(await registered()).toBe(true), { timeout: 60_000, interval: 100 });
+    await expect.poll(registered, { timeout: 60_000, interval: 100 }).toBe(true);
     for (const path of ["/", "/workspace-tasks-compare/other/deliveries"])
       expect((await fetch(`${receiver}${path}`, { method: "POST", body: "{}" })).status).toBe(404);
     await mock.control.startTask({ taskType: "BINDER" });

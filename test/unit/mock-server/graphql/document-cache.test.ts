@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { documentCache } from "../../../../mock-server/graphql/document-cache.ts";
 import { defaultSettings } from "../../../../mock-server/settings.ts";
+import { cpuMs } from "../../../support/cpu-ms.ts";
 
 const base = documentCache("base", defaultSettings.bounds);
 const messages = (query: string, cache = base) => cache.prepare(query).errors.map(({ message }) => message);
@@ -78,8 +79,8 @@ describe("document bounds", () => {
   it("allow the widest document to be validated in little time", () => {
     // The rule on conflicting fields compares every pair of equal names; graphql-js stops at some point.
     const query = `{ ${"__typename ".repeat(1_990)} }`;
-    const startedMs = performance.now();
+    const startedMs = cpuMs();
     expect(messages(query).length).toBeLessThanOrEqual(1);
-    expect(performance.now() - startedMs).toBeLessThan(3_000);
+    expect(cpuMs() - startedMs).toBeLessThan(3_000);
   });
 });

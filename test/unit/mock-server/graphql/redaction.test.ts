@@ -6,6 +6,7 @@ import {
   redactText,
   redactVariables,
 } from "../../../../mock-server/graphql/redaction.ts";
+import { cpuMs } from "../../../support/cpu-ms.ts";
 
 const mask = (query: string) => redactDocument(query, parse(query), 1_000);
 
@@ -71,9 +72,9 @@ describe("redactText", () => {
   it("takes milliseconds for hostile text of the longest length that is kept", () => {
     for (const part of ["eyJaaaaaaaa", " ", "bearer ", "://a", "wtk_", "whsec_", "eyJaaaaaaaa.a"]) {
       const text = part.repeat(8_192 / part.length);
-      const startedMs = performance.now();
+      const startedMs = cpuMs();
       redactText(text);
-      expect(performance.now() - startedMs, part).toBeLessThan(250);
+      expect(cpuMs() - startedMs, part).toBeLessThan(250);
     }
   });
 });

@@ -10,6 +10,7 @@ import {
 } from "../../../../sdk/operations/task-poller.ts";
 import { createTasks } from "../../../../sdk/operations/tasks.ts";
 import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
+import { cpuMs } from "../../../support/cpu-ms.ts";
 import { createFakeEngine } from "../../../support/fake-engine.ts";
 import { outcomeOf } from "../../../support/outcome-of.ts";
 
@@ -315,12 +316,12 @@ describe("concurrent waits", () => {
     expect(await advanceUntilSettled(engine.clock, Promise.all(waits))).toHaveLength(50);
   });
 
-  it("5,000 waits begin and end within ten seconds", async () => {
+  it("5,000 waits begin and end within ten seconds of processor time", async () => {
     const { start, engine } = setUp({ taskAt: completesAt(0) });
     const waits = Array.from({ length: 5_000 }, (_, index) => start(`t-${index}`));
-    const startedAt = performance.now();
+    const startedMs = cpuMs();
     expect(await advanceUntilSettled(engine.clock, Promise.all(waits))).toHaveLength(5_000);
-    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    expect(cpuMs() - startedMs).toBeLessThan(10_000);
   });
 
   it("waits that begin one after the other share their polls", async () => {

@@ -3,6 +3,7 @@ import { CallScope } from "../../../../sdk/call/call-scope.ts";
 import { failure } from "../../../../sdk/call/failure.ts";
 import { CallQueue, type Queueable } from "../../../../sdk/rate-limit/call-queue.ts";
 import { type QueueEntry, RateLimiter } from "../../../../sdk/rate-limit/rate-limiter.ts";
+import { cpuMs } from "../../../support/cpu-ms.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { seeded } from "../../../support/latency.ts";
 
@@ -101,12 +102,6 @@ describe("the queue of calls", () => {
 describe("20,000 waiting calls", () => {
   const limit = { limit: 1, windowMs: 60_000, reserved: 0 };
   const limits = { maxQueued: 100_000, maxWaitMs: 2_000_000_000 };
-
-  /** Other work of the machine does not count. */
-  function cpuMs(): number {
-    const { user, system } = process.cpuUsage();
-    return (user + system) / 1_000;
-  }
 
   function measure(count: number) {
     const { clock } = createFakeService();

@@ -11,24 +11,21 @@ import {
 import { createRandom, type Random } from "../../../../simulation/random.ts";
 import { instant } from "../../../../support/inbox-rows.ts";
 import { describeWithPostgres } from "../../../../support/machine.ts";
-import { type PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
+import type { PostgresDatabase } from "../../../../support/postgres.ts";
 import { RunningProgram } from "../../../../support/running-program.ts";
 import { sampleEvent, stageEvent } from "../../../../support/sample-event.ts";
+import { sharedPostgres } from "../../../../support/shared-server.ts";
 
-let server: PostgresServer;
 let database: PostgresDatabase;
 let pool: Pool;
 
 beforeAll(async () => {
-  server = await PostgresServer.start();
-  database = await server.database();
+  database = await (await sharedPostgres()).database({ deadlock_timeout: "10ms" });
   pool = database.pool({ max: 20 });
-  await pool.query("ALTER SYSTEM SET deadlock_timeout = '10ms'");
-  await pool.query("SELECT pg_reload_conf()");
   await pool.query("CREATE TABLE effects (seq serial, task text, second integer, id text)");
   await createAppliedHeads(pool);
 });
-afterAll(() => server[Symbol.asyncDispose]());
+afterAll(() => database[Symbol.asyncDispose]());
 
 const at = (taskId: string, second: number, fields: object = {}) =>
   sampleEvent({ taskId, occurredAt: instant(second), ...fields }) as unknown as WebhookEvent;

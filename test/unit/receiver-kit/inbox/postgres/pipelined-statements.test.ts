@@ -2,17 +2,16 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { InboxClaim } from "workspace-tasks/receiver-kit";
 import { seeded } from "../../../../support/latency.ts";
 import { describeWithPostgres } from "../../../../support/machine.ts";
-import { type PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
+import type { PostgresDatabase } from "../../../../support/postgres.ts";
+import { sharedPostgres } from "../../../../support/shared-server.ts";
 import { createSharedTransactionFixture } from "../../../../support/shared-transaction-fixture.ts";
 
-let server: PostgresServer;
 let database: PostgresDatabase;
 
 beforeAll(async () => {
-  server = await PostgresServer.start();
-  database = await server.database();
+  database = await (await sharedPostgres()).database();
 });
-afterAll(() => server[Symbol.asyncDispose]());
+afterAll(() => database[Symbol.asyncDispose]());
 
 async function createFixture(events: number) {
   const tasks = Array.from({ length: events }, (_, index) => `task-${String(index).padStart(3, "0")}`);

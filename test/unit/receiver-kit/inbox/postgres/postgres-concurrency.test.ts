@@ -9,22 +9,20 @@ import { type PostgresTransaction, postgresInbox } from "workspace-tasks/receive
 import { claimOptions, doneWith, runningAt, settle } from "../../../../support/inbox-rows.ts";
 import { wrongCounters } from "../../../../support/inbox-tables.ts";
 import { describeWithPostgres } from "../../../../support/machine.ts";
-import { type PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
+import type { PostgresDatabase } from "../../../../support/postgres.ts";
+import { sharedPostgres } from "../../../../support/shared-server.ts";
 
-let server: PostgresServer;
 let database: PostgresDatabase;
 beforeAll(async () => {
-  server = await PostgresServer.start();
-  database = await server.database();
-  const pool = database.pool();
-  // By default a deadlock is found after a second, and mostly resolved by then.
-  await pool.query("ALTER SYSTEM SET deadlock_timeout = '10ms'");
-  // On a busy machine a commit may take long.
-  await pool.query("ALTER SYSTEM SET lock_timeout = '20s'");
-  await pool.query("SELECT pg_reload_conf()");
-  await pool.query("CREATE TABLE effects (webhook_id text)");
+  database = await (await sharedPostgres()).database({
+    // By default a deadlock is found after a second, and mostly resolved by then.
+    deadlock_timeout: "10ms",
+    // On a busy machine a commit may take long.
+    lock_timeout: "20s",
+  });
+  await database.pool().query("CREATE TABLE effects (webhook_id text)");
 });
-afterAll(() => server[Symbol.asyncDispose]());
+afterAll(() => database[Symbol.asyncDispose]());
 
 const durationMs = 2_000;
 const leaseMs = 150;
@@ -138,6 +136,14 @@ function createProcess(record: Record, inboxes: readonly Inbox[], inbox: Inbox, 
   };
 }
 
+/** Resolves when the condition holds for that many sessions. */
+async function untilBlocked(count: number, condition: string): Promise<void> {
+  const pool = database.pool({ max: 1 });
+  const blocked = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND ${condition}`;
+  await expect.poll(async () => (await pool.query(blocked)).rows.length).toBe(count);
+  await pool.end();
+}
+
 describeWithPostgres("two processes on one PostgreSQL inbox", () => {
   it("neither deadlock nor lose, repeat or reorder events, and leave each counter right", async () => {
     const pools = [database.pool(), database.pool()] as const;
@@ -177,16 +183,12 @@ describeWithPostgres("two processes on one PostgreSQL inbox", () => {
     const [claim] = (await inbox.claim(claimOptions())).claims;
     const blocker = await pool.connect();
     await blocker.query("BEGIN; SELECT 1 FROM late_insert.ordering_keys FOR UPDATE");
-    const waiting = async (count: number) => {
-      const blocked =
-        "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%late_insert%'";
-      await expect.poll(async () => (await database.pool().query(blocked)).rows.length).toBe(count);
-    };
+    const isWaiting = "wait_event_type = 'Lock' AND query LIKE '%late_insert%'";
     const inserted = inbox.insert(runningAt("task-1", 2, { id: "second" }));
-    await waiting(1);
+    await untilBlocked(1, isWaiting);
     // No head, and no row but this one in its snapshot.
     const ended = inbox.fail(claim!, { kind: "dead", error: "no" });
-    await waiting(2);
+    await untilBlocked(2, isWaiting);
     await blocker.query("COMMIT");
     blocker.release();
     expect([await inserted, await ended]).toEqual([{ outcome: "new" }, true]);
@@ -201,7 +203,7 @@ describeWithPostgres("two processes on one PostgreSQL inbox", () => {
     const clock = createVirtualClock();
     let isSlow = false;
     // Its snapshot is taken before it waits, its locks after that.
-    const wait = "(SELECT pg_sleep(0.3) IS NOT NULL) AND (source || '') >= $2";
+    const wait = "(SELECT pg_advisory_xact_lock(1) IS NOT NULL) AND (source || '') >= $2";
     pool.on("connect", (client) => {
       const query = client.query.bind(client) as (text: string, ...rest: unknown[]) => unknown;
       const slowed = async (text: string, ...rest: unknown[]) => {
@@ -215,17 +217,16 @@ describeWithPostgres("two processes on one PostgreSQL inbox", () => {
     const inbox = postgresInbox(pool, { schema: "stale_snapshot", clock });
     await inbox.open();
     for (const second of [1, 2, 3]) await inbox.insert(runningAt("task-1", second, { id: `at-${second}` }));
+    const gate = await pool.connect();
+    await gate.query("SELECT pg_advisory_lock(1)");
     isSlow = true;
     const slow = inbox.claim(claimOptions({ worker: "slow", rowsPerKeyMax: 3 }));
-    await expect
-      .poll(async () => {
-        const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
-        return (await pool.query(waiting)).rows.length;
-      })
-      .toBe(1);
+    await untilBlocked(1, "wait_event = 'advisory'");
     isSlow = false;
     const [first] = (await inbox.claim(claimOptions({ worker: "fast" }))).claims;
     expect(await settle(inbox, first!)).toBe("settled");
+    await gate.query("SELECT pg_advisory_unlock(1)");
+    gate.release();
     const result = await slow;
     expect(result.claims.map(({ id }) => id)).toEqual([]);
     expect(result.nextInMs).toBeLessThan(50);

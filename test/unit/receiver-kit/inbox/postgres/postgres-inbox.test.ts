@@ -5,7 +5,8 @@ import { type PostgresTransaction, postgresInbox } from "workspace-tasks/receive
 import { type InboxFixture, inboxChecks, registerChecks } from "workspace-tasks/receiver-kit/testing";
 import { wrongCounters } from "../../../../support/inbox-tables.ts";
 import { describeWithPostgres } from "../../../../support/machine.ts";
-import { type PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
+import type { PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
+import { ownPostgres } from "../../../../support/shared-server.ts";
 import {
   beginTransaction,
   describeSqlTransactions,
@@ -17,7 +18,7 @@ let database: PostgresDatabase;
 let schemas = 0;
 
 beforeAll(async () => {
-  server = await PostgresServer.start();
+  server = await ownPostgres();
   database = await server.database();
 });
 afterAll(() => server[Symbol.asyncDispose]());

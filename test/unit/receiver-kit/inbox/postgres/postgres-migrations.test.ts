@@ -7,17 +7,16 @@ import { postgresMigrations } from "../../../../../receiver-kit/inbox/postgres/p
 import { describeInboxMigration } from "../../../../support/inbox-migration-suite.ts";
 import { claimOptions, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
 import { describeWithPostgres } from "../../../../support/machine.ts";
-import { type PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
+import type { PostgresDatabase } from "../../../../support/postgres.ts";
+import { sharedPostgres } from "../../../../support/shared-server.ts";
 
-let server: PostgresServer;
 let database: PostgresDatabase;
 let schemas = 0;
 
 beforeAll(async () => {
-  server = await PostgresServer.start();
-  database = await server.database();
+  database = await (await sharedPostgres()).database();
 });
-afterAll(() => server[Symbol.asyncDispose]());
+afterAll(() => database[Symbol.asyncDispose]());
 
 describeWithPostgres("with PostgreSQL", () => {
   describeInboxMigration("PostgreSQL inbox", async () => {

@@ -5,22 +5,19 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { claimOptions, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
 import { describeWithPostgres } from "../../../../support/machine.ts";
-import { type PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
+import type { PostgresDatabase } from "../../../../support/postgres.ts";
+import { sharedPostgres } from "../../../../support/shared-server.ts";
 
 const batch = 16;
 /** A part of each statement that no other one has. */
 const marks = { insert: ".insert_rows_", claim: ".claim_latest_", end: ".end_rows_", list: " AS unhandled" };
 
-let server: PostgresServer;
 let database: PostgresDatabase;
 beforeAll(async () => {
-  server = await PostgresServer.start();
-  database = await server.database();
-  await database.pool().query("ALTER SYSTEM SET autovacuum = off");
-  await database.pool().query("ALTER SYSTEM SET fsync = off");
-  await database.pool().query("SELECT pg_reload_conf()");
+  // No autovacuum changes what it knows of the tables.
+  database = await (await sharedPostgres()).database();
 });
-afterAll(() => server[Symbol.asyncDispose]());
+afterAll(() => database[Symbol.asyncDispose]());
 
 interface Backlog {
   readonly waiting: number;

@@ -7,15 +7,16 @@ import type { WebhookEvent } from "workspace-tasks/events";
 import { applyInOrder, createAppliedHeads, postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { claimOne, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
 import { describeWithPostgres } from "../../../../support/machine.ts";
-import { type PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
+import type { PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
 import { sampleEvent } from "../../../../support/sample-event.ts";
+import { ownPostgres } from "../../../../support/shared-server.ts";
 
 let server: PostgresServer;
 let database: PostgresDatabase;
 let direct: Pool;
 
 beforeAll(async () => {
-  server = await PostgresServer.start();
+  server = await ownPostgres();
   database = await server.database();
   direct = database.pool();
 });

@@ -3,20 +3,21 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import type { PostgresClient } from "../../../../../receiver-kit/inbox/postgres/postgres-pool.ts";
 import { queryAfter } from "../../../../../receiver-kit/inbox/postgres/query-after.ts";
 import { describeWithPostgres } from "../../../../support/machine.ts";
-import { PostgresServer } from "../../../../support/postgres.ts";
+import type { PostgresDatabase } from "../../../../support/postgres.ts";
+import { sharedPostgres } from "../../../../support/shared-server.ts";
 
-let server: PostgresServer;
+let database: PostgresDatabase;
 let pool: pg.Pool;
 let client: pg.PoolClient;
 beforeAll(async () => {
-  server = await PostgresServer.start();
-  pool = (await server.database()).pool();
+  database = await (await sharedPostgres()).database();
+  pool = database.pool();
   client = await pool.connect();
   await client.query("CREATE TABLE numbers (value integer NOT NULL)");
 });
 afterAll(async () => {
   client.release();
-  await server[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
 });
 beforeEach(() => client.query("ROLLBACK; TRUNCATE numbers"));
 

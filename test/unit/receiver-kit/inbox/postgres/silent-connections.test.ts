@@ -1,19 +1,19 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { createFreezingProxy } from "../../../../support/freezing-proxy.ts";
 import { claimOptions, doneWith, runningAt, settle } from "../../../../support/inbox-rows.ts";
 import { describeWithPostgres } from "../../../../support/machine.ts";
-import { PostgresServer } from "../../../../support/postgres.ts";
+import type { PostgresDatabases } from "../../../../support/postgres.ts";
+import { sharedPostgres } from "../../../../support/shared-server.ts";
 
-let server: PostgresServer;
+let server: PostgresDatabases;
 beforeAll(async () => {
-  server = await PostgresServer.start();
+  server = await sharedPostgres();
 });
-afterAll(() => server[Symbol.asyncDispose]());
 
 /** An inbox with one claimed row, behind a proxy, and a direct connection to its database. */
-async function fixture(queryTimeoutMs = 1_000) {
+async function fixture(queryTimeoutMs = 2_000) {
   const database = await server.database();
   const direct = database.pool();
   const proxy = await createFreezingProxy(server.port);
@@ -35,6 +35,9 @@ async function fixture(queryTimeoutMs = 1_000) {
   };
 }
 
+const waitingForLocks =
+  "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+
 describeWithPostgres("the PostgreSQL inbox", () => {
   it.concurrent("frees the row of a transaction whose connection died, and its effects take place once", async () => {
     await using at = await fixture();
@@ -42,9 +45,7 @@ describeWithPostgres("the PostgreSQL inbox", () => {
     const transaction = at.inbox.begin(claim, doneWith(claim), { timeoutMs: 60_000 });
     await transaction.handle.query("INSERT INTO effects VALUES ('first')");
     at.proxy.freezeExisting();
-    const startedMs = performance.now();
     await expect(transaction.handle.query("INSERT INTO effects VALUES ('never')")).rejects.toThrow();
-    expect(performance.now() - startedMs).toBeLessThan(6_000);
     await transaction.rollback();
     expect(await at.inbox.fail(claim, { kind: "retry", delayMs: 0, error: "connection lost" })).toBe(true);
     const again = await at.claimOne();
@@ -62,9 +63,9 @@ describeWithPostgres("the PostgreSQL inbox", () => {
     const transaction = at.inbox.begin(claim, doneWith(claim), { timeoutMs: 60_000, isAlone: true });
     await transaction.handle.query("SAVEPOINT before");
     await expect(transaction.handle.query("SELECT 1 / 0")).rejects.toThrow("division by zero");
-    await pause(1_500);
+    await pause(2_500);
     await transaction.handle.query("ROLLBACK TO before");
-    await transaction.handle.query("SELECT pg_sleep(2.5)");
+    await transaction.handle.query("SELECT pg_sleep(4.5)");
     expect(await transaction.commit()).toBe("settled");
   });
 
@@ -102,8 +103,7 @@ describeWithPostgres("the PostgreSQL inbox", () => {
     await other.query("BEGIN; LOCK TABLE workspace_tasks.bodies");
     const claiming = at.inbox.claim(claimOptions({ rowsMax: 20 }));
     claiming.catch(() => {});
-    const blocked = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-    await expect.poll(async () => (await at.direct.query(blocked)).rows.length).toBe(1);
+    await expect.poll(async () => (await at.direct.query(waitingForLocks)).rows.length).toBe(1);
     at.proxy.freezeExisting();
     await other.query("COMMIT");
     other.release();
@@ -113,7 +113,7 @@ describeWithPostgres("the PostgreSQL inbox", () => {
       WHERE NOT EXISTS (SELECT 1 FROM free WHERE free.id = ordering_key.id)`;
     const free = "WITH free AS (SELECT id FROM workspace_tasks.ordering_keys FOR UPDATE SKIP LOCKED)";
     const lockedKeys = async () => (await at.direct.query(`${free} ${locked}`)).rows[0].count;
-    await expect.poll(lockedKeys, { timeout: 5_000 }).toBe(0);
+    await expect.poll(lockedKeys).toBe(0);
   });
 
   it("leaves no statements behind at the server while a lock keeps it from storing", async () => {
@@ -121,7 +121,7 @@ describeWithPostgres("the PostgreSQL inbox", () => {
     const other = await at.direct.connect();
     await other.query("BEGIN; LOCK TABLE workspace_tasks.deliveries");
     for (let n = 0; n < 4; n++) await expect(at.inbox.insert(runningAt(`task-${n}`, 2))).rejects.toThrow();
-    const { rows } = await other.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+    const { rows } = await other.query(waitingForLocks);
     // The first of each statement; the later ones limited themselves.
     expect(rows.length).toBeLessThanOrEqual(2);
     await other.query("ROLLBACK");

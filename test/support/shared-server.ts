@@ -1,0 +1,32 @@
+import { inject } from "vitest";
+import { copyTemplate, PostgresDatabases, PostgresServer, undurable } from "./postgres.ts";
+import type { SharedPostgres } from "./shared-servers.ts";
+
+/** `amqp://` URL of the server that all test files share; the first call of a run starts it. */
+export async function sharedRabbitmqUrl(): Promise<string> {
+  const [url] = (await shared("/rabbitmq")) as readonly [string];
+  return url;
+}
+
+/** The server that all test files share. A test that stops or configures its server starts one of its own. */
+export async function sharedPostgres(): Promise<PostgresDatabases> {
+  const { port } = (await shared("/postgres")) as SharedPostgres;
+  return new PostgresDatabases(port);
+}
+
+/** A server for one test file. */
+export async function ownPostgres(): Promise<PostgresServer> {
+  const initialise = copyTemplate(await postgresTemplate());
+  return PostgresServer.start({ initialise, settings: undurable });
+}
+
+/** A directory with the data of a server that has never run. */
+export async function postgresTemplate(): Promise<string> {
+  return ((await shared("/postgres")) as SharedPostgres).template;
+}
+
+async function shared(server: string): Promise<unknown> {
+  const response = await fetch(`${inject("sharedServers")}${server}`);
+  if (!response.ok) throw new Error(await response.text());
+  return response.json();
+}

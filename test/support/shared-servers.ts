@@ -1,0 +1,77 @@
+// One RabbitMQ server and one PostgreSQL server for all test files of a run, each started by the first test that asks for
+// it: starting one takes seconds of processor time. Tests use queues and databases with names of their own.
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import path from "node:path";
+import { listen } from "./listen.ts";
+import { copyTemplate, initialiseEmpty, PostgresServer, undurable } from "./postgres.ts";
+import { findPostgres } from "./postgres-binaries.ts";
+import { RabbitmqCluster } from "./rabbitmq.ts";
+
+/** What `GET /postgres` returns. */
+export interface SharedPostgres {
+  readonly port: number;
+  /** Data of a server that has never run: a copy takes a tenth of the time of creating them. */
+  readonly template: string;
+}
+
+export interface SharedServers extends AsyncDisposable {
+  /** `GET /rabbitmq` returns the URLs of the nodes, `GET /postgres` a `SharedPostgres`. */
+  readonly origin: string;
+}
+
+/** For the global set-up. */
+export async function shareServers(): Promise<SharedServers> {
+  const started = new Map<string, Promise<Started>>();
+  const starts: Readonly<Record<string, () => Promise<Started>>> = {
+    "/rabbitmq": startRabbitmq,
+    "/postgres": startPostgres,
+  };
+  const server = await listen(
+    createServer(async ({ url = "" }, response) => {
+      const begun = started.get(url) ?? starts[url]?.();
+      if (begun) started.set(url, begun);
+      try {
+        response.end(JSON.stringify((await begun)?.value));
+      } catch (error) {
+        response.writeHead(500).end(String(error));
+      }
+    }),
+  );
+  return {
+    origin: server.origin,
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      for (const begun of started.values()) await (await begun.catch(() => undefined))?.end();
+    },
+  };
+}
+
+interface Started {
+  readonly value: SharedPostgres | readonly string[];
+  end(): Promise<void>;
+}
+
+async function startRabbitmq(): Promise<Started> {
+  const cluster = await RabbitmqCluster.start();
+  return { value: cluster.urls, end: () => cluster[Symbol.asyncDispose]() };
+}
+
+async function startPostgres(): Promise<Started> {
+  const binaries = findPostgres();
+  if ("missing" in binaries) throw new Error(binaries.missing);
+  const template = mkdtempSync(path.join(binaries.temporaryDirectory, "workspace-tasks-template-"));
+  await initialiseEmpty(binaries, template);
+  const server = await PostgresServer.start({
+    // Pools of several workers are open at a time.
+    settings: [...undurable, "max_connections=400"],
+    initialise: copyTemplate(template),
+  });
+  return {
+    value: { port: server.port, template },
+    async end() {
+      await server[Symbol.asyncDispose]();
+      rmSync(template, { recursive: true, force: true });
+    },
+  };
+}
