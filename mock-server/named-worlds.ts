@@ -2,9 +2,9 @@
 // the listening socket, the schemas, and the cache of parsed documents.
 
 import { hash } from "node:crypto";
+import { checkFaultPlan } from "./control/controls/check-fault-plan.ts";
 import { mainWorld, type NewWorld, type WorldDirectory } from "./control/controls/world-directory.ts";
 import { MockServerError } from "./errors.ts";
-import { checkFaultOperations } from "./graphql/check-operation.ts";
 import type { Service } from "./http/service.ts";
 import { type HostedWorld, hostWorld, type MockWorld, toMockWorld, type WorldSetup } from "./mock-world.ts";
 import { withSettings } from "./settings.ts";
@@ -84,7 +84,6 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
 
   const add = async (input: NewWorld): Promise<Entry> => {
     const { from, settings, faults = shared.faults } = input;
-    if (input.faults) checkFaultOperations(input.faults);
     const source = from === undefined ? main() : find(from);
     const origin = await originOf(input, source);
     // Nothing is awaited from here on: two worlds that are created at once cannot get one name.
@@ -108,6 +107,12 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
     if (origin) {
       const world = origin.restoreWorld(hosted.worlds, origin.snapshot);
       if (input.faults) world.faults.replace(input.faults);
+    }
+    try {
+      if (input.faults) checkFaultPlan(hosted.worlds.current, input.faults);
+    } catch (error) {
+      hosted.end();
+      throw error;
     }
     if ("hold" in hosted.setup.clock) options.onVirtualClock();
     const close = async () => {

@@ -29,7 +29,10 @@ export interface MockServerOptions {
   readonly seed?: number | undefined;
   /** Changes to single settings; everything else keeps its default. */
   readonly settings?: SettingsChanges | undefined;
-  /** Injected from the start; a reset restores them. */
+  /**
+   * Injected from the start; a reset restores them. A rule names events, endpoints and keys that the mock has at its start
+   * (with a virtual clock their ids are the same in every run); `control.addFaults` takes rules for later ones.
+   */
   readonly faults?: FaultPlan | undefined;
   /** Receivers in this process by endpoint URL, called in place of a socket. */
   readonly receivers?: ReadonlyMap<string, ReceiverFunction> | undefined;

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { invalidOption } from "./check-options.ts";
-import { wrongFaultOperation } from "./graphql/check-operation.ts";
+import { wrongFaultRule } from "./control/controls/check-fault-plan.ts";
 import { type HttpListener, listenHttp } from "./http/listener.ts";
 import { createHandler } from "./http/router.ts";
 import type { Service } from "./http/service.ts";
@@ -46,8 +46,6 @@ function nextPortlessNumber(): number {
  */
 export async function createMockServer(options: MockServerOptions = {}): Promise<MockServer> {
   await checkMockOptions(options);
-  const wrong = options.faults && wrongFaultOperation(options.faults);
-  if (wrong) throw invalidOption("createMockServer", `faults.${wrong.path}`, wrong.message);
   const clock = clockOf(options.clock ?? "real");
   const settings = withSettings(options.settings);
   const { seed = 1, faults } = options;
@@ -68,6 +66,11 @@ export async function createMockServer(options: MockServerOptions = {}): Promise
     named: named.services,
     directory: named.directory,
   });
+  const wrong = faults && wrongFaultRule(main.worlds.current, faults);
+  if (wrong) {
+    main.end();
+    throw invalidOption("createMockServer", `faults.${wrong.path}`, wrong.message);
+  }
   const listener: HttpListener | null = await listenIfEnabled(options, main.service).catch(
     (error: unknown) => {
       main.end();

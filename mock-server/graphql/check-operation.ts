@@ -42,13 +42,6 @@ export function wrongFaultOperation({ api = [] }: FaultPlan): MockServerIssue | 
   return undefined;
 }
 
-/** @throws MockServerError BODY_INVALID */
-export function checkFaultOperations(plan: FaultPlan): void {
-  const issue = wrongFaultOperation(plan);
-  if (issue)
-    throw new MockServerError("BODY_INVALID", `${issue.path}: ${issue.message}`, { issues: [issue] });
-}
-
 const routersOf = (router: Router | undefined): readonly Router[] =>
   router === undefined ? ["base", "gateway"] : [router];
 

@@ -30,7 +30,11 @@ export const newWorld = z.strictObject({
   snapshot: (z.looseObject({}) as unknown as z.ZodType<Snapshot, object>)
     .optional()
     .describe("Snapshot to start from."),
-  faults: faultPlanSchema.optional().describe("Injected from the start; a reset restores them."),
+  faults: faultPlanSchema
+    .optional()
+    .describe(
+      "Injected from the start; a reset restores them. They name events, endpoints and keys that it has then.",
+    ),
   settings: settingsSchema.optional().describe("Changes to the settings of the mock, or of its origin."),
 });
 

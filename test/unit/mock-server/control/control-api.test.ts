@@ -393,10 +393,39 @@ describe("faults", () => {
         message: `deliveries.0.endpointId: unknown endpoint ${id}x; did you mean ${id}?`,
       });
     }
+    // A world that is created has an endpoint of its origin, and none that is registered later.
+    const { name } = await mock.worlds.create({ from: "main", faults: faultsOf({ endpointId: id }) });
+    expect(mock.worlds.get(name)).toBeDefined();
+    const wrong = mock.worlds.create({ name: "wrong", faults: faultsOf({ endpointId: id }) });
+    await expect(wrong).rejects.toThrow("the world has no endpoint");
+    expect(mock.worlds.get("wrong")).toBeUndefined();
     await api.addCatalogEvent({ name: "report.ready" });
     await api.setFaults(faultsOf({ event: "report.ready", endpointId: id }));
     const misspelt = mock.control.sendEvent({ name: "report.reedy", payload: {} });
     await expect(misspelt).rejects.toThrow("did you mean report.ready?");
+    await api.clearFaults();
+  });
+
+  it("for a key that does not exist are rejected, and a key in place of its id is not shown", async ({
+    mock,
+    api,
+  }) => {
+    const faultsOf = (keyId: string) => ({ api: [{ keyId, instructions: [{ kind: "stall" as const }] }] });
+    const [{ id: keyId = "" } = {}] = (await mock.control.listApiKeys()).data;
+    const [{ id: partnerKeyId = "" } = {}] = (await mock.control.listPartnerKeys()).data;
+    for (const control of [mock.control, api]) {
+      await expect(control.setFaults(faultsOf(`${keyId}x`))).rejects.toMatchObject({
+        code: "BODY_INVALID",
+        message: `api.0.keyId: unknown key ${keyId}x; did you mean ${keyId}?`,
+        issues: [{ path: "api.0.keyId" }],
+      });
+      const error: unknown = await control
+        .addFaults(faultsOf(mock.apiKey))
+        .catch((reason: unknown) => reason);
+      expect(String(error)).toMatch(/unknown key .+; listApiKeys and listPartnerKeys have the ids$/);
+      expect(String(error)).not.toContain(mock.apiKey);
+    }
+    await api.setFaults({ api: [...faultsOf(keyId).api, ...faultsOf(partnerKeyId).api] });
     await api.clearFaults();
   });
 
