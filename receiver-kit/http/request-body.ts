@@ -96,7 +96,10 @@ function collect(request: IncomingMessage, limits: RequestLimits, clock: Clock):
       else chunks.push(chunk);
     };
     const onEnd = () => settle(() => resolve(join(chunks, bytes)));
-    const onLost = (cause?: unknown) => fail(aborted(cause));
+    const onLost = (cause?: unknown) => {
+      // Every request closes, and an error costs more than the rest of this function.
+      if (!isSettled) fail(aborted(cause));
+    };
     const cancelTimeout = clock.schedule(limits.bodyTimeoutMs, () => fail(tooSlow(limits)));
     // They stay: an `error` event without a listener would end the process, and one may follow a rejection.
     request.on("data", onData).on("end", onEnd).on("error", onLost).on("close", onLost);

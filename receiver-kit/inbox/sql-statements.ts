@@ -182,10 +182,12 @@ function operatorStatements(dialect: SqlDialect) {
     SET waiting = ordering_key.waiting + 1, workspace = coalesce(excluded.workspace, ordering_key.workspace),
       wake_at = CASE WHEN ordering_key.worker IS NOT NULL
       THEN ordering_key.wake_at ELSE ${least}(coalesce(ordering_key.wake_at, excluded.wake_at), excluded.wake_at) END
-    RETURNING id`,
+    ${returning}`,
 
+    // Another lookup of the key costs less than to return its number.
     queueRow: `
-    INSERT INTO ${queue} (key_id, position, seq, due_at, body_bytes) VALUES ($1, $2, $3, 0, $4) ${returning}`,
+    INSERT INTO ${queue} (key_id, position, seq, due_at, body_bytes)
+    SELECT id, $3, $4, 0, $5 FROM ${keys} WHERE source = $1 AND order_key = $2 ${returning}`,
 
     discardRow: `
     UPDATE ${deliveries} SET outcome = 'discarded'

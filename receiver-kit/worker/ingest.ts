@@ -68,10 +68,23 @@ export class Ingest {
     backlog.throwIfFull();
     const parsed = parseDelivery(body, clock.now());
     const quarantine = parsed.ok ? null : parsed.reason;
+    const { event, orderKey, position, status, workspaceId } = parsed.columns;
+    const traceparent = context.traceparent ?? null;
+    // One literal: an object that is composed of others takes several times as long to create.
     const result = await this.#insert({
-      ...parsed.columns,
-      ...{ source, id, timestamp, body, channel: "webhook", quarantine },
-      ...{ secretIndex, traceparent: context.traceparent ?? null },
+      event,
+      orderKey,
+      position,
+      status,
+      workspaceId,
+      source,
+      id,
+      timestamp,
+      body,
+      channel: "webhook",
+      quarantine,
+      secretIndex,
+      traceparent,
     });
     if (result.outcome === "duplicate") {
       this.counts.duplicates += 1;

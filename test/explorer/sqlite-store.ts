@@ -186,6 +186,7 @@ function mortal(files: OpenFiles, process: ExploredProcess): Mortal {
     exec: (statement) => use(() => inner.exec(statement)),
     query: (statement, values) => use(() => inner.query(withoutSync(statement), values)),
     queryPrepared: (statement, values) => use(() => inner.queryPrepared(statement, values)),
+    firstPrepared: (statement, values) => use(() => inner.firstPrepared(statement, values)),
     insertPrepared: (statement, values) => use(() => inner.insertPrepared(statement, values)),
     changePrepared: (statement, values) => use(() => inner.changePrepared(statement, values)),
   };

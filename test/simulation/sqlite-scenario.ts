@@ -51,6 +51,8 @@ function failingConnection(inner: SqliteConnection, { throughNow }: Calls): Sqli
       throughNow(kindOf(statement), () => inner.query(withoutSync(statement), values)),
     queryPrepared: (statement, values) =>
       throughNow(kindOf(statement), () => inner.queryPrepared(statement, values)),
+    firstPrepared: (statement, values) =>
+      throughNow(kindOf(statement), () => inner.firstPrepared(statement, values)),
     insertPrepared: (statement, values) =>
       throughNow(kindOf(statement), () => inner.insertPrepared(statement, values)),
     changePrepared: (statement, values) =>

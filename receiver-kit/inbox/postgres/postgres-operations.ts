@@ -203,8 +203,9 @@ export function replayRow(
     if (!found) return false;
     const { seq, body_bytes: bodyBytes } = found;
     await client.query(sql.replayDelivery, [now(), seq, event, orderKey, position, status, workspaceId]);
-    const key = await client.query(sql.queueKey, [now(), source, orderKey ?? `id:${id}`, workspaceId]);
-    await client.query(sql.queueRow, [key.rows[0]?.["id"], position ?? "", seq, bodyBytes]);
+    const key = orderKey ?? `id:${id}`;
+    await client.query(sql.queueKey, [now(), source, key, workspaceId]);
+    await client.query(sql.queueRow, [source, key, position ?? "", seq, bodyBytes]);
     return true;
   });
 }

@@ -36,7 +36,7 @@ export function claimRows(
     }
   }
   const isMoreDue = taken.rows.length < rowsMax && (taken.isFull || mayHaveMore);
-  const [next] = isMoreDue ? [{ at: nowMs }] : connection.queryPrepared(sql.nextWake, [nowMs, source]);
+  const next = isMoreDue ? { at: nowMs } : connection.firstPrepared(sql.nextWake, [nowMs, source]);
   const nextAtMs = toNumber(next?.["at"]);
   return {
     claims: toClaims(taken.rows, worker),
@@ -91,7 +91,7 @@ function claimKey(
   const notDue = first.findIndex((row) => !toBoolean(row["is_due"]));
   const due = notDue < 0 ? first : first.slice(0, notDue);
   if (due.length === 0) {
-    const next = first[0] ?? connection.queryPrepared(sql.nextDueOfKey, [keyId])[0];
+    const next = first[0] ?? connection.firstPrepared(sql.nextDueOfKey, [keyId]);
     connection.changePrepared(sql.deferKey, [keyId, toNumber(next?.["due_at"] ?? next?.["at"])]);
     return;
   }
@@ -119,7 +119,7 @@ function recoverKey(
   nowMs: number,
 ): readonly InboxRowReference[] {
   const keyId = Number(key["id"]);
-  const [handled] = connection.queryPrepared(sql.handledRow, [keyId, key["claimed"] as string | null]);
+  const handled = connection.firstPrepared(sql.handledRow, [keyId, key["claimed"] as string | null]);
   const died: InboxRowReference[] = [];
   let dueAtMs = 0;
   if (handled) {
@@ -129,8 +129,8 @@ function recoverKey(
       dueAtMs = recoveredDueAtMs({ attempts, place: recovered, retry }, nowMs);
       connection.changePrepared(sql.countAttempt, [...place, dueAtMs]);
     } else {
-      connection.queryPrepared(sql.dequeueRow, place);
-      const [row] = connection.queryPrepared(sql.recordEnd, [place[2], "dead", attempts, leaseExpired]);
+      connection.firstPrepared(sql.dequeueRow, place);
+      const row = connection.firstPrepared(sql.recordEnd, [place[2], "dead", attempts, leaseExpired]);
       if (row) died.push(toReference(row));
     }
   }

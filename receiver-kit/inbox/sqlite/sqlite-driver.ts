@@ -19,6 +19,8 @@ export interface SqliteConnection {
    * the values of the last run for any that are left out.
    */
   queryPrepared(sql: string, values?: readonly SqliteValue[]): readonly SqliteRow[];
+  /** The first row of a prepared statement, if any: of libsql in half the time of a list. */
+  firstPrepared(sql: string, values: readonly SqliteValue[]): SqliteRow | undefined;
   /** Runs a prepared statement that returns no rows; returns the number of rows changed. */
   changePrepared(sql: string, values: readonly SqliteValue[]): number;
   /** Runs a prepared INSERT without RETURNING; returns the row's number, `undefined` when none was inserted. */
@@ -36,6 +38,7 @@ export type SqliteOpener = (path: string) => SqliteConnection;
 interface NativeStatement {
   readonly reader?: boolean;
   all(...values: unknown[]): unknown[];
+  get(...values: unknown[]): unknown;
   run(...values: unknown[]): {
     readonly changes: number | bigint;
     readonly lastInsertRowid: number | bigint;
@@ -129,6 +132,9 @@ export function connectionOf(native: NativeDatabase, style: ValueStyle = "array"
     exec: (sql) => native.exec(sql),
     query: (sql, values = []) => rowsOf(native.prepare(sql), sql, values),
     queryPrepared: (sql, values = []) => rowsOf(prepare(sql), sql, values),
+    // Some versions of libsql return `null` without a row.
+    firstPrepared: (sql, values) =>
+      (prepare(sql).get(...bind(sql, values)) ?? undefined) as SqliteRow | undefined,
     changePrepared: (sql, values) => Number(prepare(sql).run(...bind(sql, values)).changes),
     insertPrepared(sql, values) {
       const { changes, lastInsertRowid } = prepare(sql).run(...bind(sql, values));

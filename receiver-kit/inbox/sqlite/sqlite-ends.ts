@@ -24,7 +24,7 @@ function endApplied(connection: SqliteConnection, end: RowEnd, nowMs: number): R
     connection.changePrepared(sql.advanceHeld, [keyId, position, status, nowMs, claim.seq]);
     return { result: "done", hasMore: false };
   }
-  const [key] = connection.queryPrepared(sql.advanceFreed, [keyId, position, status, nowMs]);
+  const key = connection.firstPrepared(sql.advanceFreed, [keyId, position, status, nowMs]);
   return { result: "done", hasMore: Number(key?.["waiting"]) > 0 };
 }
 
@@ -36,12 +36,12 @@ function endInSteps(connection: SqliteConnection, end: RowEnd, nowMs: number): R
   const isEnded = result === "done" || result === "stale" || result === "dead";
   const place = [claim.lease.keyId, claim.position ?? "", claim.seq] as const;
   if (isEnded) {
-    const [row] = connection.queryPrepared(sql.dequeueRow, place);
+    const row = connection.firstPrepared(sql.dequeueRow, place);
     if (!row) return undefined;
     if (result !== "done" || claim.attempts > 1) {
       const outcome = result === "done" ? null : result;
       const lastError = end.error ?? (row["last_error"] as string | null);
-      connection.queryPrepared(sql.recordEnd, [claim.seq, outcome, claim.attempts, lastError]);
+      connection.firstPrepared(sql.recordEnd, [claim.seq, outcome, claim.attempts, lastError]);
     }
   }
   const retryAt = nowMs + end.delayMs;
@@ -49,7 +49,7 @@ function endInSteps(connection: SqliteConnection, end: RowEnd, nowMs: number): R
     const retried = [...place, retryAt, claim.attempts, end.error];
     if (connection.changePrepared(sql.retryRow, retried) === 0) return undefined;
   }
-  if (result === "release" && connection.queryPrepared(sql.findRow, place).length === 0) return undefined;
+  if (result === "release" && !connection.firstPrepared(sql.findRow, place)) return undefined;
   const advances = result === "done" && advance !== null;
   if (advances) {
     connection.changePrepared(sql.advanceKey, [claim.lease.keyId, advance.position, advance.status, nowMs]);
@@ -77,6 +77,6 @@ export function readLease(
   connection: SqliteConnection,
   { keyId, worker, generation }: InboxLease,
 ): HeldLease | undefined {
-  const [row] = connection.queryPrepared(sql.readLease, [keyId, worker, generation]);
+  const row = connection.firstPrepared(sql.readLease, [keyId, worker, generation]);
   return row && { head: row["head"] as string | null, waiting: toNumber(row["waiting"]) ?? 0 };
 }

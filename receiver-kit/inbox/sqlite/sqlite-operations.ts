@@ -6,25 +6,41 @@ import type { InboxInsertResult, InboxRowReference, NewInboxRow } from "../inbox
 import { toNumber } from "../inbox-row.ts";
 import type { InboxHeadReference } from "../order-head.ts";
 import type { InlineOptions } from "../sql-methods.ts";
-import type { SqliteConnection, SqliteRow } from "./sqlite-driver.ts";
+import type { SqliteConnection, SqliteRow, SqliteValue } from "./sqlite-driver.ts";
 import * as sql from "./sqlite-statements.ts";
 
 export function insertRow(connection: SqliteConnection, row: NewInboxRow, nowMs: number): InboxInsertResult {
-  const { source, id, channel, event, orderKey, position, status, workspaceId } = row;
-  const { timestamp, quarantine, body, secretIndex, traceparent } = row;
-  const seq = connection.insertPrepared(sql.insertDelivery, [
-    ...[source, id, channel, event, orderKey, position, status, workspaceId, timestamp, nowMs],
-    ...[quarantine === null ? null : "quarantined", quarantine, secretIndex, traceparent],
-  ]);
+  const { source, id, body, orderKey, position, workspaceId, quarantine } = row;
+  const seq = connection.insertPrepared(sql.insertDelivery, deliveryValues(row, nowMs));
   if (seq === undefined) {
-    const [first] = connection.queryPrepared(sql.compareBody, [source, id, body]);
+    const first = connection.firstPrepared(sql.compareBody, [source, id, body]);
     const same = toNumber(first?.["same"]);
     return { outcome: "duplicate", sameBody: same === null ? null : same === 1 };
   }
   connection.changePrepared(sql.insertBody, [seq, body]);
-  if (quarantine === null) queueRow(connection, { ...row, seq, bodyBytes: body.byteLength }, nowMs);
+  if (quarantine === null) {
+    const bodyBytes = body.byteLength;
+    queueRow(connection, { source, id, seq, orderKey, position, workspaceId, bodyBytes }, nowMs);
+  }
   return { outcome: "new" };
 }
+
+const deliveryValues = (row: NewInboxRow, nowMs: number): readonly SqliteValue[] => [
+  row.source,
+  row.id,
+  row.channel,
+  row.event,
+  row.orderKey,
+  row.position,
+  row.status,
+  row.workspaceId,
+  row.timestamp,
+  nowMs,
+  row.quarantine === null ? null : "quarantined",
+  row.quarantine,
+  row.secretIndex,
+  row.traceparent,
+];
 
 interface QueuedRow extends InboxRowReference, Pick<EventColumns, "orderKey" | "position" | "workspaceId"> {
   readonly seq: number;
@@ -33,10 +49,9 @@ interface QueuedRow extends InboxRowReference, Pick<EventColumns, "orderKey" | "
 
 function queueRow(connection: SqliteConnection, row: QueuedRow, nowMs: number): void {
   const { source, id, seq, orderKey, position, workspaceId, bodyBytes } = row;
-  const key = [nowMs, source, orderKey ?? `id:${id}`, workspaceId];
-  const [queued] = connection.queryPrepared(sql.sharedStatements.queueKey, key);
-  const place = [Number(queued?.["id"]), position ?? "", seq, bodyBytes];
-  connection.changePrepared(sql.sharedStatements.queueRow, place);
+  const key = orderKey ?? `id:${id}`;
+  connection.changePrepared(sql.sharedStatements.queueKey, [nowMs, source, key, workspaceId]);
+  connection.changePrepared(sql.sharedStatements.queueRow, [source, key, position ?? "", seq, bodyBytes]);
 }
 
 /** False for a row that waits or has no body. */
@@ -46,7 +61,7 @@ export function replayRow(
   { event, orderKey, position, status, workspaceId }: EventColumns,
   nowMs: number,
 ): boolean {
-  const [found] = connection.queryPrepared(sql.sharedStatements.findReplayable, [source, id]);
+  const found = connection.firstPrepared(sql.sharedStatements.findReplayable, [source, id]);
   if (!found) return false;
   const seq = Number(found["seq"]);
   const columns = [event, orderKey, position, status, workspaceId];
@@ -74,6 +89,6 @@ export function advanceHead(
   nowMs: number,
 ): "newer" | "same" | "stale" {
   if (connection.changePrepared(sql.advanceHead, [nowMs, source, key, position]) > 0) return "newer";
-  const [head] = connection.queryPrepared(sql.sharedStatements.headOf, [nowMs, source, key]);
+  const head = connection.firstPrepared(sql.sharedStatements.headOf, [nowMs, source, key]);
   return head?.["position"] === position ? "same" : "stale";
 }

@@ -27,6 +27,7 @@ function recordingWriter({ busyTimeoutMs = 5_000 } = {}) {
       exec: (sql) => void run(sql),
       query: run,
       queryPrepared: run,
+      firstPrepared: (sql) => run(sql)[0],
       insertPrepared: (sql) => run(sql).length,
       changePrepared: (sql) => run(sql).length,
       isInTransaction: () => true,
