@@ -21,8 +21,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Half of the garbage collections of the young generation.
     execArgv: ["--max-semi-space-size=64"],
-    // Bundles of patched products (test/simulation/patched-product.ts) need no second transformation.
-    server: { deps: { external: [/[/\\]\.tmp[/\\]mutant-/] } },
+    // Bundles (test/simulation/import-bundle.ts) need no second transformation.
+    server: { deps: { external: [/[/\\]\.tmp[/\\]bundle-/] } },
     // They end what hangs, on a machine that is many times slower; no test measures time by them.
     testTimeout: 60_000,
     hookTimeout: 120_000,

@@ -1,17 +1,24 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import type { ProofPart } from "./proof-inputs.ts";
 import type { MutantResult, ProofState } from "./proof-state.ts";
 
 const ends = "<!-- end of the results -->";
 
 /** Replaces the results in the document; those of parts that did not run stay. */
 export function recordProof(path: string, state: ProofState): void {
-  const { mutants, scopes, models, seeds, differential } = state;
-  const hasRun = Object.keys({ ...mutants, ...scopes }).length + seeds.count > 0;
-  if (hasRun) replaceRegion(path, "<!-- results of npm run prove -->", resultsOf(state));
-  const ofModel = "<!-- results of npm run prove -- --only model -->";
-  if (Object.keys(models).length > 0) replaceRegion(path, ofModel, modelResults(state));
-  const begins = "<!-- results of npm run prove -- --only differential -->";
-  if (Object.keys(differential).length > 0) replaceRegion(path, begins, differentialResults(state));
+  const record = (part: ProofPart, hasRun: boolean, results: (state: ProofState) => readonly string[]) => {
+    const begins = `<!-- results of npm run prove -- --only ${part} -->`;
+    const { commit, hash, startedAt, continuedAt } = state.origins[part];
+    const days = [...new Set([startedAt.slice(0, 10), continuedAt.slice(0, 10)])].join(" to ");
+    const lines = [`Sources ${hash}, commit ${commit}, ${days}.`, ...results(state)];
+    if (hasRun) replaceRegion(path, begins, lines.join("\n"));
+  };
+  const isFilled = (results: object) => Object.keys(results).length > 0;
+  record("seeds", state.seeds.count > 0, seedResults);
+  record("explorer", isFilled(state.scopes), scopeResults);
+  record("mutants", isFilled(state.mutants), mutantResults);
+  record("model", isFilled(state.models), modelResults);
+  record("differential", isFilled(state.differential), differentialResults);
 }
 
 /** Replaces what is between a mark and the end of the results. */
@@ -24,9 +31,8 @@ export function replaceRegion(path: string, begins: string, results: string): vo
   writeFileSync(path, `${before}${begins}\n\n${results}\n\n${after}`);
 }
 
-function differentialResults({ commit, startedAt, differential }: ProofState): string {
+function differentialResults({ differential }: ProofState): readonly string[] {
   return [
-    `Commit ${commit}, begun ${startedAt.slice(0, 10)}.`,
     "",
     "| comparison | cases | result | |",
     "|---|---:|---|---|",
@@ -35,12 +41,11 @@ function differentialResults({ commit, startedAt, differential }: ProofState): s
       const listed = known.map(([what, times]) => `${what}: ${times}`).join("<br>");
       return `| ${name} | ${count} | ${failure === undefined ? "as listed" : cell(failure)} | ${cell(listed)} |`;
     }),
-  ].join("\n");
+  ];
 }
 
-function modelResults({ commit, startedAt, models, modelMutants, replays }: ProofState): string {
+function modelResults({ models, modelMutants, replays }: ProofState): readonly string[] {
   return [
-    `Commit ${commit}, begun ${startedAt.slice(0, 10)}.`,
     "",
     "| model of | states | transitions | longest | seconds | |",
     "|---|---:|---:|---:|---:|---|",
@@ -59,18 +64,24 @@ function modelResults({ commit, startedAt, models, modelMutants, replays }: Proo
     "| mutant of the model | refuted by | counterexample |",
     "|---|---|---|",
     ...Object.values(modelMutants).map(mutantLine),
-  ].join("\n");
+  ];
 }
 
-function resultsOf({ commit, startedAt, mutants, scopes, seeds }: ProofState): string {
-  const found = Object.values(mutants).filter(({ counterexample }) => counterexample !== null);
-  const kinds = Object.values(seeds.faults);
-  const faults = kinds.reduce((sum, count) => sum + count, 0);
-  const injected = faults === 0 ? "" : `${faults} faults of ${kinds.filter(Boolean).length} kinds; `;
+function seedResults({ seeds }: ProofState): readonly string[] {
+  const { first, next, count, deliveries, faults, failures } = seeds;
+  const kinds = Object.values(faults);
+  const injected = kinds.reduce((sum, times) => sum + times, 0);
+  const failed = failures.map(({ seed }) => seed);
+  const violated =
+    failed.length === 0 ? "No invariant was violated." : `An invariant was violated by ${failed.join(", ")}.`;
   return [
-    `Commit ${commit}, begun ${startedAt.slice(0, 10)}.`,
-    `Simulation: ${seeds.count} seeds, ${seeds.deliveries} deliveries, ${injected}${seeds.failure === undefined ? "no invariant was violated" : "an invariant was violated"}.`,
-    `Known bugs: ${found.length} of ${Object.keys(mutants).length} found.`,
+    `Seeds ${first} to ${next - 1}: ${count} runs with ${deliveries} deliveries and ${injected} faults of ${kinds.filter(Boolean).length} kinds.`,
+    violated,
+  ];
+}
+
+function scopeResults({ scopes }: ProofState): readonly string[] {
+  return [
     "",
     "| scope | schedules | states | longest | seconds | |",
     "|---|---:|---:|---:|---:|---|",
@@ -79,11 +90,18 @@ function resultsOf({ commit, startedAt, mutants, scopes, seeds }: ProofState): s
       const result = violation !== null ? "violated" : isComplete ? "complete" : "not complete, no violation";
       return `| ${name} | ${schedules} | ${states} | ${depth} | ${Math.round(elapsedMs / 1_000)} | ${result} |`;
     }),
+  ];
+}
+
+function mutantResults({ mutants }: ProofState): readonly string[] {
+  const found = Object.values(mutants).filter(({ counterexample }) => counterexample !== null);
+  return [
+    `Found: ${found.length} of ${Object.keys(mutants).length}.`,
     "",
     "| known bug | found by | shortest counterexample |",
     "|---|---|---|",
     ...Object.values(mutants).map(mutantLine),
-  ].join("\n");
+  ];
 }
 
 const mutantLine = ({ bug, by, counterexample }: MutantResult) =>

@@ -53,8 +53,7 @@ export function createInboxChecks(
     );
   }
 
-  async function checkHead({ orderKey }: InboxRowSummary): Promise<void> {
-    if (orderKey === null) return;
+  async function checkHead(orderKey: string): Promise<void> {
     const position = (await store.head(source, orderKey))?.position ?? "";
     const before = heads.get(orderKey) ?? "";
     check("I3", position >= before, () => `the head of ${orderKey} moved back from ${before} to ${position}`);
@@ -72,8 +71,9 @@ export function createInboxChecks(
         seen.add(row.seq);
         await checkNewRow(row);
       }
+      const keys = new Set(rows.map(({ orderKey }) => orderKey));
+      for (const key of keys) if (key !== null) await checkHead(key);
       for (const row of rows) {
-        await checkHead(row);
         const count = effects.counts.get(row.id) ?? 0;
         check("I4", count <= 1 + row.replays, () => {
           return `${trace.nameOf("delivery", row.id)} took effect ${count} times`;

@@ -1,16 +1,24 @@
-import { expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Bundle } from "./import-bundle.ts";
+import { loadSimulation } from "./load-simulation.ts";
 import { mutants, productsOf } from "./mutants.ts";
 import { importPatched } from "./patched-product.ts";
-import { runSeeds } from "./run-seeds.ts";
+import type * as Parts from "./simulation-parts.ts";
 
 // The first of the seeds in which the unchanged products violate nothing.
 const count = 125;
+
+let simulation: Bundle<typeof Parts>;
+beforeAll(async () => {
+  simulation = await loadSimulation();
+});
+afterAll(() => simulation[Symbol.dispose]());
 
 it.each(mutants)(
   "the simulation detects the mutant $name: $bug",
   async (mutant) => {
     using mutated = await productsOf(mutant);
-    const { failed } = await runSeeds({ from: 1, count, products: mutated.products });
+    const { failed } = await simulation.module.runSeeds({ from: 1, count, products: mutated.products });
     expect(failed, `not detected in ${count} seeds`).toBeDefined();
     expect(mutant.violates).toContain(failed?.violation?.invariant);
   },

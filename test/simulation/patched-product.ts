@@ -1,17 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { isAbsolute, join, relative, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
 import { distance } from "fastest-levenshtein";
-import { rolldown } from "rolldown";
+import { type Bundle, importBundle } from "./import-bundle.ts";
 
 /** A change of a product's source text. It names no file: the text must occur once in all products. */
 export interface Patch {
   readonly find: string;
   readonly replace: string;
-}
-
-export interface PatchedProduct<Module> extends Disposable {
-  readonly module: Module;
 }
 
 interface NamedPatches {
@@ -35,23 +30,11 @@ export async function importPatched<Module>(
   product: (typeof products)[number],
   { name, patches, exposesPrivate = false }: NamedPatches,
   entry = "index.ts",
-): Promise<PatchedProduct<Module>> {
+): Promise<Bundle<Module>> {
   const sources = readSources();
   for (const patch of patches) applyPatch(sources, name, patch);
   if (exposesPrivate) exposePrivate(sources);
-  // Inside the repository, so that the bundle finds its packages.
-  mkdirSync(join(root, ".tmp"), { recursive: true });
-  const folder = mkdtempSync(join(root, ".tmp/mutant-"));
-  const dispose = () => rmSync(folder, { recursive: true, force: true });
-  try {
-    const file = join(folder, `${product}.mjs`);
-    await bundle(join(root, product, entry), file, sources);
-    const module = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as Module;
-    return { module, [Symbol.dispose]: dispose };
-  } catch (error) {
-    dispose();
-    throw error;
-  }
+  return importBundle<Module>(join(product, entry), sources);
 }
 
 function exposePrivate(sources: Map<string, string>): void {
@@ -71,19 +54,6 @@ function readSources(): Map<string, string> {
   return new Map(
     paths.filter((path) => path.endsWith(".ts")).map((path) => [path, readFileSync(path, "utf8")]),
   );
-}
-
-async function bundle(input: string, file: string, sources: ReadonlyMap<string, string>): Promise<void> {
-  const build = await rolldown({
-    input,
-    cwd: root,
-    platform: "node",
-    external: (id) => !id.startsWith(".") && !isAbsolute(id),
-    plugins: [{ name: "patched-sources", load: (id) => sources.get(id) }],
-    transform: { target: "node20.19" },
-  });
-  await build.write({ file, format: "esm", codeSplitting: false });
-  await build.close();
 }
 
 function applyPatch(sources: Map<string, string>, mutant: string, { find, replace }: Patch): void {
