@@ -16,7 +16,8 @@
 // LEASES. Renewed for all chains at a third of `leaseMs`. When a lease is lost, its attempt is aborted with LEASE_LOST and
 // the rows behind it are forgotten.
 //
-// STOP. Rows that have not started are released. Attempts in progress are waited for; after `graceMs` they are aborted with
+// STOP. Rows that have not started are released; those behind an attempt in progress when its end is recorded, since the end
+// of the last row of a lease ends the lease. Attempts in progress are waited for; after `graceMs` they are aborted with
 // RECEIVER_CLOSING and released, and before that when the inbox does not renew their leases within 1 s: what they do
 // could not be committed. What only waits for the inbox is given 1 s, too: the leases of those rows end by themselves.
 
@@ -44,6 +45,7 @@ export class Worker<Transaction> {
   readonly #running: RunningAttempts;
   readonly #leases: HeldLeases;
   readonly #prefetch: PrefetchSize;
+  readonly #releasing = new Set<Promise<void>>();
   /** When the last claim returned as many rows as wanted. */
   #fullClaimAtMs: number | undefined;
   #state: "new" | "working" | "stopping" = "new";
@@ -163,7 +165,7 @@ export class Worker<Transaction> {
     if (outcome === "done") chain.advance(claim);
     if (outcome === "lost") this.#forget(chain.lease);
     else if (chain.rows.length === 0) this.#forget(chain.lease);
-    else if (this.#isBlockedAfter(outcome)) void this.#release(chain);
+    else if (this.#state === "stopping" || this.#isBlockedAfter(outcome)) this.#release(chain);
     else if (this.#chains.has(chain.lease)) this.#queue.add(chain);
     // Only the inbox knows when the row is due again.
     if (outcome === "retried" || outcome === "released") this.#claimer.poll();
@@ -175,10 +177,12 @@ export class Worker<Transaction> {
   }
 
   /** Gives up the rows that are left in the chain. */
-  async #release(chain: Chain): Promise<void> {
-    const isRunning = this.#running.has(chain.lease);
-    await releaseRows(this.#settings, chain.takeAll());
-    if (!isRunning) this.#forget(chain.lease);
+  #release(chain: Chain): void {
+    const released = releaseRows(this.#settings, chain.takeAll()).then(() => {
+      this.#releasing.delete(released);
+      this.#forget(chain.lease);
+    });
+    this.#releasing.add(released);
   }
 
   #forget(lease: InboxLease): void {
@@ -242,11 +246,14 @@ export class Worker<Transaction> {
       logger.warn({ err: error }, "the subscription to the inbox could not be ended");
     });
     this.#queue.clear();
-    const released = [...this.#chains.values()].map((chain) => this.#release(chain));
+    for (const chain of this.#chains.values()) {
+      if (!this.#running.has(chain.lease)) this.#release(chain);
+    }
     const claimsEnded = this.#claimer.stop();
     const attemptsEnded = this.#running.stop(graceMs, () => this.#leases.renew());
-    await settledWithin(Promise.all([unsubscribed, claimsEnded, ...released]), storeGraceMs, clock);
+    await settledWithin(Promise.all([unsubscribed, claimsEnded, ...this.#releasing]), storeGraceMs, clock);
     await attemptsEnded;
+    if (this.#releasing.size > 0) await settledWithin(Promise.all(this.#releasing), storeGraceMs, clock);
     this.#leases.stop();
   }
 }

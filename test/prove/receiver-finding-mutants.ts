@@ -327,4 +327,38 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
       },
     ],
   },
+  {
+    name: "end-by-an-older-version-of-the-key",
+    finding:
+      "on PostgreSQL the end of an event that waits for an insert of the same key leaves the key leased, with one row too many",
+    tests: ["test/unit/receiver-kit/inbox/postgres/postgres-concurrency.test.ts"],
+    named: "an end that waits for an insert",
+    patches: [
+      { find: "IS NULL AND waiting = ended AS is_empty", replace: "IS NULL AS is_empty" },
+      {
+        find: "WHERE id = ANY (ARRAY(SELECT key_id FROM after WHERE is_empty))),",
+        replace:
+          "AS ordering_key USING after WHERE ordering_key.id = after.key_id AND after.is_empty AND ordering_key.waiting = after.ended),",
+      },
+      {
+        find: "AND NOT after.is_empty",
+        replace: "AND NOT (after.is_empty AND ordering_key.waiting = after.ended)",
+      },
+    ],
+  },
+  {
+    name: "released-behind-an-attempt",
+    finding:
+      "a failed attempt is not counted when its end cannot be recorded while the receiver closes, or its event runs twice at a time",
+    tests: [
+      "test/unit/receiver-kit/worker/stop-on-sqlite.test.ts",
+      "test/unit/receiver-kit/worker/worker.test.ts",
+    ],
+    patches: [
+      {
+        find: "if (!this.#running.has(chain.lease)) this.#release(chain);",
+        replace: "this.#release(chain);",
+      },
+    ],
+  },
 ];

@@ -248,20 +248,36 @@ describe("a worker", () => {
     },
   );
 
-  it("releases the rows that have not started when it stops, and waits for the one in progress", async () => {
-    const { worker, queue, handlers, calls, clock } = workerFixture();
-    const gate = deferred();
-    handlers.on("*", () => gate.promise);
-    queue.due.push(...chainOf(["1", "2"]));
+  it("releases the rows behind an attempt in progress when its end is recorded, and waits for both", async () => {
+    const { worker, queue, handlers, calls, clock } = workerFixture({ concurrency: 3 });
+    const recorded = deferred();
+    handlers.on("*", () => {});
+    queue.commit = () => recorded.promise;
+    queue.due.push(...chainOf(["1", "2", "3"]));
     await worker.start();
     await clock.settle();
     const stopped = worker.stop(10_000);
     await clock.settle();
-    expect(calls.filter((call) => call.includes("fail"))).toEqual(["0 fail 2 release"]);
-    gate.resolve();
+    expect(calls.filter((call) => /commit|fail/.test(call))).toEqual(["0 commit 1"]);
+    recorded.resolve();
     await stopped;
-    expect(calls.at(-1)).toBe("0 commit 1");
+    expect(calls.slice(-2)).toEqual(["0 fail 2 release", "0 fail 3 release"]);
     expect(clock.pending().timers).toBe(0);
+  });
+
+  it("leaves the rows behind an attempt whose end was not recorded to the end of their lease", async () => {
+    const { worker, queue, handlers, calls, clock } = workerFixture();
+    handlers.on("*", () => {});
+    queue.outcome = "lost";
+    const recorded = deferred();
+    queue.commit = () => recorded.promise;
+    queue.due.push(...chainOf(["1", "2"]));
+    await worker.start();
+    await clock.settle();
+    const stopped = worker.stop(10_000);
+    recorded.resolve();
+    await stopped;
+    expect(calls.filter((call) => call.includes("fail"))).toEqual([]);
   });
 
   it("runs handlers again, alone and as the same attempt, when their shared transaction was not committed", async () => {
