@@ -29,6 +29,8 @@ export interface SqlDialect extends SqlTables {
   readonly least: string;
   /** The source as the index of the keys that wait has it. */
   readonly wakeSource: string;
+  /** Whether the row `waiting` is one of the present claim of its `ordering_key` that have not ended. */
+  readonly isClaimed: string;
   /** Condition on `state` with the list of states in `$3`. */
   readonly isListed: string;
   /** Locks the selected rows of one table, without those of open transactions. */
@@ -104,15 +106,11 @@ function headStatements({ keys, now, returning }: SqlDialect) {
 }
 
 function rowStatements(dialect: SqlDialect) {
-  const { deliveries, bodies, queue, isListed, now } = dialect;
-  // The rows of a lease are the first of its key that were due when it was granted.
-  const wasDue = (row: string) => `${row}.due_at <= ordering_key.leased_at`;
+  const { deliveries, bodies, isClaimed, isListed, now } = dialect;
   const state = `
     CASE WHEN delivery.outcome IS NOT NULL THEN delivery.outcome
       WHEN waiting.seq IS NULL THEN 'done'
-      WHEN ordering_key.worker IS NOT NULL AND ${wasDue("waiting")} AND ordering_key.held > (
-        SELECT count(*) FROM ${queue} AS earlier WHERE earlier.key_id = waiting.key_id AND ${wasDue("earlier")}
-          AND (earlier.position, earlier.seq) < (waiting.position, waiting.seq)) THEN 'running'
+      WHEN ${isClaimed} THEN 'running'
       ELSE 'pending' END`;
   const summary = `
     SELECT delivery.seq, delivery.source, delivery.webhook_id, delivery.channel, ${state} AS state, delivery.event,

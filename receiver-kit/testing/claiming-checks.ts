@@ -50,6 +50,12 @@ export const claimingChecks = checkGroup<InboxFixture>("claiming", {
     const claim = await claimOne(inbox);
     await inbox.insert(rowAt("task-1", 1, { id: "earlier" }));
     same(await claimIds(inbox, { worker: "worker-2" }), [], "rows of a key that is claimed");
+    const running = await inbox.list({ source, states: ["running"], limit: 10 });
+    same(
+      running.map(({ id }) => id),
+      [claim.id],
+      "rows that are shown as running",
+    );
     await settle(inbox, claim);
     same(await claimIds(inbox), ["earlier"], "rows of the key after the end");
   },

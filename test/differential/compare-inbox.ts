@@ -228,13 +228,8 @@ class InboxRun {
     const rows = await inbox.list({ source, limit: 10_000 });
     const heads = await inbox.listHeads({ source, limit: 100 });
     return {
-      // A claim writes nothing to its rows. The databases show the first row of a claimed key as running, which is another
-      // one when an older event was stored meanwhile; so only the number is compared.
-      running: rows.filter(({ state }) => state === "running").length,
       rows: rows.toReversed().map(({ id, state, attempts, replays, lastError, bodyBytes }) => {
-        const isRunning = state === "running";
-        const shown = isRunning ? { state: "pending", attempts: attempts - 1 } : { state, attempts };
-        return { id, ...shown, replays, error: lastError, hasBody: bodyBytes !== null };
+        return { id, state, attempts, replays, error: lastError, hasBody: bodyBytes !== null };
       }),
       heads: heads.map(({ key, position }) => ({ key, position })),
       backlog: await inbox.backlog(source, 10_000),

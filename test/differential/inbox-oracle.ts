@@ -177,9 +177,9 @@ export class InboxOracle {
 
   state() {
     return {
-      running: this.#rows.filter(({ state }) => state === "running").length,
       rows: this.#rows.map(({ id, state, attempts, replays, error, hasBody }) => {
-        return { id, state: state === "running" ? "pending" : state, attempts, replays, error, hasBody };
+        const started = state === "running" ? attempts + 1 : attempts;
+        return { id, state, attempts: started, replays, error, hasBody };
       }),
       heads: [...this.#heads]
         .map(([key, { position }]) => ({ key, position }))

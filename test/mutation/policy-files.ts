@@ -36,7 +36,7 @@ const ownTests: Readonly<Record<string, readonly string[]>> = {
   "sdk/rate-limit/adaptive-pacing.ts": [],
   "sdk/rate-limit/call-queue.ts": [],
   "sdk/rate-limit/sliding-window.ts": [],
-  "sdk/request/classify-response.ts": [],
+  "sdk/request/classify-response.ts": ["test/unit/sdk/request/classified-responses.test.ts"],
   "sdk/request/network-failure.ts": [],
   "sdk/request/retry-after.ts": [],
   "sdk/request/retry-policy.ts": [],

@@ -42,6 +42,7 @@ export function postgresStatements(schema: string) {
     endRows: endRows.call,
     ...sqlStatements({
       ...{ ...tables, now, least: "least", wakeSource },
+      isClaimed: "waiting.seq = ANY (ordering_key.claimed)",
       isListed: "(CAST($3 AS text[]) IS NULL OR state = ANY($3))",
       skipLocked: (table) => `FOR UPDATE OF ${table} SKIP LOCKED`,
       returning: "RETURNING 1",

@@ -191,6 +191,7 @@ const finishInline = `
 const shared = {
   ...sqlStatements({
     ...{ ...tables, now: "$1", least: "min", wakeSource: "source" },
+    isClaimed: "instr(ordering_key.claimed, ',' || waiting.seq || ',') > 0",
     isListed: "($3 IS NULL OR state IN (SELECT value FROM json_each($3)))",
     skipLocked: () => "",
     returning: "",

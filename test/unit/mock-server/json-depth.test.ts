@@ -28,6 +28,26 @@ describe("isNestedDeeper", () => {
     );
   });
 
+  it.each([
+    ["[]", 1, false],
+    ["[]", 0, true],
+    ["{}", 0, true],
+    ["[[", 1, true],
+    ["[", 1, false],
+    ["[[]]", 2, false],
+    ["[{}]", 1, true],
+    ["[][][]", 1, false],
+    ["{}{}{}", 1, false],
+    ['["[["]', 1, false],
+    ['["\\"[["]', 1, false],
+    ['["\\\\",[[]]]', 2, true],
+    ['""[[', 1, true],
+    ['"a[', 0, false],
+    ["", 0, false],
+  ])("returns for %s and the depth %i: %s", (json, depthMax, expected) => {
+    expect(isNestedDeeper(json, depthMax)).toBe(expected);
+  });
+
   it("returns for a text that is not JSON", () => {
     expect(isNestedDeeper(`"${"\\".repeat(999)}`, 10)).toBe(false);
     expect(isNestedDeeper("[".repeat(1_000_000), 100)).toBe(true);

@@ -75,6 +75,120 @@ describe("fault store", () => {
   });
 });
 
+describe("the rules of a fault store", () => {
+  const html = { instructions: [{ kind: "html" }, { kind: "html" }] } as const;
+  const drop = { endpointId: "endpoint-1", instructions: [{ kind: "drop" }] } as const;
+
+  it("are added after those of the plan, have ids of their own, and end one by one", () => {
+    const store = storeOf({ api: [html], deliveries: [drop] });
+    store.drawApi(call);
+    store.add({ api: [{ instructions: [{ kind: "stall" }] }], deliveries: [drop] });
+    expect(store.rules()).toEqual([
+      { id: 1, side: "api", index: 0 },
+      { id: 3, side: "api", index: 1 },
+      { id: 2, side: "deliveries", index: 0 },
+      { id: 4, side: "deliveries", index: 1 },
+    ]);
+    expect(store.plan()).toEqual({
+      api: [{ instructions: [{ kind: "html" }] }, { instructions: [{ kind: "stall" }] }],
+      deliveries: [drop, drop],
+    });
+    expect([store.remove(3), store.remove(3), store.remove(2), store.remove(9)]).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
+    expect(store.rules().map(({ id }) => id)).toEqual([1, 4]);
+    expect(kinds(store.drawApi(call))).toEqual(["html"]);
+    store.add({});
+    expect(store.rules()).toHaveLength(2);
+    store.replace({});
+    expect(store.plan()).toEqual({ api: [], deliveries: [] });
+  });
+
+  it("match deliveries by their endpoint", () => {
+    const store = storeOf({ deliveries: [drop] });
+    expect(store.drawDelivery({ ...attempt, endpointId: "endpoint-2" })).toEqual([]);
+    expect(kinds(store.drawDelivery(attempt))).toEqual(["drop"]);
+    expect(store.fired()).toMatchObject([{ sequence: 1, side: "delivery", rule: 0, subject: "delivery-1" }]);
+  });
+
+  it("inject rate-limited only into calls that the rate limit counts, and keep it for the next one", () => {
+    const limited = { kind: "rate-limited" } as const;
+    const chances = [
+      { probability: 0.5, fault: limited },
+      { probability: 0.5, fault: { kind: "html" } as const },
+      { probability: 0, fault: { kind: "stall" } as const },
+    ];
+    const store = storeOf({ api: [{ instructions: [limited], chances }] }, { numberOf: () => 0 });
+    const drawn = [false, undefined, true].map((isCounted) => kinds(store.drawApi({ ...call, isCounted })));
+    expect(drawn).toEqual([["html"], ["rate-limited", "rate-limited", "html"], ["rate-limited", "html"]]);
+  });
+
+  it("draw a chance by side, rule, number and request, and never below its probability", () => {
+    const names: string[] = [];
+    const numberOf = (name: string) => {
+      names.push(name);
+      return 0.5;
+    };
+    const chances = [{ probability: 0.5, fault: { kind: "drop" } as const }];
+    const store = storeOf({ api: [{ router: "gateway" }], deliveries: [{ chances }] }, { numberOf });
+    expect(store.drawDelivery(attempt)).toEqual([]);
+    expect(store.drawApi({ ...call, router: "gateway" })).toEqual([]);
+    expect(names).toEqual(["fault/delivery/0/0/delivery-1/1"]);
+    const ofApi = storeOf(
+      { api: [{ chances: [{ probability: 0.5, fault: { kind: "html" } }] }] },
+      { numberOf },
+    );
+    ofApi.drawApi(call);
+    ofApi.drawApi(call);
+    const [, first = "", second = ""] = names;
+    expect(first).toMatch(/^fault\/api\/0\/0\/[0-9a-f]{32}\/0$/);
+    expect(second).toBe(first.replace(/0$/, "1"));
+  });
+
+  it("count requests by key, router, operations and content", () => {
+    const store = storeOf({ api: [{ chances: [{ probability: 0, fault: { kind: "html" } }] }] });
+    const calls = [
+      ...[call, call, { ...call, keyId: "key-2" }, { ...call, router: "gateway" as const }],
+      ...[
+        { ...call, operations: ["me", "tasks"] },
+        { ...call, content: "[]" },
+      ],
+    ];
+    for (const each of calls) store.drawApi(each);
+    expect(Object.values(store.snapshot().requests)).toEqual([2, 1, 1, 1, 1]);
+  });
+
+  it("keep a log of at most 10,000 faults, and emit each", () => {
+    const emitted: unknown[] = [];
+    const emit = (activity: unknown) => void emitted.push(activity);
+    const store = createFaultStore({ random: { numberOf: () => 0 }, clock, emit });
+    store.replace({ deliveries: [{ chances: [{ probability: 1, fault: { kind: "drop" } }] }] });
+    for (let count = 0; count < 10_001; count++) store.drawDelivery(attempt);
+    expect(store.fired()).toHaveLength(10_000);
+    expect(store.fired()[0]?.sequence).toBe(2);
+    expect(emitted[0]).toEqual({
+      type: "fault.fired",
+      entry: {
+        sequence: 1,
+        atMs: 42,
+        side: "delivery",
+        rule: 0,
+        fault: { kind: "drop" },
+        subject: "delivery-1",
+      },
+    });
+    const restored = storeOf();
+    restored.restore({ ...store.snapshot(), fired: [] });
+    expect(restored.fired()).toEqual([]);
+    store.restore({ plan: { api: [html] }, fired: [], requests: {} });
+    store.drawApi(call);
+    expect(store.fired().map(({ sequence }) => sequence)).toEqual([1]);
+  });
+});
+
 describe("probabilistic faults", () => {
   const half = { probability: 0.5, fault: { kind: "html" } } as const;
   const seeded = (seed: number, ...rules: NonNullable<FaultPlan["api"]>) =>

@@ -63,6 +63,37 @@ describe("createRateLimiter", () => {
     );
   });
 
+  it("counts as a list of times does, also with more requests than it has room for at first", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.nat(60), { maxLength: 150 }),
+        fc.integer({ min: 1, max: 40 }),
+        (steps, requests) => {
+          const limiter = createRateLimiter({ ...sliding, requests });
+          let times: number[] = [];
+          let nowMs = 0;
+          for (const stepMs of steps) {
+            nowMs += stepMs;
+            times = times.filter((atMs) => atMs > nowMs - 1_000);
+            const waitMs = (times[0] ?? 0) + 1_000 - nowMs;
+            const permit = limiter.take("k", nowMs);
+            if (times.length < requests) times.push(nowMs);
+            else expect(permit).toEqual({ granted: false, retryAfterSeconds: Math.ceil(waitMs / 1_000) });
+            expect(limiter.snapshot()).toEqual({ k: times });
+          }
+        },
+      ),
+    );
+  });
+
+  it("restores the newest requests where the limit is lower now, and forgets other keys", () => {
+    const limiter = createRateLimiter({ ...sliding, requests: 2 });
+    limiter.take("other", 0);
+    limiter.restore({ k: [1, 2, 3] });
+    expect(limiter.snapshot()).toEqual({ k: [2, 3] });
+    expect(limiter.usages(1_002)).toEqual([{ keyId: "k", used: 1, remaining: 1, resetsAtMs: 1_003 }]);
+  });
+
   it("burns the given number of requests, and all that remain by default", () => {
     const limiter = createRateLimiter(sliding);
     limiter.burn("k", 0, 2);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createTokenSigner, type TokenClaims } from "../../../../mock-server/world/tokens.ts";
+import { createTokenSigner, type TokenClaims, worldOfToken } from "../../../../mock-server/world/tokens.ts";
 
 const claims: TokenClaims = {
   jti: "t-1",
@@ -65,5 +65,38 @@ describe("createTokenSigner", () => {
       expect(signer.read(signer.mint({ ...claims, jti: `t-${number}` }))?.jti).toBe(`t-${number}`);
     }
     expect(signer.read(token)).toEqual(claims);
+  });
+});
+
+describe("a token of a named world", () => {
+  const signer = createTokenSigner(1, "blue");
+  const token = signer.mint(claims);
+  const withPayload = (payload: string) => `header.${Buffer.from(payload).toString("base64url")}.signature`;
+
+  it("names its world, which alone reads it", () => {
+    expect(signer.read(token)).toEqual({ ...claims, world: "blue" });
+    expect(createTokenSigner(1, "red").read(token)).toBeNull();
+    expect(createTokenSigner(1).read(token)).toBeNull();
+    expect([worldOfToken(token), worldOfToken(createTokenSigner(1).mint(claims))]).toEqual(["blue", null]);
+  });
+
+  it("is read up to 4,096 characters", () => {
+    const sized = (length: number) => {
+      const padding = (characters: number) => signer.mint({ ...claims, sub: "u".repeat(characters) });
+      let characters = 0;
+      while (padding(characters).length < length) characters += 1;
+      return padding(characters);
+    };
+    const longest = sized(4_095);
+    const tooLong = sized(4_097);
+    expect(longest.length).toBeLessThanOrEqual(4_096);
+    expect([signer.read(longest)?.world, worldOfToken(longest)]).toEqual(["blue", "blue"]);
+    expect([signer.read(tooLong), worldOfToken(tooLong)]).toEqual([null, null]);
+  });
+
+  it("cannot be taken from a text that is no token, or that names none", () => {
+    const texts = ["", "text", "a.b", "a..b", withPayload("{"), withPayload("null"), withPayload("[]")];
+    expect([...texts, withPayload('{"world":1}')].map(worldOfToken)).toEqual(Array(8).fill(null));
+    expect(worldOfToken(withPayload('{"world":"blue"}'))).toBe("blue");
   });
 });

@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { createRedactor } from "../../../../sdk/call/redactor.ts";
 import type { Fetch } from "../../../../sdk/request/fetch.ts";
+import { networkFailure } from "../../../../sdk/request/network-failure.ts";
 import { createTestEngine } from "../../../support/engine-fixture.ts";
 import { closeServers, responding, serveGraphQL } from "../../../support/graphql-server.ts";
 import { failureOf } from "../../../support/outcome-of.ts";
@@ -77,5 +79,115 @@ describe("an error of fetch", () => {
     const failure = await failureOf(engine.execute(probe.query, {}));
     expect(failure.code).toBe("RESPONSE_INVALID");
     expect(failure.message).toContain(`expected the option fetch to return a Response, got ${got}`);
+  });
+});
+
+describe("networkFailure", () => {
+  const redactor = createRedactor();
+  const of = (error: unknown, hasResponse = false) =>
+    networkFailure(error, hasResponse, { redactor, host: "service.example" });
+  const coded = (code: unknown, fields: object = {}) => systemError({ code, ...fields });
+  /** The error inside of others, as their cause. */
+  const wrapped = (error: Error, times: number): Error =>
+    times === 0 ? error : new Error("outer", { cause: wrapped(error, times - 1) });
+  const notReached = (code: string) => ({
+    ...{ code: "NETWORK_FAILED", outcome: "not_sent", remedy: "repeat", cause: { code } },
+    message: `service.example could not be reached (${code})`,
+  });
+  const lost = { code: "NETWORK_FAILED", outcome: "unknown", remedy: "repeat" };
+
+  it.each([
+    ...["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"],
+    ...["CERT_HAS_EXPIRED", "CERT_NOT_YET_VALID", "CERT_REVOKED", "CERT_UNTRUSTED"],
+    ...["DEPTH_ZERO_SELF_SIGNED_CERT", "ERR_SSL_WRONG_VERSION_NUMBER", "ERR_TLS_CERT_ALTNAME_INVALID"],
+    ...["SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_GET_ISSUER_CERT", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY"],
+    "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  ])("proves for the code %s that nothing was sent", (code) => {
+    expect(of(coded(code))).toMatchObject(notReached(code));
+  });
+
+  it.each(["connect", "getaddrinfo"])("proves for the call %s that nothing was sent", (syscall) => {
+    expect(of(coded("EPERM", { syscall }))).toMatchObject(notReached("EPERM"));
+  });
+
+  it.each([
+    ["another call", { code: "ECONNRESET", syscall: "read" }],
+    ["a call that is no text", { code: "ECONNRESET", syscall: 1 }],
+  ])("proves nothing for %s", (_, fields) => {
+    const message = "the connection to service.example was lost (ECONNRESET)";
+    expect(of(systemError(fields))).toMatchObject({ ...lost, message });
+  });
+
+  it.each([undefined, null, "text", { code: "ECONNREFUSED" }])("proves nothing for %j", (error) => {
+    expect(of(error)).toMatchObject({ ...lost, message: "the connection to service.example was lost" });
+  });
+
+  it("finds the code up to five causes deep, and gives it to the outer error", () => {
+    expect(of(wrapped(coded("ECONNREFUSED"), 5))).toMatchObject(notReached("ECONNREFUSED"));
+    const deeper = of(wrapped(coded("ECONNREFUSED"), 6));
+    expect(deeper).toMatchObject({ ...lost, message: "the connection to service.example was lost" });
+    expect(deeper.cause).not.toHaveProperty("code");
+  });
+
+  it("keeps a code that the error has, also where it is not that of the system", () => {
+    const error = Object.assign(wrapped(coded("ECONNREFUSED"), 1), { code: "lower" });
+    expect(of(error)).toMatchObject({ ...notReached("ECONNREFUSED"), cause: { code: "lower" } });
+  });
+
+  it.each(["AB", "abc", "1AB", `A${"B".repeat(61)}`, "AB-C", 12])("does not read %s as a code", (code) => {
+    expect(of(coded(code)).message).toBe("the connection to service.example was lost");
+  });
+
+  it.each(["ABC", `A${"B".repeat(60)}`])("reads %s as a code", (code) => {
+    expect(of(coded(code)).message).toBe(`the connection to service.example was lost (${code})`);
+  });
+
+  it("proves that nothing was sent to several addresses when it proves that for each", () => {
+    const refused = coded("ECONNREFUSED");
+    expect(of(new AggregateError([refused, coded("ENETUNREACH")]))).toMatchObject(notReached("ECONNREFUSED"));
+    const sent = new AggregateError([refused, coded("ECONNRESET")]);
+    expect(of(sent)).toMatchObject({ outcome: "unknown" });
+    expect(of(new AggregateError([]))).toMatchObject({ outcome: "unknown" });
+    expect(of(wrapped(new AggregateError([refused]), 4))).toMatchObject(notReached("ECONNREFUSED"));
+    expect(of(wrapped(new AggregateError([refused]), 5))).toMatchObject({ outcome: "unknown" });
+  });
+
+  it("names a response that cannot be decompressed, and one that is cut", () => {
+    expect(of(coded("Z_BUF_ERROR"), true)).toMatchObject({
+      ...{ code: "RESPONSE_INVALID", outcome: "unknown", remedy: "repeat" },
+      message: "the compressed response of service.example is damaged or incomplete (Z_BUF_ERROR)",
+    });
+    expect(of(coded("ECONNREFUSED"), true)).toMatchObject({
+      ...lost,
+      message: "service.example cut the connection inside the response (ECONNREFUSED)",
+    });
+    expect(of(coded("EZ_OTHER"), true)).toMatchObject({ code: "NETWORK_FAILED" });
+  });
+
+  it("names what fetch or a proxy refuses, up to five causes deep", () => {
+    expect(of(wrapped(new Error("bad port"), 5))).toMatchObject({
+      ...{ code: "NETWORK_FAILED", outcome: "not_sent", remedy: "none" },
+      message:
+        "fetch sends nothing to the port of service.example: the port is reserved for another protocol",
+    });
+    expect(of(wrapped(new Error("Proxy response (407) !== 200 when HTTP Tunneling"), 1))).toMatchObject({
+      ...{ code: "NETWORK_FAILED", outcome: "not_sent", remedy: "repeat" },
+      message: "no connection to service.example: Proxy response (407)",
+    });
+    for (const message of ["bad ports", "a bad port", "Proxy response (40) ", "no Proxy response (407)"]) {
+      expect(of(new Error(message))).toMatchObject({
+        ...lost,
+        message: "the connection to service.example was lost",
+      });
+    }
+    expect(of(wrapped(new Error("bad port"), 6))).toMatchObject(lost);
+  });
+
+  it("redacts the code, the message and the cause", () => {
+    const own = createRedactor();
+    own.remember("SECRETVALUE");
+    const failure = networkFailure(coded("SECRETVALUE"), false, { redactor: own, host: "h" });
+    expect(failure).toMatchObject({ message: "the connection to h was lost ([redacted])" });
+    expect(JSON.stringify(failure)).not.toContain("SECRETVALUE");
   });
 });

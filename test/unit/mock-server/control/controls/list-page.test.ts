@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
 import { mockTest } from "workspace-tasks/mock-server/vitest";
+import { listPage } from "../../../../../mock-server/control/controls/list-page.ts";
 
 const it = mockTest.extend({ mockOptions: { listen: false, clock: "virtual" } });
 
@@ -47,5 +48,69 @@ describe("a list of the control API", () => {
     await expect(mock.control.listRequests({ iterator: requests.iterator ?? "" })).rejects.toMatchObject(
       late,
     );
+  });
+});
+
+describe("listPage", () => {
+  const pageOf = (
+    items: readonly (number | string)[],
+    query: Parameters<typeof listPage>[1],
+    only?: number,
+  ) =>
+    listPage(items, query, {
+      positionOf: (item) => item,
+      ...(only !== undefined && { matches: (item) => item === only }),
+      view: (item) => `#${item}`,
+    });
+  const ids = ["019bc186-de00-7000-8000-2063607191f4", "019bc186-de00-7000-8000-479e3dd791a5"];
+  const numbers = Array.from({ length: 101 }, (_, index) => index + 1);
+
+  it("returns 100 records, oldest first, unless the query says otherwise", () => {
+    const page = pageOf(numbers, {});
+    expect([page.data.length, page.data[0], page.done, page.iterator]).toEqual([100, "#1", false, "100"]);
+    expect(pageOf(numbers, { iterator: "100" })).toEqual({ data: ["#101"], done: true, iterator: null });
+    expect(pageOf(numbers, { iterator: "101" })).toEqual({ data: [], done: true, iterator: null });
+  });
+
+  it("is done when no further record matches", () => {
+    expect(pageOf([1, 2, 3], { limit: 3 })).toEqual({ data: ["#1", "#2", "#3"], done: true, iterator: null });
+    expect(pageOf([1, 2, 3], { limit: 2 })).toMatchObject({ done: false, iterator: "2" });
+    expect(pageOf([1, 2, 3], { limit: 1 }, 2)).toEqual({ data: ["#2"], done: true, iterator: null });
+    expect(pageOf([1, 2, 3], { limit: 0 })).toEqual({ data: [], done: true, iterator: null });
+  });
+
+  it("continues before the cursor in descending order", () => {
+    const page = pageOf([1, 2, 3], { limit: 2, order: "desc" });
+    expect(page).toEqual({ data: ["#3", "#2"], done: false, iterator: "2" });
+    expect(pageOf([1, 2, 3], { order: "desc", iterator: "2" }).data).toEqual(["#1"]);
+  });
+
+  it("takes the ids of the records as cursors where they are texts", () => {
+    const [first = "", second = ""] = ids;
+    expect(pageOf(ids, { iterator: first }).data).toEqual([`#${second}`]);
+    expect(pageOf(ids, { iterator: second }).data).toEqual([]);
+    for (const iterator of [`${first}0`, `x${first.slice(1)}`, `f${first.slice(1)}`, "1"]) {
+      expect(() => pageOf(ids, { iterator })).toThrow("iterator: Invalid iterator");
+    }
+  });
+
+  it("rejects a cursor behind the newest record, and any cursor of an empty list", () => {
+    const wrong: readonly (readonly [readonly (number | string)[], string])[] = [
+      ...([
+        [[1, 2], "3"],
+        [[1, 2], "02"],
+        [[1, 2], "1".repeat(16)],
+        [[], "1"],
+      ] as const),
+      [[], ids[0] ?? ""],
+    ];
+    for (const [items, iterator] of wrong) {
+      expect(() => pageOf(items, { iterator })).toThrow(
+        expect.objectContaining({
+          code: "QUERY_INVALID",
+          issues: [{ path: "iterator", message: "Invalid iterator" }],
+        }),
+      );
+    }
   });
 });
