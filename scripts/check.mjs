@@ -15,6 +15,7 @@ const gates = [
   ["generated code is up to date", "npm run --silent codegen -- --check"],
   ["documents and API reference are up to date", "npm run --silent docs -- --check"],
   ["tests", "npm test --silent"],
+  ["more seeds, known bugs and generated cases than in the tests", "node scripts/full-depth.mjs --silent"],
   [
     "nothing is lost, applied twice or out of order when servers and receivers fail",
     "npm run --silent chaos -- --only 'kill -9 of the primary' --only 'leader, which' --only 'beyond its leases' --only 'of a shard down'",
@@ -27,6 +28,7 @@ const gates = [
   ],
   ["the recipes with the real frameworks", "node scripts/framework-recipes.mjs"],
   ["the packed tarball", "node scripts/check-package.mjs"],
+  ["the packed tarball and the README, installed by npm", "node scripts/installed-package.mjs"],
   ["the bill of materials", "node scripts/sbom.mjs --check"],
   ["two builds give the same tarball", "node scripts/check-reproducible.mjs"],
   ["the packed SDK on Node, Bun, Deno and workerd", "node scripts/runtime-matrix.mjs"],

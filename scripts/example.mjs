@@ -8,7 +8,10 @@ import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
 const folder = join(root, "examples");
-const sources = ["--conditions=workspace-tasks-source", "--import", import.meta.resolve("tsx")];
+// The tests of the examples run them with the build.
+const isBuilt = process.env.WORKSPACE_TASKS_EXAMPLES === "built";
+const fromSources = isBuilt ? [] : ["--conditions=workspace-tasks-source"];
+const typescript = ["--import", import.meta.resolve("tsx")];
 // The default port of `workspace-tasks trigger`.
 const documentedPort = 4010;
 
@@ -33,7 +36,7 @@ function list() {
 
 async function runProgram(name, args) {
   const file = join(folder, `${name}.ts`);
-  const program = [...sources, file, ...args];
+  const program = [...fromSources, ...typescript, file, ...args];
   const text = readFileSync(file, "utf8");
   if (!text.includes('process.env["WORKSPACE_TASKS_') || text.includes("DATABASE_URL")) {
     run(program, process.cwd());
@@ -48,7 +51,20 @@ async function runProgram(name, args) {
     console.log(`  node bin/workspace-tasks.js trigger task.completed --mock http://127.0.0.1:${port}\n`);
   }
   const bin = join(root, "bin/workspace-tasks.js");
-  run([...sources, bin, "mock", "exec", ...flags, "--", process.execPath, ...program], process.cwd());
+  run(
+    [
+      ...fromSources,
+      ...(isBuilt ? [] : typescript),
+      bin,
+      "mock",
+      "exec",
+      ...flags,
+      "--",
+      process.execPath,
+      ...program,
+    ],
+    process.cwd(),
+  );
 }
 
 /** The port, or a free one when it is in use. */

@@ -2,25 +2,18 @@
 // each time.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { InboxRowSummary } from "workspace-tasks/receiver-kit";
 import { runningAt } from "../support/inbox-rows.ts";
 import { KillableReceiver } from "../support/killable-receiver.ts";
 import { itWithPostgres } from "../support/machine.ts";
 import { sharedPostgres } from "../support/shared-server.ts";
-import { bundleReceiver } from "./bundle-receiver.ts";
 import { type CrashStore, type CrashStoreName, openStores } from "./crash-store.ts";
 
 const attemptsMax = 4;
 const concurrency = 8;
 const poison = "poison";
 const timeoutMs = 60_000;
-
-let bundled: Awaited<ReturnType<typeof bundleReceiver>>;
-beforeAll(async () => {
-  bundled = await bundleReceiver();
-});
-afterAll(() => bundled[Symbol.dispose]());
 
 /** The poisonous event is among the first that are claimed together, with others of its task behind it. */
 async function storeBacklog({ inbox }: CrashStore): Promise<number> {
@@ -41,7 +34,7 @@ const isEnded = ({ state }: InboxRowSummary) => state !== "pending" && state !==
 async function runUntilAllHaveEnded({ location, inbox }: CrashStore): Promise<number> {
   const plan = { firstDelayMs: 400, attemptsMax };
   const options = { store: location, leaseMs: 500, concurrency, handlerMs: 10, poison, ...plan };
-  const load = () => KillableReceiver.load(options, bundled.program);
+  const load = () => KillableReceiver.load(options);
   // The next process loads its modules meanwhile.
   let next = load();
   try {

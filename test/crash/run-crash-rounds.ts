@@ -8,7 +8,6 @@ import { createRandom, type Random } from "../simulation/random.ts";
 import { DeliverySender, type DeliveryToSend } from "../support/delivery-sender.ts";
 import { type BrokenReceiver, KillableReceiver } from "../support/killable-receiver.ts";
 import type { PostgresDatabases } from "../support/postgres.ts";
-import { bundleReceiver } from "./bundle-receiver.ts";
 import { type CrashStore, type CrashStoreName, openStores } from "./crash-store.ts";
 import { createTraffic, shuffled } from "./crash-traffic.ts";
 
@@ -61,12 +60,10 @@ export async function runCrashRounds(options: CrashOptions): Promise<CrashReport
   const counts = { kills: 0, sent: 0, acknowledged: 0, lost: 0, twice: 0, wrong: 0, roundsDone: 0 };
   const report: CrashReport = { store, processes, seed, rounds, ...counts, examples: [] };
   await using stores = await openStores(store, postgres);
-  using bundled = await bundleReceiver();
   for (let done = 0; done < rounds; done += roundsPerStore) {
     await using crashStore = await stores.create();
     const count = Math.min(roundsPerStore, rounds - done);
-    const { program } = bundled;
-    await runOnStore(crashStore, { ...options, program, seed: seed + done, rounds: count }, report);
+    await runOnStore(crashStore, { ...options, seed: seed + done, rounds: count }, report);
     onProgress?.(report);
   }
   return report;
@@ -81,17 +78,15 @@ interface Sending {
   pending: DeliveryToSend[];
 }
 
-type StoreOptions = CrashOptions & { readonly program: readonly string[] };
-
-async function runOnStore(store: CrashStore, options: StoreOptions, report: CrashReport): Promise<void> {
-  const { processes, broken, program } = options;
+async function runOnStore(store: CrashStore, options: CrashOptions, report: CrashReport): Promise<void> {
+  const { processes, broken } = options;
   let loaded = 0;
   const loadOne = () => {
     loaded += 1;
     const seed = options.seed * 1_000 + loaded;
     const { location } = store;
     const receiver = { store: location, connectionTimeoutMs: 20_000, failingShare: 0.05, broken, seed };
-    return KillableReceiver.load(receiver, program);
+    return KillableReceiver.load(receiver);
   };
   const load = () => Promise.all(Array.from({ length: processes }, loadOne));
   const senders = Array.from({ length: options.processes }, () => new DeliverySender());

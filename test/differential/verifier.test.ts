@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { isFullDepth } from "../support/depth.ts";
 import { createVerifierPart, packagePeers } from "./compare-verifiers.ts";
 import { createPartResult, runPart } from "./differential-part.ts";
 
@@ -20,9 +21,11 @@ describe("the verifier beside standardwebhooks and svix", () => {
     }
   });
 
-  it("1,000 requests of new seeds differ only as listed", async () => {
-    expect((await cases(1_000, randomInt(2 ** 31))).failure).toBeUndefined();
-  });
+  if (isFullDepth) {
+    it("1,000 requests of new seeds differ only as listed", async () => {
+      expect((await cases(1_000, randomInt(2 ** 31))).failure).toBeUndefined();
+    });
+  }
 
   it.each(packagePeers)(
     "a difference from $name that is not listed fails, with one mutation left",

@@ -11,6 +11,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type AuditReport, auditChecks, auditReceiver } from "workspace-tasks/receiver-kit/audit";
 import type { CommandIo } from "../../cli/command-line.ts";
 import { runCheckReceiverCommand } from "../../receiver-kit/cli/check-receiver-command.ts";
+import { packageFlags } from "../support/package-flags.ts";
 import { startReferenceReceiver } from "../support/receivers/reference-receiver.ts";
 import { type RunningReceiver, serveReceiver } from "../support/receivers/running-receiver.ts";
 import { runCommand } from "../support/run-command.ts";
@@ -300,7 +301,7 @@ describe("check-receiver over https", () => {
     await writeFile(certificate, cert);
     const argv = [receiver.url, "--secret", secret, "--only", "signature,transfer", "--json", ...fast];
     // Node reads trusted certificates when a process starts.
-    const args = ["--conditions=workspace-tasks-source", "--import", "tsx", bin, "check-receiver", ...argv];
+    const args = [...packageFlags, bin, "check-receiver", ...argv];
     const env = { ...process.env, NODE_EXTRA_CA_CERTS: certificate };
     const { stdout } = await run(process.execPath, args, { env });
     const report = JSON.parse(stdout) as AuditReport & { verdict: string };

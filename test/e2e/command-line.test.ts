@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { packageFlags } from "../support/package-flags.ts";
 
 const bin = join(import.meta.dirname, "../../bin/workspace-tasks.js");
 const started: ChildProcess[] = [];
@@ -11,9 +12,9 @@ afterEach(() => {
   for (const child of started.splice(0)) child.kill("SIGKILL");
 });
 
-/** Runs the command in its own process, from the sources. */
+/** Runs the command in its own process. */
 function run(...argv: string[]) {
-  const args = ["--conditions=workspace-tasks-source", "--import", "tsx", bin, ...argv];
+  const args = [...packageFlags, bin, ...argv];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
   started.push(child);
   let out = "";

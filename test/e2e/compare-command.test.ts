@@ -4,13 +4,14 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
+import { packageFlags } from "../support/package-flags.ts";
 import { withFolder } from "../support/with-folder.ts";
 
 const bin = join(import.meta.dirname, "../../bin/workspace-tasks.js");
 
-/** Runs the command in its own process, from the sources. */
+/** Runs the command in its own process. */
 function run(argv: readonly string[], env: Readonly<Record<string, string>>) {
-  const args = ["--conditions=workspace-tasks-source", "--import", "tsx", bin, "compare", ...argv];
+  const args = [...packageFlags, bin, "compare", ...argv];
   const child = spawn(process.execPath, args, { env: { ...process.env, ...env } });
   let out = "";
   let err = "";

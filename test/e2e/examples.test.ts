@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { projectFiles } from "../../scripts/project-files.mjs";
 import { freePort } from "../support/listen.ts";
 import { hasPostgres } from "../support/machine.ts";
+import { packageEnvironment, packageFlags } from "../support/package-flags.ts";
 import { RunningProgram } from "../support/running-program.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -23,7 +24,10 @@ afterAll(async () => {
 
 /** Runs an example as `npm run example` does, in an empty folder. */
 const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-  new RunningProgram([join(root, "scripts/example.mjs"), ...args], { cwd: folder, env });
+  new RunningProgram([join(root, "scripts/example.mjs"), ...args], {
+    cwd: folder,
+    env: { ...packageEnvironment, ...env },
+  });
 
 /** Examples that exit without a signal, and what they print. */
 const programs: Record<string, RegExp> = {
@@ -79,7 +83,7 @@ it("the example receiver-sqlite stores the state of an event that `trigger` send
   await example.said(/ready for webhooks/);
 
   const bin = join(root, "bin/workspace-tasks.js");
-  const args = ["--conditions=workspace-tasks-source", "--import", "tsx", bin, "trigger", "task.completed"];
+  const args = [...packageFlags, bin, "trigger", "task.completed"];
   const trigger = spawn(process.execPath, [...args, "--mock", mockUrl], { cwd: root, stdio: "ignore" });
   expect(await once(trigger, "close")).toEqual([0, null]);
   const [, taskId] = await example.said(/TAX_PREP (\S+) is COMPLETED/);

@@ -3,9 +3,10 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { freePort } from "../support/listen.ts";
+import { packageFlags } from "../support/package-flags.ts";
 
 const bin = join(import.meta.dirname, "../../bin/workspace-tasks.js");
-const node = [process.execPath, "--conditions=workspace-tasks-source", "--import", "tsx", bin];
+const node = [process.execPath, ...packageFlags, bin];
 const started: ChildProcess[] = [];
 
 afterEach(() => {

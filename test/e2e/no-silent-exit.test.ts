@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { loadSqliteDriver } from "../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { claimOptions, runningAt } from "../support/inbox-rows.ts";
+import { packageFlagsOfTypescript } from "../support/package-flags.ts";
 import { RunningProgram } from "../support/running-program.ts";
 import { secretA } from "../support/signed-delivery.ts";
 
@@ -27,7 +28,7 @@ function runModule(source: string): RunningProgram {
     import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
     import { runningAt } from "./test/support/inbox-rows.ts";
     const secrets = [${JSON.stringify(secretA)}];`;
-  const node = ["--conditions=workspace-tasks-source", "--import", "tsx", "--input-type=module"];
+  const node = [...packageFlagsOfTypescript, "--input-type=module"];
   return new RunningProgram([...node, "--eval", imports + source], { cwd: root });
 }
 

@@ -1,16 +1,21 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { blocksOf, type MarkedBlock } from "../../scripts/marked-blocks.ts";
+import { unpackPackage } from "../../scripts/unpack-package.mjs";
 import { freePort } from "../support/listen.ts";
 import { RunningProgram } from "../support/running-program.ts";
 
-// The packed tarball in an empty folder outside the repository, and the README from top to bottom.
+// The packed tarball in an empty folder outside the repository, and the README from top to bottom. What npm would install
+// are links into this repository, which takes neither time nor a network; with WORKSPACE_TASKS_INSTALL=npm, as in a gate
+// of `npm run check`, npm installs it.
 
+const usesNpm = process.env["WORKSPACE_TASKS_INSTALL"] === "npm";
+const root = process.cwd();
 const execute = promisify(execFile);
 /** Runs a command without the environment variables that npm and vitest set for this process. */
 const run = (file: string, args: readonly string[], options: { cwd?: string; env?: Variables } = {}) =>
@@ -20,21 +25,22 @@ type Variables = Readonly<Record<string, string | undefined>>;
 const outsideEnvironment: Variables = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^npm_|VITEST|^NODE_OPTIONS$|^NODE_ENV$/.test(name)),
 );
-let folder: string;
+let project: string;
 let tarball: string;
 let blocks: readonly MarkedBlock[];
 
 beforeAll(async () => {
   if (!existsSync("dist/sdk/index.js")) throw new Error("dist is missing: run npm run build first");
-  folder = await mkdtemp(join(tmpdir(), "workspace-tasks-newcomer-"));
-  const { stdout } = await run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder]);
-  const parsed = JSON.parse(stdout) as { filename: string }[] | Record<string, { filename: string }>;
-  const [packed] = Array.isArray(parsed) ? parsed : Object.values(parsed);
-  tarball = join(folder, packed?.filename ?? "");
+  project = await mkdtemp(join(tmpdir(), "workspace-tasks-newcomer-"));
+  unpackPackage(project);
+  const [packed = ""] = (await readdir(project)).filter((name) => name.endsWith(".tgz"));
+  tarball = join(project, packed);
+  if (usesNpm) await rm(join(project, "node_modules"), { recursive: true });
+  await install("workspace-tasks");
   blocks = blocksOf(await readFile("README.md", "utf8"));
-});
+}, 180_000);
 
-afterAll(() => rm(folder, { recursive: true, force: true }));
+afterAll(() => rm(project, { recursive: true, force: true }));
 
 /** The lines of the README's shell blocks, without comments. */
 const shellLines = () =>
@@ -49,18 +55,31 @@ const blockOf = (example: string) => {
   return block.text;
 };
 
-async function emptyProject(name: string): Promise<string> {
-  const project = join(folder, name);
-  await mkdir(project);
-  await writeFile(join(project, "package.json"), JSON.stringify({ name, private: true }));
-  return project;
+async function install(...packages: readonly string[]): Promise<void> {
+  if (usesNpm) {
+    const specifiers = packages.map((name) => (name === "workspace-tasks" ? tarball : name));
+    await run("npm", ["install", ...specifiers, ...quietly], { cwd: project });
+    return;
+  }
+  const modules = join(project, "node_modules");
+  await mkdir(join(modules, ".bin"), { recursive: true });
+  for (const name of packages) {
+    const path = join(modules, name);
+    if (!existsSync(path)) await symlink(join(root, "node_modules", name), path, "junction");
+    const { bin = {} } = JSON.parse(await readFile(join(path, "package.json"), "utf8"));
+    for (const [command, file] of Object.entries<string>(typeof bin === "string" ? { [name]: bin } : bin))
+      await symlink(join(path, file), join(modules, ".bin", command));
+  }
 }
 
-const install = (project: string, ...packages: string[]) =>
-  run("npm", ["install", ...packages, ...quietly], { cwd: project });
+/** A command of an installed package, as `npx` runs it. */
+const runInstalled = (command: string, args: readonly string[], env: Variables = {}) =>
+  usesNpm
+    ? run("npx", [command, ...args], { cwd: project, env })
+    : run(process.execPath, [join(project, "node_modules/.bin", command), ...args], { cwd: project, env });
 
 /** Returns what the code prints, or its error output. */
-async function evaluate(project: string, text: string, type: "module" | "commonjs" = "module") {
+async function evaluate(text: string, type: "module" | "commonjs" = "module") {
   const args = [`--input-type=${type}`, "-e", text];
   return run(process.execPath, args, { cwd: project }).then(
     ({ stdout }) => stdout.trim(),
@@ -69,14 +88,7 @@ async function evaluate(project: string, text: string, type: "module" | "commonj
 }
 
 describe("a project without any optional peer dependency", { timeout: 120_000 }, () => {
-  let project: string;
-
-  beforeAll(async () => {
-    project = await emptyProject("bare");
-    await install(project, tarball);
-  }, 120_000);
-
-  it.each([
+  const entries = [
     ["sdk", "createClient"],
     ["events", "parseEvent"],
     ["mock-server", "createMockServer"],
@@ -89,11 +101,15 @@ describe("a project without any optional peer dependency", { timeout: 120_000 },
     ["receiver-kit/sqlite", "sqliteInbox"],
     ["receiver-kit/telemetry", "openTelemetry"],
     ["receiver-kit/testing", "inboxChecks"],
-  ])("can import and require workspace-tasks/%s", async (entry, name) => {
-    const imported = `import { ${name} as it } from "workspace-tasks/${entry}"; console.log(typeof it)`;
-    const required = `console.log(typeof require("workspace-tasks/${entry}").${name})`;
-    expect(await evaluate(project, imported)).toBe("function");
-    expect(await evaluate(project, required, "commonjs")).toBe("function");
+  ] as const;
+
+  it.each([
+    ["import", (entry: string) => `await import("workspace-tasks/${entry}")`],
+    ["require", (entry: string) => `require("workspace-tasks/${entry}")`],
+  ])("can %s every entry point", async (kind, load) => {
+    const text = entries.map(([entry, name]) => `console.log(typeof (${load(entry)}).${name});`).join("\n");
+    const output = await evaluate(text, kind === "import" ? "module" : "commonjs");
+    expect(output.split("\n")).toEqual(entries.map(() => "function"));
   });
 
   it.each([
@@ -110,30 +126,28 @@ describe("a project without any optional peer dependency", { timeout: 120_000 },
        await sqliteInbox({ path: "a.db", driver: "better-sqlite3" }).open()`,
     ],
   ])("gets an error that names %s from a module that needs it", async (peer, text) => {
-    expect(await evaluate(project, text)).toMatch(new RegExp(`package '${peer}'|npm install ${peer}`));
+    expect(await evaluate(text)).toMatch(new RegExp(`package '${peer}'|npm install ${peer}`));
   });
 
   it("gets an error that names pg from the inbox command with a PostgreSQL URL", async () => {
-    const command = ["workspace-tasks", "inbox", "stats", "--store", "postgres://127.0.0.1:1/none"];
-    const failed = await run("npx", command, { cwd: project }).catch((error: { stderr: string }) => error);
+    const words = ["inbox", "stats", "--store", "postgres://127.0.0.1:1/none"];
+    const failed = await runInstalled("workspace-tasks", words).catch((error: { stderr: string }) => error);
     expect(failed.stderr).toMatch(/npm install pg/);
     expect(failed.stderr).not.toMatch(/\n {4}at /);
   });
 
   it("cannot import a file that is not exported", async () => {
-    expect(await evaluate(project, 'await import("workspace-tasks/dist/sdk/index.js")')).toContain(
+    expect(await evaluate('await import("workspace-tasks/dist/sdk/index.js")')).toContain(
       "ERR_PACKAGE_PATH_NOT_EXPORTED",
     );
   });
 });
 
 describe("the README in a new project", { timeout: 180_000 }, () => {
-  let project: string;
   let receiver: RunningProgram;
   let ports: { readonly mock: number; readonly receiver: number };
 
   beforeAll(async () => {
-    project = await emptyProject("newcomer");
     ports = { mock: await freePort(), receiver: await freePort() };
     await writeFile(join(project, "first-request.mjs"), blockOf("first-request.ts"));
     await writeFile(join(project, "receiver.mjs"), blockOf("receiver-sqlite.ts"));
@@ -148,19 +162,19 @@ describe("the README in a new project", { timeout: 180_000 }, () => {
     line.replace("4010", String(ports.mock)).replace("3000", String(ports.receiver));
   const npx = async (line: string) => {
     const env = { WORKSPACE_TASKS_BASE_URL: `http://127.0.0.1:${ports.mock}` };
-    const { stdout } = await run("npx", local(line).split(" ").slice(1), { cwd: project, env });
-    return stdout;
+    const [, command = "", ...args] = local(line).split(" ");
+    return (await runInstalled(command, args, env)).stdout;
   };
 
   /** How each line is run, in order. A line of the README that is missing here fails the test. */
   const steps: Record<string, () => Promise<void>> = {
     "npm start": async () => {}, // start.test.ts
     "npm test": async () => {}, // this very run
-    "npm install workspace-tasks": async () => void (await install(project, tarball)),
+    "npm install workspace-tasks": async () => {}, // before all tests
     "npx workspace-tasks mock exec -- node first-request.mjs": async () => {
       expect(await npx("npx workspace-tasks mock exec -- node first-request.mjs")).toMatch(/ is admin of /);
     },
-    "npm install express libsql": async () => void (await install(project, "express", "libsql")),
+    "npm install express libsql": () => install("express", "libsql"),
     "npx workspace-tasks mock exec --port 4010 --deliver-to http://127.0.0.1:3000/webhooks -- node receiver.mjs":
       async () => {
         const line = `mock exec --port ${ports.mock} --deliver-to http://127.0.0.1:${ports.receiver}/webhooks`;
@@ -191,8 +205,8 @@ describe("the README in a new project", { timeout: 180_000 }, () => {
 
   it("the first request compiles under strict settings", async () => {
     await writeFile(join(project, "first-request.mts"), blockOf("first-request.ts"));
-    const compiler = join(process.cwd(), "node_modules/typescript/bin/tsc");
-    const types = ["--typeRoots", join(process.cwd(), "node_modules/@types"), "--types", "node"];
+    const compiler = join(root, "node_modules/typescript/bin/tsc");
+    const types = ["--typeRoots", join(root, "node_modules/@types"), "--types", "node"];
     const settings = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", ...types];
     const { stdout } = await run(process.execPath, [compiler, ...settings, "first-request.mts"], {
       cwd: project,
@@ -201,8 +215,8 @@ describe("the README in a new project", { timeout: 180_000 }, () => {
   });
 
   it("the tests of the README pass in vitest, the one with MSW included", async () => {
-    await install(project, "--save-dev", "vitest", "msw");
-    const { stdout } = await run("npx", ["vitest", "run"], { cwd: project });
+    await install("vitest", "msw");
+    const { stdout } = await runInstalled("vitest", ["run"]);
     expect(stdout).toMatch(/Tests .*2 passed/);
   });
 });

@@ -22,6 +22,7 @@ import { createFreezingProxy } from "../support/freezing-proxy.ts";
 import { freePort } from "../support/listen.ts";
 import { describeWithRabbitmq, hasPostgres } from "../support/machine.ts";
 import { parseOpenMetrics } from "../support/open-metrics.ts";
+import { packageEnvironment } from "../support/package-flags.ts";
 import { RunningProgram } from "../support/running-program.ts";
 import { sampleEvent } from "../support/sample-event.ts";
 import { sharedPostgres, sharedRabbitmqUrl } from "../support/shared-server.ts";
@@ -271,6 +272,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
         [fileURLToPath(new URL("../../scripts/example.mjs", import.meta.url)), "receiver-rabbitmq"],
         {
           env: {
+            ...packageEnvironment,
             ...{ RABBITMQ_URLS: url, DATABASE_URL: database.url, PORT: String(port) },
             METRICS_PORT: String(metricsPort),
             WORKSPACE_TASKS_SIGNING_SECRET: secretA,

@@ -9,6 +9,7 @@ import { busiestWindow } from "../support/engine-fixture.ts";
 import { createFreezingProxy } from "../support/freezing-proxy.ts";
 import { describeWithPostgres } from "../support/machine.ts";
 import { codeOf } from "../support/outcome-of.ts";
+import { packageFlagsOfTypescript } from "../support/package-flags.ts";
 import type { PostgresDatabases } from "../support/postgres.ts";
 import type { RateLimitProcessInput } from "../support/rate-limit-process.ts";
 import { sharedPostgres } from "../support/shared-server.ts";
@@ -22,7 +23,7 @@ beforeAll(async () => {
 });
 
 async function runProcess(input: RateLimitProcessInput): Promise<{ succeeded: number; failures: string[] }> {
-  const flags = ["--conditions=workspace-tasks-source", "--import", "tsx", processFile];
+  const flags = [...packageFlagsOfTypescript, processFile];
   const { stdout } = await promisify(execFile)(process.execPath, [...flags, JSON.stringify(input)]);
   return JSON.parse(stdout) as { succeeded: number; failures: string[] };
 }
@@ -31,11 +32,11 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
   it("four processes stay within a shared rate limit without a 429", async () => {
     await using database = await postgres.database();
     const requests = 120;
-    const windowMs = 3_000;
+    const windowMs = 2_000;
     await using mock = await createMockServer({ settings: { rateLimit: { requests, windowMs } } });
     const { apiKey, baseUrl } = mock;
     const common = { apiKey, baseUrl, databaseUrl: database.url, requests, windowMs, concurrency: 60 };
-    const results = await Promise.all([1, 2, 3, 4].map(() => runProcess({ ...common, forMs: 10_000 })));
+    const results = await Promise.all([1, 2, 3, 4].map(() => runProcess({ ...common, forMs: 7_000 })));
     expect(results.flatMap(({ failures }) => failures)).toEqual([]);
 
     const counted = (await mock.control.listRequests({ limit: 1_000 })).data.filter(

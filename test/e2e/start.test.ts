@@ -4,14 +4,12 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { packageFlagsOfTypescript } from "../support/package-flags.ts";
 import { RunningProgram } from "../support/running-program.ts";
 
 /** What `npm start` runs after the build. */
 const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-  new RunningProgram(
-    ["--conditions=workspace-tasks-source", "--import", "tsx", "examples/start.ts", ...args],
-    { env },
-  );
+  new RunningProgram([...packageFlagsOfTypescript, "examples/start.ts", ...args], { env });
 
 it("npm start -- --once runs the whole flow while the documented port is in use, and exits with 0", async () => {
   const holder = createServer().listen(4010, "127.0.0.1");

@@ -61,19 +61,21 @@ export interface SweepResult {
   readonly calls: readonly string[];
 }
 
-/** Runs the scenario for every call and every moment. Its error is thrown again with the name of the failed call. */
+/** Runs the scenario for the calls and every moment. Its error is thrown again with the name of the failed call. */
 export async function sweep(
   scenario: (calls: Calls) => Promise<void>,
   {
     moments = failureMoments as readonly FailureMoment[],
     error = (): Error => new Error("this call failed"),
+    /** Of how many calls one fails: each moment begins with another one. */
+    stride = 1,
   } = {},
 ): Promise<SweepResult> {
   const undisturbed = countCalls();
   await scenario(undisturbed);
   let runs = 1;
-  for (const moment of moments) {
-    for (let at = 1; at <= undisturbed.count; at++) {
+  for (const [index, moment] of moments.entries()) {
+    for (let at = 1 + (index % stride); at <= undisturbed.count; at += stride) {
       runs += 1;
       await scenario(countCalls({ at, moment }, error)).catch((cause: unknown) => {
         const text = cause instanceof Error ? cause.message : String(cause);

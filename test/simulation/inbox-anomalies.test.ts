@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { type Inbox, type MemoryTransaction, memoryInbox } from "workspace-tasks/receiver-kit";
+import { atDepth } from "../support/depth.ts";
 import { createFixtureClock } from "../support/receiver-fixture.ts";
 import { interceptInbox, overrideInbox } from "../support/wrap-inbox.ts";
-import { type Calls, sweep } from "./failure-sweep.ts";
+import { type Calls, failureMoments, sweep } from "./failure-sweep.ts";
 import { runReceiverScenario } from "./receiver-scenario.ts";
 import { runOnSqlite } from "./sqlite-scenario.ts";
 
@@ -30,15 +31,18 @@ it("a receiver loses no event and applies none twice when any single call of its
 }, 120_000);
 
 it("a receiver loses no event and applies none twice when any single SQLite statement fails", async () => {
+  const stride = atDepth(3, 1);
   const diskError = () => Object.assign(new Error("disk I/O error"), { code: "SQLITE_IOERR" });
   const directory = mkdtempSync(join(tmpdir(), "workspace-tasks-sweep-"));
   let files = 0;
   try {
     const { runs, calls } = await sweep((calls) => runOnSqlite(join(directory, `${files++}.db`), { calls }), {
       error: diskError,
+      stride,
     });
     expect(calls.filter((call) => call === "COMMIT").length).toBeGreaterThan(10);
-    expect(runs).toBe(1 + 2 * calls.length);
+    const failures = failureMoments.map((_, first) => Math.ceil((calls.length - first) / stride));
+    expect(runs).toBe(1 + failures.reduce((sum, count) => sum + count));
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

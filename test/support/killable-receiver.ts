@@ -1,12 +1,8 @@
 import { fileURLToPath } from "node:url";
+import { bundledProgram } from "./bundled-program.ts";
 import { type ProgramOptions, RunningProgram } from "./running-program.ts";
 
-export const receiverProgram = fileURLToPath(new URL("./killable-receiver-program.ts", import.meta.url));
-
-const fromSources: readonly string[] = [
-  ...["--conditions=workspace-tasks-source", "--import", "tsx"],
-  receiverProgram,
-];
+const receiverProgram = fileURLToPath(new URL("./killable-receiver-program.ts", import.meta.url));
 
 /** The tables that its handlers write to; times are those of `machineMicros`. A test creates them before the start. */
 export const receiverTables = [
@@ -49,12 +45,13 @@ export class KillableReceiver implements AsyncDisposable {
     this.#program = program;
   }
 
-  /** @param args arguments of `node`: the program, or a bundle of it */
+  /** @param entry another program with the same protocol */
   static async load(
     options: KillableReceiverOptions,
-    args = fromSources,
     programOptions: ProgramOptions = {},
+    entry = receiverProgram,
   ): Promise<KillableReceiver> {
+    const args = await bundledProgram(entry);
     const program = new RunningProgram([...args, JSON.stringify(options)], programOptions);
     await program.said(/^loaded$/m);
     return new KillableReceiver(program);

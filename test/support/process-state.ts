@@ -1,7 +1,13 @@
 // Test files share a worker, because importing the sources once per file costs more CPU time than most tests. What a
 // file leaves changed in the process fails that file here, and not a later one that has nothing to do with it.
 
+import { randomInt } from "node:crypto";
+import fc from "fast-check";
 import { afterAll } from "vitest";
+import { atDepth } from "./depth.ts";
+
+// A property that fails by chance would fail a change that has nothing to do with it.
+fc.configureGlobal({ seed: atDepth(1, randomInt(2 ** 31)) });
 
 const events = ["uncaughtException", "unhandledRejection", "SIGINT", "SIGTERM", "SIGHUP", "beforeExit"];
 

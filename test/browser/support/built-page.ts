@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import { isBuilt } from "../../../scripts/build-inputs.mjs";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const sources = join(root, "mock-server/inspector/page");
@@ -10,6 +11,7 @@ const built = join(root, "dist/mock-server/inspector/page");
 
 /** Builds the inspector page unless the one in dist/ is newer than everything it is made of. */
 export function buildPage(): void {
+  if (isBuilt()) return;
   const index = join(built, "index.html");
   const builtAtMs = existsSync(index) ? statSync(index).mtimeMs : 0;
   if (filesIn(sources).every((file) => statSync(file).mtimeMs <= builtAtMs)) return;

@@ -1,4 +1,3 @@
-import { bundleReceiver } from "../../crash/bundle-receiver.ts";
 import type { Random } from "../../simulation/random.ts";
 import { findPostgres } from "../../support/postgres-binaries.ts";
 import { findClockLibrary } from "../../support/settable-clock.ts";
@@ -175,11 +174,10 @@ export function postgresGroup(): ChaosGroup {
     cells: possible,
     missing: "missing" in postgres ? postgres.missing : undefined,
     async start() {
-      const bundled = await bundleReceiver();
       const cellOf = ({ inject, diskBytes, hasClocks, ...cell }: Fault): ChaosCell => ({
         ...cell,
         async start() {
-          const world = await PostgresWorld.start({ program: bundled.program, diskBytes, hasClocks });
+          const world = await PostgresWorld.start({ diskBytes, hasClocks });
           let repair = async () => {};
           return Object.assign(world, {
             inject: async (random: Random) => {
@@ -191,7 +189,7 @@ export function postgresGroup(): ChaosGroup {
       });
       return {
         cells: possible.map(cellOf),
-        [Symbol.asyncDispose]: async () => bundled[Symbol.dispose](),
+        async [Symbol.asyncDispose]() {},
       };
     },
   };

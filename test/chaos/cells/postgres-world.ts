@@ -9,8 +9,6 @@ import type { ChaosWorld } from "../chaos-cell.ts";
 import { readEffects, readStates } from "./effect-rows.ts";
 
 export interface PostgresWorldOptions {
-  /** Arguments of `node` for a receiver. */
-  readonly program: readonly string[];
   /** Of the first primary's disk, where it is to be small. */
   readonly diskBytes?: number | undefined;
   /** True when the clocks of the first primary and the first receiver can be set. */
@@ -23,19 +21,17 @@ export class PostgresWorld implements ChaosWorld {
   /** Between the first receiver and the servers. */
   readonly proxies: FreezingProxy[] = [];
   readonly clocks: Clocks | undefined;
-  readonly #program: readonly string[];
   readonly #receivers: KillableReceiver[] = [];
 
-  private constructor(cluster: PostgresCluster, program: readonly string[], clocks: Clocks | undefined) {
+  private constructor(cluster: PostgresCluster, clocks: Clocks | undefined) {
     this.cluster = cluster;
-    this.#program = program;
     this.clocks = clocks;
   }
 
-  static async start({ program, diskBytes, hasClocks }: PostgresWorldOptions): Promise<PostgresWorld> {
+  static async start({ diskBytes, hasClocks }: PostgresWorldOptions): Promise<PostgresWorld> {
     const clocks = hasClocks ? { server: new SettableClock(), receiver: new SettableClock() } : undefined;
     const cluster = await PostgresCluster.start({ diskBytes, env: clocks?.server.env });
-    const world = new PostgresWorld(cluster, program, clocks);
+    const world = new PostgresWorld(cluster, clocks);
     try {
       for (const statement of receiverTables) await world.#query(statement);
       for (const { port } of cluster.servers) world.proxies.push(await createFreezingProxy(port));
@@ -56,7 +52,7 @@ export class PostgresWorld implements ChaosWorld {
     const store = (index === 0 ? viaProxies : this.cluster.urls).join(" ");
     const env = index === 0 ? this.clocks?.receiver.env : undefined;
     const options = { store, handlerMs: 1, leaseMs: 2_000 };
-    const receiver = await KillableReceiver.load(options, this.#program, env && { env });
+    const receiver = await KillableReceiver.load(options, env && { env });
     this.#receivers[index] = receiver;
     this.ports[index] = await receiver.begin();
   }

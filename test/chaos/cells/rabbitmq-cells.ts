@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
-import { bundleReceiver } from "../../crash/bundle-receiver.ts";
 import type { Random } from "../../simulation/random.ts";
+import { bundledProgram } from "../../support/bundled-program.ts";
 import { findPostgres } from "../../support/postgres-binaries.ts";
 import { findRabbitmq } from "../../support/rabbitmq-binaries.ts";
 import { findClockLibrary } from "../../support/settable-clock.ts";
@@ -201,14 +201,13 @@ function groupOf(faults: readonly Fault[], hasClocks: boolean): ChaosGroup {
     cells: faults,
     missing: missing[0],
     async start() {
-      const bundled = await bundleReceiver(programFile);
+      const program = await bundledProgram(programFile);
       const servers = await RabbitmqServers.start({ hasClocks });
       let worlds = 0;
       const cellOf = ({ inject, hasUsualTimes = false, ...cell }: Fault): ChaosCell => ({
         ...cell,
         async start() {
           worlds += 1;
-          const { program } = bundled;
           const world = await RabbitmqWorld.start(servers, {
             program,
             hasUsualTimes,
@@ -225,10 +224,7 @@ function groupOf(faults: readonly Fault[], hasClocks: boolean): ChaosGroup {
       });
       return {
         cells: faults.map(cellOf),
-        async [Symbol.asyncDispose]() {
-          await servers[Symbol.asyncDispose]();
-          bundled[Symbol.dispose]();
-        },
+        [Symbol.asyncDispose]: () => servers[Symbol.asyncDispose](),
       };
     },
   };

@@ -364,14 +364,14 @@ describe.concurrent("compare", () => {
     const argv = ["--base-url", mock.baseUrl, "--requests-per-minute", "100", "--writes", "--yes", "--json"];
     const receiver = `http://127.0.0.1:${port}`;
     const running = command(
-      [...argv, "--deliveries", receiver, "--deliveries-port", String(port), "--deliveries-seconds", "7"],
+      [...argv, "--deliveries", receiver, "--deliveries-port", String(port), "--deliveries-seconds", "10"],
       { WORKSPACE_TASKS_API_KEY: mock.apiKey },
     );
     const registered = async () => {
       const { data } = await mock.control.listEndpoints();
       return data.some(({ url }) => url.endsWith("/changes"));
     };
-    await expect.poll(registered, { timeout: 60_000, interval: 100 }).toBe(true);
+    await expect.poll(registered, { timeout: 240_000, interval: 100 }).toBe(true);
     for (const path of ["/", "/workspace-tasks-compare/other/deliveries"])
       expect((await fetch(`${receiver}${path}`, { method: "POST", body: "{}" })).status).toBe(404);
     await mock.control.startTask({ taskType: "BINDER" });
@@ -380,5 +380,5 @@ describe.concurrent("compare", () => {
     const verdicts = new Map(rules.map(({ id, verdict }: { id: string; verdict: string }) => [id, verdict]));
     expect([code, removal.left, verdicts.get("deliveries.retry-waits")]).toEqual([0, [], "confirmed"]);
     expect((await mock.control.listEndpoints()).data).toEqual([]);
-  }, 90_000);
+  }, 300_000);
 });

@@ -10,6 +10,7 @@ import {
 } from "workspace-tasks/mock-server";
 import { contract } from "../../../../mock-server/control/contract/contract.ts";
 import { checkedControlClient, startConnection } from "../../../support/mock-client.ts";
+import { packageFlags } from "../../../support/package-flags.ts";
 import { RunningProgram } from "../../../support/running-program.ts";
 
 const url = "http://127.0.0.1:1/webhooks";
@@ -335,7 +336,7 @@ describe("createControlClient", () => {
       const control = createControlClient({ baseUrl: "http://mock.localhost", fetch, timeoutMs: 50 });
       await control.getHealth().catch((error) => console.log(error.code));
     `;
-    const args = ["--conditions=workspace-tasks-source", "--import", "tsx", "--input-type=module", "-e"];
+    const args = [...packageFlags, "--input-type=module", "-e"];
     using running = new RunningProgram([...args, program]);
     expect(await running.ended()).toEqual({ code: 0, output: "REQUEST_TIMEOUT\n" });
   });

@@ -11,6 +11,7 @@ import {
 import { createRandom, type Random } from "../../../../simulation/random.ts";
 import { instant } from "../../../../support/inbox-rows.ts";
 import { describeWithPostgres } from "../../../../support/machine.ts";
+import { packageFlags } from "../../../../support/package-flags.ts";
 import type { PostgresDatabase } from "../../../../support/postgres.ts";
 import { RunningProgram } from "../../../../support/running-program.ts";
 import { sampleEvent, stageEvent } from "../../../../support/sample-event.ts";
@@ -77,7 +78,7 @@ describeWithPostgres("applyInOrder", () => {
       at(task, 1),
     ) as [WebhookEvent, WebhookEvent, WebhookEvent];
     using consumer = new RunningProgram([
-      ...["--conditions=workspace-tasks-source", "--import", "tsx", "--input-type=module", "--eval"],
+      ...[...packageFlags, "--input-type=module", "--eval"],
       ...[killedConsumer, database.url, JSON.stringify({ inWork, beforeCommit, committed })],
     ]);
     await consumer.said(/^all three$/m);

@@ -1,0 +1,15 @@
+// The README from top to bottom in a new project, into which npm installs the packed build and its peers. The same test
+// is a part of `npm test`, with links instead. Needs a build and the npm registry.
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+
+const { status } = spawnSync(
+  process.execPath,
+  ["node_modules/vitest/vitest.mjs", "run", "test/e2e/packed-install.test.ts"],
+  {
+    cwd: join(import.meta.dirname, ".."),
+    stdio: "inherit",
+    env: { ...process.env, WORKSPACE_TASKS_INSTALL: "npm" },
+  },
+);
+process.exitCode = status ?? 1;
