@@ -3,7 +3,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 
 // Jest's hooks are globals.
-Object.assign(globalThis, { afterAll, afterEach, beforeAll, beforeEach });
+const hooks = { afterAll, afterEach, beforeAll, beforeEach };
+Object.assign(globalThis, hooks);
+afterAll(() => {
+  for (const name of Object.keys(hooks)) Reflect.deleteProperty(globalThis, name);
+});
 
 // #region jest
 import { worldPerTest } from "workspace-tasks/mock-server/jest";

@@ -3,7 +3,7 @@ import { itWithPostgres } from "../support/machine.ts";
 import { sharedPostgres } from "../support/shared-server.ts";
 import { type CrashReport, isFlawless, runCrashRounds } from "./run-crash-rounds.ts";
 
-const timeoutMs = 120_000;
+const timeoutMs = 300_000;
 
 const expectFlawless = (report: CrashReport) => {
   expect(report, report.examples.join("\n")).toMatchObject({ lost: 0, twice: 0, wrong: 0 });

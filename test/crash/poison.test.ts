@@ -13,7 +13,7 @@ import { type CrashStore, type CrashStoreName, openStores } from "./crash-store.
 const attemptsMax = 4;
 const concurrency = 8;
 const poison = "poison";
-const timeoutMs = 60_000;
+const timeoutMs = 300_000;
 
 /** The poisonous event is among the first that are claimed together, with others of its task behind it. */
 async function storeBacklog({ inbox }: CrashStore): Promise<number> {

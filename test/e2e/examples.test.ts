@@ -65,7 +65,7 @@ it("every file of examples/ starts with a comment of one sentence", async () => 
 describe.concurrent("npm run example", () => {
   it.for(Object.entries(programs))(
     "runs %s, which prints %s and exits with 0",
-    { timeout: 90_000 },
+    { timeout: 300_000 },
     async ([name, expected], { expect, skip }) => {
       if (name === "two-processes") skip(!hasPostgres, "it starts a PostgreSQL server");
       using program = start([name]);

@@ -13,7 +13,7 @@ import { completedEvent, sampleEvent } from "../support/sample-event.ts";
 import { ownPostgres } from "../support/shared-server.ts";
 
 const tasks = 100;
-const timeoutMs = 120_000;
+const timeoutMs = 300_000;
 
 type Effect = { readonly webhook_id: string };
 

@@ -28,7 +28,7 @@ it("a receiver loses no event and applies none twice when any single call of its
   ];
   expect(methods.filter((method) => !calls.includes(method))).toEqual([]);
   expect(runs).toBe(1 + 2 * calls.length);
-}, 120_000);
+}, 600_000);
 
 it("a receiver loses no event and applies none twice when any single SQLite statement fails", async () => {
   const stride = atDepth(3, 1);
@@ -46,7 +46,7 @@ it("a receiver loses no event and applies none twice when any single SQLite stat
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
-}, 120_000);
+}, 600_000);
 
 it("the sweep detects an inbox that acknowledges an insert before it succeeded", async () => {
   const broken = sweep((calls) =>

@@ -33,7 +33,7 @@ it.each(mutants.filter(({ name }) => atDepth(!slow.includes(name), true)))(
     expect(failed, `not detected in ${count} seeds`).toBeDefined();
     expect(mutant.violates).toContain(failed?.violation?.invariant);
   },
-  120_000,
+  600_000,
 );
 
 it("a mutant that no longer matches the sources names itself, the most similar line and the file to change", async () => {

@@ -9,6 +9,16 @@ import { atDepth } from "./depth.ts";
 // A property that fails by chance would fail a change that has nothing to do with it.
 fc.configureGlobal({ seed: atDepth(1, randomInt(2 ** 31)) });
 
+const runnerGlobals = [
+  "beforeAll",
+  "beforeEach",
+  "afterEach",
+  "afterAll",
+  "describe",
+  "it",
+  "test",
+  "expect",
+];
 const events = ["uncaughtException", "unhandledRejection", "SIGINT", "SIGTERM", "SIGHUP", "beforeExit"];
 
 function processState(): ReadonlyMap<string, unknown> {
@@ -23,6 +33,7 @@ function processState(): ReadonlyMap<string, unknown> {
     ["process.cwd()", process.cwd()],
     ["process.stdout.write", process.stdout.write],
     ["process.stderr.write", process.stderr.write],
+    ...runnerGlobals.map((name) => [name, Reflect.get(globalThis, name)] as const),
     ["Date", Date],
     ["Date.now", Date.now],
     ["Math.random", Math.random],

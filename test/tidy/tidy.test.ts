@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { projectFiles } from "../../scripts/project-files.mjs";
+import { longestFiles } from "../support/longest-files.ts";
 import { houseRules, violations } from "./house-rules.ts";
 import type { SourceFile } from "./import-graph.ts";
 import { layerViolations, readLayers } from "./layers.ts";
@@ -14,6 +15,11 @@ describe("the house rules", () => {
   it("the house rules hold in every file", () => {
     expect(sources.length).toBeGreaterThan(30);
     expect(violations([...sources, ...documents])).toEqual([]);
+  });
+
+  it("every test file that is to start first exists", () => {
+    const paths = new Set(sources.map(({ path }) => path));
+    expect(longestFiles.filter((file) => !paths.has(file))).toEqual([]);
   });
 
   // One broken example per rule.

@@ -60,7 +60,7 @@ ${results.map(([name, value]) => `const ${name} = ${value};`).join("\n")}`;
     const parts = service.getQuickInfoAtPosition(file, position)?.displayParts ?? [];
     return ts.displayPartsToString([...parts]);
   };
-}, 60_000);
+}, 300_000);
 
 it.each(results)("an editor shows the type of %s = %s as %s", (name, _value, type) => {
   expect(hover(name)).toBe(`const ${name}: ${type}`);

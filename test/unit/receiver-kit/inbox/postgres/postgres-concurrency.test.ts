@@ -173,7 +173,7 @@ describeWithPostgres("two processes on one PostgreSQL inbox", () => {
     const once = new Set(record.settledOnce);
     expect(rows.filter(({ webhook_id: id }) => once.has(id))).toEqual([]);
     for (const inbox of inboxes) await inbox.close();
-  }, 30_000);
+  }, 120_000);
 
   it("an end that waits for an insert of the same key counts the row that was inserted", async () => {
     const pool = database.pool();

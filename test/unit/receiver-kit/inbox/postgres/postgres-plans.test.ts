@@ -118,7 +118,7 @@ describeWithPostgres("the PostgreSQL inbox", () => {
         expect(each[kind], `${kind}, ${name}`).toBeLessThanOrEqual(40);
       }
     }
-  }, 60_000);
+  }, 300_000);
 
   it("reads as few blocks of a key with 20,000 waiting rows as of others", async () => {
     const counts: number[] = [];
@@ -130,7 +130,7 @@ describeWithPostgres("the PostgreSQL inbox", () => {
       await inbox.close();
     }
     expect(counts[1]).toBeLessThanOrEqual(1.5 * (counts[0] ?? 0));
-  }, 60_000);
+  }, 300_000);
 
   it("reads as few blocks in a session that made its plans while the tables were small", async () => {
     const inbox = await createMeasured("small_tables", { waiting: 20, rowsPerKey: 1, analyseEmpty: false });
@@ -141,7 +141,7 @@ describeWithPostgres("the PostgreSQL inbox", () => {
       expect(blocks, kind).toBeLessThanOrEqual(40);
     }
     await inbox.close();
-  }, 60_000);
+  }, 300_000);
 
   it("compiles no claim just in time, although one among a million keys is estimated to be worth it", async () => {
     const schema = "large_estimates";
@@ -167,5 +167,5 @@ describeWithPostgres("the PostgreSQL inbox", () => {
     await inbox.close();
     expect(plan.rows[0]["QUERY PLAN"][0].Plan["Total Cost"]).toBeGreaterThan(limit.rows[0].cost);
     expect(rows[0].settings).toContain("jit=off");
-  }, 60_000);
+  }, 300_000);
 });

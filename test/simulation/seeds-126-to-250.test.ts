@@ -1,3 +1,0 @@
-import { testSeeds } from "./seed-range.ts";
-
-testSeeds(126, 250);
