@@ -108,7 +108,7 @@ export type {
   ReleasedSlot,
 } from "./rate-limit/rate-limit-store.ts";
 export type { RateLimitSnapshot } from "./rate-limit/rate-limiter.ts";
-export type { Fetch, FetchHeaders, FetchInit, FetchResponse } from "./request/fetch.ts";
+export type { Fetch, FetchBytes, FetchHeaders, FetchInit, FetchResponse } from "./request/fetch.ts";
 export type { ResponseDetails } from "./request/response-details.ts";
 export type { UploadBody } from "./uploads/upload-source.ts";
 export type { Upload, UploadOptions, UploadProgress, Uploads } from "./uploads/uploads.ts";

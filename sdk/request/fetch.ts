@@ -8,12 +8,16 @@ export type Fetch = (url: URL | string, init: FetchInit) => Promise<FetchRespons
 export interface FetchInit {
   readonly method: string;
   readonly headers: Record<string, string>;
-  /** Bytes are a `Buffer`, because node-fetch's types have no other; never with a `SharedArrayBuffer`. */
-  readonly body?: string | (Buffer & { readonly buffer: ArrayBuffer });
+  readonly body?: string | FetchBytes;
   /** A followed redirect would carry the key or the token to another host. */
   readonly redirect: "manual";
   readonly signal: AbortSignal;
 }
+
+/** A `Buffer` where there are types of Node, because node-fetch's types have no other bytes; never shared memory. */
+export type FetchBytes = (typeof globalThis extends { readonly Buffer: { alloc(size: number): infer Bytes } }
+  ? Bytes
+  : Uint8Array) & { readonly buffer: ArrayBuffer };
 
 /** What the client reads of a response. */
 export interface FetchResponse {

@@ -6,7 +6,7 @@ import { type Failure, FailureError, failure } from "../call/failure.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { Fetch, FetchInit } from "../request/fetch.ts";
+import type { Fetch, FetchBytes } from "../request/fetch.ts";
 import { networkFailure } from "../request/network-failure.ts";
 import { ResponseBody } from "../request/response-body.ts";
 import { readResponseDetails } from "../request/response-details.ts";
@@ -106,7 +106,7 @@ async function sendRequest(
 }
 
 /** The same memory. */
-function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): NonNullable<FetchInit["body"]> {
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): FetchBytes {
   return Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
 }
 
