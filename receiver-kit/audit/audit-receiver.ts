@@ -1,5 +1,5 @@
 import { selectChecks, validDelivery } from "./checks/catalog.ts";
-import type { AuditCheck } from "./checks/check.ts";
+import { type AuditCheck, failed } from "./checks/check.ts";
 import { describeResult, isAcknowledged } from "./checks/probe-check.ts";
 import { diagnose, problemOf } from "./diagnosis.ts";
 import type { AuditReport } from "./result.ts";
@@ -88,6 +88,17 @@ async function withoutBaseline(target: Target, result: ProbeResult): Promise<Fin
   const fix = problem.hints.join(" ");
   return {
     problem,
-    results: [{ id, requirement, title, outcome: "failed", sent, expected, received, fix, durationMs }],
+    results: [
+      {
+        id,
+        requirement,
+        title,
+        sent,
+        expected,
+        fix,
+        ...failed(received, target.excerptOf(result)),
+        durationMs,
+      },
+    ],
   };
 }

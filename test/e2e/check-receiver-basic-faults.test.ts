@@ -161,6 +161,30 @@ describe.concurrent("check-receiver against receivers that reject a valid delive
     expect(text).toMatch(/It responded 200 after \d{4} ms/);
   });
 
+  it("check-receiver shows what a receiver says that fails on a valid delivery, without secrets", async () => {
+    await using receiver = await respondingWith((_, response) => {
+      response
+        .writeHead(500)
+        .end(`Error: column "status" does not exist (${secret})\n    at handle (/srv/app.js:7:9)`);
+    });
+    const { report, text } = await failingAtOnce(receiver.url);
+    expect(report.results[0]?.response).toBe('Error: column "status" does not exist (whsec_…)');
+    expect(text).toContain(
+      'received 500 response Error: column "status" does not exist (whsec_…) fix Read its log',
+    );
+  });
+
+  it("check-receiver shows what a receiver says with the first 5xx of a failed check", async () => {
+    await using receiver = await respondingWith((request, response) => {
+      const isForm = request.headers["content-type"] === "application/x-www-form-urlencoded";
+      response.writeHead(isForm ? 502 : 200).end(isForm ? "unexpected form" : "");
+    });
+    const only = auditChecks.map(({ id }) => id).filter((id) => id.startsWith("content-type"));
+    const { results } = await auditReceiver({ url: receiver.url, secret, ...quick, only });
+    const said = results.flatMap(({ outcome, response }) => (outcome === "failed" ? [response] : []));
+    expect(said).toContain("unexpected form");
+  });
+
   it("check-receiver fails a receiver that closes the connection on every delivery", async () => {
     await using receiver = await respondingWith((request) => void request.socket.destroy());
     const { text } = await failingAtOnce(receiver.url);

@@ -111,22 +111,30 @@ async function evaluate(
   isCorrect: (result: ProbeResult) => boolean,
 ): Promise<Finding> {
   const results: LabelledResult[] = [];
-  const wrong = () => results.filter(({ result }) => !isCorrect(result)).map(describeLabelled);
+  const wrong = () => results.filter(({ result }) => !isCorrect(result));
+  const failure = (...more: string[]) =>
+    failed([...wrong().map(describeLabelled), ...more].join("; "), errorOf(target, wrong()));
   try {
     await sendChanged(target, changes, results);
   } catch (error) {
     // What the receiver did before it became unreachable still counts.
     if (!(error instanceof UnreachableError) || wrong().length === 0) throw error;
-    return { ...failed([...wrong(), `then ${error.message}`].join("; ")), unreachable: true };
+    return { ...failure(`then ${error.message}`), unreachable: true };
   }
-  if (wrong().length > 0) return failed(wrong().join("; "));
+  if (wrong().length > 0) return failure();
   return passed(summaryOf(results.map(({ result }) => result)));
+}
+
+/** What the receiver said with the first 5xx. */
+export function errorOf(target: Target, results: readonly LabelledResult[]): string | undefined {
+  const first = results.find(({ result }) => result.kind === "response" && result.status >= 500);
+  return first && target.excerptOf(first.result);
 }
 
 export const describeLabelled = ({ label, result }: LabelledResult): string =>
   (label && `${label}: `) + describeResult(result);
 
-/** `200`, `connection closed without a response`, …, without any part of the body. */
+/** `200`, `connection closed without a response`, … */
 export function describeResult(result: ProbeResult): string {
   if (result.kind === "response") return String(result.status);
   if (result.kind === "closed") return "connection closed without a response";

@@ -9,6 +9,7 @@ import {
   type Changes,
   describeLabelled,
   describeResult,
+  errorOf,
   isAcknowledged,
   isHandled,
   type LabelledResult,
@@ -87,7 +88,7 @@ export const responseChecks: CheckTable = {
       const results = await sendInvalidRequests(target);
       const wrong = results.filter(({ result }) => !isHandled(result) && result.kind !== "closed");
       if (wrong.length === 0) return passed(`${results.length} responses, all 4xx`);
-      return failed(wrong.map(describeLabelled).join("; "));
+      return failed(wrong.map(describeLabelled).join("; "), errorOf(target, wrong));
     },
   },
   "responses.no-redirect": noResponse({

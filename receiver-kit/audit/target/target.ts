@@ -2,6 +2,7 @@ import { type Connection, openConnection, type ProbeResult } from "./connection.
 import { UnfinishedError, UnreachableError } from "./errors.ts";
 import type { Observer } from "./observer.ts";
 import type { ResolvedAuditOptions } from "./options.ts";
+import { responseExcerpt } from "./response-excerpt.ts";
 import { createSampleEvents, type JsonObject, type SampleEvents } from "./sample-events.ts";
 import type { Delivery, HeaderLine, SignedContent, SignedHeader, Signing } from "./signing.ts";
 
@@ -29,6 +30,8 @@ export interface Target extends ResolvedAuditOptions {
   readonly transcript: readonly RoundTrip[];
   /** Whether a text contains a secret, or its key in any encoding. */
   reveals(text: string): boolean;
+  /** What the receiver says with an error status, for a report; undefined when it says nothing that can be shown. */
+  excerptOf(result: ProbeResult): string | undefined;
   nextId(): string;
   /** A delivery that a correct receiver acknowledges. */
   compose(options?: ComposeOptions): Delivery;
@@ -77,6 +80,8 @@ export function createTarget(options: ResolvedAuditOptions, signing: Signing): T
     samples,
     transcript,
     reveals: (text) => revealing.some((form) => text.includes(form)),
+    excerptOf: (result) =>
+      responseExcerpt(result, (text) => revealing.reduce((left, form) => left.replaceAll(form, "…"), text)),
     nextId,
     compose({ id = nextId(), ageSeconds = 0, payload = samples.task(), body } = {}) {
       const timestamp = String(Math.floor(clock.now() / 1000) - ageSeconds);
