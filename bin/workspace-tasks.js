@@ -87,6 +87,15 @@ function watchParent() {
   timer.unref();
 }
 
+// An older Node would fail with the name of a function that it does not have.
+function isOlder(version, oldest) {
+  const [own, needed] = [version, oldest].map((text) =>
+    text.split(".").map((part) => Number.parseInt(part, 10)),
+  );
+  const index = needed.findIndex((part, at) => part !== own[at]);
+  return index !== -1 && own[index] < needed[index];
+}
+
 async function askUser(question) {
   const { ask } = await load("cli/ask");
   return ask(question, { input: process.stdin, output: process.stderr, signal: stop.signal });
@@ -94,10 +103,15 @@ async function askUser(question) {
 
 async function main(argv) {
   const { stdout, stderr, env } = process;
+  const { version, engines } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
   if (argv[0] === "--version") {
-    const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
-    stdout.write(`${manifest.version}\n`);
+    stdout.write(`${version}\n`);
     return 0;
+  }
+  const oldest = engines.node.replace(">=", "");
+  if (isOlder(process.version.slice(1), oldest)) {
+    stderr.write(`workspace-tasks: expected Node ${oldest} or newer, got ${process.version}; update Node\n`);
+    return 1;
   }
   const { runCommandGroup } = await load("cli/command-line");
   try {

@@ -24,3 +24,19 @@ it("a client and the mock have one virtual clock", async () => {
   expect((await client.me()).__typename).toBe("WorkspaceUser");
 });
 // #endregion
+
+it("a test sets the status of a task and of its stages", async () => {
+  await using mock = await createMockServer({ listen: false });
+  const { control } = mock;
+  // #region task-status
+  const { taskId } = await control.startTask({ taskType: "TAX_PREP", progression: "manual" });
+  await control.setStageStatus(taskId, { subTaskType: "tax-extraction", status: "COMPLETED" });
+  await control.setTaskStatus(taskId, {
+    status: "FAILED",
+    errorMessage: "page 3 of w2.pdf is blank",
+    customerError: { code: "DOCUMENT_UNREADABLE", action: { type: "REUPLOAD" } },
+  });
+  await control.setTaskPlan("TAX_PREP", { outcome: { status: "FAILED" } }); // of tasks that start later
+  // #endregion
+  expect(await control.getTask(taskId)).toMatchObject({ status: "FAILED" });
+});

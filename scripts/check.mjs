@@ -26,6 +26,7 @@ const gates = [
     "a mock at its bounds fits in the documented heap",
     "node --max-old-space-size=1024 --conditions=workspace-tasks-source --import tsx scripts/mock-at-bounds.ts",
   ],
+  ["the code in the documents compiles against the build", "node scripts/check-examples.mjs"],
   ["the recipes with the real frameworks", "node scripts/framework-recipes.mjs"],
   ["the packed tarball", "node scripts/check-package.mjs"],
   ["the packed tarball and the README, installed by npm", "node scripts/installed-package.mjs"],

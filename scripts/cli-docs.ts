@@ -28,17 +28,17 @@ export async function withHelpTexts(document: string): Promise<string> {
   return `${before}\n\n${sections.join("\n")}\n${document.slice(document.indexOf(end))}`;
 }
 
-async function sectionsOf(name: string, run: Run): Promise<readonly string[]> {
-  const help = await helpOf(run, []);
-  const section = (title: string, text: string) => `### ${title}\n\n\`\`\`text\n${text.trimEnd()}\n\`\`\`\n`;
+/** @param path the subcommands before it */
+async function sectionsOf(name: string, run: Run, path: readonly string[] = []): Promise<readonly string[]> {
+  const help = await helpOf(run, path);
   // A group lists its commands; `mock` has one command of its own.
   const isGroup = help.startsWith(`Usage: workspace-tasks ${name} <command>`);
   const listed = [...help.matchAll(/^ {2}([a-z][a-z-]*) {2,}/gm)].map(([, each = ""]) => each);
   const subcommands = isGroup ? listed : name === "mock" ? ["exec"] : [];
-  const inner = await Promise.all(
-    subcommands.map(async (each) => section(`${name} ${each}`, await helpOf(run, [each]))),
-  );
-  return [section(name, help), ...inner];
+  const sections = [`### ${name}\n\n\`\`\`text\n${help.trimEnd()}\n\`\`\`\n`];
+  for (const each of subcommands)
+    sections.push(...(await sectionsOf(`${name} ${each}`, run, [...path, each])));
+  return sections;
 }
 
 async function helpOf(run: Run, argv: readonly string[]): Promise<string> {

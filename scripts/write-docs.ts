@@ -8,6 +8,7 @@ import { controlCallsFile, controlCallsModule, withControlApi } from "./control-
 import { troubleshootingDocument, withErrorCodes } from "./error-codes.ts";
 import { withExamples, withRegions } from "./marked-blocks.ts";
 import { rootModule } from "./package-root.ts";
+import { withImports } from "./page-imports.ts";
 import { projectFiles } from "./project-files.mjs";
 import { scaleDocument, withScaleTables } from "./scale-tables.ts";
 import {
@@ -39,11 +40,19 @@ for (const [file, text] of pages) update(file, text);
 for (const file of projectFiles(".", ".md", ".ts")) {
   if (pages.has(file)) continue;
   const text = readFileSync(file, "utf8");
-  const withCode = file.endsWith(".ts") ? withExamples(text) : withRegions(text);
+  const withCode = file.endsWith(".ts") ? withExamples(text) : importsAt(file, withRegions(text));
   update(file, await tables(file, withCode));
 }
 update("llms.txt", assistantIndex());
 update("llms-full.txt", assistantText());
+
+function importsAt(file: string, text: string): string {
+  try {
+    return withImports(text);
+  } catch (error) {
+    throw new Error(`${file}: ${error instanceof Error ? error.message : error}`);
+  }
+}
 
 async function tables(file: string, text: string): Promise<string> {
   if (file === "docs/mock-server.md") return withControlApi(text);

@@ -55,6 +55,20 @@ describe("workspace-tasks", () => {
     },
   );
 
+  it.each(["v18.20.4", "v20.9.0", "v20.18.3"])("says which Node it needs on %s", async (version) => {
+    const preload = `data:text/javascript,Object.defineProperty(process, "version", { value: "${version}" })`;
+    const child = spawn(process.execPath, ["--import", preload, bin, "mock"], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    started.push(child);
+    let err = "";
+    child.stderr.setEncoding("utf8").on("data", (text) => {
+      err += text;
+    });
+    expect(await once(child, "close")).toEqual([1, null]);
+    expect(err).toBe(`workspace-tasks: expected Node 20.19.0 or newer, got ${version}; update Node\n`);
+  });
+
   it("mock exec runs a command and returns its exit code", async () => {
     const script =
       'fetch(process.env.WORKSPACE_TASKS_BASE_URL + "/_mock/v1/health").then((r) => process.exit(r.status - 200 + 5))';

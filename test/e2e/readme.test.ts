@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { withHelpTexts } from "../../scripts/cli-docs.ts";
 import { withControlApi } from "../../scripts/control-api-table.ts";
 import { blocksOf, regionOf, withExamples } from "../../scripts/marked-blocks.ts";
+import { withImports } from "../../scripts/page-imports.ts";
 import { projectFiles } from "../../scripts/project-files.mjs";
 import { scaleDocument, withScaleTables } from "../../scripts/scale-tables.ts";
 
@@ -14,7 +15,9 @@ const read = (file: string) => readFileSync(file, "utf8");
 const isProgram = (language: string) => /^(ts|js|tsx|mjs|typescript|javascript)$/.test(language);
 const programs = documents.flatMap((file) =>
   blocksOf(read(file))
-    .filter(({ language, mark }) => isProgram(language) || mark.startsWith("examples/"))
+    .filter(
+      ({ language, mark }) => (isProgram(language) && mark !== "imports") || mark.startsWith("examples/"),
+    )
     .map((block) => ({ ...block, place: `${file}:${block.line}` })),
 );
 
@@ -30,6 +33,24 @@ describe("code in the documents", () => {
       expect(text).toBe(regionOf(mark));
     },
   );
+});
+
+describe("the imports of a page", () => {
+  it.each(documents)("%s shows those that its code needs", (file) => {
+    const page = read(file);
+    expect(withImports(page)).toBe(page);
+  });
+
+  it("have the names that its code uses and no other block imports", () => {
+    const block =
+      "<!-- examples/sdk.test.ts#rate-limit-store -->\n```ts\n" +
+      regionOf("examples/sdk.test.ts#rate-limit-store") +
+      "```\n";
+    expect(withImports(`<!-- imports -->\n\`\`\`ts\n\`\`\`\n${block}`)).toContain(
+      'import { createClient, postgresRateLimitStore } from "workspace-tasks/sdk";\n',
+    );
+    expect(() => withImports(block)).toThrow('add "<!-- imports -->"');
+  });
 });
 
 describe("@example in the sources", () => {
