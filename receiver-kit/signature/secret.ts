@@ -26,7 +26,11 @@ const keyBytesOf = (secret: string) => Buffer.from(secret.slice(prefix.length), 
 
 function findMistake(secret: unknown): readonly [code: ReceiverErrorCode, message: string] | undefined {
   if (typeof secret !== "string") return ["SECRET_MISSING", describeMissing(secret)];
-  if (secret === "") return ["SECRET_EMPTY", "expected text that starts with whsec_, got an empty string"];
+  if (secret === "") {
+    const message =
+      "expected text that starts with whsec_, got an empty string: is the environment variable set?";
+    return ["SECRET_EMPTY", message];
+  }
   if (/\s/.test(secret)) return ["SECRET_WHITESPACE", describeWhitespace(secret)];
   if (/^v\d+a?,/.test(secret)) {
     return ["SECRET_VERSION_PREFIX", "starts with a signature version; remove it: whsec_ comes first"];

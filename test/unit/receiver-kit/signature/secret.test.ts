@@ -32,7 +32,7 @@ describe("parseSecret", () => {
     ["null", null, "SECRET_MISSING", /got null/],
     ["a number", 42, "SECRET_MISSING", /got number/],
     ["bytes", Buffer.alloc(32), "SECRET_MISSING", /got object/],
-    ["an empty string", "", "SECRET_EMPTY", /empty string/],
+    ["an empty string", "", "SECRET_EMPTY", /empty string: is the environment variable set\?$/],
     ["the prefix alone", "whsec_", "SECRET_EMPTY", /nothing follows/],
     ["spaces only", "   ", "SECRET_WHITESPACE", /only whitespace/],
     ["a trailing newline", `${good}\n`, "SECRET_WHITESPACE", /ends with a newline/],
