@@ -110,12 +110,14 @@ const hasNumberedParameter = (sql: string) => /\?\d/.test(sql.replace(/'[^']*'/g
 
 /** Wraps a driver's connection. */
 export function connectionOf(native: NativeDatabase, style: ValueStyle = "array"): SqliteConnection {
-  const prepared = new Map<string, NativeStatement>();
-  const prepare = (sql: string) => {
+  const prepareWith = (prepared: Map<string, NativeStatement>) => (sql: string) => {
     const statement = prepared.get(sql) ?? native.prepare(sql);
     prepared.set(sql, statement);
     return statement;
   };
+  const prepare = prepareWith(new Map());
+  // libsql uses the values of the last list for the first row that is read afterwards, so these have their own statements.
+  const prepareFirst = prepareWith(new Map());
   const bind = (sql: string, values: readonly SqliteValue[]): readonly unknown[] => {
     const bound = values.map(toBindable);
     if (style === "spread") return bound;
@@ -134,7 +136,7 @@ export function connectionOf(native: NativeDatabase, style: ValueStyle = "array"
     queryPrepared: (sql, values = []) => rowsOf(prepare(sql), sql, values),
     // Some versions of libsql return `null` without a row.
     firstPrepared: (sql, values) =>
-      (prepare(sql).get(...bind(sql, values)) ?? undefined) as SqliteRow | undefined,
+      (prepareFirst(sql).get(...bind(sql, values)) ?? undefined) as SqliteRow | undefined,
     changePrepared: (sql, values) => Number(prepare(sql).run(...bind(sql, values)).changes),
     insertPrepared(sql, values) {
       const { changes, lastInsertRowid } = prepare(sql).run(...bind(sql, values));

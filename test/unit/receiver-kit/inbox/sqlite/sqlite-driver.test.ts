@@ -76,6 +76,18 @@ describe("a SQLite connection", () => {
     connection.close();
   });
 
+  it("reads the first row for its own values, not for those of a list before", async () => {
+    const connection = (await loadSqliteDriver())(":memory:");
+    connection.exec("CREATE TABLE numbers (n INTEGER PRIMARY KEY); INSERT INTO numbers VALUES (1), (2)");
+    const from = "SELECT n FROM numbers WHERE n >= ?1 ORDER BY n";
+    expect(connection.queryPrepared(from, [1])).toHaveLength(2);
+    expect(connection.firstPrepared(from, [2])).toMatchObject({ n: 2 });
+    expect(connection.queryPrepared(from, [2])).toHaveLength(1);
+    expect(connection.firstPrepared(from, [3])).toBeUndefined();
+    expect(connection.firstPrepared(from, [1])).toMatchObject({ n: 1 });
+    connection.close();
+  });
+
   it("binds the bytes of any view", async () => {
     const connection = (await loadSqliteDriver())(":memory:");
     const view = new Uint8Array([9, 1, 2, 3, 9]).subarray(1, 4);
