@@ -21,6 +21,7 @@ export const notMutated: Readonly<Record<string, string>> = {
   "receiver-kit/audit/report.ts": "the layout of a text",
   "receiver-kit/audit/target/signing.ts": "test equipment, compared in test/differential",
   "receiver-kit/audit/target/response-reader.ts": "test equipment",
+  "receiver-kit/audit/target/response-excerpt.ts": "the text of a report",
   "receiver-kit/inbox/sqlite/sqlite-migrations.ts": "SQL",
   "mock-server/quote-json.ts": "the layout of a text",
 };
