@@ -1,19 +1,22 @@
 // The promises of an intake, on RabbitMQ. Proxies between its processes and the broker lose what the checks want lost.
 import { setTimeout as pause } from "node:timers/promises";
 import { type ConsumeMessage, connect } from "amqplib";
-import { it } from "vitest";
+import { beforeAll, it } from "vitest";
 import { silentLogger } from "workspace-tasks/receiver-kit";
 import { rabbitmqConsumer, rabbitmqIntake, type ShardReceiver } from "workspace-tasks/receiver-kit/rabbitmq";
 import { type IntakeFixture, intakeChecks, registerChecks } from "workspace-tasks/receiver-kit/testing";
 import { createFreezingProxy } from "../support/freezing-proxy.ts";
-import { describeWithRabbitmq } from "../support/machine.ts";
+import { describeWithRabbitmq, hasRabbitmq } from "../support/machine.ts";
 import { sharedRabbitmqUrl } from "../support/shared-server.ts";
 import { secretA } from "../support/signed-delivery.ts";
 
 let names = 0;
+let url: string;
+beforeAll(async () => {
+  if (hasRabbitmq) url = await sharedRabbitmqUrl();
+}, 300_000);
 
 async function createFixture(target: ShardReceiver): Promise<Required<IntakeFixture>> {
-  const url = await sharedRabbitmqUrl();
   const [toIntake, toConsumer] = [
     await createFreezingProxy(Number(new URL(url).port)),
     await createFreezingProxy(Number(new URL(url).port)),

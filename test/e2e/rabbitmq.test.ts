@@ -101,7 +101,7 @@ const ids = (count: number) => Array.from({ length: count }, (_, index) => `m${i
 describeWithRabbitmq("receivers behind RabbitMQ", () => {
   beforeAll(async () => {
     url = await sharedRabbitmqUrl();
-  });
+  }, 300_000);
 
   it("handle every delivery once, each task in one shard, and respond 200 after the publisher confirm", async () => {
     const topology = createTopology({ shards: 2 });

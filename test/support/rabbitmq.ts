@@ -18,7 +18,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { freePort } from "./listen.ts";
 import { findRabbitmq, type RabbitmqBinaries } from "./rabbitmq-binaries.ts";
 
-const startTimeoutMs = 60_000;
+// A busy machine takes a minute.
+const startTimeoutMs = 300_000;
 const stopTimeoutMs = 20_000;
 
 interface RabbitmqNode {

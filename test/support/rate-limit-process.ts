@@ -2,8 +2,8 @@ import { argv } from "node:process";
 import pg from "pg";
 import { createClient, isWorkspaceTasksError, postgresRateLimitStore } from "workspace-tasks/sdk";
 
-// One of several processes that share a rate limit: calls `me` as fast as it may for `forMs`, and prints how many calls
-// succeeded and the codes of those that failed.
+// One of several processes that share a rate limit: calls `me` as fast as it may, and prints how many calls succeeded and
+// the codes of those that failed.
 
 export interface RateLimitProcessInput {
   readonly apiKey: string;
@@ -12,7 +12,8 @@ export interface RateLimitProcessInput {
   readonly requests: number;
   readonly windowMs: number;
   readonly concurrency: number;
-  readonly forMs: number;
+  /** How many calls it makes. */
+  readonly calls: number;
 }
 
 const input = JSON.parse(argv[2] ?? "{}") as RateLimitProcessInput;
@@ -23,24 +24,23 @@ const client = createClient({
   baseUrl,
   rateLimit: { requests, windowMs, store: postgresRateLimitStore(pool) },
 });
-const endsAtMs = performance.now() + input.forMs;
 const failures: string[] = [];
+let begun = 0;
 let succeeded = 0;
 
-async function callUntilTheEnd(): Promise<void> {
-  while (performance.now() < endsAtMs) {
+async function callInTurn(): Promise<void> {
+  while (begun < input.calls) {
+    begun += 1;
     try {
-      await client.me();
+      await client.me({ deadlineMs: 240_000 });
       succeeded += 1;
     } catch (error) {
-      const code = isWorkspaceTasksError(error) ? error.code : String(error);
-      if (code !== "CLIENT_CLOSED") failures.push(code);
+      failures.push(isWorkspaceTasksError(error) ? error.code : String(error));
     }
   }
 }
 
-const loops = Array.from({ length: input.concurrency }, callUntilTheEnd);
-setTimeout(() => void client.close(), input.forMs);
+const loops = Array.from({ length: input.concurrency }, callInTurn);
 await Promise.all(loops);
 await client.close();
 await pool.end();
