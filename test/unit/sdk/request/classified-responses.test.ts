@@ -194,12 +194,16 @@ a query whose field me is null => TOKEN_REJECTED rejected fresh_token: the servi
     expect(found[0]?.locations).toHaveLength(100);
     expect(found[0]?.message).toBe(`${"a".repeat(295)}[reda`);
     expect(found[0]?.path).toEqual([`${"a".repeat(295)}[reda`]);
-    // Of 10,000 characters that are redacted, 9,999 and the first one of the secret are left.
     const far = { message: `${"secret-value".repeat(1_000)}`, extensions: { code: long } };
     expect(failed(classify({ errors: [far] }, { redactor })).errors?.[0]).toMatchObject({
       message: "[redacted]".repeat(30),
       code: `${"a".repeat(295)}[reda`,
     });
+  });
+
+  it("reads 10,000 characters of a message at most", () => {
+    const message = `Bearer ${"x".repeat(9_985)} ${"y".repeat(300)}`;
+    expect(failed(classify({ errors: [{ message }] })).message).toBe("[redacted] yyyyyyy");
   });
 
   it.each<[string, SendResult, object]>([
