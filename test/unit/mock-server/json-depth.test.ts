@@ -42,6 +42,7 @@ describe("isNestedDeeper", () => {
     ['["\\"[["]', 1, false],
     ['["\\\\",[[]]]', 2, true],
     ['""[[', 1, true],
+    ['"a"[[', 1, true],
     ['"a[', 0, false],
     ["", 0, false],
   ])("returns for %s and the depth %i: %s", (json, depthMax, expected) => {

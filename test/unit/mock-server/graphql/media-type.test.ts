@@ -40,6 +40,8 @@ describe("negotiateMediaType", () => {
     ["application/graphql-response+json;xcharset=latin1, application/json;q=0.9", graphql],
     ["application/graphql-response+json;q=0.9, application/*", json],
     ["*/*;q=0.1, application/graphql-response+json;q=0.2", graphql],
+    ["application/json;q=x0.1, application/graphql-response+json;q=0.5", json],
+    ["application/graphql-response+json;charset=xcharset=utf-8, application/json;q=0.9", json],
     [";", null],
     ["application/json; charset=latin1", null],
   ])("returns for Accept %s the type %s", (accept, expected) => {

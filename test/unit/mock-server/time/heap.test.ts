@@ -6,10 +6,11 @@ describe("heap", () => {
   it("returns items in order, whatever the order of insertion", () => {
     fc.assert(
       fc.property(fc.array(fc.integer()), (items) => {
-        const heap = createHeap<number>((a, b) => a < b);
-        for (const item of items) heap.push(item);
+        // It compares nothing but its items.
+        const heap = createHeap<{ readonly at: number }>((a, b) => a.at < b.at);
+        for (const at of items) heap.push({ at });
         const given: (number | undefined)[] = [];
-        while (heap.size > 0) given.push(heap.pop());
+        while (heap.size > 0) given.push(heap.pop()?.at);
         expect(given).toEqual([...items].sort((a, b) => a - b));
         expect(heap.peek()).toBeUndefined();
       }),

@@ -107,6 +107,14 @@ describe("the rules of a fault store", () => {
     expect(store.plan()).toEqual({ api: [], deliveries: [] });
   });
 
+  it("are none in a new store, and what they inject into is named by all operations", () => {
+    const created = createFaultStore({ random: { numberOf: () => 1 }, clock, emit: () => undefined });
+    expect(created.rules()).toEqual([]);
+    const store = storeOf({ api: [html] });
+    store.drawApi({ ...call, operations: ["me", "tasks"] });
+    expect(store.fired().map(({ subject }) => subject)).toEqual(["me tasks"]);
+  });
+
   it("match deliveries by their endpoint", () => {
     const store = storeOf({ deliveries: [drop] });
     expect(store.drawDelivery({ ...attempt, endpointId: "endpoint-2" })).toEqual([]);

@@ -24,6 +24,18 @@ describe("drawLatencyMs", () => {
     expect(draw(8, latency)).not.toEqual(draw(7, latency));
   });
 
+  it("draws below the median for a negative deviation, from the stream of latencies", () => {
+    const streams: string[] = [];
+    const half = (stream: string) => {
+      streams.push(stream);
+      return 0.5;
+    };
+    const random = { ...createRandomStreams(1), number: half };
+    expect(drawLatencyMs(random, { p50Ms: 100, p99Ms: 200 })).toBe(70);
+    expect(streams).toEqual(["latency", "latency"]);
+    expect(drawLatencyMs(random, { p50Ms: 0, p99Ms: 0 })).toBe(0);
+  });
+
   it("returns the median without a higher 99th percentile", () => {
     expect(new Set(draw(1, { p50Ms: 40, p99Ms: 0 }))).toEqual(new Set([40]));
   });

@@ -82,16 +82,27 @@ describe("a token of a named world", () => {
 
   it("is read up to 4,096 characters", () => {
     const sized = (length: number) => {
-      const padding = (characters: number) => signer.mint({ ...claims, sub: "u".repeat(characters) });
+      const minted = (characters: number) => signer.mint({ ...claims, sub: "u".repeat(characters) });
       let characters = 0;
-      while (padding(characters).length < length) characters += 1;
-      return padding(characters);
+      while (minted(characters).length < length) characters += 1;
+      return minted(characters);
     };
-    const longest = sized(4_095);
+    const longest = sized(4_096);
     const tooLong = sized(4_097);
-    expect(longest.length).toBeLessThanOrEqual(4_096);
+    expect(longest).toHaveLength(4_096);
     expect([signer.read(longest)?.world, worldOfToken(longest)]).toEqual(["blue", "blue"]);
     expect([signer.read(tooLong), worldOfToken(tooLong)]).toEqual([null, null]);
+  });
+
+  it("has the header of a JWT, and no world is that of the mock itself", () => {
+    const [header = "", payload = ""] = token.split(".");
+    const read = (part: string) => JSON.parse(Buffer.from(part, "base64url").toString());
+    expect([read(header), read(payload)]).toEqual([
+      { alg: "HS256", typ: "JWT" },
+      { ...claims, world: "blue" },
+    ]);
+    expect(token).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
+    expect(createTokenSigner(1, "null").read(createTokenSigner(1).mint(claims))).toBeNull();
   });
 
   it("cannot be taken from a text that is no token, or that names none", () => {

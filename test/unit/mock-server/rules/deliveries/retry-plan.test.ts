@@ -25,6 +25,10 @@ describe("nextAttemptDelayMs", () => {
       ),
     );
     expect(nextAttemptDelayMs({ ...failed, status: 503, retryAfter: "7" })).toBe(7_000);
+    const longer = { ...failed, attempts: 2, status: 503 };
+    expect(nextAttemptDelayMs({ ...longer, retryAfter: "400" })).toBe(400_000);
+    expect(nextAttemptDelayMs({ ...longer, retryAfter: " 400 " })).toBe(400_000);
+    expect(nextAttemptDelayMs({ ...longer, retryAfter: undefined })).toBe(300_000);
     const date = new Date(nowMs + 8_000).toUTCString();
     expect(nextAttemptDelayMs({ ...failed, status: 429, retryAfter: date })).toBe(8_000);
   });
@@ -39,6 +43,10 @@ describe("nextAttemptDelayMs", () => {
     for (let status = 100; status < 600; status++) {
       expect(rejectionOf(status) === null).toBe(status >= 200 && status < 300);
     }
-    expect(rejectionOf(307)).toBe("status 307; redirects are not followed");
+    const redirects = [300, 307, 399].map(rejectionOf);
+    expect(redirects).toEqual(
+      [300, 307, 399].map((status) => `status ${status}; redirects are not followed`),
+    );
+    expect([199, 400, 500].map(rejectionOf)).toEqual(["status 199", "status 400", "status 500"]);
   });
 });

@@ -19,6 +19,15 @@ describe("decodeIterator", () => {
     expect(() => decodeIterator("webhook-endpoints", lastId, iterator)).toThrow("Invalid iterator");
   });
 
+  it("throws for another spelling of a cursor, and for one without an id", () => {
+    const list = "webhook-endpoints";
+    const iterator = encodeIterator(list, workspaceId, lastId);
+    const others = ["=", "!", " ", "\n"].map((more) => iterator + more);
+    for (const other of [...others, encodeIterator(list, workspaceId, "undefined"), ""]) {
+      expect(() => decodeIterator(list, workspaceId, other)).toThrow("Invalid iterator");
+    }
+  });
+
   it("throws a ServiceError for any other text", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.base64String()), (text) => {
