@@ -73,6 +73,20 @@ describe("the adaptive pacing", () => {
     expect(pacing.rejected(5_000, undefined, 60, half)).toBe(1_000 + returnMs);
   });
 
+  it("a Retry-After replaces the pause, unless it is 0", () => {
+    const pauses = [500, 0].map((retryAfterMs) => {
+      return new AdaptivePacing(limit).rejected(0, retryAfterMs, 60, half) - returnMs;
+    });
+    expect(pauses).toEqual([500, 1_000]);
+  });
+
+  it("the key is blocked from a rejection until the pause ends", () => {
+    const pacing = new AdaptivePacing(limit);
+    expect(pacing.isBlocked(0)).toBe(false);
+    const pauseMs = pacing.rejected(0, 1_000, 60, half);
+    expect([pauseMs - 1, pauseMs].map((nowMs) => pacing.isBlocked(nowMs))).toEqual([true, false]);
+  });
+
   it("a pause is at most five windows, whatever Retry-After says", () => {
     const pacing = new AdaptivePacing(limit);
     expect(pacing.rejected(0, 86_400_000, 60, half)).toBe(300_000 + returnMs);

@@ -86,6 +86,18 @@ describe("the queue of calls", () => {
     }
   });
 
+  it("counts the calls of twenty clients at most, and none of clients that have left", () => {
+    const queue = new CallQueue<TestCall>();
+    for (const left of Array.from({ length: 25 }, () => call("left", {}))) {
+      queue.add(left);
+      queue.remove(left, true);
+    }
+    const waiting = [call("a", a), ...Array.from({ length: 24 }, () => call("other", {}))];
+    for (const each of waiting) queue.add(each);
+    expect([...queue.values()]).toEqual(waiting);
+    expect(queue.aheadOf(call("a", a))).toBe(20);
+  });
+
   it("counts what is certainly served before a call", () => {
     const queue = new CallQueue<TestCall>();
     for (let each = 0; each < 4; each += 1) queue.add(call("a", a));

@@ -148,6 +148,15 @@ describe("the sliding window", () => {
     expect(window.recentCount(100 + 63_000)).toBe(0);
   });
 
+  it("a slot of a short window counts until it is free, and the window is idle then", () => {
+    const window = new SlidingWindow({ limit: 3, windowMs: 100 });
+    window.start();
+    expect(window.isIdle(0)).toBe(false);
+    window.responded(0, 0, 0);
+    expect([window.used(110), window.recentCount(110), window.isIdle(110)]).toEqual([1, 1, false]);
+    expect([window.used(125), window.recentCount(125), window.isIdle(125)]).toEqual([0, 0, true]);
+  });
+
   it("a smaller capacity or limit makes calls wait, although slots of the old limit are free", () => {
     const window = windowWith(0);
     expect(window.waitMs(0, 100, 1)).toBe(freeAfterMs);
