@@ -169,7 +169,7 @@ describe("networkFailure", () => {
 
   it("names what fetch or a proxy refuses, up to five causes deep", () => {
     expect(of(wrapped(new Error("bad port"), 5))).toMatchObject({
-      ...{ code: "NETWORK_FAILED", outcome: "not_sent", remedy: "none" },
+      ...{ code: "NETWORK_FAILED", outcome: "not_sent", remedy: "none", cause: { message: "outer" } },
       message:
         "fetch sends nothing to the port of service.example: the port is reserved for another protocol",
     });
