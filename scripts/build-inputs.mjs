@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { projectFiles } from "./project-files.mjs";
 
@@ -20,6 +20,11 @@ export function isBuilt() {
     "dist/mock-server/inspector/page/index.html",
   ];
   return files.every((file) => existsSync(join(root, file)));
+}
+
+/** Before a build, which may end in the middle: its output is then of no sources. */
+export function setUnbuilt() {
+  rmSync(builtFrom, { force: true });
 }
 
 export function setBuilt() {

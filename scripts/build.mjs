@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { isBuilt, setBuilt } from "./build-inputs.mjs";
+import { isBuilt, setBuilt, setUnbuilt } from "./build-inputs.mjs";
 
 const root = join(import.meta.dirname, "..");
 const page = "mock-server/inspector/page/vite.config.ts";
@@ -13,6 +13,7 @@ const page = "mock-server/inspector/page/vite.config.ts";
 const clean = process.argv.includes("--clean");
 if (clean) rmSync(join(root, "dist"), { recursive: true, force: true });
 if (!isBuilt()) {
+  setUnbuilt();
   await Promise.all([
     run("node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json").then(() =>
       run("scripts/declarations.mjs"),
