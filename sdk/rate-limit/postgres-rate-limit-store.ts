@@ -1,5 +1,13 @@
 import { ConfigurationError } from "../errors.ts";
-import { durationMs, optional, parse, strictObject, string, withDefault } from "../validation/schema.ts";
+import {
+  durationMs,
+  objectWith,
+  optional,
+  parse,
+  strictObject,
+  string,
+  withDefault,
+} from "../validation/schema.ts";
 import { createBoundedQuery, type PostgresPool, type Query } from "./bounded-query.ts";
 import type { AcquiredSlot, RateLimitStore } from "./rate-limit-store.ts";
 
@@ -18,6 +26,8 @@ const storeOptions = strictObject({
   schema: optional(string),
   queryTimeoutMs: withDefault(durationMs, 4_000),
 });
+
+const poolArgument = objectWith<PostgresPool>("connect");
 
 // Another process may release an unused slot before the end of its lease.
 const retryMsMax = 1_000;
@@ -44,6 +54,12 @@ export function postgresRateLimitStore(
     storeOptions,
     options,
     ({ message }) => new ConfigurationError(`postgresRateLimitStore: ${message}`),
+  );
+  parse(
+    poolArgument,
+    pool,
+    ({ message }) =>
+      new ConfigurationError(`postgresRateLimitStore: pool: ${message}; pass a Pool of the package pg`),
   );
   const ofPool = stores.get(pool) ?? new Map<string, RateLimitStore>();
   stores.set(pool, ofPool);

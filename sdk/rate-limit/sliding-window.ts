@@ -8,6 +8,8 @@
 // own time to arrive, and the fastest recent round trip bounds that time from below. Three quarters of it are
 // credited, so that a path whose latency suddenly halves still does not exceed the limit. Only round trips of two
 // different windows count: those of a cold start are slow for reasons that the next window does not have.
+//
+// A slot that another process may use next gets no credit: that process may have a faster path.
 
 export interface WindowLimit {
   readonly limit: number;
@@ -70,13 +72,13 @@ export class SlidingWindow {
     this.#inFlight -= 1;
   }
 
-  /** A response arrived. Returns the time until the slot is free, counted from `nowMs`. */
+  /** A response arrived. Returns the time until another process may use the slot, counted from `nowMs`. */
   responded(startedAtMs: number, respondedAtMs: number, nowMs: number): number {
     this.#learn(respondedAtMs - startedAtMs, nowMs);
     return this.#coolDown({ arrivedByMs: respondedAtMs, hasResponse: true }, nowMs);
   }
 
-  /** No response arrived: the request may have arrived at any time until now, so it gets no credit. */
+  /** No response arrived: the request may have arrived at any time until now, so it gets no credit. Returns as `responded`. */
   noResponse(nowMs: number): number {
     return this.#coolDown({ arrivedByMs: nowMs, hasResponse: false }, nowMs);
   }
@@ -135,7 +137,7 @@ export class SlidingWindow {
     // Responses arrive nearly in order, so the slot belongs at or near the end.
     const before = this.#settled.findLastIndex((other) => this.#cooldownStartMs(other) <= startMs);
     this.#settled.splice(before + 1, 0, slot);
-    return Math.max(0, startMs + this.#cooldownMs() - nowMs);
+    return Math.max(0, slot.arrivedByMs + this.#windowMs + windowMarginMs - nowMs);
   }
 
   #advance(nowMs: number): void {

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import pg from "pg";
+import type pg from "pg";
 import { beforeAll, expect, it } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
 import { createClient, postgresRateLimitStore } from "workspace-tasks/sdk";
@@ -120,7 +120,7 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     const { apiKey, baseUrl } = mock;
     const open = (pool: pg.Pool) =>
       createClient({ apiKey, baseUrl, maxRetries: 0, rateLimit: { store: postgresRateLimitStore(pool) } });
-    const oldPool = new pg.Pool({ connectionString: database.url });
+    const oldPool = database.pool();
     const first = open(oldPool);
     await first.me();
     const second = open(database.pool());

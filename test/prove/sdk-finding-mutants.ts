@@ -31,6 +31,20 @@ export const sdkFindingMutants: readonly FindingMutant[] = [
     patches: [{ find: "if (!other) {\n    entry.shared", replace: "if (!entry.shared) {\n    entry.shared" }],
   },
   {
+    name: "credit-shared",
+    finding: "processes that share a limit exceed it when their latencies differ",
+    tests: [
+      "test/unit/sdk/rate-limit/sliding-window.test.ts",
+      "test/unit/sdk/rate-limit/shared-slots.test.ts",
+    ],
+    patches: [
+      {
+        find: "return Math.max(0, slot.arrivedByMs + this.#windowMs + windowMarginMs - nowMs);",
+        replace: "return Math.max(0, startMs + this.#cooldownMs() - nowMs);",
+      },
+    ],
+  },
+  {
     name: "store-ignored",
     finding: "the store of a second client of the key is ignored without a word",
     tests: ["test/unit/sdk/rate-limit/limiter-registry.test.ts"],

@@ -43,7 +43,7 @@ describe("the rate limiter of the key's only client", () => {
     [720, "sliding", 1_000],
     [720, "fixed", 2_000],
   ] as const)(
-    "the limiter sends a burst of %i calls to a %s window at %i ms of latency without a 429, using 99 %% of the limit",
+    "the limiter sends a burst of %i calls to a %s window at %i ms of latency without a 429, using 0.99 of the limit",
     async (count, window, latencyMs) => {
       const legs = constantLegs(latencyMs);
       const { service, failed } = await burst(count, { window, windowOffsetMs: 17_000, legs });
