@@ -97,7 +97,10 @@ type Settings = Pick<ReceiverSettings, "inbox" | "source" | "clock"> & {
   readonly receiverSource: string;
 };
 
-/** @throws {ReceiverError} `ARGUMENT_INVALID`; errors of the client and the inbox are passed on */
+/**
+ * @throws {ReceiverError} `ARGUMENT_INVALID`; `INBOX_UNAVAILABLE` when the inbox stores no copy of a change; errors of the client
+ *   and the inbox are passed on
+ */
 export async function reconcileTasks(
   settings: Settings,
   client: ReconcileClient,
@@ -247,7 +250,10 @@ class Reconciliation {
       if (found?.state !== "dead") return false;
       if (found.body !== null) return inbox.replay(found, row);
     }
-    return false;
+    throw new ReceiverError(
+      "INBOX_UNAVAILABLE",
+      `reconcile: expected the inbox to store ${row.id} or one of ${copiesMax - 1} copies of it, got only rows that are dead and have no body`,
+    );
   }
 
   #headOf({ key }: TaskChange): Promise<InboxHead | undefined> {

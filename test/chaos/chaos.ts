@@ -202,6 +202,4 @@ function readArguments(args: readonly string[]): Options | undefined {
   }
 }
 
-// The servers end with this process when that exits, and not when a signal ends it.
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 process.exitCode = await main(process.argv.slice(2));

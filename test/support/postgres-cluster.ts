@@ -7,13 +7,13 @@ import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
+import { regionOf } from "../../scripts/marked-blocks.ts";
 import { createFreezingProxy, type FreezingProxy } from "./freezing-proxy.ts";
 import { copyTemplate, initialiseEmpty, PostgresServer } from "./postgres.ts";
 import { findPostgres, type PostgresBinaries } from "./postgres-binaries.ts";
 
-const names = ["server_0", "server_1", "server_2"] as const;
+const names = ["standby_1", "standby_2", "standby_3"] as const;
 const settings = [
-  `synchronous_standby_names=ANY 1 (${names.join(", ")})`,
   "wal_receiver_status_interval=1s",
   "wal_retrieve_retry_interval=100ms",
   "shared_buffers=16MB",
@@ -198,7 +198,9 @@ interface Member {
 function configure(found: PostgresBinaries, data: string, { index, link, isStandby }: Member): void {
   const login = "user=postgres password=postgres";
   const conninfo = `host=127.0.0.1 port=${link} ${login} application_name=${names[index]}`;
-  writeOwned(found, path.join(data, "postgresql.auto.conf"), `primary_conninfo = '${conninfo}'\n`);
+  // docs/production.md shows these settings.
+  const shown = regionOf("examples/deployment/synchronous.conf#synchronous");
+  writeOwned(found, path.join(data, "postgresql.auto.conf"), `primary_conninfo = '${conninfo}'\n${shown}`);
   if (isStandby) writeOwned(found, path.join(data, "standby.signal"), "");
 }
 

@@ -5,6 +5,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } f
 import { rm } from "node:fs/promises";
 import path from "node:path";
 import pg from "pg";
+import { endWithThisProcess } from "./end-with-this-process.ts";
 import { freePort } from "./listen.ts";
 import { findPostgres, type PostgresBinaries } from "./postgres-binaries.ts";
 
@@ -262,9 +263,7 @@ async function launch(
     },
   );
   const log = collect(child);
-  const end = () => child.kill("SIGQUIT");
-  process.once("exit", end);
-  child.once("exit", () => process.off("exit", end));
+  endWithThisProcess(child, directory);
   const timer = setTimeout(() => child.kill("SIGKILL"), programTimeoutMs);
   try {
     await new Promise<void>((resolve, reject) => {

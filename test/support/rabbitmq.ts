@@ -15,8 +15,17 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { endWithThisProcess } from "./end-with-this-process.ts";
 import { freePort } from "./listen.ts";
 import { findRabbitmq, type RabbitmqBinaries } from "./rabbitmq-binaries.ts";
+
+/** The one that docs/rabbitmq.md says to enable. */
+function pluginToEnable(): string {
+  const page = readFileSync(path.join(import.meta.dirname, "../../docs/rabbitmq.md"), "utf8");
+  const [, plugin] = /^rabbitmq-plugins enable (\w+)$/m.exec(page) ?? [];
+  if (plugin === undefined) throw new Error("docs/rabbitmq.md names no plugin to enable");
+  return plugin;
+}
 
 // A busy machine takes a minute.
 const startTimeoutMs = 300_000;
@@ -110,7 +119,7 @@ export class RabbitmqCluster implements AsyncDisposable {
     const node = this.#nodes[index]!;
     mkdirSync(node.directory, { recursive: true });
     writeFileSync(path.join(node.directory, "rabbitmq.conf"), this.#configuration(node));
-    writeFileSync(path.join(node.directory, "plugins"), "[rabbitmq_consistent_hash_exchange].\n");
+    writeFileSync(path.join(node.directory, "plugins"), `[${pluginToEnable()}].\n`);
     const child = this.#spawn(node.directory, "server", [
       this.#program("erlexec"),
       ...["-noinput", "-s", "rabbit", "boot", "-boot", "start_sasl", "+W", "w", "+sbwt", "none", "+S", "1:1"],
@@ -250,12 +259,10 @@ export class RabbitmqCluster implements AsyncDisposable {
     const { home, erlangRoot, libraryPath } = this.#binaries;
     const node = this.#nodes.find((candidate) => candidate.directory === directory);
     const log = openSync(path.join(directory, `${name}.log`), "a");
-    // The watcher ends the program when this process ends, even by SIGKILL: then the other end of descriptor 3 closes
-    // without a line.
-    const script = '(read -r line <&3 || kill -9 $$) >/dev/null 2>&1 & exec "$@" 3<&-';
-    const child = spawn("sh", ["-c", script, "sh", ...command], {
+    const [file = "", ...args] = command;
+    const child = spawn(file, args, {
       cwd: directory,
-      stdio: ["ignore", stdout === "pipe" ? "pipe" : log, log, "pipe"],
+      stdio: ["ignore", stdout === "pipe" ? "pipe" : log, log],
       env: {
         PATH: process.env["PATH"],
         LC_ALL: "C.UTF-8",
@@ -267,9 +274,7 @@ export class RabbitmqCluster implements AsyncDisposable {
       },
     });
     closeSync(log);
-    const watcher = child.stdio[3] as import("node:net").Socket;
-    watcher.on("error", () => {});
-    child.once("exit", () => watcher.end("ended\n"));
+    endWithThisProcess(child, this.#directory);
     return child;
   }
 }

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { endWithThisProcess } from "./end-with-this-process.ts";
 
 export interface ProgramOptions {
   readonly cwd?: string | undefined;
@@ -24,6 +25,7 @@ export class RunningProgram implements Disposable {
       env: { ...process.env, ...env },
       cwd,
     });
+    endWithThisProcess(this.#child);
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.setEncoding("utf8").on("data", (text: string) => {
         this.#output += text;

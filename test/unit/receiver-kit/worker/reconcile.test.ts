@@ -185,7 +185,7 @@ describe("receiver.reconcile", () => {
     expect(await reconcile()).toMatchObject({ enqueued: 0 });
   });
 
-  it("ends although the inbox says of every row that it is dead and has no body", async () => {
+  it("fails when the inbox says of every row that it is dead and has no body", async () => {
     await using fixture = await watchingScene();
     await deliverAndSettle(fixture, sampleEvent({ taskId: "task-1", occurredAt: instant(1) }));
     await fixture.clock.advance(900_000);
@@ -198,7 +198,10 @@ describe("receiver.reconcile", () => {
       get: async () => ({ state: "dead", body: null }),
     });
     const { client } = tasksApi([task("task-1")]);
-    expect(await fixture.receiver.reconcile(client)).toMatchObject({ enqueued: 0, unchanged: 1 });
+    await expect(fixture.receiver.reconcile(client)).rejects.toMatchObject({
+      code: "INBOX_UNAVAILABLE",
+      message: expect.stringContaining("got only rows that are dead and have no body"),
+    });
     expect(inserted).toBe(100);
   });
 
