@@ -15,7 +15,11 @@ const command = (about, module, name) => ({
 const program = {
   name: "",
   subcommands: {
-    mock: command("run the whole service in memory", "mock-server/cli/mock-command", "runMockCommand"),
+    mock: command(
+      "run the whole service in memory; mock exec -- <command>: while a command runs",
+      "mock-server/cli/mock-command",
+      "runMockCommand",
+    ),
     trigger: command(
       "make a running mock send an event",
       "mock-server/cli/trigger-command",

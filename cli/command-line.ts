@@ -77,6 +77,7 @@ export async function runCommandGroup(
     io.stderr.write(groupHelpOf(group));
     return 2;
   }
+  if (name === "help" && argv.length > 0) return runCommandGroup(group, [...argv, "--help"], io);
   if (name === "help" || asksForHelp([name])) return write(io, groupHelpOf(group));
   const subcommand = Object.hasOwn(subcommands, name) ? subcommands[name] : undefined;
   if (subcommand) return subcommand.run(argv, io);
@@ -95,9 +96,15 @@ export function onlyArgument({ positionals, rest }: Arguments, what: string): st
   return argument;
 }
 
-export function noArgument({ positionals, rest }: Arguments): void {
+/** @param expected for the message. @param known near names are suggested from these */
+export function noArgument(
+  { positionals, rest }: Arguments,
+  expected = "flags only",
+  known: readonly string[] = [],
+): void {
   const [argument] = [...positionals, ...rest];
-  if (argument !== undefined) throw new UsageError(`expected flags only, got ${JSON.stringify(argument)}`);
+  if (argument === undefined) return;
+  throw new UsageError(`expected ${expected}, got ${JSON.stringify(argument)}${didYouMean(argument, known)}`);
 }
 
 type Arguments = Pick<ParsedArguments<FlagTable>, "positionals" | "rest">;

@@ -1,8 +1,9 @@
 // Sends a document of its own, with types from graphql-codegen's client preset.
+
+// #region typed-document
 import { createClient } from "workspace-tasks/sdk";
 import { graphql } from "./typed-documents/generated/index.ts";
 
-// #region typed-document
 const clientNames = graphql(`
   query ClientNames($limit: Int!) {
     me {

@@ -8,18 +8,27 @@ import { isPlainObject } from "./plain-object.ts";
 export interface Kind {
   readonly expected: string;
   accepts(value: unknown): boolean;
+  /** What is wrong about a value that is not accepted. Default: the value. */
+  wrongPart?(value: unknown): unknown;
 }
 
 export const kind = (expected: string, accepts: (value: unknown) => boolean): Kind => ({ expected, accepts });
 
+/** An array; a message shows the first item that is wrong. */
+export const list = (expected: string, acceptsItem: (item: unknown) => boolean): Kind => ({
+  expected,
+  accepts: (value) => Array.isArray(value) && value.every(acceptsItem),
+  wrongPart: (value) => (Array.isArray(value) ? value.find((item) => !acceptsItem(item)) : value),
+});
+
 export const boolean = kind("true or false", (value) => typeof value === "boolean");
 export const object = kind("an object", isPlainObject);
 export const functionKind = kind("a function", (value) => typeof value === "function");
-export const urlKind = kind("a URL", (value) => typeof value === "string" && URL.canParse(value));
-export const strings = kind(
-  "an array of strings",
-  (value) => Array.isArray(value) && value.every((item) => typeof item === "string"),
+export const urlKind = kind(
+  "a URL such as http://127.0.0.1:4010",
+  (value) => typeof value === "string" && /^https?:\/\//i.test(value) && URL.canParse(value),
 );
+export const strings = list("an array of strings", (item) => typeof item === "string");
 export const number = kind("a number", Number.isFinite);
 export const oneOf = (...values: readonly unknown[]) =>
   kind(values.map((value) => JSON.stringify(value)).join(" or "), (value) => values.includes(value));
@@ -57,9 +66,10 @@ export function didYouMean(given: string, known: readonly string[]): string {
 }
 
 /** @throws MockServerError CONFIGURATION_INVALID for a value of another kind */
-export function checkValue(caller: string, place: string, value: unknown, { expected, accepts }: Kind): void {
-  if (!accepts(value))
-    throw invalidOption(caller, place, `expected ${expected}, got ${describeValue(value)}`);
+export function checkValue(caller: string, place: string, value: unknown, kind: Kind): void {
+  if (kind.accepts(value)) return;
+  const wrong = kind.wrongPart ? kind.wrongPart(value) : value;
+  throw invalidOption(caller, place, `expected ${kind.expected}, got ${describeValue(wrong)}`);
 }
 
 /** @param place the option, or "" for all options together */

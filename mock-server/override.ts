@@ -41,9 +41,9 @@ export const createOverride =
         `${caller}: expected a function, { data }, { patch } or { errors } as the response`,
       );
     }
-    if (typeof respond === "function") checkOverride(operation, {}, options);
-    else checkOverride(operation, respond, options);
-    const { overrides } = worlds.current;
+    const world = worlds.current;
+    checkOverride(world, operation, typeof respond === "function" ? {} : respond, options);
+    const { overrides } = world;
     const override = overrides.add({ ...options, operation, respond });
     const remove = () => void overrides.remove(override.id);
     return {

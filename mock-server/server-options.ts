@@ -5,6 +5,7 @@ import {
   invalidOption,
   type Kind,
   kind,
+  list,
   number,
   object,
   strings,
@@ -53,13 +54,16 @@ const isClock = (value: unknown) =>
   value !== null &&
   ["now", "monotonic", "schedule"].every((name) => typeof Reflect.get(value, name) === "function");
 
-const isListOf = (value: unknown, accepts: (item: string) => boolean) =>
-  Array.isArray(value) && value.every((item) => typeof item === "string" && accepts(item));
+const text = (accepts: (item: string) => boolean) => (item: unknown) =>
+  typeof item === "string" && accepts(item);
 export const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text;
 
 const kinds: { readonly [Name in keyof Required<MockServerOptions>]: Kind } = {
   listen: boolean,
-  port: kind("a port", (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 65_536),
+  port: kind(
+    "a whole number from 0 to 65535",
+    (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 65_536,
+  ),
   host: kind("a host name", (value) => typeof value === "string" && value !== ""),
   clock: kind(
     '"real", "virtual" or a clock',
@@ -75,10 +79,8 @@ const kinds: { readonly [Name in keyof Required<MockServerOptions>]: Kind } = {
   deliverOnly: kind('"loopback"', (value) => value === "loopback"),
   trustedCertificates: strings,
   checkConnection: functionKind,
-  hostsAllowed: kind("an array of host names without a port", (value) => isListOf(value, isHostName)),
-  originsAllowed: kind("an array of origins such as http://localhost:3000", (value) =>
-    isListOf(value, isOrigin),
-  ),
+  hostsAllowed: list("an array of host names without a port", text(isHostName)),
+  originsAllowed: list("an array of origins such as http://localhost:3000", text(isOrigin)),
 };
 
 const caller = "createMockServer";

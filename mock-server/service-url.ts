@@ -8,21 +8,36 @@ export function isHttpUrl(text: string): boolean {
   return /^https?:\/\/[^\s\p{Cc}\\/?#@]+(?:[/?#][^\s\p{Cc}\\]*)?$/iu.test(text) && URL.canParse(text);
 }
 
-export const isHostName = (text: string) => /^[a-z0-9._-]+$|^[0-9a-f:.]+$/i.test(text);
+/**
+ * A host name as `new URL` has it, in lower case, or an IPv6 address in its short form, without brackets. Brackets of the
+ * text are optional: URLs have them, shells interpret them. `null` for a text that is no host name.
+ */
+export function normaliseHost(text: string): string | null {
+  if (!/^(?:[a-z0-9._-]+|[0-9a-f:.]+|\[[0-9a-f:.]+\])$/i.test(text)) return null;
+  const url = `http://${/^[^[].*:/.test(text) ? `[${text}]` : text}`;
+  return URL.canParse(url) ? withoutBrackets(new URL(url).hostname) : null;
+}
+
+export const isHostName = (text: string) => normaliseHost(text) !== null;
+
+/** The `hostname` of a URL without the brackets of an IPv6 address. */
+export const withoutBrackets = (hostname: string) => hostname.replace(/^\[(.*)\]$/, "$1");
 
 export interface PlainHttpRules {
   readonly allowLoopbackHttp: boolean;
   readonly httpHostsAllowed: readonly string[];
 }
 
-/** Whether the service delivers to this URL: HTTPS, or plain HTTP to this computer (A-6) and to hosts that are allowed. */
-export function isReceiverUrl(
-  text: string,
+/** Whether an endpoint may have this URL: HTTPS, or plain HTTP to this computer (A-6) and to hosts that are allowed. */
+export const isReceiverUrl = (text: string, rules: PlainHttpRules): boolean =>
+  isHttpUrl(text) && isDeliverable(new URL(text), rules);
+
+/** As `isReceiverUrl`, of a URL that an endpoint has had under these rules or others. */
+export function isDeliverable(
+  { protocol, hostname }: Pick<URL, "protocol" | "hostname">,
   { allowLoopbackHttp, httpHostsAllowed }: PlainHttpRules,
 ): boolean {
-  if (!isHttpUrl(text)) return false;
-  const { protocol, hostname } = new URL(text);
   if (protocol === "https:" || (allowLoopbackHttp && isLoopbackHost(hostname))) return true;
-  const name = hostname.replace(/^\[(.*)\]$/, "$1");
-  return httpHostsAllowed.some((host) => host.toLowerCase() === name);
+  const name = withoutBrackets(hostname);
+  return httpHostsAllowed.some((host) => normaliseHost(host) === name);
 }

@@ -68,7 +68,7 @@ export const settingsSchema = z.strictObject({
     .max(1_000)
     .optional()
     .describe(
-      "Other hosts whose webhook endpoints may use plain HTTP, such as a service of Docker Compose; the service allows none.",
+      "Other hosts whose webhook endpoints may use plain HTTP, such as a service of Docker Compose or `fd00::2`; the service allows none.",
     ),
   latency: z
     .strictObject({

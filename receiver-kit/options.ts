@@ -84,7 +84,7 @@ export const option = {
 /** Options that several factories have. */
 export const sharedOptions = {
   // Checked where they are turned into keys.
-  secrets: z.unknown(),
+  secrets: z.unknown().optional(),
   toleranceSeconds: value<number>(
     "a positive number",
     (given) => Number.isFinite(given) && Number(given) > 0,

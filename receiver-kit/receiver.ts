@@ -27,6 +27,8 @@ import {
   type StatePatterns,
 } from "./worker/handlers.ts";
 import {
+  headFilterSchema,
+  headReferenceSchema,
   listHeads,
   type OrderingHead,
   type OrderingHeadFilter,
@@ -189,6 +191,10 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
       return receiver;
     },
     async start() {
+      if (closing) {
+        const message = "start() was called after close(): create another receiver";
+        throw new ReceiverError("RECEIVER_CLOSING", message);
+      }
       started = true;
       if (!inbox.durable) {
         logger.warn(
@@ -204,6 +210,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
         );
       }
       await open();
+      if (closing) return;
       await maintenance.start();
       await worker.start();
       stopObserving();
@@ -211,7 +218,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
     },
     fetch: (request) => handleFetch(receiver, request),
     ...operatorMethods({ settings, open, ingest, worker, rejections }),
-    close(closeOptions = {}) {
+    async close(closeOptions = {}) {
       const { graceMs } = parseOptions("close", closeSchema, closeOptions, "ARGUMENT_INVALID");
       closing ??= close(graceMs);
       return closing;
@@ -265,12 +272,19 @@ function operatorMethods<Transaction>({
       await open();
       return replayRow(inbox, row, clock.now());
     },
-    async heads({ tenant, ...filter }: OrderingHeadFilter = {}) {
+    async heads(options: OrderingHeadFilter = {}) {
+      const { tenant, ...filter } = parseOptions("heads", headFilterSchema, options, "ARGUMENT_INVALID");
       const headSource = sourceOf("heads", tenant);
       await open();
       return listHeads(inbox, { ...filter, source: headSource });
     },
-    async resetHead({ tenant, ...head }: OrderingHeadReference) {
+    async resetHead(reference: OrderingHeadReference) {
+      const { tenant, ...head } = parseOptions(
+        "resetHead",
+        headReferenceSchema,
+        reference,
+        "ARGUMENT_INVALID",
+      );
       const headSource = sourceOf("resetHead", tenant);
       await open();
       return resetHead(inbox, headSource, head);

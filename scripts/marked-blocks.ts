@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 /** A fenced block of a document, with the comment in the line before it. */
 export type MarkedBlock = {
   readonly language: string;
-  /** `examples/name.ts#region`, `run`, `none: reason`, or empty. */
+  /** `examples/name.ts#region`, `imports`, `run: ` and the test that reads the block, `none: reason`, or empty. */
   readonly mark: string;
   readonly text: string;
   readonly line: number;
@@ -19,11 +19,11 @@ export function blocksOf(document: string): readonly MarkedBlock[] {
   }));
 }
 
-/** The lines between `// #region name` and `// #endregion` (`#` in Python, YAML and Dockerfiles), moved to the left edge. */
+/** The lines between `// #region name` and `// #endregion` (`#` in Python, YAML, settings and Dockerfiles), moved to the left edge. */
 export function regionOf(reference: string): string {
   const [path = "", name] = reference.split("#");
   const lines = readFileSync(path, "utf8").split("\n");
-  const comment = /\.(py|ya?ml|service)$|Dockerfile$/.test(path) ? "#" : "//";
+  const comment = /\.(py|ya?ml|conf|service)$|Dockerfile$/.test(path) ? "#" : "//";
   const start = lines.findIndex((line) => line.trim() === `${comment} #region ${name}`);
   const end = lines.findIndex((line, index) => index > start && line.trim() === `${comment} #endregion`);
   if (start === -1 || end === -1) throw new Error(`there is no region ${reference}`);
@@ -49,7 +49,7 @@ export function withExamples(source: string): string {
 /** The document with each block of a region replaced by the region. */
 export function withRegions(document: string): string {
   return document.replace(
-    /(^<!-- (examples\/.*) -->\n```\w*\n)[\s\S]*?(^```$)/gm,
+    /(^<!-- ((?:examples|\.ci)\/.*) -->\n```\w*\n)[\s\S]*?(^```$)/gm,
     (_, opening: string, reference: string, closing: string) => opening + regionOf(reference) + closing,
   );
 }

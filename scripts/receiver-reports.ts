@@ -201,6 +201,7 @@ ${markdownTable(["code", "meaning"], Object.entries(obstacles))}
 
 In a clone, after \`npm run build\`; \`echo "whsec_$(openssl rand -base64 32)"\` makes a secret. The first command prints the URLs for the second:
 
+<!-- none: the reader chooses the receiver and the secret -->
 \`\`\`sh
 ${serve} <receiver> <secret>   # ${subjects.flatMap(({ receiver }) => receiver ?? []).join(", ")}
 npx workspace-tasks check-receiver <url> --secret <secret> --observe-url <observeUrl>

@@ -3,11 +3,12 @@
 import type { Logger } from "./call/diagnostics.ts";
 import { type Clock, type Random, systemClock, systemRandom, timerDelayMsMax } from "./clock.ts";
 import { type ApiKeySource, isSendableKey } from "./credentials/key-exchange.ts";
-import { ConfigurationError, WorkspaceTasksError } from "./errors.ts";
+import { ConfigurationError } from "./errors.ts";
 import { type Priority, priorities } from "./rate-limit/call-queue.ts";
 import type { RateLimitSettings } from "./rate-limit/limiter-registry.ts";
 import type { RateLimitStore } from "./rate-limit/rate-limit-store.ts";
 import type { Fetch, FetchInit } from "./request/fetch.ts";
+import { checkInput } from "./validation/check-input.ts";
 import {
   productToken,
   productUrl,
@@ -32,7 +33,7 @@ import {
   ValidationError,
   withDefault,
 } from "./validation/schema.ts";
-import { isSecure, serviceUrl } from "./validation/service-url.ts";
+import { hostName, isSecure, serviceUrl, withoutBrackets } from "./validation/service-url.ts";
 
 export interface RateLimitOptions {
   /** Requests that the service accepts per window. Default 120. @see interface §8 */
@@ -85,8 +86,8 @@ export interface CreateClientOptions {
   /** `false` switches the client's own rate limiting off. */
   readonly rateLimit?: RateLimitOptions | false | undefined;
   /**
-   * Hosts besides the loopback ones that may have HTTP URLs, as in `["mock"]`: a mock in another container. Others on the
-   * network can read the keys. Default: none.
+   * Hosts besides the loopback ones that may have HTTP URLs, as in `["mock"]` or `["fd00::2"]`: a mock in another
+   * container. Others on the network can read the keys. Default: none.
    */
   readonly httpHostsAllowed?: readonly string[] | undefined;
   /** Allows use in a browser, where every visitor can read the key. Default false. */
@@ -195,8 +196,8 @@ export const callOptions = {
 const callInput = strictObject(callOptions);
 
 /** Checks the options of a call. Throws `ARGUMENT_INVALID`. */
-export function checkCallOptions(options: CallOptions): CallOptions {
-  return parse(callInput, options, ({ message }) => new WorkspaceTasksError("ARGUMENT_INVALID", message));
+export function checkCallOptions(operationName: string, options: CallOptions): CallOptions {
+  return checkInput(operationName, callInput, options);
 }
 
 /** Checks the options of `createClient`. Throws `ConfigurationError`; its message never contains a key. */
@@ -222,13 +223,7 @@ export function resolveOptions(options: CreateClientOptions) {
 }
 
 const insecure = (name: string, { hostname }: URL) =>
-  `createClient: ${name}: expected https, got http to ${hostname}, which is not loopback: keys would travel readable; for a mock in another container set httpHostsAllowed: ["${hostname}"]`;
-
-function hostName(value: unknown, path: string): string {
-  if (typeof value !== "string") throw new ValidationError(path, `expected a string, got ${kindOf(value)}`);
-  if (/^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/i.test(value)) return value;
-  throw new ValidationError(path, "expected a host name without a scheme and a port, got something else");
-}
+  `createClient: ${name}: expected https, got http to ${hostname}, which is not loopback: keys would travel readable; for a mock in another container set httpHostsAllowed: ["${withoutBrackets(hostname)}"]`;
 
 function apiKeySource(value: unknown, path: string): ApiKeySource {
   if (typeof value === "function") return value as ApiKeySource;

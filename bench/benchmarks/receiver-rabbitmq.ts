@@ -54,7 +54,7 @@ export const benchmark: Benchmark = {
   question: "What does a delivery cost in each tier with RabbitMQ in front of shards?",
   answer: (result) => {
     const cells = kitSteps.map((step) => `${step} ${cellOf(result, steps[step], "1 shard")} µs`);
-    return `${cells.join(", ")}; the HTTP tier ${measuredFor(result, goals.http)} of one PostgreSQL inbox`;
+    return `${cells.join(", ")}; in the HTTP tier, one PostgreSQL inbox costs ${measuredFor(result, goals.http)} as much`;
   },
   about:
     `Deliveries of ${bytes} bytes. First whole requests to a receiver under Express over 64 connections, which acknowledges after the confirm of three RabbitMQ nodes, or after the commit of PostgreSQL. ` +

@@ -1,10 +1,12 @@
 // Generates types for the documents of an application with the client preset of graphql-codegen.
-import type { CodegenConfig } from "@graphql-codegen/cli";
 
 // #region codegen
+import type { CodegenConfig } from "@graphql-codegen/cli";
+
 const config: CodegenConfig = {
   schema: "schema.graphql", // in your project: node_modules/workspace-tasks/schema.graphql
   generates: {
+    // In your project: src/generated/, and src/**/*.ts
     "examples/typed-documents/generated/": {
       documents: "examples/typed-documents.ts",
       preset: "client",
@@ -17,8 +19,8 @@ const config: CodegenConfig = {
       },
     },
   },
-  importExtension: ".ts",
+  importExtension: ".ts", // ".js" where tsc compiles
 };
-// #endregion
 
 export default config;
+// #endregion

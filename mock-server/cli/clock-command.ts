@@ -36,7 +36,7 @@ arguments.`,
         const { now, nextTimerAt } = await control.getClock();
         if (nextTimerAt === null) await control.advanceClock({ by: 0 });
         else await control.advanceClock({ by: Math.max(0, Date.parse(nextTimerAt) - Date.parse(now)) });
-      } else throw new UsageError(`expected advance or next, got ${JSON.stringify(action)}`);
+      } else throw new UsageError(`expected advance, next or no argument, got ${JSON.stringify(action)}`);
       return print(await control.getClock(), flags.json, io);
     }),
 };

@@ -22,7 +22,7 @@ const command: Command<typeof flags> = {
 127 no such command; 126 the command could not be run; 1 the mock could not
 start; 2 wrong arguments.`,
   async run({ flags, positionals, rest }, io) {
-    noArgument({ positionals, rest: [] });
+    noArgument({ positionals, rest: [] }, "flags, then -- and the command");
     const [file, ...args] = rest;
     if (file === undefined) throw new UsageError("expected a command after --, such as -- npm test");
     const running = await startMock(flags, (message) => io.stderr.write(`mock exec: ${message}\n`));

@@ -25,7 +25,7 @@ run a command while the mock runs, see workspace-tasks mock exec --help.`,
   flags,
   notes: "Exit code: 0 stopped, 1 could not start, 2 wrong arguments.",
   async run(args, io) {
-    noArgument(args);
+    noArgument(args, "flags, or exec as the first argument", ["exec"]);
     const { host, state, json, quiet } = args.flags;
     const running = await startMock(args.flags, (message) => io.stderr.write(`mock: ${message}\n`));
     const seedData = await running.mock.control.getSeedData();

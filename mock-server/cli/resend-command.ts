@@ -1,4 +1,4 @@
-import { UsageError } from "../../cli/command-error.ts";
+import { CommandError, UsageError } from "../../cli/command-error.ts";
 import { type Command, type CommandIo, runCommand, write } from "../../cli/command-line.ts";
 import { toggle } from "../../cli/flags.ts";
 import type { DeliveryDetail } from "../control/contract/deliveries.ts";
@@ -30,8 +30,7 @@ mock did not respond, 2 wrong arguments.`,
     return withRunningMock(address, io, async (control) => {
       const ids = unsuccessful ? await unsuccessfulIds(control) : given;
       if (ids.length === 0) {
-        io.stderr.write("resend: there is no such delivery\n");
-        return 1;
+        throw new CommandError("no delivery has failed");
       }
       let code = 0;
       for (const id of ids) {
@@ -50,7 +49,8 @@ export const runResendCommand = (argv: readonly string[], io: CommandIo): Promis
 
 async function latestId(control: ControlApi): Promise<string> {
   const [latest] = (await control.listDeliveries({ order: "desc", limit: 1 })).data;
-  return latest?.id ?? "latest";
+  if (latest) return latest.id;
+  throw new CommandError("there is no delivery yet; workspace-tasks trigger task.completed sends one");
 }
 
 async function unsuccessfulIds(control: ControlApi): Promise<readonly string[]> {

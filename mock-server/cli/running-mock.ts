@@ -56,5 +56,5 @@ export function explain(error: unknown): unknown {
 const remedies: Readonly<Record<string, string>> = {
   NETWORK_FAILED: '; start one with "workspace-tasks mock" or pass --mock <url>',
   RESPONSE_INVALID: "; pass the address of a mock with --mock <url>",
-  CLOCK_IS_REAL: "; start it with workspace-tasks mock --clock virtual",
+  CLOCK_IS_REAL: ": workspace-tasks mock --clock virtual",
 };

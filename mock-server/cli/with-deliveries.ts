@@ -1,6 +1,6 @@
 import { UsageError } from "../../cli/command-error.ts";
 import { isLoopbackHost } from "../loopback.ts";
-import { isReceiverUrl } from "../service-url.ts";
+import { isReceiverUrl, withoutBrackets } from "../service-url.ts";
 import { defaultSettings, type SettingsChanges, withSettings } from "../settings.ts";
 import { type MockOptions, receiverExpected } from "./mock-options.ts";
 
@@ -38,7 +38,7 @@ function checkReceiver(url: string, changes: SettingsChanges | undefined): void 
   const { hostname } = new URL(url);
   if (isLoopbackHost(hostname))
     throw new UsageError(`--deliver-to: expected an https URL, as allowLoopbackHttp is false, ${got}`);
-  const name = hostname.replace(/^\[(.*)\]$/, "$1");
+  const name = withoutBrackets(hostname);
   throw new UsageError(
     `--deliver-to: expected ${receiverExpected}, ${got}; for plain HTTP to the container or computer ${name} add --allow-http-host ${name}`,
   );

@@ -8,10 +8,11 @@ const flags = { mock: mockUrlFlags.mock, json: toggle("print one JSON document p
 
 const command: Command<typeof flags> = {
   name: "worlds",
-  synopsis: "[create [<name>] | drop <name>…] [options]",
+  synopsis: "[list | create [<name>] | drop <name>…] [options]",
   about: `Lists, creates or drops the worlds of a running mock. A world has keys, a clock,
 faults and deliveries of its own; main is the mock's own.`,
   parameters: [
+    ["list", "lists them; the default"],
     ["create [<name>]", "creates a world; prints its URLs and keys"],
     ["drop <name>…", "ends worlds"],
   ],
@@ -21,7 +22,9 @@ faults and deliveries of its own; main is the mock's own.`,
     withRunningMock({ mock, world: undefined }, io, async (control) => {
       const given = [...names, ...rest];
       const print = (world: WorldView) => write(io, json ? `${JSON.stringify(world)}\n` : lineOf(world));
-      if (action === undefined) {
+      if (action === undefined || action === "list") {
+        if (given.length > 0)
+          throw new UsageError(`list: expected nothing more, got ${JSON.stringify(given[0])}`);
         for (const world of (await control.listWorlds()).data) print(world);
       } else if (action === "create") {
         if (given.length > 1)
@@ -30,7 +33,7 @@ faults and deliveries of its own; main is the mock's own.`,
       } else if (action === "drop") {
         if (given.length === 0) throw new UsageError("drop: expected a name, got none");
         for (const name of given) await control.dropWorld(name);
-      } else throw new UsageError(`expected create or drop, got ${JSON.stringify(action)}`);
+      } else throw new UsageError(`expected list, create or drop, got ${JSON.stringify(action)}`);
       return 0;
     }),
 };

@@ -1,4 +1,4 @@
-import { checkOptions, functionKind, type Kind, numberFrom, urlKind } from "../check-options.ts";
+import { checkOptions, checkValue, functionKind, type Kind, numberFrom, urlKind } from "../check-options.ts";
 import {
   isMockServerError,
   MockServerError,
@@ -22,6 +22,7 @@ export interface ControlClientOptions {
   readonly timeoutMs?: number | undefined;
 }
 
+const caller = "createControlClient";
 const optionKinds: { readonly [Name in keyof Required<ControlClientOptions>]: Kind } = {
   baseUrl: urlKind,
   fetch: functionKind,
@@ -49,7 +50,8 @@ const optionKinds: { readonly [Name in keyof Required<ControlClientOptions>]: Ki
  * ```
  */
 export function createControlClient(options: ControlClientOptions): ControlApi {
-  checkOptions("createControlClient", { baseUrl: "", ...(options as object) }, optionKinds);
+  checkOptions(caller, options, optionKinds);
+  checkValue(caller, "baseUrl", options.baseUrl, optionKinds.baseUrl);
   const baseUrl = options.baseUrl.replace(/\/$/, "");
   const methods = Object.entries(controlCalls).map(([name, [call, kind]]) => {
     const [method = "", pattern = ""] = call.split(" ");

@@ -142,8 +142,10 @@ async function readJson(request: Request, options: ControlHandlerOptions): Promi
 
 /** A form on a foreign page cannot send this type. */
 function checkContentType({ headers }: Request): void {
-  if (/^application\/json\b/i.test(headers.get("content-type") ?? "")) return;
-  throw new MockServerError("BODY_INVALID", "expected content-type application/json");
+  const type = headers.get("content-type");
+  if (/^application\/json\b/i.test(type ?? "")) return;
+  const got = type === null ? "no content-type" : JSON.stringify(type.slice(0, 64));
+  throw new MockServerError("BODY_INVALID", `expected content-type application/json, got ${got}`);
 }
 
 function parseJson(bytes: Buffer): unknown {

@@ -42,7 +42,6 @@ export function findWorld(
   return key === undefined ? service : worldWithKey(service, key);
 }
 
-/** Equal seeds yield equal keys, so that several worlds may have it; the mock's own world is then meant. */
 /** The clocks that wait for a request: of its world, or of each world that it may be for. */
 export function clocksFor(
   main: Service,
@@ -58,6 +57,7 @@ export function clocksFor(
   return [service, ...service.named.values()].map(({ worlds }) => worlds.current.clock);
 }
 
+/** Equal seeds yield equal keys, so several worlds may have it; the mock's own world is then meant. */
 function worldWithKey(service: Service, key: string): Service | null {
   if (hasKey(service.worlds.current, key)) return service;
   const found = [...service.named.values()].filter(({ worlds }) => hasKey(worlds.current, key));

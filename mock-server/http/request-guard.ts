@@ -6,6 +6,7 @@
 import type { IncomingMessage } from "node:http";
 import { MockServerError } from "../errors.ts";
 import { isLoopbackHost } from "../loopback.ts";
+import { normaliseHost } from "../service-url.ts";
 
 export interface RequestGuardOptions {
   /** The address that the mock was told to listen on. */
@@ -24,7 +25,7 @@ export interface RequestGuard {
 }
 
 export function createRequestGuard(options: RequestGuardOptions): RequestGuard {
-  const hosts = new Set([options.host, ...options.hostsAllowed].map((name) => name.toLowerCase()));
+  const hosts = new Set([options.host, ...options.hostsAllowed].map((name) => normaliseHost(name)));
   const origins = new Set(options.originsAllowed);
 
   const allowedOrigin = ({ headers: { origin } }: IncomingMessage) =>

@@ -26,8 +26,9 @@ export type Handler = (request: Request, hold?: RequestHold | null) => Promise<R
 /** The whole service as a function of a request; rejects only when a fault cuts the connection. */
 export function createHandler(main: Service): Handler {
   const serve: Handler = async (request, hold = null) => {
-    const located = locate(main, new URL(request.url).pathname);
-    if (!located) return notFound("there is no world with this name");
+    const { pathname } = new URL(request.url);
+    const located = locate(main, pathname);
+    if (!located) return notFound(`there is no world ${JSON.stringify(pathname.split("/")[2])}`);
     const { service, path, prefix } = located;
     const router = routerAt(path);
     if (router) return graphqlResponse(located, router, request, hold);
@@ -36,7 +37,7 @@ export function createHandler(main: Service): Handler {
     if (path.startsWith("/_mock/v1/")) return controlResponse(service, path, request);
     if (path === "/_mock" || path.startsWith("/_mock/")) return inspectorResponse(path, prefix);
     return notFound(
-      "unknown path; the paths are /graphql, /gateway/graphql, /api/uploads, /_mock/ and /_mock/v1, also below /w/{world}",
+      `unknown path ${path}; the paths are /graphql, /gateway/graphql, /api/uploads, /_mock/ and /_mock/v1, also below /w/{world}`,
     );
   };
   return async (request, received) => {

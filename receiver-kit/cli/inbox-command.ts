@@ -93,8 +93,9 @@ const changeCommand = (
       const rows = state ? rowsIn(inbox, source, state) : positionals.map((id) => ({ source, id }));
       for await (const { id } of rows)
         value.push({ source, id, outcome: await change(inbox, { source, id }) });
+      const none = `no row of source ${source} is ${state?.join(" or ")}\n`;
       return {
-        text: value.map(({ id, outcome }) => `${id}  ${outcome}\n`).join(""),
+        text: value.map(({ id, outcome }) => `${id}  ${outcome}\n`).join("") || none,
         value,
         exitCode: value.some(({ outcome }) => outcome.startsWith("not-")) ? 1 : 0,
       };

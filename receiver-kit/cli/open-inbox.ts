@@ -9,6 +9,9 @@ export async function withInbox<Result>(
   use: (inbox: Inbox) => Promise<Result>,
 ): Promise<Result> {
   const isPostgres = /^postgres(ql)?:\/\//.test(store);
+  const scheme = /^([\w+.-]+):\/\//.exec(store)?.[1];
+  if (scheme && !isPostgres)
+    throw new CommandError(`--store: expected a SQLite file or a postgres:// URL, got a ${scheme}:// URL`, 2);
   const { inbox, close } = isPostgres ? await postgres(store, schema) : await sqlite(store);
   try {
     await inbox.open().catch((cause: unknown) => {

@@ -1,5 +1,6 @@
 import { types } from "node:util";
 import { type Clock, systemClock } from "../clock.ts";
+import { option, parseOptions } from "../options.ts";
 import { withTimeout } from "../with-timeout.ts";
 import {
   aborted,
@@ -11,11 +12,21 @@ import {
 } from "./request-body.ts";
 import { type DeliverySink, handleWebhook } from "./webhook-handler.ts";
 
+const isRequest = (given: unknown) =>
+  typeof (given as Partial<Request> | null | undefined)?.headers?.get === "function";
+const requestArgument = option.value<Request>(
+  "a Request of the fetch API, in Hono context.req.raw",
+  isRequest,
+);
+
 /**
- * Responds to a fetch `Request`, with the checks, limits and responses of the Express middleware. Never rejects. The
- * path is ignored: routing is the caller's.
+ * Responds to a fetch `Request`, with the checks, limits and responses of the Express middleware. The path is ignored:
+ * routing is the caller's.
+ *
+ * @throws {ReceiverError} `ARGUMENT_INVALID` for anything but a `Request`, and nothing else
  */
 export async function handleFetch(sink: DeliverySink, request: Request): Promise<Response> {
+  if (!isRequest(request)) parseOptions("fetch", requestArgument, request, "ARGUMENT_INVALID");
   const response = await handleWebhook(sink, {
     method: request.method,
     url: request.url,

@@ -58,6 +58,9 @@ export class BrokerConnection<Session> {
   #wake: (() => void) | undefined;
   #running: Promise<void> | undefined;
   #lastError: unknown;
+  /** Of the first attempt at each node, and later of the latest attempt: `start()` rejects with it, so it is not logged too. */
+  #setupError: ReceiverError | undefined;
+  #startsWaiting = 0;
 
   constructor(settings: BrokerConnectionSettings, work: Work<Session>) {
     this.#settings = settings;
@@ -89,9 +92,11 @@ export class BrokerConnection<Session> {
    * @throws {ReceiverError} `BROKER_SETUP_INVALID`
    */
   async start(): Promise<void> {
+    this.#startsWaiting += 1;
     this.#running ??= this.#run();
     if (this.#isTrying) await this.#attempt.promise;
-    if (!this.#session && isReceiverError(this.#lastError, "BROKER_SETUP_INVALID")) throw this.#lastError;
+    this.#startsWaiting -= 1;
+    if (!this.#session && this.#setupError) throw this.#setupError;
   }
 
   get #isTrying(): boolean {
@@ -138,7 +143,10 @@ export class BrokerConnection<Session> {
       } catch (error) {
         this.#failures += 1;
         this.#lastError = error;
-        if (this.#failures === 1 || this.#failures % (10 * urls.length) === 0)
+        if (isReceiverError(error, "BROKER_SETUP_INVALID")) this.#setupError = error;
+        else if (this.#failures > urls.length) this.#setupError = undefined;
+        const isThrown = this.#startsWaiting > 0 && this.#setupError !== undefined;
+        if (!isThrown && (this.#failures === 1 || this.#failures % (10 * urls.length) === 0))
           logger.error(
             { err: error, node: nodeOf(url), failures: this.#failures },
             "RabbitMQ is unavailable",
@@ -197,6 +205,7 @@ export class BrokerConnection<Session> {
     if (this.#failures > 0) logger.info({ node }, "RabbitMQ is available again");
     this.#node = node;
     this.#session = session;
+    this.#setupError = undefined;
     if (!this.#isClosed) this.#state = "ready";
     this.#endAttempt();
     const error = await lost.promise;

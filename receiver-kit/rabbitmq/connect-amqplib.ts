@@ -28,9 +28,15 @@ async function loadAmqplib(): Promise<Amqplib> {
   try {
     const module = (await import("amqplib")) as Amqplib & { readonly default?: Amqplib };
     return module.default ?? module;
-  } catch (cause) {
-    throw new ReceiverError("BROKER_SETUP_INVALID", "rabbitmq: no client found; try: npm install amqplib", {
-      cause,
-    });
+  } catch (error) {
+    throw new ReceiverError("BROKER_SETUP_INVALID", ...whyNotLoaded(error));
   }
+}
+
+function whyNotLoaded(error: unknown): [message: string, options?: ErrorOptions] {
+  const { code, message } = error as NodeJS.ErrnoException;
+  // A package that amqplib imports can be missing too.
+  const isMissing = /^(?:ERR_)?MODULE_NOT_FOUND$/.test(code ?? "") && /'amqplib'/.test(message);
+  if (isMissing) return ["rabbitmq: the package amqplib is not installed; try: npm install amqplib"];
+  return [`rabbitmq: the package amqplib cannot be loaded: ${message}`, { cause: error }];
 }

@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { isReceiverError, isWebhookRejectedError, ReceiverError, WebhookRejectedError } from "../errors.ts";
-import { option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
+import { didYouMean, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import { withTimeout } from "../with-timeout.ts";
 import { parseSecret } from "./secret.ts";
 import { findHeader, type WebhookHeaders } from "./signature-headers.ts";
@@ -88,8 +88,20 @@ export function createKeySource(secrets: Secrets, clock: Clock): KeySource {
         return { keys: keysOf(texts), tenant: undefined };
       });
   }
+  checkForm(secrets);
   const found = { keys: keysOf(secrets), tenant: undefined };
   return () => found;
+}
+
+/** An object whose `byTenant` is misspelt or not a function is no list. */
+function checkForm(secrets: unknown): void {
+  if (typeof secrets !== "object" || secrets === null || Array.isArray(secrets)) return;
+  const [name = ""] = Object.keys(secrets);
+  const hint = name === "byTenant" ? "" : didYouMean(name, ["byTenant"]);
+  throw new ReceiverError(
+    "SECRET_MISSING",
+    `secrets: expected a list, a function or an object with the function byTenant, got an object without it${hint}`,
+  );
 }
 
 /** True when the secrets depend on the tenant, and so do the rows. */

@@ -1,5 +1,6 @@
 import { decodePosition, formatInstant, orderKey } from "../event/event-order.ts";
 import type { InboxOperatorStore } from "../inbox/inbox.ts";
+import { option, strictOptions } from "../options.ts";
 
 /** The newest applied event of a task or a stage. */
 export interface OrderingHead {
@@ -34,6 +35,19 @@ export interface OrderingHeadReference {
   /** Required where `secrets` finds the tenant. */
   readonly tenant?: string | undefined;
 }
+
+export const headFilterSchema = strictOptions<OrderingHeadFilter>()({
+  taskId: option.text.optional(),
+  afterKey: option.text.optional(),
+  limit: option.positiveInteger.optional(),
+  tenant: option.name.optional(),
+});
+
+export const headReferenceSchema = strictOptions<OrderingHeadReference>()({
+  taskId: option.text,
+  subTaskId: option.text.optional(),
+  tenant: option.name.optional(),
+});
 
 export async function listHeads(
   inbox: InboxOperatorStore,

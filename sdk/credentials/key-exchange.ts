@@ -21,6 +21,8 @@ export type ApiKeySource = string | (() => string | Promise<string>);
 
 export interface KeyExchange {
   readonly name: "apiKey" | "partnerApiKey";
+  /** The option with the address of the exchange. */
+  readonly urlOption: "baseUrl" | "gatewayUrl";
   readonly operation: UntypedOperation;
   readonly variables: (key: string) => unknown;
   readonly readToken: (data: unknown) => unknown;
@@ -28,6 +30,7 @@ export interface KeyExchange {
 
 export const workspaceExchange: KeyExchange = {
   name: "apiKey",
+  urlOption: "baseUrl",
   operation: defineOperation("ExchangeApiKey", ExchangeApiKeyDocument),
   variables: (refreshToken) => ({ refreshToken }),
   readToken: (data) => fieldOf(fieldOf(data, "exchangeSurfaceRefreshTokenForAccessTokens"), "workspaceToken"),
@@ -35,6 +38,7 @@ export const workspaceExchange: KeyExchange = {
 
 export const partnerLogin: KeyExchange = {
   name: "partnerApiKey",
+  urlOption: "gatewayUrl",
   operation: defineOperation("LoginPartner", LoginPartnerDocument),
   variables: (token) => ({ token }),
   readToken: (data) => fieldOf(fieldOf(data, "loginViaPersonalApiToken"), "accessToken"),
@@ -141,7 +145,7 @@ function noToken({ name }: KeyExchange): Failure {
 }
 
 // Interface §7 says only that an error is returned for a key that is wrong, revoked or expired.
-function keyFailure(cause: Failure, { name }: KeyExchange): Failure {
+function keyFailure(cause: Failure, { name, urlOption }: KeyExchange): Failure {
   const { code, message, httpStatus, errors, requestId, headers, extensions } = cause;
   if (code === "RATE_LIMITED") {
     return { ...cause, remedy: "repeat", outcome: "not_sent", message: `${name} exchange: ${message}` };
@@ -149,7 +153,9 @@ function keyFailure(cause: Failure, { name }: KeyExchange): Failure {
   const isServiceFault = ["DOCUMENT_INVALID", "SERVICE_FAILED", "SERVICE_UNAVAILABLE"].includes(code);
   const isRejection = code === "PERMISSION_DENIED" || code === "TOKEN_REJECTED";
   if (isServiceFault || (!isRejection && errors === undefined)) {
-    return { ...cause, outcome: "not_sent", message: `${name} exchange: ${message}` };
+    // The other router does not have the mutation of the exchange.
+    const hint = code === "DOCUMENT_INVALID" ? `; check ${urlOption}` : "";
+    return { ...cause, outcome: "not_sent", message: `${name} exchange: ${message}${hint}` };
   }
   const details = { httpStatus, errors, requestId, headers, extensions };
   return failure("API_KEY_REJECTED", `the service rejected ${name}: ${message}`, details);

@@ -65,7 +65,7 @@ export function createSend(execute: Execute): Send {
     options: CallOptions | undefined,
   ): Call<unknown> => {
     const run = async () => {
-      const call = options === undefined ? undefined : checkCallOptions(options);
+      const call = options === undefined ? undefined : checkCallOptions(operation.name ?? "request", options);
       const checked = typeof variables === "function" ? (variables as () => Variables)() : variables;
       const { data, meta } = await execute(operation, checked, call);
       return { data: readResult(operation, data, pick, meta), meta };

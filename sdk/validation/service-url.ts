@@ -6,11 +6,7 @@ export const serviceUrl: Schema<URL> = (value, path) => {
     throw new ValidationError(path, `expected a URL, got ${kindOf(value)}`);
   }
   // Not caught from `new URL`: its error quotes the value, which may hold a password.
-  if (typeof value === "string" && !URL.canParse(value))
-    throw new ValidationError(
-      path,
-      "expected an absolute URL such as https://service.example, got something else",
-    );
+  if (typeof value === "string" && !URL.canParse(value)) throw new ValidationError(path, notAbsolute);
   const url = new URL(value);
   const problem = problemOf(url);
   if (problem) throw new ValidationError(path, problem);
@@ -19,6 +15,8 @@ export const serviceUrl: Schema<URL> = (value, path) => {
   return url;
 };
 
+const notAbsolute = "expected an absolute URL such as https://service.example, got one without https://";
+
 /** The URL of a path, such as `/graphql`, below a base address. */
 export function urlBelow(base: URL, path: string): URL {
   const url = new URL(base);
@@ -26,10 +24,25 @@ export function urlBelow(base: URL, path: string): URL {
   return url;
 }
 
+/**
+ * A host name as `new URL` has it, in lower case, or an IPv6 address in its short form, without brackets. Brackets of the
+ * value are optional.
+ */
+export const hostName: Schema<string> = (value, path) => {
+  if (typeof value !== "string") throw new ValidationError(path, `expected a string, got ${kindOf(value)}`);
+  const url = `http://${/^[^[].*:/.test(value) ? `[${value}]` : value}`;
+  if (/^(?:[a-z0-9._-]+|[0-9a-f:.]+|\[[0-9a-f:.]+\])$/i.test(value) && URL.canParse(url))
+    return withoutBrackets(new URL(url).hostname);
+  throw new ValidationError(path, "expected a host name without a scheme and a port, got something else");
+};
+
+/** The `hostname` of a URL without the brackets of an IPv6 address. */
+export const withoutBrackets = (hostname: string) => hostname.replace(/^\[(.*)\]$/, "$1");
+
 /** True for HTTPS, for HTTP to this machine, whose traffic others cannot read, and for HTTP to a host that is allowed. */
 export function isSecure({ protocol, hostname }: URL, httpHostsAllowed: readonly string[]): boolean {
   if (protocol !== "http:") return protocol === "https:";
-  return isLoopback(hostname) || httpHostsAllowed.some((host) => host.toLowerCase() === hostname);
+  return isLoopback(hostname) || httpHostsAllowed.includes(withoutBrackets(hostname));
 }
 
 function isLoopback(hostname: string): boolean {
@@ -37,6 +50,8 @@ function isLoopback(hostname: string): boolean {
 }
 
 function problemOf(url: URL): string | undefined {
+  // `localhost:4010` is parsed as a path of the scheme `localhost`.
+  if (url.host === "") return notAbsolute;
   if (url.protocol !== "https:" && url.protocol !== "http:") {
     return `expected https, got ${url.protocol.slice(0, -1)}`;
   }

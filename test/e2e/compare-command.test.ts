@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
 import { packageFlags } from "../support/package-flags.ts";
+import { shownArguments } from "../support/shown-commands.ts";
 import { withFolder } from "../support/with-folder.ts";
 
 const bin = join(import.meta.dirname, "../../bin/workspace-tasks.js");
@@ -30,8 +31,13 @@ describe("workspace-tasks compare", () => {
     const env = { WORKSPACE_TASKS_API_KEY: mock.apiKey };
     await withFolder(async (folder) => {
       const record = join(folder, "record.ndjson");
-      const flags = ["--base-url", mock.baseUrl, "--requests-per-minute", "100"];
-      const { child, ended } = run([...flags, "--record", record], env);
+      const pace = ["--requests-per-minute", "100"];
+      const shown = shownArguments("docs/compare.md", {
+        program: "workspace-tasks compare",
+        part: "--record",
+        values: { "https://api.example.com": mock.baseUrl, "first-run.ndjson": record },
+      });
+      const { child, ended } = run([...shown, ...pace], env);
       // The run waits for the end of a token by then.
       await mock.expectRequest({ operation: "me", timeoutMs: 20_000 });
       child.kill("SIGINT");
@@ -39,7 +45,7 @@ describe("workspace-tasks compare", () => {
       expect(stopped.out).toContain("Not finished: stopped.");
       expect([stopped.code, stopped.err.includes("    at ")]).toEqual([2, false]);
 
-      const resumed = await run([...flags, "--resume", record], env).ended();
+      const resumed = await run(["--base-url", mock.baseUrl, ...pace, "--resume", record], env).ended();
       expect(resumed.out).toContain("The service does what the mock does");
       expect(resumed.code).toBe(0);
       const text = await readFile(record, "utf8");

@@ -15,24 +15,11 @@ import { blocksOf } from "../../scripts/marked-blocks.ts";
 import { projectFiles } from "../../scripts/project-files.mjs";
 import { startCapturingReceiver } from "../support/capturing-receiver.ts";
 import { runCommand, startCommand } from "../support/run-command.ts";
+import { linesOf, shellBlockOf, shownArguments } from "../support/shown-commands.ts";
 import { withFolder } from "../support/with-folder.ts";
 
 const read = (file: string) => readFileSync(file, "utf8");
 const documents = projectFiles(".", ".md").filter((file) => !/^docs\/(?:api|decisions)\//.test(file));
-
-/** The lines of a shell block without comments; a line that ends with a backslash continues. */
-const linesOf = (text: string) =>
-  text
-    .replace(/\\\n\s*/g, "")
-    .split("\n")
-    .map((line) => line.replace(/(?:^|\s+)#.*$/, "").trim())
-    .filter((line) => line !== "");
-
-const shellBlockOf = (file: string, part: string) => {
-  const block = blocksOf(read(file)).find(({ language, text }) => language === "sh" && text.includes(part));
-  if (!block) throw new Error(`${file} has no shell block with ${part}`);
-  return linesOf(block.text);
-};
 
 /** Flags by command, from the help texts in docs/cli.md, which readme.test.ts compares with the commands. */
 const flagsOf = new Map(
@@ -49,7 +36,7 @@ function problemsOf(line: string): readonly string[] {
   const [own = ""] = line.replace(/^.*?\bworkspace-tasks /, "").split(/ (?:--|&&?|\|)(?= |$)/);
   const words = own.split(/[\s=]+/);
   const name = [3, 2, 1].map((count) => words.slice(0, count).join(" ")).find((each) => flagsOf.has(each));
-  if (own === "--help" || own.startsWith("<command>")) return [];
+  if (["--help", "…"].includes(own) || own.startsWith("<command>")) return [];
   if (name === undefined) return [`unknown command ${own}`];
   const given = words.filter((word) => /^--[a-z]/.test(word));
   return given
@@ -89,11 +76,13 @@ describe("commands in the documents", () => {
     expect(problemsOf("workspace-tasks mock exec --port 1 -- npm test --watch")).toEqual([]);
   });
 
-  it("are of programs that a reader has: this package, npm, Node, curl", () => {
+  it("are of programs that a reader has: this package, npm, Node, curl, cp, RabbitMQ", () => {
     const { scripts } = JSON.parse(read("package.json")) as { scripts: Readonly<Record<string, string>> };
     const known = [
       (line: string) => /^(?:npx )?workspace-tasks /.test(line),
       (line: string) => /^npm (?:install|ci|start|test)\b|^npx ts-jest |^curl |^export [A-Z_]+=/.test(line),
+      (line: string) => line.startsWith("rabbitmq-plugins enable "),
+      (line: string) => existsSync(/^cp node_modules\/workspace-tasks\/(\S+) \.$/.exec(line)?.[1] ?? ""),
       (line: string) => Object.hasOwn(scripts, /^npm run (?:--silent )?([\w:-]+)/.exec(line)?.[1] ?? ""),
       (line: string) => existsSync(/^node (?:--\S+ (?:tsx )?)*(\S+)/.exec(line)?.[1] ?? ""),
     ];
@@ -160,6 +149,19 @@ it("the session of docs/cli.md works as described", () =>
     expect(existsSync(join(folder, "state.json"))).toBe(true);
     expect(receiver.deliveries.length).toBeGreaterThan(3);
   }));
+
+it("the mock of docs/mock-scenarios.md starts, and has played the scenario", async () => {
+  const [, ...argv] = shownArguments("docs/mock-scenarios.md", {
+    program: "workspace-tasks",
+    part: "--scenario",
+    values: { "failure-and-recovery.json": "examples/scenarios/failure-and-recovery.json" },
+  });
+  const mock = startCommand(runMockCommand, [...argv, "--port", "0", "--json"]);
+  const { baseUrl } = JSON.parse(await mock.firstOutput()) as { baseUrl: string };
+  const { data } = await createControlClient({ baseUrl }).listTasks();
+  mock.stop();
+  expect([data.length, (await mock.result()).code]).toEqual([1, 0]);
+});
 
 describe("curl in the documents", () => {
   it.each([

@@ -12,6 +12,7 @@ import type { PostgresDatabase } from "../support/postgres.ts";
 import { runCommand } from "../support/run-command.ts";
 import { sampleEvent } from "../support/sample-event.ts";
 import { sharedPostgres } from "../support/shared-server.ts";
+import { shownArguments } from "../support/shown-commands.ts";
 
 let database: PostgresDatabase | undefined;
 let directory: string;
@@ -24,7 +25,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-const run = (...argv: string[]) => runCommand(runInboxCommand, argv);
+const run = (...argv: readonly string[]) => runCommand(runInboxCommand, argv);
 
 /** One row done, one dead, two quarantined, one of them replayable. */
 async function fill(inbox: Inbox): Promise<void> {
@@ -41,6 +42,20 @@ async function fill(inbox: Inbox): Promise<void> {
   );
   await inbox.close();
 }
+
+it("the inbox commands of docs/webhooks.md list and reset heads, and list and replay dead events", async () => {
+  const store = path.join(directory, "shown.db");
+  await fill(sqliteInbox(store));
+  const shown = (part: string) =>
+    shownArguments("docs/webhooks.md", {
+      ...{ program: "workspace-tasks inbox", part },
+      values: { "webhooks.db": store, "<task id>": "task-1" },
+    });
+  expect((await run(...shown("heads list"))).out).toContain('["task-1"]');
+  expect((await run(...shown("heads reset"))).out).toBe("task-1  reset\n");
+  expect((await run(...shown("inbox list"))).out.match(/ (?:dead|quarantined) /g)).toHaveLength(4);
+  expect((await run(...shown("inbox replay"))).out).toBe("dead  replayed\n");
+});
 
 for (const kind of ["SQLite", "PostgreSQL"])
   describe.skipIf(kind === "PostgreSQL" && !hasPostgres)(`the inbox command on ${kind}`, () => {
@@ -175,6 +190,11 @@ describe("the inbox command", () => {
       "--store: no file /nowhere/at-all.db; pass the file of sqliteInbox",
     ],
     [["list", "--store", "postgres://u:hidden@127.0.0.1:1/x"], 2, "the inbox cannot be opened"],
+    [
+      ["list", "--store", "mysql://u:hidden@127.0.0.1:1/x"],
+      2,
+      "--store: expected a SQLite file or a postgres:// URL, got a mysql:// URL",
+    ],
   ])("inbox rejects %j", async (argv, code, message) => {
     const { err, ...result } = await run(...argv);
     expect(result).toEqual({ code, out: "" });
@@ -190,5 +210,16 @@ describe("the inbox command", () => {
     expect(await run("replay", "--store", store)).toMatchObject({ code: 2 });
     expect(await run("replay", "one", "--state", "dead", "--store", store)).toMatchObject({ code: 2 });
     expect(await run("show", "--store", store)).toMatchObject({ code: 2 });
+  });
+
+  it("inbox replay and discard say that no row is in the state", async () => {
+    const store = path.join(directory, "none.db");
+    const inbox = sqliteInbox(store);
+    await inbox.open();
+    await inbox.close();
+    const out = "no row of source default is dead or quarantined\n";
+    const args = ["--state", "dead,quarantined", "--store", store];
+    expect(await run("replay", ...args)).toMatchObject({ code: 0, out });
+    expect(await run("discard", ...args)).toMatchObject({ code: 0, out });
   });
 });

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { isAlive } from "../support/is-alive.ts";
 import { freePort } from "../support/listen.ts";
 import { packageFlags } from "../support/package-flags.ts";
 
@@ -42,15 +43,6 @@ async function firstMatch(stream: NodeJS.ReadableStream, pattern: RegExp): Promi
     text += String(chunk);
   }
 }
-
-const isAlive = (pid: number) => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 describe("a mock whose output is not read", () => {
   it("responds to all requests, and ends on SIGTERM", async () => {

@@ -136,6 +136,20 @@ describe("a project without any optional peer dependency", { timeout: 120_000 },
     expect(failed.stderr).not.toMatch(/\n {4}at /);
   });
 
+  it.each([
+    ["module", `await import("workspace-tasks/receiver-kit/rabbitmq")`],
+    ["commonjs", `require("workspace-tasks/receiver-kit/rabbitmq")`],
+  ] as const)(
+    "gets one error, which says how to install amqplib, from a %s that starts an intake",
+    async (type, load) => {
+      const text = `const { rabbitmqIntake } = ${load};
+      const secrets = ["whsec_" + Buffer.alloc(24, 1).toString("base64")];
+      rabbitmqIntake({ urls: ["amqp://127.0.0.1:1"], secrets }).start();`;
+      const output = await evaluate(text, type);
+      expect(output.match(/amqplib.*/g)).toEqual(["amqplib is not installed; try: npm install amqplib"]);
+    },
+  );
+
   it("cannot import a file that is not exported", async () => {
     expect(await evaluate('await import("workspace-tasks/dist/sdk/index.js")')).toContain(
       "ERR_PACKAGE_PATH_NOT_EXPORTED",

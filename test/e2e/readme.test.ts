@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { withHelpTexts } from "../../scripts/cli-docs.ts";
 import { withControlApi } from "../../scripts/control-api-table.ts";
-import { blocksOf, regionOf, withExamples } from "../../scripts/marked-blocks.ts";
+import { blocksOf, type MarkedBlock, regionOf, withExamples } from "../../scripts/marked-blocks.ts";
 import { withImports } from "../../scripts/page-imports.ts";
 import { projectFiles } from "../../scripts/project-files.mjs";
 import { scaleDocument, withScaleTables } from "../../scripts/scale-tables.ts";
@@ -16,7 +16,8 @@ const isProgram = (language: string) => /^(ts|js|tsx|mjs|typescript|javascript)$
 const programs = documents.flatMap((file) =>
   blocksOf(read(file))
     .filter(
-      ({ language, mark }) => (isProgram(language) && mark !== "imports") || mark.startsWith("examples/"),
+      ({ language, mark }) =>
+        (isProgram(language) && mark !== "imports") || /^(?:examples|\.ci)\//.test(mark),
     )
     .map((block) => ({ ...block, place: `${file}:${block.line}` })),
 );
@@ -29,10 +30,43 @@ describe("code in the documents", () => {
   it.each(programs)(
     "the code at $place equals the region of the example that it names ($mark)",
     ({ mark, text }) => {
-      expect(mark).toMatch(/^examples\/\S+#\S+$/);
+      expect(mark).toMatch(/^(?:examples|\.ci)\/\S+#\S+$/);
       expect(text).toBe(regionOf(mark));
     },
   );
+});
+
+/** Whether a block is copied from a tested file, read by the test that its mark names, or says why none runs it. */
+function isChecked(file: string, { language, mark, text }: MarkedBlock): boolean {
+  const [, test] = /^run: (\S+\.ts)$/.exec(mark) ?? [];
+  // A test, or a fixture of tests, that reads the document.
+  if (test !== undefined) return existsSync(test) && read(test).includes(file);
+  if (/^(?:examples|\.ci)\/\S+#\S+$|^imports$|^none: \S/.test(mark)) return true;
+  const isCommand = /^(?:\$ )?(?:npx|npm|node|curl|docker|workspace-tasks|export) /m.test(text);
+  return language === "mermaid" || (language === "text" && !isCommand);
+}
+
+describe("the blocks of the README and docs/", () => {
+  const pages = documents.filter((file) => /^README|^docs\/(?!decisions\/)/.test(file));
+
+  it("are each copied from a tested file, run by a test that reads them, or say why not", () => {
+    const blocks = pages.flatMap((file) => blocksOf(read(file)).map((block) => ({ file, block })));
+    expect(blocks.length).toBeGreaterThan(150);
+    const unchecked = blocks.filter(({ file, block }) => !isChecked(file, block));
+    expect(unchecked.map(({ file, block }) => `${file}:${block.line}`)).toEqual([]);
+  });
+
+  it.each([
+    ["no mark", "", "sh", "npm test"],
+    ["a test that does not exist", "run: test/e2e/none.test.ts", "sh", "npm test"],
+    ["a test that does not read the page", "run: test/e2e/start.test.ts", "sh", "npm test"],
+    ["a mark without a test", "run", "sh", "npm test"],
+    ["no reason", "none: ", "ini", "a = 1"],
+    ["no language", "", "", "a"],
+    ["a command as text", "", "text", "workspace-tasks mock --port 1"],
+  ])("are found when they have %s", (_, mark, language, text) => {
+    expect(isChecked("docs/cli.md", { mark, language, text, line: 1 })).toBe(false);
+  });
 });
 
 describe("the imports of a page", () => {
@@ -46,9 +80,13 @@ describe("the imports of a page", () => {
       "<!-- examples/sdk.test.ts#rate-limit-store -->\n```ts\n" +
       regionOf("examples/sdk.test.ts#rate-limit-store") +
       "```\n";
-    expect(withImports(`<!-- imports -->\n\`\`\`ts\n\`\`\`\n${block}`)).toContain(
-      'import { createClient, postgresRateLimitStore } from "workspace-tasks/sdk";\n',
-    );
+    const place = "<!-- imports -->\n```ts\n```\n";
+    const shown =
+      'import pg from "pg";\nimport { createClient, postgresRateLimitStore } from "workspace-tasks/sdk";\n';
+    expect(withImports(place + block)).toContain(shown);
+    const importing = `<!-- examples/first-request.ts#first-request -->\n\`\`\`ts\n${regionOf("examples/first-request.ts#first-request")}\`\`\`\n`;
+    expect(withImports(place + block + importing)).toContain(shown);
+    expect(withImports(importing + place + block)).toContain("import { postgresRateLimitStore } from");
     expect(() => withImports(block)).toThrow('add "<!-- imports -->"');
   });
 });

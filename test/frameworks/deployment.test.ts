@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -54,6 +54,11 @@ interface Step {
 }
 interface GitHubWorkflow {
   readonly jobs: { readonly test: { readonly steps: readonly Step[] } };
+}
+interface ReleaseWorkflow {
+  readonly on: { readonly push: { readonly tags: readonly string[] } };
+  readonly permissions: Readonly<Record<string, string>>;
+  readonly jobs: { readonly publish: { readonly environment: string; readonly steps: readonly Step[] } };
 }
 interface GitLabPipeline
   extends Readonly<Record<"test" | "receiver", { readonly script: readonly string[] }>> {
@@ -279,6 +284,32 @@ describe("the systemd unit", () => {
       verdict = code === "ENOENT" ? "" : String(stderr);
     }
     expect(verdict.split("\n").filter((line) => line.includes("webhooks.service"))).toEqual([]);
+  });
+});
+
+describe("the workflow that releases", () => {
+  it("runs programs of the repository, in versions of actions that the other workflow has", () => {
+    const [release] = documentsOf<[ReleaseWorkflow]>("../../.ci/release.yaml");
+    const { environment, steps } = release.jobs.publish;
+    expect([release.permissions["id-token"], release.on.push.tags, environment]).toEqual([
+      "write",
+      ["v*"],
+      "npm",
+    ]);
+    const used = (text: string) => [...text.matchAll(/uses: (\S+)/g)].map(([, action]) => action);
+    expect(used(read("../../.ci/release.yaml"))).toEqual(
+      expect.arrayContaining(used(read("github-actions.yaml"))),
+    );
+    const commands = steps.flatMap(({ run }) => run ?? []);
+    const programs = commands.filter((command) => !command.startsWith("npm publish "));
+    expect(programs.length).toBe(3);
+    const missing = programs.filter((command) => {
+      const [, program = ""] = /^(?:node )?(\S+)/.exec(command) ?? [];
+      return !existsSync(join(deployment, "../..", program));
+    });
+    expect(missing).toEqual([]);
+    // The file that a step writes is the one that the last step keeps.
+    expect(read("../../.ci/release.yaml").match(/sbom\.cdx\.json/g)).toHaveLength(2);
   });
 });
 

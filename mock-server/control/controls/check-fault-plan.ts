@@ -1,8 +1,8 @@
 import { didYouMean } from "../../check-options.ts";
 import { MockServerError, type MockServerIssue } from "../../errors.ts";
+import { describeUnknownKey } from "../../graphql/check-caller.ts";
 import { wrongFaultOperation } from "../../graphql/check-operation.ts";
-import { redactText } from "../../graphql/redaction.ts";
-import { isCatalogEvent, listCatalog } from "../../rules/webhooks/catalog.ts";
+import { describeUnknownEvent } from "../../rules/webhooks/catalog.ts";
 import type { FaultPlan } from "../../state/fault.ts";
 import type { World } from "../../world/world.ts";
 
@@ -21,13 +21,10 @@ export function checkFaultPlan(world: World, plan: FaultPlan): void {
     throw new MockServerError("BODY_INVALID", `${issue.path}: ${issue.message}`, { issues: [issue] });
 }
 
-function wrongKey({ state }: World, { api = [] }: FaultPlan): MockServerIssue | undefined {
+function wrongKey(world: World, { api = [] }: FaultPlan): MockServerIssue | undefined {
   for (const [index, { keyId }] of api.entries()) {
-    if (keyId === undefined || state.apiKeys.has(keyId) || state.partnerKeys.has(keyId)) continue;
-    const ids = [...state.apiKeys.keys(), ...state.partnerKeys.keys()];
-    const hint = didYouMean(keyId, ids) || "; listApiKeys and listPartnerKeys have the ids";
-    // A key in place of its id.
-    return { path: `api.${index}.keyId`, message: `unknown key ${redactText(keyId)}${hint}` };
+    const message = keyId === undefined ? undefined : describeUnknownKey(world, keyId);
+    if (message !== undefined) return { path: `api.${index}.keyId`, message };
   }
   return undefined;
 }
@@ -36,11 +33,8 @@ const idsShownMax = 5;
 
 function wrongDeliveryRule(world: World, { deliveries = [] }: FaultPlan): MockServerIssue | undefined {
   for (const [index, { event, endpointId }] of deliveries.entries()) {
-    if (event !== undefined && !isCatalogEvent(world, event)) {
-      const names = listCatalog(world).map(({ name }) => name);
-      const hint = didYouMean(event, names) || "; add it to the catalog first, with addCatalogEvent";
-      return { path: `deliveries.${index}.event`, message: `unknown event ${event}${hint}` };
-    }
+    const message = event === undefined ? undefined : describeUnknownEvent(world, event);
+    if (message !== undefined) return { path: `deliveries.${index}.event`, message };
     if (endpointId !== undefined && !world.state.endpoints.has(endpointId)) {
       const ids = [...world.state.endpoints.keys()];
       const shown = ids.length > idsShownMax ? [...ids.slice(0, idsShownMax), "…"] : ids;

@@ -1,6 +1,8 @@
+import { MockServerError } from "../../errors.ts";
 import { replayDelivery } from "../../rules/deliveries/deliveries.ts";
 import { isUnfinished } from "../../rules/deliveries/delivery-record.ts";
 import { found } from "../../rules/service-error.ts";
+import { describeUnknownEvent } from "../../rules/webhooks/catalog.ts";
 import type { AttemptRecord, DeliveryRecord } from "../../state/records.ts";
 import type { Clock } from "../../time/clock.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
@@ -59,6 +61,7 @@ export function createDeliveryControls(worlds: WorldHolder, wallClock: Clock): D
     },
     async waitForDeliveries({ count, times, timeoutMs = waitTimeoutMs, ...filter } = {}, { signal } = {}) {
       const world = worlds.current;
+      checkEvent(world, filter.event);
       const expectation = {
         noun: "delivery",
         items: () => world.state.deliveries.values(),
@@ -70,6 +73,12 @@ export function createDeliveryControls(worlds: WorldHolder, wallClock: Clock): D
       return { data: matching.map((delivery) => viewDeliverySummary(world, delivery)) };
     },
   };
+}
+
+/** With a misspelt event a wait fails without its cause, and `times: 0` never does. */
+function checkEvent(world: World, event: string | undefined): void {
+  const problem = event === undefined ? undefined : describeUnknownEvent(world, event);
+  if (problem !== undefined) throw new MockServerError("BODY_INVALID", `event: ${problem}`);
 }
 
 type ListFilter = DeliveryFilter & DeliverySearch & { readonly rejected?: boolean | undefined };

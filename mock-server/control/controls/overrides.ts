@@ -9,7 +9,7 @@ export function createOverrideControls(worlds: WorldHolder): ControlsOf<typeof o
   return {
     addOverride({ operation, data, patch, errors, ...options }) {
       const respond = { ...(data === undefined ? {} : { data }), patch, errors };
-      checkOverride(operation, respond, options);
+      checkOverride(worlds.current, operation, respond, options);
       const override = worlds.current.overrides.add({ ...options, operation, respond });
       worlds.current.emit({ type: "overrides.changed" });
       return viewOverride(override);

@@ -1,3 +1,4 @@
+import { knownOperation } from "../../graphql/check-operation.ts";
 import { redactJson, redactVariables } from "../../graphql/redaction.ts";
 import { found } from "../../rules/service-error.ts";
 import type { JournalEntry } from "../../state/journal-entry.ts";
@@ -36,6 +37,8 @@ export function createRequestControls(
       { signal } = {},
     ) {
       const world = worlds.current;
+      // With a misspelt operation a wait fails without its cause, and `times: 0` never does.
+      if (filter.operation !== undefined) knownOperation(filter.operation, filter.router);
       const expectation = {
         noun: "request",
         items: () => world.journal.entries().filter(({ sequence }) => sequence > after),

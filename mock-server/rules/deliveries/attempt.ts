@@ -1,5 +1,7 @@
 import { createBoundedCache, getOrCreate } from "../../cache.ts";
+import { isLoopbackHost } from "../../loopback.ts";
 import type { DeliveryResponse } from "../../outbound/port.ts";
+import { isDeliverable, type PlainHttpRules, withoutBrackets } from "../../service-url.ts";
 import type { DeliveryFault } from "../../state/fault.ts";
 import type {
   AttemptKind,
@@ -30,13 +32,15 @@ export type AttemptResult = Omit<AttemptRecord, "number">;
  */
 export async function makeAttempt(world: World, input: AttemptInput): Promise<AttemptResult> {
   const { delivery, event, endpoint, faults } = input;
-  const { timeoutMs, responseBodyCharsMax } = world.settings.delivery;
+  const { settings, transport } = world;
+  const { timeoutMs, responseBodyCharsMax } = settings.delivery;
   const startedAtMs = world.clock.now();
   const startedMs = world.clock.monotonic();
   const bodyText = faults.some(({ kind }) => kind === "altered-body") ? alterBody(event.body) : event.body;
   const body = Buffer.from(bodyText, "utf8");
+  const url = getOrCreate(urls, endpoint.url, (text) => new URL(text));
   const headers = {
-    host: getOrCreate(hosts, endpoint.url, (url) => new URL(url).host),
+    host: url.host,
     connection: "keep-alive",
     "user-agent": "workspace-tasks-mock",
     "content-type": "application/json",
@@ -50,7 +54,8 @@ export async function makeAttempt(world: World, input: AttemptInput): Promise<At
   };
   const response =
     injectedResponse(faults) ??
-    (await world.transport.deliver({ url: endpoint.url, headers, body, timeoutMs }));
+    notAllowed(url, settings) ??
+    (await transport.deliver({ url: endpoint.url, headers, body, timeoutMs }));
 
   const received = response.status === null ? null : response;
   const responseBody = received?.body.slice(0, responseBodyCharsMax) ?? "";
@@ -84,7 +89,15 @@ function rejectionIn(world: World, status: number): string | null {
 }
 
 // Parsing a URL costs more than the rest of an attempt's headers; few endpoints get most of the deliveries.
-const hosts = createBoundedCache<string, string>(1_000);
+const urls = createBoundedCache<string, URL>(1_000);
+
+/** An endpoint of a snapshot, or one created before the settings changed, may have a URL that is not allowed now. */
+function notAllowed(url: URL, settings: PlainHttpRules): DeliveryResponse | null {
+  if (isDeliverable(url, settings)) return null;
+  const name = withoutBrackets(url.hostname);
+  const remedy = isLoopbackHost(name) ? "set allowLoopbackHttp" : "add it to httpHostsAllowed";
+  return { status: null, error: `not sent: plain HTTP to ${name} is not allowed; ${remedy}` };
+}
 
 function signedTimeMs(nowMs: number, faults: readonly DeliveryFault[]): number {
   const stale = faults.find((fault) => fault.kind === "stale-timestamp");

@@ -1,5 +1,6 @@
 import { type CatalogEntry, eventCatalog } from "../../../sdk/events/catalog.ts";
 import type { KnownEventName } from "../../../sdk/events/index.ts";
+import { didYouMean } from "../../check-options.ts";
 import type { CatalogAdditionRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { badInput, conflict } from "../service-error.ts";
@@ -14,6 +15,13 @@ const knownNames: ReadonlySet<string> = new Set(eventCatalog.map(({ name }) => n
 
 export const isCatalogEvent = (world: World, name: string): boolean =>
   knownNames.has(name) || world.state.catalogAdditions.has(name);
+
+/** Why no delivery can have an event of this name; `undefined` for one of the catalog. */
+export function describeUnknownEvent(world: World, name: string): string | undefined {
+  if (isCatalogEvent(world, name)) return undefined;
+  const names = listCatalog(world).map((entry) => entry.name);
+  return `unknown event ${name}${didYouMean(name, names) || "; add it to the catalog first, with addCatalogEvent"}`;
+}
 
 /** The JSON Schema (Draft 7) of an event's payload; `null` for an event that the catalog does not have. */
 export async function payloadSchemaOf(world: World, name: string): Promise<Record<string, unknown> | null> {

@@ -67,7 +67,7 @@ const sqliteOptions = strictOptions<SqliteInboxOptions>()({
  * @throws {ReceiverError} `CONFIGURATION_INVALID`
  */
 export function sqliteInbox(options: string | SqliteInboxOptions): Inbox<SqliteTransaction> {
-  const given = typeof options === "string" ? { path: options } : options;
+  const given = typeof options === "object" ? options : { path: options };
   const settings = parseOptions("sqliteInbox", sqliteOptions, given);
   const { clock, driver, busyTimeoutMs, transactionTimeoutMs, eventsPerTransactionMax } = settings;
   let opener: SqliteOpener | undefined;

@@ -70,7 +70,9 @@ describe("runCommandGroup", () => {
   const group = {
     name: "rows",
     about: "Works with rows.",
-    subcommands: { show: { about: "show a row", run: async () => 7 } },
+    subcommands: {
+      show: { about: "show a row", run: async (argv: readonly string[]) => (argv[0] === "--help" ? 8 : 7) },
+    },
   };
   const runGroup = (...argv: string[]) => capture((args, io) => runCommandGroup(group, args, io), argv);
   const help = `Usage: workspace-tasks rows <command> [options]
@@ -88,6 +90,12 @@ Works with rows.
   it("runCommandGroup lists its subcommands with --help, and on stderr without arguments", async () => {
     expect(await runGroup("--help")).toEqual({ code: 0, out: help, err: "" });
     expect(await runGroup()).toEqual({ code: 2, out: "", err: help });
+  });
+
+  it("runCommandGroup shows the help of the subcommand that follows help", async () => {
+    expect((await runGroup("help")).out).toBe(help);
+    expect((await runGroup("help", "show")).code).toBe(8);
+    expect((await runGroup("help", "shwo")).err).toContain("did you mean show?");
   });
 
   it("runCommandGroup suggests the nearest subcommand", async () => {

@@ -80,7 +80,10 @@ it("mockHandlers does not handle requests to other URLs", async () => {
 
 it.each([
   [{ baseURL: "https://api.example.com" }, "mockHandlers: unknown option baseURL; did you mean baseUrl?"],
-  [{ gatewayUrl: "/gateway" }, 'mockHandlers: gatewayUrl: expected a URL, got "/gateway"'],
+  [
+    { gatewayUrl: "/gateway" },
+    'mockHandlers: gatewayUrl: expected a URL such as http://127.0.0.1:4010, got "/gateway"',
+  ],
 ])("mockHandlers rejects the options %j", async (options, message) => {
   await using mock = await createMockServer({ listen: false });
   expect(() => mockHandlers(mock, options as object)).toThrow(message);

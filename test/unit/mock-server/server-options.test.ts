@@ -9,7 +9,7 @@ describe("createMockServer", () => {
     [{ verbose: true }, "createMockServer: unknown option verbose; expected one of listen, port, "],
     [{ clock: "virtul" }, 'clock: expected "real", "virtual" or a clock, got "virtul"'],
     [{ clock: { now: Date.now } }, 'clock: expected "real", "virtual" or a clock, got an object'],
-    [{ port: "4010" }, 'port: expected a port, got "4010"'],
+    [{ port: "4010" }, 'port: expected a whole number from 0 to 65535, got "4010"'],
     [{ host: "" }, 'host: expected a host name, got ""'],
     [{ seed: Number.NaN }, "seed: expected a number, got NaN"],
     [{ receivers: {} }, "receivers: expected a Map of functions, got an object"],

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { createMockServer, isMockServerError } from "workspace-tasks/mock-server";
+import { isHostName, isReceiverUrl } from "../../../mock-server/service-url.ts";
 import { defaultSettings, type SettingsChanges, withSettings } from "../../../mock-server/settings.ts";
 import { settingDescriptions } from "../../../mock-server/settings-schema.ts";
 import { blocksOf } from "../../../scripts/marked-blocks.ts";
@@ -30,6 +31,32 @@ describe("withSettings", () => {
     const settings = withSettings({ delivery: { scheduleMs: [0] }, seedData });
     expect([settings.delivery.scheduleMs, settings.seedData]).toEqual([[0], seedData]);
   });
+});
+
+const accepts = (url: string, ...httpHostsAllowed: readonly string[]) =>
+  isReceiverUrl(url, { allowLoopbackHttp: true, httpHostsAllowed });
+
+describe("httpHostsAllowed of the mock", () => {
+  it.each(["fd00::2", "[fd00::2]", "FD00:0:0::2", "[fd00:0::0002]"])(
+    "allows an IPv6 address that is written %s",
+    (host) => {
+      expect(isHostName(host)).toBe(true);
+      expect(accepts("http://[fd00::2]:3000/webhooks", host)).toBe(true);
+      expect(accepts("http://[fd00::3]:3000/webhooks", host)).toBe(false);
+    },
+  );
+
+  it("allows a name in another case, and an IPv4 address", () => {
+    expect(accepts("http://receiver:3000/", "Receiver")).toBe(true);
+    expect(accepts("http://10.0.0.7/", "other", "10.0.0.7")).toBe(true);
+  });
+
+  it.each(["receiver:3000", "[::1]:3000", "[receiver]", "[::1", "::1]", "1:2", "http://a", "a b", ""])(
+    "cannot have %j, which is no host name without a port",
+    (host) => {
+      expect(isHostName(host)).toBe(false);
+    },
+  );
 });
 
 describe("settings that are wrong", () => {

@@ -91,6 +91,12 @@ describe("options of the receiver kit", () => {
     expect(messageOf(() => create(Object.fromEntries(known)))).toBe("accepted");
   });
 
+  it("sqliteInbox without a path says that it expected a file name", () => {
+    expect(messageOf(() => sqliteInbox(undefined as never))).toBe(
+      "sqliteInbox: path: expected a file name, got undefined",
+    );
+  });
+
   it.each<[string, object, string]>([
     ["createReceiver", { polMs: 5 }, "unknown option polMs; did you mean pollMs?"],
     ["createReceiver", { keyorder: "strict" }, "unknown option keyorder; did you mean keyOrder?"],
@@ -267,7 +273,7 @@ describe("options of the receiver kit", () => {
     expect(() => receiver.on("*", undefined as never)).toThrow(
       "on: handler: expected a function, got undefined",
     );
-    expect(() => receiver.close({ graceMs: -1 })).toThrow(
+    await expect(receiver.close({ graceMs: -1 })).rejects.toThrow(
       "close: graceMs: expected a number of at least 0, got -1",
     );
   });

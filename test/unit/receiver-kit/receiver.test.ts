@@ -43,6 +43,33 @@ describe("receiver.close", () => {
     expect(await fixture.stateOf("waiting")).toBe("pending");
   });
 
+  it("rejects a wrong option, and makes a later start() fail, which would handle nothing", async () => {
+    await using fixture = createReceiverFixture();
+    fixture.receiver.on("*", () => {});
+    await fixture.receiver.start();
+    await expect(fixture.receiver.close({ graceMS: 1 } as object)).rejects.toMatchObject({
+      code: "ARGUMENT_INVALID",
+    });
+    await fixture.receiver.close();
+    await expect(fixture.receiver.start()).rejects.toMatchObject({
+      code: "RECEIVER_CLOSING",
+      message: "start() was called after close(): create another receiver",
+    });
+    expect(fixture.clock.pending().timers).toBe(0);
+  });
+
+  it("during a start leaves no timer", async () => {
+    const opening = deferred();
+    const inbox = overrideInbox(memoryInbox(), { open: () => opening.promise });
+    await using fixture = createReceiverFixture({ inbox });
+    fixture.receiver.on("*", () => {});
+    const started = fixture.receiver.start();
+    const closed = fixture.receiver.close();
+    opening.resolve();
+    await Promise.all([started, closed]);
+    expect(fixture.clock.pending().timers).toBe(0);
+  });
+
   it("releases unfinished events after the grace period, without counting the attempt", async () => {
     await using fixture = createReceiverFixture();
     const codes: string[] = [];
@@ -119,6 +146,22 @@ describe("receiver.heads", () => {
     await fixture.deliver(sampleEvent({ taskId: "t" }));
     await fixture.clock.settle();
     expect(states).toEqual(["COMPLETED", "RUNNING"]);
+  });
+
+  it.each([
+    ["heads", { task: "t" }, "heads: unknown option task; did you mean taskId?"],
+    ["heads", { limit: 0 }, "heads: limit: expected a positive whole number, got 0"],
+    ["heads", null, "heads: expected an object"],
+    ["resetHead", undefined, "resetHead: expected an object"],
+    ["resetHead", {}, "resetHead: taskId: expected text that is not empty"],
+    ["resetHead", { taskId: "t", stage: "s" }, "resetHead: unknown option stage"],
+  ] as const)("%s rejects %j", async (name, argument, message) => {
+    await using fixture = createReceiverFixture();
+    const call = fixture.receiver[name] as (argument: unknown) => Promise<unknown>;
+    await expect(call(argument)).rejects.toMatchObject({
+      code: "ARGUMENT_INVALID",
+      message: expect.stringContaining(message),
+    });
   });
 });
 

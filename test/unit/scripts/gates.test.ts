@@ -7,6 +7,7 @@ import { expect, it } from "vitest";
 // A gate that cannot fail is useless, so each runs in a small repository that breaks its rule.
 
 type Repository = Disposable & {
+  readonly root: string;
   run(script: string, ...args: string[]): Promise<{ code: number; output: string }>;
 };
 
@@ -18,6 +19,7 @@ function repository(files: Readonly<Record<string, string>>): Repository {
     writeFileSync(join(root, path), text);
   }
   return {
+    root,
     run: (script, ...args) =>
       new Promise((resolve) => {
         execFile(process.execPath, [join(root, "scripts", script), ...args], (error, stdout, stderr) => {
@@ -98,6 +100,36 @@ it("npm run check exits with an error for an unknown gate", async () => {
     });
   });
   expect({ code, output }).toEqual({ code: 1, output: 'there is no gate named "no-such-gate"\n' });
+});
+
+it("build runs again after a build of other sources was killed in the middle", async () => {
+  const bundle = `
+    import { appendFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+    mkdirSync("dist/examples", { recursive: true });
+    mkdirSync("dist/mock-server/inspector/page", { recursive: true });
+    cpSync("sdk/index.ts", "dist/index.js");
+    writeFileSync("dist/examples/start.js", "");
+    writeFileSync("dist/mock-server/inspector/page/index.html", "");
+    appendFileSync("dist/builds", "one ");
+    if (readFileSync("sdk/index.ts", "utf8") === "killed") process.kill(process.ppid, "SIGKILL");`;
+  using small = repository({
+    "package.json": JSON.stringify({ exports: { ".": "./dist/index.js" } }),
+    "sdk/index.ts": "before",
+    "scripts/bundle.mjs": bundle,
+    "scripts/declarations.mjs": "",
+    "node_modules/typescript/bin/tsc": "",
+    "node_modules/vite/bin/vite.js": "",
+  });
+  const build = async (source: string) => {
+    writeFileSync(join(small.root, "sdk/index.ts"), source);
+    const { code } = await small.run("build.mjs");
+    const read = (file: string) => readFileSync(join(small.root, file), "utf8");
+    return [code, read("dist/index.js"), read("dist/builds")];
+  };
+  expect(await build("before")).toEqual([0, "before", "one "]);
+  expect(await build("before")).toEqual([0, "before", "one "]);
+  expect(await build("killed")).toEqual([1, "killed", "one one "]);
+  expect(await build("before")).toEqual([0, "before", "one one one "]);
 });
 
 it("the documents and package.json name the versions that the gates test", () => {

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { createClient } from "../../../sdk/client.ts";
 import { ConfigurationError } from "../../../sdk/errors.ts";
 import type { CallOptions, CreateClientOptions } from "../../../sdk/options.ts";
+import { postgresRateLimitStore } from "../../../sdk/rate-limit/postgres-rate-limit-store.ts";
 import { createTestEngine } from "../../support/engine-fixture.ts";
 import { failureOf } from "../../support/outcome-of.ts";
 import { probe } from "../../support/probe-operations.ts";
@@ -41,11 +42,28 @@ describe("createClient", () => {
     );
   });
 
+  it.each(["fd00::2", "[fd00::2]", "FD00:0:0::2", "[fd00:0::0002]"])(
+    "createClient accepts HTTP URLs of the IPv6 address that httpHostsAllowed writes %s",
+    (host) => {
+      const options = { ...good, httpHostsAllowed: [host] };
+      expect(problemWith({ ...options, baseUrl: "http://[fd00::2]:4010" })).toBe("no problem");
+      expect(problemWith({ ...options, baseUrl: "http://[fd00::3]:4010" })).toMatch(/expected https/);
+    },
+  );
+
+  it.each(["[::1]:4010", "[mock]", "[::1", "1:2", "http://mock", ""])(
+    "createClient rejects %j in httpHostsAllowed",
+    (host) => {
+      expect(problemWith({ ...good, httpHostsAllowed: [host] })).toMatch(/expected a host name without/);
+    },
+  );
+
   it.each([
     [{ ...good, baseUrl: "http://api.example.com" }, /baseUrl: expected https, got http/],
     [{ ...good, baseUrl: "http://127.0.0.1.example.com" }, /baseUrl: expected https/],
     [{ ...good, baseUrl: "ftp://api.example.com" }, /baseUrl: expected https, got ftp/],
     [{ ...good, baseUrl: "/graphql" }, /baseUrl: expected an absolute URL/],
+    [{ ...good, baseUrl: "localhost:4010" }, /baseUrl: expected an absolute URL .+, got one without https:/],
     [{ ...good, baseUrl: "https://user:pw@api.example.com" }, /without user and password/],
     [{ ...good, baseUrl: "https://api.example.com?x=1" }, /without query/],
     [{ ...good, baseUrl: "https://api.example.com/graphql" }, /base address/],
@@ -54,6 +72,7 @@ describe("createClient", () => {
       { ...good, baseUrl: "http://mock:4010" },
       /baseUrl: expected https, got http to mock, .+ set httpHostsAllowed: \["mock"\]$/,
     ],
+    [{ ...good, baseUrl: "http://[fd00::2]" }, /got http to \[fd00::2\], .+: \["fd00::2"\]$/],
     [{ ...good, httpHostsAllowed: "mock" }, /httpHostsAllowed: expected an array, got a string/],
     [{ ...good, httpHostsAllowed: ["mock:4010"] }, /expected a host name without a scheme and a port/],
     [{ ...good, gatewayUrl: "http://gateway.example.com" }, /gatewayUrl: expected https/],
@@ -112,6 +131,15 @@ describe("createClient", () => {
   });
 });
 
+describe("postgresRateLimitStore", () => {
+  it.each([undefined, "postgres://user:pw@127.0.0.1/app", {}])("rejects %j in place of a pool", (pool) => {
+    const message =
+      /^postgresRateLimitStore: pool: expected an object with connect, got (?!.*pw).+; pass a Pool/;
+    expect(() => postgresRateLimitStore(pool as never)).toThrow(ConfigurationError);
+    expect(() => postgresRateLimitStore(pool as never)).toThrow(message);
+  });
+});
+
 describe("a call", () => {
   const never = () => Promise.reject(new Error("nothing may be sent"));
 
@@ -127,6 +155,7 @@ describe("a call", () => {
       expect(code).toBe("ARGUMENT_INVALID");
       expect(found).toMatch(message);
     }
+    expect((await failureOf(client.me(call))).message).toMatch(/^Me: /);
   });
 
   it("a call to the gateway without gatewayUrl fails and names the option", async () => {

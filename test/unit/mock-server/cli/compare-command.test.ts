@@ -6,14 +6,20 @@ import { describe, expect, it } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
 import type { CommandIo } from "../../../../cli/command-line.ts";
 import { runCompareCommand } from "../../../../mock-server/cli/compare-command.ts";
+import { runMockCommand } from "../../../../mock-server/cli/mock-command.ts";
 import { headerLine } from "../../../../mock-server/compare/record.ts";
 import { captureDeliveries } from "../../../support/capture-deliveries.ts";
 import { freePort, listen } from "../../../support/listen.ts";
-import { runCommand } from "../../../support/run-command.ts";
+import { runCommand, startCommand } from "../../../support/run-command.ts";
+import { shownArguments } from "../../../support/shown-commands.ts";
 import { withFolder } from "../../../support/with-folder.ts";
 
 const command = (argv: readonly string[], env: CommandIo["env"] = {}) =>
   runCommand(runCompareCommand, argv, { env });
+
+/** The arguments of the command in docs/compare.md that has this part. */
+const shown = (part: string, values: Readonly<Record<string, string>>, program = "compare") =>
+  shownArguments("docs/compare.md", { program: `workspace-tasks ${program}`, part, values });
 
 const key = { WORKSPACE_TASKS_API_KEY: "wtk_some-key" };
 
@@ -49,17 +55,26 @@ describe.concurrent("compare", () => {
       expect(JSON.parse(json ?? "")).toMatchObject({ verdict: "agrees", settings: {}, notExpressed: [] });
       expect(markdown).toContain("| A-8 | bad cursor | confirmed |");
       expect(junit).toMatch(/<testsuites tests="\d+" failures="0" skipped="\d+" errors="0">/);
-      const replayed = await command(["--replay", record, "--settings", settings]);
+      const files = { "first-run.ndjson": record, "settings.json": settings };
+      const replay = shown("--replay first-run.ndjson --settings", files);
+      const replayed = await command(replay);
       const rulesLine = /Rules: .*/;
       expect(replayed.out.match(rulesLine)?.[0]).toBe(live.out.match(rulesLine)?.[0]);
 
       // A service that differs, as a record shows it.
       const text = await readFile(record, "utf8");
       await writeFile(record, text.replaceAll("Invalid iterator", "The cursor is invalid"));
-      const differing = await command(["--replay", record, "--write", settings]);
+      const differing = await command(shown("--write settings.json", files));
       expect(differing.code).toBe(1);
       expect(differing.out).toContain("REFUTED  endpoints.bad-iterator (A-8)");
-      expect((await command(["--replay", record, "--settings", settings])).code).toBe(0);
+      expect((await command(replay)).code).toBe(0);
+      const configured = startCommand(runMockCommand, [
+        ...shown("--settings", files, "mock"),
+        ...["--port", "0", "--json"],
+      ]);
+      expect(JSON.parse(await configured.firstOutput())).toHaveProperty("baseUrl");
+      configured.stop();
+      expect((await configured.result()).code).toBe(0);
     });
   });
 
@@ -227,7 +242,7 @@ describe.concurrent("compare", () => {
       const env = { WORKSPACE_TASKS_SIGNING_SECRET: secrets.join(",") };
       const compared = async (text: string, ...argv: string[]) => {
         await writeFile(path, text);
-        return command(["--deliveries", path, ...argv], env);
+        return command([...shown("--deliveries captured", { "captured.ndjson": path }), ...argv], env);
       };
       // In another order, and each twice.
       const { code, out } = await compared(
@@ -361,12 +376,14 @@ describe.concurrent("compare", () => {
   it("--deliveries with a URL registers endpoints, takes the deliveries of its run only and removes the endpoints", async () => {
     await using mock = await createMockServer();
     const port = await freePort();
-    const argv = ["--base-url", mock.baseUrl, "--requests-per-minute", "100", "--writes", "--yes", "--json"];
     const receiver = `http://127.0.0.1:${port}`;
-    const running = command(
-      [...argv, "--deliveries", receiver, "--deliveries-port", String(port), "--deliveries-seconds", "10"],
-      { WORKSPACE_TASKS_API_KEY: mock.apiKey },
-    );
+    const argv = shown("--writes", {
+      ...{ "https://api.example.com": mock.baseUrl, "https://example.tunnel.dev": receiver },
+      ...{ "4020": String(port), "900": "10" },
+    });
+    const running = command([...argv, "--requests-per-minute", "100", "--yes", "--json"], {
+      WORKSPACE_TASKS_API_KEY: mock.apiKey,
+    });
     const registered = async () => {
       const { data } = await mock.control.listEndpoints();
       return data.some(({ url }) => url.endsWith("/changes"));

@@ -251,7 +251,8 @@ describe("mock", () => {
     ],
     [["--scenarios", "x"], "unknown flag --scenarios; did you mean --scenario?"],
     [["--seed"], "--seed: expected a value; write --seed <n>"],
-    [["stop"], 'expected flags only, got "stop"'],
+    [["stop"], 'expected flags, or exec as the first argument, got "stop"'],
+    [["exce"], 'expected flags, or exec as the first argument, got "exce"; did you mean exec?'],
   ])("mock rejects %j", async (argv, sentence) => {
     const err = `mock: ${sentence}\nTry workspace-tasks mock --help\n`;
     expect(await mock(...argv)).toEqual({ code: 2, out: "", err });

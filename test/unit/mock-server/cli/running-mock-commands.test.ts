@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import type { MockServer } from "workspace-tasks/mock-server";
+import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
 import { mockTest } from "workspace-tasks/mock-server/vitest";
 import { runClockCommand } from "../../../../mock-server/cli/clock-command.ts";
 import { runLogsCommand } from "../../../../mock-server/cli/logs-command.ts";
@@ -51,7 +51,7 @@ describe("clock", () => {
     const flags = ["--mock", new URL(mock.baseUrl).port, "--world", "ci"];
     expect((await runCommand(runClockCommand, flags)).out).toContain("2026-01-16");
     const { code, err } = await run(mock, runClockCommand, "--world", "other");
-    expect([code, err]).toEqual([1, expect.stringMatching(/^clock: .*world/)]);
+    expect([code, err]).toEqual([1, 'clock: there is no world "other"\n']);
   });
 
   it.for([["advance"], ["advance", "1x"], ["back"], ["next", "1s"], ["advance", "1s", "2s"]])(
@@ -60,8 +60,22 @@ describe("clock", () => {
   );
 });
 
+it("clock says how to start a mock whose clock can be advanced", async () => {
+  await using real = await createMockServer();
+  expect(await run(real, runClockCommand, "advance", "1s")).toEqual({
+    ...{ code: 1, out: "" },
+    err: "clock: a real clock cannot be advanced; use a virtual one: workspace-tasks mock --clock virtual\n",
+  });
+});
+
+it("a command names the unknown path of a --mock that is not the address of a mock", async ({ mock }) => {
+  const { err } = await runCommand(runClockCommand, ["--mock", `${mock.baseUrl}/graphql`]);
+  expect(err).toMatch(/^clock: unknown path \/graphql\/_mock\/v1\/clock; the paths are /);
+});
+
 describe("resend", () => {
   it("resend sends deliveries again by id, the latest one, and the unsuccessful ones", async ({ mock }) => {
+    expect((await run(mock, runResendCommand, "latest")).err).toContain("resend: there is no delivery yet; ");
     await mock.control.createEndpoint({ url: receiverUrl });
     statuses.push(500, 500, 500);
     await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
@@ -75,7 +89,10 @@ describe("resend", () => {
     expect((await run(mock, runResendCommand, "latest")).code).toBe(1);
     const unsuccessful = await run(mock, runResendCommand, "--unsuccessful");
     expect([unsuccessful.code, unsuccessful.out]).toEqual([0, `task.running ${id}: acknowledged with 204\n`]);
-    expect(await run(mock, runResendCommand, "--unsuccessful")).toMatchObject({ code: 1, out: "" });
+    expect(await run(mock, runResendCommand, "--unsuccessful")).toEqual({
+      ...{ code: 1, out: "" },
+      err: "resend: no delivery has failed\n",
+    });
     expect((await run(mock, runResendCommand, "unknown")).err).toContain('delivery "unknown" not found');
     expect(await run(mock, runResendCommand)).toEqual(noUsage);
     expect(await run(mock, runResendCommand, id, "--unsuccessful")).toEqual(noUsage);
@@ -128,6 +145,8 @@ describe("worlds", () => {
         .split("\n")
         .map((line) => JSON.parse(line).name),
     ).toEqual(["main", "ci"]);
+    expect((await run(mock, runWorldsCommand, "list", "--json")).out).toBe(out);
+    expect(await run(mock, runWorldsCommand, "list", "ci")).toEqual(noUsage);
     expect((await run(mock, runWorldsCommand, "drop", "ci")).code).toBe(0);
     expect((await run(mock, runWorldsCommand, "drop", "ci")).err).toContain('world "ci" not found');
     expect(await run(mock, runWorldsCommand, "drop")).toEqual(noUsage);

@@ -270,8 +270,14 @@ describe("createControlClient", () => {
   });
 
   it.each([
-    [{}, 'baseUrl: expected a URL, got ""'],
-    [{ baseUrl: "mock" }, 'baseUrl: expected a URL, got "mock"'],
+    [undefined, "expected an object, got undefined"],
+    ["http://127.0.0.1:4010", 'expected an object, got "http://127.0.0.1:4010"'],
+    [{}, "baseUrl: expected a URL such as http://127.0.0.1:4010, got undefined"],
+    [{ baseUrl: "mock" }, 'baseUrl: expected a URL such as http://127.0.0.1:4010, got "mock"'],
+    [
+      { baseUrl: "localhost:4010" },
+      'baseUrl: expected a URL such as http://127.0.0.1:4010, got "localhost:4010"',
+    ],
     [{ baseURL: "http://127.0.0.1:4010" }, "unknown option baseURL; did you mean baseUrl?"],
     [{ baseUrl: "http://127.0.0.1:4010", timeoutMs: "1s" }, "timeoutMs: expected a number of at least 1"],
   ])("rejects the options %j", (options, message) => {

@@ -36,6 +36,12 @@ describe("the control API rejects a request", () => {
     expect((await mock.control.listApiKeys()).data).toHaveLength(1);
   });
 
+  mockIt("with another content type, and says which", async ({ mock }) => {
+    const response = await mock.fetch("/_mock/v1/api-keys", post("{}", { "content-type": "text/plain" }));
+    const { error } = (await response.json()) as { error: { message: string } };
+    expect(error.message).toBe('expected content-type application/json, got "text/plain"');
+  });
+
   mockIt.for(["nothing", "api-keys/1/2", "deliveries/%E0%A4%A"])(
     "at the unknown path %s",
     async (path, { mock }) => {

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import type { MockServer, OverrideResponse } from "workspace-tasks/mock-server";
+import type { MockServer, OverrideOptions, OverrideResponse } from "workspace-tasks/mock-server";
 import { mockTest } from "workspace-tasks/mock-server/vitest";
 import { checkedControlClient, workspaceToken } from "../../../support/mock-client.ts";
 
@@ -178,8 +178,10 @@ describe("which override responds", () => {
     const twice = mock.override("me", named("twice"), { times: 2 });
     expect([await nameOf(), await nameOf(), await nameOf()]).toEqual(["twice", "twice", "always"]);
     expect(twice.calls).toBe(2);
-    mock.override("me", named("other key"), { keyId: "other" });
-    mock.override("me", named("other workspace"), { workspaceId: "other" });
+    const { id: keyId } = await mock.control.createApiKey();
+    const { workspaces } = await mock.control.addSeedData({ workspaces: [{ name: "Other" }] });
+    mock.override("me", named("other key"), { keyId });
+    mock.override("me", named("other workspace"), { workspaceId: workspaces["Other"]?.id ?? "" });
     mock.override("me", named("gateway"), { router: "gateway" });
     mock.override("me", named("variables"), { variables: { a: 1 } });
     expect(await nameOf()).toBe("always");
@@ -202,6 +204,35 @@ describe("which override responds", () => {
     mock.override("me", { data: null });
     await mock.control.reset();
     expect(await isReal()).toBe(true);
+  });
+
+  it("none with a key or workspace that does not exist: it is rejected, with the nearest id and without a secret", async ({
+    mock,
+  }) => {
+    const [{ id: keyId = "" } = {}] = (await mock.control.listApiKeys()).data;
+    const [{ id: partnerKeyId = "" } = {}] = (await mock.control.listPartnerKeys()).data;
+    const { workspaceId } = mock;
+    const control = checkedControlClient(mock);
+    const add = [
+      async (match: OverrideOptions) => mock.override("me", { data: null }, match),
+      async (match: OverrideOptions) => mock.override("me", () => ({ data: null }), match),
+      async (match: OverrideOptions) => control.addOverride({ operation: "me", data: null, ...match }),
+    ];
+    for (const addOverride of add) {
+      await expect(addOverride({ keyId: `${keyId}x` })).rejects.toMatchObject({
+        code: "BODY_INVALID",
+        message: `keyId: unknown key ${keyId}x; did you mean ${keyId}?`,
+      });
+      const error: unknown = await addOverride({ keyId: mock.apiKey }).catch((reason: unknown) => reason);
+      expect(String(error)).toMatch(/unknown key .+; listApiKeys and listPartnerKeys have the ids$/);
+      expect(String(error)).not.toContain(mock.apiKey);
+      await expect(addOverride({ workspaceId: `${workspaceId}x` })).rejects.toThrow(
+        `workspaceId: unknown workspace ${workspaceId}x; did you mean ${workspaceId}?`,
+      );
+      await expect(addOverride({ workspaceId: "?" })).rejects.toThrow("; listWorkspaces has the ids");
+      await addOverride({ keyId, workspaceId });
+      await addOverride({ keyId: partnerKeyId });
+    }
   });
 
   it("those of the control API are listed and removed by id", async ({ mock }) => {

@@ -118,9 +118,12 @@ describe("the socket of a mock serves", () => {
   });
 
   it("under an allowed host name, and under no other", async () => {
-    await using other = await createMockServer({ hostsAllowed: ["Mock.internal"] });
+    await using other = await createMockServer({ hostsAllowed: ["Mock.internal", "fd00::2", "[FD00:0::3]"] });
     expect((await send(other, "POST /graphql", [], "mock.internal:4010")).status).toBe(200);
     expect((await send(other, "POST /graphql", [], "other.internal:4010")).status).toBe(403);
+    expect((await send(other, "POST /graphql", [], "[fd00::2]:4010")).status).toBe(200);
+    expect((await send(other, "POST /graphql", [], "[fd00::3]:4010")).status).toBe(200);
+    expect((await send(other, "POST /graphql", [], "[fd00::4]:4010")).status).toBe(403);
   });
 
   it("under the address of the connection when it listens on the network", async () => {
@@ -169,11 +172,14 @@ describe("a page of an allowed origin", () => {
 
 describe("createMockServer", () => {
   it.each([
-    [{ hostsAllowed: ["http://mock:4010"] }, "hostsAllowed: expected an array of host names without a port"],
-    [{ hostsAllowed: ["mock:4010"] }, "hostsAllowed: expected an array of host names without a port"],
-    [{ originsAllowed: ["localhost:3000"] }, "originsAllowed: expected an array of origins"],
-    [{ originsAllowed: ["http://localhost:3000/"] }, "originsAllowed: expected an array of origins"],
-  ])("rejects %j, which no request would match", async (options, message) => {
-    await expect(createMockServer(options)).rejects.toThrow(message);
+    [{ hostsAllowed: ["http://mock:4010"] }, "http://mock:4010"],
+    [{ hostsAllowed: ["mock", "mock:4010"] }, "mock:4010"],
+    [{ originsAllowed: ["localhost:3000"] }, "localhost:3000"],
+    [{ originsAllowed: ["http://localhost:3000/"] }, "http://localhost:3000/"],
+  ])("rejects %j, of which no request would match one, and shows that", async (options, wrong) => {
+    const [name] = Object.keys(options);
+    await expect(createMockServer(options)).rejects.toThrow(
+      new RegExp(`${name}: expected an array of (host names|origins) .*, got "${wrong}"$`),
+    );
   });
 });

@@ -164,6 +164,30 @@ describe("snapshot", () => {
     await workspaceToken(other);
   });
 
+  it.each([
+    ["http://receiver:3000/", { httpHostsAllowed: ["receiver"] }, "add it to httpHostsAllowed"],
+    ["http://[fd00::2]/", { httpHostsAllowed: ["[fd00::2]"] }, "add it to httpHostsAllowed"],
+    ["http://127.0.0.1:1/", { allowLoopbackHttp: true }, "set allowLoopbackHttp"],
+  ])("delivers to its endpoint %s only in a mock that allows it", async (url, settings, remedy) => {
+    let received = 0;
+    const respond = () => new Response(null, { status: 200 + ++received });
+    const receivers = new Map([[url, respond]]);
+    await using mock = await start({ settings, receivers });
+    await using other = await start({ settings: { allowLoopbackHttp: false }, receivers });
+    await mock.control.createEndpoint({ url });
+    await other.control.restoreSnapshot(await mock.control.getSnapshot());
+    await other.control.sendEvent({ name: "task.running", payload: {} });
+    await other.clock.advance("1s");
+    const [{ id = "" } = {}] = (await other.control.listDeliveries()).data;
+    const host = new URL(url).hostname.replace(/[[\]]/g, "");
+    expect((await other.control.getDelivery(id)).attempts).toMatchObject([
+      { status: null, error: `not sent: plain HTTP to ${host} is not allowed; ${remedy}` },
+    ]);
+    expect(received).toBe(0);
+    await other.control.changeSettings(settings);
+    expect((await other.control.replayDelivery(id)).attempts).toMatchObject([{}, { status: 201 }]);
+  });
+
   it("does not change when the mock continues", async () => {
     await using mock = await start();
     await useMock(mock);

@@ -59,6 +59,16 @@ describe("handleFetch", () => {
     expect(recorded.timers.size).toBe(0);
   });
 
+  it.each([undefined, { method: "POST", url }])("rejects %j in place of a Request", async (request) => {
+    const handled = handleFetch(recordingSink().sink, request as never);
+    await expect(handled).rejects.toMatchObject({
+      code: "ARGUMENT_INVALID",
+      message: expect.stringMatching(
+        /^fetch: expected a Request .+, in Hono context\.req\.raw, got (undefined|an object)$/,
+      ),
+    });
+  });
+
   it("reads a body that arrives in several chunks", async () => {
     const recorded = recordingSink();
     const body = ReadableStream.from([delivery.body.subarray(0, 5), delivery.body.subarray(5)]);

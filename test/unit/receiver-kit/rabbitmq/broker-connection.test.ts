@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { silentLogger } from "workspace-tasks/receiver-kit";
+import { ReceiverError } from "../../../../receiver-kit/errors.ts";
 import { BrokerConnection } from "../../../../receiver-kit/rabbitmq/broker-connection.ts";
 import { FakeAmqp } from "../../../support/fake-amqp.ts";
 import { createFixtureClock } from "../../../support/receiver-fixture.ts";
@@ -8,9 +8,12 @@ function createFixture(urls: readonly string[] = ["amqp://one", "amqp://two", "a
   const amqp = new FakeAmqp();
   const clock = createFixtureClock();
   const lost: string[] = [];
+  const errors: unknown[] = [];
+  const error = (fields: object) => void errors.push(fields);
   const connection = new BrokerConnection<string>(
     {
-      ...{ urls, clock, connect: amqp.connect, logger: silentLogger, random: () => 0 },
+      ...{ urls, clock, connect: amqp.connect, random: () => 0 },
+      logger: { info() {}, warn() {}, error },
       ...{ socketOptions: {}, heartbeatSeconds: 5, operationTimeoutMs: 1_000 },
     },
     {
@@ -21,7 +24,7 @@ function createFixture(urls: readonly string[] = ["amqp://one", "amqp://two", "a
       onLost: (session, error) => lost.push(`${session}: ${error.message}`),
     },
   );
-  return { amqp, clock, connection, lost };
+  return { amqp, clock, connection, lost, errors };
 }
 
 const refuse = async () => {
@@ -112,6 +115,33 @@ describe("a connection to a cluster", () => {
     amqp.onRequest = async () => {};
     await clock.advance(1_000);
     expect(connection.stats.state).toBe("ready");
+  });
+
+  it("logs no setup error with which start() rejects, whichever node had it", async () => {
+    const { amqp, clock, connection, errors } = createFixture(["amqp://one", "amqp://two"]);
+    const invalid = new ReceiverError("BROKER_SETUP_INVALID", "not installed");
+    amqp.onConnect = async (url) => {
+      throw url === "amqp://one" ? invalid : new Error("ECONNREFUSED");
+    };
+    const started = connection.start();
+    const rejected = expect(started).rejects.toBe(invalid);
+    await clock.advance(50);
+    await rejected;
+    expect(errors).toEqual([]);
+  });
+
+  it("logs a setup error once when a request, and not start(), opened the connection", async () => {
+    const { amqp, clock, connection, errors } = createFixture(["amqp://one"]);
+    const invalid = new ReceiverError("BROKER_SETUP_INVALID", "not installed");
+    amqp.onConnect = async () => {
+      throw invalid;
+    };
+    await expect(connection.session(1_000)).rejects.toMatchObject({
+      code: "BROKER_UNAVAILABLE",
+      cause: invalid,
+    });
+    await clock.advance(500);
+    expect(errors).toEqual([{ err: invalid, node: "one", failures: 1 }]);
   });
 
   it("ends its attempts when it is closed", async () => {

@@ -120,7 +120,14 @@ describe("the secrets of createVerifier", () => {
     expect(() => createVerifier({ secrets: good as never })).toThrow(
       /expected a list of at least one secret, got string/,
     );
-    expect(() => createVerifier({ secrets: undefined as never })).toThrow(/got undefined/);
+    for (const options of [{}, { secrets: undefined }])
+      expect(() => createVerifier(options as never)).toThrow(
+        /^secrets: expected a list of at least one secret, got undefined$/,
+      );
+    expect(() => createVerifier({ secrets: { byTennant: () => undefined } as never })).toThrow(
+      /^secrets: expected a list, a function or an object with the function byTenant, got an object without it; did you mean byTenant\?$/,
+    );
+    expect(() => createVerifier({ secrets: { byTenant: "acme" } as never })).toThrow(/without it$/);
   });
 
   it("do not appear when the verifier is printed", () => {

@@ -212,6 +212,25 @@ describe("a failed exchange", () => {
     },
   );
 
+  it.each([
+    [probe.query, "apiKey", "baseUrl"],
+    [{ ...probe.query, router: "gateway" as const }, "partnerApiKey", "gatewayUrl"],
+  ])(
+    "a failed exchange at the address of the other router names the option, of %j",
+    async (operation, name, option) => {
+      const extensions = { code: "GRAPHQL_VALIDATION_FAILED" };
+      const fetch = async () =>
+        Response.json({ errors: [{ message: 'Cannot query field "x" on type "Mutation".', extensions }] });
+      const keys = { apiKey: "key_1234567890", partnerApiKey: "pk_1234567890" };
+      const urls = { baseUrl: "http://localhost:1", gatewayUrl: "http://localhost:2" };
+      const { code, message } = await failureOf(
+        createTestEngine({ ...keys, ...urls, fetch }).execute(operation, {}),
+      );
+      expect(code).toBe("DOCUMENT_INVALID");
+      expect(message).toMatch(new RegExp(`${name} exchange: Cannot query field .+; check ${option}$`));
+    },
+  );
+
   it("a failed exchange is repeated, and the calls that wait for it succeed", async () => {
     const service = createFakeService();
     const { apiKey, baseUrl, clock } = service;

@@ -56,7 +56,10 @@ describe("headers", () => {
       expect.objectContaining({ code: "CONFIGURATION_INVALID", message: `createClient: ${message}` }),
     );
     const { client, calls } = createScriptedService([me]);
-    await expect(client.me(given)).rejects.toMatchObject({ code: "ARGUMENT_INVALID", message });
+    await expect(client.me(given)).rejects.toMatchObject({
+      code: "ARGUMENT_INVALID",
+      message: `Me: ${message}`,
+    });
     expect(calls).toEqual([]);
   });
 });

@@ -113,8 +113,8 @@ describe("expectations", () => {
     expect(await expected).toMatchObject({ sequence: 2, workspaceId: mock.workspaceId });
     await mock.expectNoRequest({ operation: "triggerTaxPrep" });
     expect(await messageOf(mock.expectNoRequest({ operation: "createClient" }))).toContain("#2 createClient");
-    expect(await messageOf(mock.expectRequest({ operation: "mee", timeoutMs: 1 }))).toContain(
-      'operation: expected "mee", got "me"',
+    expect(await messageOf(mock.expectRequest({ operation: "triggerTaxPrep", timeoutMs: 1 }))).toContain(
+      'operation: expected "triggerTaxPrep", got "me"',
     );
     await expect(mock.expectRequest({ operatio: "me" } as object)).rejects.toThrow("did you mean operation?");
   });
@@ -133,6 +133,19 @@ describe("expectations", () => {
     expect(message).toMatch(
       /^expected at least 1 matching delivery, got 0 after 1 ms\n {2}task\.running \S+ \(pending, .*503.*\): status: expected "succeeded", got "pending"$/,
     );
+  });
+
+  it("an expectation rejects an operation or event that cannot exist, which would always or never match", async ({
+    mock,
+  }) => {
+    const operation = "operation: unknown operation createClien; did you mean createClient?";
+    expect(await messageOf(mock.expectNoRequest({ operation: "createClien" }))).toBe(operation);
+    expect(await messageOf(mock.expectRequest({ operation: "createClien" }))).toBe(operation);
+    const event = "event: unknown event task.complete; did you mean task.completed?";
+    expect(await messageOf(mock.expectNoDelivery({ event: "task.complete" }))).toBe(event);
+    expect(await messageOf(mock.expectDelivery({ event: "task.complete" }))).toBe(event);
+    await mock.control.addCatalogEvent({ name: "task.complete" });
+    await mock.expectNoDelivery({ event: "task.complete" });
   });
 
   it("a world has expectations of its own", async ({ mock }) => {
