@@ -2,7 +2,12 @@ import { describe, expect, it } from "vitest";
 import type { AcquireSlotsResult } from "../../../../sdk/rate-limit/rate-limit-store.ts";
 import { SharedSlots } from "../../../../sdk/rate-limit/shared-slots.ts";
 import { deferred } from "../../../support/deferred.ts";
-import { busiestWindow, createTestEngine, jitteryLegs } from "../../../support/engine-fixture.ts";
+import {
+  busiestWindow,
+  createTestEngine,
+  jitteryLegs,
+  type TestEngine,
+} from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { seeded, withLatency } from "../../../support/latency.ts";
 import { memoryRateLimitStore } from "../../../support/memory-rate-limit-store.ts";
@@ -34,13 +39,14 @@ describe("processes that share a rate limit through a store", () => {
     return { service, engines };
   }
 
+  const callAll = (engines: readonly TestEngine[]) =>
+    engines.flatMap((engine) => Array.from({ length: 180 }, () => engine.execute(probe.query, {})));
+
   it.each([1, 2, 3, 4, 5, 6, 7, 8])(
     "processes use at least 0.95 of it without a 429 and never exceed the window (seed %i)",
     async (seed) => {
       const { service, engines } = processes(4, seed, 5 * 3 ** (seed % 5));
-      const calls = engines.flatMap((engine) =>
-        Array.from({ length: 180 }, () => engine.execute(probe.query, {})),
-      );
+      const calls = callAll(engines);
       await service.clock.advance(8 * minuteMs);
       await Promise.all(calls);
       expect(service.log).toMatchObject({ accepted: 720, rejected429: 0 });
@@ -54,9 +60,7 @@ describe("processes that share a rate limit through a store", () => {
 
   it.each([1, 2, 3, 4])("processes whose paths differ never exceed the window (seed %i)", async (seed) => {
     const { service, engines } = processes(4, seed, 1, 900);
-    const calls = engines.flatMap((engine) =>
-      Array.from({ length: 180 }, () => engine.execute(probe.query, {})),
-    );
+    const calls = callAll(engines);
     await service.clock.advance(9 * minuteMs);
     await Promise.all(calls);
     expect(service.log).toMatchObject({ accepted: 720, rejected429: 0 });
