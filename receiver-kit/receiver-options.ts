@@ -125,7 +125,10 @@ export const closeSchema = strictOptions<{ graceMs: number }>()({
   graceMs: option.numberFrom(0).default(defaults.closeGraceMs),
 });
 
-export const replaySchema = strictOptions<{ tenant: string }>()({ tenant: option.name.optional() });
+export const replaySchema = strictOptions<{ id: string; tenant: string }>()({
+  id: option.text,
+  tenant: option.name.optional(),
+});
 
 const dayMs = 86_400_000;
 

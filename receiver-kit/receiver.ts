@@ -267,7 +267,7 @@ function operatorMethods<Transaction>({
       return report;
     },
     async replay(id: string, options: { readonly tenant?: string | undefined } = {}) {
-      const { tenant } = parseOptions("replay", replaySchema, options, "ARGUMENT_INVALID");
+      const { tenant } = parseOptions("replay", replaySchema, { ...options, id }, "ARGUMENT_INVALID");
       const row = { source: sourceOf("replay", tenant), id };
       await open();
       return replayRow(inbox, row, clock.now());

@@ -155,6 +155,8 @@ describe("receiver.heads", () => {
     ["resetHead", undefined, "resetHead: expected an object"],
     ["resetHead", {}, "resetHead: taskId: expected text that is not empty"],
     ["resetHead", { taskId: "t", stage: "s" }, "resetHead: unknown option stage"],
+    ["replay", undefined, "replay: id: expected text that is not empty, got undefined"],
+    ["replay", 7, "replay: id: expected text that is not empty, got 7"],
   ] as const)("%s rejects %j", async (name, argument, message) => {
     await using fixture = createReceiverFixture();
     const call = fixture.receiver[name] as (argument: unknown) => Promise<unknown>;
