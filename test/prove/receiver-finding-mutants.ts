@@ -361,4 +361,16 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
       },
     ],
   },
+  {
+    name: "lock-of-the-whole-inbox",
+    finding: "any role of the database can stop a PostgreSQL inbox by holding the lock that each claim takes",
+    tests: ["test/unit/receiver-kit/inbox/postgres/postgres-concurrency.test.ts"],
+    named: "a claim takes no advisory lock",
+    patches: [
+      {
+        find: "BEGIN RETURN QUERY ${statement}",
+        replace: "BEGIN PERFORM pg_advisory_xact_lock(1); RETURN QUERY ${statement}",
+      },
+    ],
+  },
 ];

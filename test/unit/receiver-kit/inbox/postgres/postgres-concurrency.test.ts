@@ -198,6 +198,21 @@ describeWithPostgres("two processes on one PostgreSQL inbox", () => {
     await inbox.close();
   });
 
+  it("a claim takes no advisory lock, which any role could hold", async () => {
+    const pool = database.pool({ max: 1 });
+    const inbox = postgresInbox(pool, { schema: "advisory", clock: createVirtualClock() });
+    await inbox.open();
+    await inbox.insert(runningAt("task-1", 1, { id: "first" }));
+    await pool.query("BEGIN");
+    expect((await inbox.claim(claimOptions())).claims.map(({ id }) => id)).toEqual(["first"]);
+    const { rows } = await pool.query(
+      "SELECT mode FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()",
+    );
+    await pool.query("COMMIT");
+    expect(rows).toEqual([]);
+    await inbox.close();
+  });
+
   it("a claim whose snapshot is older than the last lease of a key claims no row that has ended since", async () => {
     const pool = database.pool();
     const clock = createVirtualClock();
