@@ -36,7 +36,20 @@ function registryOf(key: symbol): Registry {
 
 const abandoned = new FinalizationRegistry<() => void>((release) => release());
 
-/** Calls `release` when the reference is collected, for clients that are never closed. `release` must not refer to it. */
-export function releaseWhenAbandoned(reference: object, release: () => void): void {
-  abandoned.register(reference, release);
+/**
+ * Calls `release` when the reference is collected, for clients that are never closed. The entry is held weakly, because it
+ * refers to its clock, and the timers of a custom clock refer to clients: neither would ever be collected. So `release`
+ * is a function of a module, not of a scope that has the entry or the reference.
+ */
+export function releaseWhenAbandoned<Entry extends object, Client>(
+  reference: object,
+  entry: Entry,
+  client: Client,
+  release: (entry: Entry, client: Client) => void,
+): void {
+  const weakEntry = new WeakRef(entry);
+  abandoned.register(reference, () => {
+    const kept = weakEntry.deref();
+    if (kept) release(kept, client);
+  });
 }

@@ -12,23 +12,26 @@ export interface TokenReference {
 
 interface Entry {
   readonly shared: SharedToken;
-  references: number;
+  readonly clients: Set<object>;
+  forget(): void;
 }
 
 /** @param id a hash of key and address */
 export function acquireToken(id: string, scope: RegistryScope): TokenReference {
   const entries = processEntries<Entry>("tokens", scope);
-  const entry = entries.get(id) ?? { shared: new SharedToken(), references: 0 };
+  const entry = entries.get(id) ?? createEntry(id, entries);
+  const client = {};
   entries.set(id, entry);
-  entry.references += 1;
-  let isReleased = false;
-  const release = () => {
-    if (isReleased) return;
-    isReleased = true;
-    entry.references -= 1;
-    if (entry.references === 0 && entries.get(id) === entry) entries.delete(id);
-  };
-  const reference = { id, shared: entry.shared, release };
-  releaseWhenAbandoned(reference, release);
+  entry.clients.add(client);
+  const reference = { id, shared: entry.shared, release: () => releaseClient(entry, client) };
+  releaseWhenAbandoned(reference, entry, client, releaseClient);
   return reference;
+}
+
+function createEntry(id: string, entries: Map<string, Entry>): Entry {
+  return { shared: new SharedToken(), clients: new Set(), forget: () => void entries.delete(id) };
+}
+
+function releaseClient({ clients, forget }: Entry, client: object): void {
+  if (clients.delete(client) && clients.size === 0) forget();
 }

@@ -68,14 +68,16 @@ export function acquireLimiter(request: LimiterRequest): LimiterReference {
   const settings = { ...request.rateLimit, timeoutMs: request.timeoutMs };
   references.add(settings);
   configure(entry);
-  const release = async () => {
-    if (!references.delete(settings)) return;
-    if (references.size > 0) configure(entry);
-    else await entry.shared?.flush();
-  };
-  const reference = { limiter, limits: settings, release };
-  releaseWhenAbandoned(reference, () => void release());
+  const reference = { limiter, limits: settings, release: () => releaseClient(entry, settings) };
+  releaseWhenAbandoned(reference, entry, settings, releaseClient);
   return reference;
+}
+
+async function releaseClient(entry: Entry, settings: ClientSettings): Promise<void> {
+  const { references, shared } = entry;
+  if (!references.delete(settings)) return;
+  if (references.size > 0) configure(entry);
+  else await shared?.flush();
 }
 
 const differentStores = failure(

@@ -368,8 +368,8 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
     named: "a claim takes no advisory lock",
     patches: [
       {
-        find: "BEGIN RETURN QUERY ${statement}",
-        replace: "BEGIN PERFORM pg_advisory_xact_lock(1); RETURN QUERY ${statement}",
+        find: "BEGIN RETURN QUERY",
+        replace: "BEGIN PERFORM pg_advisory_xact_lock(1); RETURN QUERY",
       },
     ],
   },

@@ -265,4 +265,12 @@ export const sdkFindingMutants: readonly FindingMutant[] = [
       },
     ],
   },
+  {
+    name: "abandoned-client-kept",
+    finding: "a client that is never closed is never collected when timers of its clock refer to it",
+    tests: ["test/unit/sdk/call/process-registry.test.ts"],
+    patches: [
+      { find: "const kept = weakEntry.deref();", replace: "const kept = weakEntry.deref() && entry;" },
+    ],
+  },
 ];

@@ -1,0 +1,58 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { expect, it } from "vitest";
+import type { RateLimitOptions } from "workspace-tasks/sdk";
+import { createTestEngine } from "../../../support/engine-fixture.ts";
+import { createFakeService } from "../../../support/fake-service.ts";
+import { memoryRateLimitStore } from "../../../support/memory-rate-limit-store.ts";
+import { codeOf } from "../../../support/outcome-of.ts";
+import { probe } from "../../../support/probe-operations.ts";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+/** False when it does not after many collections. */
+async function becomes(condition: () => boolean | Promise<boolean>): Promise<boolean> {
+  for (let round = 0; round < 50; round += 1) {
+    if (await condition()) return true;
+    // What a WeakRef has returned is kept until the end of the turn.
+    await turn();
+    collectGarbage();
+  }
+  return false;
+}
+
+/** A function of its own, so that nothing on the stack of the test refers to the client. */
+async function abandonWaitingClient(): Promise<WeakRef<object>> {
+  const { apiKey, baseUrl, clock, fetch } = createFakeService({ limit: 1 });
+  const engine = createTestEngine({ apiKey, baseUrl, clock, fetch, rateLimit: { requests: 1 } });
+  const first = engine.execute(probe.query, {});
+  await clock.advance(1_000);
+  await first;
+  // A timer of the clock waits for the next slot.
+  void engine.execute(probe.query, {}).catch(() => {});
+  await clock.settle();
+  expect(clock.pending().timers).toBeGreaterThan(0);
+  return new WeakRef(clock);
+}
+
+it("a client that is never closed is collected together with its clock, whose timers refer to it", async () => {
+  const clock = await abandonWaitingClient();
+  expect(await becomes(() => clock.deref() === undefined)).toBe(true);
+});
+
+it("a client that is collected without being closed gives up its part of the rate limit", async () => {
+  const { apiKey, baseUrl, clock, fetch } = createFakeService();
+  const callWith = async (rateLimit: RateLimitOptions) => {
+    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch, rateLimit });
+    const outcome = codeOf(engine.execute(probe.query, {}));
+    await clock.advance(1_000);
+    return outcome;
+  };
+  // Clients of one key have one store, or none.
+  const store = memoryRateLimitStore(clock, () => 1);
+  expect(await callWith({})).toBe("no error");
+  expect(await callWith({ store })).toBe("CONFIGURATION_INVALID");
+  expect(await becomes(async () => (await callWith({ store })) === "no error")).toBe(true);
+});
