@@ -6,7 +6,14 @@ import { scopes } from "../explorer/scopes.ts";
 import { knownBugs } from "./find-mutants.ts";
 import type { ProofPart } from "./proof-inputs.ts";
 import { type PlannedTask, plan } from "./proof-processes.ts";
-import { markRun, nextSeeds, type ProofState, proofFolder, type SeedSpan, saveState } from "./proof-state.ts";
+import {
+  markRun,
+  nextSeeds,
+  type ProofState,
+  proofFolders,
+  type SeedSpan,
+  saveState,
+} from "./proof-state.ts";
 
 const sliceMs = 60_000;
 /** Run by one process at a time. */
@@ -100,7 +107,7 @@ export class ProofPlan {
     if (!next) return undefined;
     const { name } = next;
     this.#busy.add(name);
-    const path = join(proofFolder, `explorer-${origins.explorer.hash}-${name}.json`);
+    const path = join(proofFolders.kept, `explorer-${origins.explorer.hash}-${name}.json`);
     const resumes = explored[name] !== undefined;
     return plan({ kind: "scope", name, path, resumes, budgetMs: this.#budgetMs }, (result) => {
       this.#busy.delete(name);

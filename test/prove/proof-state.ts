@@ -83,17 +83,32 @@ const fieldsOf: Readonly<Record<ProofPart, readonly (keyof ProofState)[]>> = {
   differential: ["differential"],
 };
 
-/** A folder with a file for each part, named after the hash of its sources. */
-export const proofFolder = join(root, ".tmp/prove");
+/** Folders with a file for each part. */
+export interface ProofFolders {
+  /** Of this machine. The names of the files have the hash of the sources. */
+  readonly kept: string;
+  /** In the repository, so that another machine continues what was recorded. */
+  readonly recorded: string;
+}
 
-const pathOf = (part: ProofPart, { hash }: SourceState) => join(proofFolder, `${part}-${hash}.json`);
+export const proofFolders: ProofFolders = {
+  kept: join(root, ".tmp/prove"),
+  recorded: join(root, "test/prove/recorded"),
+};
+
+interface PartState extends Partial<ProofState> {
+  readonly origin: Origin;
+}
 
 /** What earlier runs on the same sources have done. */
-export function openState({ from, fresh }: { readonly from: number; readonly fresh: boolean }): ProofState {
-  mkdirSync(proofFolder, { recursive: true });
-  const continuedAt = new Date().toISOString();
+export function openState(
+  { from, fresh }: { readonly from: number; readonly fresh: boolean },
+  folders = proofFolders,
+): ProofState {
+  mkdirSync(folders.kept, { recursive: true });
+  const now = new Date().toISOString();
   const begun = Object.fromEntries(
-    proofParts.map((part) => [part, { ...sourcesOf(part), startedAt: continuedAt, continuedAt }]),
+    proofParts.map((part) => [part, { ...sourcesOf(part), startedAt: now, continuedAt: now }]),
   ) as Record<ProofPart, Origin>;
   const state: Record<string, unknown> = {
     ...{
@@ -108,22 +123,48 @@ export function openState({ from, fresh }: { readonly from: number; readonly fre
     seeds: { first: from, next: from, ahead: [], count: 0, deliveries: 0, faults: {}, failures: [] },
   };
   for (const part of fresh ? [] : proofParts) {
-    const kept = readJson(pathOf(part, begun[part])) as
-      | (ProofState & { readonly origin: Origin })
-      | undefined;
+    const kept = latestOf(part, begun[part], folders);
     if (!kept) continue;
-    begun[part] = { ...begun[part], startedAt: kept.origin.startedAt };
+    const { startedAt, continuedAt } = kept.origin;
+    begun[part] = { ...begun[part], startedAt, continuedAt };
     for (const field of fieldsOf[part]) state[field] = kept[field];
   }
   return state as unknown as ProofState;
 }
 
-export function saveState(state: ProofState, part: ProofPart): void {
-  const fields = fieldsOf[part].map((field) => [field, state[field]]);
+function latestOf(part: ProofPart, sources: SourceState, folders: ProofFolders): PartState | undefined {
+  const kept = readJson(keptPath(part, sources, folders)) as PartState | undefined;
+  const recorded = readJson(recordedPath(part, folders)) as PartState | undefined;
+  if (recorded?.origin.hash !== sources.hash) return kept;
+  return kept && kept.origin.continuedAt >= recorded.origin.continuedAt ? kept : continuable(recorded);
+}
+
+/** The states of a scope that is not complete are on the machine that explored it. */
+function continuable({ scopes, ...rest }: PartState): PartState {
+  if (!scopes) return rest;
+  const complete = Object.entries(scopes).filter(([, { isComplete }]) => isComplete);
+  return { ...rest, scopes: Object.fromEntries(complete) };
+}
+
+export function saveState(state: ProofState, part: ProofPart, folders = proofFolders): void {
   const origin = { ...state.origins[part], continuedAt: new Date().toISOString() };
   state.origins[part] = origin;
-  writeFileSync(pathOf(part, origin), JSON.stringify({ origin, ...Object.fromEntries(fields) }));
+  writeFileSync(keptPath(part, origin, folders), JSON.stringify(partOf(state, part)));
 }
+
+export function recordState(state: ProofState, part: ProofPart, folders = proofFolders): void {
+  mkdirSync(folders.recorded, { recursive: true });
+  writeFileSync(recordedPath(part, folders), `${JSON.stringify(partOf(state, part), null, 2)}\n`);
+}
+
+function partOf(state: ProofState, part: ProofPart): PartState {
+  const fields = fieldsOf[part].map((field) => [field, state[field]]);
+  return { origin: state.origins[part], ...Object.fromEntries(fields) };
+}
+
+const keptPath = (part: ProofPart, { hash }: SourceState, { kept }: ProofFolders) =>
+  join(kept, `${part}-${hash}.json`);
+const recordedPath = (part: ProofPart, { recorded }: ProofFolders) => join(recorded, `${part}.json`);
 
 export function readJson(path: string): unknown {
   try {

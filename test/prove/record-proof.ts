@@ -1,17 +1,19 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import type { ProofPart } from "./proof-inputs.ts";
-import type { MutantResult, ProofState } from "./proof-state.ts";
+import { type MutantResult, type ProofState, recordState } from "./proof-state.ts";
 
 const ends = "<!-- end of the results -->";
 
-/** Replaces the results in the document; those of parts that did not run stay. */
+/** Replaces the results in the document and in the repository; those of parts that did not run stay. */
 export function recordProof(path: string, state: ProofState): void {
   const record = (part: ProofPart, hasRun: boolean, results: (state: ProofState) => readonly string[]) => {
     const begins = `<!-- results of npm run prove -- --only ${part} -->`;
     const { commit, hash, startedAt, continuedAt } = state.origins[part];
     const days = [...new Set([startedAt.slice(0, 10), continuedAt.slice(0, 10)])].join(" to ");
     const lines = [`Sources ${hash}, commit ${commit}, ${days}.`, ...results(state)];
-    if (hasRun) replaceRegion(path, begins, lines.join("\n"));
+    if (!hasRun) return;
+    replaceRegion(path, begins, lines.join("\n"));
+    recordState(state, part);
   };
   const isFilled = (results: object) => Object.keys(results).length > 0;
   record("seeds", state.seeds.count > 0, seedResults);
