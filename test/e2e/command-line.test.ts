@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { packageFlags } from "../support/package-flags.ts";
@@ -112,6 +112,32 @@ describe("workspace-tasks", () => {
     expect(err).toContain(message);
     expect(err).not.toMatch(/\n {4}at /);
   });
+
+  it.each([[["--help"]], [["--version"]], [["check-receiver", "--list"]]])(
+    "workspace-tasks %j ends without an error when nobody reads its output",
+    async (argv) => {
+      const command = run(...argv);
+      command.child.stdout.destroy();
+      expect(await command.ended()).toMatchObject({ code: 0, signal: null, err: "" });
+    },
+  );
+
+  it.skipIf(process.platform !== "linux")(
+    "workspace-tasks --help prints no stack trace when its output cannot be written",
+    async () => {
+      const full = openSync("/dev/full", "w");
+      const args = [...packageFlags, bin, "--help"];
+      const child = spawn(process.execPath, args, { stdio: ["ignore", full, "pipe"] });
+      started.push(child);
+      closeSync(full);
+      let err = "";
+      child.stderr?.setEncoding("utf8").on("data", (text) => {
+        err += text;
+      });
+      const [, signal] = await once(child, "close");
+      expect([signal, err]).toEqual([null, expect.not.stringMatching(/\n {4}at |Unhandled/)]);
+    },
+  );
 
   it("an unexpected error is printed in one sentence, without a stack trace", async () => {
     // A lookup that fails for a reason without a message of its own.

@@ -202,6 +202,19 @@ describe("the inbox command", () => {
     expect(err).not.toContain("hidden");
   });
 
+  it.each([
+    ["list", ["--source", "--state", "--limit", "--before"]],
+    ["show", ["--source"]],
+    ["stats", []],
+    ["replay", ["--source", "--state"]],
+    ["discard", ["--source", "--state"]],
+  ])("the help of inbox %s has its own flags and no others", async (name, own) => {
+    const { code, out } = await run(name, "--help");
+    const flags = [...out.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, flag]) => flag);
+    expect([code, flags]).toEqual([0, ["--store", "--schema", "--json", ...own, "--help"]]);
+    expect(out).toMatch(new RegExp(`^Usage: workspace-tasks inbox ${name} `));
+  });
+
   it("inbox replay requires either ids or --state, and inbox show one id", async () => {
     const store = path.join(directory, "empty.db");
     const inbox = sqliteInbox(store);

@@ -13,10 +13,53 @@ export const mockFindingMutants: readonly FindingMutant[] = [
     ],
   },
   {
+    name: "starts-by-order-of-arrival",
+    finding: "which delivery starts next within an instant depends on which socket responded first",
+    tests: ["test/e2e/mock-determinism.test.ts"],
+    patches: [
+      {
+        find: 'const whenDone = "advance" in world.clock ? inStartOrder<() => void>() : asTheyArrive;',
+        replace: "const whenDone = asTheyArrive;",
+      },
+    ],
+  },
+  {
+    name: "fault-instead-of-the-others",
+    finding: "a fault that is added ends those that are switched on",
+    tests: ["test/unit/mock-server/world/fault-store.test.ts"],
+    named: "are added after those of the plan",
+    patches: [
+      { find: "api = [...api, ...(plan.api", replace: "api = [...(plan.api" },
+      {
+        find: "deliveries = [...deliveries, ...(plan.deliveries",
+        replace: "deliveries = [...(plan.deliveries",
+      },
+    ],
+  },
+  {
     name: "clock-past-its-end",
-    finding: "an absurd advance breaks the virtual clock for the life of the process",
+    finding: "an absurd advance is accepted, and takes the virtual clock past every date",
     tests: ["test/unit/mock-server/time/virtual-clock.test.ts"],
     patches: [{ find: "checkEnd(offsetMs + elapsedMs + byMs);", replace: "void checkEnd;" }],
+  },
+  {
+    name: "time-past-its-end",
+    finding: "the clock and the overview have no valid time for what is due after the year 9999",
+    tests: [
+      "test/unit/mock-server/time/iso-time.test.ts",
+      "test/unit/mock-server/control/control-api.test.ts",
+    ],
+    named: "isoTime|after the year 9999",
+    patches: [
+      { find: "new Date(Math.min(Math.max(timeMs, timeMsMin), timeMsMax))", replace: "new Date(timeMs)" },
+    ],
+  },
+  {
+    name: "worn-out-clock",
+    finding: "once the virtual clock has lost its precision, no reset makes it exact again",
+    tests: ["test/unit/mock-server/time/virtual-clock.test.ts"],
+    named: "loss of precision",
+    patches: [{ find: "if (elapsedMs > elapsedMsMax) restartElapsed();", replace: "void restartElapsed;" }],
   },
   {
     name: "task-type-of-every-object",
@@ -30,6 +73,18 @@ export const mockFindingMutants: readonly FindingMutant[] = [
     ],
   },
   {
+    name: "plan-of-every-object",
+    finding: "with a plan of the task type __proto__ a mock rejects its own snapshot",
+    tests: ["test/unit/mock-server/rules/tasks/tasks.test.ts"],
+    named: "survives a snapshot",
+    patches: [
+      {
+        find: 'const plan = hasPlan(world, taskType) ? plans[taskType] : plans["*"];',
+        replace: 'const plan = plans[taskType] ?? plans["*"];',
+      },
+    ],
+  },
+  {
     name: "iterator-of-another-time",
     finding: "a cursor that is no cursor reads as the end of the list",
     tests: ["test/unit/mock-server/control/controls/list-page.test.ts"],
@@ -37,6 +92,26 @@ export const mockFindingMutants: readonly FindingMutant[] = [
       {
         find: "if (isWellFormed && cursor <= newest) return cursor;",
         replace: "if (isWellFormed || newest) return cursor;",
+      },
+    ],
+  },
+  {
+    name: "endless-list",
+    finding: "a loop until the last page never ends when its cursor is no cursor",
+    tests: ["test/unit/mock-server/control/controls/list-page.test.ts"],
+    named: "which is none",
+    patches: [
+      {
+        find: "if (isWellFormed && cursor <= newest) return cursor;",
+        replace: "if (cursor || !isWellFormed) return cursor;",
+      },
+      {
+        find: "const done = found.length <= limit || last === undefined;",
+        replace: "const done = found.length <= limit && !Number.isNaN(cursor);",
+      },
+      {
+        find: "iterator: done ? null : String(positionOf(last)) };",
+        replace: "iterator: done ? null : String(last ? positionOf(last) : cursor) };",
       },
     ],
   },
@@ -65,11 +140,27 @@ export const mockFindingMutants: readonly FindingMutant[] = [
   },
   {
     name: "token-of-the-future",
-    finding: "a token is issued up to a second in the future and lives longer than asked for",
+    finding: "a token says that it was issued up to a second in the future, and ends later than it does",
     tests: ["test/conformance/keys.test.ts"],
     patches: [
       { find: "iat: Math.floor(nowMs / 1_000),", replace: "iat: Math.ceil(nowMs / 1_000) + 1," },
       { find: "exp: Math.floor(endsAtMs / 1_000),", replace: "exp: Math.ceil(endsAtMs / 1_000) + 1," },
+    ],
+  },
+  {
+    name: "token-of-181-seconds",
+    finding: "a token lives up to a second longer than asked for",
+    tests: ["test/conformance/keys.test.ts"],
+    named: "within a second",
+    patches: [
+      {
+        find: "const endsAtMs = nowMs + lifetimeSeconds * 1_000;",
+        replace: "const endsAtMs = Math.ceil(nowMs / 1_000 + lifetimeSeconds) * 1_000;",
+      },
+      {
+        find: "exp: Math.floor(endsAtMs / 1_000),",
+        replace: "exp: Math.floor(nowMs / 1_000 + lifetimeSeconds),",
+      },
     ],
   },
   {
@@ -101,6 +192,20 @@ export const mockFindingMutants: readonly FindingMutant[] = [
     patches: [{ find: "  await write();\n  let writing", replace: "  let writing" }],
   },
   {
+    name: "silent-start",
+    finding: "mock --state starts with a path that does not exist, and the state is lost when it ends",
+    tests: ["test/unit/mock-server/cli/mock-command.test.ts"],
+    named: "state file cannot be written",
+    patches: [
+      {
+        find: 'if (typeof lock !== "string") return lock;',
+        replace: 'if (typeof lock !== "string") return lock;\n  return { release: async () => {} };',
+      },
+      { find: "await access(dirname(path), constants.W_OK);", replace: "void [access, dirname, constants];" },
+      { find: "  await write();\n  let writing", replace: "  let writing" },
+    ],
+  },
+  {
     name: "failed-writes-not-mentioned",
     finding: "a mock does not say that its state is no longer written",
     tests: ["test/unit/mock-server/cli/autosave.test.ts"],
@@ -109,11 +214,24 @@ export const mockFindingMutants: readonly FindingMutant[] = [
   {
     name: "snapshot-larger-than-a-body",
     finding: "a mock rejects a snapshot that it has written itself, because of its size",
-    tests: ["test/unit/mock-server/snapshot", "test/unit/mock-server/control"],
+    tests: ["test/unit/mock-server/control/control-handler.test.ts"],
+    named: "larger than those of other calls",
     patches: [
       {
         find: 'if (name === "restoreSnapshot") return restoreStreamed(request, options);',
         replace: "void restoreStreamed;",
+      },
+    ],
+  },
+  {
+    name: "snapshot-in-one-piece",
+    finding: "a snapshot that is longer than the longest string fails with an internal error",
+    tests: ["test/unit/mock-server/control/control-handler.test.ts"],
+    named: "longer than the longest string",
+    patches: [
+      {
+        find: "return snapshotResponse(await options.controls.getSnapshot());",
+        replace: "return json(200, await options.controls.getSnapshot());",
       },
     ],
   },
@@ -139,6 +257,17 @@ export const mockFindingMutants: readonly FindingMutant[] = [
       {
         find: "text.replace(secretShape, (_, scheme",
         replace: "text.replace(/^never$/g, (_, scheme",
+      },
+    ],
+  },
+  {
+    name: "secret-in-another-spelling",
+    finding: "the value of api_key, or of another spelling of a secret's name, is in the journal",
+    tests: ["test/unit/mock-server/graphql/redaction.test.ts"],
+    patches: [
+      {
+        find: 'secretName.test(name.replaceAll(/[-_]/g, ""));',
+        replace: "secretName.test(name);",
       },
     ],
   },
@@ -177,6 +306,23 @@ export const mockFindingMutants: readonly FindingMutant[] = [
     patches: [
       { find: "if (keys.has(key)) return", replace: "if (keys.has(key) && noun === undefined) return" },
     ],
+  },
+  {
+    name: "snapshot-of-no-time",
+    finding: "a snapshot of a time that no clock has is restored, and every key has expired",
+    tests: ["test/unit/mock-server/snapshot/snapshot.test.ts"],
+    named: "that no record can have",
+    patches: [
+      { find: "nowMs: z.number().min(timeMsMin).max(timeMsMax),", replace: "nowMs: z.number()," },
+      { find: 'checkValue("clock.setNow", "nowMs", nowMs, timeKind);', replace: "" },
+    ],
+  },
+  {
+    name: "record-of-no-date",
+    finding: "a snapshot with a time that is no date is restored, and reading the record fails",
+    tests: ["test/unit/mock-server/snapshot/snapshot.test.ts"],
+    named: "that no record can have",
+    patches: [{ find: "atMs = z.number().min(-8.64e15).max(8.64e15);", replace: "atMs = z.number();" }],
   },
   {
     name: "repaired-urls",
@@ -223,6 +369,16 @@ export const mockFindingMutants: readonly FindingMutant[] = [
         replace: 'if (!isPlainObject(params)) return invalid("Missing query");',
       },
     ],
+  },
+  {
+    name: "subscription-as-input",
+    finding: "a subscription is rejected as wrong input and not as an invalid document",
+    tests: [
+      "test/unit/mock-server/graphql/hostile-requests.test.ts",
+      "test/unit/mock-server/graphql/document-cache.test.ts",
+    ],
+    named: "with a subscription|operations that the service does not have",
+    patches: [{ find: "    operationTypeRule,\n", replace: "" }],
   },
   {
     name: "junk-behind-a-signature",

@@ -321,8 +321,11 @@ describe("mock", () => {
   });
 
   it("mock does not start when its state file cannot be written", async () => {
-    const { code, out, err } = await mock("--port", "0", "--state", "/nowhere/at/all.json");
-    expect([code, out]).toEqual([1, ""]);
+    let isReady = false;
+    const { code, out, err } = await withMock(["--state", "/nowhere/at/all.json"], async () => {
+      isReady = true;
+    });
+    expect([isReady, code, out]).toEqual([false, 1, ""]);
     expect(err).toMatch(/^mock: --state: cannot use \/nowhere\/at\/all\.json: ENOENT; .+\n$/);
   });
 

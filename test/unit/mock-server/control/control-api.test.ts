@@ -479,6 +479,22 @@ describe("the mock", () => {
     expect((await api.getOverview()).upcoming).toHaveLength(10);
   });
 
+  it("GET /clock and /overview show a timer that is due after the year 9999", async ({ mock, api }) => {
+    const last = "9999-12-31T23:59:59.999Z";
+    await mock.control.advanceClock({ by: Date.parse(last) - mock.clock.now() });
+    const stages = [{ type: "long", durationMs: 86_400_000 }];
+    const { taskId } = await mock.control.startTask({ taskType: "BINDER", progression: "timed", stages });
+    // In this process first: a response with another time does not match its schema.
+    for (const control of [mock.control, api]) {
+      expect(await control.getHealth()).toMatchObject({ now: last });
+      expect(await control.getClock()).toMatchObject({ now: last, nextTimerAt: last });
+      expect((await control.getOverview()).upcoming).toMatchObject([{ kind: "stage", id: taskId, at: last }]);
+    }
+    await api.reset();
+    await api.advanceClock({ by: "1s" });
+    expect(await api.getHealth()).toMatchObject({ now: "2026-01-15T12:00:01.000Z" });
+  });
+
   it("GET /health returns its version and time, GET /workspaces its workspaces", async ({ mock, api }) => {
     expect(await api.getHealth()).toMatchObject({ status: "ok", now: timeAfter(mock, 0), epoch: 0 });
     expect((await api.listWorkspaces()).data).toMatchObject([{ id: mock.workspaceId, status: "active" }]);

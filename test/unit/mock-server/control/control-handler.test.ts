@@ -66,6 +66,50 @@ describe("the control API rejects a request", () => {
   });
 });
 
+describe("a snapshot over the control API", () => {
+  const path = "/_mock/v1/snapshot";
+  const url = `http://localhost${path}`;
+
+  it("is written while it is read, so it can be longer than the longest string", async () => {
+    let written = 0;
+    const record = {
+      toJSON() {
+        written++;
+        return { id: written, body: "x".repeat(1_000) };
+      },
+    };
+    const snapshot = { state: { deliveries: Array(2_000).fill(record) } };
+    const controls = { getSnapshot: () => snapshot } as never;
+    const response = await handleControl(new Request(url), { path, controls, stream: {} as never });
+    const decoder = new TextDecoder();
+    const parts: { readonly bytes: number; readonly recordsWritten: number }[] = [];
+    let text = "";
+    for await (const part of response.body ?? []) {
+      parts.push({ bytes: part.length, recordsWritten: written });
+      text += decoder.decode(part, { stream: true });
+    }
+    expect(parts[0]?.recordsWritten).toBeLessThan(1_000);
+    expect(Math.max(...parts.map(({ bytes }) => bytes))).toBeLessThan(text.length / 10);
+    const { state } = JSON.parse(text) as { state: { deliveries: readonly { id: number }[] } };
+    expect(state.deliveries.map(({ id }) => id)).toEqual(Array.from({ length: 2_000 }, (_, at) => at + 1));
+  });
+
+  mockIt("is restored from a body that is larger than those of other calls may be", async ({ mock }) => {
+    await mock.control.startTask({ taskType: "BINDER" });
+    const snapshot = await mock.control.getSnapshot();
+    await mock.control.reset();
+    const request = new Request(url, {
+      method: "PUT",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(snapshot),
+    });
+    const options = { path, controls: mock.control as never, stream: {} as never, bodyBytesMax: 99 };
+    const response = await handleControl(request, options);
+    expect([response.status, await response.text()]).toEqual([204, ""]);
+    expect(await mock.control.getSnapshot()).toEqual(snapshot);
+  });
+});
+
 describe("GET /openapi.json", () => {
   mockIt("describes every call with its parameters, body and response", async ({ mock }) => {
     const { openapi, paths } = JSON.parse(await (await mock.fetch("/_mock/v1/openapi.json")).text());

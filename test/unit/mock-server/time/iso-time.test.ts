@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isoTime, isoTimeOrNull } from "../../../../mock-server/time/iso-time.ts";
+import { isoTime, isoTimeOrNull, timeMsMax, timeMsMin } from "../../../../mock-server/time/iso-time.ts";
 
 const startMs = Date.UTC(2026, 0, 15, 12);
 
@@ -12,6 +12,13 @@ it("isoTime formats more times than its cache holds", () => {
   const times = Array.from({ length: 25_000 }, (_, index) => startMs + index * 37);
   const wrong = [...times, ...times].filter((timeMs) => Date.parse(isoTime(timeMs)) !== timeMs);
   expect(wrong).toEqual([]);
+});
+
+it("isoTime shows a time that RFC 3339 cannot express as the nearest one that it can", () => {
+  const last = "9999-12-31T23:59:59.999Z";
+  const times = [timeMsMax, timeMsMax + 1, 8.64e15 + 1, 1e300, Number.POSITIVE_INFINITY];
+  expect(times.map(isoTime)).toEqual(times.map(() => last));
+  expect([timeMsMin, timeMsMin - 1, -1e300].map(isoTime)).toEqual(Array(3).fill("0001-01-01T00:00:00.000Z"));
 });
 
 it("isoTimeOrNull returns null for null", () => {

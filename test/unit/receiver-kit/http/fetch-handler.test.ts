@@ -143,7 +143,11 @@ describe("handleFetch", () => {
     await request.text();
     const response = await handleFetch(recorded.sink, request);
     expect(response.status).toBe(500);
-    expect(await response.text()).toContain("before express.json()");
+    const { error } = (await response.json()) as { error: string };
+    expect(error).toContain("before express.json()");
+    expect(error).toContain("Koa: the route before koa-bodyparser");
+    expect(error).toContain("Fastify: removeAllContentTypeParsers() in the scope of the route");
+    expect(error).toContain("docs/recipes/http-frameworks.md");
     expect(codeOf(recorded)).toEqual(["BODY_CONSUMED"]);
   });
 
