@@ -74,9 +74,17 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
 
 watchParent();
 // A reader that closes its end, such as `| head`, ends the output and not the program.
-process.stdout.on("error", () => {});
+let outputFailed = false;
+process.stdout.on("error", ({ code, message }) => {
+  if (code === "EPIPE" || outputFailed) return;
+  outputFailed = true;
+  process.exitCode ||= 1;
+  process.stderr.write(`workspace-tasks: cannot write the output: ${message}\n`);
+});
+process.stderr.on("error", () => {});
 
-process.exitCode = await main(process.argv.slice(2));
+const exitCode = await main(process.argv.slice(2));
+process.exitCode = outputFailed ? exitCode || 1 : exitCode;
 
 // npx and `npm run` start this program through a shell, and a signal to them ends the shell alone. A changed parent is
 // then the only sign. Without npm a parent may end on purpose, as in `workspace-tasks mock &` of a script.

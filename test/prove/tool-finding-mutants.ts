@@ -344,6 +344,6 @@ export const toolFindingMutants: readonly FindingMutant[] = [
     named: "nobody reads its output|cannot be written",
     folder: "bin",
     needsCopy: true,
-    patches: [{ find: 'process.stdout.on("error", () => {});', replace: "" }],
+    patches: [{ find: 'process.stdout.on("error", ', replace: 'process.stdout.on("errors", ' }],
   },
 ];
