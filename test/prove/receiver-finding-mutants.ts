@@ -62,6 +62,29 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
     ],
   },
   {
+    name: "states-by-name",
+    finding: "a task event that the catalog does not know reaches no state handler",
+    tests: ["test/unit/receiver-kit/worker/handlers.test.ts"],
+    patches: [
+      {
+        find: "= { task: isTaskEvent, subtask: isSubtaskEvent };",
+        replace:
+          "= { task: (event) => isTaskEvent(event) && knownEventNames.includes(event.event as never), subtask: isSubtaskEvent };",
+      },
+    ],
+  },
+  {
+    name: "second-delivery-stale",
+    finding: "a second delivery of an event, as of two endpoints that lead to one receiver, is called stale",
+    tests: ["test/unit/receiver-kit/worker/handlers.test.ts"],
+    patches: [
+      {
+        find: "return { stale: position < head,",
+        replace: "return { stale: position <= head && replays === 0,",
+      },
+    ],
+  },
+  {
     name: "age-of-a-replayed-row",
     finding: "a row that is replayed late loses its id within the hour",
     tests: ["test/unit/receiver-kit/inbox/memory/memory-inbox.test.ts"],
@@ -69,6 +92,18 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
       {
         find: "replayedAtMs ?? receivedAtMs;\n\nconst dueAtMs",
         replace: "receivedAtMs + 0 * (replayedAtMs ?? 0);\n\nconst dueAtMs",
+      },
+    ],
+  },
+  {
+    name: "age-of-a-replayed-row-in-sql",
+    finding: "a quarantined row of a SQL inbox that is replayed late loses its id within the hour",
+    tests: ["test/unit/receiver-kit/inbox/sqlite/sqlite-inbox.test.ts"],
+    named: "keeps the id of a row that was replayed late",
+    patches: [
+      {
+        find: "`coalesce(delivery.replayed_at, delivery.received_at) <= ",
+        replace: "`delivery.received_at <= ",
       },
     ],
   },
@@ -89,6 +124,42 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
       "a clock that is ahead for a moment, or set back while a receiver starts, delays acknowledged events by hours",
     tests: ["test/unit/receiver-kit/worker/clock-jumps.test.ts"],
     patches: [{ find: "this.#watchWait(nextInMs);", replace: "void this.#watchWait;" }],
+  },
+  {
+    name: "due-in-the-future",
+    finding: "events in a SQL inbox wait for hours after its clock was set back",
+    tests: ["test/unit/receiver-kit/inbox/sqlite/sqlite-inbox.test.ts"],
+    named: "makes rows due that were stored before the clock was set back",
+    patches: [
+      {
+        find: "const keys = await change(repairKeys, [now(), source, firstDelayMs, delayMsMax]);",
+        replace: "const keys = 0;",
+      },
+    ],
+  },
+  {
+    name: "lease-in-the-future",
+    finding: "events of a crashed process stay with it for hours after the clock of a SQL inbox was set back",
+    tests: ["test/unit/receiver-kit/inbox/sqlite/sqlite-inbox.test.ts"],
+    named: "ends the lease of a crashed worker",
+    patches: [
+      {
+        find: "const leases = await change(sql.repairLeases, [now(), source]);",
+        replace: "const leases = 0;",
+      },
+    ],
+  },
+  {
+    name: "stored-ahead-not-counted",
+    finding: "the statistics of a SQL inbox do not say that events were stored before its clock was set back",
+    tests: ["test/unit/receiver-kit/inbox/sqlite/sqlite-inbox.test.ts"],
+    named: "a clock that is set",
+    patches: [
+      {
+        find: 'storedAheadMs: Math.max(0, Number(newest?.["ahead"] ?? 0))',
+        replace: "storedAheadMs: 0",
+      },
+    ],
   },
   {
     name: "timers-nothing-waits-for",
@@ -112,6 +183,13 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
     ],
   },
   {
+    name: "dead-client-not-returned",
+    finding:
+      "a PostgreSQL client whose connection died stays checked out, until the pool has no clients left",
+    tests: ["test/unit/receiver-kit/inbox/postgres/bounded-pool.test.ts"],
+    patches: [{ find: "if (isDestroyed) return destroy(client);", replace: "if (isDestroyed) return;" }],
+  },
+  {
     name: "strict-details",
     finding: "an event with one odd detail is quarantined",
     tests: ["test/unit/receiver-kit/worker/handlers.test.ts"],
@@ -121,6 +199,15 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
         find: "schema.optional().catch(undefined);",
         replace: "schema.optional();",
       },
+    ],
+  },
+  {
+    name: "strict-nullable-details",
+    finding: "an event whose error message is no text is quarantined",
+    tests: ["test/unit/receiver-kit/worker/handlers.test.ts"],
+    folder: "sdk",
+    patches: [
+      { find: "schema.nullable().default(null).catch(null);", replace: "schema.nullable().default(null);" },
     ],
   },
   {
@@ -146,6 +233,23 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
     ],
   },
   {
+    name: "tenant-without-headers",
+    finding: "the function that finds the secrets cannot tell tenants apart by the headers of the request",
+    tests: ["test/unit/receiver-kit/tenants.test.ts"],
+    patches: [
+      {
+        find: "headers: { get: (name) => findHeader(headers, name) } };",
+        replace: "headers: { get: () => undefined } };",
+      },
+    ],
+  },
+  {
+    name: "secrets-without-limit",
+    finding: "a forged request costs one hash for each secret of a list of any length",
+    tests: ["test/unit/receiver-kit/tenants.test.ts"],
+    patches: [{ find: "const secretsMax = 16;", replace: "const secretsMax = 1e9;" }],
+  },
+  {
     name: "secret-unknown-to-handlers",
     finding: "a handler cannot tell whose secret has signed its event",
     tests: ["test/unit/receiver-kit/worker/handlers.test.ts", "test/unit/receiver-kit/tenants.test.ts"],
@@ -168,6 +272,18 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
       {
         find: "if (!this.#failure && !this.#connection?.isInTransaction()) this.#end(",
         replace: "if (!this.#failure && !this.#connection) this.#end(",
+      },
+    ],
+  },
+  {
+    name: "transaction-ended-by-a-handler",
+    finding: "COMMIT in a handler keeps the writes of an attempt that fails, in a SQLite inbox",
+    tests: ["test/unit/receiver-kit/inbox/sqlite/sqlite-shared-transaction.test.ts"],
+    named: "a COMMIT of its own",
+    patches: [
+      {
+        find: "return keyword ? fail(controlRejected(keyword)) : (await connection()).query(statement, values);",
+        replace: "return (await connection()).query(statement, values);",
       },
     ],
   },
@@ -198,6 +314,18 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
       {
         find: "const bodyMs = isSettled ? bodiesMs : unhandledBodiesMs;",
         replace: "const bodyMs = isSettled ? bodiesMs : unhandledBodiesMs * 1e9;",
+      },
+    ],
+  },
+  {
+    name: "bodies-never-removed-in-sql",
+    finding: "the bodies of dead and quarantined events are never removed from a SQL inbox",
+    tests: ["test/unit/receiver-kit/inbox/sqlite/sqlite-inbox.test.ts"],
+    named: "removes the bodies of dead and quarantined rows",
+    patches: [
+      {
+        find: "const unhandled = await purged(sql.purgeUnhandledBodies, unhandledBodiesMs);",
+        replace: "const unhandled = 0;",
       },
     ],
   },
@@ -241,6 +369,13 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
     ],
   },
   {
+    name: "id-of-a-reconcile-event",
+    finding:
+      "a sender can take the id of an event that reconciling finds, which is then skipped as a duplicate",
+    tests: ["test/unit/receiver-kit/signature/signature-headers.test.ts"],
+    patches: [{ find: "/^[A-Za-z0-9._:~+/=@-]{1,255}$/", replace: "/^[A-Za-z0-9._:~+/=@#-]{1,255}$/" }],
+  },
+  {
     name: "one-long-scan",
     finding: "a list of a large SQLite inbox blocks the process",
     tests: ["test/unit/receiver-kit/inbox/sqlite/sqlite-large-inbox.test.ts"],
@@ -250,6 +385,24 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
         replace: "Math.max(first, below - 1e9 * listStepRows);",
       },
     ],
+  },
+  {
+    name: "one-long-count",
+    finding: "the statistics of a large SQLite inbox block the process",
+    tests: ["test/unit/receiver-kit/inbox/sqlite/sqlite-large-inbox.test.ts"],
+    named: "counts each row once",
+    patches: [
+      { find: "from <= last; from += listStepRows)", replace: "from <= last; from += 1e9 * listStepRows)" },
+      { find: "[from, from + listStepRows]", replace: "[from, from + 1e9 * listStepRows]" },
+      { find: "[after, listStepRows]", replace: "[after, 1e9 * listStepRows]" },
+    ],
+  },
+  {
+    name: "one-long-purge",
+    finding: "the removal of old heads of a large SQLite inbox blocks the process",
+    tests: ["test/unit/receiver-kit/inbox/sqlite/sqlite-large-inbox.test.ts"],
+    named: "removes old heads",
+    patches: [{ find: "const pageKeys = 5_000;", replace: "const pageKeys = 1e9;" }],
   },
   {
     name: "not-read-again",
@@ -265,6 +418,18 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
     patches: [{ find: 'openSync(filePath, "wx", 0o600)', replace: 'openSync(filePath, "wx", 0o644)' }],
   },
   {
+    name: "open-error-without-the-path",
+    finding: "the error of a file that is no database does not name the file",
+    tests: ["test/unit/receiver-kit/inbox/sqlite/sqlite-file.test.ts"],
+    named: "a file that is not a database",
+    patches: [
+      {
+        find: 'throw isReceiverError(error) || sqliteErrorCode(error).startsWith("SQLITE_BUSY")',
+        replace: 'throw isReceiverError(error) || sqliteErrorCode(error).startsWith("SQLITE_")',
+      },
+    ],
+  },
+  {
     name: "never-started",
     finding: "a receiver that was never started acknowledges events, handles none and does not say so",
     tests: ["test/unit/receiver-kit/receiver.test.ts", "test/unit/receiver-kit/worker/ingest.test.ts"],
@@ -277,6 +442,36 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
     finding: "a misspelt option of a receiver is ignored",
     tests: ["test/unit/receiver-kit/options.test.ts"],
     patches: [{ find: "z.strictObject(shape, {", replace: "z.looseObject(shape, {" }],
+  },
+  {
+    name: "unchecked-values",
+    finding:
+      "a receiver accepts a misspelt value, a negative number, or an object without the expected methods",
+    tests: ["test/unit/receiver-kit/options.test.ts"],
+    patches: [
+      {
+        find: "z.custom<Type>(accepts, expected);",
+        replace: "z.custom<Type>(() => true, expected);",
+      },
+    ],
+  },
+  {
+    name: "not-a-number",
+    finding: "a limit that is NaN is accepted, and removes the limit",
+    tests: ["test/unit/receiver-kit/options.test.ts"],
+    patches: [
+      {
+        find: "return Number.isSafeInteger(given) && (given as number) >= min;",
+        replace: "return (Number.isSafeInteger(given) || Number.isNaN(given)) && !((given as number) < min);",
+      },
+    ],
+  },
+  {
+    name: "options-never-undefined",
+    finding: "an option that is explicitly undefined does not compile with exactOptionalPropertyTypes",
+    tests: ["test/types/type-tests.test.ts"],
+    needsCopy: true,
+    patches: [{ find: "readonly pollMs?: number | undefined;", replace: "readonly pollMs?: number;" }],
   },
   {
     name: "names-of-the-catalog-only",
@@ -304,6 +499,18 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
       {
         find: "if (isOther) otherWorkspaces += 1;",
         replace: "if (isOther && !taskId) otherWorkspaces += 1;",
+      },
+    ],
+  },
+  {
+    name: "difference-called-unchanged",
+    finding: "reconciling counts a task as unchanged whose status differs from that of the API",
+    tests: ["test/unit/receiver-kit/worker/reconcile.test.ts"],
+    named: "when statuses differ",
+    patches: [
+      {
+        find: "head !== undefined && (head.status === change.status || head.status === null);",
+        replace: "head !== undefined;",
       },
     ],
   },
@@ -370,6 +577,18 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
       {
         find: "BEGIN RETURN QUERY",
         replace: "BEGIN PERFORM pg_advisory_xact_lock(1); RETURN QUERY",
+      },
+    ],
+  },
+  {
+    name: "several-claims-for-an-event",
+    finding: "an event costs an idle receiver several claims",
+    tests: ["test/unit/receiver-kit/worker/worker.test.ts"],
+    named: "without a second claim",
+    patches: [
+      {
+        find: "const isFull = count >= rowsMax || (count > 0 && nextInMs !== null && nextInMs <= 0);",
+        replace: "const isFull = count > 0;",
       },
     ],
   },

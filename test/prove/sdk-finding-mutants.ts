@@ -13,6 +13,12 @@ export const sdkFindingMutants: readonly FindingMutant[] = [
     ],
   },
   {
+    name: "retry-after-of-ten-digits",
+    finding: "a Retry-After of ten digits is ignored",
+    tests: ["test/unit/sdk/request/retry-after.test.ts"],
+    patches: [{ find: "const seconds = /^\\d+$/;", replace: "const seconds = /^\\d{1,9}$/;" }],
+  },
+  {
     name: "key-function-without-limit",
     finding: "a function that never returns the key blocks the client",
     tests: ["test/unit/sdk/credentials/credentials.test.ts"],
@@ -76,6 +82,17 @@ export const sdkFindingMutants: readonly FindingMutant[] = [
     patches: [{ find: "const replacePauseMs = 5_000;", replace: "const replacePauseMs = 150_000;" }],
   },
   {
+    name: "token-for-each-client",
+    finding: "clients of one key that are used one after the other exchange the key once each",
+    tests: ["test/unit/sdk/credentials/shared-token.test.ts"],
+    patches: [
+      {
+        find: "const isUsable = current !== undefined && nowMs < shared.dueAtMs;",
+        replace: "const isUsable = false;",
+      },
+    ],
+  },
+  {
     name: "queue-of-all-clients",
     finding: "a call is rejected because another client's calls fill the queue",
     tests: ["test/unit/sdk/rate-limit/priority.test.ts", "test/unit/sdk/rate-limit/rate-limiter.test.ts"],
@@ -95,6 +112,18 @@ export const sdkFindingMutants: readonly FindingMutant[] = [
     ],
   },
   {
+    name: "one-queue",
+    finding: "a call of a person waits behind the background calls before it",
+    tests: ["test/unit/sdk/rate-limit/priority.test.ts"],
+    named: "gets the next free slot",
+    patches: [
+      {
+        find: "return { position: this.#entries++, priority, queuedMs: 0, rejections: 0 };",
+        replace: 'return { position: this.#entries++, priority: "normal", queuedMs: 0, rejections: 0 };',
+      },
+    ],
+  },
+  {
     name: "long-block-of-the-key",
     finding: "one absurd Retry-After of a 429 blocks the key for hours",
     tests: ["test/unit/sdk/rate-limit/adaptive-pacing.test.ts"],
@@ -106,12 +135,30 @@ export const sdkFindingMutants: readonly FindingMutant[] = [
     ],
   },
   {
+    name: "block-forgotten",
+    finding:
+      "a new client sends at once although the service blocks the key, because the last client was closed",
+    tests: ["test/unit/sdk/rate-limit/limiter-registry.test.ts"],
+    patches: [
+      {
+        find: "this.#window.isIdle(nowMs) && !this.#pacing.isBlocked(nowMs);",
+        replace: "this.#window.isIdle(nowMs);",
+      },
+    ],
+  },
+  {
     name: "proxy-taken-for-the-service",
     finding: "the HTML page of a proxy with status 401 is reported as a rejected token",
     tests: ["test/unit/sdk/request/classify-response.test.ts"],
     patches: [
       { find: "if (status === 401 && !isService && isPage(response)) {", replace: "if (status === 1) {" },
     ],
+  },
+  {
+    name: "forbidden-by-a-proxy",
+    finding: "the HTML page of a proxy with status 403 is reported as a missing permission",
+    tests: ["test/unit/sdk/request/classify-response.test.ts"],
+    patches: [{ find: "if (status === 403 && isService)", replace: "if (status === 403)" }],
   },
   {
     name: "unauthorized-by-its-message",
@@ -158,10 +205,46 @@ export const sdkFindingMutants: readonly FindingMutant[] = [
     ],
   },
   {
+    name: "error-extensions-lost",
+    finding: "an error of the service lacks its extensions, such as the field that it is about",
+    tests: ["test/unit/sdk/engine/response-details.test.ts"],
+    patches: [
+      {
+        find: "...(isRecord(extensions) ? { extensions: readExtensions(extensions, redactor) } : {}),",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "error-locations-lost",
+    finding: "an error of the service does not say where in the document it is",
+    tests: ["test/unit/sdk/engine/response-details.test.ts"],
+    patches: [
+      { find: "...(Array.isArray(locations) ? { locations: readLocations(locations) } : {}),", replace: "" },
+    ],
+  },
+  {
+    name: "response-headers-lost",
+    finding: "results and errors lack the headers of the response",
+    tests: ["test/unit/sdk/engine/response-details.test.ts"],
+    patches: [{ find: "all.slice(0, entriesMax)", replace: "all.slice(0, 0)" }],
+  },
+  {
     name: "cut-response-not-repeated",
     finding: "a query whose JSON response was cut fails and is not repeated",
     tests: ["test/unit/sdk/request", "test/unit/sdk/engine"],
     patches: [{ find: "if (isTruncated) {", replace: "if (isTruncated && status === 0) {" }],
+  },
+  {
+    name: "damaged-gzip-not-repeated",
+    finding: "a query whose compressed response is damaged or incomplete fails and is not repeated",
+    tests: ["test/unit/sdk/request/response-body.test.ts"],
+    patches: [
+      {
+        find: 'return failure("RESPONSE_INVALID", message, details);',
+        replace: 'return failure("RESPONSE_INVALID", message, { ...details, remedy: "none" });',
+      },
+    ],
   },
   {
     name: "fetch-without-streams",
@@ -189,6 +272,18 @@ export const sdkFindingMutants: readonly FindingMutant[] = [
     ],
   },
   {
+    name: "unchecked-variables",
+    finding: "the compiler accepts a request with a typed document and wrong variables",
+    tests: ["test/types/type-tests.test.ts"],
+    needsCopy: true,
+    patches: [
+      {
+        find: "...args: RequestArguments<NotInferred<Variables>>",
+        replace: "variables?: Variables | undefined,\n    options?: RequestOptions | undefined,",
+      },
+    ],
+  },
+  {
     name: "idempotent-mutation-not-repeated",
     finding: "a mutation that may be repeated fails when the connection is lost, with an unknown outcome",
     tests: ["test/unit/sdk/engine/call-options.test.ts"],
@@ -200,6 +295,39 @@ export const sdkFindingMutants: readonly FindingMutant[] = [
       {
         find: '"DeleteWebhookEndpoint", DeleteWebhookEndpointDocument, {\n  idempotent: true,',
         replace: '"DeleteWebhookEndpoint", DeleteWebhookEndpointDocument, {',
+      },
+    ],
+  },
+  {
+    name: "add-users-not-repeated",
+    finding: "partner.workspaces.addUsers fails when the connection is lost, with an unknown outcome",
+    tests: ["test/unit/sdk/engine/call-options.test.ts"],
+    patches: [
+      {
+        find: '"AddUsersToTheWorkspace", AddUsersToTheWorkspaceDocument, {\n  idempotent: true,\n}',
+        replace: '"AddUsersToTheWorkspace", AddUsersToTheWorkspaceDocument, {}',
+      },
+    ],
+  },
+  {
+    name: "collect-not-repeated",
+    finding: "partner.connections.collect fails when the connection is lost, with an unknown outcome",
+    tests: ["test/unit/sdk/engine/call-options.test.ts"],
+    patches: [
+      {
+        find: '"CollectProviderConnection", CollectProviderConnectionDocument, {\n  idempotent: true,\n}',
+        replace: '"CollectProviderConnection", CollectProviderConnectionDocument, {}',
+      },
+    ],
+  },
+  {
+    name: "start-import-not-repeated",
+    finding: "partner.jobs.startImport fails when the connection is lost, with an unknown outcome",
+    tests: ["test/unit/sdk/engine/call-options.test.ts"],
+    patches: [
+      {
+        find: '"InitiateTaxPrepsImport", InitiateTaxPrepsImportDocument, {\n  idempotent: true,\n}',
+        replace: '"InitiateTaxPrepsImport", InitiateTaxPrepsImportDocument, {}',
       },
     ],
   },
@@ -271,6 +399,25 @@ export const sdkFindingMutants: readonly FindingMutant[] = [
     tests: ["test/unit/sdk/call/process-registry.test.ts"],
     patches: [
       { find: "const kept = weakEntry.deref();", replace: "const kept = weakEntry.deref() && entry;" },
+    ],
+  },
+  {
+    name: "user-agent-without-version",
+    finding: "the service cannot tell the versions of the package apart by the user agent",
+    tests: ["test/unit/sdk/engine/call-options.test.ts"],
+    named: "user agent",
+    patches: [{ find: "const own = `", replace: 'const own = "workspace-tasks" || `' }],
+  },
+  {
+    name: "no-default-deadline",
+    finding: "a call without a deadline waits without limit",
+    tests: ["test/unit/sdk/rate-limit/priority.test.ts"],
+    named: "default deadline",
+    patches: [
+      {
+        find: "call.deadlineMs ?? options.deadlineMs ?? deadlineMsDefaults[priority];",
+        replace: "call.deadlineMs ?? options.deadlineMs;",
+      },
     ],
   },
 ];

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { createClient } from "workspace-tasks/sdk";
+import { createClient, type WorkspaceTasksClient } from "workspace-tasks/sdk";
 import { version } from "../../../../sdk/version.ts";
 import { connectionLost, createScriptedService } from "../../../support/scripted-service.ts";
 
@@ -112,6 +112,29 @@ describe("a mutation whose connection is lost", () => {
   it("is repeated when its operation is idempotent", async () => {
     const { client, calls } = createScriptedService([connectionLost, updated]);
     expect(await client.webhooks.endpoints.update("e", { enabled: true })).toEqual(endpoint);
+    expect(calls).toHaveLength(2);
+  });
+
+  it.each<[string, string, unknown, (partner: WorkspaceTasksClient["partner"]) => Promise<unknown>]>([
+    [
+      "workspaces.addUsers",
+      "addUsersToTheWorkspace",
+      [],
+      ({ workspaces }) => workspaces.addUsers("w", { userEmails: ["a@b.example"] }),
+    ],
+    [
+      "connections.collect",
+      "collectProviderConnection",
+      { id: "c" },
+      ({ connections }) => connections.collect("c"),
+    ],
+    ["jobs.startImport", "initiateTaxPrepsImport", { id: "j" }, ({ jobs }) => jobs.startImport("j")],
+  ])("is repeated by partner.%s", async (_, field, result, send) => {
+    const { client, calls } = createScriptedService(
+      [connectionLost, () => Response.json({ data: { [field]: result } })],
+      { gatewayUrl: "https://gateway.example" },
+    );
+    expect(await send(client.partner)).toEqual(result);
     expect(calls).toHaveLength(2);
   });
 

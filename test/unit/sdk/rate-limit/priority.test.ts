@@ -183,6 +183,7 @@ describe("the default deadline", () => {
     await clock.advance(deadlineMs - 1);
     expect(isSettled).toBe(false);
     await clock.advance(1);
+    expect(isSettled).toBe(true);
     expect(await code).toBe("DEADLINE_EXCEEDED");
     await clock.advance(10_000_000);
   });

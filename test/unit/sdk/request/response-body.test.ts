@@ -118,6 +118,21 @@ describe("a truncated response", () => {
     expect(meta.attempts).toBe(2);
   });
 
+  it("of a query is repeated when its gzip is damaged", async () => {
+    const text = JSON.stringify({ data: { probe: Array.from({ length: 500 }, (_, index) => `v${index}`) } });
+    let responses = 0;
+    const { open } = await serveGraphQL((_, response) => {
+      const bytes = gzipSync(text);
+      if (responses++ === 0) bytes.fill(0xff, 100, 200);
+      response.writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" });
+      response.end(bytes);
+    });
+    const { meta } = await open({ maxRetries: 1, random: () => 0 })
+      .execute(probe.query, {})
+      .withMeta();
+    expect(meta.attempts).toBe(2);
+  });
+
   it("of a mutation is RESPONSE_INVALID and not repeated", async () => {
     const { open, requests } = await serveGraphQL((_, response) => response.end('{"data":{"probe":"1"}'));
     const failure = await failureOf(open({ maxRetries: 3 }).execute(probe.mutation, {}));

@@ -18,13 +18,40 @@ let connection: SqliteConnection;
 const clock = createVirtualClock(0);
 const hourMs = 3_600_000;
 
+/** Statements of the inbox and their values. */
+const executed: (readonly [statement: string, values: readonly unknown[]])[] = [];
+
+/** How many numbers each execution of a statement covered, between two of its values. */
+const spans = (statement: string, from: number, to: number) =>
+  executed
+    .filter(([each]) => each === statement)
+    .map(([, values]) => Number(values[to]) - Number(values[from]));
+
 /** One row in quarantine, then many settled ones, of which half arrived at the same time. */
 beforeAll(async () => {
   directory = await mkdtemp(path.join(tmpdir(), "workspace-tasks-large-inbox-"));
   const file = path.join(directory, "inbox.db");
-  inbox = sqliteInbox({ path: file, clock });
+  const opener = await loadSqliteDriver();
+  inbox = sqliteInbox({
+    path: file,
+    clock,
+    driver(name) {
+      const opened = opener(name);
+      return {
+        ...opened,
+        queryPrepared(statement, values = []) {
+          executed.push([statement, values]);
+          return opened.queryPrepared(statement, values);
+        },
+        changePrepared(statement, values) {
+          executed.push([statement, values]);
+          return opened.changePrepared(statement, values);
+        },
+      };
+    },
+  });
   await inbox.open();
-  connection = (await loadSqliteDriver())(file);
+  connection = opener(file);
   connection.query(
     `WITH RECURSIVE counted (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM counted WHERE n < ?1)
      INSERT INTO workspace_tasks_deliveries (source, webhook_id, channel, outcome, signed_at, received_at)
@@ -62,6 +89,8 @@ describe("a SQLite inbox with more rows than one step reads", () => {
   it("counts each row once, and lets other work run between the steps", async () => {
     const { result, turns } = await turnsDuring(() => inbox.stats());
     expect(result.rows).toMatchObject({ done: rows, quarantined: 1, stale: 0 });
+    expect(Math.max(...spans(sql.countOutcomes, 0, 1))).toBe(listStepRows);
+    expect(Math.max(...spans(sql.countLive, 0, 1))).toBe(listStepRows);
     expect(turns).toBeGreaterThan(6);
   });
 
@@ -81,6 +110,8 @@ describe("a SQLite inbox with more rows than one step reads", () => {
     });
     expect(result.reduce((sum, count) => sum + count)).toBe(listStepRows + 10);
     expect(Math.max(...result)).toBe(4_000);
+    // Later ones span the numbers of removed heads too.
+    expect(spans(sql.sharedStatements.purgeHeads, 4, 5)[0]).toBe(listStepRows);
     expect(turns).toBeGreaterThan(6);
     expect(await inbox.head("default", `key ${listStepRows + 9}`)).toBeUndefined();
     expect(await inbox.head("default", `key ${listStepRows + 10}`)).toBeDefined();

@@ -117,6 +117,17 @@ describe("transactions that events share on SQLite", () => {
     expect(await at.stateOf(b!)).toBe("running");
   });
 
+  it("undo what a handler wrote before a COMMIT of its own", async () => {
+    await using at = await createFixture();
+    const [a] = at.claims;
+    const transaction = at.inbox.begin(a!, doneWith(a!), { timeoutMs: 1_000 });
+    await transaction.handle.query(write, [a!.orderKey]);
+    const error = await transaction.handle.query("COMMIT").catch((cause: unknown) => cause);
+    await transaction.rollback();
+    expect(at.kept()).toEqual([]);
+    expect(error).toMatchObject({ code: "TRANSACTION_ENDED_BY_SQL" });
+  });
+
   it("undo an event whose handler exceeds the time limit, and commit the others", async () => {
     await using at = await createFixture();
     const [a, b] = at.claims;
