@@ -9,7 +9,7 @@ export {
   type WebhookRejectionCode,
 } from "./errors.ts";
 export type { EventColumns } from "./event/event-columns.ts";
-export type { RequestLimits } from "./http/request-body.ts";
+export type { RequestLimitOptions, RequestLimits } from "./http/request-body.ts";
 export type { AcceptContext, AcceptResult, DeliverySink } from "./http/webhook-handler.ts";
 export type {
   DeliveryChannel,

@@ -1,5 +1,5 @@
 import type { WebhookRejectedError } from "./errors.ts";
-import type { RequestLimits } from "./http/request-body.ts";
+import type { RequestLimitOptions } from "./http/request-body.ts";
 import type { Inbox, InboxKeyOrder, InboxRetention, InboxRowReference } from "./inbox/inbox.ts";
 import { limitInbox } from "./inbox/limited-inbox.ts";
 import { consoleLogger, guardLogger, type ReceiverLogger } from "./logger.ts";
@@ -21,11 +21,11 @@ export interface RetentionOptions {
 
 export interface RetryPolicy {
   /** Delay after the first failed attempt; doubles with each further one. Default 1,000. */
-  readonly firstDelayMs: number;
+  readonly firstDelayMs?: number | undefined;
   /** Longest delay. Default 3,600,000. */
-  readonly delayMsMax: number;
+  readonly delayMsMax?: number | undefined;
   /** Attempts after which an event is dead. Default 15, which take about three hours. */
-  readonly attemptsMax: number;
+  readonly attemptsMax?: number | undefined;
 }
 
 export interface ReceiverOptions<Transaction> extends VerifierOptions {
@@ -34,7 +34,7 @@ export interface ReceiverOptions<Transaction> extends VerifierOptions {
   /** Names the endpoint when several share one inbox: ids and order are kept per source. Default `default`. */
   readonly source?: string | undefined;
   /** Limits of one request. */
-  readonly limits?: Partial<RequestLimits> | undefined;
+  readonly limits?: RequestLimitOptions | undefined;
   /** How long storing one delivery may take before the response is 503. Default 10,000. */
   readonly acceptTimeoutMs?: number | undefined;
   /** Bytes of deliveries that wait for the inbox to store them, beyond which the response is 503. Default 67,108,864. */
@@ -56,7 +56,7 @@ export interface ReceiverOptions<Transaction> extends VerifierOptions {
   readonly leaseMs?: number | undefined;
   /** How often to look for due events when no notification arrives. Default 1,000. */
   readonly pollMs?: number | undefined;
-  readonly retry?: Partial<RetryPolicy> | undefined;
+  readonly retry?: RetryPolicy | undefined;
   /**
    * What a failed event means to later ones of its task or stage. `latest`, the default: they are handled, and the
    * failed one is stale at its retry. `strict`: they wait until it is done or dead.

@@ -14,6 +14,11 @@ export interface RequestLimits {
   readonly bodyTimeoutMs: number;
 }
 
+/** Limits that are left out, or undefined, have their defaults. */
+export type RequestLimitOptions = {
+  readonly [Name in keyof RequestLimits]?: RequestLimits[Name] | undefined;
+};
+
 /**
  * Reads the whole body of a Node request as the bytes received. Uses the bytes that another middleware kept: `rawBody`,
  * or a `body` that is a Buffer.

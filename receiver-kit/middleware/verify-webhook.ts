@@ -2,7 +2,7 @@ import { isWebhookRejectedError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
 import { createMountingWarning } from "../http/mounting-warning.ts";
 import { notifyListener } from "../http/notify-listener.ts";
-import { type RequestLimits, readRequestBody, targetOf } from "../http/request-body.ts";
+import { type RequestLimitOptions, readRequestBody, targetOf } from "../http/request-body.ts";
 import { responseFor } from "../http/responses.ts";
 import { sendResponse } from "../http/send-response.ts";
 import { type DeliverySink, verifyRequest } from "../http/webhook-handler.ts";
@@ -12,7 +12,7 @@ import { createVerifier, type VerifiedWebhook, type VerifierOptions } from "../s
 import type { WebhookMiddleware } from "./received-webhook.ts";
 
 export interface VerifyWebhookOptions extends VerifierOptions {
-  readonly limits?: Partial<RequestLimits> | undefined;
+  readonly limits?: RequestLimitOptions | undefined;
   /** Called for every rejected request. What it throws is ignored. Default: mounting mistakes emit a process warning. */
   readonly onRejected?: DeliverySink["onRejected"];
 }

@@ -2,7 +2,7 @@ import type { RabbitmqIntakeStats } from "../broker-stats.ts";
 import { isReceiverError, ReceiverError, type WebhookRejectedError } from "../errors.ts";
 import { handleFetch } from "../http/fetch-handler.ts";
 import { createRejectionLog } from "../http/rejection-log.ts";
-import type { RequestLimits } from "../http/request-body.ts";
+import type { RequestLimitOptions } from "../http/request-body.ts";
 import type { AcceptContext, AcceptResult, DeliverySink } from "../http/webhook-handler.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import { closeSchema } from "../receiver-options.ts";
@@ -25,7 +25,7 @@ export interface RabbitmqIntakeOptions extends RabbitmqOptions, VerifierOptions 
   /** As of the receivers behind the queues. Default `default`. */
   readonly source?: string | undefined;
   /** Limits of one request. */
-  readonly limits?: Partial<RequestLimits> | undefined;
+  readonly limits?: RequestLimitOptions | undefined;
   /** How long a publisher confirm may take before the response is 503. Default 5,000. */
   readonly confirmTimeoutMs?: number | undefined;
   /** How long a delivery waits for a connection that was just lost. Default 2,000. */

@@ -1,9 +1,9 @@
 import type { Random } from "../random.ts";
-import type { RetryPolicy } from "../receiver-options.ts";
+import type { ReceiverSettings } from "../receiver-options.ts";
 
 /** The delay after a failed attempt, counted from 1; ±20 % jitter, so that failed events do not retry in lockstep. */
 export function retryDelayMs(
-  { firstDelayMs, delayMsMax }: RetryPolicy,
+  { firstDelayMs, delayMsMax }: ReceiverSettings["retry"],
   attempt: number,
   random: Random,
 ): number {

@@ -5,7 +5,9 @@ import type {
   MemoryInboxOptions,
   ReceiverOptions,
   ReconcileOptions,
+  RequestLimitOptions,
   RetentionOptions,
+  RetryPolicy,
   VerifierOptions,
   VerifyOptions,
 } from "workspace-tasks/receiver-kit";
@@ -53,6 +55,8 @@ describe("options that may be left out may be undefined", () => {
   it("in the receiver kit", () => {
     expectTypeOf<NeverUndefined<ReceiverOptions<unknown>>>().toBeNever();
     expectTypeOf<NeverUndefined<RetentionOptions>>().toBeNever();
+    expectTypeOf<NeverUndefined<RetryPolicy>>().toBeNever();
+    expectTypeOf<NeverUndefined<RequestLimitOptions>>().toBeNever();
     expectTypeOf<NeverUndefined<ReconcileOptions>>().toBeNever();
     expectTypeOf<NeverUndefined<VerifierOptions>>().toBeNever();
     expectTypeOf<NeverUndefined<VerifyOptions>>().toBeNever();

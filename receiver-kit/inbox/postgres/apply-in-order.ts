@@ -15,6 +15,7 @@ import { type Clock, systemClock } from "../../clock.ts";
 import { ReceiverError } from "../../errors.ts";
 import { eventOrder, isFarFuture, orderKey } from "../../event/event-order.ts";
 import { defaults, option, parseOptions, strictOptions } from "../../options.ts";
+import { identifier } from "./postgres-expressions.ts";
 import type { PostgresQueryable } from "./postgres-pool.ts";
 
 export interface AppliedHeadsOptions {
@@ -142,7 +143,7 @@ export async function applyInOrder<Client extends PostgresQueryable, Result>(
 
 /** Returns the position of the head where that is not older, `undefined` after the head was advanced. */
 async function advance(client: PostgresQueryable, schema: string, values: string[]): Promise<unknown> {
-  const table = `${schema}.applied_heads`;
+  const table = `${identifier(schema)}.applied_heads`;
   const advanced = await client.query(
     `INSERT INTO ${table} AS head (source, order_key, position, applied_at) VALUES ($1, $2, $3, ${nowMs})
      ON CONFLICT (source, order_key) DO UPDATE SET position = excluded.position, applied_at = excluded.applied_at
@@ -197,12 +198,12 @@ export async function createAppliedHeads(
     DO $$ BEGIN
       PERFORM pg_advisory_xact_lock(hashtextextended('${schema}.applied_heads', 0));
       IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = '${schema}') THEN
-        CREATE SCHEMA ${schema};
+        CREATE SCHEMA ${identifier(schema)};
       END IF;
       IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_class AS class
           JOIN pg_catalog.pg_namespace AS space ON space.oid = class.relnamespace
           WHERE space.nspname = '${schema}' AND class.relname = 'applied_heads') THEN
-        CREATE TABLE ${schema}.applied_heads (
+        CREATE TABLE ${identifier(schema)}.applied_heads (
           source text COLLATE "C" NOT NULL,
           order_key text COLLATE "C" NOT NULL,
           position text COLLATE "C" NOT NULL,
@@ -229,7 +230,7 @@ export async function purgeAppliedHeads(
     retentionOptions,
     options,
   );
-  const table = `${schema}.applied_heads`;
+  const table = `${identifier(schema)}.applied_heads`;
   const { rows } = await client.query(
     `DELETE FROM ${table} WHERE (source, order_key) IN (
        SELECT source, order_key FROM ${table}

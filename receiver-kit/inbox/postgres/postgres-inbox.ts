@@ -6,6 +6,7 @@ import { failedEnd, type RowEnd, settledEnd, settleOutcome } from "../row-end.ts
 import { sqlMethods } from "../sql-methods.ts";
 import { boundPool } from "./bounded-pool.ts";
 import { ClaimSize } from "./claim-size.ts";
+import { identifier } from "./postgres-expressions.ts";
 import { requireFunctions } from "./postgres-functions.ts";
 import { beginSharedTransaction } from "./postgres-handler-transaction.ts";
 import { listenForRows } from "./postgres-listener.ts";
@@ -77,7 +78,7 @@ export function postgresInbox(
   const settings = parseOptions("postgresInbox", postgresOptions, options);
   const { schema, migrate, queryTimeoutMs } = settings;
   const pool = boundPool(callersPool, queryTimeoutMs);
-  const sql = postgresStatements(schema);
+  const sql = postgresStatements(identifier(schema));
   const channel = `${schema}_inbox`;
   const now = () => settings.clock?.now() ?? null;
   const database: operations.PostgresDatabase = {

@@ -7,6 +7,7 @@
 
 import { ReceiverError } from "../../errors.ts";
 import type { BoundedPool } from "./bounded-pool.ts";
+import { identifier } from "./postgres-expressions.ts";
 import { missingFunctions, type ServerFunction } from "./postgres-functions.ts";
 import type { PostgresQueryable } from "./postgres-pool.ts";
 
@@ -199,8 +200,8 @@ export async function migratePostgres(
     if (version === 0) await createSchema(client, schema);
     for (const [index, migration] of postgresMigrations.entries()) {
       if (index < version) continue;
-      await client.query(migration(schema));
-      await client.query(`INSERT INTO ${schema}.migrations (version) VALUES ($1)`, [index + 1]);
+      await client.query(migration(identifier(schema)));
+      await client.query(`INSERT INTO ${identifier(schema)}.migrations (version) VALUES ($1)`, [index + 1]);
     }
     for (const { definition } of await missingFunctions(client, schema, functions)) {
       await client.query(definition);
@@ -238,13 +239,17 @@ async function currentVersion(queries: PostgresQueryable, schema: string): Promi
     [schema],
   );
   if (table.rows.length === 0) return 0;
-  const { rows } = await queries.query(`SELECT max(version) AS version FROM ${schema}.migrations`);
+  const { rows } = await queries.query(
+    `SELECT max(version) AS version FROM ${identifier(schema)}.migrations`,
+  );
   return Number(rows[0]?.["version"] ?? 0);
 }
 
 /** CREATE SCHEMA needs a privilege on the database even when the schema exists, so that is checked first. */
 async function createSchema(client: PostgresQueryable, schema: string): Promise<void> {
   const { rows } = await client.query("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1", [schema]);
-  if (rows.length === 0) await client.query(`CREATE SCHEMA ${schema}`);
-  await client.query(`CREATE TABLE IF NOT EXISTS ${schema}.migrations (version integer PRIMARY KEY)`);
+  if (rows.length === 0) await client.query(`CREATE SCHEMA ${identifier(schema)}`);
+  await client.query(
+    `CREATE TABLE IF NOT EXISTS ${identifier(schema)}.migrations (version integer PRIMARY KEY)`,
+  );
 }

@@ -20,7 +20,7 @@ import { endFunction, insertFunction } from "./postgres-row-functions.ts";
 
 export type PostgresStatements = ReturnType<typeof postgresStatements>;
 
-/** @param schema an identifier that needs no quotes */
+/** @param schema an identifier, in quotes where it needs them */
 export function postgresStatements(schema: string) {
   const tables: SqlTables = {
     deliveries: `${schema}.deliveries`,

@@ -235,8 +235,8 @@ describeWithPostgres("applyInOrder", () => {
     expect(outcomes.toSorted()).toEqual(["TRANSACTION_CONFLICT", "applied"]);
   });
 
-  it("creates its table once for processes that start together, in a schema of its own too", async () => {
-    const schema = "applied_elsewhere";
+  it("creates its table once for processes that start together, in a schema with the name of a reserved word too", async () => {
+    const schema = "user";
     await Promise.all(Array.from({ length: 8 }, () => createAppliedHeads(pool, { schema })));
     expect(await apply(at("elsewhere", 1), { schema })).toBe("applied");
   });

@@ -86,6 +86,19 @@ describeWithPostgres("with PostgreSQL", () => {
     await pool.end();
   });
 
+  it("the schema of an inbox may have the name of a reserved word", async () => {
+    const pool = database.pool();
+    const schema = "select";
+    await postgresInbox(pool, { schema }).open();
+    const inbox = postgresInbox(pool, { schema, migrate: false });
+    await inbox.open();
+    await inbox.insert(runningAt("task-1", 1, { id: "first" }));
+    const [claim] = (await inbox.claim(claimOptions())).claims;
+    expect(await inbox.begin(claim!, doneWith(claim!), { timeoutMs: 1_000 }).commit()).toBe("settled");
+    await inbox.close();
+    await pool.end();
+  });
+
   it("the migration from version 1 keeps every row with its body, whatever its state", async () => {
     const pool = database.pool();
     await fillVersion1(pool, "version_1");
