@@ -201,7 +201,6 @@ describe("pictures of the inspector", () => {
     ["signatures", widescreen, "light", "signature"],
   ])("%s is at most 200 KB", async (name, size, colorScheme, view) => {
     await using inspector = await InspectorPage.open(browser, fixture.mock, { ...size, colorScheme });
-    if (view === "overview") await inspector.page.clock.install();
     await show(inspector, view);
     if (view === "overview") await makeTraffic(inspector.page);
     if (view === "signature") await breakSignature(inspector.page);
@@ -210,10 +209,11 @@ describe("pictures of the inspector", () => {
     expect(statSync(path).size).toBeLessThan(bytesMax);
   });
 
-  /** A minute of the browser's time with requests at a changing rate. */
+  /** A minute of the mock's time with requests at a changing rate. */
   async function makeTraffic(page: Page): Promise<void> {
     const { mock } = fixture;
-    // A key of its own: the mock's clock does not advance, so the rate limit of a key does not renew.
+    const { requests: before } = await mock.control.getOverview();
+    // A key of its own: others may have used up their rate limit in this minute.
     const token = await workspaceToken(
       mock,
       (await mock.control.createApiKey({ access: "read_only" })).apiKey,
@@ -222,8 +222,12 @@ describe("pictures of the inspector", () => {
       const requests = Math.round(1.2 + Math.sin(second / 5) + 0.8 * Math.cos(second / 2.3));
       for (let sent = 0; sent < requests; sent++)
         await callGraphql(mock, "query Me { me { __typename } }", { token });
-      await page.clock.runFor(1_000);
+      await mock.clock.advance("1s");
     }
+    const { requests } = await mock.control.getOverview();
+    await page.getByText(`${requests - before} in the last minute`).waitFor();
+    const { now } = await mock.control.getClock();
+    await page.getByRole("banner").getByText(now.slice(11, 19)).waitFor();
   }
 
   async function breakSignature(page: Page): Promise<void> {

@@ -26,6 +26,28 @@ async function rejectedDelivery(fixture: InspectorFixture) {
   return { ...endpoint, taskId, deliveryId: summary?.id ?? "" };
 }
 
+describe("the overview of the inspector", () => {
+  it("counts the requests of the last minute of the mock's time, also those before it was opened", async () => {
+    await using fixture = await createInspectorFixture();
+    const { mock } = fixture;
+    const call = () => callGraphql(mock, "{ webhookEventCatalog { name } }");
+    for (let sent = 0; sent < 3; sent++) await call();
+    await using inspector = await InspectorPage.open(browser, mock);
+    const { page } = inspector;
+    await page.getByText("3 in the last minute").waitFor();
+    await call();
+    await page.getByText("4 in the last minute").waitFor();
+    await inspector.button("advance 1m").click();
+    await page.getByText("0 in the last minute").waitFor();
+    await call();
+    await page.getByText("1 in the last minute").waitFor();
+    await mock.control.reset();
+    await page.getByText("0 in the last minute").waitFor();
+    await call();
+    await page.getByText("1 in the last minute").waitFor();
+  });
+});
+
 describe("the tasks view of the inspector", () => {
   it("shows a task from its start through its stages to its end as the clock advances", async () => {
     await using fixture = await createInspectorFixture();

@@ -9,32 +9,20 @@ export interface Activity {
   readonly [field: string]: unknown;
 }
 
-/** What was received within one second of the browser's time. */
-export interface Second {
-  readonly activities: number;
-  readonly requests: number;
-}
-
 export interface LiveState {
   /** `paused`: the tab is hidden. */
   readonly connection: "connecting" | "live" | "lost" | "paused";
   /** Newest first. */
   readonly recent: readonly Activity[];
-  /** The last seconds of the browser's time, oldest first; the last one is in progress. */
-  readonly seconds: readonly Second[];
   /** Number of changes per topic. */
   readonly changes: Readonly<Record<string, number>>;
 }
 
 export const recentMax = 200;
-export const secondsMax = 60;
-
-const emptySecond: Second = { activities: 0, requests: 0 };
 
 export const initialLiveState: LiveState = {
   connection: "connecting",
   recent: [],
-  seconds: Array.from({ length: secondsMax }, () => emptySecond),
   changes: {},
 };
 
@@ -42,24 +30,13 @@ export const initialLiveState: LiveState = {
 export function addActivities(state: LiveState, batch: readonly Activity[]): LiveState {
   if (batch.length === 0) return state;
   const changes: Record<string, number> = { ...state.changes };
-  let requests = 0;
   for (const { type } of batch) {
     const topic = topicOf(type);
     changes[topic] = (changes[topic] ?? 0) + 1;
-    if (topic === "request") requests++;
   }
-  const current = state.seconds.at(-1) ?? emptySecond;
-  const seconds = [
-    ...state.seconds.slice(0, -1),
-    { activities: current.activities + batch.length, requests: current.requests + requests },
-  ];
   const shown = batch.filter(({ type }) => topicOf(type) !== "stream");
   const recent = [...shown.slice(-recentMax).reverse(), ...state.recent].slice(0, recentMax);
-  return { ...state, changes, seconds, recent };
-}
-
-export function tickSecond(state: LiveState): LiveState {
-  return { ...state, seconds: [...state.seconds.slice(1), emptySecond] };
+  return { ...state, changes, recent };
 }
 
 /**
@@ -77,8 +54,11 @@ export function setConnection(state: LiveState, connection: LiveState["connectio
 
 /** A number that changes with each of the topics, and when everything must be read again. */
 export function versionOf(state: LiveState, topics: readonly string[]): number {
-  return [...topics, "stream"].reduce((sum, topic) => sum + (state.changes[topic] ?? 0), 0);
+  return topics.reduce((sum, topic) => sum + (state.changes[topic] ?? 0), restartsOf(state));
 }
+
+/** How often everything had to be read again. */
+export const restartsOf = ({ changes }: LiveState): number => changes["stream"] ?? 0;
 
 function topicOf(type: string): string {
   return type.slice(0, type.indexOf(".")) || type;

@@ -1,12 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import {
-  type Activity,
-  addActivities,
-  initialLiveState,
-  type LiveState,
-  setConnection,
-  tickSecond,
-} from "./live.ts";
+import { type Activity, addActivities, initialLiveState, type LiveState, setConnection } from "./live.ts";
 
 let state = initialLiveState;
 const listeners = new Set<(state: LiveState) => void>();
@@ -65,7 +58,6 @@ export function startLive(url: string): void {
   };
   document.addEventListener("visibilitychange", followVisibility);
   followVisibility();
-  setInterval(() => change(tickSecond(state)), 1_000);
 }
 
 function nextFrame(run: () => void): () => void {

@@ -1,8 +1,8 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
 import type { Overview, RecordedRequest } from "../api-types.ts";
 import { formatRelative, formatTimeOfDay, shortId } from "../format.ts";
-import type { Activity } from "../live.ts";
+import { type Activity, restartsOf } from "../live.ts";
 import { ConfirmButton, useAction } from "../parts/action.tsx";
 import { describeNext, nameOfEndpoint } from "../parts/delivery-state.tsx";
 import { DueNext } from "../parts/due-next.tsx";
@@ -13,6 +13,7 @@ import { toneOf } from "../parts/status-badge.tsx";
 import { nameOf, reasonOf } from "../request-labels.ts";
 import { control, useResource } from "../resource.ts";
 import { useLive } from "../store.ts";
+import { lastMinute, noTraffic, readTraffic, type Traffic } from "../traffic.ts";
 import type { ViewProps } from "../view.ts";
 import "./overview.css";
 
@@ -34,7 +35,7 @@ export function OverviewView(props: ViewProps) {
       <div class="panels tiles">
         <Counts title="Tasks" view="tasks" counts={overview?.tasks} />
         <Counts title="Deliveries" view="deliveries" counts={overview && deliveryStates(overview)} />
-        <Traffic total={overview?.requests} />
+        <Requests total={overview?.requests} nowMs={nowMs} />
         <RateLimits nowMs={nowMs} />
       </div>
       <div class="panels half-panels">
@@ -99,21 +100,37 @@ const Total = ({ count, view }: TotalProps) => (
   </a>
 );
 
-/** The journal's count, and what this tab has seen in the last minute. */
-function Traffic({ total }: { readonly total: number | undefined }) {
-  const seconds = useLive((state) => state.seconds);
-  const last = seconds.at(-2);
-  const lastMinute = seconds.reduce((sum, { requests }) => sum + requests, 0);
+interface RequestsProps {
+  readonly total: number | undefined;
+  readonly nowMs: number;
+}
+
+/** The journal's count, and what it has of the last minute of the mock's time. */
+function Requests({ total, nowMs }: RequestsProps) {
+  const seconds = lastMinute(useTraffic(), nowMs);
+  const count = seconds.reduce((sum, requests) => sum + requests, 0);
   return (
     <section class="panel">
       <h3>Requests</h3>
       <Total count={total} view="requests" />
-      <Sparkline values={seconds.map(({ requests }) => requests)} />
+      <Sparkline values={seconds} />
       <span class="muted">
-        {lastMinute} seen in the last minute · {last?.requests ?? 0}/s
+        {count} in the last minute · {seconds.at(-2)}/s
       </span>
     </section>
   );
+}
+
+function useTraffic(): Traffic {
+  // After a restart the journal may be another one.
+  const restarts = useLive(restartsOf);
+  const known = useRef({ restarts, traffic: noTraffic });
+  const read = async () => {
+    const traffic = known.current.restarts === restarts ? known.current.traffic : noTraffic;
+    known.current = { restarts, traffic: await readTraffic(traffic, control) };
+    return known.current.traffic;
+  };
+  return useResource("traffic", ["request"], read) ?? noTraffic;
 }
 
 function RateLimits({ nowMs }: { readonly nowMs: number }) {

@@ -4,9 +4,7 @@ import {
   addActivities,
   initialLiveState,
   recentMax,
-  secondsMax,
   setConnection,
-  tickSecond,
   versionOf,
 } from "../../../../../mock-server/inspector/page/src/live.ts";
 
@@ -36,22 +34,6 @@ describe("addActivities", () => {
     expect(state.recent.map(({ sequence }) => sequence)).toEqual(
       Array.from({ length: recentMax }, (_, index) => 299 - index),
     );
-  });
-
-  it("counts activities and requests per second", () => {
-    const once = addActivities(initialLiveState, [activity("request.completed"), activity("task.changed")]);
-    const later = addActivities(tickSecond(once), [activity("request.completed")]);
-    expect(later.seconds).toHaveLength(secondsMax);
-    expect(later.seconds.slice(-2)).toEqual([
-      { activities: 2, requests: 1 },
-      { activities: 1, requests: 1 },
-    ]);
-  });
-
-  it("drops seconds older than a minute", () => {
-    let state = addActivities(initialLiveState, [activity("request.completed")]);
-    for (let second = 0; second < secondsMax; second++) state = tickSecond(state);
-    expect(state.seconds.every(({ activities }) => activities === 0)).toBe(true);
   });
 
   it("returns the same state for an empty batch", () => {
