@@ -269,17 +269,24 @@ describe("the requests view of the inspector", () => {
   });
 });
 
+/** The requests of a page that get secrets of an endpoint. */
+function secretsFetched({ page }: InspectorPage): readonly string[] {
+  const fetched: string[] = [];
+  page.on("request", (request) => {
+    const { pathname } = new URL(request.url());
+    if (/\/endpoints\/./.test(pathname)) fetched.push(pathname);
+  });
+  return fetched;
+}
+
 describe("signing secrets in the inspector", () => {
   it("are fetched only on request, and then still hidden", async () => {
     await using fixture = await createInspectorFixture();
     const { signingSecret } = await rejectedDelivery(fixture);
     await using inspector = await InspectorPage.open(browser, fixture.mock);
     const { page } = inspector;
-    const fetched: string[] = [];
-    page.on("request", (request) => {
-      if (/\/endpoints\/./.test(request.url())) fetched.push(request.url());
-    });
-    for (const view of ["overview", "tasks", "deliveries", "requests", "faults", "endpoints"]) {
+    const fetched = secretsFetched(inspector);
+    for (const view of ["overview", "tasks", "deliveries", "signatures", "requests", "faults", "endpoints"]) {
       await page
         .getByRole("navigation")
         .getByRole("link", { name: new RegExp(view, "i") })
@@ -296,6 +303,27 @@ describe("signing secrets in the inspector", () => {
     await page.getByText(signingSecret).waitFor();
     await inspector.button("hide secret 1").click();
     expect(await page.content()).not.toContain(signingSecret);
+  });
+
+  it("are fetched of one endpoint only to check the signature of its delivery", async () => {
+    await using fixture = await createInspectorFixture();
+    await fixture.mock.control.createEndpoint({ url: receiverUrls.portal });
+    const { id, deliveryId } = await rejectedDelivery(fixture);
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/signatures" });
+    const fetched = secretsFetched(inspector);
+    const { page } = inspector;
+    const [attempt] = (await fixture.mock.control.getDelivery(deliveryId)).attempts;
+    const paste = page.getByLabel("Paste a whole request");
+    const secret = page.getByLabel(/^Secret/);
+    await secret.fill("whsec_c29tZSBvdGhlciBzZWNyZXQgb2Ygc29tZW9uZQ==");
+    await paste.fill(`webhook-id: ${deliveryId}\n\n${attempt?.requestBody}`);
+    await page.getByText("webhook-signature is missing").waitFor();
+    expect(fetched).toEqual([]);
+    await inspector.button("Clear").click();
+    await page.getByLabel("attempt to check").selectOption(`${deliveryId}/1`);
+    await page.getByText("The signature is right").waitFor();
+    expect(fetched).toEqual([expect.stringContaining(id)]);
+    expect(await page.locator(".items").textContent()).not.toContain(receiverUrls.portal);
   });
 
   it("have the end of their grace period beside them", async () => {

@@ -6,11 +6,12 @@ export type Fields = typeof emptyFields;
 
 interface FormProps {
   readonly fields: Fields;
-  readonly endpointSecrets: number;
+  /** Whether the mock has the delivery, and so knows its endpoint. */
+  readonly isEndpointKnown: boolean;
   readonly onChange: (fields: Fields) => void;
 }
 
-export function SignatureForm({ fields, endpointSecrets, onChange }: FormProps) {
+export function SignatureForm({ fields, isEndpointKnown, onChange }: FormProps) {
   const set = (name: keyof Fields) => (value: string) => onChange({ ...fields, [name]: value });
   return (
     <section class="panel" aria-label="Received request">
@@ -39,7 +40,7 @@ export function SignatureForm({ fields, endpointSecrets, onChange }: FormProps) 
         />
       </label>
       <Field
-        label={`Secret (empty: the ${endpointSecrets} of this mock are tried)`}
+        label={`Secret (empty: those of ${isEndpointKnown ? "its endpoint" : "this mock"} are tried)`}
         value={fields.secret}
         onInput={set("secret")}
         covered

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { readEndpointSecrets } from "../endpoint-secrets.ts";
 import { formatTimeNear, toCurl } from "../format.ts";
 import { BodyText } from "../parts/body-text.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
@@ -42,15 +43,18 @@ export function SignaturesView({ id, filter, nowMs }: ViewProps) {
     setFields(emptyFields);
     goTo("signatures");
   };
-  const known = { secrets: useEndpointSecrets(), sent: useSentAttempts(fields.id.trim()) };
-  const { secrets = noSecrets, sent = noAttempts } = known;
+  const nothingToCheck = fields.id === "" && fields.body === "" && fields.signature === "";
+  const delivery = useSentDelivery(fields.id.trim());
+  const needsSecrets = !nothingToCheck && fields.secret === "";
+  const fetched = useEndpointSecrets(needsSecrets ? delivery : undefined);
+  const { attempts: sent, endpointId } = delivery ?? notSent;
+  const secrets = fetched ?? noSecrets;
   // Without all of them the diagnosis would be another one.
-  const isKnown = nowMs > 0 && known.sent && (known.secrets || fields.secret !== "");
+  const isKnown = nowMs > 0 && delivery && (fetched || !needsSecrets);
   const nowSeconds = Math.floor(nowMs / 1_000);
   const input = inputOf(fields, { secrets, nowSeconds, sent });
   const match = useMemo(() => matchSecrets(input), [fields, secrets, sent]);
   const diagnosis = useMemo(() => diagnose(input, match), [match, nowSeconds]);
-  const nothingToCheck = fields.id === "" && fields.body === "" && fields.signature === "";
   return (
     <>
       <div class="title-bar">
@@ -69,7 +73,7 @@ export function SignaturesView({ id, filter, nowMs }: ViewProps) {
       )}
       {shared && <Shared attempt={shared} />}
       <div class="split signature-check">
-        <SignatureForm fields={fields} endpointSecrets={secrets.length} onChange={setFields} />
+        <SignatureForm fields={fields} isEndpointKnown={endpointId !== null} onChange={setFields} />
         <div class="detail" aria-live="polite">
           {nothingToCheck ? (
             <div class="panel nothing">
@@ -138,26 +142,33 @@ function inputOf({ secret, whole: _, ...parts }: Fields, { secrets, ...known }: 
   };
 }
 
-const noAttempts: readonly SentAttempt[] = [];
+/** A delivery as the mock has it. */
+interface SentDelivery {
+  /** `null`: the mock does not have the delivery. */
+  readonly endpointId: string | null;
+  readonly attempts: readonly SentAttempt[];
+}
 
-/** The attempts of the delivery with this id, if the mock has it. */
-function useSentAttempts(deliveryId: string): readonly SentAttempt[] | undefined {
-  const read = async () => {
+const notSent: SentDelivery = { endpointId: null, attempts: [] };
+
+/** The delivery with this id; `undefined` until it has been read. */
+function useSentDelivery(deliveryId: string): SentDelivery | undefined {
+  const read = async (): Promise<SentDelivery> => {
     // A search, because an unknown id is no error here.
     const { data } = await control.listDeliveries({ text: deliveryId, limit: 10 });
-    if (!data.some(({ id }) => id === deliveryId)) return noAttempts;
-    return (await control.getDelivery(deliveryId)).attempts.map(
-      ({ requestHeaders, requestBody, faults }) => ({
-        timestamp: requestHeaders["webhook-timestamp"] ?? "",
-        signature: requestHeaders["webhook-signature"] ?? "",
-        body: requestBody,
-        faults,
-      }),
-    );
+    if (!data.some(({ id }) => id === deliveryId)) return notSent;
+    const { endpointId, attempts } = await control.getDelivery(deliveryId);
+    const sent = attempts.map(({ requestHeaders, requestBody, faults }) => ({
+      timestamp: requestHeaders["webhook-timestamp"] ?? "",
+      signature: requestHeaders["webhook-signature"] ?? "",
+      body: requestBody,
+      faults,
+    }));
+    return { endpointId, attempts: sent };
   };
   const key = deliveryId === "" || deliveryId.length > 500 ? null : `sent ${deliveryId}`;
-  const sent = useResource(key, ["delivery"], read);
-  return key === null || sent === null ? noAttempts : sent;
+  const delivery = useResource(key, ["delivery"], read);
+  return key === null || delivery === null ? notSent : delivery;
 }
 
 const attemptsOffered = 50;
@@ -187,18 +198,16 @@ function AttemptChoice({ selected, nowMs }: { readonly selected: string | null; 
 
 const noSecrets: readonly Secret[] = [];
 
-/** The secrets of all endpoints; they are never shown. */
-function useEndpointSecrets(): readonly Secret[] | undefined {
-  const secrets = useResource("endpoint secrets", ["endpoint", "clock"], readEndpointSecrets);
+/**
+ * The secrets of the delivery's endpoint, or of all when the mock does not have the delivery; they are never shown.
+ *
+ * @param delivery `undefined`: no secret is needed, or not known yet of which endpoint
+ */
+function useEndpointSecrets(delivery: SentDelivery | undefined): readonly Secret[] | undefined {
+  const endpointId = delivery?.endpointId ?? null;
+  const key = delivery ? `secrets of ${endpointId ?? "every endpoint"}` : null;
+  const secrets = useResource(key, ["endpoint", "clock"], () => readEndpointSecrets(endpointId, control));
   return secrets === null ? noSecrets : secrets;
-}
-
-async function readEndpointSecrets(): Promise<readonly Secret[]> {
-  const { data } = await control.listEndpoints();
-  const endpoints = await Promise.all(data.map(({ id }) => control.getEndpoint(id)));
-  return endpoints.flatMap(({ url, secrets }) =>
-    secrets.map(({ secret, state }, index) => ({ label: `secret ${index + 1} of ${url}`, secret, state })),
-  );
 }
 
 /** @param id `<delivery>/<number of the attempt>` */
