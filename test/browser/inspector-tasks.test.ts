@@ -87,6 +87,8 @@ describe("eight tasks in the inspector", () => {
     await steps.click(rejected.getByRole("link", { name: "task.running" }));
     const words = inspector.detail.locator(".notice").getByText('{"error":"the database is locked"}');
     expect((await words.boundingBox())?.y).toBeLessThan(600);
+    const sections = inspector.detail.getByRole("heading", { level: 4, name: /^(Response \d+|Request)$/ });
+    expect(await sections.allTextContents()).toEqual(["Response 500", "Request"]);
     expect(steps.count).toBe(1);
     fixture.respond("billing", 204);
     await steps.press("r");

@@ -46,6 +46,24 @@ describe("the overview of the inspector", () => {
     await call();
     await page.getByText("1 in the last minute").waitFor();
   });
+
+  it("reads a rate limit again when its window ends", async () => {
+    await using mock = await createMockServer();
+    await callGraphql(mock, "{ me { __typename } }", { token: await workspaceToken(mock) });
+    await using inspector = await InspectorPage.open(browser, mock, { hash: "#/tasks" });
+    const { page } = inspector;
+    await page.clock.install();
+    await inspector.go("#/overview");
+    await page.getByText(/^frees in \d+/).waitFor();
+    await page.route("**/v1/rate-limits", (route) => route.fulfill({ json: { data: [] } }));
+    const isRenewed = async () => {
+      // Time that passes before the page counts it has no effect.
+      await page.clock.fastForward("02:00");
+      return page.getByText("No key has made a request in this window.").isVisible();
+    };
+    await expect.poll(isRenewed).toBe(true);
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+  });
 });
 
 describe("the tasks view of the inspector", () => {
@@ -560,6 +578,9 @@ describe("the page of the inspector", () => {
     await first.close();
     await page.getByRole("alert").filter({ hasText: "The mock does not respond." }).waitFor();
     expect(await inspector.button("Start task").isDisabled()).toBe(true);
+    await page.getByRole("link", { name: /^Deliveries/ }).click();
+    await page.getByText("Not read yet: the mock does not respond.").waitFor();
+    await page.getByRole("link", { name: /^Tasks/ }).click();
     await using second = await createMockServer({ clock: "virtual", port });
     await second.control.startTask({ taskType: "TAX_ADVISOR", progression: "manual" });
     await inspector.rows.filter({ hasText: "TAX_ADVISOR" }).waitFor();

@@ -2,6 +2,7 @@
 // simulation and the explorer find are listed with them; of the others, the named tests must fail.
 
 import type { FindingMutant } from "./finding-mutant.ts";
+import { inspectorFindingMutants } from "./inspector-finding-mutants.ts";
 import { mockFindingMutants } from "./mock-finding-mutants.ts";
 import type { PlacedMutant } from "./place-patches.ts";
 import { receiverFindingMutants } from "./receiver-finding-mutants.ts";
@@ -16,4 +17,5 @@ export const findingMutants: readonly PlacedMutant[] = [
   ...inFolder("mock-server", mockFindingMutants),
   ...inFolder("receiver-kit", receiverFindingMutants),
   ...inFolder("mock-server", toolFindingMutants),
+  ...inFolder("mock-server", inspectorFindingMutants),
 ];

@@ -1,4 +1,4 @@
-// Of the command line, the inspector, and what messages say.
+// Of the command line, of the calls that the inspector makes, and of what messages say.
 
 import type { FindingMutant } from "./finding-mutant.ts";
 
@@ -231,89 +231,6 @@ export const toolFindingMutants: readonly FindingMutant[] = [
       {
         find: "each != null && pattern.test(each));",
         replace: "each != null && pattern.test(each) && each === text);",
-      },
-    ],
-  },
-  {
-    name: "receiver-with-its-own-clock",
-    finding: "the inspector calls a signature right that a receiver with its own clock rejects",
-    tests: ["test/unit/mock-server/inspector/page/signature.test.ts"],
-    patches: [
-      {
-        find: ": [...findings, ...virtualTimeFindings(input)],",
-        replace: ": [...findings, ...virtualTimeFindings(input).slice(9)],",
-      },
-    ],
-  },
-  {
-    name: "times-without-a-date",
-    finding: "the inspector shows equal times of two days alike",
-    tests: ["test/unit/mock-server/inspector/page/format.test.ts"],
-    patches: [
-      {
-        find: "return isSameDay(time, formatTime(nowMs)) ?",
-        replace: "return isSameDay(time, formatTime(nowMs)) || time ?",
-      },
-    ],
-  },
-  {
-    name: "streams-of-hidden-tabs",
-    finding: "six tabs of the inspector use up the connections of a browser, and all of them freeze",
-    tests: ["test/browser/inspector-tasks.test.ts"],
-    named: "ninth tab",
-    needsCopy: true,
-    patches: [
-      {
-        find: "if (!document.hidden) return open();",
-        replace: "if (!document.hidden || url) return open();",
-      },
-    ],
-  },
-  {
-    name: "moving-buttons",
-    finding: "the buttons of the clock move under the mouse",
-    tests: ["test/browser/inspector-tasks.test.ts"],
-    named: "buttons of the clock",
-    needsCopy: true,
-    patches: [
-      {
-        find: "+{step}\n              </ActionButton>\n            ))}\n          </Segments>",
-        replace:
-          "+{step}\n              </ActionButton>\n            ))}\n          </Segments>\n          {nextMs === null ? null : <span>{formatRelative(nextMs, nowMs).repeat(3)}</span>}",
-      },
-    ],
-  },
-  {
-    name: "no-copy-over-plain-http",
-    finding: "over plain http from another host, the copy buttons of the inspector do nothing",
-    tests: ["test/browser/inspector-tasks.test.ts"],
-    named: "over plain http",
-    needsCopy: true,
-    patches: [{ find: "return copySelected(text);", replace: "return !copySelected;" }],
-  },
-  {
-    name: "back-to-the-overview",
-    finding: "the back button of a phone leads from a row to the overview, not to the list",
-    tests: ["test/browser/inspector-tasks.test.ts"],
-    named: "back button of a phone",
-    needsCopy: true,
-    patches: [
-      {
-        find: "if (id && !current.id) history.pushState({ list }",
-        replace: "if (id && !list) history.pushState({ list }",
-      },
-    ],
-  },
-  {
-    name: "another-429",
-    finding: "the 429 that the inspector injects is not the one of the service",
-    tests: ["test/browser/inspector-tasks.test.ts"],
-    named: "own 429",
-    needsCopy: true,
-    patches: [
-      {
-        find: 'fault: { kind: "rate-limited", retryAfterSeconds: 1 } },',
-        replace: 'fault: { kind: "status", status: 429, retryAfterSeconds: 1 } },',
       },
     ],
   },

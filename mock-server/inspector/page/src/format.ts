@@ -49,6 +49,14 @@ export function formatRelative(atMs: number, nowMs: number): string {
   return awayMs > 0 ? `in ${formatDuration(awayMs)}` : `${formatDuration(-awayMs)} ago`;
 }
 
+/** When the window of a rate limit ends. One that has ended is read again, which takes a moment. */
+export const formatReset = (atMs: number, nowMs: number): string =>
+  atMs <= nowMs ? "frees now" : `frees ${formatRelative(atMs, nowMs)}`;
+
+/** `204 in 12 ms`: a text, a word and a duration, or the text alone: on a virtual clock a response takes no time. */
+export const withDuration = (text: string | number, word: string, durationMs: number): string =>
+  Math.round(durationMs) > 0 ? `${text}${word} ${formatDuration(durationMs)}` : `${text}`;
+
 /** The last part of an id, enough to tell rows apart. */
 export function shortId(id: string): string {
   return id.length > 12 ? `…${id.slice(-8)}` : id;

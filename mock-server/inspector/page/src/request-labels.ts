@@ -11,7 +11,7 @@ export function reasonOf({ errors, rejection, faults, status }: RecordedRequest)
   return (
     rejection ??
     errors[0]?.message ??
-    (faults.length > 0 ? `fault: ${faults.join(", ")} ${status ?? ""}` : `${status}`)
+    (faults.length > 0 ? `fault: ${faults.join(", ")} ${status ?? ""}`.trimEnd() : `${status}`)
   );
 }
 

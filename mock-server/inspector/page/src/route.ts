@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { type Filter, hashOf, parseHash, type Route } from "./address.ts";
+import { type Filter, followRoute, hashOf, parseHash, type Route } from "./address.ts";
 
 /**
  * Another view is a new entry of the history, and so is the first row that is selected in a list: the back button
@@ -26,12 +26,6 @@ const listBehind = () => (history.state as { readonly list?: string } | null)?.l
 
 export function useRoute(): Route {
   const [route, setRoute] = useState(() => parseHash(location.hash));
-  useEffect(() => {
-    const update = () => setRoute(parseHash(location.hash));
-    addEventListener("hashchange", update);
-    // The address may have changed before this listener was there.
-    update();
-    return () => removeEventListener("hashchange", update);
-  }, []);
+  useEffect(() => followRoute(window, setRoute), []);
   return route;
 }

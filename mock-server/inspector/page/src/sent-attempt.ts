@@ -36,12 +36,14 @@ export function compareWithSent(
 
 const contextCharacters = 12;
 
+const endOf = (text: string) => (text === "" ? "an empty body" : "the end of the body");
+
 /** Where two texts differ, in bytes, with an excerpt of both. */
 function describeDifference(sent: string, received: string): string {
   let index = 0;
   while (index < Math.min(sent.length, received.length) && sent[index] === received[index]) index++;
   const byte = new TextEncoder().encode(sent.slice(0, index)).length;
   const excerpt = (text: string) =>
-    index >= text.length ? "it ends" : JSON.stringify(text.slice(index, index + contextCharacters));
+    index >= text.length ? endOf(text) : JSON.stringify(text.slice(index, index + contextCharacters));
   return `at byte ${byte} the mock sent ${excerpt(sent)}, received ${excerpt(received)}`;
 }

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
 import type { DeliveryAttempt, DeliveryDetail } from "../api-types.ts";
-import { firstWords, formatDuration, formatTimeNear, toCurl } from "../format.ts";
+import { firstWords, formatDuration, formatTimeNear, toCurl, withDuration } from "../format.ts";
 import { BodyText } from "../parts/body-text.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Headers } from "../parts/headers.tsx";
@@ -76,16 +76,13 @@ function Rejection({ attempt: { error, responseBody } }: { readonly attempt: Del
   );
 }
 
-/** Under a virtual clock a response takes no time. */
-const describeStatus = (status: number, durationMs: number) =>
-  durationMs > 0 ? `${status} in ${formatDuration(durationMs)}` : `${status}`;
-
 function ResponseOf({ attempt }: { readonly attempt: DeliveryAttempt }) {
   const { status, durationMs, responseHeaders, responseBody, responseTruncated } = attempt;
   return (
     <>
       <h4>
-        Response <span class="muted">{status === null ? "none" : describeStatus(status, durationMs)}</span>
+        Response{" "}
+        <span class="muted">{status === null ? "none" : withDuration(status, " in", durationMs)}</span>
       </h4>
       {status !== null && <Headers headers={responseHeaders} />}
       {responseBody !== "" && <BodyText label="Response body" text={responseBody} />}

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
 import type { Overview, RecordedRequest } from "../api-types.ts";
-import { formatRelative, formatTimeOfDay, shortId } from "../format.ts";
+import { formatReset, formatTimeOfDay, shortId } from "../format.ts";
 import { type Activity, restartsOf } from "../live.ts";
 import { ConfirmButton, useAction } from "../parts/action.tsx";
 import { describeNext, nameOfEndpoint } from "../parts/delivery-state.tsx";
@@ -163,16 +163,13 @@ function RateLimits({ nowMs }: { readonly nowMs: number }) {
               {used}/{used + remaining}
             </b>
             <Gauge label={`requests of key ${shortId(keyId)}`} used={used} max={used + remaining} />
-            {resetsAt && <span class="muted">{describeReset(Date.parse(resetsAt), nowMs)}</span>}
+            {resetsAt && <span class="muted">{formatReset(Date.parse(resetsAt), nowMs)}</span>}
           </div>
         );
       })}
     </section>
   );
 }
-
-const describeReset = (atMs: number, nowMs: number) =>
-  atMs <= nowMs ? "frees now" : `frees ${formatRelative(atMs, nowMs)}`;
 
 const listed = 10;
 /** So that what is due next stays in sight. */

@@ -1,6 +1,6 @@
 import { hashOf } from "../address.ts";
 import type { RequestDetail as Detail } from "../api-types.ts";
-import { formatDuration, formatTime, toCurl } from "../format.ts";
+import { formatTime, toCurl, withDuration } from "../format.ts";
 import { BodyText } from "../parts/body-text.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Fact, Facts } from "../parts/fact.tsx";
@@ -36,10 +36,7 @@ export function RequestDetail({ id }: { readonly id: string }) {
       {faults.length > 0 && <Notice tone="wait">Altered by a fault: {faults.join(", ")}</Notice>}
       <Tools request={request} />
       <Facts>
-        <Fact name="at">
-          {formatTime(request.at)}
-          {request.durationMs > 0 && `, took ${formatDuration(request.durationMs)}`}
-        </Fact>
+        <Fact name="at">{withDuration(formatTime(request.at), ", took", request.durationMs)}</Fact>
         <Fact name="caller">
           {request.caller}
           {keyId && <span class="muted mono"> {keyId}</span>}

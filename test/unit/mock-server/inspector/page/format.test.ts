@@ -5,11 +5,13 @@ import {
   formatDuration,
   formatHex,
   formatRelative,
+  formatReset,
   formatTime,
   formatTimeNear,
   formatTimeOfDay,
   shortId,
   toCurl,
+  withDuration,
 } from "../../../../../mock-server/inspector/page/src/format.ts";
 import { readPastedRequest } from "../../../../../mock-server/inspector/page/src/pasted-request.ts";
 
@@ -50,6 +52,22 @@ describe("formatRelative", () => {
     expect(formatRelative(1_000, 61_000)).toBe("1 min ago");
     expect(formatRelative(61_000, 1_000)).toBe("in 1 min");
     expect(formatRelative(1_000, 1_300)).toBe("now");
+  });
+});
+
+describe("formatReset", () => {
+  it("shows when a window ends, and never that one ended in the past", () => {
+    expect(formatReset(61_000, 1_000)).toBe("frees in 1 min");
+    expect(formatReset(1_000, 1_000)).toBe("frees now");
+    expect(formatReset(1_000, 5_300)).toBe("frees now");
+  });
+});
+
+describe("withDuration", () => {
+  it("leaves out a duration of no time, which every response on a virtual clock has", () => {
+    expect(withDuration(204, " in", 12)).toBe("204 in 12 ms");
+    expect(withDuration(204, " in", 0)).toBe("204");
+    expect(withDuration(204, " in", 0.3)).toBe("204");
   });
 });
 
@@ -130,6 +148,12 @@ describe("toCurl", () => {
         `--data-raw '{"it":"it'\\''s"}'`,
       ].join(" \\\n  "),
     );
+  });
+
+  it("takes brackets of the URL and an @ at the start of the body as they are", () => {
+    const command = toCurl("https://a.example/{x,y}?id=[1-3]", {}, "@file");
+    expect(command).toMatch(/^curl -g /);
+    expect(command).toContain("--data-raw '@file'");
   });
 
   it("writes what readPastedRequest reads", () => {

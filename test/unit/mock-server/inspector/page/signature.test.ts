@@ -133,9 +133,11 @@ describe("diagnose of a delivery that the mock sent", () => {
     expect(finding?.title).toContain('at byte 17 the mock sent "ße\\"}", received "sse\\"}"');
   });
 
-  it("reports a body that was cut off", async () => {
-    const finding = await findingOf({ body: body.slice(0, 8), secrets: [current] });
-    expect(finding?.title).toContain("received it ends");
+  it("reports a body that was cut off, and one that did not arrive", async () => {
+    const cut = await findingOf({ body: body.slice(0, 8), secrets: [current] });
+    expect(cut?.title).toContain("received the end of the body");
+    const empty = await findingOf({ body: "", secrets: [current] });
+    expect(empty?.title).toContain("received an empty body");
   });
 
   it("reports a timestamp or signature that was not sent", async () => {
