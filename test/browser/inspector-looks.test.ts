@@ -222,7 +222,7 @@ describe("pictures of the inspector", () => {
       const requests = Math.round(1.2 + Math.sin(second / 5) + 0.8 * Math.cos(second / 2.3));
       for (let sent = 0; sent < requests; sent++)
         await callGraphql(mock, "query Me { me { __typename } }", { token });
-      await mock.clock.advance("1s");
+      await mock.control.advanceClock({ by: "1s" });
     }
     const { requests } = await mock.control.getOverview();
     await page.getByText(`${requests - before} in the last minute`).waitFor();

@@ -114,7 +114,7 @@ describe("workspace-tasks", () => {
   });
 
   it.each([[["--help"]], [["--version"]], [["check-receiver", "--list"]]])(
-    "workspace-tasks %j ends without an error when nobody reads its output",
+    "workspace-tasks %j ends without an error when its output is not read",
     async (argv) => {
       const command = run(...argv);
       command.child.stdout.destroy();

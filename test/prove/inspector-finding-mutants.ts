@@ -142,7 +142,7 @@ export const inspectorFindingMutants: readonly FindingMutant[] = [
   },
   {
     name: "loading-without-a-mock",
-    finding: "a view that is opened after the mock has stopped says Loading for ever",
+    finding: "a view that is opened after the mock has stopped says Loading without end",
     tests: ["test/browser/inspector.test.ts"],
     named: "shows a lost connection",
     needsCopy: true,

@@ -258,7 +258,7 @@ export const toolFindingMutants: readonly FindingMutant[] = [
     name: "output-that-cannot-be-written",
     finding: "output to a full disk, or to a reader that has ended, makes a command print a stack trace",
     tests: ["test/e2e/command-line.test.ts"],
-    named: "nobody reads its output|cannot be written",
+    named: "output is not read|cannot be written",
     folder: "bin",
     needsCopy: true,
     patches: [{ find: 'process.stdout.on("error", ', replace: 'process.stdout.on("errors", ' }],
