@@ -3,7 +3,8 @@
 //
 // RETENTION TIME. A clock that is set forward by a year would make every id, head and body expired at once. So ages are
 // counted up to a time that follows the inbox's clock at a limited speed: at most a day for each hour that a receiver
-// runs. It is kept in the inbox; after a downtime of a week it has caught up within a few hours.
+// runs. It is kept in the inbox; after a downtime of a week it has caught up within a few hours. A row that was stored later
+// and has an earlier time shows that the clock was ahead then: the retention time goes back to that row's.
 
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { replayReadable } from "./replay-readable.ts";
@@ -77,12 +78,15 @@ export class Maintenance {
   /** Returns the retention time. */
   async #note(): Promise<number> {
     const { inbox, source, clock, received } = this.#settings;
+    const [newest] = await inbox.list({ limit: 1 });
     const { nowMs, marks } = await inbox.readMarks(everySource);
     const elapsedMs = clock.monotonic() - this.#roundAtMs;
     this.#roundAtMs += elapsedMs;
-    const lastMs = Number(marks[retentionTime] ?? nowMs);
+    let lastMs = Number(marks[retentionTime] ?? nowMs);
+    if (newest && newest.seq > Number(marks[retentionSeq])) lastMs = Math.min(lastMs, newest.receivedAtMs);
     const asOfMs = Math.round(Math.min(nowMs, lastMs + catchUp * elapsedMs));
-    await inbox.writeMarks(everySource, { [retentionTime]: String(asOfMs) });
+    const noted = { [retentionTime]: String(asOfMs), [retentionSeq]: String(newest?.seq ?? 0) };
+    await inbox.writeMarks(everySource, noted);
     if (received() > this.#received) {
       this.#received = received();
       await inbox.writeMarks(source, { [lastReceived]: String(nowMs) });
@@ -117,5 +121,7 @@ const catchUp = 24;
 // Marks. One of no source counts for all.
 const everySource = "";
 const retentionTime = "retention-time";
+/** The newest row when the retention time was noted. */
+const retentionSeq = "retention-seq";
 /** The inbox's time in the last minute in which a delivery was accepted. */
 export const lastReceived = "last-received";

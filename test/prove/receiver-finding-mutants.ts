@@ -592,4 +592,16 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
       },
     ],
   },
+  {
+    name: "retention-of-a-clock-that-was-ahead",
+    finding: "ids expire at once when the clock is a year ahead at two starts and was right between them",
+    tests: ["test/unit/receiver-kit/worker/maintenance.test.ts"],
+    named: "a year ahead at two starts",
+    patches: [
+      {
+        find: "lastMs = Math.min(lastMs, newest.receivedAtMs);",
+        replace: "lastMs = Math.max(lastMs, newest.receivedAtMs);",
+      },
+    ],
+  },
 ];

@@ -55,14 +55,17 @@ export function createNetwork(world: SimulationWorld, options: NetworkOptions): 
     const isGenuineNow = () =>
       isGenuine(headers, signatureBy, options.secrets(), receiver.process.clock.now());
     const genuine = isGenuineNow();
+    const { clockChanges } = receiver.process;
     if (inFlight.has(id) && inFlight.get(id) !== receiver) crashes.C10 += 1;
     inFlight.set(id, receiver);
     const response = await send(receiver, request.url, headers, body);
     inFlight.delete(id);
     const { process } = receiver;
     trace.log(`${process.name} returns ${response.status} for ${name}${genuine ? "" : " (not genuine)"}`);
-    // While the request was in flight, its secret may have been retired or its timestamp have become too old.
-    if (isGenuineNow() === genuine) checkStatus(name, genuine, response.status);
+    // While the request was in flight, its secret may have been retired, its timestamp have become too old, or the clock of
+    // the receiver have been set there and back.
+    const isSameClock = process.clockChanges === clockChanges;
+    if (isSameClock && isGenuineNow() === genuine) checkStatus(name, genuine, response.status);
     if (response.ok) {
       const row = await options.store.get({ source: storedSource(world.settings), id });
       check("I1", row !== undefined, () => `${name} was acknowledged and is not in the inbox`);

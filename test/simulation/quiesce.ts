@@ -19,7 +19,7 @@ export const quiesceParts: readonly ((run: SimulationRun) => Promise<unknown>)[]
     await service.replaceApiKey();
     for (const { process } of receivers.running()) {
       process.resume();
-      process.aheadMs = 0;
+      process.setClock(0);
     }
     for (const sdkProcess of service.sdkProcesses) sdkProcess.aheadMs = 0;
     receivers.restart();

@@ -11,8 +11,10 @@ export interface SimulatedProcess {
   readonly name: string;
   /** The clock as the process sees it. */
   readonly clock: Clock;
-  /** How far its wall clock is ahead of the true time. */
-  aheadMs: number;
+  /** Sets its wall clock, so that it is ahead of the true time. */
+  setClock(aheadMs: number): void;
+  /** How often its clock was set. */
+  readonly clockChanges: number;
   readonly state: "running" | "paused" | "dead";
   /** Number of pauses so far. */
   readonly pauses: number;
@@ -39,6 +41,8 @@ export function createProcess(world: SimulationWorld, name: string): SimulatedPr
   const random = world.random.stream(`process/${name}`);
   const queued: (() => void)[] = [];
   let pauses = 0;
+  let aheadMs = 0;
+  let clockChanges = 0;
   let state: SimulatedProcess["state"] = "running";
   let rejectDeath: (error: Error) => void = () => {};
   const death = new Promise<never>((_, reject) => {
@@ -71,10 +75,16 @@ export function createProcess(world: SimulationWorld, name: string): SimulatedPr
     name,
     inboxTroubleMs: Number.NEGATIVE_INFINITY,
     death,
-    aheadMs: 0,
-    clock: { now: () => clock.now() + process.aheadMs, monotonic: clock.monotonic, schedule },
+    clock: { now: () => clock.now() + aheadMs, monotonic: clock.monotonic, schedule },
     get state() {
       return state;
+    },
+    setClock(nextMs) {
+      aheadMs = nextMs;
+      clockChanges += 1;
+    },
+    get clockChanges() {
+      return clockChanges;
     },
     get pauses() {
       return pauses;

@@ -19,7 +19,7 @@ const stepFaults: Partial<Record<Fault, StepFault>> = {
     const process = random.sample(receivers.running())?.process;
     const ahead = random.pick(aheadMs);
     if (!process) return;
-    process.aheadMs = ahead;
+    process.setClock(ahead);
     world.trace.log(`the clock of ${process.name} is ${ahead / 1_000} s ahead`);
   },
   sdkClockSet({ world, service }, random) {

@@ -37,6 +37,28 @@ describe("retention", () => {
     expect((await fixture.inbox.get({ source: "default", id: "msg_1" }))?.body).not.toBeNull();
   });
 
+  it("a clock that is a year ahead at two starts removes nothing that was stored between them", async () => {
+    const clock = createFixtureClock();
+    const inbox = memoryInbox({ clock });
+    const yearMs = 365 * 86_400_000;
+    clock.setNow(clock.now() + yearMs);
+    {
+      await using fixture = createReceiverFixture({ clock, inbox, pollMs: 86_400_000 });
+      await fixture.receiver.start();
+      clock.setNow(clock.now() - yearMs);
+      await fixture.deliver(sampleEvent(), "msg_1");
+      await clock.settle();
+    }
+    clock.setNow(clock.now() + yearMs);
+    await using fixture = createReceiverFixture({ clock, inbox, pollMs: 86_400_000 });
+    await fixture.receiver.start();
+    await clock.advance(2 * 3_600_000);
+    expect(await fixture.inbox.get({ source: "default", id: "msg_1" })).toMatchObject({
+      state: "done",
+      body: expect.anything(),
+    });
+  });
+
   it("after a downtime of a month expired bodies are removed within a day and a half", async () => {
     const clock = createFixtureClock();
     const inbox = memoryInbox({ clock });
