@@ -238,7 +238,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "tenant-of-the-last-request",
     bug: "while the secrets are unavailable, those of the last request verify",
-    violates: ["T1", "I6"],
+    violates: ["T1", "I6", "W1"],
     product: "receiver-kit",
     patches: [
       {
