@@ -23,10 +23,10 @@ const inputs: Readonly<Record<ProofPart, readonly string[]>> = {
 };
 
 const isSource = (path: string) => /\.(?:[cm]?[jt]sx?|json|css|graphql|pml)$/.test(path);
-/** The page of the mock is not loaded, results are no sources, and the other parts run no test files. */
+/** The page of the mock is not loaded, results are no sources, and the other parts run no test files and no mutants. */
 const isUnused = (part: ProofPart, path: string) =>
   /node_modules|inspector[/\\]page|prove[/\\]recorded/.test(path) ||
-  (part !== "mutants" && path.endsWith(".test.ts"));
+  (part !== "mutants" && /\.test\.ts$|simulation[/\\]mutants\.ts$/.test(path));
 
 export interface SourceState {
   /** Of all files that the part depends on. */
