@@ -26,7 +26,7 @@ const isSource = (path: string) => /\.(?:[cm]?[jt]sx?|json|css|graphql|pml)$/.te
 /** The page of the mock is not loaded, results are no sources, and the other parts run no test files and no mutants. */
 const isUnused = (part: ProofPart, path: string) =>
   /node_modules|inspector[/\\]page|prove[/\\]recorded/.test(path) ||
-  (part !== "mutants" && /\.test\.ts$|simulation[/\\]mutants\.ts$/.test(path));
+  (part !== "mutants" && /\.test\.ts$|(?:simulation[/\\]|explorer-)mutants\.ts$/.test(path));
 
 export interface SourceState {
   /** Of all files that the part depends on. */
