@@ -36,7 +36,7 @@ import {
   resetHead,
 } from "./worker/heads.ts";
 import { Ingest } from "./worker/ingest.ts";
-import { Maintenance } from "./worker/maintenance.ts";
+import { Maintenance, openWithRetentionTime } from "./worker/maintenance.ts";
 import { type ReconcileOptions, type ReconcileReport, reconcileTasks } from "./worker/reconcile.ts";
 import { type ReplayOutcome, replayRow } from "./worker/replay.ts";
 import { storeGraceMs } from "./worker/running-attempts.ts";
@@ -118,7 +118,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
   const { inbox, source, secrets, toleranceSeconds, limits, clock, logger, telemetry } = settings;
   const verifier = createVerifier({ secrets, toleranceSeconds, clock });
   const handlers = new Handlers<Transaction>();
-  const open = openOnce(inbox);
+  const open = openOnce({ open: () => openWithRetentionTime(inbox) });
   const ingest = new Ingest({ ...settings, open });
   const worker = new Worker<Transaction>({ ...settings, handlers });
   const maintenance = new Maintenance({

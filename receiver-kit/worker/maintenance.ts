@@ -6,6 +6,7 @@
 // runs. It is kept in the inbox; after a downtime of a week it has caught up within a few hours. A row that was stored later
 // and has an earlier time shows that the clock was ahead then: the retention time goes back to that row's.
 
+import type { Inbox } from "../inbox/inbox.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { replayReadable } from "./replay-readable.ts";
 
@@ -107,6 +108,15 @@ export class Maintenance {
     this.#running = false;
     this.#cancel();
     await this.#round;
+  }
+}
+
+/** Opens an inbox. A new one has a retention time before its first row, so that a clock that is set later shows. */
+export async function openWithRetentionTime(inbox: Inbox<unknown>): Promise<void> {
+  await inbox.open();
+  const { nowMs, marks } = await inbox.readMarks(everySource);
+  if (marks[retentionTime] === undefined) {
+    await inbox.writeMarks(everySource, { [retentionTime]: String(nowMs) });
   }
 }
 

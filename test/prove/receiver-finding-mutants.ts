@@ -604,4 +604,17 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
       },
     ],
   },
+  {
+    name: "retention-time-of-the-first-start",
+    finding:
+      "ids that were stored before the first start expire at once when the clock is set forward before it",
+    tests: ["test/unit/receiver-kit/worker/maintenance.test.ts"],
+    named: "before the first start",
+    patches: [
+      {
+        find: "if (marks[retentionTime] === undefined) {\n    await",
+        replace: "if (marks[retentionTime] === null) {\n    await",
+      },
+    ],
+  },
 ];

@@ -59,6 +59,20 @@ describe("retention", () => {
     });
   });
 
+  it("a clock that is set forward by a year before the first start removes nothing that was stored before", async () => {
+    const clock = createFixtureClock();
+    const inbox = memoryInbox({ clock });
+    await using fixture = createReceiverFixture({ clock, inbox, pollMs: 86_400_000 });
+    await fixture.deliver(sampleEvent(), "msg_1");
+    clock.setNow(clock.now() + 365 * 86_400_000);
+    await fixture.receiver.start();
+    await clock.advance(2 * 3_600_000);
+    expect(await fixture.inbox.get({ source: "default", id: "msg_1" })).toMatchObject({
+      state: "done",
+      body: expect.anything(),
+    });
+  });
+
   it("after a downtime of a month expired bodies are removed within a day and a half", async () => {
     const clock = createFixtureClock();
     const inbox = memoryInbox({ clock });
