@@ -169,6 +169,8 @@ export class Claimer {
     let isFull = false;
     let asked = false;
     turns.expire();
+    // Without due rows nothing is claimed, which would show it; later it is too late to see that it was set forward.
+    if (!this.#storeClock.isKnown) await this.#readClock();
     while (count < rowsMax && !this.#isStopped) {
       if (turns.left === 0) {
         if (asked) break;

@@ -617,4 +617,14 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
       },
     ],
   },
+  {
+    name: "clock-not-read-for-tenants",
+    finding:
+      "with tenants, a process that has claimed nothing yet repeats running events when the clock is set forward",
+    tests: ["test/unit/receiver-kit/worker/clock-jumps.test.ts"],
+    named: "of a tenant twice",
+    patches: [
+      { find: "if (!this.#storeClock.isKnown) await", replace: "if (this.#storeClock.isKnown) await" },
+    ],
+  },
 ];

@@ -61,6 +61,8 @@ export async function shrink(
     if (runs >= runsMax) return false;
     const tried = await run(candidate);
     if (!failsLike(tried, invariant)) return false;
+    // With a fault less, it may fail later.
+    if (weight(tried, candidate) > weight(report, reduction)) return false;
     reduction = candidate;
     report = tried;
     return true;

@@ -6,8 +6,10 @@ export interface Trace {
   /** A short name for an id, the same in every run of a seed. */
   nameOf(kind: string, id: string): string;
   readonly hash: string;
-  /** The last lines. */
+  /** The last lines, until `endTail`. */
   readonly tail: readonly string[];
+  /** What follows is no longer kept. */
+  endTail(): void;
 }
 
 export function createTrace(nowMs: () => number, tailMax = 30): Trace {
@@ -16,11 +18,13 @@ export function createTrace(nowMs: () => number, tailMax = 30): Trace {
   const names = new Map<string, string>();
   const counts = new Map<string, number>();
   let startMs: number | undefined;
+  let hasEnded = false;
   return {
     log(text) {
       startMs ??= nowMs();
       const line = `${((nowMs() - startMs) / 1_000).toFixed(3)} s: ${text}`;
       hash.update(`${line}\n`);
+      if (hasEnded) return;
       tail.push(line);
       if (tail.length > tailMax) tail.shift();
     },
@@ -37,5 +41,8 @@ export function createTrace(nowMs: () => number, tailMax = 30): Trace {
       return hash.copy().digest("hex");
     },
     tail,
+    endTail() {
+      hasEnded = true;
+    },
   };
 }

@@ -97,6 +97,7 @@ export function createWorld(
       if (holds || violation) return;
       violation = { invariant, message: message() };
       trace.log(`VIOLATION of ${invariant}: ${violation.message}`);
+      trace.endTail();
     },
     faultOccurs(fault, random) {
       if (!random.happens(settings.probabilities[fault]) || faultsOff) return false;

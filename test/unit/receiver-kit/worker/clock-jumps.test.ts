@@ -118,6 +118,29 @@ describe("a receiver whose inbox's clock is set", () => {
     expect(Math.max(...jumps)).toBe(1);
   });
 
+  it("does not handle an event of a tenant twice when the clock is set forward before its first claim", async () => {
+    const { clock, inbox, attempts, set } = createReceivers(0);
+    const secrets = { byTenant: () => undefined };
+    await using first = createReceiverFixture({ clock, inbox, secrets });
+    // It polls before the first one does, and the insert does not wake it.
+    const unnotified = overrideInbox(inbox, { subscribe: async () => async () => {} });
+    await using second = createReceiverFixture({ clock, inbox: unnotified, secrets, pollMs: 500 });
+    for (const { receiver } of [first, second]) {
+      receiver.on("*", (_, { id }) => {
+        attempts.push(id);
+        return new Promise((resolve) => clock.schedule(25_000, resolve));
+      });
+      await receiver.start();
+    }
+    await clock.settle();
+    await inbox.insert({ ...runningAt("task-1", 1), source: "default/tenant", id: "msg_1" });
+    await clock.advance(100);
+    expect(attempts).toEqual(["msg_1"]);
+    set(3 * hourMs);
+    await clock.advance(40_000);
+    expect(attempts).toEqual(["msg_1"]);
+  });
+
   it("keeps the events that it handles when the clock is set forward and another process starts", async () => {
     const { clock, attempts, fixtures, set } = createReceivers(2);
     await using first = fixtures[0]!;
