@@ -1,5 +1,6 @@
 // What the tasks API says about a task, as the events that its current state would have caused. A time that cannot be
-// read, or lies in the far future, is replaced by the time of the reading: the status is the API's in any case.
+// read, or lies in the far future, is replaced by the start, or by 1970: the status is the API's in any case, and no
+// clock of this side decides what later events are compared with.
 
 import { parseOccurredAt } from "../../sdk/events/index.ts";
 import type { EventColumns } from "../event/event-columns.ts";
@@ -41,7 +42,7 @@ export interface TaskChange {
   readonly event: string;
   readonly status: string;
   readonly workspaceId: string | null;
-  /** Nanoseconds since the epoch: the API's time, or that of the reading. */
+  /** Nanoseconds since the epoch: the API's time, else that of the start, else 0. */
   readonly occurredAt: bigint;
   readonly hasTrustedTime: boolean;
   /** Fields of the event besides `id` and `occurredAt`. */
@@ -120,8 +121,10 @@ const eventNames: ReadonlyMap<string, string> = new Map([
 ]);
 
 function timeOf({ status, startedAt, completedAt }: ReconcilableStage, nowMs: number) {
-  const occurredAt = parseOccurredAt(status === "RUNNING" ? startedAt : (completedAt ?? startedAt));
-  if (occurredAt !== undefined && !isFarFuture(occurredAt, nowMs))
-    return { occurredAt, hasTrustedTime: true };
-  return { occurredAt: BigInt(Math.round(nowMs)) * 1_000_000n, hasTrustedTime: false };
+  const trusted = (time: string) => {
+    const at = parseOccurredAt(time);
+    return at !== undefined && !isFarFuture(at, nowMs) ? at : undefined;
+  };
+  const occurredAt = trusted(status === "RUNNING" ? startedAt : (completedAt ?? startedAt));
+  return { occurredAt: occurredAt ?? trusted(startedAt) ?? 0n, hasTrustedTime: occurredAt !== undefined };
 }

@@ -627,4 +627,25 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
       { find: "if (!this.#storeClock.isKnown) await", replace: "if (this.#storeClock.isKnown) await" },
     ],
   },
+  {
+    name: "time-of-the-reading",
+    finding:
+      "reconciling with a clock that is ahead, and a wrong time of the tasks API, makes later events of the task too old",
+    tests: ["test/unit/receiver-kit/worker/reconcile.test.ts"],
+    named: "without a readable time",
+    patches: [
+      {
+        find: "occurredAt ?? trusted(startedAt) ?? 0n,",
+        replace: "occurredAt ?? BigInt(Math.round(nowMs)) * 1_000_000n,",
+      },
+    ],
+  },
+  {
+    name: "clients-of-others-after-a-failover",
+    finding:
+      "after a failover the inbox uses idle clients of the old primary that another user of the pool left",
+    tests: ["test/unit/receiver-kit/inbox/postgres/bounded-pool.test.ts"],
+    named: "are all destroyed",
+    patches: [{ find: "    void forEachIdle(destroy);\n", replace: "" }],
+  },
 ];

@@ -138,8 +138,8 @@ export const mutants: readonly Mutant[] = [
     product: "receiver-kit",
     patches: [
       {
-        find: "if (occurredAt !== undefined && !isFarFuture(occurredAt, nowMs))",
-        replace: "if (occurredAt !== undefined)",
+        find: "return at !== undefined && !isFarFuture(at, nowMs) ? at : undefined;",
+        replace: "return at;",
       },
     ],
   },

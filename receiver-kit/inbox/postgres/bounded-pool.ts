@@ -8,7 +8,8 @@
 // and each of them would cost another time limit.
 //
 // FAILOVER. A server that was demoted, or is being stopped, says so in its errors. None of the clients that are connected
-// then is used again: most lead to the same server, and new ones to the one that the pool finds now.
+// then is used again: most lead to the same server, and new ones to the one that the pool finds now. Idle ones are
+// destroyed at once, also those that only other users of the pool have used, and those in use when they are released.
 //
 // SERVER. It may still execute what the client no longer waits for, and hold locks. Transactions of the inbox therefore
 // limit themselves on the server, too. Single statements do so from the first time-out on until one succeeds: three
@@ -48,6 +49,8 @@ export interface BoundedPool extends PostgresQueryable {
 interface PoolHealth {
   /** Clients that have not responded since then are not used any more. */
   distrustedBeforeMs: number;
+  /** Clients that were checked out before are not used any more. */
+  failedOverAtMs: number;
   /** Statements that timed out and have not succeeded since. */
   readonly slow: Set<string>;
 }
@@ -69,6 +72,7 @@ export function boundPool(
 ): BoundedPool {
   const health = healthOf.get(pool) ?? {
     distrustedBeforeMs: Number.NEGATIVE_INFINITY,
+    failedOverAtMs: Number.NEGATIVE_INFINITY,
     slow: new Set<string>(),
   };
   healthOf.set(pool, health);
@@ -81,6 +85,8 @@ export function boundPool(
   };
   const onFailover = () => {
     health.distrustedBeforeMs = clock.monotonic();
+    health.failedOverAtMs = clock.monotonic();
+    void forEachIdle(destroy);
   };
   /** Checks out as many clients as the pool has idle ones, all at once. */
   const forEachIdle = async (use: (client: PostgresClient) => unknown) => {
@@ -104,9 +110,11 @@ export function boundPool(
         destroy(client);
         continue;
       }
+      const checkedOutAtMs = clock.monotonic();
       const pooled = toPooledClient(client, {
         limitMs: defaultLimitMs,
         clock,
+        isOfOldPrimary: () => checkedOutAtMs <= health.failedOverAtMs,
         onSilence,
         onFailover,
         onReleased,
@@ -203,13 +211,14 @@ interface Limit {
 }
 
 interface ClientHooks extends Limit {
+  isOfOldPrimary(): boolean;
   onSilence(limitMs: number): void;
   onFailover(): void;
   onReleased(pooled: PooledClient): void;
 }
 
 function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClient {
-  const { limitMs, clock, onSilence, onFailover, onReleased } = hooks;
+  const { limitMs, clock, isOfOldPrimary, onSilence, onFailover, onReleased } = hooks;
   let isBroken = false;
   let isReleased = false;
   let isDestroyed = false;
@@ -226,7 +235,7 @@ function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClien
     release(wanted = false) {
       if (isReleased) return;
       isReleased = true;
-      isDestroyed = isBroken || wanted;
+      isDestroyed = isBroken || wanted || isOfOldPrimary();
       onReleased(pooled);
       client.removeListener("error", onError);
       if (isDestroyed) return destroy(client);
@@ -246,7 +255,7 @@ function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClien
         onSilence(workLimitMs);
         return unavailable(`no response within ${workLimitMs} ms, the outcome is unknown`);
       }).catch((error: unknown) => {
-        if (isOfOldPrimary(error)) {
+        if (isErrorOfOldPrimary(error)) {
           isBroken = true;
           onFailover();
         }
@@ -288,7 +297,7 @@ export function isFromServer(error: unknown): boolean {
 const codeOf = (error: unknown) => String((error as { code?: unknown } | null)?.code ?? "");
 
 /** Of a statement of the inbox, which is never read-only, or of a server that is shut down or starting. */
-const isOfOldPrimary = (error: unknown) => /^(25006|57P0[1-4])$/.test(codeOf(error));
+const isErrorOfOldPrimary = (error: unknown) => /^(25006|57P0[1-4])$/.test(codeOf(error));
 
 const watched = new WeakSet<PostgresClient>();
 const unreplicated = new WeakSet<PostgresClient>();

@@ -402,6 +402,29 @@ describe("receiver.reconcile and wrong times of the tasks API", () => {
     },
   );
 
+  it("without a readable time a task takes its next event, also when the receiver's clock was a year ahead", async () => {
+    await using fixture = await watchingScene();
+    const { clock, receiver, states } = fixture;
+    const occurredAt = new Date(clock.now()).toISOString();
+    const wrong = { completedAt: "yesterday", startedAt: "yesterday" };
+    const { client } = tasksApi([
+      task("done", { ...wrong, startedAt: occurredAt }),
+      task("running", { ...wrong, status: "RUNNING" }),
+    ]);
+    clock.setNow(clock.now() + 365 * 86_400_000);
+    expect(await receiver.reconcile(client, { taskIds: ["done", "running"] })).toMatchObject({
+      ...{ enqueued: 2, untrustedTimes: 2 },
+    });
+    await clock.settle();
+    expect(states.toSorted()).toEqual(["done COMPLETED reconcile", "running RUNNING reconcile"]);
+    clock.setNow(clock.now() - 365 * 86_400_000);
+    // It is as old as the start, and says less than the tasks API did.
+    await deliverAndSettle(fixture, sampleEvent({ taskId: "done", occurredAt }));
+    expect(states).toHaveLength(2);
+    await deliverAndSettle(fixture, completedEvent({ taskId: "running", occurredAt }));
+    expect(states.at(-1)).toBe("running COMPLETED webhook");
+  });
+
   it("a single old start does not end the list", async () => {
     await using fixture = await watchingScene();
     const recent = new Date(fixture.clock.now() - 1_000).toISOString();
