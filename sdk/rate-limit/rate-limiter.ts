@@ -326,7 +326,7 @@ export class RateLimiter {
         settle(0);
         return waitMs;
       },
-      noResponse: () => settle(this.#window.noResponse(nowMs())),
+      noResponse: () => settle(this.#window.noResponse(startedAtMs, nowMs())),
       unused: () => {
         this.#window.release();
         settle(0);

@@ -10,6 +10,8 @@
 // different windows count: those of a cold start are slow for reasons that the next window does not have.
 //
 // A slot that another process may use next gets no credit: that process may have a faster path.
+//
+// A request that is aborted may be on its way still. It arrives within the slowest recent round trip after its start.
 
 export interface WindowLimit {
   readonly limit: number;
@@ -22,8 +24,15 @@ const creditedPart = 0.75;
 const recentWindows = 1.05;
 const roundTripMemoryMs = 300_000;
 
+interface RoundTrips {
+  readonly fastestMs: number;
+  readonly slowestMs: number;
+}
+
+const noRoundTrips: RoundTrips = { fastestMs: Number.POSITIVE_INFINITY, slowestMs: 0 };
+
 interface Slot {
-  /** When its request had arrived at the latest. */
+  /** When its request has arrived at the latest. */
   readonly arrivedByMs: number;
   readonly hasResponse: boolean;
 }
@@ -36,7 +45,8 @@ export class SlidingWindow {
   readonly #settled: Slot[] = [];
   // How many of them, from the front, have finished their cooldown. They are kept a little longer for `recentCount`.
   #free = 0;
-  #fastest = { currentMs: Number.POSITIVE_INFINITY, previousMs: Number.POSITIVE_INFINITY, sinceMs: 0 };
+  // Of the last five to ten minutes.
+  #roundTrips = { current: noRoundTrips, previous: noRoundTrips, sinceMs: 0 };
   #firstResponseMs: number | undefined;
   #hasTwoWindows = false;
 
@@ -78,9 +88,12 @@ export class SlidingWindow {
     return this.#coolDown({ arrivedByMs: respondedAtMs, hasResponse: true }, nowMs);
   }
 
-  /** No response arrived: the request may have arrived at any time until now, so it gets no credit. Returns as `responded`. */
-  noResponse(nowMs: number): number {
-    return this.#coolDown({ arrivedByMs: nowMs, hasResponse: false }, nowMs);
+  /** No response arrived. The request may arrive as late as the slowest one, so it gets no credit. Returns as `responded`. */
+  noResponse(startedAtMs: number, nowMs: number): number {
+    const { current, previous } = this.#roundTrips;
+    const slowestMs = Math.max(current.slowestMs, previous.slowestMs);
+    const arrivedByMs = Math.max(nowMs, startedAtMs + slowestMs);
+    return this.#coolDown({ arrivedByMs, hasResponse: false }, nowMs);
   }
 
   /** Minimum wait of a call with `ahead` calls queued before it. */
@@ -100,9 +113,10 @@ export class SlidingWindow {
     return this.used(nowMs) === 0;
   }
 
-  /** Most of the fastest round trip of the last five to ten minutes. */
+  /** Most of the fastest round trip. */
   #creditMs(): number {
-    const fastestMs = Math.min(this.#fastest.currentMs, this.#fastest.previousMs);
+    const { current, previous } = this.#roundTrips;
+    const fastestMs = Math.min(current.fastestMs, previous.fastestMs);
     return this.#hasTwoWindows && Number.isFinite(fastestMs) ? creditedPart * fastestMs : 0;
   }
 
@@ -120,11 +134,14 @@ export class SlidingWindow {
     const creditMs = this.#creditMs();
     this.#firstResponseMs ??= nowMs;
     this.#hasTwoWindows ||= nowMs - this.#firstResponseMs >= this.#windowMs;
-    if (nowMs - this.#fastest.sinceMs > roundTripMemoryMs) {
-      const previousMs = this.#fastest.currentMs;
-      this.#fastest = { currentMs: Number.POSITIVE_INFINITY, previousMs, sinceMs: nowMs };
+    if (nowMs - this.#roundTrips.sinceMs > roundTripMemoryMs) {
+      this.#roundTrips = { current: noRoundTrips, previous: this.#roundTrips.current, sinceMs: nowMs };
     }
-    this.#fastest.currentMs = Math.min(this.#fastest.currentMs, roundTripMs);
+    const { fastestMs, slowestMs } = this.#roundTrips.current;
+    this.#roundTrips.current = {
+      fastestMs: Math.min(fastestMs, roundTripMs),
+      slowestMs: Math.max(slowestMs, roundTripMs),
+    };
     // Another credit changes the order between slots with and without a response.
     if (this.#creditMs() !== creditMs) {
       this.#settled.sort((a, b) => this.#cooldownStartMs(a) - this.#cooldownStartMs(b));

@@ -420,4 +420,13 @@ export const sdkFindingMutants: readonly FindingMutant[] = [
       },
     ],
   },
+  {
+    name: "aborted-request-has-arrived",
+    finding: "the slot of a request that is aborted at once is free before the request can have arrived",
+    tests: ["test/unit/sdk/rate-limit/sliding-window.test.ts"],
+    named: "aborted at once",
+    patches: [
+      { find: "Math.max(nowMs, startedAtMs + slowestMs);", replace: "Math.max(nowMs, startedAtMs);" },
+    ],
+  },
 ];

@@ -69,7 +69,7 @@ describe("the sliding window", () => {
   it("a request without a response occupies its slot from the moment it was given up", () => {
     const window = new SlidingWindow(limit);
     window.start();
-    expect(window.noResponse(15_000)).toBe(freeAfterMs);
+    expect(window.noResponse(0, 15_000)).toBe(freeAfterMs);
     expect(window.used(15_000 + freeAfterMs - 1)).toBe(1);
     expect(window.used(15_000 + freeAfterMs)).toBe(0);
   });
@@ -111,7 +111,7 @@ describe("the sliding window", () => {
     const lostAtMs = 200_000;
     for (let count = 0; count < 3; count += 1) window.start();
     // Freed 75 ms later than a response at that time would be, so the response 50 ms later is before it.
-    window.noResponse(lostAtMs);
+    window.noResponse(lostAtMs - 1_000, lostAtMs);
     window.responded(lostAtMs - 50, lostAtMs + 50, lostAtMs + 50);
     window.responded(lostAtMs + 60, lostAtMs + 80, lostAtMs + 80);
     // With a credit of 15 ms the lost one is the first again.
@@ -124,7 +124,7 @@ describe("the sliding window", () => {
     const window = windowWith(0, 61_000);
     const lostAtMs = 200_000;
     for (let count = 0; count < 2; count += 1) window.start();
-    window.noResponse(lostAtMs);
+    window.noResponse(lostAtMs - 1_000, lostAtMs);
     window.responded(lostAtMs - 90, lostAtMs + 10, lostAtMs + 10);
     expect(window.used(lostAtMs + 10 + freeAfterMs - 76)).toBe(2);
     expect(window.used(lostAtMs + 10 + freeAfterMs - 75)).toBe(1);
@@ -134,7 +134,22 @@ describe("the sliding window", () => {
   it("a request without a response gets no credit", () => {
     const window = windowWith(0, 61_000);
     window.start();
-    expect(window.noResponse(70_000)).toBe(freeAfterMs);
+    expect(window.noResponse(69_000, 70_000)).toBe(freeAfterMs);
+  });
+
+  it("a request that is aborted at once may arrive as late as the slowest of the last five to ten minutes", () => {
+    const window = windowWith(0);
+    expect(freeInMs(window, 61_000, 400)).toBe(freeAfterMs - 75);
+    const freeAfterAbortMs = (startMs: number, abortedAfterMs: number) => {
+      window.start();
+      return window.noResponse(startMs, startMs + abortedAfterMs);
+    };
+    expect(freeAfterAbortMs(70_000, 10)).toBe(390 + freeAfterMs);
+    expect(freeAfterAbortMs(70_000, 400)).toBe(freeAfterMs);
+    freeInMs(window, 310_000);
+    expect(freeAfterAbortMs(320_000, 10)).toBe(390 + freeAfterMs);
+    freeInMs(window, 620_000);
+    expect(freeAfterAbortMs(630_000, 10)).toBe(90 + freeAfterMs);
   });
 
   it("a faster round trip reduces the credit, also for slots that seemed free", () => {
