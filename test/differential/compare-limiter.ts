@@ -69,10 +69,12 @@ export async function runScenario(
       permit.unused();
       return undefined;
     }
+    if (lost === "aborted") permit.noResponse();
     await pass(forwardMs);
     arrivedAtMs.push(clock.monotonic());
     const waitMs = lost === "request" ? undefined : service.receive(clock.monotonic());
     if (waitMs !== undefined) rejected += 1;
+    if (lost === "aborted") return undefined;
     await pass(lost ? timeoutMs - forwardMs : backwardMs);
     if (lost) permit.noResponse();
     else if (waitMs !== undefined) return Math.max(1, Math.ceil(waitMs / 1_000)) * 1_000;
@@ -110,12 +112,19 @@ function lateMsMax({ calls, limit, timeoutMs }: LimiterScenario): (index: number
   return (index) => spreadMs + learningMs + Math.floor(index / limit) * perWindowMs;
 }
 
-/** Whether a request can reach the service sooner than its slot's credit supposes: a path that became faster. */
+/**
+ * Whether a request can reach the service sooner than its slot's credit supposes, on a path that became faster, or an
+ * aborted one later than the slowest response, on a path that became slower.
+ */
 function canOutrunCredit({ calls }: LimiterScenario): boolean {
   const roundTrips = calls.map(({ forwardMs, backwardMs }) => forwardMs + backwardMs);
   const forwardMs = Math.min(...calls.map((each) => each.forwardMs));
   const backwardMs = Math.min(...calls.map((each) => each.backwardMs));
-  return creditedPart * Math.max(...roundTrips) > forwardMs + backwardMs + 25;
+  const abortedMs = calls.filter(({ lost }) => lost === "aborted").map((each) => each.forwardMs);
+  return (
+    creditedPart * Math.max(...roundTrips) > forwardMs + backwardMs + 25 ||
+    Math.max(0, ...abortedMs) > Math.min(...roundTrips)
+  );
 }
 
 async function compareScenario(
@@ -130,7 +139,8 @@ async function compareScenario(
   if (othersAtMs.length > 0) return compareShared(scenario, run, counts);
   if (busiest(run.acceptedAtMs, scenario) > limit) return "the service accepted more than its limit";
   const isCredited = canOutrunCredit(scenario);
-  counts.add(isCredited ? "alone on a path that becomes faster" : "alone");
+  counts.add(isCredited ? "alone on a path that becomes faster or slower" : "alone");
+  if (calls.some(({ lost }) => lost === "aborted")) counts.add("requests that were aborted on their way");
   if (run.rejected > (isCredited ? 2 * limit : 0)) return `${run.rejected} requests were rejected with 429`;
   if (!isCredited && busiest(run.acceptedAtMs, { ...scenario, window: "sliding" }) > limit) {
     return "some span of one window has more requests than the limit";

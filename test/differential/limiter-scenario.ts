@@ -8,8 +8,8 @@ export interface PlannedCall {
   readonly priority: "interactive" | "normal" | "background";
   readonly forwardMs: number;
   readonly backwardMs: number;
-  /** Lost before or after it reaches the service, or never sent; then there is no response. */
-  readonly lost?: "request" | "response" | "unsent" | undefined;
+  /** Lost before or after it reaches the service, given up on its way there, or never sent; then there is no response. */
+  readonly lost?: "request" | "response" | "aborted" | "unsent" | undefined;
 }
 
 export interface LimiterScenario {
@@ -42,6 +42,8 @@ export function generateScenario(seed: number, reduction: ScenarioReduction = {}
   const timeoutMs = windowMs / random.pick([2, 4]);
   const hasOthers = random.happens(0.25);
   const isLossy = random.happens(0.3) && !hasOthers;
+  const aborts = random.stream("aborts");
+  const isAborted = !isLossy && !hasOthers && aborts.happens(0.3);
   const hasPriorities = random.happens(0.3);
   const windows = random.integer(2, 7);
   const { callsMax = Number.POSITIVE_INFINITY, withoutLosses, withoutOthers, withoutPriorities } = reduction;
@@ -57,12 +59,14 @@ export function generateScenario(seed: number, reduction: ScenarioReduction = {}
     windowMs,
   )
     .slice(0, count)
-    .map((atMs): PlannedCall => {
+    .map((atMs, index): PlannedCall => {
       const priority = priorities.pick(["interactive", "normal", "background"]);
-      const lost = losses.pick([undefined, undefined, undefined, "request", "response", "unsent"]);
+      const drawn = losses.pick([undefined, undefined, undefined, "request", "response", "unsent"] as const);
+      // The first responses show how long a request may take.
+      const aborted = isAborted && aborts.happens(0.3) && index >= limit ? "aborted" : undefined;
       return {
         ...{ atMs, ...leg(), priority: hasPriorities && !withoutPriorities ? priority : "normal" },
-        lost: isLossy && !withoutLosses ? lost : undefined,
+        lost: withoutLosses ? undefined : isLossy ? drawn : aborted,
       };
     });
   const othersAtMs = hasOthers && !withoutOthers ? others(random.stream("others"), limit, windowMs) : [];
