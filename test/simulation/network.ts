@@ -38,6 +38,8 @@ export function createNetwork(world: SimulationWorld, options: NetworkOptions): 
   const captured: CapturedRequest[] = [];
   const inFlight = new Map<string, SimulatedReceiver>();
 
+  const hasSecrets = () => options.secrets().length > 0;
+
   async function deliver(request: Request): Promise<Response> {
     const headers = Object.fromEntries(request.headers);
     const sent = Buffer.from(await request.arrayBuffer());
@@ -55,6 +57,7 @@ export function createNetwork(world: SimulationWorld, options: NetworkOptions): 
     const isGenuineNow = () =>
       isGenuine(headers, signatureBy, options.secrets(), receiver.process.clock.now());
     const genuine = isGenuineNow();
+    const hadSecrets = hasSecrets();
     const { clockChanges } = receiver.process;
     if (inFlight.has(id) && inFlight.get(id) !== receiver) crashes.C10 += 1;
     inFlight.set(id, receiver);
@@ -62,10 +65,10 @@ export function createNetwork(world: SimulationWorld, options: NetworkOptions): 
     inFlight.delete(id);
     const { process } = receiver;
     trace.log(`${process.name} returns ${response.status} for ${name}${genuine ? "" : " (not genuine)"}`);
-    // While the request was in flight, its secret may have been retired, its timestamp have become too old, or the clock of
-    // the receiver have been set there and back.
-    const isSameClock = process.clockChanges === clockChanges;
-    if (isSameClock && isGenuineNow() === genuine) checkStatus(name, genuine, response.status);
+    // While the request was in flight, its secret may have been retired, the receiver's first one have arrived, its timestamp
+    // have become too old, or the clock of the receiver have been set there and back.
+    const isUnchanged = process.clockChanges === clockChanges && hasSecrets() === hadSecrets;
+    if (isUnchanged && isGenuineNow() === genuine) checkStatus(name, genuine, response.status);
     if (response.ok) {
       const row = await options.store.get({ source: storedSource(world.settings), id });
       check("I1", row !== undefined, () => `${name} was acknowledged and is not in the inbox`);
@@ -105,7 +108,7 @@ export function createNetwork(world: SimulationWorld, options: NetworkOptions): 
   function checkStatus(name: string, genuine: boolean, status: number): void {
     // A receiver without any secret cannot verify and returns 503.
     const mayBeUnavailable = world.settings.probabilities.secretsUnavailable > 0;
-    const rejected = options.secrets().length > 0 && !mayBeUnavailable ? [400, 401] : [400, 401, 503];
+    const rejected = hasSecrets() && !mayBeUnavailable ? [400, 401] : [400, 401, 503];
     const allowed = genuine ? [200, 429, 503] : rejected;
     const kind = genuine ? "genuine" : "not genuine";
     check("I6", allowed.includes(status), () => `${name} is ${kind} and got the status ${status}`);
