@@ -22,10 +22,18 @@ const inputs: Readonly<Record<ProofPart, readonly string[]>> = {
   differential: [...products, "test/differential", "test/support", "bench/peers/package-lock.json"],
 };
 
+/** Folders of the products that the simulation and the explorer do not load. */
+const notLoaded: Readonly<Partial<Record<ProofPart, RegExp>>> = {
+  explorer: /^receiver-kit\/(?:audit|cli|inbox\/postgres|middleware|rabbitmq|telemetry|testing)\//,
+  seeds:
+    /^(?:mock-server\/(?:cli|compare)|receiver-kit\/(?:audit|cli|inbox\/(?:postgres|sqlite)|middleware|rabbitmq|telemetry|testing))\//,
+};
+
 const isSource = (path: string) => /\.(?:[cm]?[jt]sx?|json|css|graphql|pml)$/.test(path);
 /** The page of the mock is not loaded, results are no sources, and the other parts run no test files and no mutants. */
 const isUnused = (part: ProofPart, path: string) =>
   /node_modules|inspector[/\\]page|prove[/\\]recorded/.test(path) ||
+  notLoaded[part]?.test(path) ||
   (part !== "mutants" && /\.test\.ts$|(?:simulation[/\\]|explorer-)mutants\.ts$/.test(path));
 
 export interface SourceState {
@@ -35,13 +43,15 @@ export interface SourceState {
   readonly commit: string;
 }
 
-export function sourcesOf(part: ProofPart): SourceState {
-  const paths = inputs[part]
+export const sourceFilesOf = (part: ProofPart): readonly string[] =>
+  inputs[part]
     .flatMap(filesBelow)
     .filter((path) => isSource(path) && !isUnused(part, path))
     .sort();
+
+export function sourcesOf(part: ProofPart): SourceState {
   const hash = createHash("sha256");
-  for (const path of paths)
+  for (const path of sourceFilesOf(part))
     hash
       .update(`${path}\0`)
       .update(readFileSync(join(root, path)))

@@ -1,10 +1,12 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { isAbsolute, join, resolve } from "node:path";
+import { isAbsolute, join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 
 export interface Bundle<Module> extends Disposable {
   readonly module: Module;
+  /** The files of this repository in it, from its root. */
+  readonly sources: readonly string[];
 }
 
 const root = resolve(import.meta.dirname, "../..");
@@ -34,10 +36,10 @@ export async function importBundle<Module>(
       plugins: [{ name: "replaced-sources", load: (id) => sources.get(id) }],
       transform: { target: "node20.19" },
     });
-    await build.write({ file, format: "esm", codeSplitting: false });
+    const { output } = await build.write({ file, format: "esm", codeSplitting: false });
     await build.close();
     const module = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as Module;
-    return { module, [Symbol.dispose]: dispose };
+    return { module, sources: output.flatMap(sourcesIn), [Symbol.dispose]: dispose };
   } catch (error) {
     dispose();
     throw error;
@@ -46,3 +48,8 @@ export async function importBundle<Module>(
 
 /** The package's own names, and what the bundler adds for syntax that Node 20 lacks. */
 const isOwn = /^(workspace-tasks|@oxc-project)\//;
+
+const sourcesIn = (file: { readonly type: string; readonly moduleIds?: readonly string[] }) =>
+  (file.moduleIds ?? [])
+    .filter((id) => id.startsWith(root) && !id.includes("node_modules"))
+    .map((id) => relative(root, id).replaceAll("\\", "/"));
