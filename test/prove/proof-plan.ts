@@ -7,12 +7,12 @@ import { knownBugs } from "./find-mutants.ts";
 import type { ProofPart } from "./proof-inputs.ts";
 import { type PlannedTask, plan } from "./proof-processes.ts";
 import {
-  markRun,
   nextSeeds,
   type ProofState,
   proofFolders,
   type SeedSpan,
   saveState,
+  unionOf,
 } from "./proof-state.ts";
 
 const sliceMs = 60_000;
@@ -23,6 +23,7 @@ const failuresMax = 10;
 
 export class ProofPlan {
   readonly #state: ProofState;
+  readonly #firstSeed: number;
   readonly #wants: (part: ProofPart) => boolean;
   readonly #leftMs: () => number;
   /** Mutants and scopes that a process is at. */
@@ -31,8 +32,14 @@ export class ProofPlan {
   readonly #spentMs = new Map<ProofPart, number>();
   #mayCompare = true;
 
-  constructor(state: ProofState, wants: (part: ProofPart) => boolean, leftMs: () => number) {
+  constructor(
+    state: ProofState,
+    firstSeed: number,
+    wants: (part: ProofPart) => boolean,
+    leftMs: () => number,
+  ) {
     this.#state = state;
+    this.#firstSeed = firstSeed;
     this.#wants = wants;
     this.#leftMs = leftMs;
   }
@@ -118,11 +125,12 @@ export class ProofPlan {
   #seeds(): PlannedTask | undefined {
     const { seeds } = this.#state;
     if (seeds.failures.length >= failuresMax) return undefined;
-    const span = nextSeeds(seeds, this.#running, seedsPerTask);
+    const taken = unionOf([...seeds.spans, ...this.#running]);
+    const span = nextSeeds(taken, this.#firstSeed, seedsPerTask);
     this.#running.push(span);
     return plan({ kind: "seeds", span }, (outcome) => {
       this.#running.splice(this.#running.indexOf(span), 1);
-      markRun(seeds, outcome.span);
+      seeds.spans = unionOf([...seeds.spans, outcome.span]);
       seeds.deliveries += outcome.deliveries;
       const faults: Record<string, number> = { ...seeds.faults };
       for (const [kind, count] of Object.entries(outcome.faults)) faults[kind] = (faults[kind] ?? 0) + count;

@@ -57,12 +57,8 @@ export interface ReplayResult {
 }
 
 export interface SeedResult {
-  /** All seeds from `first` to before this one have run. */
-  readonly first: number;
-  next: number;
-  /** Those beyond that have run: another process has not finished what is before them. */
-  ahead: readonly SeedSpan[];
-  count: number;
+  /** The seeds that have run, ascending, with a gap between each two. */
+  spans: readonly SeedSpan[];
   deliveries: number;
   faults: Readonly<Record<string, number>>;
   /** Seeds that violated an invariant. */
@@ -101,10 +97,7 @@ interface PartState extends Partial<ProofState> {
 }
 
 /** What earlier runs on the same sources have done. */
-export function openState(
-  { from, fresh }: { readonly from: number; readonly fresh: boolean },
-  folders = proofFolders,
-): ProofState {
+export function openState({ fresh }: { readonly fresh: boolean }, folders = proofFolders): ProofState {
   mkdirSync(folders.kept, { recursive: true });
   const now = new Date().toISOString();
   const begun = Object.fromEntries(
@@ -120,7 +113,7 @@ export function openState(
       replays: {},
       differential: {},
     },
-    seeds: { first: from, next: from, ahead: [], count: 0, deliveries: 0, faults: {}, failures: [] },
+    seeds: { spans: [], deliveries: 0, faults: {}, failures: [] },
   };
   for (const part of fresh ? [] : proofParts) {
     const kept = latestOf(part, begun[part], folders);
@@ -174,10 +167,9 @@ export function readJson(path: string): unknown {
   }
 }
 
-/** The next seeds that have not run and that no process runs. */
-export function nextSeeds(seeds: SeedResult, running: readonly SeedSpan[], count: number): SeedSpan {
-  const taken = [...seeds.ahead, ...running].toSorted((a, b) => a.from - b.from);
-  let from = seeds.next;
+/** The next seeds, of those not in `taken`, which is ascending with a gap between each two. */
+export function nextSeeds(taken: readonly SeedSpan[], first: number, count: number): SeedSpan {
+  let from = first;
   for (const span of taken) {
     if (span.from > from) return { from, to: Math.min(span.from, from + count) };
     from = Math.max(from, span.to);
@@ -185,13 +177,16 @@ export function nextSeeds(seeds: SeedResult, running: readonly SeedSpan[], count
   return { from, to: from + count };
 }
 
-/** These seeds have run. */
-export function markRun(seeds: SeedResult, span: SeedSpan): void {
-  seeds.count += span.to - span.from;
-  const left: SeedSpan[] = [];
-  for (const each of [...seeds.ahead, span].toSorted((a, b) => a.from - b.from)) {
-    if (each.from <= seeds.next) seeds.next = Math.max(seeds.next, each.to);
-    else left.push(each);
+/** Ascending, with a gap between each two. */
+export function unionOf(spans: readonly SeedSpan[]): readonly SeedSpan[] {
+  const union: SeedSpan[] = [];
+  for (const { from, to } of spans.toSorted((a, b) => a.from - b.from)) {
+    const last = union.at(-1);
+    if (last && from <= last.to) union[union.length - 1] = { from: last.from, to: Math.max(last.to, to) };
+    else union.push({ from, to });
   }
-  seeds.ahead = left;
+  return union;
 }
+
+export const seedCount = ({ spans }: SeedResult): number =>
+  spans.reduce((sum, { from, to }) => sum + to - from, 0);

@@ -8,7 +8,7 @@ import { scopes } from "../explorer/scopes.ts";
 import { type ProofPart, proofParts, root } from "./proof-inputs.ts";
 import { ProofPlan } from "./proof-plan.ts";
 import { ProofProcesses } from "./proof-processes.ts";
-import { openState, type ProofState, saveState } from "./proof-state.ts";
+import { openState, type ProofState, saveState, seedCount } from "./proof-state.ts";
 import { modelMissing, proveModel } from "./prove-model.ts";
 import { recordProof } from "./record-proof.ts";
 
@@ -17,7 +17,7 @@ const usage = `usage: npm run prove -- [--minutes 10] [--processes 1] [--only PA
   --minutes N    how long to run. Default: 10
   --processes N  how many processes share the work. Default: 1
   --only PART    only one part: ${proofParts.join(", ")}
-  --from N       the first seed, where none has run. Default: 1
+  --from N       the first seed; those that have run are skipped. Default: 1
   --record       write what was done to docs/proof.md
   --fresh        forget what earlier runs on the same sources have done
 `;
@@ -34,7 +34,7 @@ async function main(args: readonly string[]): Promise<number> {
   const wants = (part: ProofPart) => options.only === undefined || options.only === part;
   if (options.minutes > 0) {
     using processes = new ProofProcesses(options.processes);
-    const plan = new ProofPlan(state, wants, leftMs);
+    const plan = new ProofPlan(state, options.from, wants, leftMs);
     await processes.run(() => plan.nextMutant());
     if (wants("model") && leftMs() > 0) await checkModel(state, leftMs);
     await processes.run(() => plan.next());
@@ -89,7 +89,7 @@ function summarise({
     `mutants: ${all.filter(({ counterexample }) => counterexample !== null).length} of ${all.length} found`,
     `model: ${Object.keys(models).length} checks, ${replayed} calls replayed`,
     `explorer: ${complete.length} of ${scopes.length} scopes complete, ${states} states`,
-    `simulation: ${seeds.count} seeds, ${failed.length === 0 ? "none failed" : `failed: ${failed.join(", ")}`}`,
+    `simulation: ${seedCount(seeds)} seeds, ${failed.length === 0 ? "none failed" : `failed: ${failed.join(", ")}`}`,
     ...Object.entries(differential).map(([name, { count }]) => `differential, ${name}: ${count} cases`),
   ].join("\n");
 }

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import type { ProofPart } from "./proof-inputs.ts";
-import { type MutantResult, type ProofState, recordState } from "./proof-state.ts";
+import { type MutantResult, type ProofState, recordState, seedCount } from "./proof-state.ts";
 
 const ends = "<!-- end of the results -->";
 
@@ -16,7 +16,7 @@ export function recordProof(path: string, state: ProofState): void {
     recordState(state, part);
   };
   const isFilled = (results: object) => Object.keys(results).length > 0;
-  record("seeds", state.seeds.count > 0, seedResults);
+  record("seeds", state.seeds.spans.length > 0, seedResults);
   record("explorer", isFilled(state.scopes), scopeResults);
   record("mutants", isFilled(state.mutants), mutantResults);
   record("model", isFilled(state.models), modelResults);
@@ -70,14 +70,15 @@ function modelResults({ models, modelMutants, replays }: ProofState): readonly s
 }
 
 function seedResults({ seeds }: ProofState): readonly string[] {
-  const { first, next, count, deliveries, faults, failures } = seeds;
+  const { spans, deliveries, faults, failures } = seeds;
   const kinds = Object.values(faults);
   const injected = kinds.reduce((sum, times) => sum + times, 0);
   const failed = failures.map(({ seed }) => seed);
   const violated =
     failed.length === 0 ? "No invariant was violated." : `An invariant was violated by ${failed.join(", ")}.`;
+  const ran = spans.map(({ from, to }) => `${from} to ${to - 1}`).join(", ");
   return [
-    `Seeds ${first} to ${next - 1}: ${count} runs with ${deliveries} deliveries and ${injected} faults of ${kinds.filter(Boolean).length} kinds.`,
+    `Seeds ${ran}: ${seedCount(seeds)} runs with ${deliveries} deliveries and ${injected} faults of ${kinds.filter(Boolean).length} kinds.`,
     violated,
   ];
 }
