@@ -3,7 +3,6 @@ import { isReceiverError, ReceiverError, type ReceiverErrorCode } from "./errors
 import { handleFetch } from "./http/fetch-handler.ts";
 import { createRejectionLog } from "./http/rejection-log.ts";
 import type { DeliverySink } from "./http/webhook-handler.ts";
-import { openOnce } from "./inbox/open-once.ts";
 import { parseOptions } from "./options.ts";
 import {
   closeSchema,
@@ -118,7 +117,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
   const { inbox, source, secrets, toleranceSeconds, limits, clock, logger, telemetry } = settings;
   const verifier = createVerifier({ secrets, toleranceSeconds, clock });
   const handlers = new Handlers<Transaction>();
-  const open = openOnce({ open: () => openWithRetentionTime(inbox) });
+  const open = openWithRetentionTime(inbox);
   const ingest = new Ingest({ ...settings, open });
   const worker = new Worker<Transaction>({ ...settings, handlers });
   const maintenance = new Maintenance({

@@ -7,6 +7,7 @@
 // and has an earlier time shows that the clock was ahead then: the retention time goes back to that row's.
 
 import type { Inbox } from "../inbox/inbox.ts";
+import { openOnce } from "../inbox/open-once.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { replayReadable } from "./replay-readable.ts";
 
@@ -112,8 +113,13 @@ export class Maintenance {
 }
 
 /** Opens an inbox. A new one has a retention time before its first row, so that a clock that is set later shows. */
-export async function openWithRetentionTime(inbox: Inbox<unknown>): Promise<void> {
-  await inbox.open();
+export function openWithRetentionTime(inbox: Inbox<unknown>): () => Promise<void> {
+  const open = openOnce(inbox);
+  const noteFirst = openOnce({ open: () => noteFirstRetentionTime(inbox) });
+  return openOnce({ open: () => open().then(noteFirst) });
+}
+
+async function noteFirstRetentionTime(inbox: Inbox<unknown>): Promise<void> {
   const { nowMs, marks } = await inbox.readMarks(everySource);
   if (marks[retentionTime] === undefined) {
     await inbox.writeMarks(everySource, { [retentionTime]: String(nowMs) });

@@ -11,7 +11,8 @@
 //
 // A slot that another process may use next gets no credit: that process may have a faster path.
 //
-// A request that is aborted may be on its way still. It arrives within the slowest recent round trip after its start.
+// A request that is aborted may be on its way still. Its slot counts as if it arrived after the slowest recent round trip,
+// at least 1 s and at most 5 s after its start.
 
 export interface WindowLimit {
   readonly limit: number;
@@ -23,6 +24,7 @@ const windowMarginMs = 25;
 const creditedPart = 0.75;
 const recentWindows = 1.05;
 const roundTripMemoryMs = 300_000;
+const onTheWayMs = { min: 1_000, max: 5_000 };
 
 interface RoundTrips {
   readonly fastestMs: number;
@@ -32,9 +34,10 @@ interface RoundTrips {
 const noRoundTrips: RoundTrips = { fastestMs: Number.POSITIVE_INFINITY, slowestMs: 0 };
 
 interface Slot {
-  /** When its request has arrived at the latest. */
-  readonly arrivedByMs: number;
-  readonly hasResponse: boolean;
+  /** When its response arrived, or its request was given up. */
+  readonly endedAtMs: number;
+  /** Of a request without a response, which may be on its way still. */
+  readonly startedAtMs?: number;
 }
 
 export class SlidingWindow {
@@ -85,15 +88,12 @@ export class SlidingWindow {
   /** A response arrived. Returns the time until another process may use the slot, counted from `nowMs`. */
   responded(startedAtMs: number, respondedAtMs: number, nowMs: number): number {
     this.#learn(respondedAtMs - startedAtMs, nowMs);
-    return this.#coolDown({ arrivedByMs: respondedAtMs, hasResponse: true }, nowMs);
+    return this.#coolDown({ endedAtMs: respondedAtMs }, nowMs);
   }
 
   /** No response arrived. The request may arrive as late as the slowest one, so it gets no credit. Returns as `responded`. */
   noResponse(startedAtMs: number, nowMs: number): number {
-    const { current, previous } = this.#roundTrips;
-    const slowestMs = Math.max(current.slowestMs, previous.slowestMs);
-    const arrivedByMs = Math.max(nowMs, startedAtMs + slowestMs);
-    return this.#coolDown({ arrivedByMs, hasResponse: false }, nowMs);
+    return this.#coolDown({ startedAtMs, endedAtMs: nowMs }, nowMs);
   }
 
   /** Minimum wait of a call with `ahead` calls queued before it. */
@@ -105,7 +105,10 @@ export class SlidingWindow {
     if (needed < 0) return 0;
     const perWindow = Math.max(slots, used);
     const slot = this.#settled[this.#free + (needed % perWindow)];
-    const remainingMs = (slot ? this.#cooldownStartMs(slot) : nowMs) + this.#cooldownMs() - nowMs;
+    const startMs = slot ? this.#cooldownStartMs(slot) : nowMs;
+    // One in flight may be responded to now, before a slot whose request arrives later.
+    const earliestMs = this.#inFlight > 0 ? Math.min(startMs, nowMs) : startMs;
+    const remainingMs = earliestMs + this.#cooldownMs() - nowMs;
     return this.#windowMs * Math.floor(needed / perWindow) + Math.max(1, remainingMs);
   }
 
@@ -120,10 +123,21 @@ export class SlidingWindow {
     return this.#hasTwoWindows && Number.isFinite(fastestMs) ? creditedPart * fastestMs : 0;
   }
 
+  /** How long a request without a response may be on its way. */
+  #onTheWayMs(): number {
+    const { current, previous } = this.#roundTrips;
+    const slowestMs = Math.max(current.slowestMs, previous.slowestMs);
+    return Math.min(onTheWayMs.max, Math.max(onTheWayMs.min, slowestMs));
+  }
+
+  #arrivedByMs({ startedAtMs, endedAtMs }: Slot): number {
+    return startedAtMs === undefined ? endedAtMs : Math.max(endedAtMs, startedAtMs + this.#onTheWayMs());
+  }
+
   // The cooldown is shorter by the credit, which a request without a response must not get: it is added here, at its
   // current value.
-  #cooldownStartMs({ arrivedByMs, hasResponse }: Slot): number {
-    return hasResponse ? arrivedByMs : arrivedByMs + this.#creditMs();
+  #cooldownStartMs(slot: Slot): number {
+    return slot.startedAtMs === undefined ? slot.endedAtMs : this.#arrivedByMs(slot) + this.#creditMs();
   }
 
   #cooldownMs(): number {
@@ -132,6 +146,7 @@ export class SlidingWindow {
 
   #learn(roundTripMs: number, nowMs: number): void {
     const creditMs = this.#creditMs();
+    const wayMs = this.#onTheWayMs();
     this.#firstResponseMs ??= nowMs;
     this.#hasTwoWindows ||= nowMs - this.#firstResponseMs >= this.#windowMs;
     if (nowMs - this.#roundTrips.sinceMs > roundTripMemoryMs) {
@@ -142,8 +157,8 @@ export class SlidingWindow {
       fastestMs: Math.min(fastestMs, roundTripMs),
       slowestMs: Math.max(slowestMs, roundTripMs),
     };
-    // Another credit changes the order between slots with and without a response.
-    if (this.#creditMs() !== creditMs) {
+    // Either changes the order between slots with and without a response.
+    if (this.#creditMs() !== creditMs || this.#onTheWayMs() !== wayMs) {
       this.#settled.sort((a, b) => this.#cooldownStartMs(a) - this.#cooldownStartMs(b));
     }
   }
@@ -154,7 +169,7 @@ export class SlidingWindow {
     // Responses arrive nearly in order, so the slot belongs at or near the end.
     const before = this.#settled.findLastIndex((other) => this.#cooldownStartMs(other) <= startMs);
     this.#settled.splice(before + 1, 0, slot);
-    return Math.max(0, slot.arrivedByMs + this.#windowMs + windowMarginMs - nowMs);
+    return Math.max(0, this.#arrivedByMs(slot) + this.#windowMs + windowMarginMs - nowMs);
   }
 
   #advance(nowMs: number): void {

@@ -95,13 +95,15 @@ export async function runScenario(
 // Of SlidingWindow: a slot is free this much later than one window after the response, less three quarters of the fastest
 // round trip; and a timer may be a millisecond late.
 const marginMs = 25 + 1;
+/** A request without a response may arrive this long after its start. */
+const onTheWayMinMs = 1_000;
 const creditedPart = 0.75;
 
 /** How much later than the earliest possible time the n-th request may arrive (n counts from 0). */
 function lateMsMax({ calls, limit, timeoutMs }: LimiterScenario): (index: number) => number {
   const forward = calls.map(({ forwardMs }) => forwardMs);
   const roundTrips = calls.map(({ forwardMs, backwardMs, lost }) =>
-    lost ? timeoutMs : forwardMs + backwardMs,
+    lost ? Math.max(timeoutMs, onTheWayMinMs) : forwardMs + backwardMs,
   );
   const roundTripMs = Math.max(...roundTrips);
   const isConstant = roundTripMs - Math.min(...roundTrips) < 1e-6 && !calls.some(({ lost }) => lost);

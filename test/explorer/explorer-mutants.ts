@@ -132,8 +132,8 @@ export const explorerMutants: readonly ExplorerMutant[] = [
     violates: ["L1"],
     patches: [
       {
-        find: "arrivedByMs: respondedAtMs, hasResponse: true",
-        replace: "arrivedByMs: startedAtMs, hasResponse: true",
+        find: "{ endedAtMs: respondedAtMs }",
+        replace: "{ endedAtMs: startedAtMs }",
       },
     ],
   },

@@ -45,7 +45,7 @@ export const sdkFindingMutants: readonly FindingMutant[] = [
     ],
     patches: [
       {
-        find: "return Math.max(0, slot.arrivedByMs + this.#windowMs + windowMarginMs - nowMs);",
+        find: "return Math.max(0, this.#arrivedByMs(slot) + this.#windowMs + windowMarginMs - nowMs);",
         replace: "return Math.max(0, startMs + this.#cooldownMs() - nowMs);",
       },
     ],
@@ -426,7 +426,10 @@ export const sdkFindingMutants: readonly FindingMutant[] = [
     tests: ["test/unit/sdk/rate-limit/sliding-window.test.ts"],
     named: "aborted at once",
     patches: [
-      { find: "Math.max(nowMs, startedAtMs + slowestMs);", replace: "Math.max(nowMs, startedAtMs);" },
+      {
+        find: "Math.max(endedAtMs, startedAtMs + this.#onTheWayMs());",
+        replace: "Math.max(endedAtMs, startedAtMs);",
+      },
     ],
   },
 ];

@@ -269,8 +269,8 @@ export const mutants: readonly Mutant[] = [
     product: "sdk",
     patches: [
       {
-        find: "arrivedByMs: respondedAtMs, hasResponse: true",
-        replace: "arrivedByMs: startedAtMs, hasResponse: true",
+        find: "{ endedAtMs: respondedAtMs }",
+        replace: "{ endedAtMs: startedAtMs }",
       },
     ],
   },

@@ -18,6 +18,7 @@
 import { type Clock, systemClock } from "../../clock.ts";
 import { isReceiverError, ReceiverError } from "../../errors.ts";
 import type { PostgresClient, PostgresPool, PostgresQueryable, PostgresResult } from "./postgres-pool.ts";
+import { isErrorOfOldPrimary, isFromServer } from "./server-errors.ts";
 
 /** A client checked out of the pool. */
 export interface PooledClient {
@@ -30,6 +31,8 @@ export interface PooledClient {
   rollBack(): Promise<void>;
   /** Settles as `work` does; when that takes longer than the limit, destroys the client and rejects. */
   within<Result>(work: Promise<Result>, limitMs?: number): Promise<Result>;
+  /** The same for a statement of a handler, whose errors say nothing about the server. */
+  withinForHandler<Result>(work: Promise<Result>): Promise<Result>;
 }
 
 export interface BoundedPool extends PostgresQueryable {
@@ -59,6 +62,8 @@ const healthOf = new WeakMap<PostgresPool, PoolHealth>();
 const respondedAtMs = new WeakMap<PostgresClient, number>();
 const rollbackLimitMs = 1_000;
 const closeLimitMs = 500;
+/** A pool of another package may return any number. */
+const idleMax = 1_000;
 
 /** The part of the client's limit after which the server ends the work itself, so that the client survives. */
 const serverPart = 0.9;
@@ -90,7 +95,7 @@ export function boundPool(
   };
   /** Checks out as many clients as the pool has idle ones, all at once. */
   const forEachIdle = async (use: (client: PostgresClient) => unknown) => {
-    const count = Number((pool as { readonly idleCount?: unknown }).idleCount ?? 0);
+    const count = Math.min(idleMax, Number((pool as { readonly idleCount?: unknown }).idleCount ?? 0));
     // Another user of the pool may take them first.
     const idle = () => connectWithin(pool, { limitMs: closeLimitMs, clock }, closeLimitMs);
     await Promise.allSettled(Array.from({ length: count }, async () => use(await idle())));
@@ -227,6 +232,29 @@ function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClien
     isBroken = true;
   };
   client.on("error", onError);
+  const within = async <Result>(
+    work: Promise<Result>,
+    workLimitMs: number,
+    isOfInbox: boolean,
+  ): Promise<Result> => {
+    watchReplication(client);
+    const result = await limited(work, { limitMs: workLimitMs, clock }, () => {
+      pooled.release(true);
+      onSilence(workLimitMs);
+      return unavailable(`no response within ${workLimitMs} ms, the outcome is unknown`);
+    }).catch((error: unknown) => {
+      if (isErrorOfOldPrimary(error)) {
+        isBroken = true;
+        // One of the old primary's that ends later says nothing about the clients of the new one.
+        if (isOfInbox && !isOfOldPrimary()) onFailover();
+      }
+      throw error;
+    });
+    respondedAtMs.set(client, clock.monotonic());
+    if (unreplicated.delete(client))
+      throw unavailable("the wait for a standby was cancelled, so a commit may be on the primary only");
+    return result;
+  };
   const pooled: PooledClient = {
     client,
     get isDestroyed() {
@@ -248,24 +276,8 @@ function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClien
         () => pooled.release(true),
       );
     },
-    async within(work, workLimitMs = limitMs) {
-      watchReplication(client);
-      const result = await limited(work, { limitMs: workLimitMs, clock }, () => {
-        pooled.release(true);
-        onSilence(workLimitMs);
-        return unavailable(`no response within ${workLimitMs} ms, the outcome is unknown`);
-      }).catch((error: unknown) => {
-        if (isErrorOfOldPrimary(error)) {
-          isBroken = true;
-          onFailover();
-        }
-        throw error;
-      });
-      respondedAtMs.set(client, clock.monotonic());
-      if (unreplicated.delete(client))
-        throw unavailable("the wait for a standby was cancelled, so a commit may be on the primary only");
-      return result;
-    },
+    within: (work, workLimitMs = limitMs) => within(work, workLimitMs, true),
+    withinForHandler: (work) => within(work, limitMs, false),
   };
   return pooled;
 }
@@ -284,20 +296,6 @@ async function checkIdle(client: PostgresClient, clock: Clock): Promise<void> {
     () => destroy(client),
   );
 }
-
-/**
- * True for an error that the server reported and that leaves its connection usable: not one that ends it, nor that of a
- * server that is read-only because another one is the primary now.
- */
-export function isFromServer(error: unknown): boolean {
-  const code = codeOf(error);
-  return /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P|25006)/.test(code);
-}
-
-const codeOf = (error: unknown) => String((error as { code?: unknown } | null)?.code ?? "");
-
-/** Of a statement of the inbox, which is never read-only, or of a server that is shut down or starting. */
-const isErrorOfOldPrimary = (error: unknown) => /^(25006|57P0[1-4])$/.test(codeOf(error));
 
 const watched = new WeakSet<PostgresClient>();
 const unreplicated = new WeakSet<PostgresClient>();

@@ -6,9 +6,10 @@ import { isReceiverError, ReceiverError } from "../../errors.ts";
 import type { InboxClaim, InboxSettlement, InboxSettleOutcome } from "../inbox.ts";
 import { transactionEnded } from "../lazy-transaction.ts";
 import { endedBySql, isSavepointStatement } from "../transaction-control.ts";
-import { isFromServer, type PooledClient } from "./bounded-pool.ts";
+import type { PooledClient } from "./bounded-pool.ts";
 import type { PostgresRow } from "./postgres-pool.ts";
 import { queryAfter } from "./query-after.ts";
+import { isFromServer } from "./server-errors.ts";
 
 /** What a handler's transaction does with its event. */
 export interface SharedMember {
@@ -127,7 +128,7 @@ export class Member implements SharedMember {
     this.hasContinued = this.#firstRows !== undefined;
     this.#inFlight += 1;
     try {
-      return (await pooled.within(queryAfter(client, before, statement, values))).rows;
+      return (await pooled.withinForHandler(queryAfter(client, before, statement, values))).rows;
     } catch (error) {
       this.hasFailed = true;
       if (isCausedBySharing(error) || (before.length > 0 && isWithoutSavepoint(error)))

@@ -23,10 +23,11 @@ import type { InboxClaim, InboxSettlement } from "../inbox.ts";
 import { leaseLost, superseded } from "../lazy-transaction.ts";
 import { settledEnd } from "../row-end.ts";
 import { endedBySql } from "../transaction-control.ts";
-import { isFromServer, type PooledClient } from "./bounded-pool.ts";
+import type { PooledClient } from "./bounded-pool.ts";
 import { endRows, type PostgresDatabase } from "./postgres-operations.ts";
 import { lastResult, type PostgresResult } from "./postgres-pool.ts";
 import { queryAll } from "./query-after.ts";
+import { isFromServer } from "./server-errors.ts";
 import { Member, type SharedMember } from "./shared-member.ts";
 
 export interface SharingOptions {

@@ -3,7 +3,8 @@
 // transaction has nothing to send, so a client that then does not respond to a ping never will.
 
 import { systemClock } from "../../clock.ts";
-import { type BoundedPool, isFromServer, type PooledClient } from "./bounded-pool.ts";
+import type { BoundedPool, PooledClient } from "./bounded-pool.ts";
+import { isFromServer } from "./server-errors.ts";
 
 /** Names a transaction of the server, also behind a pooler: the process id alone may belong to another one soon. */
 export interface Backend {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { memoryInbox } from "workspace-tasks/receiver-kit";
 import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { sampleEvent } from "../../../support/sample-event.ts";
+import { overrideInbox } from "../../../support/wrap-inbox.ts";
 
 describe("retention", () => {
   it("bodies are removed after 7 days and ids after 14, while the receiver runs", async () => {
@@ -72,6 +73,36 @@ describe("retention", () => {
       body: expect.anything(),
     });
   });
+
+  it.each(["readMarks", "writeMarks"] as const)(
+    "an inbox is opened once and closed, although %s fails at first",
+    async (method) => {
+      const clock = createFixtureClock();
+      const inner = memoryInbox({ clock });
+      let users = 0;
+      let fails = 3;
+      const inbox = overrideInbox(inner, {
+        async open() {
+          users += 1;
+        },
+        async close() {
+          users -= 1;
+        },
+        [method]: async (...given: never[]) => {
+          if (fails-- > 0) throw new Error("the inbox does not respond");
+          return (inner[method] as (...given: never[]) => unknown)(...given);
+        },
+      });
+      const { receiver } = createReceiverFixture({ clock, inbox });
+      for (let each = 0; each < 3; each += 1) {
+        await expect(receiver.start()).rejects.toThrow("does not respond");
+      }
+      await receiver.start();
+      expect(users).toBe(1);
+      await receiver.close();
+      expect(users).toBe(0);
+    },
+  );
 
   it("after a downtime of a month expired bodies are removed within a day and a half", async () => {
     const clock = createFixtureClock();

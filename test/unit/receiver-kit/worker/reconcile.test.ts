@@ -200,9 +200,43 @@ describe("receiver.reconcile", () => {
     const { client } = tasksApi([task("task-1")]);
     await expect(fixture.receiver.reconcile(client)).rejects.toMatchObject({
       code: "INBOX_UNAVAILABLE",
-      message: expect.stringContaining("got only rows that are dead and have no body"),
+      message: expect.stringContaining("got only rows that are settled and have no body"),
     });
     expect(inserted).toBe(100);
+  });
+
+  it.each(["5 s after the start", "yesterday"])(
+    "applies a change again whose head was reset, with the time %s, also without its body",
+    async (time) => {
+      await using fixture = await watchingScene();
+      const completedAt = time === "yesterday" ? time : instant(5);
+      const { client } = tasksApi([task("task-1", { completedAt })]);
+      const reconcile = async () => {
+        const { enqueued, unchanged } = await fixture.receiver.reconcile(client, { taskIds: ["task-1"] });
+        await fixture.clock.settle();
+        return { enqueued, unchanged };
+      };
+      expect(await reconcile()).toEqual({ enqueued: 1, unchanged: 0 });
+      expect(await reconcile()).toEqual({ enqueued: 0, unchanged: 1 });
+      await fixture.receiver.resetHead({ taskId: "task-1" });
+      expect(await reconcile()).toEqual({ enqueued: 1, unchanged: 0 });
+      expect(await reconcile()).toEqual({ enqueued: 0, unchanged: 1 });
+      const keep = { rowsMs: 1e12, headsMs: 1e12, unhandledBodiesMs: 1e12 };
+      await fixture.inbox.purge({ ...keep, bodiesMs: 0 }, 100);
+      await fixture.receiver.resetHead({ taskId: "task-1" });
+      expect(await reconcile()).toEqual({ enqueued: 1, unchanged: 0 });
+      expect(fixture.states).toEqual(Array(3).fill("task-1 COMPLETED reconcile"));
+    },
+  );
+
+  it("control: a receiver without state handlers applies a change once", async () => {
+    await using fixture = createReceiverFixture();
+    await fixture.receiver.start();
+    const { client } = tasksApi([task("task-1")]);
+    for (const expected of [{ enqueued: 1 }, { enqueued: 0, unchanged: 1 }]) {
+      expect(await fixture.receiver.reconcile(client, { taskIds: ["task-1"] })).toMatchObject(expected);
+      await fixture.clock.settle();
+    }
   });
 
   it("applies a change again whose event is dead and has no body any more", async () => {

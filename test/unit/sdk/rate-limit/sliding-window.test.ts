@@ -137,19 +137,48 @@ describe("the sliding window", () => {
     expect(window.noResponse(69_000, 70_000)).toBe(freeAfterMs);
   });
 
-  it("a request that is aborted at once may arrive as late as the slowest of the last five to ten minutes", () => {
-    const window = windowWith(0);
-    expect(freeInMs(window, 61_000, 400)).toBe(freeAfterMs - 75);
-    const freeAfterAbortMs = (startMs: number, abortedAfterMs: number) => {
+  describe("a request that is aborted at once may arrive", () => {
+    const freeAfterAbortMs = (window: SlidingWindow, startMs: number, abortedAfterMs = 10) => {
       window.start();
       return window.noResponse(startMs, startMs + abortedAfterMs);
     };
-    expect(freeAfterAbortMs(70_000, 10)).toBe(390 + freeAfterMs);
-    expect(freeAfterAbortMs(70_000, 400)).toBe(freeAfterMs);
-    freeInMs(window, 310_000);
-    expect(freeAfterAbortMs(320_000, 10)).toBe(390 + freeAfterMs);
-    freeInMs(window, 620_000);
-    expect(freeAfterAbortMs(630_000, 10)).toBe(90 + freeAfterMs);
+
+    it("a second after its start, whatever round trips are known", () => {
+      expect(freeAfterAbortMs(new SlidingWindow(limit), 0)).toBe(990 + freeAfterMs);
+      expect(freeAfterAbortMs(windowWith(0), 70_000)).toBe(990 + freeAfterMs);
+      expect(freeAfterAbortMs(windowWith(0), 70_000, 1_000)).toBe(freeAfterMs);
+    });
+
+    it("as late as the slowest round trip of the last five to ten minutes", () => {
+      const window = windowWith(0);
+      freeInMs(window, 61_000, 2_000);
+      expect(freeAfterAbortMs(window, 70_000)).toBe(1_990 + freeAfterMs);
+      freeInMs(window, 310_000);
+      expect(freeAfterAbortMs(window, 320_000)).toBe(1_990 + freeAfterMs);
+      freeInMs(window, 620_000);
+      expect(freeAfterAbortMs(window, 630_000)).toBe(990 + freeAfterMs);
+    });
+
+    it("as late as one that ends after it", () => {
+      const window = new SlidingWindow(limit);
+      freeAfterAbortMs(window, 0);
+      freeInMs(window, 10, 3_000);
+      expect(window.used(3_000 + freeAfterMs - 1)).toBe(2);
+      expect(window.used(3_000 + freeAfterMs)).toBe(1);
+    });
+
+    it("no later than five seconds after its start: a slow response is mostly slow work", () => {
+      const window = windowWith(0);
+      freeInMs(window, 61_000, 300_000);
+      expect(freeAfterAbortMs(window, 400_000)).toBe(4_990 + freeAfterMs);
+    });
+
+    it("and a call behind it does not wait for its slot while another request is in flight", () => {
+      const window = new SlidingWindow(limit);
+      for (let count = 0; count < 2; count += 1) window.start();
+      freeAfterAbortMs(window, 0);
+      expect(window.waitMs(0, 10)).toBe(freeAfterMs);
+    });
   });
 
   it("a faster round trip reduces the credit, also for slots that seemed free", () => {

@@ -1,0 +1,15 @@
+// What the SQLSTATE of an error says about the server and the connection.
+
+const codeOf = (error: unknown) => String((error as { code?: unknown } | null)?.code ?? "");
+
+/**
+ * True for an error that the server reported and that leaves its connection usable: not one that ends it, nor that of a
+ * server that is read-only because another one is the primary now.
+ */
+export function isFromServer(error: unknown): boolean {
+  const code = codeOf(error);
+  return /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P|25006)/.test(code);
+}
+
+/** Of a statement of the inbox, which is never read-only, or of a server that is shut down or starting. */
+export const isErrorOfOldPrimary = (error: unknown): boolean => /^(25006|57P0[1-4])$/.test(codeOf(error));
