@@ -173,6 +173,23 @@ describe("the sliding window", () => {
       expect(freeAfterAbortMs(window, 400_000)).toBe(4_990 + freeAfterMs);
     });
 
+    it("after a response that ends later, which is then in front of it", () => {
+      const window = new SlidingWindow(limit);
+      for (let count = 0; count < 3; count += 1) window.start();
+      window.noResponse(0, 10);
+      window.responded(1_400, 1_500, 1_500);
+      // From here on the first one counts from 3,000.
+      window.responded(0, 3_000, 3_000);
+      expect(window.used(1_500 + freeAfterMs)).toBe(2);
+      expect(window.used(3_000 + freeAfterMs)).toBe(0);
+    });
+
+    it("and a call behind such requests waits for the first of them", () => {
+      const window = new SlidingWindow(limit);
+      for (let count = 0; count < 3; count += 1) freeAfterAbortMs(window, 0);
+      expect(window.waitMs(0, 10)).toBe(990 + freeAfterMs);
+    });
+
     it("and a call behind it does not wait for its slot while another request is in flight", () => {
       const window = new SlidingWindow(limit);
       for (let count = 0; count < 2; count += 1) window.start();
