@@ -187,7 +187,7 @@ export const receiverFindingMutants: readonly FindingMutant[] = [
     finding:
       "a PostgreSQL client whose connection died stays checked out, until the pool has no clients left",
     tests: ["test/unit/receiver-kit/inbox/postgres/bounded-pool.test.ts"],
-    patches: [{ find: "if (isDestroyed) return destroy(client);", replace: "if (isDestroyed) return;" }],
+    patches: [{ find: "if (isBroken) return destroy(client);", replace: "if (isBroken) return;" }],
   },
   {
     name: "strict-details",

@@ -23,8 +23,8 @@ import { isErrorOfOldPrimary, isFromServer } from "./server-errors.ts";
 /** A client checked out of the pool. */
 export interface PooledClient {
   readonly client: PostgresClient;
-  /** Its transaction, if there was one, may still be open at the server. */
-  readonly isDestroyed: boolean;
+  /** No statement can succeed on it. Its transaction, if there was one, may still be open at the server. */
+  readonly isBroken: boolean;
   /** Returns the client to the pool, once; a client that had an error, or with `destroy`, is closed instead. */
   release(destroy?: boolean): void;
   /** Rolls back, then releases; destroys the client when that fails or takes long. */
@@ -226,7 +226,6 @@ function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClien
   const { limitMs, clock, isOfOldPrimary, onSilence, onFailover, onReleased } = hooks;
   let isBroken = false;
   let isReleased = false;
-  let isDestroyed = false;
   // An `error` event without a listener would end the process.
   const onError = () => {
     isBroken = true;
@@ -257,16 +256,16 @@ function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClien
   };
   const pooled: PooledClient = {
     client,
-    get isDestroyed() {
-      return isDestroyed;
+    get isBroken() {
+      return isBroken;
     },
     release(wanted = false) {
       if (isReleased) return;
       isReleased = true;
-      isDestroyed = isBroken || wanted || isOfOldPrimary();
+      isBroken ||= wanted || isOfOldPrimary();
       onReleased(pooled);
       client.removeListener("error", onError);
-      if (isDestroyed) return destroy(client);
+      if (isBroken) return destroy(client);
       client.release();
     },
     async rollBack() {

@@ -177,7 +177,7 @@ async function open(dependencies: Dependencies): Promise<OpenedTransaction> {
       end() {
         unwatch();
         // The transaction of a dead client is still open at the server, with its row locked.
-        if (pooled.isDestroyed) void endTransaction(pool, backend);
+        if (pooled.isBroken) void endTransaction(pool, backend);
       },
     };
   } catch (error) {

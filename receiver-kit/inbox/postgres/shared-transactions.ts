@@ -237,7 +237,7 @@ class Transaction {
 
   async #takeTurn(member: Member, before: readonly string[], rows?: PostgresResult["rows"]): Promise<void> {
     await member.takeTurn(this.#pooled, before, rows);
-    if (this.#pooled.isDestroyed) throw new Error("the connection of a shared transaction was lost");
+    if (this.#pooled.isBroken) throw new Error("the connection of a shared transaction was lost");
   }
 
   /** A statement that failed, and was not rolled back to a savepoint of the handler, has spoilt all that follow. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import type { InboxClaim } from "workspace-tasks/receiver-kit";
 import type { PostgresInboxOptions, PostgresTransaction } from "workspace-tasks/receiver-kit/postgres";
 import { claimOptions, runningAt } from "../../../../support/inbox-rows.ts";
@@ -185,12 +185,30 @@ describeWithPostgres("transactions that events share on PostgreSQL", () => {
     await at.write(first.handle, "a");
     const second = at.handle(at.b, "b");
     const third = at.handle(at.c, "c");
-    await at.pool.query("SELECT pg_terminate_backend($1)", [backend?.["pid"]]);
+    await at.pool.query("SELECT pg_terminate_backend($1, 10000)", [backend?.["pid"]]);
     await expect(first.handle.query("SELECT 1")).rejects.toThrow();
     expect(await first.commit()).toBe("repeat");
     expect(await at.handle(at.a, "a", true)).toEqual({ outcome: "settled" });
     expect(await Promise.all([second, third])).toEqual(Array(2).fill({ outcome: "settled" }));
     expect((await at.kept()).names).toEqual(["a", "b", "c"]);
+  });
+
+  it("take no turn on a connection that died in the turn before", async () => {
+    await using at = await createFixture();
+    // The transaction does not end because of its age.
+    const startMs = performance.now();
+    using _time = vi.spyOn(performance, "now").mockImplementation(() => startMs);
+    // Both transactions that may run at a time.
+    const [first, second] = [at.begin(at.a), at.begin(at.b)];
+    const [backend] = await first.handle.query("SELECT pg_backend_pid() AS pid");
+    await at.write(second.handle, "b");
+    const third = at.handle(at.c, "c");
+    await at.pool.query("SELECT pg_terminate_backend($1, 10000)", [backend?.["pid"]]);
+    await expect(first.handle.query("SELECT 1")).rejects.toThrow();
+    expect(await first.commit()).toBe("repeat");
+    expect(await third).toEqual({ outcome: "settled" });
+    expect(await second.commit()).toBe("settled");
+    expect((await at.kept()).names).toEqual(["b", "c"]);
   });
 
   it("return their client to the pool, whatever happened", async () => {
