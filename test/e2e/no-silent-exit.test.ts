@@ -34,6 +34,8 @@ function runModule(source: string): RunningProgram {
 
 async function holdLock(file: string) {
   const connection = (await loadSqliteDriver())(file);
+  // The first transaction of a new file writes its first page, so COMMIT waits for those that read it.
+  connection.query("PRAGMA busy_timeout = 10000");
   connection.exec("BEGIN IMMEDIATE");
   return () => {
     connection.exec("COMMIT");
