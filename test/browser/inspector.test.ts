@@ -422,6 +422,24 @@ describe("markup in data of the inspector", () => {
 });
 
 describe("the keyboard in the inspector", () => {
+  it("selects a row that was drawn a moment ago", async () => {
+    await using fixture = await createInspectorFixture();
+    await rejectedDelivery(fixture);
+    await using inspector = await InspectorPage.open(browser, fixture.mock);
+    const { page, rows } = inspector;
+    // Before the next frame.
+    await page.evaluate(`
+      const observer = new MutationObserver(() => {
+        if (!document.querySelector(".row[role=option]")) return;
+        observer.disconnect();
+        dispatchEvent(new KeyboardEvent("keydown", { key: "j" }));
+      });
+      observer.observe(document.body, { subtree: true, childList: true });
+    `);
+    await page.keyboard.press("3");
+    await rows.and(page.getByRole("option", { selected: true })).waitFor();
+  });
+
   it("reaches every view, every row and its actions", async () => {
     await using fixture = await createInspectorFixture();
     const { deliveryId } = await rejectedDelivery(fixture);

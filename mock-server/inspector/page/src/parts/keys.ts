@@ -1,4 +1,4 @@
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 
 /** Whether a key press is input of a field or of the browser, not of the page. */
 function isTyping(event: KeyboardEvent): boolean {
@@ -12,7 +12,8 @@ function isTyping(event: KeyboardEvent): boolean {
 
 /** Calls what belongs to a key when it is pressed outside of fields. */
 export function useKeys(actions: Readonly<Record<string, (() => void) | undefined>>): void {
-  useEffect(() => {
+  // With the page that is drawn, and not after its next frame: keys act on the rows that are shown.
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       const action = actions[event.key];
       if (!action || isTyping(event)) return;
