@@ -32,7 +32,8 @@ const isEnded = ({ state }: InboxRowSummary) => state !== "pending" && state !==
 
 /** Returns how often a process has ended. */
 async function runUntilAllHaveEnded({ location, inbox }: CrashStore): Promise<number> {
-  const plan = { firstDelayMs: 400, attemptsMax };
+  // Before the last attempt, tasks are due half a second apart: time enough for a handler on a busy machine.
+  const plan = { firstDelayMs: 2_000, attemptsMax };
   const options = { store: location, leaseMs: 500, concurrency, handlerMs: 10, poison, ...plan };
   const load = () => KillableReceiver.load(options);
   // The next process loads its modules meanwhile.
