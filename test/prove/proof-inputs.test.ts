@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { importBundle } from "../simulation/import-bundle.ts";
-import { sourceFilesOf } from "./proof-inputs.ts";
+import { isChanged, sourceFilesOf } from "./proof-inputs.ts";
 
 it.each([
   ["seeds", "test/simulation/simulation-parts.ts"],
@@ -11,4 +11,11 @@ it.each([
   const files = sourceFilesOf(part);
   expect(bundle.sources.length).toBeGreaterThan(40);
   expect(bundle.sources.filter((path) => !files.includes(path))).toEqual([]);
+});
+
+it("recorded results do not count as changes of the files that they depend on", () => {
+  const results = " M test/prove/recorded/seeds.json\n?? test/prove/recorded/explorer.json";
+  expect(isChanged("mutants", "")).toBe(false);
+  expect(isChanged("mutants", results)).toBe(false);
+  expect(isChanged("mutants", `${results}\n D test/prove/prove.ts`)).toBe(true);
 });

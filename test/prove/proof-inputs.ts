@@ -43,6 +43,10 @@ export interface SourceState {
   readonly commit: string;
 }
 
+/** @param status what `git status --porcelain` prints */
+export const isChanged = (part: ProofPart, status: string): boolean =>
+  status.split("\n").some((line) => isSource(line) && !isUnused(part, line.slice(3)));
+
 export const sourceFilesOf = (part: ProofPart): readonly string[] =>
   inputs[part]
     .flatMap(filesBelow)
@@ -56,8 +60,9 @@ export function sourcesOf(part: ProofPart): SourceState {
       .update(`${path}\0`)
       .update(readFileSync(join(root, path)))
       .update("\0");
-  const git = (...words: string[]) => execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();
-  const changed = git("status", "--porcelain", "--", ...inputs[part]) === "" ? "" : " with changes";
+  const git = (...words: string[]) => execFileSync("git", words, { cwd: root, encoding: "utf8" }).trimEnd();
+  const status = git("status", "--porcelain", "--untracked-files=all", "--", ...inputs[part]);
+  const changed = isChanged(part, status) ? " with changes" : "";
   return {
     hash: hash.digest("hex").slice(0, 12),
     commit: `${git("rev-parse", "--short", "HEAD")}${changed}`,
