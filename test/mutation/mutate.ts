@@ -1,7 +1,8 @@
 // `npm run mutate`: Stryker changes each policy file in every way that it knows, one change at a time, and runs the tests of
 // the file. A change that no test notices must be in survivors.json with the reason why it changes nothing that matters.
 // What one run has found is kept in .tmp/mutation by the text of the file, so the next one continues: after a change of the
-// tests only those changes are tried again that no test had noticed. --fresh tries all of them.
+// tests only those changes are tried again that no test had noticed. --fresh tries all of them. Stryker takes a test file
+// that cannot be collected for one that passes, so these test files call what they test in their tests, not around them.
 //
 //   npm run mutate                          all of them; about an hour on one core when nothing is kept
 //   npm run mutate -- --only sdk/request    the files whose paths start with this
@@ -134,7 +135,7 @@ const strykerOptions = (mutate: readonly string[], report: string) => ({
   ...{ testRunner: "vitest", concurrency: 1, coverageAnalysis: "perTest", checkers: [], mutate },
   plugins: [join(strykerFolder, "vitest-runner/dist/src/index.js")],
   vitest: { configFile: "test/mutation/vitest.config.ts", related: false },
-  ...{ tempDirName: `.tmp/stryker-${process.pid}`, timeoutMS: 5_000, allowConsoleColors: false },
+  ...{ tempDirName: `.tmp/stryker-${process.pid}`, timeoutMS: 20_000, allowConsoleColors: false },
   ignorePatterns: ["bench", "dist", ".tmp", ".ci", "examples/frameworks"],
   reporters: ["json"],
   jsonReporter: { fileName: relative(root, report) },

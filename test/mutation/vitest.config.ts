@@ -7,5 +7,6 @@ const conditions = ["workspace-tasks-source"];
 
 export default defineConfig({
   ssr: { resolve: { conditions: [...conditions, "node"], externalConditions: conditions } },
-  test: { include: (process.env["MUTATION_TESTS"] ?? "").split(",") },
+  // As in the suite: a test that is slow because the machine is busy has noticed nothing.
+  test: { testTimeout: 60_000, include: (process.env["MUTATION_TESTS"] ?? "").split(",") },
 });
