@@ -57,7 +57,7 @@ ${goalSummary(entries)}
 - Ratios are the result; absolute times depend on this small shared machine. What is compared takes turns in several rounds.
 - Values are medians; the range in parentheses is from the first to the third quartile.
 - Time is CPU time of the process that does the work, unless a column says otherwise.
-- ${describeMachines(entries)}. The last line of a section has the load average before and after the measurement.
+- The last line of a section names the machine, with its load average before and after the measurement.
 - \`npm run bench\` measures everything and writes this page; \`-- --only verify,mock-query\` selects benchmarks by words of their names,
   \`-- --report\` only writes the page.
 
@@ -112,15 +112,8 @@ function missedGoals(goals: readonly Goal[]): readonly string[] {
   return list.length === 0 ? [] : [`Missed: ${list.join("; ")}.`];
 }
 
-const describeRun = ({ date, load: [before, after] }: Machine) =>
-  `${date}, load ${before.toFixed(1)} before, ${after.toFixed(1)} after`;
-
-function describeMachines(entries: readonly Entry[]): string {
-  const machines = entries.map(
-    ({ result: { machine } }) => `Node ${machine.node}, ${machine.cores} cores of ${machine.processor}`,
-  );
-  return [...new Set(machines)].join("; ");
-}
+const describeRun = ({ date, node, cores, processor, load: [before, after] }: Machine) =>
+  `${date}, Node ${node}, ${cores} cores of ${processor}, load ${before.toFixed(1)} before, ${after.toFixed(1)} after`;
 
 const anchor = (title: string) =>
   title
