@@ -25,7 +25,7 @@ const processCounts = [1, 2, 4];
 
 const goals = {
   default: "PostgreSQL, one process, no write: ÷ graphile-worker",
-  local: "the same ÷ graphile-worker's local queue",
+  local: "PostgreSQL, one process, no write: ÷ graphile-worker's local queue",
   write: "PostgreSQL, one write, exactly once ÷ graphile-worker's local queue with a write, at least once",
   sqlite: "SQLite, no write ÷ plainjob with synchronous=FULL",
   sqliteWrite: "SQLite, one write ÷ plainjob with synchronous=FULL",
