@@ -48,22 +48,6 @@ it("an exploration finds the shortest schedule of a lost update, and none where 
   expect(await explore(racingCounter(true))).toMatchObject({ isComplete: true, counterexample: undefined });
 });
 
-it("an exploration that is interrupted and resumed has the same result as one that is not", async () => {
-  using products = await loadProducts();
-  const scope = await products.create(scopeNamed("memory-duplicates"));
-  const whole = await explore(scope);
-  let part = await explore(scope, { statesMax: 20 });
-  for (let limit = 40; part.saved; limit += 20) {
-    const saved = JSON.parse(JSON.stringify(part.saved));
-    part = await explore(scope, { statesMax: limit, resume: saved });
-  }
-  const { states, ends, depth, schedules, isComplete } = part;
-  expect({ states, ends, depth, schedules, isComplete }).toEqual({
-    ...{ states: whole.states, ends: whole.ends, depth: whole.depth },
-    ...{ schedules: whole.schedules, isComplete: true },
-  });
-}, 120_000);
-
 it("merging states with equal fingerprints hides no end", async () => {
   using products = await loadProducts();
   const scope = await products.create({

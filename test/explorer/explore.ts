@@ -55,22 +55,6 @@ export interface Exploration {
   /** No state is left to be continued. */
   readonly isComplete: boolean;
   readonly counterexample: Counterexample | undefined;
-  /** For `resume`, where the exploration is not complete. */
-  readonly saved: SavedExploration | undefined;
-}
-
-/** An exploration that was interrupted, as JSON. */
-export interface SavedExploration {
-  readonly labels: readonly string[];
-  readonly parents: readonly number[];
-  readonly via: readonly number[];
-  readonly fingerprints: readonly string[];
-  readonly ends: readonly number[];
-  /** Pairs of states. */
-  readonly edges: readonly number[];
-  readonly next: number;
-  readonly schedules: number;
-  readonly elapsedMs: number;
 }
 
 export interface ExploreOptions {
@@ -78,16 +62,15 @@ export interface ExploreOptions {
   readonly budgetMs?: number | undefined;
   readonly statesMax?: number | undefined;
   readonly isDeduplicated?: boolean | undefined;
-  readonly resume?: SavedExploration | undefined;
-  readonly onProgress?: ((states: number, waiting: number) => void) | undefined;
 }
 
 export async function explore(scope: Scope, options: ExploreOptions = {}): Promise<Exploration> {
-  const { budgetMs = Number.POSITIVE_INFINITY, statesMax = Number.POSITIVE_INFINITY, resume } = options;
-  const graph = createGraph(resume, options.isDeduplicated ?? true);
+  const { budgetMs = Number.POSITIVE_INFINITY, statesMax = Number.POSITIVE_INFINITY } = options;
+  const graph = createGraph(options.isDeduplicated ?? true);
   const startedMs = performance.now();
   const elapsedMs = () => performance.now() - startedMs;
-  let { schedules = 0, next = 0 } = resume ?? {};
+  let schedules = 0;
+  let next = 0;
   let counterexample: Counterexample | undefined;
   /** Choices of states that are not continued yet. */
   const waiting = new Map<number, readonly Choice[]>();
@@ -109,7 +92,7 @@ export async function explore(scope: Scope, options: ExploreOptions = {}): Promi
     return execution;
   };
 
-  if (graph.size === 0) await dispose(await visit(-1, undefined));
+  await dispose(await visit(-1, undefined));
   while (next < graph.size && !counterexample && elapsedMs() < budgetMs && graph.size < statesMax) {
     if (!graph.isEnd(next)) {
       const choices = waiting.get(next) ?? (await choicesOf(scope, graph.schedule(next)));
@@ -120,16 +103,13 @@ export async function explore(scope: Scope, options: ExploreOptions = {}): Promi
       }
     }
     next += 1;
-    if (next % 1_000 === 0) options.onProgress?.(graph.size, graph.size - next);
   }
   const isComplete = next >= graph.size;
   if (isComplete && !counterexample) counterexample = await findStuck(scope, graph);
-  const totalMs = elapsedMs() + (resume?.elapsedMs ?? 0);
   return {
     ...{ scope: scope.name, schedules, states: graph.size, ends: graph.ends, depth: graph.depth() },
     fingerprintsOfEnds: graph.fingerprintsOfEnds(),
-    ...{ elapsedMs: totalMs, isComplete, counterexample },
-    saved: isComplete || counterexample ? undefined : graph.save({ next, schedules, elapsedMs: totalMs }),
+    ...{ elapsedMs: elapsedMs(), isComplete, counterexample },
   };
 }
 
@@ -167,14 +147,15 @@ async function findStuck(scope: Scope, graph: Graph): Promise<Counterexample | u
 
 type Graph = ReturnType<typeof createGraph>;
 
-function createGraph(saved: SavedExploration | undefined, isDeduplicated: boolean) {
-  const labels = [...(saved?.labels ?? [])];
-  const labelIds = new Map(labels.map((label, id) => [label, id]));
-  const parents = [...(saved?.parents ?? [])];
-  const via = [...(saved?.via ?? [])];
-  const fingerprints = new Map((saved?.fingerprints ?? []).map((fingerprint, id) => [fingerprint, id]));
-  const ends = new Set(saved?.ends ?? []);
-  const edges = [...(saved?.edges ?? [])];
+function createGraph(isDeduplicated: boolean) {
+  const labels: string[] = [];
+  const labelIds = new Map<string, number>();
+  const parents: number[] = [];
+  const via: number[] = [];
+  const fingerprints = new Map<string, number>();
+  const ends = new Set<number>();
+  /** Pairs of states. */
+  const edges: number[] = [];
 
   const idOf = (label: string) => {
     const known = labelIds.get(label) ?? labels.push(label) - 1;
@@ -236,11 +217,6 @@ function createGraph(saved: SavedExploration | undefined, isDeduplicated: boolea
       const stuck = parents.findIndex((_, state) => !reached.has(state));
       return stuck < 0 ? undefined : stuck;
     },
-    save: (progress: Pick<SavedExploration, "next" | "schedules" | "elapsedMs">): SavedExploration => ({
-      ...{ labels, parents, via, edges, ...progress },
-      fingerprints: [...fingerprints.keys()],
-      ends: [...ends],
-    }),
   };
 }
 

@@ -6,7 +6,7 @@
 //
 //   npm run mutate                          all of them; about an hour on one core when nothing is kept
 //   npm run mutate -- --only sdk/request    the files whose paths start with this
-//   npm run mutate -- --record              writes the table to docs/proof.md
+//   npm run mutate -- --record              writes the counts to test/mutation/results.json
 //   npm run mutate -- --fresh               forgets what was kept
 
 import { execFileSync } from "node:child_process";
@@ -14,7 +14,6 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { replaceRegion } from "../prove/record-proof.ts";
 import { policyFiles } from "./policy-files.ts";
 import {
   compareSurvivors,
@@ -52,8 +51,10 @@ function main(args: readonly string[]): number {
     }
   }
   print(`\n${tableOf(results)}\n`);
-  if (record)
-    replaceRegion(join(root, "docs/proof.md"), "<!-- results of npm run mutate -->", tableOf(results));
+  if (record) {
+    const counts = results.map(({ survivors, ...counted }) => ({ ...counted, survived: survivors.length }));
+    writeFileSync(join(import.meta.dirname, "results.json"), `${JSON.stringify(counts, null, 2)}\n`);
+  }
   const known = JSON.parse(
     readFileSync(join(import.meta.dirname, "survivors.json"), "utf8"),
   ) as KnownSurvivors;

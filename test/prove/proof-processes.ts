@@ -14,10 +14,10 @@ export class ProofProcesses implements Disposable {
     this.#children = Array.from({ length: count }, () => fork(file, { execArgv }));
   }
 
-  /** Gives tasks to all processes until there is none for any of them. */
-  async run(next: () => PlannedTask | undefined): Promise<void> {
+  /** Gives tasks to so many processes until there is none for any of them. */
+  async run(next: () => PlannedTask | undefined, count: number): Promise<void> {
     await Promise.all(
-      this.#children.map(async (child) => {
+      this.#children.slice(0, count).map(async (child) => {
         for (let planned = next(); planned; planned = next()) {
           planned.done(await runTask(child, planned.task));
         }

@@ -14,7 +14,7 @@ import {
 import { PostgresServer } from "../support/postgres.ts";
 import { findPostgres } from "../support/postgres-binaries.ts";
 import { findSpin } from "../support/spin.ts";
-import type { ProofState } from "./proof-state.ts";
+import type { Proof } from "./proof.ts";
 
 const replayMs = 60_000;
 
@@ -35,54 +35,54 @@ async function refute(mutant: ModelMutant): Promise<string | undefined> {
 
 const stepsMax = 20;
 
-/** Does what earlier runs have not done, while there is time. */
+/** Checks, refutes and replays while there is time. */
 export async function proveModel(
-  state: ProofState,
+  proof: Proof,
   leftMs: () => number,
   done: (text: string) => void,
 ): Promise<void> {
   for (const { name, ...check } of modelChecks) {
-    if (state.models[name] || leftMs() <= 0) continue;
+    if (leftMs() <= 0) return;
     const checked = await checkModel(check);
     const { states, transitions, depth, elapsedMs } = checked;
     const violation = violatedBy(checked) ?? null;
-    state.models[name] = { states, transitions, depth, elapsedMs, violation };
+    proof.models[name] = { states, transitions, depth, elapsedMs, violation };
     done(`model of ${name}: ${states} states, ${transitions} transitions, ${violation ?? "no violation"}`);
   }
   for (const mutant of modelMutants) {
-    const { name, bug, model } = mutant;
-    if (state.modelMutants[name] || leftMs() <= 0) continue;
+    const { name, bug } = mutant;
+    if (leftMs() <= 0) return;
     const counterexample = (await refute(mutant)) ?? null;
-    state.modelMutants[name] = { bug, by: `the model, ${model}`, counterexample };
+    proof.modelBugs[name] = counterexample;
     done(`${counterexample === null ? "NOT REFUTED" : "refuted"}: ${name} (${bug})`);
   }
   if (leftMs() <= 0) return;
   using parts = await loadReplayedParts();
-  await replayOn("memory", memoryStore(parts.module), state, leftMs, done);
+  await replayOn("memory", memoryStore(parts.module), proof, leftMs, done);
   await using sqlite = await sqliteStore(parts.module);
-  await replayOn("sqlite", sqlite, state, leftMs, done);
+  await replayOn("sqlite", sqlite, proof, leftMs, done);
   if ("missing" in findPostgres()) return done("nothing was replayed on PostgreSQL: it is not installed");
   await using server = await PostgresServer.start();
   await using database = await server.database();
   await using postgres = await postgresStore(parts.module, database.pool());
-  await replayOn("postgres", postgres, state, leftMs, done);
+  await replayOn("postgres", postgres, proof, leftMs, done);
 }
 
 async function replayOn(
   kind: string,
   store: ReplayedStore,
-  state: ProofState,
+  proof: Proof,
   leftMs: () => number,
   done: (text: string) => void,
 ): Promise<void> {
   for (const bounds of replayedBounds) {
     const texts = Object.entries(bounds).map(([bound, value]) => `${bound.toLowerCase()} ${value}`);
     const name = `${kind}, ${texts.join(", ")}`;
-    if (state.replays[name] || leftMs() <= 0) continue;
+    if (leftMs() <= 0) return;
     const { difference, ...replayed } = await replayAll(store, bounds, {
       budgetMs: Math.min(replayMs, leftMs()),
     });
-    state.replays[name] = { ...replayed, difference: difference ?? null };
+    proof.replays[name] = { ...replayed, difference: difference ?? null };
     const { covered, transitions, calls } = replayed;
     done(
       `${name}: ${covered} of ${transitions} transitions in ${calls} calls, ${difference ?? "no difference"}`,

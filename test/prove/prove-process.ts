@@ -1,28 +1,19 @@
 // A process of `npm run prove`: runs one task after the other, as it is told.
 
-import { writeFileSync } from "node:fs";
 import { compareNext } from "../differential/compare-next.ts";
 import type { PartResult } from "../differential/differential-part.ts";
-import { explore, type SavedExploration } from "../explorer/explore.ts";
+import { explore } from "../explorer/explore.ts";
 import { loadProducts, scopeNamed } from "../explorer/scopes.ts";
 import { summary, tell } from "../explorer/story.ts";
 import { formatFailure } from "../simulation/failure-report.ts";
 import { loadSimulation } from "../simulation/load-simulation.ts";
-import { knownBugs } from "./find-mutants.ts";
-import { readJson, type ScopeResult, type SeedSpan } from "./proof-state.ts";
-import { PatchedTests } from "./run-patched-tests.ts";
+import { plantedBugs } from "./planted-bugs.ts";
+import type { ScopeResult, SeedsResult } from "./proof.ts";
 
 export type ProofTask =
-  | { readonly kind: "mutant"; readonly name: string; readonly budgetMs: number }
-  | { readonly kind: "seeds"; readonly span: SeedSpan }
-  | {
-      readonly kind: "scope";
-      readonly name: string;
-      /** Where an exploration that is not complete is kept. */
-      readonly path: string;
-      readonly resumes: boolean;
-      readonly budgetMs: number;
-    }
+  | { readonly kind: "bug"; readonly name: string }
+  | { readonly kind: "seeds"; readonly from: number; readonly count: number }
+  | { readonly kind: "scope"; readonly name: string; readonly budgetMs: number }
   | {
       readonly kind: "differential";
       readonly results: Record<string, PartResult>;
@@ -30,18 +21,11 @@ export type ProofTask =
     };
 
 export interface ProofTaskResults {
-  readonly mutant: string | undefined;
-  readonly seeds: SeedsOutcome;
+  /** The counterexample; undefined when the bug was not found. */
+  readonly bug: string | undefined;
+  readonly seeds: SeedsResult;
   readonly scope: ScopeResult;
   readonly differential: { readonly results: Record<string, PartResult>; readonly mayContinue: boolean };
-}
-
-export interface SeedsOutcome {
-  /** It ends after the first seed that fails. */
-  readonly span: SeedSpan;
-  readonly deliveries: number;
-  readonly faults: Readonly<Record<string, number>>;
-  readonly failure: string | undefined;
 }
 
 type Runs = {
@@ -52,37 +36,28 @@ type Runs = {
 
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 
-const simulation = once(async () => {
-  using loaded = await loadSimulation();
-  return loaded.module;
-});
-const tests = new PatchedTests();
+let loading: ReturnType<typeof loadSimulation> | undefined;
 
 const runs: Runs = {
-  async mutant({ name, budgetMs }) {
-    const known = knownBugs.find((each) => each.name === name);
-    const counterexample = await known?.find(tests, budgetMs);
-    print(
-      `${counterexample === undefined ? "NOT FOUND" : "found"}: ${name} (${known?.bug}), by ${known?.by}`,
-    );
+  async bug({ name }) {
+    const planted = plantedBugs.find((each) => each.name === name);
+    const counterexample = await planted?.find();
+    print(`${counterexample === undefined ? "NOT FOUND" : "found"}: ${name} (${planted?.bug})`);
     if (counterexample !== undefined) print(counterexample.replaceAll(/^/gm, "    "));
     return counterexample;
   },
-  async seeds({ span: { from, to } }) {
-    const { runSeeds } = await simulation();
-    const { failed, totals } = await runSeeds({ from, count: to - from });
+  async seeds({ from, count }) {
+    loading ??= loadSimulation();
+    const { runSeeds } = (await loading).module;
+    const { failed, totals } = await runSeeds({ from, count });
     const failure = failed && formatFailure(failed);
     if (failure !== undefined) print(failure);
-    const { deliveries, faults } = totals;
-    return { span: { from, to: from + totals.seeds }, deliveries, faults, failure };
+    return { from, count: totals.seeds, deliveries: totals.deliveries, faults: totals.faults, failure };
   },
-  async scope({ name, path, resumes, budgetMs }) {
+  async scope({ name, budgetMs }) {
     using products = await loadProducts();
-    const resume = resumes ? (readJson(path) as SavedExploration | undefined) : undefined;
-    const exploration = await explore(await products.create(scopeNamed(name)), { budgetMs, resume });
-    const { counterexample, saved } = exploration;
-    const violation = counterexample ? tell(counterexample) : null;
-    writeFileSync(path, JSON.stringify(saved ?? null));
+    const exploration = await explore(await products.create(scopeNamed(name)), { budgetMs });
+    const violation = exploration.counterexample ? tell(exploration.counterexample) : null;
     print(summary(exploration));
     if (violation !== null) print(violation);
     const { schedules, states, ends, depth, elapsedMs, isComplete } = exploration;
@@ -94,15 +69,7 @@ const runs: Runs = {
   },
 };
 
-function once<Value>(load: () => Promise<Value>): () => Promise<Value> {
-  let loaded: Promise<Value> | undefined;
-  return () => {
-    loaded ??= load();
-    return loaded;
-  };
-}
-
-// To capture the stacks of all errors takes a tenth of the time of a seed. Tests may look at them.
+// To capture the stacks of all errors takes a tenth of the time of a seed. Bugs may need them.
 const withoutStacks = new Set<ProofTask["kind"]>(["seeds", "scope"]);
 const { stackTraceLimit } = Error;
 
@@ -114,4 +81,4 @@ process.on("message", (task: ProofTask) => {
     (error: unknown) => process.send?.({ error: error instanceof Error ? error.message : String(error) }),
   );
 });
-process.on("disconnect", () => void tests[Symbol.asyncDispose]().finally(() => process.exit()));
+process.on("disconnect", () => process.exit());

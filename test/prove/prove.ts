@@ -1,26 +1,47 @@
-// `npm run prove -- --minutes 10`: known bugs and the model, then every scope of the explorer and seeds of the simulation,
-// for as long as there is time. What is done is kept by the hash of the sources that it depends on, so the next run
-// continues; `--record` writes it to docs/proof.md.
+// `npm run prove`: planted bugs and the model, then every scope of the explorer, seeds of the simulation and the
+// differential tests. Each part has an equal share of the time; nothing is kept between runs but what `--record` writes.
 
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { scopes } from "../explorer/scopes.ts";
-import { type ProofPart, proofParts, root } from "./proof-inputs.ts";
-import { ProofPlan } from "./proof-plan.ts";
-import { ProofProcesses } from "./proof-processes.ts";
-import { openState, type ProofState, saveState, seedCount } from "./proof-state.ts";
+import { plantedBugs } from "./planted-bugs.ts";
+import {
+  addSeeds,
+  createProof,
+  isProved,
+  type Proof,
+  type ProofPart,
+  proofParts,
+  recordProof,
+  summarize,
+} from "./proof.ts";
+import { type PlannedTask, ProofProcesses, plan } from "./proof-processes.ts";
 import { modelMissing, proveModel } from "./prove-model.ts";
-import { recordProof } from "./record-proof.ts";
 
-const usage = `usage: npm run prove -- [--minutes 10] [--processes 1] [--only PART] [--from N] [--record] [--fresh]
+const usage = `usage: npm run prove -- [--only PART,…] [--minutes 10] [--seeds N] [--from 1] [--scopes NAME,…] [--processes 1] [--record]
 
-  --minutes N    how long to run. Default: 10
+  --only PARTS   of ${proofParts.join(", ")}. Default: all
+  --minutes N    how long to run, shared by the parts. Planted bugs are tried to the end. Default: 10
+  --seeds N      how many seeds, whatever time they take. Default: as many as there is time for
+  --from N       the first seed. Default: 1
+  --scopes NAMES scopes of the explorer. Default: all
   --processes N  how many processes share the work. Default: 1
-  --only PART    only one part: ${proofParts.join(", ")}
-  --from N       the first seed; those that have run are skipped. Default: 1
-  --record       write what was done to docs/proof.md
-  --fresh        forget what earlier runs on the same sources have done
+  --record       write the results of the parts that ran to test/prove/results
 `;
+
+const seedsPerTask = 50;
+const comparisonMs = 60_000;
+const print = (text: string) => void process.stdout.write(`${text}\n`);
+
+interface Options {
+  readonly parts: readonly ProofPart[];
+  readonly minutes: number;
+  readonly seeds: number | undefined;
+  readonly from: number;
+  readonly scopes: readonly string[];
+  readonly processes: number;
+  readonly record: boolean;
+}
 
 async function main(args: readonly string[]): Promise<number> {
   const options = readArguments(args);
@@ -28,92 +49,95 @@ async function main(args: readonly string[]): Promise<number> {
     process.stderr.write(usage);
     return 2;
   }
-  const state = openState(options);
-  const endMs = performance.now() + options.minutes * 60_000;
-  const leftMs = () => endMs - performance.now();
-  const wants = (part: ProofPart) => options.only === undefined || options.only === part;
-  if (options.minutes > 0) {
-    using processes = new ProofProcesses(options.processes);
-    const plan = new ProofPlan(state, options.from, wants, leftMs);
-    await processes.run(() => plan.nextMutant());
-    if (wants("model") && leftMs() > 0) await checkModel(state, leftMs);
-    await processes.run(() => plan.next());
+  const proof = createProof(options.from);
+  const partMs = (options.minutes * 60_000) / options.parts.length;
+  using processes = new ProofProcesses(options.processes);
+  for (const part of options.parts) {
+    const endMs = performance.now() + partMs;
+    const leftMs = () => endMs - performance.now();
+    if (part === "model") await checkModel(proof, leftMs);
+    else {
+      const tasks = tasksOf[part](proof, options, leftMs);
+      // Each comparison continues the results of the one before.
+      const count = part === "differential" ? 1 : options.processes;
+      await processes.run(() => tasks.next().value ?? undefined, count);
+    }
   }
-  print(summarise(state));
-  if (options.record) recordProof(join(root, "docs/proof.md"), state);
-  return isProved(state) ? 0 : 1;
+  print(summarize(proof));
+  if (options.record) recordProof(proof, options.parts, join(import.meta.dirname, "results"));
+  return isProved(proof) ? 0 : 1;
 }
 
-async function checkModel(state: ProofState, leftMs: () => number): Promise<void> {
+type Tasks = Generator<PlannedTask, void>;
+type TasksOf = (proof: Proof, options: Options, leftMs: () => number) => Tasks;
+
+const tasksOf: Readonly<Record<Exclude<ProofPart, "model">, TasksOf>> = {
+  *bugs(proof) {
+    for (const { name } of plantedBugs)
+      yield plan({ kind: "bug", name }, (counterexample) => {
+        proof.bugs[name] = counterexample ?? null;
+      });
+  },
+  *explorer(proof, { scopes: names, processes }, leftMs) {
+    for (const [index, name] of names.entries()) {
+      const share = (leftMs() * processes) / (names.length - index);
+      const budgetMs = Math.max(1, Math.min(leftMs(), share));
+      yield plan({ kind: "scope", name, budgetMs }, (result) => {
+        proof.explorer[name] = result;
+      });
+    }
+  },
+  *seeds(proof, { from, seeds }, leftMs) {
+    const endSeed = seeds === undefined ? Number.POSITIVE_INFINITY : from + seeds;
+    for (let next = from; next < endSeed && proof.seeds.failures.length === 0; next += seedsPerTask) {
+      if (seeds === undefined && leftMs() <= 0) return;
+      const count = Math.min(seedsPerTask, endSeed - next);
+      yield plan({ kind: "seeds", from: next, count }, (result) => addSeeds(proof, result));
+    }
+  },
+  *differential(proof, _, leftMs) {
+    let mayContinue = true;
+    while (mayContinue && leftMs() > 0) {
+      const budgetMs = Math.min(comparisonMs, leftMs());
+      yield plan({ kind: "differential", results: proof.differential, budgetMs }, (outcome) => {
+        mayContinue = outcome.mayContinue;
+        Object.assign(proof.differential, outcome.results);
+      });
+    }
+  },
+};
+
+async function checkModel(proof: Proof, leftMs: () => number): Promise<void> {
   const missing = modelMissing();
-  if (missing !== undefined) return print(`the model is not checked: ${missing}`);
-  await proveModel(state, leftMs, (text) => {
-    print(text);
-    saveState(state, "model");
-  });
+  if (missing !== undefined) print(`the model is not checked: ${missing}`);
+  else await proveModel(proof, leftMs, print);
 }
 
-function isProved({
-  mutants: tried,
-  scopes: explored,
-  models,
-  modelMutants,
-  replays,
-  seeds,
-  differential,
-}: ProofState): boolean {
-  const areFound = Object.values({ ...tried, ...modelMutants }).every(
-    ({ counterexample }) => counterexample !== null,
-  );
-  const areSound = Object.values(explored).every(({ violation }) => violation === null);
-  const areEqual = Object.values(differential).every(({ failure }) => failure === undefined);
-  const isModelSound = Object.values(models).every(({ violation }) => violation === null);
-  const isModelRight = Object.values(replays).every(({ difference }) => difference === null);
-  return areFound && areSound && areEqual && isModelSound && isModelRight && seeds.failures.length === 0;
-}
-
-function summarise({
-  mutants: tried,
-  scopes: explored,
-  models,
-  replays,
-  seeds,
-  differential,
-}: ProofState): string {
-  const all = Object.values(tried);
-  const complete = Object.values(explored).filter(({ isComplete }) => isComplete);
-  const states = Object.values(explored).reduce((sum, scope) => sum + scope.states, 0);
-  const replayed = Object.values(replays).reduce((sum, { calls }) => sum + calls, 0);
-  const failed = seeds.failures.map(({ seed }) => seed);
-  return [
-    `mutants: ${all.filter(({ counterexample }) => counterexample !== null).length} of ${all.length} found`,
-    `model: ${Object.keys(models).length} checks, ${replayed} calls replayed`,
-    `explorer: ${complete.length} of ${scopes.length} scopes complete, ${states} states`,
-    `simulation: ${seedCount(seeds)} seeds, ${failed.length === 0 ? "none failed" : `failed: ${failed.join(", ")}`}`,
-    ...Object.entries(differential).map(([name, { count }]) => `differential, ${name}: ${count} cases`),
-  ].join("\n");
-}
-
-const print = (text: string) => void process.stdout.write(`${text}\n`);
-
-function readArguments(args: readonly string[]) {
+function readArguments(args: readonly string[]): Options | undefined {
   const string = { type: "string" } as const;
+  const names = { only: string, minutes: string, seeds: string, from: string, scopes: string };
   const boolean = { type: "boolean", default: false } as const;
-  const options = {
-    ...{ minutes: string, processes: string, only: string, from: string, record: boolean, fresh: boolean },
-  };
   try {
-    const { values } = parseArgs({ args: [...args], options });
-    const { minutes = "10", processes = "1", from = "1", record, fresh } = values;
-    const only = proofParts.find((part) => part === values.only);
-    const isKnown = values.only === undefined || only !== undefined;
-    if (!isKnown || !(Number(minutes) >= 0) || !(Number(from) >= 1)) return undefined;
-    if (!/^[1-9]\d?$/.test(processes)) return undefined;
-    const numbers = { minutes: Number(minutes), processes: Number(processes), from: Number(from) };
-    return { ...numbers, only, record, fresh };
+    const { values } = parseArgs({
+      args: [...args],
+      options: { ...names, processes: string, record: boolean },
+    });
+    const parts = proofParts.filter((part) => values.only?.split(",").includes(part) ?? true);
+    const chosen = values.scopes?.split(",") ?? scopes.map(({ name }) => name);
+    const areKnown =
+      (values.only?.split(",") ?? []).every((part) => proofParts.some((known) => known === part)) &&
+      chosen.every((name) => scopes.some((scope) => scope.name === name));
+    const minutes = Number(values.minutes ?? 10);
+    const seeds = values.seeds === undefined ? undefined : integer(values.seeds);
+    const [from, processes] = [integer(values.from ?? "1"), integer(values.processes ?? "1")];
+    if (!areKnown || !(minutes > 0) || Number.isNaN(seeds) || !(from >= 1) || !(processes <= 64))
+      return undefined;
+    return { parts, minutes, seeds, from, scopes: chosen, processes, record: values.record };
   } catch {
     return undefined; // an unknown option
   }
 }
+
+const integer = (text: string) => (/^[1-9]\d{0,8}$/.test(text) ? Number(text) : Number.NaN);
 
 process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,44 @@
+// Bugs that are put into the sources. The explorer or the simulation must find each of them.
+
+import { explore } from "../explorer/explore.ts";
+import { explorerMutants } from "../explorer/explorer-mutants.ts";
+import { loadProducts, scopeNamed } from "../explorer/scopes.ts";
+import { tell } from "../explorer/story.ts";
+import { mutants, productsOf } from "../simulation/mutants.ts";
+import { runSeeds } from "../simulation/run-seeds.ts";
+
+export interface PlantedBug {
+  readonly name: string;
+  readonly bug: string;
+  /** The counterexample; undefined when the bug is not found. */
+  find(): Promise<string | undefined>;
+}
+
+const seedsPerBug = 500;
+
+export const plantedBugs: readonly PlantedBug[] = [
+  ...explorerMutants.map((mutant): PlantedBug => {
+    return {
+      name: `explorer/${mutant.name}`,
+      bug: mutant.bug,
+      async find() {
+        using products = await loadProducts(mutant);
+        const { counterexample } = await explore(await products.create(scopeNamed(mutant.scope)));
+        return counterexample && tell(counterexample);
+      },
+    };
+  }),
+  ...mutants.map((mutant): PlantedBug => {
+    return {
+      name: `simulation/${mutant.name}`,
+      bug: mutant.bug,
+      async find() {
+        using mutated = await productsOf(mutant);
+        const { failed } = await runSeeds({ from: 1, count: seedsPerBug, products: mutated.products });
+        if (!failed) return undefined;
+        const { seed, steps, violation } = failed;
+        return `seed ${seed}, step ${steps}: ${violation?.invariant}: ${violation?.message}`;
+      },
+    };
+  }),
+];
