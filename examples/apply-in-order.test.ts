@@ -4,9 +4,9 @@ import { expect, it } from "vitest";
 import { parseEvent } from "workspace-tasks/events";
 import { isReceiverError } from "workspace-tasks/receiver-kit";
 import { applyInOrder, createAppliedHeads } from "workspace-tasks/receiver-kit/postgres";
-import { describeWithPostgres } from "../test/support/machine.ts";
 import { completedEvent, sampleEvent } from "../test/support/sample-event.ts";
 import { sharedPostgres } from "../test/support/shared-server.ts";
+import { describeWithPostgres } from "../test/support/with-postgres.ts";
 
 describeWithPostgres("applyInOrder", () => {
   it("keeps the newest state of a task, whatever the queue repeats or reorders", async () => {

@@ -2,10 +2,11 @@
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { describe, expect, inject } from "vitest";
+import { describe, expect } from "vitest";
 import { mockTest } from "workspace-tasks/mock-server/vitest";
+import { missingProgram } from "../test/support/missing-program.ts";
 
-const { python } = inject("missing");
+const python = await missingProgram("python");
 
 describe.skipIf(python)(
   `a Python program with parallel tests${python ? ` (not run: ${python})` : ""}`,

@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
-import { describeWithChromium as describe, itWithChromium as it } from "../support/machine.ts";
+import { describeWithChromium as describe, itWithChromium as it } from "../support/with-chromium.ts";
 import { launchChromium } from "./support/chromium.ts";
 
 // The flag stands for the attacker's DNS server: the page is loaded, then its name resolves to this computer.

@@ -1,8 +1,8 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
-import { describeWithChromium as describe, itWithChromium as it } from "../support/machine.ts";
 import { callGraphql, exchangeApiKey, workspaceToken } from "../support/mock-client.ts";
+import { describeWithChromium as describe, itWithChromium as it } from "../support/with-chromium.ts";
 import { buildPage } from "./support/built-page.ts";
 import { launchChromium } from "./support/chromium.ts";
 import { createInspectorFixture, type InspectorFixture, receiverUrls } from "./support/inspector-fixture.ts";

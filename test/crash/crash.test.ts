@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { itWithPostgres } from "../support/machine.ts";
 import { sharedPostgres } from "../support/shared-server.ts";
+import { itWithPostgres } from "../support/with-postgres.ts";
 import { type CrashReport, isFlawless, runCrashRounds } from "./run-crash-rounds.ts";
 
 const timeoutMs = 300_000;

@@ -6,8 +6,8 @@ import { describe, expect, it } from "vitest";
 import type { InboxRowSummary } from "workspace-tasks/receiver-kit";
 import { runningAt } from "../support/inbox-rows.ts";
 import { KillableReceiver } from "../support/killable-receiver.ts";
-import { itWithPostgres } from "../support/machine.ts";
 import { sharedPostgres } from "../support/shared-server.ts";
+import { itWithPostgres } from "../support/with-postgres.ts";
 import { type CrashStore, type CrashStoreName, openStores } from "./crash-store.ts";
 
 const attemptsMax = 4;

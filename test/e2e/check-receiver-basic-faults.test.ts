@@ -13,11 +13,11 @@ import {
   exitCodeOf,
   renderTextReport,
 } from "workspace-tasks/receiver-kit/audit";
-import { itWithPython } from "../support/machine.ts";
 import { startLibraryReceiver, type Verify } from "../support/receivers/library-receiver.ts";
 import { startMistakenReceiver, type Verification } from "../support/receivers/mistaken-receiver.ts";
 import { type RunningReceiver, serveReceiver } from "../support/receivers/running-receiver.ts";
 import { type PythonFlaw, startPythonReceiver } from "../support/receivers/served-receiver.ts";
+import { itWithPython } from "../support/with-python.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 0x5a).toString("base64")}`;
 const quick = { observeSettleMs: 40, observeTimeoutMs: 20_000, timeoutMs: 20_000 } as const;

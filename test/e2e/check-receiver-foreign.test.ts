@@ -4,10 +4,10 @@ import { describe, expect, it } from "vitest";
 import { type AuditReport, auditChecks, auditReceiver, exitCodeOf } from "workspace-tasks/receiver-kit/audit";
 import { audit } from "../../receiver-kit/audit/audit-receiver.ts";
 import { listen } from "../support/listen.ts";
-import { itWithPython } from "../support/machine.ts";
 import { appliesToGithub, githubSigning } from "../support/receivers/github-signing.ts";
 import { startKitReceiver } from "../support/receivers/kit-receiver.ts";
 import { findPython, serveInProcess, startPythonReceiver } from "../support/receivers/served-receiver.ts";
+import { itWithPython } from "../support/with-python.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 0x5a).toString("base64")}`;
 const oldSecret = `whsec_${Buffer.alloc(32, 0x6b).toString("base64")}`;

@@ -7,11 +7,11 @@ import { beforeAll, expect, it } from "vitest";
 import { createFreezingProxy } from "../support/freezing-proxy.ts";
 import { instant } from "../support/inbox-rows.ts";
 import { KillableReceiver, receiverTables } from "../support/killable-receiver.ts";
-import { describeWithPostgres } from "../support/machine.ts";
 import type { PostgresDatabases } from "../support/postgres.ts";
 import { sampleEvent } from "../support/sample-event.ts";
 import { sharedPostgres } from "../support/shared-server.ts";
 import { signDelivery } from "../support/signed-delivery.ts";
+import { describeWithPostgres } from "../support/with-postgres.ts";
 
 const hangsMs = 90_000;
 const timeoutMs = 2 * hangsMs;

@@ -7,9 +7,9 @@ import Database from "libsql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { projectFiles } from "../../scripts/project-files.mjs";
 import { freePort } from "../support/listen.ts";
-import { hasPostgres } from "../support/machine.ts";
 import { packageEnvironment, packageFlags } from "../support/package-flags.ts";
 import { RunningProgram } from "../support/running-program.ts";
+import { hasPostgres } from "../support/with-postgres.ts";
 
 const root = join(import.meta.dirname, "../..");
 let folder: string;

@@ -7,12 +7,12 @@ import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { runInboxCommand } from "../../receiver-kit/cli/inbox-command.ts";
 import { claimOptions, doneWith, newRowOf, runningAt } from "../support/inbox-rows.ts";
-import { hasPostgres } from "../support/machine.ts";
 import type { PostgresDatabase } from "../support/postgres.ts";
 import { runCommand } from "../support/run-command.ts";
 import { sampleEvent } from "../support/sample-event.ts";
 import { sharedPostgres } from "../support/shared-server.ts";
 import { shownArguments } from "../support/shown-commands.ts";
+import { hasPostgres } from "../support/with-postgres.ts";
 
 let database: PostgresDatabase | undefined;
 let directory: string;

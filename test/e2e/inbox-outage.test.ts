@@ -16,12 +16,12 @@ import { loadSqliteDriver } from "../../receiver-kit/inbox/sqlite/sqlite-driver.
 import { sqliteMigrations } from "../../receiver-kit/inbox/sqlite/sqlite-migrations.ts";
 import { serveExpress } from "../support/express-server.ts";
 import { claimOptions, doneWith, runningAt } from "../support/inbox-rows.ts";
-import { describeWithPostgres, hasPostgres, itWithPostgres } from "../support/machine.ts";
 import type { PostgresServer } from "../support/postgres.ts";
 import type { LogLine } from "../support/receiver-fixture.ts";
 import { sampleEvent } from "../support/sample-event.ts";
 import { ownPostgres } from "../support/shared-server.ts";
 import { secretA, signDelivery } from "../support/signed-delivery.ts";
+import { describeWithPostgres, hasPostgres, itWithPostgres } from "../support/with-postgres.ts";
 
 let server: PostgresServer;
 let directory: string;

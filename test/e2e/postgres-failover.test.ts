@@ -7,11 +7,11 @@ import { expect, it } from "vitest";
 import { createReceiver, silentLogger } from "workspace-tasks/receiver-kit";
 import { type PostgresTransaction, postgresInbox, primaryPool } from "workspace-tasks/receiver-kit/postgres";
 import { instant } from "../support/inbox-rows.ts";
-import { describeWithPostgres } from "../support/machine.ts";
 import { PostgresCluster } from "../support/postgres-cluster.ts";
 import { completedEvent, sampleEvent } from "../support/sample-event.ts";
 import { postgresTemplate } from "../support/shared-server.ts";
 import { secretA, signDelivery } from "../support/signed-delivery.ts";
+import { describeWithPostgres } from "../support/with-postgres.ts";
 
 const tasksCount = 12;
 

@@ -6,9 +6,9 @@ import { silentLogger } from "workspace-tasks/receiver-kit";
 import { rabbitmqConsumer, rabbitmqIntake, type ShardReceiver } from "workspace-tasks/receiver-kit/rabbitmq";
 import { type IntakeFixture, intakeChecks, registerChecks } from "workspace-tasks/receiver-kit/testing";
 import { createFreezingProxy } from "../support/freezing-proxy.ts";
-import { describeWithRabbitmq, hasRabbitmq } from "../support/machine.ts";
 import { sharedRabbitmqUrl } from "../support/shared-server.ts";
 import { secretA } from "../support/signed-delivery.ts";
+import { describeWithRabbitmq, hasRabbitmq } from "../support/with-rabbitmq.ts";
 
 let names = 0;
 let url: string;

@@ -20,13 +20,14 @@ import {
 } from "workspace-tasks/receiver-kit/rabbitmq";
 import { createFreezingProxy } from "../support/freezing-proxy.ts";
 import { freePort } from "../support/listen.ts";
-import { describeWithRabbitmq, hasPostgres } from "../support/machine.ts";
 import { parseOpenMetrics } from "../support/open-metrics.ts";
 import { packageEnvironment } from "../support/package-flags.ts";
 import { RunningProgram } from "../support/running-program.ts";
 import { sampleEvent } from "../support/sample-event.ts";
 import { sharedPostgres, sharedRabbitmqUrl } from "../support/shared-server.ts";
 import { secretA, signDelivery } from "../support/signed-delivery.ts";
+import { hasPostgres } from "../support/with-postgres.ts";
+import { describeWithRabbitmq } from "../support/with-rabbitmq.ts";
 
 let url: string;
 let names = 0;

@@ -7,10 +7,10 @@ import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { DeliverySender, type DeliveryToSend } from "../support/delivery-sender.ts";
 import { instant, runningAt } from "../support/inbox-rows.ts";
 import { KillableReceiver, receiverTables } from "../support/killable-receiver.ts";
-import { describeWithPostgres, hasPostgres } from "../support/machine.ts";
 import type { PostgresDatabase, PostgresServer } from "../support/postgres.ts";
 import { completedEvent, sampleEvent } from "../support/sample-event.ts";
 import { ownPostgres } from "../support/shared-server.ts";
+import { describeWithPostgres, hasPostgres } from "../support/with-postgres.ts";
 
 const tasks = 100;
 const timeoutMs = 300_000;

@@ -7,9 +7,9 @@ import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { DeliverySender, type DeliveryToSend } from "../support/delivery-sender.ts";
 import { instant, newRowOf } from "../support/inbox-rows.ts";
 import { KillableReceiver, receiverTables } from "../support/killable-receiver.ts";
-import { describeWithPostgres } from "../support/machine.ts";
 import { completedEvent, sampleEvent } from "../support/sample-event.ts";
 import { sharedPostgres } from "../support/shared-server.ts";
+import { describeWithPostgres } from "../support/with-postgres.ts";
 
 type Effect = {
   readonly webhook_id: string;

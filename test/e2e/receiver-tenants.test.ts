@@ -4,10 +4,10 @@ import type pg from "pg";
 import { expect, it } from "vitest";
 import { createReceiver, type Receiver, silentLogger, type Tenant } from "workspace-tasks/receiver-kit";
 import { type PostgresTransaction, postgresInbox } from "workspace-tasks/receiver-kit/postgres";
-import { describeWithPostgres } from "../support/machine.ts";
 import { completedEvent, sampleEvent } from "../support/sample-event.ts";
 import { sharedPostgres } from "../support/shared-server.ts";
 import { secretA, signDelivery } from "../support/signed-delivery.ts";
+import { describeWithPostgres } from "../support/with-postgres.ts";
 
 const tenantCount = 30;
 const eventsPerTenant = 4;

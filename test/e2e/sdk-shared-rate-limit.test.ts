@@ -7,12 +7,12 @@ import { createMockServer } from "workspace-tasks/mock-server";
 import { createClient, postgresRateLimitStore } from "workspace-tasks/sdk";
 import { busiestWindow } from "../support/engine-fixture.ts";
 import { createFreezingProxy } from "../support/freezing-proxy.ts";
-import { describeWithPostgres } from "../support/machine.ts";
 import { codeOf } from "../support/outcome-of.ts";
 import { packageFlagsOfTypescript } from "../support/package-flags.ts";
 import type { PostgresDatabases } from "../support/postgres.ts";
 import type { RateLimitProcessInput } from "../support/rate-limit-process.ts";
 import { sharedPostgres } from "../support/shared-server.ts";
+import { describeWithPostgres } from "../support/with-postgres.ts";
 
 const processFile = fileURLToPath(new URL("../support/rate-limit-process.ts", import.meta.url));
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { explorerMutants } from "../explorer/explorer-mutants.ts";
-import { describeWithSpin, hasPostgres } from "../support/machine.ts";
 import { sharedPostgres } from "../support/shared-server.ts";
+import { hasPostgres } from "../support/with-postgres.ts";
+import { describeWithSpin } from "../support/with-spin.ts";
 import { checkModel } from "./check-model.ts";
 import { modelMutants } from "./model-mutants.ts";
 import { modelChecks, violatedBy } from "./models.ts";

@@ -4,13 +4,13 @@ import type { SharedPostgres } from "./shared-servers.ts";
 
 /** `amqp://` URL of the server that all test files share; the first call of a run starts it. */
 export async function sharedRabbitmqUrl(): Promise<string> {
-  const [url] = (await shared("/rabbitmq")) as readonly [string];
+  const [url] = (await askShared("/rabbitmq")) as readonly [string];
   return url;
 }
 
 /** The server that all test files share. A test that stops or configures its server starts one of its own. */
 export async function sharedPostgres(): Promise<PostgresDatabases> {
-  const { port } = (await shared("/postgres")) as SharedPostgres;
+  const { port } = (await askShared("/postgres")) as SharedPostgres;
   return new PostgresDatabases(port);
 }
 
@@ -22,11 +22,12 @@ export async function ownPostgres(): Promise<PostgresServer> {
 
 /** A directory with the data of a server that has never run. */
 export async function postgresTemplate(): Promise<string> {
-  return ((await shared("/postgres")) as SharedPostgres).template;
+  return ((await askShared("/postgres")) as SharedPostgres).template;
 }
 
-async function shared(server: string): Promise<unknown> {
-  const response = await fetch(`${inject("sharedServers")}${server}`);
+/** Asks the process that runs the test files. */
+export async function askShared(path: string): Promise<unknown> {
+  const response = await fetch(`${inject("sharedServers")}${path}`);
   if (!response.ok) throw new Error(await response.text());
   return response.json();
 }

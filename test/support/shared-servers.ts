@@ -1,12 +1,11 @@
 // One RabbitMQ server and one PostgreSQL server for all test files of a run, each started by the first test that asks for
-// it: starting one takes seconds of processor time. Tests use queues and databases with names of their own.
+// it: starting one takes seconds of processor time. Tests use queues and databases with names of their own. What they
+// need is imported then too, because most runs of a single file need none of it.
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import path from "node:path";
 import { listen } from "./listen.ts";
-import { copyTemplate, initialiseEmpty, PostgresServer, undurable } from "./postgres.ts";
-import { findPostgres } from "./postgres-binaries.ts";
-import { RabbitmqCluster } from "./rabbitmq.ts";
+import { probe, programs } from "./programs.ts";
 
 /** What `GET /postgres` returns. */
 export interface SharedPostgres {
@@ -16,7 +15,10 @@ export interface SharedPostgres {
 }
 
 export interface SharedServers extends AsyncDisposable {
-  /** `GET /rabbitmq` returns the URLs of the nodes, `GET /postgres` a `SharedPostgres`. */
+  /**
+   * `GET /rabbitmq` returns the URLs of the nodes, `GET /postgres` a `SharedPostgres`, `GET /missing/<program>` why the
+   * program cannot be used, or null.
+   */
   readonly origin: string;
 }
 
@@ -26,6 +28,12 @@ export async function shareServers(): Promise<SharedServers> {
   const starts: Readonly<Record<string, () => Promise<Started>>> = {
     "/rabbitmq": startRabbitmq,
     "/postgres": startPostgres,
+    ...Object.fromEntries(
+      programs.map((program) => [
+        `/missing/${program}`,
+        async () => ({ value: await probe(program), end: async () => {} }),
+      ]),
+    ),
   };
   const server = await listen(
     createServer(async ({ url = "" }, response) => {
@@ -48,16 +56,19 @@ export async function shareServers(): Promise<SharedServers> {
 }
 
 interface Started {
-  readonly value: SharedPostgres | readonly string[];
+  readonly value: SharedPostgres | readonly string[] | string | null;
   end(): Promise<void>;
 }
 
 async function startRabbitmq(): Promise<Started> {
+  const { RabbitmqCluster } = await import("./rabbitmq.ts");
   const cluster = await RabbitmqCluster.start();
   return { value: cluster.urls, end: () => cluster[Symbol.asyncDispose]() };
 }
 
 async function startPostgres(): Promise<Started> {
+  const { copyTemplate, initialiseEmpty, PostgresServer, undurable } = await import("./postgres.ts");
+  const { findPostgres } = await import("./postgres-binaries.ts");
   const binaries = findPostgres();
   if ("missing" in binaries) throw new Error(binaries.missing);
   const template = mkdtempSync(path.join(binaries.temporaryDirectory, "workspace-tasks-template-"));

@@ -10,12 +10,12 @@ import {
 } from "workspace-tasks/receiver-kit/postgres";
 import { createRandom, type Random } from "../../../../simulation/random.ts";
 import { instant } from "../../../../support/inbox-rows.ts";
-import { describeWithPostgres } from "../../../../support/machine.ts";
 import { packageFlags } from "../../../../support/package-flags.ts";
 import type { PostgresDatabase } from "../../../../support/postgres.ts";
 import { RunningProgram } from "../../../../support/running-program.ts";
 import { sampleEvent, stageEvent } from "../../../../support/sample-event.ts";
 import { sharedPostgres } from "../../../../support/shared-server.ts";
+import { describeWithPostgres } from "../../../../support/with-postgres.ts";
 
 let database: PostgresDatabase;
 let pool: Pool;

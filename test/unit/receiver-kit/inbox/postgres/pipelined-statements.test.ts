@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { InboxClaim } from "workspace-tasks/receiver-kit";
 import { seeded } from "../../../../support/latency.ts";
-import { describeWithPostgres } from "../../../../support/machine.ts";
 import type { PostgresDatabase } from "../../../../support/postgres.ts";
 import { sharedPostgres } from "../../../../support/shared-server.ts";
 import { createSharedTransactionFixture } from "../../../../support/shared-transaction-fixture.ts";
+import { describeWithPostgres } from "../../../../support/with-postgres.ts";
 
 let database: PostgresDatabase;
 

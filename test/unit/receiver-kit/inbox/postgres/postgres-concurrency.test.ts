@@ -8,9 +8,9 @@ import type { Inbox, InboxClaim } from "workspace-tasks/receiver-kit";
 import { type PostgresTransaction, postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { claimOptions, doneWith, runningAt, settle } from "../../../../support/inbox-rows.ts";
 import { wrongCounters } from "../../../../support/inbox-tables.ts";
-import { describeWithPostgres } from "../../../../support/machine.ts";
 import type { PostgresDatabase } from "../../../../support/postgres.ts";
 import { sharedPostgres } from "../../../../support/shared-server.ts";
+import { describeWithPostgres } from "../../../../support/with-postgres.ts";
 
 let database: PostgresDatabase;
 beforeAll(async () => {

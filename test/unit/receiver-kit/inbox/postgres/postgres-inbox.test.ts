@@ -4,7 +4,6 @@ import { createVirtualClock } from "workspace-tasks/mock-server";
 import { type PostgresTransaction, postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { type InboxFixture, inboxChecks, registerChecks } from "workspace-tasks/receiver-kit/testing";
 import { wrongCounters } from "../../../../support/inbox-tables.ts";
-import { describeWithPostgres } from "../../../../support/machine.ts";
 import type { PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
 import { ownPostgres } from "../../../../support/shared-server.ts";
 import {
@@ -12,6 +11,7 @@ import {
   describeSqlTransactions,
   expectUndone,
 } from "../../../../support/sql-transaction-suite.ts";
+import { describeWithPostgres } from "../../../../support/with-postgres.ts";
 
 let server: PostgresServer;
 let database: PostgresDatabase;

@@ -6,9 +6,9 @@ import { rowStates } from "../../../../../receiver-kit/inbox/inbox.ts";
 import { postgresMigrations } from "../../../../../receiver-kit/inbox/postgres/postgres-migrations.ts";
 import { describeInboxMigration } from "../../../../support/inbox-migration-suite.ts";
 import { claimOptions, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
-import { describeWithPostgres } from "../../../../support/machine.ts";
 import type { PostgresDatabase } from "../../../../support/postgres.ts";
 import { sharedPostgres } from "../../../../support/shared-server.ts";
+import { describeWithPostgres } from "../../../../support/with-postgres.ts";
 
 let database: PostgresDatabase;
 let schemas = 0;

@@ -4,9 +4,9 @@ import type pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { claimOptions, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
-import { describeWithPostgres } from "../../../../support/machine.ts";
 import type { PostgresDatabase } from "../../../../support/postgres.ts";
 import { sharedPostgres } from "../../../../support/shared-server.ts";
+import { describeWithPostgres } from "../../../../support/with-postgres.ts";
 
 const batch = 16;
 /** A part of each statement that no other one has. */

@@ -6,10 +6,10 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { WebhookEvent } from "workspace-tasks/events";
 import { applyInOrder, createAppliedHeads, postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { claimOne, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
-import { describeWithPostgres } from "../../../../support/machine.ts";
 import type { PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
 import { sampleEvent } from "../../../../support/sample-event.ts";
 import { ownPostgres } from "../../../../support/shared-server.ts";
+import { describeWithPostgres } from "../../../../support/with-postgres.ts";
 
 let server: PostgresServer;
 let database: PostgresDatabase;

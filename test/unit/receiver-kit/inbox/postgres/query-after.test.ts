@@ -2,9 +2,9 @@ import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import type { PostgresClient } from "../../../../../receiver-kit/inbox/postgres/postgres-pool.ts";
 import { queryAfter } from "../../../../../receiver-kit/inbox/postgres/query-after.ts";
-import { describeWithPostgres } from "../../../../support/machine.ts";
 import type { PostgresDatabase } from "../../../../support/postgres.ts";
 import { sharedPostgres } from "../../../../support/shared-server.ts";
+import { describeWithPostgres } from "../../../../support/with-postgres.ts";
 
 let database: PostgresDatabase;
 let pool: pg.Pool;

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import type { InboxClaim } from "workspace-tasks/receiver-kit";
 import type { PostgresInboxOptions, PostgresTransaction } from "workspace-tasks/receiver-kit/postgres";
 import { claimOptions, runningAt } from "../../../../support/inbox-rows.ts";
-import { describeWithPostgres } from "../../../../support/machine.ts";
 import type { PostgresDatabase } from "../../../../support/postgres.ts";
 import { sharedPostgres } from "../../../../support/shared-server.ts";
 import { createSharedTransactionFixture } from "../../../../support/shared-transaction-fixture.ts";
+import { describeWithPostgres } from "../../../../support/with-postgres.ts";
 
 let database: PostgresDatabase;
 

@@ -1,0 +1,26 @@
+// Programs that some tests need. A missing one is reported, and its tests are skipped; with WORKSPACE_TASKS_TESTS=all, as in
+// CI, the test files that need it fail. Each is looked for when a test file first asks: to look for all takes seconds.
+
+type Found = object | { readonly missing: string };
+
+const reasonOf = (found: Found) => ("missing" in found ? String(found.missing) : undefined);
+
+const probes = {
+  postgres: async () => reasonOf((await import("./postgres-binaries.ts")).findPostgres()),
+  rabbitmq: async () => reasonOf((await import("./rabbitmq-binaries.ts")).findRabbitmq()),
+  python: async () => reasonOf((await import("./receivers/served-receiver.ts")).findPython()),
+  spin: async () => reasonOf((await import("./spin.ts")).findSpin()),
+  chromium: async () => (await import("../browser/support/chromium.ts")).chromiumMissing(),
+} satisfies Readonly<Record<string, () => Promise<string | undefined>>>;
+
+export type Program = keyof typeof probes;
+export const programs = Object.keys(probes) as readonly Program[];
+
+/** Why the program cannot be used; `null` when it can. */
+export async function probe(program: Program): Promise<string | null> {
+  const missing = await probes[program]();
+  if (missing === undefined) return null;
+  if (process.env["WORKSPACE_TASKS_TESTS"] === "all") throw new Error(`${program}: ${missing}`);
+  console.log(`skipping the tests that need ${program}: ${missing}`);
+  return missing;
+}

@@ -1,0 +1,6 @@
+import { describe, it } from "vitest";
+import { missingProgram } from "./missing-program.ts";
+
+export const hasPostgres = (await missingProgram("postgres")) === undefined;
+export const describeWithPostgres = describe.skipIf(!hasPostgres);
+export const itWithPostgres = it.skipIf(!hasPostgres);
