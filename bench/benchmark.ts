@@ -19,7 +19,6 @@ export interface MeasureOptions {
 export interface Result {
   readonly goals: readonly Goal[];
   readonly tables: readonly Table[];
-  readonly plots?: readonly Plot[] | undefined;
 }
 
 export interface RecordedResult extends Result {
@@ -36,19 +35,6 @@ export interface Goal {
 export interface Table {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
-}
-
-/** A line chart with logarithmic axes. */
-export interface Plot {
-  /** Becomes the file `docs/images/benchmark-<name>.svg`. */
-  readonly name: string;
-  readonly title: string;
-  readonly x: string;
-  readonly y: string;
-  readonly series: readonly {
-    readonly name: string;
-    readonly points: readonly (readonly [number, number])[];
-  }[];
 }
 
 export interface Machine {

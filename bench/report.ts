@@ -1,8 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { markdownTable } from "../scripts/markdown-table.ts";
 import type { Benchmark, Goal, Machine, RecordedResult } from "./benchmark.ts";
-import { drawPlot } from "./draw-plot.ts";
 
 /** By the first word of a benchmark's name. */
 const products = { sdk: "SDK", mock: "Mock server", receiver: "Receiver kit" };
@@ -19,7 +18,7 @@ export function benchmarkNames(folder: string): readonly string[] {
     .map((file) => file.slice(0, -".ts".length));
 }
 
-/** Writes docs/benchmarks.md and its images from `benchmarks/` and `results/`. */
+/** Writes docs/benchmarks.md from `benchmarks/` and `results/`. */
 export async function writeReport(folder: string): Promise<void> {
   const entries: Entry[] = [];
   for (const [prefix, product] of Object.entries(products)) {
@@ -32,10 +31,6 @@ export async function writeReport(folder: string): Promise<void> {
     }
   }
   const docs = join(folder, "..", "docs");
-  mkdirSync(join(docs, "images"), { recursive: true });
-  for (const plot of entries.flatMap(({ result }) => result.plots ?? [])) {
-    writeFileSync(join(docs, "images", `benchmark-${plot.name}.svg`), drawPlot(plot));
-  }
   writeFileSync(join(docs, "benchmarks.md"), page(entries, peerVersions(folder)));
   console.log("\nwrote docs/benchmarks.md");
 }
@@ -92,12 +87,11 @@ function sections(product: string, entries: readonly Entry[]): string {
 }
 
 function section({ title, about, notes = [], result }: Entry): string {
-  const { goals, tables, plots = [], machine } = result;
+  const { goals, tables, machine } = result;
   return [
     `### ${title}`,
     about,
     ...tables.map(({ columns, rows }) => markdownTable(columns, rows, "---:")),
-    ...plots.map((plot) => `![${plot.title}](images/benchmark-${plot.name}.svg)`),
     ...missedGoals(goals),
     ...notes,
     `<sub>${describeRun(machine)}</sub>`,

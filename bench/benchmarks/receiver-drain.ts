@@ -87,7 +87,6 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
         growth.table,
         processes,
       ],
-      plots: [growth.plot],
     };
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -144,16 +143,6 @@ async function measureGrowth(stores: BacklogStores, quick: boolean) {
           spread(spreadIn(costs(store), size, "perSecond")),
         ),
       ]),
-    },
-    plot: {
-      name: "drain",
-      title: "Draining a backlog",
-      x: "waiting rows",
-      y: "events per second",
-      series: (["postgres", "sqlite"] as const).map((store) => ({
-        name: storeNames[store],
-        points: sizes.map((size) => [size, medianIn(costs(store), size, "perSecond")] as const),
-      })),
     },
   };
 }

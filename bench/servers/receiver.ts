@@ -1,5 +1,4 @@
-// A receiver under Express: receiver.ts KIND STORE [SYNC_MS] [TENANTS]. STORE is a path, the URL of a PostgreSQL
-// database or of RabbitMQ; each commit takes SYNC_MS longer than on this disk.
+// A receiver under Express: receiver.ts KIND STORE. STORE is a path, the URL of a PostgreSQL database or of RabbitMQ.
 
 import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
@@ -7,15 +6,15 @@ import express, { type RequestHandler, type Response } from "express";
 import Database from "libsql";
 import pg from "pg";
 import { Webhook } from "standardwebhooks";
-import { createReceiver, type Inbox, type Receiver, type SecretsRequest } from "workspace-tasks/receiver-kit";
+import { createReceiver, type Inbox, type Receiver } from "workspace-tasks/receiver-kit";
 import { verifyWebhook, webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { rabbitmqIntake } from "workspace-tasks/receiver-kit/rabbitmq";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
-import { sampleBody, secret } from "../sample-delivery.ts";
+import { secret } from "../sample-delivery.ts";
 import { serve } from "./serve.ts";
 
-const [kind = "", store = "", syncMs = "0", tenantCount = "1"] = process.argv.slice(2);
+const [kind = "", store = ""] = process.argv.slice(2);
 let handledCount = 0;
 
 type Insert = (id: string, body: Buffer) => unknown;
@@ -40,8 +39,6 @@ const kinds: Readonly<Record<string, () => readonly RequestHandler[] | Promise<r
     "kit-postgres-handled": () => handled(kit(postgres())),
     "kit-sqlite-writing": () => sqliteWriting(),
     "kit-postgres-writing": () => postgresWriting(),
-    "kit-postgres-tenants": () => postgresTenants(),
-    "kit-postgres-receivers": () => postgresReceivers(),
   };
 
 /** What no receiver under Express can avoid. */
@@ -74,7 +71,6 @@ function sqliteInsert(): Insert {
   const insert = plainInsert(openPlain());
   return (id, body) => {
     insert.run([id, Date.now(), body]);
-    waitForDisk();
   };
 }
 
@@ -213,59 +209,9 @@ async function postgresWriting(): Promise<readonly RequestHandler[]> {
   return writing(kit(postgresInbox(pool)), "INSERT INTO board VALUES ($1, $2)");
 }
 
-/** As documented: the pool is for a concurrency of 8, however many tenants there are. */
-const documented = { backlogMax: 10_000_000, concurrency: 8 };
-const tenantNames = Array.from({ length: Number(tenantCount) }, (_, index) => `tenant-${index}`);
-const insertIntoBoard = "INSERT INTO board VALUES ($1, $2)";
-
-async function documentedPool(): Promise<pg.Pool> {
-  const pool = new pg.Pool({ connectionString: store, max: 14, connectionTimeoutMillis: 5_000 });
-  await pool.query(table);
-  return pool;
-}
-
-/** One receiver of all tenants. */
-async function postgresTenants(): Promise<readonly RequestHandler[]> {
-  const { workspaceId } = JSON.parse(String(sampleBody(1)));
-  const tenants = new Map(
-    tenantNames.map((id) => [`/webhooks/${id}`, { id, workspaceId, secrets: [secret] }]),
-  );
-  const secrets = { byTenant: ({ path }: SecretsRequest) => tenants.get(path) };
-  const inbox = postgresInbox(await documentedPool());
-  return writing(createReceiver({ ...documented, secrets, inbox }), insertIntoBoard);
-}
-
-/** One receiver per tenant, all on one inbox. */
-async function postgresReceivers(): Promise<readonly RequestHandler[]> {
-  const inbox = postgresInbox(await documentedPool());
-  const handlers = new Map<string, RequestHandler | undefined>();
-  for (const source of tenantNames) {
-    const options = { ...documented, concurrency: 1, pollMs: 30_000, secrets: [secret], source };
-    const [handler] = await writing(createReceiver({ ...options, inbox }), insertIntoBoard);
-    handlers.set(`/webhooks/${source}`, handler);
-  }
-  return [(request, response, next) => handlers.get(request.path)?.(request, response, next)];
-}
-
-const sleeper = new Int32Array(new SharedArrayBuffer(4));
-function waitForDisk(): void {
-  if (Number(syncMs) > 0) Atomics.wait(sleeper, 0, 0, Number(syncMs));
-}
-
-/** The kit commits inside its inbox, so the delay is added to the statement that every commit uses. */
-function slowDownCommits(): void {
-  const exec = Database.prototype.exec;
-  Database.prototype.exec = function (statement: string) {
-    const result = exec.call(this, statement);
-    if (statement === "COMMIT") waitForDisk();
-    return result;
-  };
-}
-
 const createHandlers = kinds[kind];
 if (!createHandlers) throw new Error(`there is no receiver of kind ${kind}`);
-if (Number(syncMs) > 0) slowDownCommits();
 const app = express();
 app.disable("x-powered-by");
-app.post(["/webhooks", "/webhooks/:tenant"], ...(await createHandlers()));
+app.post("/webhooks", ...(await createHandlers()));
 await serve(createServer(app), () => handledCount);
