@@ -1,9 +1,8 @@
-// llms.txt and llms-full.txt, as llmstxt.org describes them: the documentation for programs that read it instead of people.
+// llms.txt, as llmstxt.org describes it: the list of documents for programs that read them instead of people.
 import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { apiEntries } from "./api-reference.ts";
+import { entryPoints } from "./public-exports.ts";
 
-/** Pages that a user of the package needs, in reading order; llms-full.txt has their text. */
+/** Pages that a user of the package needs, in reading order. */
 const guides = [
   "README.md",
   "docs/sdk.md",
@@ -35,8 +34,7 @@ const summary = `# workspace-tasks
 > API keys that are exchanged for tokens, 120 requests per minute and key, signed webhooks that arrive at least once and in
 > no order.
 
-- Import an entry point, never \`workspace-tasks\` itself: \`workspace-tasks/sdk\` (\`createClient\`),
-  \`workspace-tasks/receiver-kit\` (\`createReceiver\`), \`workspace-tasks/mock-server\` (\`createMockServer\`).
+- Import an entry point: \`workspace-tasks/sdk\` (\`createClient\`), \`workspace-tasks/receiver-kit\` (\`createReceiver\`), \`workspace-tasks/mock-server\` (\`createMockServer\`).
 - Branch on \`error.code\` and \`error.outcome\`; the client paces and retries by itself, so add neither.
 - Mount the receiver before body parsers, call \`receiver.start()\`, and write through \`context.transaction\`.
 - In tests use the mock and its virtual clock; do not stub \`fetch\`.
@@ -46,19 +44,14 @@ const summary = `# workspace-tasks
 export function assistantIndex(): string {
   const list = (files: readonly string[]) =>
     files.map((file) => `- [${titleOf(file)}](${file}): ${aboutOf(file)}\n`).join("");
-  const api = apiEntries.map(({ specifier, page }) => `- [${specifier}](${page})\n`).join("");
+  const api = entryPoints().map(({ specifier, source }) => `- [${specifier}](${source})\n`);
   const parts = [
     `## Guides\n\n${list(guides)}`,
-    `## API, every export with its types\n\n${api}`,
+    `## Entry points, every export with its documentation\n\n${api.join("")}`,
     `## Reference\n\n${list(references)}- [GraphQL schema](schema.graphql)\n`,
     `## Optional\n\n${list(optional)}`,
   ];
-  return `${summary}- [llms-full.txt](llms-full.txt) has the text of all guides.\n\n${parts.join("\n")}`;
-}
-
-export function assistantText(): string {
-  const pages = guides.map((file) => `<!-- ${file} -->\n\n${plainTextOf(file)}`);
-  return `${summary}\n${pages.join("\n")}`;
+  return `${summary}\n${parts.join("\n")}`;
 }
 
 const read = (file: string) => readFileSync(file, "utf8");
@@ -69,16 +62,4 @@ function aboutOf(file: string): string {
   const [, text = ""] = /^# .+\n\n(?:<!--.*-->\n\n)?([\s\S]*?)(?:\n\n|$)/.exec(read(file)) ?? [];
   const plain = text.replace(/\s+/g, " ").replace(/\[([^\]]+)\]\([^)]*\)/g, "$1");
   return /^.*?[.:](?= |$)/.exec(plain)?.[0]?.replace(/:$/, ".") ?? plain;
-}
-
-/** The page without comments and pictures, its links relative to the package. */
-function plainTextOf(file: string): string {
-  return read(file)
-    .replace(/^<!-- .* -->\n/gm, "")
-    .replace(/^!\[.*\]\(.*\)\n\n?/gm, "")
-    .replace(
-      /\]\((?!https?:|#)([^)\s#]+)/g,
-      (_, path: string) => `](${join(dirname(file), path).replaceAll("\\", "/")}`,
-    )
-    .replace(/\]\(#/g, `](${file}#`);
 }

@@ -9,13 +9,12 @@ import { join } from "node:path";
 // Two module formats, and the sources that maps and "go to definition" lead to. 0.2 MB (0.6 MB unpacked) are the editor of
 // the inspector's Run view, with GraphQL's parser and validation; no other part of the package loads it. 0.25 MB (1.1 MB
 // unpacked) are receiver-kit/rabbitmq, receiver-kit/testing and the command `compare`, in both formats.
-// 0.3 MB (1.3 MB unpacked) are the documents with the API reference, so that every link of the README works offline, the
-// examples that they show, and the text for assistants. 0.42 MB, packed and unpacked, are three pictures of the inspector:
+// 0.2 MB (0.6 MB unpacked) are the documents, so that every link of the README works offline, and the examples that they show. 0.42 MB, packed and unpacked, are three pictures of the inspector:
 // without them the README of the installed package has dead links.
 const packedBytesMax = 2_860_000;
 const unpackedBytesMax = 11_220_000;
 const allowed =
-  /^(dist\/(sdk|mock-server|receiver-kit|cli|shared|cjs)\/|(sdk|mock-server|receiver-kit|cli|root|docs|examples)\/|bin\/|schema\.graphql$|mock-settings\.schema\.json$|package\.json$|llms(-full)?\.txt$|[A-Z]+\.md$|LICENSE$)/;
+  /^(dist\/(sdk|mock-server|receiver-kit|cli|shared|cjs)\/|(sdk|mock-server|receiver-kit|cli|docs|examples)\/|bin\/|schema\.graphql$|mock-settings\.schema\.json$|package\.json$|llms\.txt$|[A-Z]+\.md$|LICENSE$)/;
 // Of examples/frameworks, where the recipes have run.
 const installedOrBuilt = /\/node_modules\/|^examples\/.*\/(dist|\.next)\//;
 const inspectorSources = /^mock-server\/inspector\/page\//;

@@ -8,14 +8,16 @@ export interface EntryPoint {
   readonly source: string;
 }
 
-/** The entry points of package.json that are code. */
+/** The entry points of package.json that are code, but for the root, which is `workspace-tasks/sdk` by another name. */
 export function entryPoints(): readonly EntryPoint[] {
   const { exports } = JSON.parse(readFileSync("package.json", "utf8")) as {
     exports: Record<string, string | Record<string, string>>;
   };
   return Object.entries(exports).flatMap(([path, target]) => {
     const source = typeof target === "string" ? undefined : target["workspace-tasks-source"];
-    return source ? [{ specifier: path.replace(".", "workspace-tasks"), source: source.slice(2) }] : [];
+    return source && path !== "."
+      ? [{ specifier: path.replace(".", "workspace-tasks"), source: source.slice(2) }]
+      : [];
   });
 }
 

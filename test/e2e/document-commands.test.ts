@@ -1,4 +1,4 @@
-// What documents tell a reader to type. packed-install.test.ts runs the commands of the README, readme.test.ts compares code with
+// What documents tell a reader to type. packed-install.test.ts runs the commands of the README, `npm run docs` copies code from
 // tested examples.
 import { copyFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ import { withFolder } from "../support/with-folder.ts";
 const read = (file: string) => readFileSync(file, "utf8");
 const documents = projectFiles(".", ".md").filter((file) => !/^docs\/(?:api|decisions)\//.test(file));
 
-/** Flags by command, from the help texts in docs/cli.md, which readme.test.ts compares with the commands. */
+/** Flags by command, from the help texts in docs/cli.md, which `npm run docs` copies from the commands. */
 const flagsOf = new Map(
   [...read("docs/cli.md").matchAll(/^### (.+)\n\n```text\n([\s\S]*?)^```$/gm)].map(
     ([, name = "", help = ""]) => [

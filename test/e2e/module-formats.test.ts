@@ -96,26 +96,12 @@ describe("the packed tarball", () => {
   });
 });
 
-describe("the root of the package", () => {
-  const named = (text: string) =>
-    run(`try { ${text} } catch (error) { console.log(error.code, error.message) }`);
-
-  it.each([
-    ["require", 'const { createClient } = require("workspace-tasks");'],
-    ["import", 'await import("workspace-tasks");'],
-  ])("fails at %s with a message that names every entry point", async (_, text) => {
-    const output = await named(text);
-    const code = Object.keys(exports).filter((name) => name !== "." && typeof exports[name] === "object");
-    expect(code.filter((name) => !output.includes(`workspace-tasks${name.slice(1)} `))).toEqual([]);
-    expect(output).toContain("ERR_NO_ROOT_EXPORT");
-    const [guide = ""] = /\S+README\.md$/.exec(output) ?? [];
-    expect(existsSync(guide)).toBe(true);
-  });
-
-  it("fails with the same message at an import of a name that an entry point exports", async () => {
-    await writeFile(join(project, "root.mjs"), 'import { createReceiver } from "workspace-tasks";');
-    expect(await named('await import("./root.mjs");')).toContain("ERR_NO_ROOT_EXPORT");
-  });
+it("the root of the package is the SDK, for import and for require", async () => {
+  const same = `
+    const [root, sdk] = await Promise.all([import("workspace-tasks"), import("workspace-tasks/sdk")]);
+    console.log(root.createClient === sdk.createClient, require("workspace-tasks") === require("workspace-tasks/sdk"));`;
+  expect(await run(same)).toBe("true true");
+  expect(await run(same, commonJs)).toBe("true true");
 });
 
 describe("import and require in one process", () => {
@@ -189,7 +175,6 @@ describe("TypeScript, in a project that uses the tarball", () => {
 import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { parseEvent } from "workspace-tasks/events";
-// @ts-expect-error the root exports nothing
 import { createClient as rootClient } from "workspace-tasks";
 import { createClient, type TypedDocument, type WebhookEndpoint } from "workspace-tasks/sdk";
 export async function start(document: TypedDocument<{ a: number }, { id: string }>): Promise<WebhookEndpoint[]> {

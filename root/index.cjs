@@ -1,3 +1,0 @@
-const error = new Error(require("./message.cjs"));
-error.code = "ERR_NO_ROOT_EXPORT";
-throw error;
