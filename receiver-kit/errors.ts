@@ -62,7 +62,6 @@ export const receiverErrorCodes = [
   "SUPERSEDED",
   "TRANSACTION_ENDED",
   "TRANSACTION_ENDED_BY_SQL",
-  "TRANSACTION_CONFLICT",
   "RECEIVER_CLOSING",
 ] as const;
 

@@ -1,12 +1,3 @@
-export {
-  type AppliedHeadsOptions,
-  type AppliedHeadsRetention,
-  type ApplyInOrderOptions,
-  type ApplyInOrderResult,
-  applyInOrder,
-  createAppliedHeads,
-  purgeAppliedHeads,
-} from "./inbox/postgres/apply-in-order.ts";
 export { type PostgresInboxOptions, postgresInbox } from "./inbox/postgres/postgres-inbox.ts";
 export type {
   PostgresClient,

@@ -50,6 +50,5 @@ export const longestFiles: readonly string[] = [
   "test/e2e/receiver-crash.test.ts",
   "test/unit/receiver-kit/inbox/postgres/postgres-concurrency.test.ts",
   "test/e2e/receiver-tenants.test.ts",
-  "test/unit/receiver-kit/inbox/postgres/apply-in-order.test.ts",
   "test/unit/scripts/gates.test.ts",
 ];

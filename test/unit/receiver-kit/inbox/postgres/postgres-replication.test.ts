@@ -3,11 +3,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Pool } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { WebhookEvent } from "workspace-tasks/events";
-import { applyInOrder, createAppliedHeads, postgresInbox } from "workspace-tasks/receiver-kit/postgres";
+import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { claimOne, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
 import type { PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
-import { sampleEvent } from "../../../../support/sample-event.ts";
 import { ownPostgres } from "../../../../support/shared-server.ts";
 import { describeWithPostgres } from "../../../../support/with-postgres.ts";
 
@@ -119,24 +117,6 @@ describeWithPostgres("with synchronous standbys the PostgreSQL inbox", () => {
       expect(begun).toMatchObject({ status: "rejected", reason: { code: "INBOX_UNAVAILABLE" } });
     });
     expect(await begin()).toEqual({ state: "done" });
-  });
-
-  it("lets the transaction of a duplicate in applyInOrder wait for a standby too", async () => {
-    await createAppliedHeads(direct);
-    const event = sampleEvent() as unknown as WebhookEvent;
-    const client = await database.pool().connect();
-    const apply = async () => {
-      await client.query("BEGIN");
-      const { outcome } = await applyInOrder(client, event, async () => {});
-      await client.query("COMMIT");
-      return outcome;
-    };
-    expect(await apply()).toBe("applied");
-    await withoutStandby(async () => {
-      const [outcome] = await Promise.all([apply(), cancelWait()]);
-      expect(outcome).toBe("duplicate");
-    });
-    client.release();
   });
 });
 
