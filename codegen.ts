@@ -63,7 +63,7 @@ const config: CodegenConfig = {
           ClientShortDetails: "../state/records.ts#ClientRecord",
           Task: "../state/records.ts#TaskRecord",
           SubTask: "../state/records.ts#StageRecord",
-          TaskTaxPrepResult: "../../sdk/events/index.ts#TaxPrepResult",
+          TaskTaxPrepResult: "../../sdk/events/event-fields.ts#TaxPrepResult",
         },
       },
     },

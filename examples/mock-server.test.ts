@@ -34,7 +34,7 @@ it("a test sets the status of a task and of its stages", async () => {
   await control.setTaskStatus(taskId, {
     status: "FAILED",
     errorMessage: "page 3 of w2.pdf is blank",
-    customerError: { code: "DOCUMENT_UNREADABLE", action: { type: "REUPLOAD" } },
+    customerError: { code: "DOCUMENT_UNREADABLE", action: { type: "REUPLOAD", connectionId: null } },
   });
   await control.setTaskPlan("TAX_PREP", { outcome: { status: "FAILED" } }); // of tasks that start later
   // #endregion

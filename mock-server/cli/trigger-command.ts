@@ -1,5 +1,7 @@
 import { type Command, type CommandIo, onlyArgument, runCommand, write } from "../../cli/command-line.ts";
 import { type FlagValues, flag, text, toggle, wholeNumber } from "../../cli/flags.ts";
+import { events, isKnownEventName, knownEventNames } from "../../sdk/events/catalog.ts";
+import { exampleFields } from "../../sdk/events/example-event.ts";
 import type { DeliverySummary } from "../control/contract/deliveries.ts";
 import type { TaskSummary } from "../control/contract/tasks.ts";
 import type { ControlApi } from "../control/control-api.ts";
@@ -28,12 +30,7 @@ const command: Command<typeof flags> = {
 it, and prints the outcome of each delivery, with the reason of a failure. A
 task event comes from a real task of the mock: task.completed is preceded by
 task.running.`,
-  parameters: [
-    [
-      "<event>",
-      "task.running, task.completed, task.failed, subtask.completed, subtask.failed, documents.synced, or another event of the mock's catalog",
-    ],
-  ],
+  parameters: [["<event>", `${knownEventNames.join(", ")}, or another event of the mock's catalog`]],
   flags,
   notes: `Exit code: 0 every delivery succeeded, 1 one did not, nothing was sent, or the
 mock did not respond, 2 wrong arguments.`,
@@ -75,16 +72,15 @@ async function trigger(control: ControlApi, options: TriggerOptions) {
 /** Causes the event; returns the id of its subject, by which its deliveries are found. */
 async function causeEvent(control: ControlApi, options: TriggerOptions): Promise<string> {
   const { event, workspace: workspaceId, taskType, errorMessage, stage } = options;
-  const [noun, verb = ""] = event.split(".");
-  const isAboutTask = (noun === "task" || noun === "subtask") && options.payload === undefined;
-  const status = taskStatuses[verb];
-  if (!isAboutTask || status === undefined) {
-    const payload = options.payload ?? (event === "documents.synced" ? sampleDocumentsSynced : {});
+  const isKnown = isKnownEventName(event);
+  const status = isKnown ? taskStatuses[events[event].status] : undefined;
+  if (!isKnown || status === undefined || options.payload !== undefined) {
+    const payload = options.payload ?? (isKnown ? exampleFields(event) : {});
     const { eventId } = await control.sendEvent({ name: event, payload, workspaceId });
     return eventId;
   }
   const { taskId } = await control.startTask({ taskType, workspaceId, progression: "manual" });
-  if (noun === "subtask") {
+  if (events[event].kind === "stage") {
     await control.setStageStatus(taskId, { subTaskType: stage, status, errorMessage });
   } else if (status !== "RUNNING") {
     await control.setTaskStatus(taskId, { status, errorMessage });
@@ -92,25 +88,11 @@ async function causeEvent(control: ControlApi, options: TriggerOptions): Promise
   return taskId;
 }
 
+/** Statuses that a task of the mock can have. */
 const taskStatuses: Readonly<Record<string, TaskSummary["status"]>> = {
-  running: "RUNNING",
-  completed: "COMPLETED",
-  failed: "FAILED",
-};
-
-const sampleDocumentsSynced = {
-  clientId: "00000000-0000-4000-8000-000000000001",
-  connectionId: "00000000-0000-4000-8000-000000000002",
-  providerKey: "sample-provider",
-  sourceExternalId: "folder-1",
-  documents: [
-    {
-      inputDocumentId: "00000000-0000-4000-8000-000000000003",
-      fileName: "w2.pdf",
-      mimeType: "application/pdf",
-    },
-  ],
-  duplicateCount: 0,
+  RUNNING: "RUNNING",
+  COMPLETED: "COMPLETED",
+  FAILED: "FAILED",
 };
 
 /** The deliveries of the event, once each has had its first attempt or the time limit is reached. */

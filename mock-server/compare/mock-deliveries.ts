@@ -1,5 +1,7 @@
 // Deliveries of a mock, captured in this process: tasks that complete and fail, a pull of documents, a retry, a rotation.
 
+import { events, knownEventNames } from "../../sdk/events/catalog.ts";
+import { exampleFields } from "../../sdk/events/example-event.ts";
 import { operationDocuments } from "../generated/operation-documents.ts";
 import { createMockServer, type MockServer } from "../server.ts";
 import type { SettingsChanges } from "../settings.ts";
@@ -53,6 +55,7 @@ export async function observeMockDeliveries(
   await control.startTask({ taskType: "TAX_PREP" });
   await clock.advance("1h");
   await failTasks(mock);
+  await sendOthers(mock);
   await clock.advance("1h");
   const rotated = await rotate(mock, id);
   await control.startTask({ taskType: "BINDER" });
@@ -123,18 +126,13 @@ async function failTasks({ control }: MockServer): Promise<void> {
     });
     await control.setTaskStatus(taskId, { status: "FAILED", errorMessage: "example", customerError });
   }
-  const uuid = "00000000-0000-7000-8000-000000000001";
-  await control.sendEvent({
-    name: "documents.synced",
-    payload: {
-      clientId: uuid,
-      connectionId: uuid,
-      providerKey: "example",
-      sourceExternalId: "example",
-      documents: [{ inputDocumentId: uuid, fileName: "w2.pdf", mimeType: "application/pdf" }],
-      duplicateCount: 0,
-    },
-  });
+}
+
+/** Events that no task causes. */
+async function sendOthers({ control }: MockServer): Promise<void> {
+  for (const name of knownEventNames.filter((each) => events[each].status === "")) {
+    await control.sendEvent({ name, payload: exampleFields(name) });
+  }
 }
 
 async function rotate(mock: MockServer, endpointId: string): Promise<string> {

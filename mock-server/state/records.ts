@@ -4,7 +4,7 @@
 // else imports types, so that a mock starts without zod.
 
 import { z } from "zod";
-import { customerErrorSchema, taxPrepResultSchema } from "../../sdk/events/index.ts";
+import { customerError, taxPrepResult } from "../../sdk/events/event-fields.ts";
 import { isHttpUrl } from "../service-url.ts";
 import type { TimerQueueEntry } from "../time/timer-queue.ts";
 import { deliveryFaultSchema } from "./fault.ts";
@@ -173,8 +173,8 @@ const task = z.strictObject({
   errorMessage: z.string().nullable(),
   attributes: z.array(z.strictObject({ name: z.string(), value: z.string() })),
   stages: z.array(stage),
-  result: taxPrepResultSchema.nullable(),
-  customerError: customerErrorSchema.nullable(),
+  result: taxPrepResult.sent.nullable(),
+  customerError: customerError.sent.nullable(),
   triggeredByUserId: id.nullable(),
   /** How often the task has entered a status; makes each change's event id unique and repeatable. */
   changes: z.int(),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { customerErrorSchema, taxPrepResultSchema } from "../../sdk/events/index.ts";
+import { customerError, taxPrepResult } from "../../sdk/events/event-fields.ts";
 import { durationMsMax } from "../time/duration.ts";
 import type { Immutable } from "./immutable.ts";
 
@@ -17,8 +17,8 @@ export const stagePlanSchema = z.strictObject({
 export const taskOutcomeSchema = z.strictObject({
   status: endStatus,
   errorMessage: z.string().optional(),
-  customerError: customerErrorSchema.nullable().optional(),
-  taxPrepResult: taxPrepResultSchema.optional(),
+  customerError: customerError.sent.nullable().optional(),
+  taxPrepResult: taxPrepResult.sent.optional(),
 });
 
 export const taskPlanSchema = z.strictObject({

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { eventSchemas, type KnownEventName } from "./webhook-event.ts";
+import type { KnownEventName } from "./catalog.ts";
+import { eventSchemas } from "./webhook-event.ts";
 
 export interface JsonSchema {
   readonly [keyword: string]: unknown;

@@ -1,48 +1,45 @@
 import { z } from "zod";
-import { documentsSyncedSchema } from "./documents-synced-event.ts";
+import { type EventKind, events, isKnownEventName, type KnownEventName, knownEventNames } from "./catalog.ts";
+import { type documentsFields, fieldsOfKind, stageFields, taskFields } from "./event-fields.ts";
+import { type ReadOf, readObject, sentObject } from "./field.ts";
 import { parseOccurredAt } from "./occurred-at.ts";
-import {
-  type DocumentsSyncedEvent,
-  readableDocumentsSynced,
-  readableStage,
-  readableTask,
-  type SubtaskCompletedEvent,
-  type SubtaskEvent,
-  type SubtaskFailedEvent,
-  type TaskCompletedEvent,
-  type TaskEvent,
-  type TaskFailedEvent,
-  type TaskRunningEvent,
-} from "./readable-event.ts";
-import {
-  subtaskCompletedSchema,
-  subtaskFailedSchema,
-  taskCompletedSchema,
-  taskFailedSchema,
-  taskRunningSchema,
-} from "./task-event.ts";
 
-/** The payload schema of each event in the catalog, by name: what the service sends. @see interface §6 */
-export const eventSchemas = {
-  "task.running": taskRunningSchema,
-  "task.completed": taskCompletedSchema,
-  "task.failed": taskFailedSchema,
-  "subtask.completed": subtaskCompletedSchema,
-  "subtask.failed": subtaskFailedSchema,
-  "documents.synced": documentsSyncedSchema,
-} as const;
-
-export type KnownEventName = keyof typeof eventSchemas;
-
-/** What handlers receive for each event in the catalog. */
-export interface EventPayloads {
-  readonly "task.running": TaskRunningEvent;
-  readonly "task.completed": TaskCompletedEvent;
-  readonly "task.failed": TaskFailedEvent;
-  readonly "subtask.completed": SubtaskCompletedEvent;
-  readonly "subtask.failed": SubtaskFailedEvent;
-  readonly "documents.synced": DocumentsSyncedEvent;
+/** An event about a task: those of the catalog, and any `task.…` event with the same envelope that is added later. */
+export interface TaskEvent extends ReadOf<typeof taskFields> {
+  /** Unknown fields are kept. */
+  readonly [field: string]: unknown;
+  readonly event: `task.${string}`;
+  /** `RUNNING`, `COMPLETED`, `FAILED`, or what is added later. */
+  readonly status: "RUNNING" | "COMPLETED" | "FAILED" | (string & {});
 }
+
+/** An event about a stage of a task: those of the catalog, and any `subtask.…` event with the same envelope. */
+export interface SubtaskEvent extends ReadOf<typeof stageFields> {
+  readonly [field: string]: unknown;
+  readonly event: `subtask.${string}`;
+  readonly status: "COMPLETED" | "FAILED" | (string & {});
+}
+
+export interface DocumentsSyncedEvent extends ReadOf<typeof documentsFields> {
+  readonly [field: string]: unknown;
+  readonly event: "documents.synced";
+}
+
+/** What is read of each kind of event. */
+interface EventOfKind extends Record<EventKind, object> {
+  readonly task: TaskEvent;
+  readonly stage: SubtaskEvent;
+  readonly documents: DocumentsSyncedEvent;
+}
+
+type Row<Name extends KnownEventName> = (typeof events)[Name];
+
+/** What handlers receive for each event in the catalog: its name and status are literals. */
+export type EventPayloads = {
+  readonly [Name in KnownEventName]: EventOfKind[Row<Name>["kind"]] & {
+    readonly event: Name;
+  } & (Row<Name>["status"] extends "" ? unknown : { readonly status: Row<Name>["status"] });
+};
 
 export type KnownEvent = EventPayloads[KnownEventName];
 
@@ -58,28 +55,30 @@ export interface UnknownEvent {
  */
 export type WebhookEvent = KnownEvent | TaskEvent | SubtaskEvent | UnknownEvent;
 
-/** How each event of the catalog is read. Its status must not contradict its name. */
-const readable: Readonly<Record<KnownEventName, z.ZodType<KnownEvent>>> = {
-  "task.running": withStatus(readableTask, "RUNNING"),
-  "task.completed": withStatus(readableTask, "COMPLETED"),
-  "task.failed": withStatus(readableTask, "FAILED"),
-  "subtask.completed": withStatus(readableStage, "COMPLETED"),
-  "subtask.failed": withStatus(readableStage, "FAILED"),
-  "documents.synced": readableDocumentsSynced as unknown as z.ZodType<KnownEvent>,
+// An event must have its name, and a status must not contradict it.
+const literals = (name: KnownEventName) => {
+  const { status } = events[name];
+  return { event: z.literal(name), ...(status === "" ? {} : { status: z.literal(status) }) };
 };
 
-function withStatus(schema: z.ZodObject, status: string): z.ZodType<KnownEvent> {
-  return schema.extend({ status: z.literal(status) }) as unknown as z.ZodType<KnownEvent>;
-}
+const schemasBy = <Schema>(schemaOf: (name: KnownEventName) => Schema) =>
+  Object.fromEntries(knownEventNames.map((name) => [name, schemaOf(name)])) as Readonly<
+    Record<KnownEventName, Schema>
+  >;
+
+/** The payload schema of each event in the catalog, by name: what the service sends. @see interface §6 */
+export const eventSchemas = schemasBy((name) =>
+  z.looseObject(literals(name)).extend(sentObject(fieldsOfKind[events[name].kind]).shape),
+);
+
+const readable = schemasBy((name) => readObject(fieldsOfKind[events[name].kind]).extend(literals(name)));
+
+// Its name is not one of the catalog, and its status any text.
+const withStatus = { status: z.string().min(1) };
+const readableTask = readObject(taskFields).extend(withStatus);
+const readableStage = readObject(stageFields).extend(withStatus);
 
 const unknownEventSchema = z.looseObject({ event: z.string().min(1) });
-
-/** Names of the events in the catalog, in its order. */
-export const knownEventNames = Object.keys(eventSchemas) as readonly KnownEventName[];
-
-export function isKnownEventName(name: string): name is KnownEventName {
-  return Object.hasOwn(eventSchemas, name);
-}
 
 /** True for `task.running`, `task.completed`, `task.failed`, and any other `task.…` event with their envelope. */
 export function isTaskEvent(event: WebhookEvent): event is TaskEvent {
@@ -129,7 +128,8 @@ export function parseEvent(value: unknown): ParsedEvent {
   const schema = name === undefined || !isKnownEventName(name) ? unknownEventSchema : readable[name];
   const parsed = schema.safeParse(value);
   if (!parsed.success) return { ok: false, issues: toIssues(parsed.error) };
-  return { ok: true, event: schema === unknownEventSchema ? readUnknown(parsed.data) : parsed.data };
+  const event = parsed.data as unknown as WebhookEvent;
+  return { ok: true, event: schema === unknownEventSchema ? readUnknown(event) : event };
 }
 
 function nameOf(value: unknown): string | undefined {

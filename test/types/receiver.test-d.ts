@@ -1,8 +1,8 @@
 import { describe, expectTypeOf, it } from "vitest";
 import {
+  type EventPayloads,
   isTaskEvent,
   type SubtaskEvent,
-  type TaskCompletedEvent,
   type TaskEvent,
   type WebhookEvent,
 } from "workspace-tasks/events";
@@ -13,7 +13,7 @@ declare const receiver: Receiver<MemoryTransaction>;
 describe("the events of handlers", () => {
   it("are typed by their pattern", () => {
     receiver.on("task.completed", (event) => {
-      expectTypeOf(event).toEqualTypeOf<TaskCompletedEvent>();
+      expectTypeOf(event).toEqualTypeOf<EventPayloads["task.completed"]>();
       expectTypeOf(event.status).toEqualTypeOf<"COMPLETED">();
     });
     receiver.on("task.*", (event) => void expectTypeOf(event).toEqualTypeOf<TaskEvent>());

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { knownEventNames } from "../../../sdk/events/catalog.ts";
 import { isPlainObject } from "../../plain-object.ts";
 import type { ResponseShape, Shape } from "../observe/observation.ts";
 import { at, eachAt, hasErrors, listAt, outcomeOf, rejectedHere, wordOf } from "./read-response.ts";
@@ -50,15 +51,6 @@ const perEvent = (name: string): readonly Rule[] => [
     },
   ),
 ];
-
-const events = [
-  "task.running",
-  "task.completed",
-  "task.failed",
-  "subtask.completed",
-  "subtask.failed",
-  "documents.synced",
-] as const;
 
 const page = "me.workspace.webhookEndpoints";
 
@@ -130,13 +122,13 @@ export const webhookRules: readonly Rule[] = [
   ruleOf(
     "catalog.events",
     "catalog.public",
-    { title: "the catalog is public and lists six events" },
+    { title: "the catalog is public and lists the known events" },
     (response) => {
       const list = listAt(response, catalog);
       return list ? words(eachAt(list, "name").map((name) => name ?? null)) : outcomeOf(response);
     },
   ),
-  ...events.flatMap(perEvent),
+  ...knownEventNames.flatMap(perEvent),
   rejection(
     "endpoints.no-token",
     "endpoints.no-token",

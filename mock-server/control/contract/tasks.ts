@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { customerErrorSchema, taxPrepResultSchema } from "../../../sdk/events/index.ts";
+import { customerError, taxPrepResult } from "../../../sdk/events/event-fields.ts";
 import type { Immutable } from "../../state/immutable.ts";
 import { taskStatusSchema } from "../../state/records.ts";
 import { stagePlanSchema, taskOutcomeSchema, taskPlanSchema } from "../../state/task-plan.ts";
@@ -34,8 +34,8 @@ export const newTask = z.strictObject({
 export const taskChange = z.strictObject({
   status: taskStatusSchema,
   errorMessage: z.string().optional(),
-  customerError: customerErrorSchema.nullable().optional(),
-  taxPrepResult: taxPrepResultSchema.nullable().optional(),
+  customerError: customerError.sent.nullable().optional(),
+  taxPrepResult: taxPrepResult.sent.nullable().optional(),
   withinRetryGrace: z
     .boolean()
     .optional()

@@ -1,4 +1,4 @@
-import type { TaxPrepResult } from "../../../sdk/events/index.ts";
+import type { TaxPrepResult } from "../../../sdk/events/event-fields.ts";
 import { getOrCreate } from "../../cache.ts";
 import type { TaskRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";

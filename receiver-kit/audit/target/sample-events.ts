@@ -1,51 +1,41 @@
+import { exampleEvent, type KnownEventName } from "../../../sdk/events/index.ts";
+
 /** A payload to serialize; some checks send values that no event type allows. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Each makes a payload; `overrides` replace or add fields. */
-export type SampleEvents = Record<"task" | "stage" | "documents", (overrides?: JsonObject) => JsonObject>;
+export interface SampleEvents {
+  of(name: KnownEventName, overrides?: JsonObject): JsonObject;
+  task(overrides?: JsonObject): JsonObject;
+  stage(overrides?: JsonObject): JsonObject;
+  documents(overrides?: JsonObject): JsonObject;
+}
 
 /**
- * Payloads of version 2 with the fields of the interface. Each contains the canary, so that a response that
- * repeats a payload is recognized.
+ * Payloads with the fields of the interface. Each contains the canary, so that a response that repeats a payload is
+ * recognized.
  *
  * @see interface §6
  */
 export function createSampleEvents(canary: string, nextId: () => string, now: () => number): SampleEvents {
-  const envelope = () => ({
-    id: nextId(),
-    version: "2",
-    occurredAt: new Date(now()).toISOString(),
-    workspaceId: "audit-workspace",
-    clientId: canary,
-  });
-  const taskFields = () => ({ ...envelope(), taskId: nextId(), taskType: "TAX_PREP", errorMessage: null });
+  const of = (name: KnownEventName, overrides?: JsonObject) => {
+    const example = exampleEvent(name);
+    const subjects = ["taskId", "subTaskId"].filter((field) => field in example);
+    return {
+      ...example,
+      id: nextId(),
+      occurredAt: new Date(now()).toISOString(),
+      workspaceId: "audit-workspace",
+      clientId: canary,
+      ...Object.fromEntries(subjects.map((field) => [field, nextId()])),
+      ...overrides,
+    };
+  };
   return {
-    task: (overrides) => ({
-      event: "task.running",
-      status: "RUNNING",
-      ...taskFields(),
-      taxPrepResult: null,
-      customerError: null,
-      ...overrides,
-    }),
-    stage: (overrides) => ({
-      event: "subtask.completed",
-      status: "COMPLETED",
-      ...taskFields(),
-      subTaskId: nextId(),
-      subTaskType: "tax-extraction",
-      ...overrides,
-    }),
-    documents: (overrides) => ({
-      event: "documents.synced",
-      ...envelope(),
-      connectionId: "audit-connection",
-      providerKey: "audit-provider",
-      sourceExternalId: "folder-1",
-      documents: [{ inputDocumentId: nextId(), fileName: "w2.pdf", mimeType: "application/pdf" }],
-      duplicateCount: 0,
-      ...overrides,
-    }),
+    of,
+    task: (overrides) => of("task.running", overrides),
+    stage: (overrides) => of("subtask.completed", overrides),
+    documents: (overrides) => of("documents.synced", overrides),
   };
 }
 

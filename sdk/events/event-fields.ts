@@ -1,0 +1,94 @@
+// The fields of each kind of event. @see interface §6
+
+import { z } from "zod";
+import type { EventKind } from "./catalog.ts";
+import { count, detail, envelope, type Fields, list, nullable, object, optional } from "./field.ts";
+import { occurredAtSchema } from "./occurred-at.ts";
+import type { TaskType } from "./task-type.ts";
+
+const identifier = z.string().min(1);
+const text = detail(z.string());
+const integer = detail(z.int());
+
+/** Of every event about a task or one of its stages. */
+const common = {
+  /** Deterministic UUID of this status event: the same in every delivery of it. */
+  id: envelope(identifier.describe("Deterministic UUID of this status event.")),
+  version: detail(z.string().describe("Version of the payload's schema.")),
+  /** When the status was entered, RFC 3339. */
+  occurredAt: envelope(occurredAtSchema.describe("ISO 8601 time at which the status was entered.")),
+  workspaceId: detail(identifier.describe("Owning workspace.")),
+  clientId: detail(identifier.describe("Client associated with the task.")),
+  taskId: envelope(identifier.describe("Task whose status changed.")),
+  taskType: detail<TaskType>(z.string().describe("Task type; an open set.")),
+  errorMessage: nullable(envelope(z.string()), "Raw failure text, null otherwise."),
+};
+
+/** The result of a tax preparation. */
+export const taxPrepResult = object({
+  taxYear: integer,
+  returnType: text,
+  summary: text,
+  documentCount: integer,
+  extractedFormCount: integer,
+  reviewItemCount: integer,
+  reviewItems: list(object({ severity: text, category: text, description: text })),
+});
+
+/** Why a task failed. */
+export const customerError = object({
+  /** To branch on; an open set. */
+  code: detail(z.string().describe("Stable classification to branch on; an open set.")),
+  action: optional(
+    object({
+      type: detail(z.string().describe("What the customer can do; an open set.")),
+      connectionId: nullable(envelope(z.string())),
+    }),
+  ),
+});
+
+export const taskFields = {
+  ...common,
+  /** Only on `task.completed` of `TAX_PREP`. */
+  taxPrepResult: nullable(taxPrepResult, "Only on task.completed of TAX_PREP."),
+  /** Only on `task.failed`, and null while the failure is within the retry grace period. */
+  customerError: nullable(
+    customerError,
+    "Only on task.failed, and null while the failure is within the retry grace period.",
+  ),
+};
+
+export const stageFields = {
+  ...common,
+  subTaskId: envelope(identifier.describe("Stage whose status changed.")),
+  /** Name of the stage; an open set. */
+  subTaskType: detail(z.string().describe("Stage name; free text that grows without a version change.")),
+};
+
+const syncedDocument = object({ inputDocumentId: text, fileName: text, mimeType: text });
+
+// The interface names the fields about the pull; the envelope and the name of the list are beyond it, and may be absent.
+export const documentsFields = {
+  id: text,
+  version: text,
+  occurredAt: detail(occurredAtSchema),
+  workspaceId: optional({ sent: z.string(), read: identifier }),
+  clientId: optional({ sent: z.string().nullable(), read: identifier }),
+  connectionId: text,
+  providerKey: text,
+  /** Folder or project in the connected system. */
+  sourceExternalId: detail(z.string().describe("Folder or project in the connected system.")),
+  documents: list(syncedDocument),
+  /** Files of the same pull that were already held and left out. */
+  duplicateCount: count("Files of the same pull that were already held and left out."),
+};
+
+export const fieldsOfKind = {
+  task: taskFields,
+  stage: stageFields,
+  documents: documentsFields,
+} satisfies Readonly<Record<EventKind, Fields>>;
+
+export type TaxPrepResult = z.infer<typeof taxPrepResult.sent>;
+export type CustomerError = z.infer<typeof customerError.sent>;
+export type SyncedDocument = z.infer<typeof syncedDocument.sent>;
