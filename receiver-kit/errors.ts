@@ -62,6 +62,7 @@ export const receiverErrorCodes = [
   "SUPERSEDED",
   "TRANSACTION_ENDED",
   "TRANSACTION_ENDED_BY_SQL",
+  "TRANSACTION_ABORTED",
   "RECEIVER_CLOSING",
 ] as const;
 

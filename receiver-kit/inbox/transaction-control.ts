@@ -6,6 +6,7 @@ import { ReceiverError } from "../errors.ts";
 const leading = String.raw`^(?:[\s;]|--[^\n]*(?:\n|$)|/\*[\s\S]*?\*/)*`;
 const ending =
   "BEGIN|START|COMMIT|END|ABORT|PREPARE\\s+TRANSACTION|ROLLBACK(?!\\s+((TRANSACTION|WORK)\\s+)?TO\\b)";
+const leadingText = new RegExp(leading);
 const control = new RegExp(`${leading}(${ending})\\b`, "i");
 
 const shareable = new RegExp(
@@ -13,19 +14,15 @@ const shareable = new RegExp(
   "i",
 );
 
-const savepointControl = new RegExp(`${leading}(SAVEPOINT|RELEASE|ROLLBACK)\\b`, "i");
-
-/**
- * Whether a statement concerns its event alone, so that the transaction may be shared: not SET or `set_config`, which hold
- * until the commit, nor what creates, locks or declares something.
- */
+/** Whether a statement concerns its event alone, so that the transaction may be shared: not what sets or creates something. */
 export function isShareable(statement: string): boolean {
-  return shareable.test(statement) && !/\bset_config\b/i.test(statement);
+  return shareable.test(statement);
 }
 
-/** Of what `isShareable` allows, the statements that do not change or read rows. */
-export function isSavepointStatement(statement: string): boolean {
-  return savepointControl.test(statement);
+/** The start of a statement as an error may show it: up to the first character that can belong to a value. */
+export function firstWords(statement: string): string {
+  const words = /^(?:[\p{L}_"][\p{L}\p{N}_".]*|[\s,*])*/u.exec(statement.replace(leadingText, ""))?.[0] ?? "";
+  return words.replace(/\s+/g, " ").trim().slice(0, 60);
 }
 
 /** The keyword of a statement that begins or ends a transaction. Savepoints stay within it. */

@@ -1,7 +1,7 @@
 /*
- * Handlers of several keys in one transaction of a database. They take turns in the order of their rows; a first statement
- * may be executed before its turn. A handler that fails is rolled back to its savepoint, and so is what was executed
- * behind it. The rows of those that were kept end in one statement, which checks their leases and locks their keys until
+ * Handlers of several keys in one transaction of a database. They take turns in the order of their rows. The model allows
+ * more than the inboxes do: a statement may be executed before its turn. A handler that fails is rolled back to its
+ * savepoint, and so is what was executed behind it. The rows of those that were kept end in one statement, which checks their leases and locks their keys until
  * the commit. When one was lost, all are rolled back and repeated, each alone. Each key has one row.
  */
 

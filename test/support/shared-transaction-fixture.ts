@@ -15,10 +15,10 @@ export async function createSharedTransactionFixture(
   database: PostgresDatabase,
   tasks: readonly string[],
   options: PostgresInboxOptions = {},
+  pool: Pool = database.pool(),
 ) {
   schemas += 1;
   const schema = `shared_${schemas}`;
-  const pool: Pool = database.pool();
   const inbox = postgresInbox(pool, { schema, turnMs: 2_000, ...options });
   await inbox.open();
   // No rollback sets a sequence back.

@@ -19,6 +19,7 @@ import { type Clock, systemClock } from "../../clock.ts";
 import { isReceiverError, ReceiverError } from "../../errors.ts";
 import type { PostgresClient, PostgresPool, PostgresQueryable, PostgresResult } from "./postgres-pool.ts";
 import { isErrorOfOldPrimary, isFromServer } from "./server-errors.ts";
+import { isLeftOver } from "./session-reset.ts";
 
 /** A client checked out of the pool. */
 export interface PooledClient {
@@ -27,8 +28,11 @@ export interface PooledClient {
   readonly isBroken: boolean;
   /** Returns the client to the pool, once; a client that had an error, or with `destroy`, is closed instead. */
   release(destroy?: boolean): void;
-  /** Rolls back, then releases; destroys the client when that fails or takes long. */
-  rollBack(): Promise<void>;
+  /**
+   * Rolls back, executes `reset`, then releases; destroys the client when that fails, takes long, or leaves something in
+   * the session.
+   */
+  rollBack(reset?: string): Promise<void>;
   /** Settles as `work` does; when that takes longer than the limit, destroys the client and rejects. */
   within<Result>(work: Promise<Result>, limitMs?: number): Promise<Result>;
   /** The same for a statement of a handler, whose errors say nothing about the server. */
@@ -268,10 +272,10 @@ function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClien
       if (isBroken) return destroy(client);
       client.release();
     },
-    async rollBack() {
+    async rollBack(reset = "") {
       if (isReleased) return;
-      await pooled.within(client.query("ROLLBACK"), rollbackLimitMs).then(
-        () => pooled.release(),
+      await pooled.within(client.query(`ROLLBACK; ${reset}`), rollbackLimitMs).then(
+        (results) => pooled.release(isLeftOver(results)),
         () => pooled.release(true),
       );
     },

@@ -13,7 +13,7 @@ export interface ServerFunction {
   readonly name: string;
   /** Creates it. */
   readonly definition: string;
-  /** A statement that calls it with `$1`, `$2` and so on. */
+  /** A statement or an expression that calls it, with `$1`, `$2` and so on. */
   readonly call: string;
 }
 
@@ -34,14 +34,17 @@ export function serverFunction(schema: string, source: FunctionSource): ServerFu
     ${settings.map((setting) => `SET ${setting}`).join(" ")} AS $function$
     #variable_conflict use_column
     BEGIN RETURN QUERY ${statement}; END $function$`;
-  const hash = createHash("sha256").update(definition).digest("hex").slice(0, 8);
-  const name = `${source.name}_${hash}`;
+  const name = hashedName(source.name, definition);
   const values = parameters.map((_, index) => `$${index + 1}`);
   return {
     name,
     definition: `CREATE OR REPLACE FUNCTION ${schema}.${name} ${definition}`,
     call: `SELECT * FROM ${schema}.${name}(${values.join(", ")})`,
   };
+}
+
+export function hashedName(name: string, definition: string): string {
+  return `${name}_${createHash("sha256").update(definition).digest("hex").slice(0, 8)}`;
 }
 
 export async function missingFunctions(

@@ -16,6 +16,7 @@ import * as operations from "./postgres-operations.ts";
 import { ignorePoolErrors, letPoolErrorsThrow, type PostgresPool } from "./postgres-pool.ts";
 import { type PostgresStatements, postgresStatements } from "./postgres-statements.ts";
 import { beginPostgresTransaction, type PostgresTransaction } from "./postgres-transaction.ts";
+import { beginsPlain } from "./session-reset.ts";
 import { SharedTransactions } from "./shared-transactions.ts";
 
 export interface PostgresInboxOptions {
@@ -30,11 +31,15 @@ export interface PostgresInboxOptions {
   readonly queryTimeoutMs?: number | undefined;
   /** How many events may share a transaction. 1: each event has its own. Default 128. */
   readonly eventsPerTransactionMax?: number | undefined;
-  /**
-   * How long a handler may use a shared transaction; after that it runs again in a transaction of its own, as do later
-   * events of its name for a minute. Default 100.
-   */
+  /** How long a handler may use a shared transaction; after that it runs again in a transaction of its own. Default 100. */
   readonly turnMs?: number | undefined;
+  /**
+   * Whether a session is reset after each handler, as by DISCARD ALL: no other handler sees what it has set or left there.
+   * That undoes what the program itself has set after it connected. Events share transactions only where sessions are
+   * reset. Default: `true` for a `Pool` of `pg` without a listener of `connect`, `onConnect`, `verify` and a `Client` of
+   * your own, else `false`.
+   */
+  readonly resetSessions?: boolean | undefined;
   /** Time of due rows, leases and retention. Default: the server's clock, which all processes share. */
   readonly clock?: Clock | undefined;
 }
@@ -45,6 +50,7 @@ const postgresOptions = strictOptions<PostgresInboxOptions>()({
   queryTimeoutMs: option.durationMs.default(defaults.postgres.queryTimeoutMs),
   eventsPerTransactionMax: option.positiveInteger.default(defaults.postgres.eventsPerTransactionMax),
   turnMs: option.durationMs.default(defaults.postgres.turnMs),
+  resetSessions: option.boolean.optional(),
   clock: option.clock.optional(),
 });
 
@@ -163,8 +169,12 @@ export function postgresInbox(
         const requested = settledEnd(claim, settlement);
         return settleOutcome(requested, await endRow(requested));
       };
-      const dependencies = { database, claim, settlement, timeoutMs, settleInGroup, notify };
-      if (isAlone || !shared.mayShare(claim)) return beginPostgresTransaction(dependencies);
+      const resets = settings.resetSessions ?? beginsPlain(callersPool);
+      const dependencies = {
+        ...{ database, claim, settlement, timeoutMs, isAlone, settleInGroup, notify },
+        resetSession: resets ? sql.resetSession : "",
+      };
+      if (isAlone || !resets || !shared.isPossible) return beginPostgresTransaction(dependencies);
       return beginSharedTransaction(dependencies, shared);
     },
     fail: async (claim, failure) => (await endRow(failedEnd(claim, failure))) !== undefined,

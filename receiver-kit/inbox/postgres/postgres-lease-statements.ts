@@ -76,9 +76,13 @@ export function leaseStatements({ deliveries, keys, queue }: SqlTables) {
     /** Checked before a handler's first statement, and again by `endRows` before the commit. */
     checkLease: `
     SELECT position AS head, pg_current_xact_id()::text AS xact, pg_backend_pid() AS pid,
-      (SELECT xact_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()) AS began
+      now()::text AS began
     FROM ${keys} WHERE id = $1 AND worker = $2 AND generation = $3`,
 
     currentTransaction: "SELECT pg_current_xact_id()::text AS xact",
+
+    /** `defers`: a constraint can wait for the commit. */
+    checkTransaction:
+      "SELECT pg_current_xact_id()::text AS xact, EXISTS (SELECT FROM pg_catalog.pg_trigger WHERE tgdeferrable) AS defers",
   };
 }

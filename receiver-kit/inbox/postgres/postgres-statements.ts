@@ -17,6 +17,7 @@ import { durable, now, replicated, wakeSource } from "./postgres-expressions.ts"
 import { serverFunction } from "./postgres-functions.ts";
 import { leaseStatements } from "./postgres-lease-statements.ts";
 import { endFunction, insertFunction } from "./postgres-row-functions.ts";
+import { resetSessionFunction, resetStatements } from "./session-reset.ts";
 
 export type PostgresStatements = ReturnType<typeof postgresStatements>;
 
@@ -34,12 +35,14 @@ export function postgresStatements(schema: string) {
   const claimStrict = serverFunction(schema, claims.strict);
   const insertRows = serverFunction(schema, insertFunction(tables));
   const endRows = serverFunction(schema, endFunction(tables));
+  const resetSession = resetSessionFunction(schema);
   return {
-    functions: [insertRows, claimLatest, claimStrict, endRows],
+    functions: [insertRows, claimLatest, claimStrict, endRows, resetSession],
     insertRows: insertRows.call,
     claimLatest: claimLatest.call,
     claimStrict: claimStrict.call,
     endRows: endRows.call,
+    ...resetStatements(resetSession),
     ...sqlStatements({
       ...{ ...tables, now, least: "least", wakeSource },
       isClaimed: "waiting.seq = ANY (ordering_key.claimed)",

@@ -3,8 +3,10 @@ import { createLazyTransaction, leaseLost, superseded } from "../lazy-transactio
 import { isSuperseded, type RowEndResult, settledEnd } from "../row-end.ts";
 import { controlKeyword, controlRejected, endedBySql } from "../transaction-control.ts";
 import type { PooledClient } from "./bounded-pool.ts";
+import { FailedStatements } from "./failed-statements.ts";
 import { endRows, type PostgresDatabase } from "./postgres-operations.ts";
 import type { PostgresClient, PostgresRow } from "./postgres-pool.ts";
+import { isLeftOver } from "./session-reset.ts";
 import { endTransaction, watchTransaction } from "./watch-transaction.ts";
 
 /** What handlers see as `context.transaction` with the PostgreSQL inbox. */
@@ -13,9 +15,8 @@ export interface PostgresTransaction {
    * Runs one statement in the transaction in which the event counts as handled: its effects are kept if and only if the
    * event is. Events share transactions: from its first query on, a handler has the transaction for itself until it ends
    * or `turnMs` is over. Then, and when a statement cannot be shared, the handlers of the event run again in a transaction
-   * of their own, which counts as the same attempt. The first statement may be executed, rolled back and executed again
-   * before its result is returned. Shared are SELECT, INSERT, UPDATE, DELETE, MERGE, WITH, VALUES, NOTIFY
-   * and savepoints.
+   * of their own, which counts as the same attempt. Shared are SELECT, INSERT, UPDATE, DELETE, MERGE, WITH, VALUES, NOTIFY
+   * and savepoints. What a handler sets or leaves in the session, no other one sees: see `resetSessions`.
    *
    * @throws {ReceiverError} `TRANSACTION_ENDED_BY_SQL` for BEGIN, COMMIT and ROLLBACK, which are not executed; the
    * attempt then fails. SAVEPOINT is allowed.
@@ -33,6 +34,10 @@ export interface TransactionDependencies {
   readonly claim: InboxClaim;
   readonly settlement: InboxSettlement;
   readonly timeoutMs: number;
+  /** The handlers do not run again in this attempt. */
+  readonly isAlone?: boolean | undefined;
+  /** Executed after the transaction; may be empty. */
+  readonly resetSession: string;
   readonly settleInGroup: () => Promise<InboxSettleOutcome>;
   /** Rows of the source can be claimed now. */
   notify(source: string): void;
@@ -44,7 +49,8 @@ type Dependencies = TransactionDependencies;
 export function beginPostgresTransaction(
   dependencies: Dependencies,
 ): HandlerTransaction<PostgresTransaction> {
-  const { settleInGroup } = dependencies;
+  const { settleInGroup, resetSession, isAlone } = dependencies;
+  const failed = new FailedStatements();
   let isExclusive = false;
   const { opened, throwIfEnded, fail, commit, rollback } = createLazyTransaction<OpenedTransaction>({
     open() {
@@ -54,21 +60,23 @@ export function beginPostgresTransaction(
     async commit({ id, pooled, end }) {
       const { client } = pooled;
       const commit = async () => {
-        const ended = await endInTransaction(dependencies, client, id);
-        await client.query("COMMIT");
-        return ended;
+        const { hasMore } = await endInTransaction(dependencies, client, id);
+        // One message: behind a pooler the next one may reach another session.
+        return { hasMore, isTainted: isLeftOver(await client.query(`COMMIT; ${resetSession}`)) };
       };
       try {
-        const { hasMore } = await pooled.within(commit());
-        pooled.release();
+        const { hasMore, isTainted } = await pooled.within(commit());
+        pooled.release(isTainted);
         if (hasMore) dependencies.notify(dependencies.claim.source);
         return "settled";
+      } catch (error) {
+        throw failed.explain(error);
       } finally {
         end();
       }
     },
     rollBack: async ({ pooled, end }) => {
-      await pooled.rollBack();
+      await pooled.rollBack(resetSession);
       end();
     },
     settleInGroup,
@@ -88,18 +96,26 @@ export function beginPostgresTransaction(
         const { client } = (await opened()).pooled;
         check(statement, client);
         const single = { text: statement, queryMode: "extended" } as const;
-        return (await (values?.length ? client.query(statement, values) : client.query(single))).rows;
+        try {
+          return (await (values?.length ? client.query(statement, values) : client.query(single))).rows;
+        } catch (error) {
+          failed.add(statement, error);
+          throw error;
+        }
       },
       async client() {
         const { client } = (await opened()).pooled;
-        return guardClient(client, (statement) => check(statement, client));
+        return guardClient(client, (statement) => check(statement, client), failed);
       },
     },
     get isExclusive() {
       return isExclusive;
     },
     commit,
-    rollback,
+    async rollback() {
+      await rollback();
+      return failed.isConflict && !isAlone ? "repeat" : undefined;
+    },
   };
 }
 
@@ -121,16 +137,24 @@ async function endInTransaction(
 }
 
 /** The client as handlers may use it: `check` sees each statement before it is sent. */
-function guardClient(client: PostgresClient, check: (statement: string) => void): PostgresClient {
+function guardClient(
+  client: PostgresClient,
+  check: (statement: string) => void,
+  failed: FailedStatements,
+): PostgresClient {
   const query = (...args: unknown[]) => {
     const [first] = args as [string | { readonly text?: string } | undefined];
+    const statement = (typeof first === "string" ? first : first?.text) ?? "";
     try {
-      check((typeof first === "string" ? first : first?.text) ?? "");
+      check(statement);
     } catch (error) {
       const callback = args.at(-1);
       return typeof callback === "function" ? callback(error) : Promise.reject(error);
     }
-    return Reflect.apply(client.query, client, args);
+    const result: unknown = Reflect.apply(client.query, client, args);
+    // Its caller handles the rejection.
+    if (result instanceof Promise) result.catch((error: unknown) => failed.add(statement, error));
+    return result;
   };
   return new Proxy(client, {
     get(target, property) {

@@ -93,7 +93,7 @@ describeWithPostgres("with PostgreSQL", () => {
     await fixture.effects.write(begun.transaction.handle, "before");
     const statement = "SELECT 1; COMMIT";
     await expect(begun.transaction.handle.query(statement)).rejects.toThrow("multiple commands");
-    await expect(begun.transaction.commit()).rejects.toThrow("current transaction is aborted");
+    await expect(begun.transaction.commit()).rejects.toMatchObject({ code: "TRANSACTION_ABORTED" });
     await begun.transaction.rollback();
     expect(await fixture.effects.kept()).toEqual([]);
   });

@@ -59,7 +59,7 @@ describeWithPostgres("with PostgreSQL", () => {
       [schema],
     );
     const names = rows.map(({ proname }) => String(proname).replace(/_\w{8}$/, ""));
-    expect(names).toEqual(["claim_latest", "claim_strict", "end_rows", "insert_rows"]);
+    expect(names).toEqual(["claim_latest", "claim_strict", "end_rows", "insert_rows", "reset_session"]);
     // As after a release with other functions: they are created beside those of the older one.
     await pool.query(`ALTER FUNCTION ${schema}.${rows[0]?.["proname"]} RENAME TO claim_latest_older`);
     await expect(postgresInbox(pool, { schema, migrate: false }).open()).rejects.toThrow("claim_latest_");

@@ -1,0 +1,62 @@
+// What a handler leaves in a session, the next one would find there: settings, of which the server lists not even the
+// names; roles, locks of the session, cursors, LISTEN, values of sequences. All are reset after each handler, as poolers
+// do, also within a shared transaction. What cannot be reset there is reported: temporary objects, prepared statements,
+// locks of the transaction.
+//
+// A reset undoes the settings that a pool made when it connected, too. Sessions are therefore reset only where the pool
+// does nothing then, or its owner says that it may be undone; and only events whose sessions are reset share one.
+
+import { hashedName, type ServerFunction } from "./postgres-functions.ts";
+import type { PostgresPool, PostgresResult } from "./postgres-pool.ts";
+
+interface ObservablePool {
+  listenerCount?(event: string): number;
+  readonly options?: { readonly verify?: unknown; readonly onConnect?: unknown; readonly Client?: unknown };
+}
+
+/** Whether nothing but the server and the options of the connection determines how a session of the pool begins. */
+export function beginsPlain(pool: PostgresPool): boolean {
+  const { options, listenerCount } = pool as ObservablePool;
+  if (!options || !listenerCount) return false;
+  const changes = options.verify ?? options.onConnect ?? options.Client;
+  return changes === undefined && listenerCount.call(pool, "connect") === 0;
+}
+
+/** Resets the session within a transaction or outside; returns what is left, or null. */
+export function resetSessionFunction(schema: string): ServerFunction {
+  const definition = `() RETURNS text LANGUAGE plpgsql AS $function$ BEGIN
+    RESET ALL;
+    EXECUTE 'CLOSE ALL';
+    UNLISTEN *;
+    DISCARD SEQUENCES;
+    PERFORM pg_catalog.pg_advisory_unlock_all();
+    IF pg_catalog.pg_my_temp_schema() <> 0 THEN
+      IF EXISTS (SELECT FROM pg_catalog.pg_depend
+        WHERE refclassid = 'pg_catalog.pg_namespace'::regclass AND refobjid = pg_catalog.pg_my_temp_schema())
+      THEN RETURN 'a temporary object'; END IF;
+    END IF;
+    IF EXISTS (SELECT FROM pg_catalog.pg_prepared_statement() AS prepared WHERE prepared.from_sql)
+    THEN RETURN 'a prepared statement'; END IF;
+    IF EXISTS (SELECT FROM pg_catalog.pg_lock_status() AS held
+      WHERE held.locktype = 'advisory' AND held.pid = pg_catalog.pg_backend_pid())
+    THEN RETURN 'an advisory lock'; END IF;
+    RETURN NULL; END $function$`;
+  const name = hashedName("reset_session", definition);
+  return {
+    name,
+    definition: `CREATE OR REPLACE FUNCTION ${schema}.${name} ${definition}`,
+    call: `${schema}.${name}()`,
+  };
+}
+
+/** Several statements: the role of a handler may not be allowed to call the function. */
+export const resetStatements = ({ call }: ServerFunction) => ({
+  /** Returns what is left as `left_over`. */
+  resetSession: `RESET SESSION AUTHORIZATION; RESET ROLE; SELECT ${call} AS left_over`,
+  /** Fails when something is left, with an error that names it. */
+  requireResetSession: `RESET SESSION AUTHORIZATION; RESET ROLE; SELECT CAST(${call} AS integer)`,
+});
+
+/** Whether one of the results is that of `resetSession` and says that something is left. */
+export const isLeftOver = (results: PostgresResult | readonly PostgresResult[]) =>
+  [results].flat().some(({ rows }) => (rows?.[0]?.["left_over"] ?? null) !== null);
