@@ -1,9 +1,15 @@
 import pg from "pg";
 import { createReceiver, type Inbox, type Receiver } from "workspace-tasks/receiver-kit";
-import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
+import { type PostgresInboxOptions, postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { sampleBody, secret } from "../sample-delivery.ts";
-import { type CreateDrainer, concurrency, type Drainer, effectsTable } from "./drainer.ts";
+import {
+  type CreateDrainer,
+  concurrency,
+  type Drainer,
+  type DrainerOptions,
+  effectsTable,
+} from "./drainer.ts";
 
 type Transaction = { query(statement: string, values?: string[]): Promise<unknown> };
 
@@ -12,12 +18,9 @@ const eventsPerTask = 5;
 const fillBatch = 256;
 
 export const kitDrainers: Readonly<Record<string, CreateDrainer>> = {
-  "kit-postgres": async ({ store, writes }) => {
-    const pool = new pg.Pool({ connectionString: store, max: concurrency + 6 });
-    if (writes) await pool.query(effectsTable);
-    const drainer = createDrainer(postgresInbox(pool), writes && "INSERT INTO effects VALUES ($1, $2)");
-    return { ...drainer, stop: () => drainer.stop().then(() => pool.end()) };
-  },
+  "kit-postgres": (options) => createPostgresDrainer(options, {}),
+  "kit-postgres, a transaction for each event": (options) =>
+    createPostgresDrainer(options, { eventsPerTransactionMax: 1 }),
   "kit-sqlite": async ({ store, writes }) => {
     const inbox = sqliteInbox(store);
     const drainer = createDrainer(inbox, writes && "INSERT INTO effects VALUES (?, ?)");
@@ -25,6 +28,16 @@ export const kitDrainers: Readonly<Record<string, CreateDrainer>> = {
     return drainer;
   },
 };
+
+async function createPostgresDrainer({ store, writes }: DrainerOptions, options: PostgresInboxOptions) {
+  const pool = new pg.Pool({ connectionString: store, max: concurrency + 6 });
+  if (writes) await pool.query(effectsTable);
+  const drainer = createDrainer(
+    postgresInbox(pool, options),
+    writes && "INSERT INTO effects VALUES ($1, $2)",
+  );
+  return { ...drainer, stop: () => drainer.stop().then(() => pool.end()) };
+}
 
 async function createEffects(path: string): Promise<void> {
   const { default: Database } = await import("libsql");
