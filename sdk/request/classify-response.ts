@@ -191,8 +191,8 @@ function isUnauthorized({ code, message }: GraphQLErrorEntry): boolean {
 }
 
 const messageLengthMax = 300;
-const redactedLengthMax = 10_000;
 const errorsMax = 100;
+const segmentsMax = 100;
 
 function readErrors(errors: unknown, redactor: Redactor): readonly GraphQLErrorEntry[] {
   if (errors === undefined || errors === null) return [];
@@ -202,21 +202,22 @@ function readErrors(errors: unknown, redactor: Redactor): readonly GraphQLErrorE
 
 function readEntry(entry: unknown, redactor: Redactor): GraphQLErrorEntry {
   const { message, path, locations, extensions } = isRecord(entry) ? entry : {};
-  const text = typeof message === "string" ? shortText(message, redactor) : "";
+  const text = typeof message === "string" ? redactor.text(message, messageLengthMax) : "";
   const code = isRecord(extensions) ? extensions["code"] : undefined;
   return {
     message: text === "" ? "the service sent no message" : text,
     ...(Array.isArray(path) ? { path: readPath(path, redactor) } : {}),
     ...(Array.isArray(locations) ? { locations: readLocations(locations) } : {}),
-    ...(typeof code === "string" ? { code: shortText(code, redactor) } : {}),
+    ...(typeof code === "string" ? { code: redactor.text(code, messageLengthMax) } : {}),
     ...(isRecord(extensions) ? { extensions: readExtensions(extensions, redactor) } : {}),
   };
 }
 
 function readPath(path: readonly unknown[], redactor: Redactor): readonly (string | number)[] {
   return path
+    .slice(0, segmentsMax)
     .filter((segment) => typeof segment === "string" || typeof segment === "number")
-    .map((segment) => (typeof segment === "string" ? shortText(segment, redactor) : segment));
+    .map((segment) => (typeof segment === "string" ? redactor.text(segment, messageLengthMax) : segment));
 }
 
 function readLocations(locations: readonly unknown[]) {
@@ -224,11 +225,6 @@ function readLocations(locations: readonly unknown[]) {
     const { line, column } = isRecord(location) ? location : {};
     return typeof line === "number" && typeof column === "number" ? [{ line, column }] : [];
   });
-}
-
-// Redacted before it is cut: half of a secret would not be recognised.
-function shortText(value: string, redactor: Redactor): string {
-  return redactor.text(value.slice(0, redactedLengthMax)).slice(0, messageLengthMax);
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

